@@ -1,0 +1,133 @@
+//! BBR's parameters, by their kernel names without the prefix `bbr_`.
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Duration};
+
+use super::gain::Gain;
+use crate::contract::Setup;
+
+/// The parameters with ranges and sources.
+pub(super) const PARAMS: &[Param] = &[
+    Param {
+        name: "high_gain",
+        // 739/256: what the kernel's `BBR_UNIT * 2885 / 1000 + 1` comes to. Its
+        // field of 10 bits ends below 4.
+        kind: Kind::Number(2.88671875, 1.0, 3.99),
+        doc: "pacing and window gain of STARTUP; DRAIN paces with its inverse",
+        source: "Linux 5.10 tcp_bbr.c, bbr_high_gain: the least above 2/ln 2 = 2.885",
+    },
+    Param {
+        name: "cwnd_gain",
+        kind: Kind::Number(2.0, 1.0, 3.99),
+        doc: "window in PROBE_BW, in bandwidth-delay products",
+        source: "Linux 5.10 tcp_bbr.c, bbr_cwnd_gain",
+    },
+    Param {
+        name: "min_rtt_win",
+        kind: Kind::Time(
+            Duration::from_secs(10),
+            Duration::from_millis(100),
+            Duration::from_secs(3600),
+        ),
+        doc: "age at which the least round-trip time is measured anew",
+        source: "Linux 5.10 tcp_bbr.c, bbr_min_rtt_win_sec",
+    },
+    Param {
+        name: "probe_rtt_mode",
+        kind: Kind::Time(Duration::from_millis(200), Duration::ZERO, Duration::from_secs(10)),
+        doc: "least time in PROBE_RTT; zero: never enter it",
+        source: "Linux 5.10 tcp_bbr.c, bbr_probe_rtt_mode_ms",
+    },
+    Param {
+        name: "cwnd_min_target",
+        kind: Kind::Integer(4, 1, 1_000),
+        doc: "least window, and the window in PROBE_RTT, in packets",
+        source: "Linux 5.10 tcp_bbr.c, bbr_cwnd_min_target",
+    },
+    Param {
+        name: "pacing_margin_percent",
+        kind: Kind::Integer(1, 0, 50),
+        doc: "how far below the estimated bandwidth to pace",
+        source: "Linux 5.10 tcp_bbr.c, bbr_pacing_margin_percent",
+    },
+    Param {
+        name: "full_bw_thresh",
+        kind: Kind::Number(1.25, 1.0, 4.0),
+        doc: "growth of bandwidth a round that keeps STARTUP going",
+        source: "Linux 5.10 tcp_bbr.c, bbr_full_bw_thresh",
+    },
+    Param {
+        name: "full_bw_cnt",
+        kind: Kind::Integer(3, 1, 100),
+        doc: "rounds without that growth after which the pipe is full",
+        source: "Linux 5.10 tcp_bbr.c, bbr_full_bw_cnt",
+    },
+    Param {
+        name: "extra_acked_gain",
+        kind: Kind::Number(1.0, 0.0, 4.0),
+        doc: "share of the measured ACK aggregation added to the window; zero: none",
+        source: "Linux 5.10 tcp_bbr.c, bbr_extra_acked_gain",
+    },
+    Param {
+        name: "lt_bw",
+        kind: Kind::Switch(true),
+        doc: "detect policers by long-term sampling of bandwidth",
+        source: "Linux 5.10 tcp_bbr.c, bbr_lt_bw_sampling",
+    },
+    Param {
+        name: "offload",
+        kind: Kind::Switch(false),
+        doc: "send bursts of about a millisecond, as with segmentation offload",
+        source: "Linux 5.10 tcp_output.c, tcp_tso_autosize",
+    },
+];
+
+/// The parameters as the algorithm uses them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Config {
+    pub(super) mss: Bytes,
+    /// In packets (`TCP_INIT_CWND`).
+    pub(super) initial_window: u64,
+    pub(super) high_gain: Gain,
+    pub(super) drain_gain: Gain,
+    pub(super) cwnd_gain: Gain,
+    pub(super) min_rtt_win: Duration,
+    pub(super) probe_rtt_mode: Duration,
+    /// In packets.
+    pub(super) cwnd_min_target: u64,
+    pub(super) pacing_margin_percent: u64,
+    pub(super) full_bw_thresh: Gain,
+    pub(super) full_bw_cnt: u64,
+    pub(super) extra_acked_gain: Gain,
+    pub(super) lt_bw: bool,
+    pub(super) offload: bool,
+}
+
+impl Config {
+    pub(super) fn new(setup: &Setup) -> Config {
+        let p = &setup.params;
+        let mss = Bytes(setup.mss.0.max(1));
+        let high_gain = Gain::from_f64(p.number("high_gain"));
+        Config {
+            mss,
+            initial_window: setup.initial_window.0.div_ceil(mss.0).max(1),
+            high_gain,
+            drain_gain: high_gain.reciprocal(),
+            cwnd_gain: Gain::from_f64(p.number("cwnd_gain")),
+            min_rtt_win: p.time("min_rtt_win"),
+            probe_rtt_mode: p.time("probe_rtt_mode"),
+            cwnd_min_target: p.integer("cwnd_min_target"),
+            pacing_margin_percent: p.integer("pacing_margin_percent"),
+            full_bw_thresh: Gain::from_f64(p.number("full_bw_thresh")),
+            full_bw_cnt: p.integer("full_bw_cnt"),
+            extra_acked_gain: Gain::from_f64(p.number("extra_acked_gain")),
+            lt_bw: p.switch("lt_bw"),
+            offload: p.switch("offload"),
+        }
+    }
+
+    /// `bytes` in packets, the last one counted whole.
+    pub(super) fn packets(&self, bytes: Bytes) -> u64 {
+        bytes.0.div_ceil(self.mss.0)
+    }
+}

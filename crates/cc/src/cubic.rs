@@ -1,0 +1,279 @@
+//! CUBIC: RFC 9438. The window is a cubic function of the time since the last
+//! congestion event, never slower than Reno would grow.
+//!
+//! Windows are bytes, the cubic function counts segments, as the RFC does.
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Duration, Instant};
+
+use crate::contract::{
+    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
+};
+use crate::hystart::SlowStart;
+use crate::window::Window;
+
+/// The CUBIC controller.
+pub struct Cubic {
+    window: Window,
+    /// What the window holds beyond whole bytes: its growth by one ACK is
+    /// often less than one.
+    fraction: f64,
+    c: f64,
+    beta: f64,
+    fast_convergence: bool,
+    slow_start: SlowStart,
+    /// Segments; none before the first congestion event and after a timeout.
+    w_max: Option<f64>,
+    /// The window in segments before the last reduction. Zero before the
+    /// first, which gives Reno's own increase after a slow start that ended by
+    /// itself, as section 4.10 has it.
+    cwnd_prior: f64,
+    /// The congestion avoidance stage; none in slow start and recovery.
+    epoch: Option<Epoch>,
+}
+
+/// A congestion avoidance stage (RFC 9438 section 4.1.2). Windows in segments.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    t_epoch: Instant,
+    w_max: f64,
+    /// Seconds.
+    k: f64,
+    w_est: f64,
+    /// Whether Reno's window is the larger one.
+    reno_friendly: bool,
+    /// The last feedback whose time is accounted for.
+    updated: Instant,
+}
+
+impl Epoch {
+    /// Without a `w_max` above the window (slow start that ended by itself,
+    /// RFC 9438 section 4.10; timeout, section 4.8) the stage begins at the
+    /// plateau.
+    fn new(now: Instant, cwnd_epoch: f64, w_max: Option<f64>, c: f64) -> Epoch {
+        let w_max = w_max.unwrap_or(0.0).max(cwnd_epoch);
+        Epoch {
+            t_epoch: now,
+            w_max,
+            // Section 4.2, figure 2.
+            k: libm::cbrt((w_max - cwnd_epoch) / c),
+            w_est: cwnd_epoch,
+            reno_friendly: true,
+            updated: now,
+        }
+    }
+
+    /// Section 4.2, figure 1; `t` in seconds.
+    fn w_cubic(&self, c: f64, t: f64) -> f64 {
+        let d = t - self.k;
+        c * d * d * d + self.w_max
+    }
+
+    /// Takes `span`, in which the window did not limit the sender, out of `t`
+    /// (sections 4.2 and 5.8; Linux `bictcp_cwnd_event`).
+    fn exclude(&mut self, now: Instant, span: Duration) {
+        self.t_epoch = now.min(self.t_epoch + span);
+        self.updated = now.min(self.updated + span);
+    }
+}
+
+impl Cubic {
+    /// What a listing says of it.
+    pub const INFO: Info = Info {
+        name: "cubic",
+        title: "CUBIC: grows by a cubic function of time, never slower than Reno",
+        source: "RFC 9438; slow start: Linux HyStart, RFC 9406 or RFC 5681",
+        params: &[
+            Param {
+                name: "c",
+                kind: Kind::Number(0.4, 0.001, 100.0),
+                doc: "how steep the cubic function is, in segments per second cubed",
+                source: "RFC 9438 section 5.1",
+            },
+            Param {
+                name: "beta",
+                kind: Kind::Number(0.7, 0.1, 0.95),
+                doc: "what a congestion event, loss or mark, leaves of the window",
+                source: "RFC 9438 section 4.6",
+            },
+            Param {
+                name: "fast_convergence",
+                kind: Kind::Switch(true),
+                doc: "lower w_max further where the window did not reach it again",
+                source: "RFC 9438 section 4.7",
+            },
+            Param {
+                name: "slow_start",
+                kind: Kind::Choice("hystart", SlowStart::NAMES),
+                doc: "how slow start ends before a loss; the default is what Linux deploys, with \
+                      its growth of 5 % a round trip until the first congestion event, where RFC \
+                      9438 recommends hystart++",
+                source: "Linux tcp_cubic.c; RFC 9406; RFC 5681",
+            },
+            Param {
+                name: "paced",
+                kind: Kind::Switch(false),
+                doc: "whether the transport paces: hystart then waits for an ACK train of min_rtt, \
+                      not half of it, and hystart++ does not limit growth to 8 packets an ACK",
+                source: "Linux hystart_update; RFC 9406 section 4.3",
+            },
+        ],
+        needs: Needs { ecn: EcnUse::Classic, receive_times: false, signal: false, prr: true },
+    };
+
+    /// Builds one.
+    pub fn new(setup: &Setup) -> Cubic {
+        let p = &setup.params;
+        Cubic {
+            window: Window::new(setup),
+            fraction: 0.0,
+            c: p.number("c"),
+            beta: p.number("beta"),
+            fast_convergence: p.switch("fast_convergence"),
+            slow_start: SlowStart::new(p.choice("slow_start"), p.switch("paced")),
+            w_max: None,
+            cwnd_prior: 0.0,
+            epoch: None,
+        }
+    }
+
+    /// The window in segments.
+    fn cwnd(&self) -> f64 {
+        (self.window.cwnd.as_f64() + self.fraction) / self.window.mss.as_f64()
+    }
+
+    /// Sections 4.6 and 4.7. By the window, as Linux does, not by what is in
+    /// flight: section 4.6 allows it where, as here, the window grows only
+    /// while it limits the sender.
+    fn on_congestion(&mut self, ecn_only: bool) {
+        let cwnd = self.cwnd();
+        let shrinking = self.w_max.is_some_and(|w_max| cwnd < w_max);
+        let keep = if shrinking && self.fast_convergence { (1.0 + self.beta) / 2.0 } else { 1.0 };
+        self.w_max = Some(cwnd * keep);
+        self.end_epoch();
+        let reduced = self.window.cwnd.mul_f64(self.beta);
+        self.window.reduce_to(reduced);
+        if ecn_only {
+            // Figure 5: marks reduce to one segment, losses to two. Linux
+            // stops at two for both.
+            self.window.cwnd = reduced.max(self.window.mss);
+        }
+    }
+
+    /// `ssthresh` is set: what was known of this stage ends.
+    fn end_epoch(&mut self) {
+        self.cwnd_prior = self.cwnd();
+        self.fraction = 0.0;
+        self.epoch = None;
+    }
+
+    /// Grows in slow start; returns the acknowledged bytes that are left once
+    /// it is over, none while it lasts.
+    fn slow_start(&mut self, acked: Bytes) -> Option<Bytes> {
+        let w = &mut self.window;
+        if !w.in_slow_start() {
+            return Some(acked);
+        }
+        let rest = w.slow_start(self.slow_start.counted(acked, w.mss));
+        // A slow start between two stages, after idleness say, makes the next
+        // one begin anew from the same `w_max`.
+        self.epoch = None;
+        (!w.in_slow_start()).then_some(rest)
+    }
+
+    /// Sections 4.2 to 4.5.
+    fn congestion_avoidance(&mut self, now: Instant, acked: Bytes, srtt: Duration) {
+        let (cwnd, c) = (self.cwnd(), self.c);
+        // At most a window in a round trip, whatever one ACK claims.
+        let segments_acked = (acked.as_f64() / self.window.mss.as_f64()).min(cwnd);
+        let alpha = self.alpha_cubic();
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::new(now, cwnd, self.w_max, c));
+        epoch.updated = now;
+        epoch.w_est += alpha * segments_acked / cwnd;
+        let t = now.since(epoch.t_epoch).as_secs_f64();
+        epoch.reno_friendly = epoch.w_cubic(c, t) < epoch.w_est;
+        let next = if epoch.reno_friendly {
+            epoch.w_est
+        } else {
+            let ahead = epoch.w_cubic(c, t + srtt.as_secs_f64());
+            let target = ahead.clamp(cwnd, 1.5 * cwnd);
+            cwnd + (target - cwnd) / cwnd * segments_acked
+        };
+        self.grow_to(next.max(cwnd + self.least_growth() * segments_acked));
+    }
+
+    /// Section 4.3: Reno's own increase once it would have caught up.
+    fn alpha_cubic(&self) -> f64 {
+        let w_est = self.epoch.map_or(self.cwnd(), |epoch| epoch.w_est);
+        if w_est >= self.cwnd_prior { 1.0 } else { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) }
+    }
+
+    /// Segments a segment acknowledged. Linux grows by at least 5 % a round
+    /// trip while no congestion event has told `w_max` (`bictcp_update`),
+    /// since HyStart often leaves slow start early. Not in RFC 9438, so only
+    /// with Linux's HyStart.
+    fn least_growth(&self) -> f64 {
+        match (self.w_max, &self.slow_start) {
+            (None, SlowStart::Hystart(_)) => 0.05,
+            _ => 0.0,
+        }
+    }
+
+    /// Sets the window to `segments`, never below what it is: the window aims
+    /// one RTT ahead and so may be ahead of `w_est`, to which section 4.3
+    /// would take it back; growth does not (section 4.2).
+    fn grow_to(&mut self, segments: f64) {
+        let bytes = segments * self.window.mss.as_f64();
+        self.window.cwnd = self.window.cwnd.max(Bytes(bytes as u64));
+        self.fraction = (bytes - self.window.cwnd.as_f64()).clamp(0.0, 1.0);
+    }
+}
+
+impl Controller for Cubic {
+    fn on_sent(&mut self, now: Instant, sent: &Sent) {
+        self.window.on_sent(sent);
+        if let Some(epoch) = &mut self.epoch {
+            epoch.exclude(now, sent.idle);
+        }
+    }
+
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        if feedback.loss_event || feedback.ecn_event {
+            self.on_congestion(!feedback.loss_event);
+            return;
+        }
+        if self.window.in_slow_start() {
+            self.slow_start.observe(now, feedback, &mut self.window);
+        }
+        if self.window.may_grow(feedback) {
+            if let Some(rest) = self.slow_start(feedback.acked) {
+                self.congestion_avoidance(now, rest, feedback.srtt);
+            }
+        } else if let Some(epoch) = self.epoch.as_mut().filter(|_| !feedback.cwnd_limited) {
+            epoch.exclude(now, now.since(epoch.updated));
+        }
+    }
+
+    fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
+        self.end_epoch();
+        // Section 4.8: the stage after a timeout begins at its own plateau.
+        self.w_max = None;
+        self.window.on_timeout(in_flight.mul_f64(self.beta));
+        self.slow_start.on_timeout();
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { cwnd: self.window.cwnd, pacing: Pacing::Unpaced, burst: self.window.mss }
+    }
+
+    fn probe(&self) -> Probe {
+        let phase = match &self.epoch {
+            _ if self.window.in_slow_start() => self.slow_start.phase(),
+            None => "recovery",
+            Some(epoch) if epoch.reno_friendly => "reno_friendly",
+            Some(epoch) if self.cwnd() < epoch.w_max => "concave",
+            Some(_) => "convex",
+        };
+        Probe { ssthresh: self.window.known_ssthresh(), phase, ..Probe::default() }
+    }
+}

@@ -1,0 +1,122 @@
+//! DCTCP: RFC 8257. Reduces by the fraction of packets that were marked.
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Instant};
+
+use crate::contract::{
+    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
+};
+use crate::round::Round;
+use crate::window::Window;
+
+/// The DCTCP controller.
+pub struct Dctcp {
+    window: Window,
+    /// The observation window (RFC 8257 section 3.3, `DCTCP.WindowEnd`).
+    round: Round,
+    /// Packets acknowledged in it.
+    acked: u64,
+    /// Of these, reported with CE.
+    marked: u64,
+    /// Estimate of the fraction that is marked (`DCTCP.Alpha`). A float, so
+    /// that it decays towards zero without ever sticking, which RFC 8257
+    /// section 4.2 asks of integer arithmetic. Linux holds it in 1/1024 and
+    /// drops what is below 16/1024 to zero at once (`dctcp_update_alpha`).
+    alpha: f64,
+    g: f64,
+}
+
+impl Dctcp {
+    /// What a listing says of it.
+    pub const INFO: Info = Info {
+        name: "dctcp",
+        title: "DCTCP: reduces in proportion to the fraction of marked packets",
+        source: "RFC 8257",
+        params: &[
+            Param {
+                name: "g",
+                kind: Kind::Number(1.0 / 16.0, 1.0 / 1024.0, 1.0),
+                doc: "weight of the newest observation window in alpha",
+                source: "RFC 8257 section 4.2; Linux dctcp_shift_g",
+            },
+            Param {
+                name: "alpha_init",
+                kind: Kind::Number(1.0, 0.0, 1.0),
+                doc: "alpha before anything was observed",
+                source: "RFC 8257 section 3.3; Linux dctcp_alpha_on_init",
+            },
+        ],
+        needs: Needs { ecn: EcnUse::Counts, receive_times: false, signal: false, prr: true },
+    };
+
+    /// Builds one.
+    pub fn new(setup: &Setup) -> Dctcp {
+        Dctcp {
+            window: Window::new(setup),
+            round: Round::default(),
+            acked: 0,
+            marked: 0,
+            alpha: setup.params.number("alpha_init"),
+            g: setup.params.number("g"),
+        }
+    }
+
+    /// RFC 8257 section 3.3, steps 1 to 8, in packets in place of bytes and
+    /// with selective acknowledgements, as Linux counts (`tp->delivered_ce`).
+    fn observe(&mut self, feedback: &Feedback<'_>) {
+        self.acked += feedback.acked_packets;
+        self.marked += feedback.ce_packets;
+        if !self.round.ended(feedback) {
+            return;
+        }
+        // QUIC may report a mark in a later ACK than its packet: never over 1.
+        let m = self.marked.min(self.acked) as f64 / self.acked.max(1) as f64;
+        self.alpha = self.alpha * (1.0 - self.g) + self.g * m;
+        self.acked = 0;
+        self.marked = 0;
+    }
+}
+
+impl Controller for Dctcp {
+    fn on_sent(&mut self, _now: Instant, sent: &Sent) {
+        self.window.on_sent(sent);
+    }
+
+    fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
+        // Alpha first, the reduction after: where an observation window ends
+        // with the ACK that begins a reduction, the reduction sees it. So the
+        // steps stand in RFC 8257 section 3.3, and so Linux calls them
+        // (`in_ack_event` before `ssthresh`). The other way round, the first
+        // reduction after a quiet time would be sized by the quiet time alone.
+        self.observe(feedback);
+        let w = &mut self.window;
+        if feedback.loss_event {
+            // Section 3.5: a loss counts as it does for Reno.
+            w.reduce_to(w.cwnd / 2);
+        } else if feedback.ecn_event {
+            w.reduce_to(w.cwnd.mul_f64(1.0 - self.alpha / 2.0));
+        } else if w.may_grow(feedback) {
+            // Section 3.4: growth is Reno's.
+            let rest =
+                if w.in_slow_start() { w.slow_start(feedback.acked) } else { feedback.acked };
+            w.additive_increase(rest, w.cwnd);
+        }
+    }
+
+    fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
+        self.window.on_timeout(in_flight / 2);
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { cwnd: self.window.cwnd, pacing: Pacing::Unpaced, burst: self.window.mss }
+    }
+
+    fn probe(&self) -> Probe {
+        Probe {
+            ssthresh: self.window.known_ssthresh(),
+            phase: if self.window.in_slow_start() { "slow_start" } else { "congestion_avoidance" },
+            alpha: Some(self.alpha),
+            ..Probe::default()
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! How slow start ends before it loses packets: HyStart as Linux has it, and
+//! HyStart++ (RFC 9406).
+
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::contract::Feedback;
+use crate::round::Round;
+use crate::window::Window;
+
+/// How a controller's slow start ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SlowStart {
+    /// By loss or mark only (RFC 5681).
+    Standard,
+    /// By an ACK train or by delay, as Linux.
+    Hystart(Hystart),
+    /// By delay, over rounds of conservative slow start (RFC 9406).
+    HystartPlusPlus(HystartPlusPlus),
+}
+
+impl SlowStart {
+    /// The names that [`SlowStart::new`] knows, the default first.
+    pub(crate) const NAMES: &'static [&'static str] = &["hystart", "hystart++", "standard"];
+
+    /// `name` is one of [`SlowStart::NAMES`]; `paced`: whether the transport
+    /// spreads packets over the round trip.
+    pub(crate) fn new(name: &str, paced: bool) -> SlowStart {
+        match name {
+            "hystart" => SlowStart::Hystart(Hystart::new(paced)),
+            "hystart++" => SlowStart::HystartPlusPlus(HystartPlusPlus::new(paced)),
+            _ => SlowStart::Standard,
+        }
+    }
+
+    /// Judges one feedback of slow start; where slow start is over, sets
+    /// `ssthresh` to the window.
+    pub(crate) fn observe(&mut self, now: Instant, feedback: &Feedback<'_>, window: &mut Window) {
+        match self {
+            SlowStart::Standard => {}
+            SlowStart::Hystart(h) => h.observe(now, feedback, window),
+            SlowStart::HystartPlusPlus(h) => h.observe(feedback, window),
+        }
+    }
+
+    /// How many of `acked` bytes count for the window's growth.
+    pub(crate) fn counted(&self, acked: Bytes, mss: Bytes) -> Bytes {
+        match self {
+            SlowStart::HystartPlusPlus(h) => h.counted(acked, mss),
+            SlowStart::Standard | SlowStart::Hystart(_) => acked,
+        }
+    }
+
+    /// Slow start begins anew. Linux lets HyStart judge again
+    /// (`bictcp_state`); RFC 9406 section 4.3 keeps HyStart++ to the first
+    /// slow start.
+    pub(crate) fn on_timeout(&mut self) {
+        if let SlowStart::Hystart(h) = self {
+            *h = Hystart::new(h.paced);
+        }
+    }
+
+    /// The phase's name in recordings.
+    pub(crate) fn phase(&self) -> &'static str {
+        match self {
+            SlowStart::HystartPlusPlus(HystartPlusPlus { css: Some(_), .. }) => {
+                "conservative_slow_start"
+            }
+            _ => "slow_start",
+        }
+    }
+}
+
+/// `hystart_low_window`, packets.
+const LOW_WINDOW: u64 = 16;
+/// `hystart_ack_delta_us`.
+const ACK_DELTA: Duration = Duration::from_millis(2);
+/// `HYSTART_MIN_SAMPLES`.
+const MIN_SAMPLES: u8 = 8;
+/// `HYSTART_DELAY_MIN`.
+const DELAY_MIN: Duration = Duration::from_millis(4);
+/// `HYSTART_DELAY_MAX`.
+const DELAY_MAX: Duration = Duration::from_millis(16);
+/// Greatest allowance for aggregated packets (`hystart_ack_delay`).
+const ACK_DELAY_MAX: Duration = Duration::from_millis(1);
+/// Four of the largest aggregates (`GSO_MAX_SIZE`, 64 KiB).
+const ACK_DELAY_BYTES: Bytes = Bytes(4 * 65_536);
+
+/// HyStart as in Linux 5.10 (`hystart_update` in tcp_cubic.c), after Ha and
+/// Rhee, "Taming the elephants", 2008. One thing differs: `delay_min` is the
+/// connection's least RTT, which Linux forgets at a timeout.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hystart {
+    paced: bool,
+    round: Round,
+    /// None until the first round begins.
+    round_start: Option<Instant>,
+    /// Last ACK of the train.
+    last_ack: Instant,
+    /// Least RTT of this round.
+    curr_rtt: Duration,
+    samples: u8,
+    found: bool,
+}
+
+impl Hystart {
+    fn new(paced: bool) -> Hystart {
+        Hystart {
+            paced,
+            round: Round::default(),
+            round_start: None,
+            last_ack: Instant::ZERO,
+            curr_rtt: Duration::MAX,
+            samples: 0,
+            found: false,
+        }
+    }
+
+    fn observe(&mut self, now: Instant, feedback: &Feedback<'_>, window: &mut Window) {
+        // Judged before the round is turned over, as Linux does: the ACK that
+        // ends a round still belongs to its train.
+        if !self.found && window.cwnd >= window.mss * LOW_WINDOW {
+            self.found = self.exit_found(now, feedback, window.cwnd);
+            if self.found {
+                window.ssthresh = window.cwnd;
+            }
+        }
+        if self.round.ended(feedback) {
+            self.round_start = Some(now);
+            self.last_ack = now;
+            self.curr_rtt = Duration::MAX;
+            self.samples = 0;
+        }
+    }
+
+    fn exit_found(&mut self, now: Instant, feedback: &Feedback<'_>, cwnd: Bytes) -> bool {
+        let (Some(rtt), Some(start)) = (feedback.rtt, self.round_start) else {
+            return false;
+        };
+        let train = self.train_is_long(now, start, feedback, cwnd);
+        let delay = self.delay_has_grown(rtt, feedback.min_rtt);
+        train || delay
+    }
+
+    /// ACKs that keep arriving closely for half the least RTT (all of it where
+    /// pacing spreads the packets anyway): the window fills the path.
+    fn train_is_long(
+        &mut self,
+        now: Instant,
+        start: Instant,
+        feedback: &Feedback<'_>,
+        cwnd: Bytes,
+    ) -> bool {
+        if now.since(self.last_ack) > ACK_DELTA {
+            return false;
+        }
+        self.last_ack = now;
+        let whole = feedback.min_rtt + ack_delay(cwnd, feedback.srtt);
+        let threshold = if self.paced { whole } else { whole / 2 };
+        now.since(start) > threshold
+    }
+
+    /// From the ninth sample of a round on, as Linux counts.
+    fn delay_has_grown(&mut self, rtt: Duration, min_rtt: Duration) -> bool {
+        self.curr_rtt = self.curr_rtt.min(rtt);
+        if self.samples < MIN_SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        self.curr_rtt > min_rtt + (min_rtt / 8).clamp(DELAY_MIN, DELAY_MAX)
+    }
+}
+
+/// Allowance for segmentation offload (`hystart_ack_delay`): the time of four
+/// aggregates at the rate of slow start's pacing, two windows a round trip.
+fn ack_delay(cwnd: Bytes, srtt: Duration) -> Duration {
+    Rate::from_transfer(cwnd * 2, srtt).time_for(ACK_DELAY_BYTES).min(ACK_DELAY_MAX)
+}
+
+// RFC 9406 section 4.3.
+const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
+const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
+const MIN_RTT_DIVISOR: u64 = 8;
+const N_RTT_SAMPLE: u32 = 8;
+const CSS_GROWTH_DIVISOR: u64 = 4;
+const CSS_ROUNDS: u32 = 5;
+/// `L` of a sender that does not pace, packets; it is infinite for one that does.
+const L: u64 = 8;
+
+/// HyStart++ (RFC 9406 section 4.2), with its variables' names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HystartPlusPlus {
+    paced: bool,
+    round: Round,
+    last_round_min_rtt: Duration,
+    current_round_min_rtt: Duration,
+    rtt_sample_count: u32,
+    css: Option<Css>,
+    /// The first slow start is over: standard slow start from here on.
+    over: bool,
+}
+
+/// Conservative slow start.
+#[derive(Clone, Copy, Debug)]
+struct Css {
+    baseline_min_rtt: Duration,
+    /// Rounds that have ended since it began, the one it began in included.
+    rounds: u32,
+}
+
+impl HystartPlusPlus {
+    fn new(paced: bool) -> HystartPlusPlus {
+        HystartPlusPlus {
+            paced,
+            round: Round::default(),
+            last_round_min_rtt: Duration::MAX,
+            current_round_min_rtt: Duration::MAX,
+            rtt_sample_count: 0,
+            css: None,
+            over: false,
+        }
+    }
+
+    fn observe(&mut self, feedback: &Feedback<'_>, window: &mut Window) {
+        if self.over || window.known_ssthresh().is_some() {
+            self.finish();
+            return;
+        }
+        if self.round.ended(feedback) && self.css_is_over() {
+            window.ssthresh = window.cwnd;
+            self.finish();
+            return;
+        }
+        if let Some(rtt) = feedback.rtt {
+            self.sample(rtt);
+        }
+    }
+
+    fn finish(&mut self) {
+        self.over = true;
+        self.css = None;
+    }
+
+    /// Begins a round; whether conservative slow start has had all of its.
+    fn css_is_over(&mut self) -> bool {
+        self.last_round_min_rtt = self.current_round_min_rtt;
+        self.current_round_min_rtt = Duration::MAX;
+        self.rtt_sample_count = 0;
+        let Some(css) = &mut self.css else {
+            return false;
+        };
+        css.rounds += 1;
+        css.rounds >= CSS_ROUNDS
+    }
+
+    fn sample(&mut self, rtt: Duration) {
+        self.current_round_min_rtt = self.current_round_min_rtt.min(rtt);
+        self.rtt_sample_count += 1;
+        if self.rtt_sample_count < N_RTT_SAMPLE {
+            return;
+        }
+        match self.css {
+            None if self.delay_has_grown() => {
+                let baseline_min_rtt = self.current_round_min_rtt;
+                self.css = Some(Css { baseline_min_rtt, rounds: 0 });
+            }
+            // The exit was spurious: back to slow start.
+            Some(css) if self.current_round_min_rtt < css.baseline_min_rtt => self.css = None,
+            _ => {}
+        }
+    }
+
+    fn delay_has_grown(&self) -> bool {
+        let last = self.last_round_min_rtt;
+        let thresh = (last / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH, MAX_RTT_THRESH);
+        last != Duration::MAX && self.current_round_min_rtt >= last + thresh
+    }
+
+    fn counted(&self, acked: Bytes, mss: Bytes) -> Bytes {
+        if self.over {
+            return acked;
+        }
+        let limited = if self.paced { acked } else { acked.min(mss * L) };
+        if self.css.is_some() { limited / CSS_GROWTH_DIVISOR } else { limited }
+    }
+}

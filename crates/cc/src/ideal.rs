@@ -1,0 +1,71 @@
+//! The optimal controller of the paper on the lower bound of latency spikes
+//! (section II and figure 1c): it is told its share of the bottleneck and sends
+//! exactly that, so that whatever queue remains is nobody's fault but the
+//! signal's delay.
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Instant, Rate};
+
+use crate::contract::{
+    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Setup, Signal,
+};
+
+/// No window ever limits it; far below the greatest value, so that sums with
+/// it do not saturate.
+const UNLIMITED: Bytes = Bytes(u64::MAX / 4);
+
+/// The ideal controller.
+pub struct Ideal {
+    mss: Bytes,
+    /// The rate last signalled, as payload.
+    rate: Option<Rate>,
+}
+
+impl Ideal {
+    /// What a listing says of it.
+    pub const INFO: Info = Info {
+        name: "ideal",
+        title: "Ideal: sends exactly what the bottleneck itself says it may",
+        source: "A lower bound on latency spikes, section II and figure 1c",
+        params: &[Param {
+            name: "signal",
+            kind: Kind::Choice("receiver", &["receiver", "direct"]),
+            doc: "the way of the signal, which the simulator takes: with the packets via the \
+                  receiver, or straight back from the bottleneck",
+            source: "A lower bound on latency spikes, figure 1",
+        }],
+        needs: Needs { ecn: EcnUse::None, receive_times: false, signal: true, prr: false },
+    };
+
+    /// Builds one. It sends nothing before the first signal.
+    pub fn new(setup: &Setup) -> Ideal {
+        Ideal { mss: setup.mss, rate: None }
+    }
+}
+
+impl Controller for Ideal {
+    /// Losses and marks do not concern it: only the bottleneck knows its rate.
+    fn on_feedback(&mut self, _now: Instant, _feedback: &Feedback<'_>) {}
+
+    fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {}
+
+    fn on_signal(&mut self, _now: Instant, signal: Signal) {
+        self.rate = Some(signal.rate);
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            cwnd: if self.rate.is_some() { UNLIMITED } else { Bytes::ZERO },
+            pacing: Pacing::Rate(self.rate.unwrap_or(Rate::ZERO)),
+            burst: self.mss,
+        }
+    }
+
+    fn probe(&self) -> Probe {
+        Probe {
+            phase: if self.rate.is_some() { "signalled" } else { "waiting" },
+            bandwidth: self.rate,
+            ..Probe::default()
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Congestion controllers: pure state machines behind one contract.
+//!
+//! A controller sees what a sender sees ([`Sent`], [`Feedback`], timeouts) and
+//! answers with [`Limits`]. It knows no clock, socket, queue or file: `now` and
+//! the seed are passed in, so the same code runs in virtual time, over UDP and
+//! inside a QUIC stack.
+//!
+//! To add one: write its file, and add its line below.
+
+use sojourn_units::{Bytes, Instant};
+
+mod contract;
+mod hystart;
+mod registry;
+mod round;
+mod window;
+
+pub use contract::{
+    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, RateSample, Received, Sent,
+    Setup, Signal,
+};
+
+registry::controllers! {
+    Reno = reno,
+    Cubic = cubic,
+    Bbr = bbr,
+    Dctcp = dctcp,
+    Ideal = ideal,
+}
+
+/// A controller that ships.
+#[derive(Clone, Copy)]
+pub struct Algorithm {
+    /// What it is, and its parameters.
+    pub info: &'static Info,
+    /// Builds one.
+    pub build: fn(&Setup) -> AnyController,
+}
+
+/// The controller of this name.
+pub fn find(name: &str) -> Option<&'static Algorithm> {
+    ALL.iter().find(|a| a.info.name == name)
+}
+
+/// Every controller that ships, in the order of listings.
+pub fn all() -> &'static [Algorithm] {
+    ALL
+}

@@ -1,0 +1,72 @@
+//! Reno: RFC 5681, with NewReno's recovery (RFC 6582) kept by the transport.
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Instant};
+
+use crate::contract::{
+    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
+};
+use crate::window::Window;
+
+/// The Reno controller.
+pub struct Reno {
+    window: Window,
+    beta: f64,
+}
+
+impl Reno {
+    /// What a listing says of it.
+    pub const INFO: Info = Info {
+        name: "reno",
+        title: "Reno: additive increase, multiplicative decrease",
+        source: "RFC 5681, RFC 6582",
+        params: &[Param {
+            name: "beta",
+            kind: Kind::Number(0.5, 0.1, 0.95),
+            doc: "what a congestion event leaves of the window",
+            source: "RFC 5681 section 3.1, equation 4",
+        }],
+        needs: Needs { ecn: EcnUse::Classic, receive_times: false, signal: false, prr: true },
+    };
+
+    /// Builds one.
+    pub fn new(setup: &Setup) -> Reno {
+        Reno { window: Window::new(setup), beta: setup.params.number("beta") }
+    }
+}
+
+impl Controller for Reno {
+    fn on_sent(&mut self, _now: Instant, sent: &Sent) {
+        self.window.on_sent(sent);
+    }
+
+    fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
+        let w = &mut self.window;
+        if feedback.loss_event || feedback.ecn_event {
+            // Linux halves the window, RFC 5681 equation 4 the flight size; the
+            // two differ only for a sender that the application limits.
+            w.reduce_to(w.cwnd.mul_f64(self.beta));
+            return;
+        }
+        if w.may_grow(feedback) {
+            let rest = if w.in_slow_start() { w.slow_start(feedback.acked) } else { feedback.acked };
+            w.additive_increase(rest, w.cwnd);
+        }
+    }
+
+    fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
+        self.window.on_timeout(in_flight / 2);
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { cwnd: self.window.cwnd, pacing: Pacing::Unpaced, burst: self.window.mss }
+    }
+
+    fn probe(&self) -> Probe {
+        Probe {
+            ssthresh: self.window.known_ssthresh(),
+            phase: if self.window.in_slow_start() { "slow_start" } else { "congestion_avoidance" },
+            ..Probe::default()
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What window-based controllers share: RFC 5681's window, its slow start and
+//! its restart after idleness.
+
+use sojourn_units::Bytes;
+
+use crate::contract::{Feedback, Sent, Setup};
+
+/// A congestion window with RFC 5681's slow start and additive increase.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    /// Payload of a full packet.
+    pub(crate) mss: Bytes,
+    /// Congestion window.
+    pub(crate) cwnd: Bytes,
+    /// Slow-start threshold; [`Bytes::MAX`] until the first congestion.
+    pub(crate) ssthresh: Bytes,
+    initial: Bytes,
+    /// Bytes acknowledged since the window last grew by a packet.
+    acked: Bytes,
+    /// A timeout was the last thing that happened to the window.
+    timed_out: bool,
+}
+
+impl Window {
+    pub(crate) fn new(setup: &Setup) -> Window {
+        Window {
+            mss: setup.mss,
+            cwnd: setup.initial_window,
+            ssthresh: Bytes::MAX,
+            initial: setup.initial_window,
+            acked: Bytes::ZERO,
+            timed_out: false,
+        }
+    }
+
+    pub(crate) fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// RFC 5681 section 3.1 with RFC 3465's byte counting (L unbounded, as
+    /// RFC 9002 section 7.3.1 and Linux do): grows up to `ssthresh` and
+    /// returns the acknowledged bytes that are left for congestion avoidance.
+    pub(crate) fn slow_start(&mut self, acked: Bytes) -> Bytes {
+        let grown = (self.cwnd + acked).0.min(self.ssthresh.0.max(self.cwnd.0));
+        let used = Bytes(grown) - self.cwnd;
+        self.cwnd = Bytes(grown);
+        self.timed_out = false;
+        acked - used
+    }
+
+    /// RFC 5681 equation 3 by byte counting: one packet for every `per` bytes
+    /// acknowledged.
+    pub(crate) fn additive_increase(&mut self, acked: Bytes, per: Bytes) {
+        let per = per.0.max(1);
+        self.acked += acked;
+        let packets = self.acked.0 / per;
+        self.acked = Bytes(self.acked.0 - packets * per);
+        self.cwnd += self.mss * packets;
+    }
+
+    /// Sets the window and `ssthresh` to `window`, at least two packets
+    /// (RFC 5681 equation 4).
+    pub(crate) fn reduce_to(&mut self, window: Bytes) {
+        self.ssthresh = window.max(self.mss * 2);
+        self.cwnd = self.ssthresh;
+        self.acked = Bytes::ZERO;
+        self.timed_out = false;
+    }
+
+    /// After a retransmission timeout: slow start from one packet, up to half
+    /// of what was in flight (RFC 5681 section 3.1). A timeout that follows on
+    /// another, with nothing acknowledged between, leaves `ssthresh` as it is:
+    /// what is in flight then is the retransmission alone.
+    pub(crate) fn on_timeout(&mut self, ssthresh: Bytes) {
+        if !self.timed_out {
+            self.ssthresh = ssthresh.max(self.mss * 2);
+        }
+        self.timed_out = true;
+        self.cwnd = self.mss;
+        self.acked = Bytes::ZERO;
+    }
+
+    /// RFC 5681 section 4.1: after an idle retransmission timeout the window
+    /// restarts from at most the initial one. `ssthresh` remembers the old
+    /// window (RFC 7661 section 4.4, as Linux does).
+    pub(crate) fn on_sent(&mut self, sent: &Sent) {
+        if sent.idle > sent.rto && !sent.retransmission {
+            self.ssthresh = self.ssthresh.max(self.cwnd * 3 / 4);
+            self.cwnd = self.cwnd.min(self.initial);
+        }
+    }
+
+    /// Whether `feedback` allows the window to grow: something was delivered,
+    /// no recovery is under way, and the window was what limited the sender.
+    pub(crate) fn may_grow(&self, feedback: &Feedback<'_>) -> bool {
+        feedback.acked > Bytes::ZERO && !feedback.in_recovery && feedback.cwnd_limited
+    }
+
+    /// `ssthresh` once it is set, for recordings.
+    pub(crate) fn known_ssthresh(&self) -> Option<Bytes> {
+        (self.ssthresh < Bytes::MAX).then_some(self.ssthresh)
+    }
+}

@@ -1,0 +1,211 @@
+//! The exits of CUBIC's slow start: Linux's HyStart and RFC 9406.
+
+mod common;
+
+use common::{Driver, build, choice};
+use sojourn_cc::Controller;
+use sojourn_units::params::Value;
+use sojourn_units::{Bytes, Duration, Instant};
+
+const RTT: Duration = Duration::from_millis(100);
+
+fn cubic(slow_start: &str, paced: bool, initial: u64) -> Driver {
+    cubic_at(RTT, slow_start, paced, initial)
+}
+
+fn cubic_at(rtt: Duration, slow_start: &str, paced: bool, initial: u64) -> Driver {
+    let params = [("slow_start", choice(slow_start)), ("paced", Value::Switch(paced))];
+    let mut driver = Driver::new(build("cubic", initial, &params), rtt);
+    // Wider than any ACK train.
+    driver.spacing = Some(Duration::from_millis(3));
+    driver
+}
+
+fn left_slow_start(driver: &Driver) -> bool {
+    driver.cc.probe().ssthresh.is_some()
+}
+
+/// A round whose RTT is `rtt`, and how many ACKs of it passed before slow start
+/// was left.
+fn round_at(driver: &mut Driver, rtt: Duration) -> Option<u64> {
+    driver.rtt = rtt;
+    let packets = driver.packets();
+    (1..=packets).find(|_| {
+        driver.ack(|_| {});
+        left_slow_start(driver)
+    })
+}
+
+/// A round of ACKs `gap` apart, and the time from its first to its last.
+fn train(driver: &mut Driver, gap: Duration) -> Duration {
+    driver.spacing = Some(gap);
+    // The first ACK of the round begins it.
+    driver.ack(|_| {});
+    let begin: Instant = driver.now;
+    while !left_slow_start(driver) && driver.now.since(begin) < RTT * 2 {
+        // All of one round: numbers below its end.
+        let number = driver.acked;
+        driver.ack(|f| {
+            f.largest_acked = 0;
+            f.next_number = number;
+        });
+    }
+    driver.now.since(begin)
+}
+
+/// Linux hystart_update: the round is over at the first ACK after half of
+/// min_rtt and the 1 ms of hystart_ack_delay, (100 + 1) / 2 = 50.5 ms; with
+/// pacing after all of it, 101 ms.
+#[test]
+fn an_ack_train_of_half_the_least_rtt_ends_slow_start() {
+    for (paced, expected) in [(false, 51), (true, 102)] {
+        let mut c = cubic("hystart", paced, 40);
+        assert_eq!(train(&mut c, Duration::from_millis(1)), Duration::from_millis(expected));
+    }
+}
+
+/// HYSTART_ACK_DELTA: ACKs further apart than 2 ms are no train.
+#[test]
+fn a_gap_of_over_two_milliseconds_breaks_the_train() {
+    for (gap_us, ends) in [(2_000, true), (2_001, false)] {
+        let mut c = cubic("hystart", false, 200);
+        train(&mut c, Duration::from_micros(gap_us));
+        assert_eq!(left_slow_start(&c), ends, "{gap_us} us");
+    }
+}
+
+/// hystart_low_window: below 16 packets neither train nor delay is judged.
+#[test]
+fn a_small_window_is_not_judged() {
+    for (initial, judged) in [(14, false), (15, true)] {
+        let mut c = cubic("hystart", false, initial);
+        // Grows the window to 15 or 16 packets, and begins a round.
+        c.ack(|_| {});
+        c.rtt = RTT * 3;
+        for _ in 0..30 {
+            c.ack(|f| {
+                f.acked = Bytes(1);
+                f.largest_acked = 0;
+            });
+        }
+        assert_eq!(left_slow_start(&c), judged, "{initial} packets");
+    }
+}
+
+/// Threshold min_rtt/8 within 4 ms and 16 ms, judged from the ninth sample of
+/// a round on: 100 ms allows 12.5 ms, 16 ms allows 4 ms, 400 ms allows 16 ms.
+#[test]
+fn delay_beyond_the_threshold_ends_slow_start_at_the_ninth_sample() {
+    for (base_ms, allowed_us) in [(100, 12_500), (16, 4_000), (400, 16_000)] {
+        for (over_us, ends) in [(0, None), (1, Some(10))] {
+            let base = Duration::from_millis(base_ms);
+            let mut c = cubic_at(base, "hystart", false, 40);
+            round_at(&mut c, base);
+            let rtt = base + Duration::from_micros(allowed_us + over_us);
+            // The round's first ACK still counts to the round before it.
+            assert_eq!(round_at(&mut c, rtt), ends, "{base_ms} ms and {over_us} us over");
+        }
+    }
+}
+
+/// Linux bictcp_state: a timeout forgets that the exit was found, so the next
+/// slow start may end early again.
+#[test]
+fn hystart_judges_again_after_a_timeout() {
+    let mut c = cubic("hystart", false, 40);
+    round_at(&mut c, RTT);
+    assert_eq!(round_at(&mut c, RTT * 2), Some(10));
+    let now = c.now;
+    c.cc.on_timeout(now, common::MSS * 1000);
+    c.rtt = RTT;
+    assert_eq!(c.trajectory(5), [1, 2, 4, 8, 16, 32]);
+    c.rtt = RTT * 2;
+    c.round();
+    assert_eq!(c.cc.probe().phase, "reno_friendly");
+    assert!(c.packets() < 64, "{}", c.packets());
+}
+
+/// RFC 9406 section 4.2 with the constants of 4.3, RTT 100 ms: the threshold is
+/// 12.5 ms; then five rounds, the one under way included, each growing by a
+/// quarter of what slow start would.
+#[test]
+fn hystart_plus_plus_takes_five_conservative_rounds() {
+    let mut c = cubic("hystart++", true, 10);
+    assert_eq!(c.trajectory(2), [10, 20, 40]);
+    c.rtt = Duration::from_micros(112_500);
+    let mut windows = vec![];
+    for _ in 0..6 {
+        c.round();
+        windows.push((c.packets(), c.cc.probe().phase));
+    }
+    assert_eq!(
+        windows,
+        [
+            // Seven of 40 packets before the eighth sample tells: 40 + 7 + 33/4;
+            // from there a quarter of the whole packets: 55.25 + 55/4, and so on.
+            (55, "conservative_slow_start"),
+            (69, "conservative_slow_start"),
+            (86, "conservative_slow_start"),
+            (107, "conservative_slow_start"),
+            (134, "conservative_slow_start"),
+            (135, "reno_friendly"),
+        ]
+    );
+}
+
+/// One microsecond less than the threshold is not an increase.
+#[test]
+fn hystart_plus_plus_goes_on_below_its_threshold() {
+    let mut c = cubic("hystart++", true, 10);
+    c.round();
+    c.rtt = Duration::from_micros(112_499);
+    assert_eq!(c.trajectory(2), [20, 40, 80]);
+}
+
+/// RFC 9406 section 4.2: where the RTT falls below the baseline again, the exit
+/// was spurious and slow start resumes.
+#[test]
+fn hystart_plus_plus_resumes_after_a_spurious_exit() {
+    let mut c = cubic("hystart++", true, 40);
+    c.round();
+    c.rtt = Duration::from_millis(120);
+    c.round();
+    assert_eq!(c.cc.probe().phase, "conservative_slow_start");
+    c.rtt = RTT;
+    c.round();
+    assert_eq!(c.cc.probe().phase, "slow_start");
+    let before = c.packets();
+    c.round();
+    assert_eq!(c.packets(), 2 * before);
+}
+
+/// RFC 9406 section 4.3: L = 8 packets an ACK for a sender that does not pace.
+#[test]
+fn hystart_plus_plus_limits_an_unpaced_burst() {
+    for (paced, grown) in [(false, 8), (true, 20)] {
+        let mut c = cubic("hystart++", paced, 40);
+        c.ack(|f| f.acked = f.acked * 20);
+        assert_eq!(c.packets(), 40 + grown);
+    }
+}
+
+/// RFC 9406 section 4.3: only the first slow start; after a timeout the plain one.
+#[test]
+fn hystart_plus_plus_is_for_the_first_slow_start_only() {
+    let mut c = cubic("hystart++", true, 40);
+    let now = c.now;
+    c.cc.on_timeout(now, common::MSS * 1000);
+    c.trajectory(5);
+    c.rtt = RTT * 3;
+    assert_eq!(c.trajectory(2), [32, 64, 128]);
+}
+
+/// RFC 5681: only loss ends it.
+#[test]
+fn standard_slow_start_ignores_delay() {
+    let mut c = cubic("standard", false, 40);
+    c.round();
+    c.rtt = RTT * 5;
+    c.spacing = Some(Duration::from_micros(100));
+    assert_eq!(c.trajectory(2), [80, 160, 320]);
+}

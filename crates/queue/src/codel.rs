@@ -1,0 +1,84 @@
+//! CoDel: controlled delay (RFC 8289), one FIFO under one control loop.
+//!
+//! The control loop is in [`control`], since FQ-CoDel runs one for every flow.
+//!
+//! The pseudocode of RFC 8289 section 5 is what is followed. The RFC leaves
+//! marking to the implementation; here it is Linux's (`include/net/codel_impl.h`):
+//! with `ecn`, an ECN-capable packet whose turn it is to be dropped is marked
+//! and delivered, and nothing more happens in that dequeue; with
+//! `ce_threshold`, every ECN-capable packet that waited longer is marked,
+//! whatever the control loop says.
+//!
+//! Where Linux differs from the RFC, the RFC is followed:
+//!
+//! - A drop that ends the dropping state does not add to `count`; Linux counts
+//!   it, which makes the rate at the next entry one step higher.
+//! - The dropping state may be entered at `first_above_time` itself; Linux
+//!   waits until after it.
+//! - An empty queue forgets `first_above_time`; older kernels keep it when the
+//!   queue is already empty at the dequeue.
+//! - 1/sqrt(count) is exact to the nanosecond; Linux approximates it by one
+//!   Newton step a drop, in 16 bits, and counts time in units of 1024 ns.
+
+use sojourn_units::Instant;
+
+use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
+use crate::fifo::Fifo;
+
+pub(crate) mod control;
+
+use control::{Control, State};
+
+/// What a listing says of it.
+pub(crate) const INFO: Info = Info {
+    name: "codel",
+    title: "CoDel: drops or marks when even the least sojourn time of an interval is above target",
+    source: "RFC 8289",
+    params: &[
+        control::TARGET,
+        control::INTERVAL,
+        control::ecn(false, "tc-codel(8)"),
+        control::CE_THRESHOLD,
+    ],
+    // tc-codel(8): limit.
+    default_packets: 1000,
+};
+
+/// A FIFO controlled by CoDel.
+pub struct Codel<P> {
+    fifo: Fifo<P>,
+    state: State,
+    control: Control,
+    limit: Limit,
+}
+
+impl<P: Packet> Codel<P> {
+    pub(crate) fn new(setup: &Setup) -> Codel<P> {
+        Codel {
+            fifo: Fifo::new(),
+            state: State::default(),
+            control: Control::new(setup),
+            limit: setup.limit,
+        }
+    }
+}
+
+impl<P: Packet + Send> Queue<P> for Codel<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+        if !self.limit.admits(self.fifo.backlog(), packet.size()) {
+            return drops(packet, DropReason::Full);
+        }
+        self.fifo.push(now, packet);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+        self.state.dequeue(now, &self.control, &mut self.fifo, drops)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.fifo.backlog()
+    }
+}

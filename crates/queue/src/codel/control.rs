@@ -1,0 +1,228 @@
+//! CoDel's control loop over one FIFO: estimator, set point, control law.
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Duration, Instant};
+
+use crate::contract::{DropReason, Packet, Setup};
+use crate::fifo::Fifo;
+
+/// Acceptable least sojourn time.
+pub(crate) const TARGET: Param = Param {
+    name: "target",
+    kind: Kind::Time(Duration::from_millis(5), Duration::ZERO, Duration::MAX),
+    doc: "Least sojourn time over an interval that is still acceptable",
+    source: "RFC 8289 section 4.3",
+};
+
+/// Window of the least sojourn time, and the first gap between drops.
+pub(crate) const INTERVAL: Param = Param {
+    name: "interval",
+    // Linux counts in microseconds; no shorter interval can be configured.
+    kind: Kind::Time(Duration::from_millis(100), Duration::from_micros(1), Duration::MAX),
+    doc: "How long the sojourn time must stay above target before the first drop; \
+          a round-trip time that is long for the link's flows",
+    source: "RFC 8289 section 4.2",
+};
+
+/// Sojourn time above which every ECN-capable packet is marked.
+pub(crate) const CE_THRESHOLD: Param = Param {
+    name: "ce_threshold",
+    kind: Kind::Time(Duration::MAX, Duration::ZERO, Duration::MAX),
+    doc: "Marks every ECN-capable packet whose sojourn time is above this; off at the default",
+    source: "tc-codel(8)",
+};
+
+/// The switch that marks in place of dropping.
+pub(crate) const fn ecn(default: bool, source: &'static str) -> Param {
+    Param {
+        name: "ecn",
+        kind: Kind::Switch(default),
+        doc: "Marks ECN-capable packets CE in place of dropping them",
+        source,
+    }
+}
+
+/// The settings of a control loop, one for all that share them.
+pub(crate) struct Control {
+    target: Duration,
+    interval: Duration,
+    /// `maxpacket_` of RFC 8289 section 5.3.
+    mtu: Bytes,
+    ecn: bool,
+    ce_threshold: Duration,
+}
+
+impl Control {
+    pub(crate) fn new(setup: &Setup) -> Control {
+        Control {
+            target: setup.params.time("target"),
+            interval: setup.params.time("interval"),
+            mtu: setup.mtu,
+            ecn: setup.params.switch("ecn"),
+            ce_threshold: setup.params.time("ce_threshold"),
+        }
+    }
+
+    /// When to drop next, `count` drops into the dropping state
+    /// (RFC 8289 section 3.3): gaps shrink as 1/sqrt(count), since that makes
+    /// the throughput of a loss-based sender fall linearly with time.
+    fn control_law(&self, t: Instant, count: u32) -> Instant {
+        let gap = self.interval.0 as f64 / libm::sqrt(f64::from(count));
+        // Rounded before anything is compared with it.
+        t + Duration((gap + 0.5) as u64)
+    }
+
+    /// Marks `packet` in place of dropping it, if that is allowed.
+    #[inline]
+    fn marks<P: Packet>(&self, packet: &mut P) -> bool {
+        let marks = self.ecn && packet.ecn().is_capable();
+        if marks {
+            packet.mark_ce();
+        }
+        marks
+    }
+
+    /// Marks `packet` where it waited longer than `ce_threshold`: the step of
+    /// DCTCP's marking (RFC 8257 section 3.1), independent of the control loop.
+    #[inline]
+    fn mark_above_threshold<P: Packet>(&self, now: Instant, packet: &mut P) {
+        if now.since(packet.enqueued_at()) > self.ce_threshold && packet.ecn().is_capable() {
+            packet.mark_ce();
+        }
+    }
+}
+
+/// What CoDel remembers of one queue (RFC 8289 section 5.2).
+#[derive(Default)]
+pub(crate) struct State {
+    /// When the sojourn time will have been above target for an interval; none
+    /// while it is below.
+    first_above_time: Option<Instant>,
+    /// When to drop next, in the dropping state.
+    drop_next: Instant,
+    /// Drops since the dropping state was entered, plus what was carried over
+    /// from the last one.
+    count: u32,
+    /// `count` as it was on entering the dropping state.
+    lastcount: u32,
+    /// Whether in the dropping state.
+    dropping: bool,
+}
+
+/// A packet taken from the queue, and the estimator's verdict on it
+/// (`dodequeueResult` of RFC 8289 section 5.1).
+struct Head<P> {
+    packet: Option<P>,
+    ok_to_drop: bool,
+}
+
+impl State {
+    /// The next packet to transmit (`dequeue` of RFC 8289 section 5.5).
+    #[inline]
+    pub(crate) fn dequeue<P: Packet>(
+        &mut self,
+        now: Instant,
+        control: &Control,
+        fifo: &mut Fifo<P>,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) -> Option<P> {
+        let mut head = self.dodequeue(now, control, fifo);
+        if self.dropping {
+            self.dropping = head.ok_to_drop;
+            if self.dropping && now >= self.drop_next {
+                head = self.go_on_dropping(now, control, fifo, head, drops);
+            }
+        } else if head.ok_to_drop {
+            head = self.start_dropping(now, control, fifo, head, drops);
+        }
+        let mut packet = head.packet?;
+        control.mark_above_threshold(now, &mut packet);
+        Some(packet)
+    }
+
+    /// Takes one packet and judges it (RFC 8289 section 5.6).
+    #[inline]
+    fn dodequeue<P: Packet>(
+        &mut self,
+        now: Instant,
+        control: &Control,
+        fifo: &mut Fifo<P>,
+    ) -> Head<P> {
+        let packet = fifo.pop();
+        let above = packet.as_ref().is_some_and(|packet| {
+            // With an MTU or less behind it, this queue is as short as keeps a
+            // slow link busy, however long its packets wait.
+            now.since(packet.enqueued_at()) >= control.target && fifo.backlog().bytes > control.mtu
+        });
+        Head { packet, ok_to_drop: self.above_for_an_interval(now, control, above) }
+    }
+
+    /// Whether the sojourn time has been `above` target for an interval.
+    #[inline]
+    fn above_for_an_interval(&mut self, now: Instant, control: &Control, above: bool) -> bool {
+        if !above {
+            self.first_above_time = None;
+            return false;
+        }
+        now >= *self.first_above_time.get_or_insert(now + control.interval)
+    }
+
+    /// Enters the dropping state with a first drop or mark.
+    fn start_dropping<P: Packet>(
+        &mut self,
+        now: Instant,
+        control: &Control,
+        fifo: &mut Fifo<P>,
+        mut head: Head<P>,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) -> Head<P> {
+        if let Some(packet) = head.packet.as_mut()
+            && !control.marks(packet)
+        {
+            drops(*packet, DropReason::Aqm);
+            head = self.dodequeue(now, control, fifo);
+        }
+        self.dropping = true;
+        // The rate that held the queue last time is where to begin, if that
+        // was not long ago. `drop_next` may still lie ahead: no time at all.
+        let delta = self.count - self.lastcount;
+        let recent = now.since(self.drop_next) < control.interval * 16;
+        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.lastcount = self.count;
+        self.drop_next = control.control_law(now, self.count);
+        head
+    }
+
+    /// Drops or marks what is due. After a long gap between dequeues several
+    /// drops may be; of marks only one, since the marked packet is delivered.
+    fn go_on_dropping<P: Packet>(
+        &mut self,
+        now: Instant,
+        control: &Control,
+        fifo: &mut Fifo<P>,
+        mut head: Head<P>,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) -> Head<P> {
+        while self.dropping && now >= self.drop_next {
+            let Some(packet) = head.packet.as_mut() else { break };
+            if control.marks(packet) {
+                self.schedule_next(control);
+                break;
+            }
+            drops(*packet, DropReason::Aqm);
+            head = self.dodequeue(now, control, fifo);
+            self.dropping = head.ok_to_drop;
+            if self.dropping {
+                self.schedule_next(control);
+            }
+        }
+        head
+    }
+
+    /// Counts a drop or mark and schedules the one after it. From `drop_next`,
+    /// not from now: late dequeues must not lower the rate.
+    fn schedule_next(&mut self, control: &Control) {
+        self.count = self.count.saturating_add(1);
+        self.drop_next = control.control_law(self.drop_next, self.count);
+    }
+}

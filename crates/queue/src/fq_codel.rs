@@ -1,0 +1,255 @@
+//! FQ-CoDel: deficit round robin over hashed flows, each under its own CoDel
+//! (RFC 8290).
+//!
+//! Where Linux (`net/sched/sch_fq_codel.c`) differs from the RFC, the RFC is
+//! followed:
+//!
+//! - CoDel's exemption of the last MTU counts the bytes of the flow's own
+//!   queue, which is the queue that CoDel manages; Linux counts the bytes of
+//!   all flows.
+//! - Overload drops half of the fattest flow's packets (up to `drop_batch`);
+//!   Linux, half of its bytes.
+//! - Drops by overload leave CoDel's `count` alone; Linux adds them to it.
+//! - What waits is limited as the link's buffer is, in packets or bytes; Linux
+//!   has a `memory_limit` of its own beside the packets.
+//!
+//! See [`crate::codel`] for CoDel itself.
+
+use std::collections::VecDeque;
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Instant};
+
+use crate::codel::control::{self, Control, State};
+use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
+use crate::fifo::Fifo;
+
+const FLOWS: Param = Param {
+    name: "flows",
+    kind: Kind::Integer(1024, 1, 65_536),
+    doc: "Queues that flows are hashed into",
+    source: "RFC 8290 section 5.2.5; range of tc-fq_codel(8)",
+};
+
+const QUANTUM: Param = Param {
+    name: "quantum",
+    // Below 256 B the scheduler only goes round more often (Linux's least).
+    kind: Kind::Data(Bytes(1514), Bytes(256), Bytes(1 << 20)),
+    doc: "Bytes that a flow may send in a turn",
+    source: "RFC 8290 section 5.2.4; range of tc-fq_codel(8)",
+};
+
+const DROP_BATCH: Param = Param {
+    name: "drop_batch",
+    kind: Kind::Integer(64, 1, u32::MAX as u64),
+    doc: "Most packets dropped at once from the fattest flow when the buffer is full",
+    source: "RFC 8290 section 4.1; tc-fq_codel(8)",
+};
+
+/// What a listing says of it.
+pub(crate) const INFO: Info = Info {
+    name: "fq_codel",
+    title: "FQ-CoDel: flows take turns, sparse ones first, each under its own CoDel",
+    source: "RFC 8290",
+    params: &[
+        control::TARGET,
+        control::INTERVAL,
+        control::ecn(true, "RFC 8290 section 5.2.6"),
+        control::CE_THRESHOLD,
+        FLOWS,
+        QUANTUM,
+        DROP_BATCH,
+    ],
+    // RFC 8290 section 5.2.3.
+    default_packets: 10_240,
+};
+
+/// Packets that an idle flow keeps room for, so that thousands of flows that
+/// were once long do not hold memory for ever.
+const IDLE_CAPACITY: usize = 256;
+
+/// Flows in turn, each a FIFO controlled by CoDel.
+pub struct FqCodel<P> {
+    flows: Vec<Flow<P>>,
+    /// The bytes that wait in each flow again, side by side: looking for the
+    /// fattest must not touch a cache line a flow.
+    flow_bytes: Vec<Bytes>,
+    /// Flows that have had no full turn yet.
+    new_flows: VecDeque<u32>,
+    /// Flows that have.
+    old_flows: VecDeque<u32>,
+    backlog: Backlog,
+    limit: Limit,
+    quantum: i64,
+    drop_batch: u64,
+    salt: u64,
+    control: Control,
+}
+
+/// One of the queues that flows are hashed into.
+struct Flow<P> {
+    fifo: Fifo<P>,
+    codel: State,
+    /// Bytes that it may still send in this turn: the RFC's credits.
+    credits: i64,
+    /// Whether it is on one of the lists.
+    active: bool,
+}
+
+impl<P: Packet> FqCodel<P> {
+    pub(crate) fn new(setup: &Setup) -> FqCodel<P> {
+        let flows = setup.params.integer("flows") as usize;
+        let empty =
+            || Flow { fifo: Fifo::new(), codel: State::default(), credits: 0, active: false };
+        FqCodel {
+            flows: std::iter::repeat_with(empty).take(flows).collect(),
+            flow_bytes: vec![Bytes::ZERO; flows],
+            new_flows: VecDeque::new(),
+            old_flows: VecDeque::new(),
+            backlog: Backlog::default(),
+            limit: setup.limit,
+            quantum: setup.params.data("quantum").0 as i64,
+            drop_batch: setup.params.integer("drop_batch"),
+            salt: mix(setup.seed),
+            control: Control::new(setup),
+        }
+    }
+
+    /// The queue of a flow: its hash salted, so that which flows collide
+    /// depends on the seed alone (RFC 8290 section 4.1.1).
+    #[inline]
+    fn classify(&self, flow_hash: u64) -> usize {
+        let high = mix(flow_hash ^ self.salt) >> 32;
+        ((high * self.flows.len() as u64) >> 32) as usize
+    }
+
+    #[inline]
+    fn is_over_limit(&self) -> bool {
+        self.backlog.packets > self.limit.packets || self.backlog.bytes > self.limit.bytes
+    }
+
+    /// Makes room by dropping from the head of the fattest flow, several
+    /// packets at once to make the search worth while (RFC 8290 section 4.1).
+    #[cold]
+    fn drop_from_fattest(&mut self, drops: &mut dyn FnMut(P, DropReason)) {
+        let most = self.flow_bytes.iter().max();
+        let fattest = self.flow_bytes.iter().position(|bytes| Some(bytes) == most).unwrap_or(0);
+        let before = self.flows[fattest].fifo.backlog();
+        let batch = (before.packets / 2).clamp(1, self.drop_batch);
+        for _ in 0..batch {
+            if let Some(packet) = self.flows[fattest].fifo.pop() {
+                drops(packet, DropReason::Full);
+            }
+        }
+        self.took_from(fattest, before);
+    }
+
+    /// The next packet of one flow, as its CoDel decides.
+    #[inline]
+    fn dequeue_from(
+        &mut self,
+        index: usize,
+        now: Instant,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) -> Option<P> {
+        let flow = &mut self.flows[index];
+        let before = flow.fifo.backlog();
+        let packet = flow.codel.dequeue(now, &self.control, &mut flow.fifo, drops)?;
+        flow.credits -= packet.size().0 as i64;
+        self.took_from(index, before);
+        Some(packet)
+    }
+
+    /// Keeps the totals in step with a flow that held `before`.
+    #[inline]
+    fn took_from(&mut self, index: usize, before: Backlog) {
+        let after = self.flows[index].fifo.backlog();
+        self.backlog.packets -= before.packets - after.packets;
+        self.backlog.bytes -= before.bytes - after.bytes;
+        self.flow_bytes[index] = after.bytes;
+    }
+
+    /// Ends the turn of the first flow of the list that is being served.
+    #[inline]
+    fn move_to_old(&mut self, index: u32, is_new: bool) {
+        if is_new {
+            self.new_flows.pop_front();
+        } else {
+            self.old_flows.pop_front();
+        }
+        self.old_flows.push_back(index);
+    }
+
+    /// Takes an empty flow off the old list.
+    #[inline]
+    fn deactivate(&mut self, index: u32) {
+        self.old_flows.pop_front();
+        let flow = &mut self.flows[index as usize];
+        flow.active = false;
+        flow.fifo.release_beyond(IDLE_CAPACITY);
+    }
+}
+
+impl<P: Packet + Send> Queue<P> for FqCodel<P> {
+    // RFC 8290 section 4.1.
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+        let index = self.classify(packet.flow_hash());
+        let flow = &mut self.flows[index];
+        flow.fifo.push(now, packet);
+        if !flow.active {
+            flow.active = true;
+            flow.credits = self.quantum;
+            self.new_flows.push_back(index as u32);
+        }
+        self.flow_bytes[index] += packet.size();
+        self.backlog.packets += 1;
+        self.backlog.bytes += packet.size();
+        // Once is enough for a limit in packets; one in bytes may need more.
+        while self.is_over_limit() {
+            self.drop_from_fattest(drops);
+        }
+    }
+
+    // RFC 8290 section 4.2.
+    #[inline]
+    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+        loop {
+            let is_new = !self.new_flows.is_empty();
+            let list = if is_new { &self.new_flows } else { &self.old_flows };
+            let index = *list.front()?;
+            let flow = &mut self.flows[index as usize];
+            if flow.credits <= 0 {
+                flow.credits += self.quantum;
+                self.move_to_old(index, is_new);
+                continue;
+            }
+            if let Some(packet) = self.dequeue_from(index as usize, now, drops) {
+                return Some(packet);
+            }
+            // A new flow that ran empty waits for one round of the old ones:
+            // if it became new again at its next packet, flows that keep
+            // running empty would starve the rest (RFC 8290 section 4.2).
+            if is_new {
+                self.move_to_old(index, is_new);
+            } else {
+                self.deactivate(index);
+            }
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+}
+
+/// Spreads a number over 64 bits: the finaliser of SplitMix64 (Steele, Lea,
+/// Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
+#[inline]
+fn mix(number: u64) -> u64 {
+    let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

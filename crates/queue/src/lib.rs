@@ -1,0 +1,30 @@
+//! Queue disciplines: pure state machines behind one contract.
+//!
+//! The same code serves the simulator and the live bottleneck: `now` is passed
+//! in, and drops and marks are told as outcomes.
+//!
+//! To add one: write its file, and add its line below.
+
+use sojourn_units::Instant;
+
+mod contract;
+mod fifo;
+mod registry;
+
+pub use contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
+
+registry::queues! {
+    DropTail = droptail,
+    Codel = codel,
+    FqCodel = fq_codel,
+}
+
+/// What there is, in the order of listings.
+pub fn infos() -> &'static [&'static Info] {
+    INFOS
+}
+
+/// The queue of this name.
+pub fn find(name: &str) -> Option<&'static Info> {
+    INFOS.iter().copied().find(|info| info.name == name)
+}

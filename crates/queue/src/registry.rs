@@ -1,0 +1,48 @@
+//! The macro that makes the registry out of one line a queue.
+
+/// Declares the queues, `Type = module` for each: the modules, the statically
+/// dispatched `AnyQueue`, and the list of all.
+macro_rules! queues {
+    ($($variant:ident = $module:ident),+ $(,)?) => {
+        $(mod $module;)+
+
+        /// Any queue that ships, dispatched without a pointer; or a user's own
+        /// behind one.
+        #[allow(missing_docs, clippy::large_enum_variant)]
+        pub enum AnyQueue<P: Packet> {
+            $($variant($module::$variant<P>),)+
+            User(Box<dyn Queue<P>>),
+        }
+
+        const INFOS: &[&Info] = &[$(&$module::INFO),+];
+
+        impl<P: Packet + Send> AnyQueue<P> {
+            /// Builds the queue of this name; none where there is no such queue.
+            pub fn build(name: &str, setup: &Setup) -> Option<AnyQueue<P>> {
+                $(if name == $module::INFO.name {
+                    return Some(AnyQueue::$variant($module::$variant::new(setup)));
+                })+
+                None
+            }
+        }
+
+        impl<P: Packet + Send> Queue<P> for AnyQueue<P> {
+            #[inline]
+            fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+                match self { $(Self::$variant(q) => q.enqueue(now, packet, drops),)+ Self::User(q) => q.enqueue(now, packet, drops) }
+            }
+            #[inline]
+            fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+                match self { $(Self::$variant(q) => q.dequeue(now, drops),)+ Self::User(q) => q.dequeue(now, drops) }
+            }
+            #[inline]
+            fn backlog(&self) -> Backlog {
+                match self { $(Self::$variant(q) => q.backlog(),)+ Self::User(q) => q.backlog() }
+            }
+            fn ready_at(&self) -> Option<Instant> {
+                match self { $(Self::$variant(q) => q.ready_at(),)+ Self::User(q) => q.ready_at() }
+            }
+        }
+    };
+}
+pub(crate) use queues;

@@ -1,0 +1,79 @@
+//! What the tests of every queue share: a packet, and a queue built by name.
+
+use sojourn_queue::{AnyQueue, DropReason, Limit, Packet, Queue, Setup, find};
+use sojourn_units::params::{Params, Value};
+use sojourn_units::{Bytes, Ecn, Instant};
+
+/// Largest packet on the tests' link.
+pub(crate) const MTU: Bytes = Bytes(1514);
+
+/// A packet that can be told from every other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TestPacket {
+    pub(crate) id: u64,
+    pub(crate) flow: u64,
+    pub(crate) size: u64,
+    pub(crate) ecn: Ecn,
+    pub(crate) enqueued_at: Instant,
+}
+
+impl Packet for TestPacket {
+    fn size(&self) -> Bytes {
+        Bytes(self.size)
+    }
+    fn flow_hash(&self) -> u64 {
+        self.flow
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn mark_ce(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
+    fn enqueued_at(&self) -> Instant {
+        self.enqueued_at
+    }
+    fn set_enqueued_at(&mut self, now: Instant) {
+        self.enqueued_at = now;
+    }
+}
+
+/// A queue with what it dropped, and ids for the packets put into it.
+pub(crate) struct Rig {
+    pub(crate) queue: AnyQueue<TestPacket>,
+    pub(crate) dropped: Vec<(TestPacket, DropReason)>,
+    next_id: u64,
+}
+
+impl Rig {
+    /// The queue of this name; parameters that are not named have defaults.
+    pub(crate) fn new(name: &str, limit: Limit, seed: u64, values: &[(&str, Value)]) -> Rig {
+        let info = find(name).expect("a queue of this name");
+        let mut params = Params::defaults(info.params);
+        for (name, value) in values {
+            params.set(info.params, name, value.clone()).expect("an admissible parameter");
+        }
+        let setup = Setup { limit, mtu: MTU, seed, params };
+        let queue = AnyQueue::build(name, &setup).expect("a registered queue");
+        Rig { queue, dropped: Vec::new(), next_id: 0 }
+    }
+
+    /// Puts one packet in.
+    pub(crate) fn put(&mut self, now: Instant, flow: u64, size: u64, ecn: Ecn) -> TestPacket {
+        let packet = TestPacket { id: self.next_id, flow, size, ecn, enqueued_at: Instant::ZERO };
+        self.next_id += 1;
+        self.queue.enqueue(now, packet, &mut |p, why| self.dropped.push((p, why)));
+        packet
+    }
+
+    /// Takes one packet out.
+    pub(crate) fn take(&mut self, now: Instant) -> Option<TestPacket> {
+        self.queue.dequeue(now, &mut |p, why| self.dropped.push((p, why)))
+    }
+
+    /// Ids of what was dropped for `reason`.
+    #[allow(dead_code, reason = "not every test file looks at drops by reason")]
+    pub(crate) fn dropped_ids(&self, reason: DropReason) -> Vec<u64> {
+        self.dropped.iter().filter(|(_, why)| *why == reason).map(|(p, _)| p.id).collect()
+    }
+}

@@ -1,0 +1,271 @@
+//! What every queue promises, whatever its discipline: driven by random
+//! sequences of packets, pauses and dequeues.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Rig, TestPacket};
+use proptest::prelude::*;
+use sojourn_queue::{Backlog, DropReason, Info, Limit, Queue, infos};
+use sojourn_units::params::{Kind, Value};
+use sojourn_units::{Bytes, Duration, Ecn, Instant};
+
+/// One step of a sequence; each packet comes or goes `pause` after the last.
+#[derive(Clone, Debug)]
+enum Step {
+    Put { pause: Duration, packets: u64, flow: u64, size: u64, ecn: Ecn },
+    Take { pause: Duration, packets: u64 },
+}
+
+/// A queue's parameters in one test, and what follows from them.
+#[derive(Clone, Debug)]
+struct Config {
+    values: Vec<(&'static str, Value)>,
+    /// Marks in place of drops.
+    ecn: bool,
+    /// Whether there is anything that marks.
+    marks: bool,
+}
+
+/// Defaults; ECN off and on; a threshold beside it: what the queue declares.
+fn configs(info: &Info) -> Vec<Config> {
+    let default_ecn = info.params.iter().find(|p| p.name == "ecn").map(|p| p.kind);
+    let Some(Kind::Switch(on)) = default_ecn else {
+        return vec![Config { values: vec![], ecn: false, marks: false }];
+    };
+    let switch = |on| Config { values: vec![("ecn", Value::Switch(on))], ecn: on, marks: on };
+    let mut all = vec![Config { values: vec![], ecn: on, marks: on }, switch(true), switch(false)];
+    if info.params.iter().any(|p| p.name == "ce_threshold") {
+        let threshold = ("ce_threshold", Value::Time(Duration::from_millis(1)));
+        all.push(Config {
+            values: vec![("ecn", Value::Switch(false)), threshold],
+            ecn: false,
+            marks: true,
+        });
+    }
+    all
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Delivered(TestPacket),
+    Dropped(TestPacket, DropReason),
+}
+
+/// A queue beside the bookkeeping that it is held against.
+struct Checked {
+    rig: Rig,
+    limit: Limit,
+    config: Config,
+    now: Instant,
+    /// Every packet as it was put in, with the time, by id.
+    put: Vec<TestPacket>,
+    /// Whether it has come out, by id.
+    out: Vec<bool>,
+    backlog: Backlog,
+    last_delivered: BTreeMap<u64, u64>,
+    fates: Vec<Fate>,
+}
+
+impl Checked {
+    fn new(info: &Info, config: &Config, limit: Limit, seed: u64) -> Checked {
+        Checked {
+            rig: Rig::new(info.name, limit, seed, &config.values),
+            limit,
+            config: config.clone(),
+            now: Instant::ZERO,
+            put: Vec::new(),
+            out: Vec::new(),
+            backlog: Backlog::default(),
+            last_delivered: BTreeMap::new(),
+            fates: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Put { pause, packets, flow, size, ecn } => {
+                for _ in 0..packets {
+                    self.now += pause;
+                    self.put(flow, size, ecn);
+                }
+            }
+            Step::Take { pause, packets } => {
+                for _ in 0..packets {
+                    self.now += pause;
+                    self.take();
+                }
+            }
+        }
+    }
+
+    fn put(&mut self, flow: u64, size: u64, ecn: Ecn) {
+        let packet = self.rig.put(self.now, flow, size, ecn);
+        self.put.push(TestPacket { enqueued_at: self.now, ..packet });
+        self.out.push(false);
+        self.backlog.packets += 1;
+        self.backlog.bytes += Bytes(size);
+        self.settle_drops();
+        assert!(self.backlog.packets <= self.limit.packets, "more packets than the limit wait");
+        assert!(self.backlog.bytes <= self.limit.bytes, "more bytes than the limit wait");
+    }
+
+    fn take(&mut self) {
+        let waiting = self.backlog.packets;
+        let may_leave = self.rig.queue.ready_at().is_none();
+        let packet = self.rig.take(self.now);
+        assert!(packet.is_some() || waiting == 0 || !may_leave, "idle while {waiting} wait");
+        if let Some(packet) = packet {
+            self.settle_delivery(packet);
+        }
+        self.settle_drops();
+    }
+
+    fn settle_delivery(&mut self, packet: TestPacket) {
+        self.settle_out(packet);
+        let before = self.put[packet.id as usize];
+        assert_eq!(packet, TestPacket { ecn: packet.ecn, ..before }, "only ECN may change");
+        if packet.ecn != before.ecn {
+            assert!(self.config.marks, "marked although nothing is to mark");
+            assert!(before.ecn.is_capable() && packet.ecn == Ecn::Ce, "{before:?} -> {packet:?}");
+        }
+        if let Some(last) = self.last_delivered.insert(packet.flow, packet.id) {
+            assert!(last < packet.id, "{last} overtook {} of the same flow", packet.id);
+        }
+        self.fates.push(Fate::Delivered(packet));
+    }
+
+    fn settle_drops(&mut self) {
+        for (packet, why) in std::mem::take(&mut self.rig.dropped) {
+            self.settle_out(packet);
+            let capable = self.put[packet.id as usize].ecn.is_capable();
+            match why {
+                DropReason::Full => assert_ne!(self.limit, Limit::NONE, "there is no limit"),
+                DropReason::Aqm => assert!(!(capable && self.config.ecn), "could be marked"),
+            }
+            self.fates.push(Fate::Dropped(packet, why));
+        }
+        assert_eq!(self.rig.queue.backlog(), self.backlog);
+    }
+
+    /// A packet came out, one way or the other: it was in, and only once.
+    fn settle_out(&mut self, packet: TestPacket) {
+        let out = &mut self.out[packet.id as usize];
+        assert!(!std::mem::replace(out, true), "{packet:?} came out twice");
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= Bytes(self.put[packet.id as usize].size);
+    }
+
+    /// Takes what still waits: then all that went in must be out.
+    fn finish(mut self) -> Vec<Fate> {
+        while self.backlog.packets > 0 {
+            self.now = self.rig.queue.ready_at().unwrap_or(self.now);
+            self.take();
+        }
+        assert!(self.out.iter().all(|out| *out), "a packet was lost silently");
+        assert!(self.rig.take(self.now).is_none(), "a packet came from nowhere");
+        self.fates
+    }
+}
+
+fn run(info: &Info, config: &Config, limit: Limit, seed: u64, steps: &[Step]) -> Vec<Fate> {
+    let mut checked = Checked::new(info, config, limit, seed);
+    for step in steps {
+        checked.step(step);
+    }
+    checked.finish()
+}
+
+/// Pauses from none to a jump of the clock past all of CoDel's intervals.
+fn pause() -> impl Strategy<Value = Duration> {
+    prop_oneof![
+        2 => Just(Duration::ZERO),
+        6 => (0_u64..2_000_000).prop_map(Duration),
+        2 => (0_u64..200_000_000).prop_map(Duration),
+        1 => (0_u64..100).prop_map(Duration::from_secs),
+    ]
+}
+
+fn ecn() -> impl Strategy<Value = Ecn> {
+    prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let packets = || prop_oneof![4 => Just(1_u64), 4 => 2_u64..200];
+    let put = (pause(), packets(), 0_u64..8, 40_u64..=9000, ecn()).prop_map(
+        |(pause, packets, flow, size, ecn)| Step::Put { pause, packets, flow, size, ecn },
+    );
+    let take = (pause(), packets()).prop_map(|(pause, packets)| Step::Take { pause, packets });
+    prop_oneof![put, take]
+}
+
+fn limit() -> impl Strategy<Value = Limit> {
+    prop_oneof![
+        Just(Limit::NONE),
+        (0_u64..4).prop_map(|packets| Limit { packets, ..Limit::NONE }),
+        (1_u64..300).prop_map(|packets| Limit { packets, ..Limit::NONE }),
+        (0_u64..100_000).prop_map(|bytes| Limit { bytes: Bytes(bytes), ..Limit::NONE }),
+        (1_u64..50, 0_u64..100_000)
+            .prop_map(|(packets, bytes)| Limit { packets, bytes: Bytes(bytes) }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_queue_keeps_the_contract(
+        steps in proptest::collection::vec(step(), 1..60),
+        limit in limit(),
+        seed: u64,
+    ) {
+        for info in infos() {
+            for config in configs(info) {
+                let fates = run(info, &config, limit, seed, &steps);
+                let again = run(info, &config, limit, seed, &steps);
+                prop_assert_eq!(fates, again, "{} is not deterministic", info.name);
+            }
+        }
+    }
+}
+
+/// A hundred thousand packets at once, then a clock that jumps, on every queue.
+#[test]
+fn every_queue_keeps_the_contract_under_a_flood() {
+    let burst = |flow, ecn| Step::Put {
+        pause: Duration::ZERO,
+        packets: 25_000,
+        flow,
+        size: 1500 - flow,
+        ecn,
+    };
+    let take = |packets, pause| Step::Take { pause, packets };
+    let steps = [
+        burst(0, Ecn::NotEct),
+        burst(1, Ecn::Ect0),
+        burst(2, Ecn::Ect1),
+        burst(3, Ecn::NotEct),
+        take(20_000, Duration::from_micros(100)),
+        take(10, Duration::from_secs(20)),
+        take(20_000, Duration::from_micros(1)),
+    ];
+    for info in infos() {
+        for config in configs(info) {
+            for packets in [info.default_packets, u64::MAX] {
+                run(info, &config, Limit { packets, ..Limit::NONE }, 7, &steps);
+            }
+        }
+    }
+}
+
+#[test]
+fn names_are_unique_and_found() {
+    for info in infos() {
+        let same = infos().iter().filter(|other| other.name == info.name).count();
+        assert_eq!(same, 1, "{}", info.name);
+        assert_eq!(sojourn_queue::find(info.name).map(|found| found.title), Some(info.title));
+    }
+    assert!(sojourn_queue::find("no such queue").is_none());
+}

@@ -1,0 +1,16 @@
+//! Bounds and fluid models in closed form.
+//!
+//! - [`spike`]: the least queueing delay that one drop of capacity causes, in
+//!   the equations of Teigen et al., "A Lower Bound on Latency Spikes for
+//!   Capacity-Seeking Network Traffic".
+//! - [`capacity`]: the same bound for capacity that changes any number of
+//!   times, by any amount, faster or slower than the control loop.
+//!
+//! Nothing here simulates packets: traffic is a fluid. Times come from integer
+//! arithmetic, rounded down to the nanosecond once, at the end, so that a bound
+//! is not above the true one by rounding either. (Only the shares of
+//! [`spike::weighted`] are floats.)
+
+pub mod capacity;
+mod fluid;
+pub mod spike;

@@ -1,0 +1,155 @@
+//! The least latency spike that one drop of capacity causes.
+//!
+//! Source: B. I. Teigen, N. Davies, K. O. Ellefsen, T. Skeie, C. A. Grazia and
+//! J. Torresen, "A Lower Bound on Latency Spikes for Capacity-Seeking Network
+//! Traffic". Equation and section numbers below are that paper's.
+//!
+//! A sender fills a bottleneck of capacity C0 whose queue is empty. Capacity
+//! drops to C1 = C0 / r. Whatever the sender does, C0 keeps arriving for the
+//! loop delay d = d_signal + d_flight: the time the news takes to the sender,
+//! and the time the traffic sent before it takes to the bottleneck. The excess
+//! (C0 - C1) d must be queued, and waits (r - 1) d at the new capacity.
+
+use sojourn_units::{Duration, Rate};
+
+/// The least spike after one change of capacity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spike {
+    /// The old capacity over the new one (equation 1); below 1 for a rise.
+    pub r: f64,
+    /// The loop delay d = d_signal + d_flight.
+    pub delay: Duration,
+    /// The peak queueing delay: Q = (r - 1) d (equation 2), or the queue's cap
+    /// where that is less; rounded down to the nanosecond.
+    pub spike: Duration,
+    /// The fraction of the excess arriving within d of the drop that a capped
+    /// queue loses, (Q - q) / Q (equation 3), from 0 to 1. It is a fraction of
+    /// the excess over the new capacity, not of all traffic.
+    pub lost_fraction: f64,
+    /// From the drop until the queue stops growing: d, or q / (r - 1) where
+    /// the cap q ends it; zero without a spike. Rounded down to the nanosecond.
+    pub time_to_peak: Duration,
+}
+
+/// Why there is no bound for what was given.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum SpikeError {
+    /// Nothing leaves after the change, so that the queue never drains.
+    #[error("capacity changes from {from} to zero: what is queued would wait for ever")]
+    ToZero {
+        /// Capacity before the change.
+        from: Rate,
+    },
+    /// Nothing was carried before the change, so that r has no meaning.
+    #[error("capacity changes from zero to {to}: there was no capacity to fill")]
+    FromZero {
+        /// Capacity after the change.
+        to: Rate,
+    },
+    /// The spike does not fit a [`Duration`] (584 years).
+    #[error("a spike of (r - 1) d with r = {r} and d = {delay} is longer than 584 years")]
+    TooLong {
+        /// The old capacity over the new one.
+        r: f64,
+        /// The loop delay.
+        delay: Duration,
+    },
+    /// The ratio of capacities is not a positive, finite number.
+    #[error("r = {r} is not a ratio of capacities: it must be positive and finite")]
+    Ratio {
+        /// What was given.
+        r: f64,
+    },
+    /// A flow's share is negative or not a number, or no flow has any.
+    #[error("a share of {share}: shares must be finite, not negative, and not all zero")]
+    Share {
+        /// The share, or the sum of all where that is at fault.
+        share: f64,
+    },
+}
+
+/// The least spike when capacity changes from `from` to `to`, with a loop delay
+/// of `delay` and, where `max_queue` is given, a queue that holds no more than
+/// that much waiting time.
+///
+/// A rise is not an error: it has a spike of zero.
+///
+/// ```
+/// use sojourn_theory::spike::spike;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let bound = spike("60Mbit".parse()?, "20Mbit".parse()?, "50ms".parse()?, None)?;
+/// assert_eq!(bound.r, 3.0);
+/// assert_eq!(bound.spike.to_string(), "100ms");
+/// # Ok(())
+/// # }
+/// ```
+pub fn spike(
+    from: Rate,
+    to: Rate,
+    delay: Duration,
+    max_queue: Option<Duration>,
+) -> Result<Spike, SpikeError> {
+    match (from, to) {
+        (_, Rate::ZERO) => return Err(SpikeError::ToZero { from }),
+        (Rate::ZERO, _) => return Err(SpikeError::FromZero { to }),
+        _ => {}
+    }
+    let r = from.as_f64() / to.as_f64();
+    // In bit/s times ns: u64 times u64 always fits u128, so that nothing rounds
+    // before the division by the new capacity.
+    let growth = u128::from(from.0.saturating_sub(to.0));
+    let excess = growth * u128::from(delay.0);
+    if let Some(q) = max_queue.filter(|q| room(to, *q) < excess) {
+        let kept = room(to, q);
+        let lost_fraction = (excess - kept) as f64 / excess as f64;
+        let time_to_peak = Duration((kept / growth) as u64);
+        return Ok(Spike { r, delay, spike: q, lost_fraction, time_to_peak });
+    }
+    let wait = u64::try_from(excess / u128::from(to.0));
+    let spike = wait.map(Duration).map_err(|_| SpikeError::TooLong { r, delay })?;
+    let time_to_peak = if growth == 0 { Duration::ZERO } else { delay };
+    Ok(Spike { r, delay, spike, lost_fraction: 0.0, time_to_peak })
+}
+
+/// What a queue holds that waits `q` at the rate `to`, in the unit of `excess`.
+fn room(to: Rate, q: Duration) -> u128 {
+    u128::from(to.0) * u128::from(q.0)
+}
+
+/// The least spike of several flows with different loop delays that share one
+/// FIFO: the mean of each one's (r - 1) d, weighted by its share of the
+/// capacity when it drops (section IV). Rounded to the nearest nanosecond.
+///
+/// A flow is its share and its loop delay. Shares are relative: rates will do
+/// as well as fractions of one.
+///
+/// The weighted sum is exact, not only a bound on each: all flows' excess lies
+/// in the one queue until the last flow has been told.
+pub fn weighted(flows: &[(f64, Duration)], r: f64) -> Result<Duration, SpikeError> {
+    if !(r.is_finite() && r > 0.0) {
+        return Err(SpikeError::Ratio { r });
+    }
+    if let Some((share, _)) = flows.iter().find(|(share, _)| share.is_nan() || *share < 0.0) {
+        return Err(SpikeError::Share { share: *share });
+    }
+    let total: f64 = flows.iter().map(|(share, _)| share).sum();
+    if !(total.is_finite() && total > 0.0) {
+        return Err(SpikeError::Share { share: total });
+    }
+    let mean: f64 = flows.iter().map(|(share, delay)| share / total * delay.0 as f64).sum();
+    let wait = (r - 1.0).max(0.0) * mean;
+    if wait >= u64::MAX as f64 {
+        return Err(SpikeError::TooLong { r, delay: Duration(mean as u64) });
+    }
+    Ok(Duration((wait + 0.5) as u64))
+}
+
+/// The least spike of a link that was not saturated: r is what it carried just
+/// before the drop, over the new capacity (section III, where Cubic does not
+/// fill the link). Zero where it carried no more than the new capacity.
+pub fn corrected(carried: Rate, to: Rate, delay: Duration) -> Result<Duration, SpikeError> {
+    if carried == Rate::ZERO && to != Rate::ZERO {
+        return Ok(Duration::ZERO);
+    }
+    spike(carried, to, delay, None).map(|bound| bound.spike)
+}

@@ -1,0 +1,156 @@
+//! Columns: values of one kind, appended to row by row.
+
+use std::collections::BTreeMap;
+
+use parquet::basic::{ConvertedType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::writer::SerializedColumnWriter;
+use parquet::schema::types::Type;
+
+/// Text that repeats itself, such as names of flows and links: every distinct
+/// value once, and a number a row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    codes: Vec<u32>,
+    values: Vec<String>,
+    code_of: BTreeMap<String, u32>,
+}
+
+impl Text {
+    /// Appends a row. At once where it equals the row before; otherwise a
+    /// search among the distinct values.
+    pub fn push(&mut self, value: &str) {
+        let code = match self.codes.last() {
+            Some(last) if self.values[*last as usize] == value => *last,
+            _ => self.code(value),
+        };
+        self.codes.push(code);
+    }
+
+    fn code(&mut self, value: &str) -> u32 {
+        if let Some(code) = self.code_of.get(value) {
+            return *code;
+        }
+        let code = u32::try_from(self.values.len()).expect("over 2^32 distinct texts in a column");
+        self.values.push(value.to_string());
+        self.code_of.insert(value.to_string(), code);
+        code
+    }
+
+    /// The value of a row; None past the last.
+    pub fn get(&self, row: usize) -> Option<&str> {
+        self.codes.get(row).map(|code| self.values[*code as usize].as_str())
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.codes.is_empty()
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Text {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(values: I) -> Text {
+        let mut text = Text::default();
+        values.into_iter().for_each(|value| text.push(value));
+        text
+    }
+}
+
+/// The values of one column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Floats; NaN is "no value here", and becomes a Parquet null.
+    F64(Vec<f64>),
+    /// Whole numbers, such as times in ns, bytes and counts.
+    U64(Vec<u64>),
+    /// Names.
+    Text(Text),
+}
+
+impl Column {
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Column::F64(values) => values.len(),
+            Column::U64(values) => values.len(),
+            Column::Text(values) => values.len(),
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The column as a Parquet schema has it.
+    pub(crate) fn field(&self, name: &str) -> Result<Type, ParquetError> {
+        let (physical, converted, repetition) = match self {
+            // Optional even where no value is missing, so that the schema does
+            // not depend on what happened in a run.
+            Column::F64(_) => (Physical::DOUBLE, ConvertedType::NONE, Repetition::OPTIONAL),
+            Column::U64(_) => (Physical::INT64, ConvertedType::UINT_64, Repetition::REQUIRED),
+            Column::Text(_) => (Physical::BYTE_ARRAY, ConvertedType::UTF8, Repetition::REQUIRED),
+        };
+        Type::primitive_type_builder(name, physical)
+            .with_converted_type(converted)
+            .with_repetition(repetition)
+            .build()
+    }
+
+    /// Writes the rows from `from` to before `to`.
+    pub(crate) fn write(
+        &self,
+        from: usize,
+        to: usize,
+        writer: &mut SerializedColumnWriter<'_>,
+    ) -> Result<(), ParquetError> {
+        match self {
+            Column::F64(values) => {
+                let rows = &values[from..to];
+                let present: Vec<f64> = rows.iter().copied().filter(|v| !v.is_nan()).collect();
+                let levels: Vec<i16> = rows.iter().map(|v| i16::from(!v.is_nan())).collect();
+                writer.typed::<DoubleType>().write_batch(&present, Some(&levels), None)?;
+            }
+            Column::U64(values) => {
+                // Parquet's unsigned numbers have the same bits as its signed ones.
+                let rows: Vec<i64> = values[from..to].iter().map(|v| *v as i64).collect();
+                writer.typed::<Int64Type>().write_batch(&rows, None, None)?;
+            }
+            Column::Text(text) => {
+                let dictionary: Vec<ByteArray> =
+                    text.values.iter().map(|v| ByteArray::from(v.as_str())).collect();
+                let codes = text.codes[from..to].iter();
+                let rows: Vec<ByteArray> = codes.map(|c| dictionary[*c as usize].clone()).collect();
+                writer.typed::<ByteArrayType>().write_batch(&rows, None, None)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl From<Vec<f64>> for Column {
+    fn from(values: Vec<f64>) -> Column {
+        Column::F64(values)
+    }
+}
+impl From<Vec<Option<f64>>> for Column {
+    fn from(values: Vec<Option<f64>>) -> Column {
+        Column::F64(values.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect())
+    }
+}
+impl From<Vec<u64>> for Column {
+    fn from(values: Vec<u64>) -> Column {
+        Column::U64(values)
+    }
+}
+impl From<Text> for Column {
+    fn from(values: Text) -> Column {
+        Column::Text(values)
+    }
+}

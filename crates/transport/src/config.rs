@@ -1,0 +1,36 @@
+//! What a connection is set up with.
+
+use sojourn_units::{Bytes, Duration};
+
+/// Whose rules a connection follows where they differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// TCP: RACK-TLP (RFC 8985), RTO (RFC 6298), PRR (RFC 9937).
+    Tcp,
+    /// QUIC: packet and time threshold, PTO, persistent congestion (RFC 9002).
+    Quic,
+}
+
+/// The settings of one connection, both ends.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Whose rules it follows.
+    pub profile: Profile,
+    /// Payload of a full packet.
+    pub mss: Bytes,
+    /// Receive window; [`Bytes::MAX`] for no limit.
+    pub receive_window: Bytes,
+    /// Packets received for each acknowledgement.
+    pub ack_every: u64,
+    /// Longest that an acknowledgement is held back.
+    pub ack_delay: Duration,
+    /// Ranges that an acknowledgement reports beyond the cumulative one.
+    pub sack_ranges: usize,
+    /// Whether packets are ECN-capable where the controller uses ECN.
+    pub ecn: bool,
+    /// Whether packets are paced where the controller does not pace.
+    pub pacing: bool,
+    /// Floor of the variance term of RTO and PTO: Linux keeps 200 ms for TCP,
+    /// RFC 9002 section 6.1.2 1 ms (kGranularity).
+    pub min_rto: Duration,
+}

@@ -1,0 +1,86 @@
+//! Delivery-rate estimation (draft-cheng-iccrg-delivery-rate-estimation-02).
+
+use sojourn_cc::RateSample;
+use sojourn_units::{Bytes, Duration, Instant};
+
+/// The connection's delivery state, and what is noted with every packet sent.
+#[derive(Debug, Default)]
+pub(crate) struct Delivery {
+    /// `C.delivered`.
+    pub(crate) delivered: u64,
+    /// `C.delivered_time`.
+    delivered_at: Instant,
+    /// `C.first_sent_time`.
+    first_sent_at: Instant,
+    /// `C.app_limited`: application-limited until this much is delivered; 0 for not.
+    app_limited_until: u64,
+}
+
+/// What a packet remembers from when it was sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stamp {
+    /// `P.delivered`.
+    pub(crate) delivered: u64,
+    /// `P.delivered_time`.
+    pub(crate) delivered_at: Instant,
+    /// `P.first_sent_time`.
+    pub(crate) first_sent_at: Instant,
+    /// `P.is_app_limited`.
+    pub(crate) app_limited: bool,
+}
+
+impl Delivery {
+    /// Section 3.2: a packet leaves.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, now: Instant, in_flight: u64) -> Stamp {
+        if in_flight == 0 {
+            (self.first_sent_at, self.delivered_at) = (now, now);
+        }
+        Stamp {
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent_at: self.first_sent_at,
+            app_limited: self.app_limited_until > 0,
+        }
+    }
+
+    /// Section 3.3: `bytes` were newly delivered.
+    #[inline]
+    pub(crate) fn on_delivered(&mut self, now: Instant, bytes: u64) {
+        self.delivered += bytes;
+        self.delivered_at = now;
+        if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+    }
+
+    /// The sample that the newest delivered packet gives; none where its
+    /// interval is shorter than the least round trip, which only happens where
+    /// a retransmission was acknowledged for the original (section 3.3).
+    #[inline]
+    pub(crate) fn sample(
+        &mut self,
+        stamp: &Stamp,
+        sent_at: Instant,
+        min: Duration,
+    ) -> Option<RateSample> {
+        let send_elapsed = sent_at.since(stamp.first_sent_at);
+        let ack_elapsed = self.delivered_at.since(stamp.delivered_at);
+        self.first_sent_at = sent_at;
+        let interval = send_elapsed.max(ack_elapsed);
+        if interval < min && min < Duration::MAX {
+            return None;
+        }
+        Some(RateSample {
+            delivered: Bytes(self.delivered - stamp.delivered),
+            interval,
+            prior_delivered: Bytes(stamp.delivered),
+            app_limited: stamp.app_limited,
+        })
+    }
+
+    /// Section 3.4: the application has nothing to send while the window has room.
+    pub(crate) fn on_app_limited(&mut self, in_flight: u64) {
+        self.app_limited_until = (self.delivered + in_flight).max(1);
+    }
+}

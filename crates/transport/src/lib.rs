@@ -1,0 +1,31 @@
+//! Sans-IO transport: loss recovery, acknowledgements, ECN feedback, pacing.
+//!
+//! One implementation with two profiles, [`Profile::Tcp`] and
+//! [`Profile::Quic`]. [`Sender`] and [`Receiver`] are state machines: `now` is
+//! passed in, packets come out of [`Sender::poll_transmit`] and
+//! [`Receiver::take_ack`]; whoever drives them moves the packets and calls
+//! back when [`Sender::timer`] or [`Receiver::timer`] is due.
+//!
+//! Data is numbered by *segment*: the place of a packet's payload in the
+//! stream, which a retransmission keeps. Every transmission also has a *packet
+//! number* that is never used twice, as in QUIC; TCP has the same information
+//! in its timestamps.
+
+mod config;
+mod delivery;
+mod loss;
+mod pacer;
+mod prr;
+mod ranges;
+mod reassembly;
+mod receiver;
+mod recovery;
+mod rtt;
+mod scoreboard;
+mod sender;
+mod wire;
+
+pub use config::{Config, Profile};
+pub use receiver::Receiver;
+pub use sender::{Poll, Sender, Stats};
+pub use wire::{Ack, Data, EcnCounts, SegmentRange};

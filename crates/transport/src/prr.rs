@@ -1,0 +1,59 @@
+//! Proportional Rate Reduction (RFC 9937).
+
+use sojourn_units::Bytes;
+
+/// The state of one reduction (RFC 9937 section 6).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prr {
+    ssthresh: u64,
+    recover_fs: u64,
+    prr_delivered: u64,
+    prr_out: u64,
+    cwnd: u64,
+}
+
+impl Prr {
+    /// Begins a reduction. `outstanding`: SND.NXT - SND.UNA before this
+    /// acknowledgement, less what was selectively acknowledged before it.
+    pub(crate) fn new(ssthresh: Bytes, outstanding: u64) -> Prr {
+        Prr {
+            ssthresh: ssthresh.0,
+            recover_fs: outstanding.max(1),
+            prr_delivered: 0,
+            prr_out: 0,
+            cwnd: 0,
+        }
+    }
+
+    /// Section 6.2: an acknowledgement delivered `delivered` bytes. `safe`:
+    /// it advanced SND.UNA and told of no further loss.
+    pub(crate) fn on_ack(&mut self, delivered: u64, in_flight: u64, mss: u64, safe: bool) {
+        if delivered == 0 && self.cwnd > 0 {
+            return;
+        }
+        self.prr_delivered += delivered;
+        let mut count = if in_flight > self.ssthresh {
+            let target = u128::from(self.prr_delivered) * u128::from(self.ssthresh);
+            let target = target.div_ceil(u128::from(self.recover_fs)) as u64;
+            target.saturating_sub(self.prr_out)
+        } else {
+            let conserved = self.prr_delivered.saturating_sub(self.prr_out).max(delivered);
+            let count = if safe { conserved + mss } else { conserved };
+            count.min(self.ssthresh - in_flight)
+        };
+        if self.prr_out == 0 && count == 0 {
+            count = mss;
+        }
+        self.cwnd = in_flight + count;
+    }
+
+    /// A packet left.
+    pub(crate) fn on_sent(&mut self, bytes: u64) {
+        self.prr_out += bytes;
+    }
+
+    /// The window for now.
+    pub(crate) fn cwnd(&self) -> Bytes {
+        Bytes(self.cwnd)
+    }
+}

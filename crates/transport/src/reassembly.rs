@@ -1,0 +1,171 @@
+//! What the receiver has, and what is missing.
+
+use std::collections::VecDeque;
+
+use crate::wire::{Data, SegmentRange};
+
+#[derive(Clone, Copy, Debug)]
+struct Island {
+    start: u64,
+    end: u64,
+    /// Place in the stream, in bytes, where `end` begins.
+    end_offset: u64,
+}
+
+/// Segments received: all below `next`, and islands beyond it.
+#[derive(Debug, Default)]
+pub(crate) struct Reassembly {
+    next: u64,
+    next_offset: u64,
+    islands: VecDeque<Island>,
+    /// A segment of each island that changed lately, the newest first.
+    recent: VecDeque<u64>,
+}
+
+/// How a packet fits what is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// The next one, with nothing missing.
+    InOrder,
+    /// It left, filled, or stands behind a gap.
+    OutOfOrder,
+    /// It was there before.
+    Duplicate,
+}
+
+impl Reassembly {
+    /// Every segment below this is here.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Bytes that the application can read, from the beginning of the stream.
+    pub(crate) fn in_order_bytes(&self) -> u64 {
+        self.next_offset
+    }
+
+    pub(crate) fn receive(&mut self, data: &Data, remembered: usize) -> Arrival {
+        if data.segment < self.next {
+            return Arrival::Duplicate;
+        }
+        let end_offset = data.offset + u64::from(data.len);
+        if data.segment == self.next && self.islands.is_empty() {
+            (self.next, self.next_offset) = (self.next + 1, end_offset);
+            return Arrival::InOrder;
+        }
+        if !self.insert(data.segment, end_offset) {
+            return Arrival::Duplicate;
+        }
+        self.advance();
+        self.remember(data.segment, remembered);
+        Arrival::OutOfOrder
+    }
+
+    /// Adds one segment to the islands; false where it is in one already.
+    fn insert(&mut self, segment: u64, end_offset: u64) -> bool {
+        let at = self.islands.partition_point(|i| i.end < segment);
+        match self.islands.get_mut(at) {
+            Some(island) if island.start <= segment && segment < island.end => false,
+            Some(island) if island.end == segment => {
+                (island.end, island.end_offset) = (segment + 1, end_offset);
+                self.join(at);
+                true
+            }
+            Some(island) if island.start == segment + 1 => {
+                island.start = segment;
+                true
+            }
+            _ => {
+                self.islands.insert(at, Island { start: segment, end: segment + 1, end_offset });
+                true
+            }
+        }
+    }
+
+    /// Joins island `at` with the one behind it, where they touch.
+    fn join(&mut self, at: usize) {
+        let end = self.islands[at].end;
+        if self.islands.get(at + 1).is_some_and(|next| next.start == end) {
+            let next = self.islands.remove(at + 1).expect("it was just seen");
+            (self.islands[at].end, self.islands[at].end_offset) = (next.end, next.end_offset);
+        }
+    }
+
+    /// Takes the first island in, where it begins at `next`.
+    fn advance(&mut self) {
+        if let Some(first) = self.islands.front().filter(|i| i.start <= self.next) {
+            (self.next, self.next_offset) = (first.end, first.end_offset);
+            self.islands.pop_front();
+        }
+    }
+
+    fn remember(&mut self, segment: u64, limit: usize) {
+        let island = self.island_of(segment);
+        let (islands, next) = (&self.islands, self.next);
+        self.recent.retain(|s| *s >= next && Some(find(islands, *s)) != island.map(Some));
+        if island.is_some() {
+            self.recent.push_front(segment);
+        }
+        self.recent.truncate(limit);
+    }
+
+    fn island_of(&self, segment: u64) -> Option<usize> {
+        find(&self.islands, segment)
+    }
+
+    /// The islands that changed last, the newest first (RFC 2018 section 4).
+    pub(crate) fn newest(&self, limit: usize, out: &mut Vec<SegmentRange>) {
+        out.extend(self.recent.iter().take(limit).filter_map(|s| {
+            let island = self.islands[self.island_of(*s)?];
+            Some(SegmentRange { start: island.start, end: island.end })
+        }));
+    }
+
+    /// The highest islands, the highest first (RFC 9000 section 19.3).
+    pub(crate) fn highest(&self, limit: usize, out: &mut Vec<SegmentRange>) {
+        let ranges = self.islands.iter().rev().take(limit);
+        out.extend(ranges.map(|i| SegmentRange { start: i.start, end: i.end }));
+    }
+}
+
+fn find(islands: &VecDeque<Island>, segment: u64) -> Option<usize> {
+    let at = islands.partition_point(|i| i.end <= segment);
+    islands.get(at).filter(|i| i.start <= segment).map(|_| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use sojourn_units::Ecn;
+    use std::collections::BTreeSet;
+
+    fn data(segment: u64) -> Data {
+        let ecn = Ecn::NotEct;
+        Data { number: segment, segment, offset: segment * 10, len: 10, ecn, cwr: false }
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_set(segments in prop::collection::vec(0_u64..40, 1..120)) {
+            let (mut reassembly, mut model) = (Reassembly::default(), BTreeSet::new());
+            for segment in segments {
+                let arrival = reassembly.receive(&data(segment), 3);
+                prop_assert_eq!(arrival == Arrival::Duplicate, !model.insert(segment));
+                let next = (0..).find(|s| !model.contains(s)).unwrap();
+                prop_assert_eq!(reassembly.next(), next);
+                prop_assert_eq!(reassembly.in_order_bytes(), next * 10);
+                let mut all = Vec::new();
+                reassembly.highest(usize::MAX, &mut all);
+                let flat: BTreeSet<u64> = all.iter().flat_map(|r| r.start..r.end).collect();
+                prop_assert_eq!(flat, model.range(next..).copied().collect::<BTreeSet<_>>());
+                let mut newest = Vec::new();
+                reassembly.newest(3, &mut newest);
+                prop_assert!(newest.iter().all(|r| all.contains(r)));
+                if arrival == Arrival::OutOfOrder && segment > next {
+                    prop_assert!(newest[0].start <= segment && segment < newest[0].end);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The receiving end.
+
+use sojourn_units::{Ecn, Instant};
+
+use crate::config::{Config, Profile};
+use crate::reassembly::{Arrival, Reassembly};
+use crate::wire::{Ack, Data, EcnCounts};
+
+/// Receives data and says when to acknowledge.
+#[derive(Debug)]
+pub struct Receiver {
+    config: Config,
+    /// Whether acknowledgements carry receive times.
+    receive_times: bool,
+    reassembly: Reassembly,
+    counts: EcnCounts,
+    /// Classic ECN echo: set by CE, until CWR (RFC 3168 section 6.1.3).
+    ece: bool,
+    last_ce: bool,
+    newest: u64,
+    newest_at: Instant,
+    unacked: u64,
+    ack_at: Instant,
+    ack_now: bool,
+    duplicate: bool,
+    received: Vec<(u64, Instant)>,
+    received_bytes: u64,
+}
+
+impl Receiver {
+    /// A receiver that has nothing yet. With `receive_times` it reports when
+    /// each packet arrived.
+    pub fn new(config: Config, receive_times: bool) -> Receiver {
+        Receiver {
+            config,
+            receive_times,
+            reassembly: Reassembly::default(),
+            counts: EcnCounts::default(),
+            ece: false,
+            last_ce: false,
+            newest: 0,
+            newest_at: Instant::ZERO,
+            unacked: 0,
+            ack_at: Instant::MAX,
+            ack_now: false,
+            duplicate: false,
+            received: Vec::new(),
+            received_bytes: 0,
+        }
+    }
+
+    /// A data packet arrived. Afterwards [`Receiver::ack_due`] says whether to
+    /// acknowledge at once.
+    pub fn on_data(&mut self, now: Instant, data: &Data) {
+        let arrival = self.reassembly.receive(data, self.config.sack_ranges);
+        self.note_ecn(data);
+        if data.number >= self.newest {
+            (self.newest, self.newest_at) = (data.number, now);
+        }
+        if self.receive_times {
+            self.received.push((data.number, now));
+        }
+        match arrival {
+            // RFC 5681 section 4.2, RFC 9000 section 13.2.1: at once.
+            Arrival::OutOfOrder => self.ack_now = true,
+            Arrival::Duplicate => (self.ack_now, self.duplicate) = (true, true),
+            Arrival::InOrder => {}
+        }
+        if arrival != Arrival::Duplicate {
+            self.received_bytes += u64::from(data.len);
+        }
+        self.unacked += 1;
+        if self.unacked >= self.config.ack_every {
+            self.ack_now = true;
+        } else if self.ack_at == Instant::MAX {
+            self.ack_at = now + self.config.ack_delay;
+        }
+    }
+
+    fn note_ecn(&mut self, data: &Data) {
+        match data.ecn {
+            Ecn::NotEct => {}
+            Ecn::Ect0 => self.counts.ect0 += 1,
+            Ecn::Ect1 => self.counts.ect1 += 1,
+            Ecn::Ce => self.counts.ce += 1,
+        }
+        if data.cwr {
+            self.ece = false;
+        }
+        let ce = data.ecn == Ecn::Ce;
+        self.ece |= ce;
+        // RFC 8257 section 3.2, RFC 9768 section 3.2.2.5.1, RFC 9000 section
+        // 13.2.1: a change of CE is told at once.
+        self.ack_now |= ce != self.last_ce;
+        self.last_ce = ce;
+    }
+
+    /// Whether an acknowledgement is due at `now`.
+    #[inline]
+    pub fn ack_due(&self, now: Instant) -> bool {
+        self.ack_now || self.ack_at <= now
+    }
+
+    /// When an acknowledgement will be due; [`Instant::MAX`] for never.
+    #[inline]
+    pub fn timer(&self) -> Instant {
+        self.ack_at
+    }
+
+    /// Writes the acknowledgement into `ack`, whose memory is used again.
+    pub fn take_ack(&mut self, now: Instant, ack: &mut Ack) {
+        ack.cumulative = self.reassembly.next();
+        ack.ranges.clear();
+        match self.config.profile {
+            Profile::Tcp => self.reassembly.newest(self.config.sack_ranges, &mut ack.ranges),
+            Profile::Quic => self.reassembly.highest(self.config.sack_ranges, &mut ack.ranges),
+        }
+        ack.newest = self.newest;
+        ack.delay = now.since(self.newest_at);
+        (ack.ece, ack.counts, ack.duplicate) = (self.ece, self.counts, self.duplicate);
+        ack.received.clear();
+        ack.received.append(&mut self.received);
+        (self.unacked, self.ack_now, self.ack_at) = (0, false, Instant::MAX);
+        self.duplicate = false;
+    }
+
+    /// Bytes that the application can read, from the beginning of the stream.
+    #[inline]
+    pub fn in_order_bytes(&self) -> u64 {
+        self.reassembly.in_order_bytes()
+    }
+
+    /// Bytes received, each counted once, in order or not.
+    #[inline]
+    pub fn received_bytes(&self) -> u64 {
+        self.received_bytes
+    }
+
+    /// Packets received with CE.
+    pub fn ce_packets(&self) -> u64 {
+        self.counts.ce
+    }
+}

@@ -1,0 +1,93 @@
+//! Round-trip time and the timeouts made from it.
+
+use sojourn_units::{Duration, Instant};
+
+use crate::config::Profile;
+
+/// Smoothed round-trip time (RFC 6298 section 2, RFC 9002 section 5).
+#[derive(Clone, Debug)]
+pub(crate) struct Rtt {
+    profile: Profile,
+    min_rto: Duration,
+    /// Smoothed; zero before the first sample.
+    pub(crate) srtt: Duration,
+    rttvar: Duration,
+    /// Least of the connection; [`Duration::MAX`] before the first sample.
+    pub(crate) min: Duration,
+    /// The newest sample.
+    pub(crate) latest: Duration,
+    /// When the first sample was taken.
+    pub(crate) first_sample: Option<Instant>,
+}
+
+/// RFC 6298 section 2.1; RFC 9002 section 6.2.2 has a third of it.
+const INITIAL_RTO: Duration = Duration::from_secs(1);
+const INITIAL_RTT: Duration = Duration::from_millis(333);
+/// RFC 6298 section 2.5.
+const MAX_RTO: Duration = Duration::from_secs(60);
+
+impl Rtt {
+    pub(crate) fn new(profile: Profile, min_rto: Duration) -> Rtt {
+        let zero = Duration::ZERO;
+        Rtt {
+            profile,
+            min_rto,
+            srtt: zero,
+            rttvar: zero,
+            min: Duration::MAX,
+            latest: zero,
+            first_sample: None,
+        }
+    }
+
+    /// Notes `newest`, the round trip of the newest packet acknowledged.
+    pub(crate) fn observe(&mut self, newest: Duration) {
+        self.latest = newest;
+        self.min = self.min.min(newest);
+    }
+
+    /// Smooths in a sample. QUIC takes the receiver's own delay out where that
+    /// leaves no less than the least round trip (RFC 9002 section 5.3); TCP
+    /// leaves it in (RFC 7323 section 4.1).
+    pub(crate) fn smooth(&mut self, now: Instant, sample: Duration, ack_delay: Duration) {
+        let sample = match self.profile {
+            Profile::Quic if sample.0 >= self.min.0.saturating_add(ack_delay.0) => {
+                sample - ack_delay
+            }
+            _ => sample,
+        };
+        if self.first_sample.is_none() {
+            self.first_sample = Some(now);
+            (self.srtt, self.rttvar) = (sample, sample / 2);
+            return;
+        }
+        let deviation = Duration(self.srtt.0.abs_diff(sample.0));
+        self.rttvar = Duration((3 * self.rttvar.0 + deviation.0) / 4);
+        self.srtt = Duration((7 * self.srtt.0 + sample.0) / 8);
+    }
+
+    /// The retransmission timeout before back-off. Linux floors the variance
+    /// term (`tcp_rto_min`) where RFC 6298 section 2.4 floors the whole at a second.
+    pub(crate) fn rto(&self) -> Duration {
+        if self.first_sample.is_none() {
+            return INITIAL_RTO;
+        }
+        (self.srtt + self.min_rto.max(self.rttvar * 4)).min(MAX_RTO)
+    }
+
+    /// QUIC's probe timeout before back-off (RFC 9002 section 6.2.1).
+    pub(crate) fn pto(&self, max_ack_delay: Duration) -> Duration {
+        if self.first_sample.is_none() {
+            return INITIAL_RTT * 3;
+        }
+        self.srtt + self.min_rto.max(self.rttvar * 4) + max_ack_delay
+    }
+
+    /// When a tail loss probe leaves (RFC 8985 section 7.2).
+    pub(crate) fn tlp(&self, one_in_flight: bool, max_ack_delay: Duration) -> Duration {
+        if self.first_sample.is_none() {
+            return INITIAL_RTO;
+        }
+        self.srtt * 2 + if one_in_flight { max_ack_delay } else { Duration::ZERO }
+    }
+}

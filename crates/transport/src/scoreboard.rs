@@ -1,0 +1,344 @@
+//! What was sent and not yet cumulatively acknowledged.
+
+use std::collections::VecDeque;
+
+use sojourn_units::Instant;
+
+use crate::delivery::Stamp;
+use crate::loss::{Detector, Verdict};
+use crate::ranges::RangeSet;
+use crate::wire::Ack;
+
+/// Where a segment stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// In the network, as far as is known.
+    InFlight,
+    /// Selectively acknowledged.
+    Delivered,
+    /// Deemed lost, not yet sent again.
+    Lost,
+}
+
+/// One segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    /// Place in the stream in bytes.
+    pub(crate) offset: u64,
+    /// Packet number of its last transmission.
+    pub(crate) number: u64,
+    /// When that left.
+    pub(crate) sent_at: Instant,
+    /// Delivery state when that left; see [`Stamp`].
+    delivered: u64,
+    delivered_at: Instant,
+    first_sent_at: Instant,
+    pub(crate) len: u32,
+    pub(crate) state: State,
+    pub(crate) retransmitted: bool,
+    app_limited: bool,
+}
+
+impl Segment {
+    pub(crate) fn new(
+        offset: u64,
+        len: u32,
+        number: u64,
+        sent_at: Instant,
+        stamp: &Stamp,
+    ) -> Segment {
+        Segment {
+            offset,
+            number,
+            sent_at,
+            delivered: stamp.delivered,
+            delivered_at: stamp.delivered_at,
+            first_sent_at: stamp.first_sent_at,
+            len,
+            state: State::InFlight,
+            retransmitted: false,
+            app_limited: stamp.app_limited,
+        }
+    }
+
+    pub(crate) fn stamp(&self) -> Stamp {
+        Stamp {
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent_at: self.first_sent_at,
+            app_limited: self.app_limited,
+        }
+    }
+}
+
+/// What one acknowledgement newly delivered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Newly {
+    pub(crate) bytes: u64,
+    pub(crate) packets: u64,
+    /// The one sent last, of those whose transmission is not in doubt.
+    pub(crate) newest: Option<Segment>,
+    /// When the first of those never sent twice was sent.
+    pub(crate) oldest_sent_at: Option<Instant>,
+    /// A segment was delivered after one behind it, without being sent again.
+    pub(crate) reordered: bool,
+    /// The cumulative acknowledgement advanced.
+    pub(crate) advanced: bool,
+}
+
+/// What a round of loss detection found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lost {
+    pub(crate) bytes: u64,
+    pub(crate) packets: u64,
+    /// Largest packet number among them.
+    pub(crate) newest: u64,
+    /// Smallest packet number among them.
+    pub(crate) oldest: u64,
+    /// When the first and the last of them were sent.
+    pub(crate) sent: Option<(Instant, Instant)>,
+}
+
+/// The segments from the first unacknowledged one to the last sent.
+#[derive(Debug, Default)]
+pub(crate) struct Scoreboard {
+    base: u64,
+    segments: VecDeque<Segment>,
+    sacked: RangeSet,
+    /// Segments in `sacked`.
+    sacked_segments: u64,
+    /// Segments deemed lost, in the order in which they will be sent again;
+    /// entries that were delivered since are skipped.
+    lost: VecDeque<u64>,
+    lost_bytes: u64,
+    /// Retransmissions, in the order in which they left: segment and number.
+    resent: VecDeque<(u64, u64)>,
+    /// Every segment below this was delivered, lost or sent again.
+    first_sent: u64,
+    /// Highest segment delivered, plus one.
+    highest: u64,
+    pub(crate) in_flight: u64,
+}
+
+impl Scoreboard {
+    /// The first segment not cumulatively acknowledged.
+    #[inline]
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// The segment that the next new data gets.
+    #[inline]
+    pub(crate) fn next(&self) -> u64 {
+        self.base + self.segments.len() as u64
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// Place in the stream, in bytes, of the first unacknowledged segment.
+    pub(crate) fn base_offset(&self) -> Option<u64> {
+        self.segments.front().map(|s| s.offset)
+    }
+
+    /// Bytes sent and neither delivered: in flight, or deemed lost.
+    pub(crate) fn outstanding(&self) -> u64 {
+        self.in_flight + self.lost_bytes
+    }
+
+    /// Segments delivered beyond the first gap.
+    pub(crate) fn sacked_segments(&self) -> u64 {
+        self.sacked_segments
+    }
+
+    fn get(&self, segment: u64) -> Option<&Segment> {
+        self.segments.get(segment.checked_sub(self.base)? as usize)
+    }
+
+    /// New data leaves.
+    #[inline]
+    pub(crate) fn push(&mut self, segment: Segment) {
+        self.in_flight += u64::from(segment.len);
+        self.segments.push_back(segment);
+    }
+
+    /// Segment `place` leaves again, as packet `number`.
+    pub(crate) fn resend(
+        &mut self,
+        place: u64,
+        number: u64,
+        now: Instant,
+        stamp: &Stamp,
+    ) -> Segment {
+        let segment = &mut self.segments[(place - self.base) as usize];
+        let len = u64::from(segment.len);
+        if segment.state == State::Lost {
+            self.lost_bytes -= len;
+            self.in_flight += len;
+        }
+        *segment = Segment {
+            retransmitted: true,
+            ..Segment::new(segment.offset, segment.len, number, now, stamp)
+        };
+        let copy = *segment;
+        self.resent.push_back((place, number));
+        copy
+    }
+
+    /// Takes in an acknowledgement. `each` sees every segment newly delivered.
+    pub(crate) fn acknowledge(&mut self, ack: &Ack, each: &mut impl FnMut(&Segment)) -> Newly {
+        let mut newly = Newly::default();
+        let (end, mut sacked) = (self.next(), std::mem::take(&mut self.sacked));
+        while self.base < ack.cumulative.min(end) {
+            let place = self.base;
+            self.deliver(place, ack.newest, &mut newly, each);
+            self.segments.pop_front();
+            self.base += 1;
+            newly.advanced = true;
+        }
+        if newly.advanced && !sacked.is_empty() {
+            self.sacked_segments -= sacked.trim_below(self.base);
+        }
+        for range in &ack.ranges {
+            let (from, to) = (range.start.max(self.base), range.end.min(end));
+            sacked.insert(from, to, |a, b| {
+                self.sacked_segments += b - a;
+                (a..b).for_each(|place| self.deliver(place, ack.newest, &mut newly, each));
+            });
+        }
+        self.sacked = sacked;
+        newly
+    }
+
+    #[inline]
+    fn deliver(
+        &mut self,
+        place: u64,
+        echo: u64,
+        newly: &mut Newly,
+        each: &mut impl FnMut(&Segment),
+    ) {
+        let segment = &mut self.segments[(place - self.base) as usize];
+        let len = u64::from(segment.len);
+        match segment.state {
+            State::Delivered => return,
+            State::InFlight => self.in_flight -= len,
+            State::Lost => self.lost_bytes -= len,
+        }
+        segment.state = State::Delivered;
+        newly.bytes += len;
+        newly.packets += 1;
+        if !segment.retransmitted {
+            newly.reordered |= place < self.highest;
+            if newly.oldest_sent_at.is_none() {
+                newly.oldest_sent_at = Some(segment.sent_at);
+            }
+        }
+        self.highest = self.highest.max(place + 1);
+        // A retransmission newer than what the receiver echoes has not arrived:
+        // the original did (RFC 8985 section 6.2 step 1, Karn's algorithm).
+        let certain = !segment.retransmitted || segment.number <= echo;
+        if certain && newly.newest.is_none_or(|n| n.number < segment.number) {
+            newly.newest = Some(*segment);
+        }
+        each(segment);
+    }
+
+    /// Deems lost what `detector` says, in the order of transmission. Also
+    /// returns when the next one would be; [`Instant::MAX`] for none.
+    pub(crate) fn detect(&mut self, now: Instant, detector: &Detector) -> (Lost, Instant) {
+        let mut lost = Lost::default();
+        while let Some(place) = self.oldest_in_flight() {
+            let segment = &self.segments[(place - self.base) as usize];
+            match detector.verdict(now, segment) {
+                Verdict::Lost => self.lose(place, &mut lost),
+                Verdict::At(when) => return (lost, when),
+                Verdict::NotYet => break,
+            }
+        }
+        (lost, Instant::MAX)
+    }
+
+    /// The segment in flight that left first. Those sent once stand in the
+    /// order of the stream, those sent again in `resent`.
+    fn oldest_in_flight(&mut self) -> Option<u64> {
+        let end = self.next();
+        self.first_sent = self.first_sent.max(self.base);
+        while self.first_sent < end {
+            let segment = &self.segments[(self.first_sent - self.base) as usize];
+            if segment.state == State::InFlight && !segment.retransmitted {
+                break;
+            }
+            self.first_sent += 1;
+        }
+        while let Some(&(place, number)) = self.resent.front() {
+            if self.get(place).is_some_and(|s| s.number == number && s.state == State::InFlight) {
+                break;
+            }
+            self.resent.pop_front();
+        }
+        let first = self.get(self.first_sent).map(|s| (s.number, self.first_sent));
+        let again = self.resent.front().map(|&(place, number)| (number, place));
+        first.into_iter().chain(again).min().map(|(_, place)| place)
+    }
+
+    fn lose(&mut self, place: u64, lost: &mut Lost) {
+        let segment = &mut self.segments[(place - self.base) as usize];
+        let len = u64::from(segment.len);
+        segment.state = State::Lost;
+        self.in_flight -= len;
+        self.lost_bytes += len;
+        lost.oldest =
+            if lost.packets == 0 { segment.number } else { lost.oldest.min(segment.number) };
+        lost.newest = lost.newest.max(segment.number);
+        let (first, last) = lost.sent.unwrap_or((segment.sent_at, segment.sent_at));
+        lost.sent = Some((first.min(segment.sent_at), last.max(segment.sent_at)));
+        lost.bytes += len;
+        lost.packets += 1;
+        self.lost.push_back(place);
+    }
+
+    /// A retransmission timeout: the first unacknowledged segment is lost
+    /// whatever the detector thinks (RFC 8985 section 6.3).
+    pub(crate) fn lose_first(&mut self) -> Lost {
+        let mut lost = Lost::default();
+        if self.segments.front().is_some_and(|s| s.state == State::InFlight) {
+            self.lose(self.base, &mut lost);
+            // It goes out before whatever was already waiting.
+            self.lost.rotate_right(1);
+        }
+        lost
+    }
+
+    /// Sends a segment in flight again as a probe, ahead of what waits.
+    pub(crate) fn lose_again(&mut self, place: u64) {
+        self.lose(place, &mut Lost::default());
+        self.lost.rotate_right(1);
+    }
+
+    /// The next segment to send again, with its length.
+    #[inline]
+    pub(crate) fn next_lost(&mut self) -> Option<(u64, u32)> {
+        while let Some(&place) = self.lost.front() {
+            match self.get(place) {
+                Some(segment) if segment.state == State::Lost => return Some((place, segment.len)),
+                _ => self.lost.pop_front(),
+            };
+        }
+        None
+    }
+
+    /// The last segment sent that is still in flight.
+    pub(crate) fn last_in_flight(&self) -> Option<u64> {
+        let back = self.segments.iter().rposition(|s| s.state == State::InFlight)?;
+        Some(self.base + back as u64)
+    }
+
+    /// The first segment that is still in flight.
+    pub(crate) fn first_in_flight(&self) -> Option<u64> {
+        let front = self.segments.iter().position(|s| s.state == State::InFlight)?;
+        Some(self.base + front as u64)
+    }
+}

@@ -1,0 +1,65 @@
+//! What packets carry, as values.
+
+use sojourn_units::{Duration, Ecn, Instant};
+
+/// A data packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// Packet number: counts the sender's transmissions.
+    pub number: u64,
+    /// Place of the payload in the stream, in segments.
+    pub segment: u64,
+    /// Place of the payload in the stream, in bytes.
+    pub offset: u64,
+    /// Payload in bytes.
+    pub len: u32,
+    /// ECN field.
+    pub ecn: Ecn,
+    /// Congestion window reduced (RFC 3168 section 6.1.2).
+    pub cwr: bool,
+}
+
+/// Segments `start..end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentRange {
+    /// The first segment.
+    pub start: u64,
+    /// The segment after the last.
+    pub end: u64,
+}
+
+/// Packets received by codepoint, since the connection began: AccECN's and
+/// QUIC's counters (RFC 9768 section 3.2, RFC 9000 section 19.3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnCounts {
+    /// Packets with ECT(0).
+    pub ect0: u64,
+    /// Packets with ECT(1).
+    pub ect1: u64,
+    /// Packets with CE.
+    pub ce: u64,
+}
+
+/// An acknowledgement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ack {
+    /// Every segment below this was received.
+    pub cumulative: u64,
+    /// Segments received beyond it: the newest first (RFC 2018 section 4), or
+    /// the highest first (RFC 9000 section 19.3).
+    pub ranges: Vec<SegmentRange>,
+    /// Packet number of the newest packet received; what TCP's timestamp echo
+    /// tells (RFC 7323).
+    pub newest: u64,
+    /// How long the receiver held this acknowledgement back.
+    pub delay: Duration,
+    /// Classic ECN echo (RFC 3168 section 6.1.3).
+    pub ece: bool,
+    /// Exact counts.
+    pub counts: EcnCounts,
+    /// Something came twice (D-SACK, RFC 2883).
+    pub duplicate: bool,
+    /// Packet number and receive time of every packet since the last
+    /// acknowledgement; empty unless the receiver was asked for them.
+    pub received: Vec<(u64, Instant)>,
+}

@@ -1,0 +1,24 @@
+//! The ECN field of the IP header.
+
+/// ECN codepoint (RFC 3168 section 5; ECT(1) as RFC 9331 uses it).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable: congestion can be told only by a drop.
+    #[default]
+    NotEct = 0,
+    /// ECT(1): scalable congestion control, L4S (RFC 9331).
+    Ect1 = 1,
+    /// ECT(0): classic ECN (RFC 3168).
+    Ect0 = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+impl Ecn {
+    /// Whether a queue may mark this packet in place of dropping it.
+    #[inline]
+    pub fn is_capable(self) -> bool {
+        self != Ecn::NotEct
+    }
+}

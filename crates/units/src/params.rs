@@ -1,0 +1,215 @@
+//! Parameters of controllers and queues: declared once as data, from which
+//! listings, validation and the scenario's JSON Schema are made.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::{Bytes, Duration, Rate};
+
+/// One parameter of a controller or a queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Its name in scenarios: the published one, in snake case.
+    pub name: &'static str,
+    /// Its kind, default and range.
+    pub kind: Kind,
+    /// What it does, in one line.
+    pub doc: &'static str,
+    /// Where default and range come from (RFC section, paper, source).
+    pub source: &'static str,
+}
+
+/// What a parameter may be; each with its default first, then its range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A ratio or count without a unit: default, least, greatest.
+    Number(f64, f64, f64),
+    /// A whole number: default, least, greatest.
+    Integer(u64, u64, u64),
+    /// A span of time: default, least, greatest.
+    Time(Duration, Duration, Duration),
+    /// An amount of data: default, least, greatest.
+    Data(Bytes, Bytes, Bytes),
+    /// A rate: default, least, greatest.
+    Rate(Rate, Rate, Rate),
+    /// Yes or no: default.
+    Switch(bool),
+    /// One of several names: default, all.
+    Choice(&'static str, &'static [&'static str]),
+}
+
+/// The value of one parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A ratio or count.
+    Number(f64),
+    /// A whole number.
+    Integer(u64),
+    /// A span of time.
+    Time(Duration),
+    /// An amount of data.
+    Data(Bytes),
+    /// A rate.
+    Rate(Rate),
+    /// Yes or no.
+    Switch(bool),
+    /// A name.
+    Choice(String),
+}
+
+impl Kind {
+    /// The default value.
+    pub fn default_value(&self) -> Value {
+        match *self {
+            Kind::Number(d, ..) => Value::Number(d),
+            Kind::Integer(d, ..) => Value::Integer(d),
+            Kind::Time(d, ..) => Value::Time(d),
+            Kind::Data(d, ..) => Value::Data(d),
+            Kind::Rate(d, ..) => Value::Rate(d),
+            Kind::Switch(d) => Value::Switch(d),
+            Kind::Choice(d, _) => Value::Choice(d.to_owned()),
+        }
+    }
+
+    /// Whether `value` is of this kind and within its range.
+    pub fn admits(&self, value: &Value) -> bool {
+        match (self, value) {
+            (Kind::Number(_, lo, hi), Value::Number(v)) => v >= lo && v <= hi,
+            (Kind::Integer(_, lo, hi), Value::Integer(v)) => v >= lo && v <= hi,
+            (Kind::Time(_, lo, hi), Value::Time(v)) => v >= lo && v <= hi,
+            (Kind::Data(_, lo, hi), Value::Data(v)) => v >= lo && v <= hi,
+            (Kind::Rate(_, lo, hi), Value::Rate(v)) => v >= lo && v <= hi,
+            (Kind::Switch(_), Value::Switch(_)) => true,
+            (Kind::Choice(_, names), Value::Choice(v)) => names.contains(&v.as_str()),
+            _ => false,
+        }
+    }
+
+    /// The range in words, such as `0.1 to 1` or `one of a, b`.
+    pub fn range(&self) -> String {
+        fn span<T: fmt::Display + PartialEq>(lo: T, hi: T, max: T) -> String {
+            if hi == max { format!("{lo} or more") } else { format!("{lo} to {hi}") }
+        }
+        match *self {
+            Kind::Number(_, lo, hi) => span(lo, hi, f64::MAX),
+            Kind::Integer(_, lo, hi) => span(lo, hi, u64::MAX),
+            Kind::Time(_, lo, hi) => span(lo, hi, Duration::MAX),
+            Kind::Data(_, lo, hi) => span(lo, hi, Bytes::MAX),
+            Kind::Rate(_, lo, hi) => span(lo, hi, Rate::MAX),
+            Kind::Switch(_) => "true or false".into(),
+            Kind::Choice(_, names) => format!("one of {}", names.join(", ")),
+        }
+    }
+
+    /// The unit in words: `duration`, `bytes`, `rate`, or none.
+    pub fn unit(&self) -> &'static str {
+        match self {
+            Kind::Time(..) => "duration",
+            Kind::Data(..) => "bytes",
+            Kind::Rate(..) => "rate",
+            Kind::Number(..) | Kind::Integer(..) | Kind::Switch(_) | Kind::Choice(..) => "",
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(v) => v.fmt(f),
+            Value::Integer(v) => v.fmt(f),
+            Value::Time(v) => v.fmt(f),
+            Value::Data(v) => v.fmt(f),
+            Value::Rate(v) => v.fmt(f),
+            Value::Switch(v) => v.fmt(f),
+            Value::Choice(v) => f.pad(v),
+        }
+    }
+}
+
+/// A full set of values: every declared parameter has one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params(BTreeMap<&'static str, Value>);
+
+impl Params {
+    /// All defaults of `declared`.
+    pub fn defaults(declared: &[Param]) -> Params {
+        Params(declared.iter().map(|p| (p.name, p.kind.default_value())).collect())
+    }
+
+    /// Sets a declared parameter.
+    ///
+    /// # Errors
+    /// A sentence that names the range, where the value is outside it, or the
+    /// declared names, where the name is not one of them.
+    pub fn set(&mut self, declared: &[Param], name: &str, value: Value) -> Result<(), String> {
+        let Some(param) = declared.iter().find(|p| p.name == name) else {
+            let names: Vec<_> = declared.iter().map(|p| p.name).collect();
+            return Err(format!("there is no parameter `{name}`; there are: {}", names.join(", ")));
+        };
+        if !param.kind.admits(&value) {
+            return Err(format!("`{name}` is {value}; it must be {}", param.kind.range()));
+        }
+        self.0.insert(param.name, value);
+        Ok(())
+    }
+
+    /// Every name with its value, in the order of names.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.0.iter().map(|(name, value)| (*name, value))
+    }
+
+    fn get(&self, name: &str) -> &Value {
+        self.0.get(name).unwrap_or_else(|| panic!("parameter `{name}` is read but not declared"))
+    }
+
+    /// A parameter declared as [`Kind::Number`]. Panics where it is not: a
+    /// fault of the algorithm's own declaration, found by its first test.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Value::Number(v) => *v,
+            other => panic!("parameter `{name}` is {other:?}, not a number"),
+        }
+    }
+    /// A parameter declared as [`Kind::Integer`]; panics as [`Params::number`].
+    pub fn integer(&self, name: &str) -> u64 {
+        match self.get(name) {
+            Value::Integer(v) => *v,
+            other => panic!("parameter `{name}` is {other:?}, not an integer"),
+        }
+    }
+    /// A parameter declared as [`Kind::Time`]; panics as [`Params::number`].
+    pub fn time(&self, name: &str) -> Duration {
+        match self.get(name) {
+            Value::Time(v) => *v,
+            other => panic!("parameter `{name}` is {other:?}, not a duration"),
+        }
+    }
+    /// A parameter declared as [`Kind::Data`]; panics as [`Params::number`].
+    pub fn data(&self, name: &str) -> Bytes {
+        match self.get(name) {
+            Value::Data(v) => *v,
+            other => panic!("parameter `{name}` is {other:?}, not an amount of data"),
+        }
+    }
+    /// A parameter declared as [`Kind::Rate`]; panics as [`Params::number`].
+    pub fn rate(&self, name: &str) -> Rate {
+        match self.get(name) {
+            Value::Rate(v) => *v,
+            other => panic!("parameter `{name}` is {other:?}, not a rate"),
+        }
+    }
+    /// A parameter declared as [`Kind::Switch`]; panics as [`Params::number`].
+    pub fn switch(&self, name: &str) -> bool {
+        match self.get(name) {
+            Value::Switch(v) => *v,
+            other => panic!("parameter `{name}` is {other:?}, not a switch"),
+        }
+    }
+    /// A parameter declared as [`Kind::Choice`]; panics as [`Params::number`].
+    pub fn choice(&self, name: &str) -> &str {
+        match self.get(name) {
+            Value::Choice(v) => v,
+            other => panic!("parameter `{name}` is {other:?}, not a choice"),
+        }
+    }
+}
