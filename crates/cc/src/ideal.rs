@@ -34,7 +34,8 @@ impl Ideal {
                   receiver, or straight back from the bottleneck",
             source: "A lower bound on latency spikes, figure 1",
         }],
-        needs: Needs { ecn: EcnUse::None, receive_times: false, signal: true, prr: false },
+        // ECN-capable only so that marks need not be drops: it heeds neither.
+        needs: Needs { ecn: EcnUse::Classic, receive_times: false, signal: true, prr: false },
     };
 
     /// Builds one. It sends nothing before the first signal.

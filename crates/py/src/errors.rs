@@ -1,0 +1,35 @@
+//! Rust errors as Python exceptions.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sojourn_scenario::Errors;
+
+pyo3::create_exception!(sojourn, ScenarioError, PyValueError, "A scenario that cannot be run.");
+
+/// An exception whose text is what a user is shown, with `items` for programs.
+pub(crate) fn scenario_error(py: Python<'_>, errors: &Errors) -> PyErr {
+    let build = || -> PyResult<PyErr> {
+        let error = ScenarioError::new_err(errors.to_string());
+        let items = errors.items().into_iter().map(|item| {
+            let dict = PyDict::new(py);
+            dict.set_item("origin", item.origin)?;
+            dict.set_item("line", item.position.map(|p| p.line))?;
+            dict.set_item("column", item.position.map(|p| p.column))?;
+            dict.set_item("path", item.path)?;
+            dict.set_item("message", item.message)?;
+            dict.set_item("help", item.help)?;
+            Ok(dict)
+        });
+        let items = items.collect::<PyResult<Vec<_>>>()?;
+        error.value(py).setattr("items", items)?;
+        error.value(py).setattr("ansi", errors.to_ansi())?;
+        Ok(error)
+    };
+    build().unwrap_or_else(|error| error)
+}
+
+/// Anything else that was given wrong.
+pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}

@@ -1,0 +1,23 @@
+//! The Python module `sojourn._core`: no logic, only translation.
+
+mod errors;
+mod listing;
+mod run;
+mod scenario;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("ScenarioError", module.py().get_type::<errors::ScenarioError>())?;
+    module.add_class::<scenario::Scenario>()?;
+    module.add_class::<run::Simulation>()?;
+    module.add_class::<run::Outcome>()?;
+    module.add_function(wrap_pyfunction!(run::series_parquet, module)?)?;
+    module.add_function(wrap_pyfunction!(listing::controllers, module)?)?;
+    module.add_function(wrap_pyfunction!(listing::queues, module)?)?;
+    module.add_function(wrap_pyfunction!(listing::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(listing::theory_spike, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! What there is: controllers, queues, the schema, the theory.
+
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use sojourn_cc::EcnUse;
+use sojourn_units::params::Param;
+use sojourn_units::{Duration, Rate};
+
+use crate::errors::value_error;
+
+fn params(params: &[Param]) -> Value {
+    let one = |p: &Param| {
+        json!({
+            "name": p.name,
+            "default": p.kind.default_value().to_string(),
+            "unit": p.kind.unit(),
+            "range": p.kind.range(),
+            "doc": p.doc,
+            "source": p.source,
+        })
+    };
+    params.iter().map(one).collect()
+}
+
+/// Every controller with its parameters, as JSON.
+#[pyfunction]
+pub(crate) fn controllers() -> String {
+    let one = |a: &sojourn_cc::Algorithm| {
+        let needs = a.info.needs;
+        let ecn = match needs.ecn {
+            EcnUse::None => "none",
+            EcnUse::Classic => "classic",
+            EcnUse::Counts => "counts",
+            EcnUse::L4s => "l4s",
+        };
+        json!({
+            "name": a.info.name,
+            "title": a.info.title,
+            "source": a.info.source,
+            "params": params(a.info.params),
+            "needs": { "ecn": ecn, "receive_times": needs.receive_times, "signal": needs.signal, "prr": needs.prr },
+        })
+    };
+    sojourn_cc::all().iter().map(one).collect::<Value>().to_string()
+}
+
+/// Every queue with its parameters, as JSON.
+#[pyfunction]
+pub(crate) fn queues() -> String {
+    let one = |info: &&sojourn_queue::Info| {
+        json!({
+            "name": info.name,
+            "title": info.title,
+            "source": info.source,
+            "params": params(info.params),
+            "default_packets": info.default_packets,
+        })
+    };
+    sojourn_queue::infos().iter().map(one).collect::<Value>().to_string()
+}
+
+/// The JSON Schema of scenarios.
+#[pyfunction]
+pub(crate) fn schema() -> String {
+    sojourn_scenario::json_schema().to_string()
+}
+
+/// Document 000's bound, as JSON.
+#[pyfunction]
+#[pyo3(signature = (from_, to, delay, max_queue = None))]
+pub(crate) fn theory_spike(
+    from_: &str,
+    to: &str,
+    delay: &str,
+    max_queue: Option<&str>,
+) -> PyResult<String> {
+    let from: Rate = from_.parse().map_err(value_error)?;
+    let to: Rate = to.parse().map_err(value_error)?;
+    let delay: Duration = delay.parse().map_err(value_error)?;
+    let max_queue = max_queue.map(str::parse).transpose().map_err(value_error)?;
+    let bound = sojourn_theory::spike::spike(from, to, delay, max_queue).map_err(value_error)?;
+    let answer = json!({
+        "r": bound.r,
+        "delay_s": bound.delay.as_secs_f64(),
+        "spike_s": bound.spike.as_secs_f64(),
+        "lost_fraction": bound.lost_fraction,
+        "time_to_peak_s": bound.time_to_peak.as_secs_f64(),
+    });
+    Ok(answer.to_string())
+}

@@ -1,0 +1,80 @@
+//! Runs.
+
+use std::sync::Mutex;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use sojourn_units::{Duration, Instant};
+
+use crate::errors::value_error;
+
+/// A run in virtual time, driven in slices so that Python can show progress
+/// and hear Ctrl-C between them.
+#[pyclass(module = "sojourn._core")]
+pub(crate) struct Simulation(Mutex<Option<sojourn_sim::Simulation>>);
+
+impl Simulation {
+    pub(crate) fn new(simulation: sojourn_sim::Simulation) -> Simulation {
+        Simulation(Mutex::new(Some(simulation)))
+    }
+
+    fn with<T>(
+        &self,
+        f: impl FnOnce(&mut Option<sojourn_sim::Simulation>) -> Option<T>,
+    ) -> PyResult<T> {
+        let mut inner =
+            self.0.lock().map_err(|_| PyRuntimeError::new_err("the simulation failed"))?;
+        f(&mut inner).ok_or_else(|| PyRuntimeError::new_err("the simulation is finished"))
+    }
+}
+
+#[pymethods]
+impl Simulation {
+    #[getter]
+    fn duration_s(&self) -> PyResult<f64> {
+        self.with(|s| s.as_ref().map(|s| s.end().as_secs_f64()))
+    }
+
+    #[getter]
+    fn now_s(&self) -> PyResult<f64> {
+        self.with(|s| s.as_ref().map(|s| s.now().as_secs_f64()))
+    }
+
+    fn advance(&self, py: Python<'_>, until_s: f64) -> PyResult<()> {
+        let until = Instant::ZERO + Duration::from_secs_f64(until_s);
+        py.detach(|| self.with(|s| s.as_mut().map(|s| s.advance(until))))
+    }
+
+    fn finish(&self, py: Python<'_>) -> PyResult<Outcome> {
+        py.detach(|| self.with(|s| s.take().map(|s| Outcome(s.finish()))))
+    }
+}
+
+/// What a run answered with.
+#[pyclass(module = "sojourn._core", frozen)]
+pub(crate) struct Outcome(sojourn_sim::Outcome);
+
+#[pymethods]
+impl Outcome {
+    fn summary_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.0.summary).map_err(value_error)
+    }
+}
+
+/// The series of several runs as one Parquet file.
+#[pyfunction]
+pub(crate) fn series_parquet<'py>(
+    py: Python<'py>,
+    outcomes: Vec<PyRef<'py, Outcome>>,
+    what: &str,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let links = match what {
+        "links" => true,
+        "flows" => false,
+        other => return Err(value_error(format!("`{other}` is neither `flows` nor `links`"))),
+    };
+    let all: Vec<&sojourn_sim::Outcome> = outcomes.iter().map(|o| &o.0).collect();
+    let bytes = sojourn_sim::series_parquet(&all, links).map_err(value_error)?;
+    Ok(PyBytes::new(py, &bytes))
+}

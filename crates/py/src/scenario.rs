@@ -1,0 +1,117 @@
+//! Scenarios.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+use sojourn_scenario::{Control, Document, Scenario as Resolved};
+
+use crate::errors::{scenario_error, value_error};
+use crate::run::Simulation;
+
+/// A scenario document, with the folder that its files are relative to.
+#[pyclass(module = "sojourn._core")]
+pub(crate) struct Scenario {
+    document: Document,
+    base_dir: PathBuf,
+}
+
+impl Scenario {
+    fn resolve(&self, py: Python<'_>) -> PyResult<Resolved> {
+        let read = |name: &str| read(&self.base_dir, name);
+        self.document.resolve(&read).map_err(|errors| scenario_error(py, &errors))
+    }
+}
+
+fn read(base: &Path, name: &str) -> Result<String, String> {
+    std::fs::read_to_string(base.join(name)).map_err(|error| error.to_string())
+}
+
+/// The control of run number `index`; none where the flows name their own.
+fn control(scenario: &Resolved, index: usize) -> PyResult<Option<&Control>> {
+    match scenario.controls.get(index) {
+        None if index == 0 => Ok(None),
+        None => Err(value_error(format!("there is no controller number {index}"))),
+        some => Ok(some),
+    }
+}
+
+#[pymethods]
+impl Scenario {
+    #[staticmethod]
+    fn from_toml(
+        py: Python<'_>,
+        origin: &str,
+        text: &str,
+        base_dir: PathBuf,
+    ) -> PyResult<Scenario> {
+        let document = Document::from_toml(origin, text).map_err(|e| scenario_error(py, &e))?;
+        Ok(Scenario { document, base_dir })
+    }
+
+    #[staticmethod]
+    fn from_json(
+        py: Python<'_>,
+        origin: &str,
+        json_text: &str,
+        base_dir: PathBuf,
+    ) -> PyResult<Scenario> {
+        let value = serde_json::from_str(json_text).map_err(value_error)?;
+        let document = Document::from_json(origin, value).map_err(|e| scenario_error(py, &e))?;
+        Ok(Scenario { document, base_dir })
+    }
+
+    fn set(&mut self, py: Python<'_>, assignment: &str) -> PyResult<()> {
+        self.document.set(assignment).map_err(|e| scenario_error(py, &e))
+    }
+
+    fn set_controls(&mut self, names: Vec<String>) {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.document.set_controls(&names);
+    }
+
+    fn to_toml(&self) -> String {
+        self.document.to_toml()
+    }
+
+    fn to_json(&self) -> String {
+        self.document.to_json().to_string()
+    }
+
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        self.resolve(py).map(|_| ())
+    }
+
+    fn title(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.resolve(py)?.title)
+    }
+
+    fn duration_s(&self, py: Python<'_>) -> PyResult<f64> {
+        Ok(self.resolve(py)?.duration.as_secs_f64())
+    }
+
+    fn seed(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.resolve(py)?.seed)
+    }
+
+    fn controls(&self, py: Python<'_>) -> PyResult<Vec<Option<String>>> {
+        let scenario = self.resolve(py)?;
+        if scenario.controls.is_empty() {
+            return Ok(vec![None]);
+        }
+        Ok(scenario.controls.iter().map(|c| Some(c.name().to_owned())).collect())
+    }
+
+    fn is_random(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(sojourn_sim::is_random(&self.resolve(py)?))
+    }
+
+    fn memory_bytes(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(sojourn_sim::estimate(&self.resolve(py)?).0)
+    }
+
+    fn simulation(&self, py: Python<'_>, control: usize, seed: u64) -> PyResult<Simulation> {
+        let scenario = self.resolve(py)?;
+        let chosen = self::control(&scenario, control)?;
+        Ok(Simulation::new(sojourn_sim::Simulation::new(&scenario, chosen, seed)))
+    }
+}

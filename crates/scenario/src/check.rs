@@ -1,0 +1,246 @@
+//! Holds a document to the schema: unknown keys, types, units, ranges.
+
+use crate::checked::{Checked, Fields, Got};
+use crate::error::{At, Problem};
+use crate::nearest;
+use crate::scalar::{self, Fault};
+use crate::shape::{Either, Field, Form, Given, OneOf, Shape, Variant};
+use crate::tree::{self, Entry, FromToml, Node, Value};
+
+/// Collects what is wrong.
+#[derive(Default)]
+pub(crate) struct Checker {
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl Checker {
+    pub(crate) fn report(&mut self, at: &At, message: impl Into<String>, help: impl Into<String>) {
+        self.problems.push(Problem::new(at, message, help));
+    }
+
+    /// Holds `node` to `shape`. `doc` says what the value means.
+    pub(crate) fn check(&mut self, node: &Node, shape: Shape, at: At, doc: &str) -> Checked {
+        let value = match shape {
+            Shape::Text => self.text(node, &at),
+            Shape::Scalar(kind) => self.fit(scalar::read(node, &kind).map(Got::Scalar), &at, doc),
+            Shape::Buffer => self.fit(scalar::buffer(node).map(Got::Buffer), &at, doc),
+            Shape::Window(kind) => self.fit(scalar::window(node, &kind).map(Got::Scalar), &at, doc),
+            Shape::List(item, least) => self.list(node, *item, least, &at, doc),
+            Shape::Table(form) => self.form(node, form, &at),
+            Shape::Named(form) => self.named(node, form, &at),
+            Shape::Either(either) => self.either(node, either, &at, doc),
+            Shape::OneOf(one) => self.one_of(node, one, &at),
+        };
+        Checked { at, value, given: true }
+    }
+
+    fn fit(&mut self, read: Result<Got, Fault>, at: &At, doc: &str) -> Got {
+        read.unwrap_or_else(|fault| {
+            let help = fault.help.unwrap_or_else(|| format!("`{}`: {doc}", at.subject()));
+            self.report(at, format!("`{}` {}", at.subject(), fault.message), help);
+            Got::Bad
+        })
+    }
+
+    fn wrong_type(&mut self, node: &Node, at: &At, right: &str) -> Got {
+        let help = format!("write {right}");
+        self.report(at, format!("`{}` is {}", at.subject(), node.type_name()), help);
+        Got::Bad
+    }
+
+    fn text(&mut self, node: &Node, at: &At) -> Got {
+        match &node.value {
+            Value::Text(text) => Got::Text(text.clone()),
+            _ => self.wrong_type(node, at, "text in quotation marks"),
+        }
+    }
+
+    fn list(&mut self, node: &Node, item: Shape, least: usize, at: &At, doc: &str) -> Got {
+        let Value::List(nodes) = &node.value else {
+            return self.wrong_type(node, at, "a list, in [ and ]");
+        };
+        if nodes.len() < least {
+            self.report(at, format!("`{}` is empty", at.subject()), format!("name {doc}"));
+            return Got::Bad;
+        }
+        let each = nodes.iter().enumerate();
+        Got::List(
+            each.map(|(i, n)| self.check(n, item, at.below(&i.to_string(), n.span), doc)).collect(),
+        )
+    }
+
+    fn form(&mut self, node: &Node, form: &Form, at: &At) -> Got {
+        let names: Vec<_> = form.fields.iter().map(|field| field.name).collect();
+        match &node.value {
+            Value::Table(_) => {
+                let keys = Keys { owner: at.table(), part: "key", names, fields: form.fields };
+                Got::Table(self.fields(node.entries(), &keys, at))
+            }
+            _ => self.wrong_type(node, at, &format!("a table with the keys {}", names.join(", "))),
+        }
+    }
+
+    fn named(&mut self, node: &Node, form: &'static Form, at: &At) -> Got {
+        let Value::Table(entries) = &node.value else {
+            return self.wrong_type(
+                node,
+                at,
+                &format!("each {0} as a table [{0}.NAME]", form.title),
+            );
+        };
+        if entries.is_empty() {
+            let help = format!("add a table [{}.NAME]", form.title);
+            self.report(at, format!("there is no {}", form.title), help);
+        }
+        let each = entries.iter().map(|entry| {
+            self.name(entry, form, at);
+            let below = at.below(&entry.key, entry.node.span);
+            (entry.key.clone(), self.check(&entry.node, Shape::Table(form), below, ""))
+        });
+        Got::Table(Fields { entries: each.collect() })
+    }
+
+    /// A name that needs no quotation marks in TOML, in `--set` or in a shell.
+    fn name(&mut self, entry: &Entry, form: &Form, at: &At) {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if entry.key.is_empty() || !entry.key.chars().all(plain) {
+            let at = at.below(&entry.key, entry.key_span);
+            let message = format!("`{}` cannot name a {}", entry.key, form.title);
+            self.report(&at, message, "names are made of letters, digits, `-` and `_`");
+        }
+    }
+
+    fn either(&mut self, node: &Node, either: &'static Either, at: &At, doc: &str) -> Got {
+        let Value::Table(entries) = &node.value else {
+            return self.check(node, either.short, at.clone(), doc).value;
+        };
+        let meant = either.forms.iter().find(|form| node.get(form.fields[0].name).is_some());
+        let (form, candidates) = match meant {
+            Some(form) => (form, std::slice::from_ref(form)),
+            None => (&either.forms[either.forms.len() - 1], either.forms),
+        };
+        let names = candidates.iter().flat_map(|form| form.fields).map(|field| field.name);
+        let keys =
+            Keys { owner: at.table(), part: "key", names: names.collect(), fields: form.fields };
+        Got::Table(self.fields(entries, &keys, at))
+    }
+
+    fn one_of(&mut self, node: &Node, one: &OneOf, at: &At) -> Got {
+        let named = match (&node.value, node.get(one.tag), one.default) {
+            (Value::Text(name), ..) => Ok((name.as_str(), at.clone())),
+            (Value::Table(_), Some(tag), _) => match &tag.value {
+                Value::Text(name) => Ok((name.as_str(), at.below(one.tag, tag.span))),
+                _ => Err((tag, at.below(one.tag, tag.span))),
+            },
+            (Value::Table(_), None, Some(default)) => Ok((default, at.clone())),
+            (Value::Table(_), None, None) => return self.untagged(one, at),
+            _ => Err((node, at.clone())),
+        };
+        match named {
+            Err((node, at)) => self.wrong_type(
+                node,
+                &at,
+                &format!("the name of a {}, in quotation marks", one.what),
+            ),
+            Ok((name, name_at)) => match one.find(name) {
+                None => self.unknown_variant(name, one, &name_at),
+                Some(variant) => self.variant(node, one, &variant, at),
+            },
+        }
+    }
+
+    fn untagged(&mut self, one: &OneOf, at: &At) -> Got {
+        let names: Vec<_> = (one.variants)().iter().map(|variant| variant.name).collect();
+        let help = format!("add `{}`, one of {}", one.tag, names.join(", "));
+        self.report(at, format!("{} has no `{}`", at.table(), one.tag), help);
+        Got::Bad
+    }
+
+    fn unknown_variant(&mut self, name: &str, one: &OneOf, at: &At) -> Got {
+        let names: Vec<_> = (one.variants)().iter().map(|variant| variant.name).collect();
+        let message = format!("there is no {} `{name}`", one.what);
+        self.report(at, message, nearest::help(name, &names));
+        Got::Bad
+    }
+
+    fn variant(&mut self, node: &Node, one: &OneOf, variant: &Variant, at: &At) -> Got {
+        let entries: Vec<_> =
+            node.entries().iter().filter(|entry| entry.key != one.tag).cloned().collect();
+        if let Some((first, second)) = variant.exclusive {
+            self.exclusive(node, first, second, at);
+        }
+        let keys = Keys {
+            owner: format!("`{}`", variant.name),
+            part: one.part,
+            names: variant.fields.iter().map(|field| field.name).collect(),
+            fields: &variant.fields,
+        };
+        Got::Variant(variant.name.to_owned(), self.fields(&entries, &keys, at))
+    }
+
+    fn exclusive(&mut self, node: &Node, first: &str, second: &str, at: &At) {
+        if let (Some(_), Some(other)) = (node.get(first), node.get(second)) {
+            let at = at.below(second, other.span);
+            let message = format!("`{second}` cannot be given beside `{first}`");
+            self.report(&at, message, format!("remove `{first}` or `{second}`"));
+        }
+    }
+
+    fn fields(&mut self, entries: &[Entry], keys: &Keys<'_>, at: &At) -> Fields {
+        for entry in entries.iter().filter(|entry| !keys.has(&entry.key)) {
+            let message = format!("{} has no {} `{}`", keys.owner, keys.part, entry.key);
+            let help = nearest::help(&entry.key, &keys.names);
+            self.report(&at.below(&entry.key, entry.key_span), message, help);
+        }
+        let values = keys.fields.iter().filter_map(|field| {
+            let given = entries.iter().find(|entry| entry.key == field.name);
+            let value = match given {
+                Some(entry) => {
+                    let at = at.below(field.name, entry.node.span);
+                    Some(self.check(&entry.node, field.shape, at, &field.describe()))
+                }
+                None => self.absent(field, keys, at),
+            };
+            value.map(|value| (field.name.to_owned(), value))
+        });
+        Fields { entries: values.collect() }
+    }
+
+    /// What a key that is not given stands for.
+    fn absent(&mut self, field: &Field, keys: &Keys<'_>, at: &At) -> Option<Checked> {
+        let here = at.below(field.name, at.span);
+        match (field.given, field.shape) {
+            (Given::Required, _) => {
+                let help = format!("add `{}`: {}", field.name, field.describe());
+                self.report(at, format!("{} has no `{}`", keys.owner, field.name), help);
+                None
+            }
+            (Given::OfKind, Shape::Scalar(kind)) => {
+                let value = Got::Scalar(kind.default_value());
+                Some(Checked { at: here, value, given: false })
+            }
+            (Given::Default(text), shape) => {
+                let node = tree::from_bare(text, FromToml { source: 0, offset: 0 }).ok()?;
+                Some(Checked { given: false, ..self.check(&node, shape, here, "") })
+            }
+            (Given::Optional | Given::OfKind, _) => None,
+        }
+    }
+}
+
+/// The keys of a table.
+struct Keys<'a> {
+    /// Whose they are, in words.
+    owner: String,
+    /// What one of them is, in a noun.
+    part: &'static str,
+    /// Those that could be meant by a misspelt one.
+    names: Vec<&'static str>,
+    fields: &'a [Field],
+}
+
+impl Keys<'_> {
+    fn has(&self, key: &str) -> bool {
+        self.fields.iter().any(|field| field.name == key)
+    }
+}

@@ -1,0 +1,140 @@
+//! The document: read, changed, written, resolved.
+
+use toml::de::DeTable;
+
+use crate::error::{At, Errors, Problem, Source};
+use crate::model::Scenario;
+use crate::tree::{self, FromToml, Node, Value};
+use crate::{resolve, set, write};
+
+/// A scenario as it is written: well formed, but not yet held to the schema.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The first is where it was read from; each change from outside adds one.
+    sources: Vec<Source>,
+    root: Node,
+}
+
+impl Document {
+    /// Reads TOML. `origin` names it in errors: its file.
+    ///
+    /// # Errors
+    /// Every fault of syntax, with its place.
+    pub fn from_toml(origin: &str, text: &str) -> Result<Document, Errors> {
+        let sources = vec![Source { origin: origin.to_owned(), text: text.to_owned() }];
+        let (table, faults) = DeTable::parse_recoverable(text);
+        let place = FromToml { source: 0, offset: 0 };
+        if !faults.is_empty() {
+            let problems = telling(faults).iter().map(|fault| syntax(fault, text, place)).collect();
+            return Err(Errors::new(&sources, problems));
+        }
+        let value = Value::Table(place.entries(table.get_ref()));
+        Ok(Document { sources, root: Node { value, span: Some(place.span(0..0)) } })
+    }
+
+    /// Takes a document that a program built; its errors name keys, not lines.
+    /// A null in an object is a key that is absent.
+    ///
+    /// # Errors
+    /// Where it is no object, or nested beyond any scenario.
+    pub fn from_json(origin: &str, value: serde_json::Value) -> Result<Document, Errors> {
+        let sources = vec![Source { origin: origin.to_owned(), text: String::new() }];
+        let fault = |message: &str, help: &str| {
+            Errors::new(&sources, vec![Problem::new(&At::default(), message, help)])
+        };
+        match tree::from_json(&value) {
+            Some(root) if value.is_object() => Ok(Document { sources, root }),
+            Some(_) => Err(fault("a scenario is a table", "write { duration = ..., link = ... }")),
+            None => Err(fault("the document is nested too deeply", "a scenario has five levels")),
+        }
+    }
+
+    /// Changes one value, as `PATH=VALUE`: keys and places in lists joined by
+    /// dots, such as `link.bottleneck.rate.steps.0.rate=10Mbit`. The value is
+    /// TOML's (a number, a boolean, a list, a table, a quoted string) or else
+    /// bare text. What the path names is made where it does not exist; a short
+    /// value becomes the table that it stands for where the path needs that.
+    ///
+    /// # Errors
+    /// Where it is malformed, or the path leads through a value that has no
+    /// keys. The document stays as it was. Whether the schema knows the key is
+    /// told by [`Document::resolve`].
+    pub fn set(&mut self, change: &str) -> Result<(), Errors> {
+        let source = Source { origin: "--set".to_owned(), text: change.to_owned() };
+        self.sources.push(source);
+        let done = set::set(&mut self.root, change, self.sources.len() - 1);
+        done.map_err(|problems| {
+            let errors = Errors::new(&self.sources, problems);
+            self.sources.pop();
+            errors
+        })
+    }
+
+    /// Runs these controllers one after the other: they take the place of
+    /// `controls`, and where every flow names its own controller, of these too
+    /// (except `none`).
+    pub fn set_controls(&mut self, names: &[&str]) {
+        let source = Source { origin: "--control".to_owned(), text: names.join(",") };
+        self.sources.push(source);
+        set::set_controls(&mut self.root, names, self.sources.len() - 1);
+    }
+
+    /// The document as TOML, with all changes, in the order of its keys;
+    /// reading it again gives the same scenario.
+    pub fn to_toml(&self) -> String {
+        write::toml(&self.root)
+    }
+
+    /// The document as JSON, with all changes.
+    pub fn to_json(&self) -> serde_json::Value {
+        write::json(&self.root)
+    }
+
+    /// Holds the document to the schema and makes the scenario of it. `read`
+    /// gives the text of a trace by the path in the scenario.
+    ///
+    /// # Errors
+    /// Everything that is wrong, each with its place.
+    pub fn resolve(
+        &self,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Scenario, Errors> {
+        let resolved = resolve::resolve(&self.root, read);
+        resolved.map_err(|problems| Errors::new(&self.sources, problems))
+    }
+}
+
+/// The faults worth telling: all up to the first that leaves the parser at a
+/// loss, since what it finds after that one is mostly its echo.
+fn telling(mut faults: Vec<toml::de::Error>) -> Vec<toml::de::Error> {
+    faults.sort_by_key(|fault| fault.span().map_or(0, |span| span.start));
+    let clear = |fault: &toml::de::Error| help(fault.message()) != TOML;
+    let count = faults.iter().take_while(|fault| clear(fault)).count();
+    faults.truncate(count + 1);
+    faults
+}
+
+const TOML: &str = "scenarios are written in TOML: https://toml.io";
+
+fn help(message: &str) -> &'static str {
+    match () {
+        () if message.contains("must be quoted") => "put text in quotation marks",
+        () if message == DUPLICATE => "leave only one of them",
+        () => TOML,
+    }
+}
+
+/// The parser's words for a key that is there already.
+const DUPLICATE: &str = "duplicate key";
+
+/// A fault of TOML's syntax.
+fn syntax(fault: &toml::de::Error, text: &str, place: FromToml) -> Problem {
+    let range = fault.span().unwrap_or(0..0);
+    let written = text.get(range.clone()).unwrap_or("").trim();
+    let message = match fault.message() {
+        DUPLICATE => format!("the key `{written}` is here twice"),
+        message => message.to_owned(),
+    };
+    let at = At { span: Some(place.span(range)), path: String::new() };
+    Problem::new(&at, message, help(fault.message()))
+}

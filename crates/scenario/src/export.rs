@@ -1,0 +1,171 @@
+//! The schema as JSON Schema (draft 2020-12), for editors.
+
+use serde_json::{Map, Value, json};
+use sojourn_units::params::Kind;
+
+use crate::scalar::{self, Unit};
+use crate::schema::{DOCUMENT, VERSION};
+use crate::shape::{Either, Field, Form, Given, OneOf, Shape, Variant};
+use crate::tree::{self, FromToml};
+use crate::write;
+
+/// The JSON Schema of scenario documents (draft 2020-12).
+pub fn json_schema() -> Value {
+    let mut schema = map(json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Sojourn scenario",
+        "description": format!("A scenario of Sojourn, version {VERSION} of its schema"),
+    }));
+    schema.extend(map(form(&DOCUMENT)));
+    schema.insert("$defs".to_owned(), definitions());
+    Value::Object(schema)
+}
+
+fn map(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+fn definitions() -> Value {
+    let name = "^[A-Za-z0-9_-]+$";
+    json!({
+        "name": { "type": "string", "pattern": name, "description": "A name of a link or a flow" },
+        "duration": quantity(&scalar::TIME),
+        "bytes": quantity(&scalar::DATA),
+        "rate": quantity(&scalar::RATE),
+        "buffer": {
+            "type": "string",
+            "description": format!("A size of a buffer: {}", scalar::BUFFER),
+            "pattern": format!(
+                "^(unlimited|[0-9]+\\s*packets?|{NUMBER}\\s*({}))$",
+                [scalar::DATA.names, scalar::TIME.names].concat().join("|"),
+            ),
+        },
+    })
+}
+
+/// A decimal number as the units' parser takes it.
+const NUMBER: &str = r"([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9_]+)";
+
+fn quantity(unit: &Unit) -> Value {
+    let mut expected = unit.expected.to_owned();
+    expected[..1].make_ascii_uppercase();
+    json!({
+        "description": expected,
+        "anyOf": [
+            { "type": "string", "pattern": format!("^{NUMBER}\\s*({})$|^0$", unit.names.join("|")) },
+            { "const": 0 },
+        ],
+    })
+}
+
+fn shape(shape: Shape) -> Value {
+    match shape {
+        Shape::Text => json!({ "type": "string" }),
+        Shape::Scalar(kind) => scalar(&kind),
+        Shape::Buffer => json!({ "$ref": "#/$defs/buffer" }),
+        Shape::Window(_) => {
+            json!({ "anyOf": [{ "const": "unlimited" }, { "$ref": "#/$defs/bytes" }] })
+        }
+        Shape::List(item, least) => {
+            json!({ "type": "array", "items": self::shape(*item), "minItems": least })
+        }
+        Shape::Table(table) => form(table),
+        Shape::Named(table) => json!({
+            "type": "object",
+            "propertyNames": { "$ref": "#/$defs/name" },
+            "minProperties": 1,
+            "additionalProperties": form(table),
+        }),
+        Shape::Either(short_or) => either(short_or),
+        Shape::OneOf(one) => one_of(one),
+    }
+}
+
+fn scalar(kind: &Kind) -> Value {
+    let mut value = match kind {
+        Kind::Number(_, lo, hi) => json!({ "type": "number", "minimum": lo, "maximum": hi }),
+        Kind::Integer(_, lo, hi) => json!({ "type": "integer", "minimum": lo, "maximum": hi }),
+        Kind::Time(..) => json!({ "$ref": "#/$defs/duration" }),
+        Kind::Data(..) => json!({ "$ref": "#/$defs/bytes" }),
+        Kind::Rate(..) => json!({ "$ref": "#/$defs/rate" }),
+        Kind::Switch(_) => json!({ "type": "boolean" }),
+        Kind::Choice(_, names) => json!({ "enum": names }),
+    };
+    let open = matches!(kind, Kind::Number(_, _, f64::MAX) | Kind::Integer(_, _, u64::MAX));
+    if let (true, Some(value)) = (open, value.as_object_mut()) {
+        value.remove("maximum");
+    }
+    value
+}
+
+fn form(form: &Form) -> Value {
+    object(form.title, form.fields)
+}
+
+fn object(title: &str, fields: &[Field]) -> Value {
+    let properties: Map<_, _> =
+        fields.iter().map(|field| (field.name.to_owned(), property(field))).collect();
+    let required: Vec<_> = fields.iter().filter(|f| is_required(f)).map(|f| f.name).collect();
+    json!({
+        "type": "object",
+        "title": title,
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+fn is_required(field: &Field) -> bool {
+    matches!(field.given, Given::Required)
+}
+
+/// The shape of a field's value with what it means, its range and its default.
+fn property(field: &Field) -> Value {
+    let mut property = map(shape(field.shape));
+    let range = match field.shape {
+        Shape::Scalar(kind) if !kind.unit().is_empty() => format!("; {}", scalar::range(&kind)),
+        _ => String::new(),
+    };
+    property.insert("description".to_owned(), format!("{}{range}", field.describe()).into());
+    if let Some(default) = default(field) {
+        property.insert("default".to_owned(), default);
+    }
+    Value::Object(property)
+}
+
+fn default(field: &Field) -> Option<Value> {
+    let node = tree::from_bare(&field.default_text()?, FromToml { source: 0, offset: 0 }).ok()?;
+    Some(write::json(&node))
+}
+
+fn either(either: &Either) -> Value {
+    let forms = either.forms.iter().map(form);
+    json!({ "anyOf": std::iter::once(shape(either.short)).chain(forms).collect::<Vec<_>>() })
+}
+
+/// Names that need nothing more stand alone; every variant may be a table.
+fn one_of(one: &OneOf) -> Value {
+    let variants = (one.variants)();
+    let plain = variants.iter().filter(|variant| !variant.fields.iter().any(is_required));
+    let names: Vec<_> = plain.map(|variant| variant.name).collect();
+    let tables = variants.iter().map(|variant| tagged(one, variant));
+    json!({ "anyOf": std::iter::once(json!({ "enum": names })).chain(tables).collect::<Vec<_>>() })
+}
+
+fn tagged(one: &OneOf, variant: &Variant) -> Value {
+    let mut table = object(variant.name, &variant.fields);
+    table["description"] = variant.title.into();
+    table["properties"][one.tag] = json!({ "const": variant.name });
+    if let (false, Some(required)) =
+        (one.default == Some(variant.name), table["required"].as_array_mut())
+    {
+        required.push(one.tag.into());
+    }
+    if let Some((first, second)) = variant.exclusive {
+        table["not"] = json!({ "required": [first, second] });
+    }
+    table
+}

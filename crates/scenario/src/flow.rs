@@ -1,0 +1,173 @@
+//! Flows: from checked values to the model.
+
+use sojourn_cc::EcnUse;
+use sojourn_units::params::Value as Scalar;
+use sojourn_units::{Bytes, Duration, Instant};
+
+use crate::check::Checker;
+use crate::checked::{Checked, Fields};
+use crate::error::At;
+use crate::link::params;
+use crate::model::{Control, Flow, Pause, Profile, Source, Transport};
+use crate::nearest;
+use crate::schedule::End;
+
+/// Reads one flow over `links`; none where a problem tells why not.
+pub(crate) fn read(
+    checker: &mut Checker,
+    name: &str,
+    fields: &Fields,
+    links: &[&str],
+    end: Option<End>,
+) -> Option<Flow> {
+    // Each before any `?`, so that all that is wrong is told at once.
+    times(checker, fields, end);
+    let path = places(checker, fields.list("path"), links);
+    let back = places(checker, fields.list("back"), links);
+    let source = fields.get("source").and_then(source);
+    let named = fields.get("control");
+    let control = named.map(control);
+    let transport = fields.get("transport").and_then(transport);
+    if let (Some(named), Some(Some(control))) = (named, &control) {
+        check_source(checker, control, source.as_ref(), &named.at);
+        check_ecn(checker, control, transport.as_ref(), &named.at, name);
+    }
+    Some(Flow {
+        name: name.to_owned(),
+        control: match control {
+            None => None,
+            Some(control) => Some(control?),
+        },
+        path: path?,
+        back: back?,
+        source: source?,
+        start: Instant::ZERO + fields.time("start")?,
+        stop: fields.time("stop").map(|stop| Instant::ZERO + stop),
+        transport: transport?,
+    })
+}
+
+fn times(checker: &mut Checker, fields: &Fields, end: Option<End>) {
+    let start = fields.get("start").and_then(Checked::time).unwrap_or(Duration::ZERO);
+    if let (Some(end), Some(given)) = (end, fields.get("start").filter(|start| start.given)) {
+        end.holds(checker, start, &given.at);
+    }
+    let Some(given) = fields.get("stop") else { return };
+    let Some(stop) = given.time() else { return };
+    if stop <= start {
+        let message = format!("`stop` is {stop}, not after `start`, which is {start}");
+        checker.report(&given.at, message, "a flow stops after it starts");
+    } else if let Some(end) = end.filter(|end| stop > end.duration) {
+        let message = format!("`stop` is {stop}, when the run is over");
+        let help = format!("the run ends at {} (`duration`)", end.duration);
+        checker.report(&given.at, message, help);
+    }
+}
+
+/// The places of links by name; none where one does not exist.
+fn places(checker: &mut Checker, names: &[Checked], links: &[&str]) -> Option<Vec<usize>> {
+    let places: Vec<_> = names.iter().map(|name| place(checker, name, links)).collect();
+    places.into_iter().collect()
+}
+
+fn place(checker: &mut Checker, name: &Checked, links: &[&str]) -> Option<usize> {
+    let text = name.text()?;
+    let place = links.iter().position(|link| *link == text);
+    if place.is_none() {
+        let help = nearest::help(text, links);
+        checker.report(&name.at, format!("there is no link `{text}`"), help);
+    }
+    place
+}
+
+/// Reads a controller with its parameters.
+pub(crate) fn control(value: &Checked) -> Option<Control> {
+    let (kind, values) = value.variant()?;
+    if kind == "none" {
+        return Some(Control::None);
+    }
+    let params = params(sojourn_cc::find(kind)?.info.params, values)?;
+    Some(Control::Algorithm { kind: kind.to_owned(), params })
+}
+
+/// Datagrams need a source with a rate of its own.
+fn check_source(checker: &mut Checker, control: &Control, source: Option<&Source>, at: &At) {
+    let (Control::None, Some(source)) = (control, source) else { return };
+    if !matches!(source, Source::OnOff { .. }) {
+        let message = "without a controller, the source must have a rate of its own";
+        let help = "give the flow a `source` of the kind `on-off`, \
+                    such as { kind = \"on-off\", rate = \"5Mbit\", on = \"1s\", off = \"0s\" }";
+        checker.report(at, message, help);
+    }
+}
+
+/// A controller that lives on exact counts of marks needs them; one of classic
+/// ECN does without (RFC 3168 falls back to drops).
+pub(crate) fn check_ecn(
+    checker: &mut Checker,
+    control: &Control,
+    transport: Option<&Transport>,
+    at: &At,
+    flow: &str,
+) {
+    let Control::Algorithm { kind, .. } = control else { return };
+    let Some(algorithm) = sojourn_cc::find(kind) else { return };
+    let counts = match algorithm.info.needs.ecn {
+        EcnUse::Counts => "exact counts of ECN marks",
+        EcnUse::L4s => "exact counts of L4S marks",
+        EcnUse::None | EcnUse::Classic => return,
+    };
+    if transport.is_some_and(|transport| !transport.ecn) {
+        let message = format!("`{kind}` needs {counts}, which flow `{flow}` does not have");
+        checker.report(at, message, format!("set flow.{flow}.transport.ecn to true"));
+    }
+}
+
+fn source(value: &Checked) -> Option<Source> {
+    let (kind, fields) = value.variant()?;
+    match kind {
+        "bulk" => Some(Source::Bulk),
+        "file" => {
+            Some(Source::Files { size: fields.data("size")?, count: 1, think: Duration::ZERO })
+        }
+        "files" => Some(Source::Files {
+            size: fields.data("size")?,
+            count: fields.integer("count")?,
+            think: fields.time("think")?,
+        }),
+        "on-off" => Some(Source::OnOff {
+            rate: fields.rate("rate")?,
+            on: fields.time("on")?,
+            off: fields.time("off")?,
+            exponential: *fields.scalar("distribution")? == Scalar::Choice("exponential".into()),
+        }),
+        "request" => Some(Source::Request {
+            request: fields.data("request")?,
+            response: fields.data("response")?,
+            count: fields.integer("count"),
+            pause: match fields.time("interval") {
+                Some(interval) => Pause::Interval(interval),
+                None => Pause::Think(fields.time("think").unwrap_or(Duration::ZERO)),
+            },
+        }),
+        _ => None,
+    }
+}
+
+fn transport(value: &Checked) -> Option<Transport> {
+    let (profile, fields) = value.variant()?;
+    Some(Transport {
+        profile: if profile == "quic" { Profile::Quic } else { Profile::Tcp },
+        mss: fields.data("mss")?,
+        header: fields.data("header")?,
+        ack_size: fields.data("ack_size")?,
+        initial_window: fields.integer("initial_window")?,
+        receive_window: Some(fields.data("receive_window")?).filter(|size| *size != Bytes::MAX),
+        ack_every: fields.integer("ack_every")?,
+        ack_delay: fields.time("ack_delay")?,
+        sack_ranges: fields.integer("sack_ranges")?,
+        ecn: fields.switch("ecn")?,
+        pacing: fields.switch("pacing")?,
+        min_rto: fields.time("min_rto")?,
+    })
+}

@@ -1,0 +1,36 @@
+//! The scenario document: schema, validation, errors that point at the line.
+//!
+//! A [`Document`] is read from TOML, or built by a program as JSON; it may be
+//! changed as `--set` and `--control` do; [`Document::resolve`] holds it to the
+//! schema and makes the [`Scenario`] that theory, simulation and live runs take.
+//!
+//! The schema is declared once, as data (`schema.rs`, and the controllers' and
+//! queues' own declarations): validation, `--set` and [`json_schema`] read it.
+
+mod check;
+mod checked;
+mod document;
+mod error;
+mod export;
+mod flow;
+mod link;
+mod model;
+mod nearest;
+mod resolve;
+mod scalar;
+mod schedule;
+mod schema;
+mod set;
+mod shape;
+mod trace;
+mod tree;
+mod variants;
+mod write;
+
+pub use document::Document;
+pub use error::{Errors, Item, Position};
+pub use export::json_schema;
+pub use model::{
+    Buffer, Capacity, Change, Control, Discipline, Flow, Link, Loss, Pause, Profile, Record,
+    Scenario, Schedule, Source, Trace, Transport,
+};

@@ -1,0 +1,147 @@
+//! Links: from checked values to the model.
+
+use sojourn_units::params::{Param, Params, Value as Scalar};
+use sojourn_units::{Duration, Rate};
+
+use crate::check::Checker;
+use crate::checked::{Checked, Fields, Got};
+use crate::error::Problem;
+use crate::model::{Buffer, Capacity, Discipline, Link, Loss, Schedule, Trace};
+use crate::schedule::{self, End};
+use crate::trace;
+
+/// Reads a file that the scenario names.
+pub(crate) type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+/// Reads one link; none where a problem tells why not.
+pub(crate) fn read(
+    checker: &mut Checker,
+    name: &str,
+    fields: &Fields,
+    end: Option<End>,
+    read_file: ReadFile<'_>,
+) -> Option<Link> {
+    idle(checker, name, fields);
+    // Each before any `?`, so that all that is wrong is told at once.
+    let rate = capacity(checker, fields, end, read_file);
+    let delay = delay(checker, fields, end);
+    Some(Link {
+        name: name.to_owned(),
+        rate: rate?,
+        delay: delay?,
+        queue: queue(fields)?,
+        buffer: buffer(fields)?,
+        loss: loss(fields)?,
+        jitter: fields.time("jitter")?,
+        overhead: fields.data("overhead")?,
+    })
+}
+
+/// A queue or a buffer does nothing where no packet ever waits.
+fn idle(checker: &mut Checker, name: &str, fields: &Fields) {
+    // A misspelt `rate` is one fault, not three.
+    let below = format!("link.{name}.");
+    let misspelt = checker.problems.iter().any(|problem| problem.at.path.starts_with(&below));
+    if fields.get("rate").is_some() || misspelt {
+        return;
+    }
+    let values = ["queue", "buffer"].into_iter().filter_map(|name| fields.get(name));
+    for value in values.filter(|value| value.given) {
+        let what = value.at.subject();
+        let message = format!("`{what}` does nothing: no packet waits at a link without `rate`");
+        checker.report(&value.at, message, format!("add `rate`, or remove `{what}`"));
+    }
+}
+
+fn capacity(
+    checker: &mut Checker,
+    fields: &Fields,
+    end: Option<End>,
+    read_file: ReadFile<'_>,
+) -> Option<Capacity> {
+    let Some(rate) = fields.get("rate") else { return Some(Capacity::Unlimited) };
+    let schedule = match &rate.value {
+        Got::Table(table) => match table.get("trace") {
+            Some(file) => return trace(checker, file, read_file).map(Capacity::Trace),
+            None => schedule::read(checker, table, "rate", Checked::rate, end)?,
+        },
+        _ => Schedule { start: rate.rate()?, changes: Vec::new() },
+    };
+    let moves = |rate: &Rate| *rate > Rate::ZERO;
+    if !moves(&schedule.start) && !schedule.changes.iter().any(|change| moves(&change.value)) {
+        let message = "the rate is 0bit for all time: nothing would ever pass";
+        checker.report(&rate.at, message, "an outage is a step to 0bit, and a step back");
+    }
+    Some(Capacity::Rate(schedule))
+}
+
+fn trace(checker: &mut Checker, file: &Checked, read_file: ReadFile<'_>) -> Option<Trace> {
+    let name = file.text()?;
+    let text = match read_file(name) {
+        Ok(text) => text,
+        Err(reason) => {
+            let message = format!("the trace `{name}` cannot be read: {reason}");
+            checker.report(&file.at, message, "a trace's path starts at the scenario's folder");
+            return None;
+        }
+    };
+    match trace::parse(name, &text) {
+        Ok(opportunities_ms) => Some(Trace { file: name.to_owned(), opportunities_ms }),
+        Err(malformed) => {
+            let help = "a mahimahi trace has on each line when a packet may leave, \
+                        in whole milliseconds that never decrease";
+            let problem = Problem::new(&file.at, malformed.message, help);
+            checker
+                .problems
+                .push(Problem { evidence: malformed.evidence.map(Box::new), ..problem });
+            None
+        }
+    }
+}
+
+fn delay(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Schedule<Duration>> {
+    let delay = fields.get("delay")?;
+    match delay.table() {
+        Some(table) => schedule::read(checker, table, "delay", Checked::time, end),
+        None => Some(Schedule { start: delay.time()?, changes: Vec::new() }),
+    }
+}
+
+fn queue(fields: &Fields) -> Option<Discipline> {
+    let (kind, values) = fields.get("queue")?.variant()?;
+    let params = params(sojourn_queue::find(kind)?.params, values)?;
+    Some(Discipline { kind: kind.to_owned(), params })
+}
+
+/// The parameters of a controller or a queue, from values that were checked
+/// against the same declaration.
+pub(crate) fn params(declared: &[Param], values: &Fields) -> Option<Params> {
+    let mut params = Params::defaults(declared);
+    for param in declared {
+        let value: &Scalar = values.scalar(param.name)?;
+        params.set(declared, param.name, value.clone()).ok()?;
+    }
+    Some(params)
+}
+
+fn buffer(fields: &Fields) -> Option<Buffer> {
+    match fields.get("buffer").map(|buffer| &buffer.value) {
+        None => Some(Buffer::Default),
+        Some(Got::Buffer(buffer)) => Some(*buffer),
+        Some(_) => None,
+    }
+}
+
+fn loss(fields: &Fields) -> Option<Loss> {
+    match &fields.get("loss")?.value {
+        Got::Scalar(Scalar::Number(0.0)) => Some(Loss::None),
+        Got::Scalar(Scalar::Number(p)) => Some(Loss::Random(*p)),
+        Got::Table(table) => Some(Loss::GilbertElliott {
+            p: table.number("p")?,
+            r: table.number("r")?,
+            loss_bad: table.number("loss_bad")?,
+            loss_good: table.number("loss_good")?,
+        }),
+        _ => None,
+    }
+}

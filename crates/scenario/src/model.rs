@@ -1,0 +1,276 @@
+//! A scenario after validation: what theory, simulation and live runs take.
+
+use sojourn_units::params::Params;
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+/// A whole scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// What it shows, in one line.
+    pub title: String,
+    /// How long it runs.
+    pub duration: Duration,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Every change of a link and every stop is moved later by one draw from
+    /// [0, spread), the same for all, so that repeated runs meet the senders at
+    /// different places of their cycle.
+    pub spread: Duration,
+    /// Controllers to run one after the other, for the flows that name none.
+    pub controls: Vec<Control>,
+    /// What is recorded.
+    pub record: Record,
+    /// Links, in the order of the document.
+    pub links: Vec<Link>,
+    /// Flows, in the order of the document.
+    pub flows: Vec<Flow>,
+}
+
+/// What is recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Time between samples of flows and links; zero records no series.
+    pub interval: Duration,
+    /// How long after a change of capacity its spike is looked for.
+    pub spike_window: Duration,
+}
+
+/// A one-way link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// What it carries.
+    pub rate: Capacity,
+    /// Propagation delay.
+    pub delay: Schedule<Duration>,
+    /// Queue discipline in front of it.
+    pub queue: Discipline,
+    /// How much may wait.
+    pub buffer: Buffer,
+    /// Random loss on the wire, after the queue.
+    pub loss: Loss,
+    /// Extra delay, uniform in [0, jitter], that never reorders.
+    pub jitter: Duration,
+    /// Bytes that this link counts for each packet beyond the IP packet (14:
+    /// Ethernet's header as HTB counts it; 38: the whole Ethernet frame).
+    pub overhead: Bytes,
+}
+
+/// What a link carries.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Capacity {
+    /// No serialisation: only delay.
+    Unlimited,
+    /// A rate that may change.
+    Rate(Schedule<Rate>),
+    /// A mahimahi trace.
+    Trace(Trace),
+}
+
+/// A value that may change with time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schedule<T> {
+    /// The value at the beginning.
+    pub start: T,
+    /// Its changes, in the order of time, none overlapping another.
+    pub changes: Vec<Change<T>>,
+}
+
+/// One change: a step where `from == to`, else a linear ramp.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change<T> {
+    /// When it begins.
+    pub from: Instant,
+    /// When it is complete.
+    pub to: Instant,
+    /// The value afterwards.
+    pub value: T,
+}
+
+/// A mahimahi trace: a packet of up to 1504 bytes may leave at each
+/// opportunity; the trace repeats after its last one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// The file as the scenario names it.
+    pub file: String,
+    /// Opportunities in milliseconds, never decreasing; the last one is the
+    /// period, greater than zero.
+    pub opportunities_ms: Vec<u64>,
+}
+
+/// A queue discipline with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Discipline {
+    /// Its name, one of `sojourn_queue::infos()`.
+    pub kind: String,
+    /// Every parameter with a value.
+    pub params: Params,
+}
+
+/// How much may wait in front of a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Buffer {
+    /// The discipline's own default.
+    Default,
+    /// No limit.
+    Unlimited,
+    /// This many bytes, as the link counts them.
+    Bytes(Bytes),
+    /// This many packets.
+    Packets(u64),
+    /// What the link carries in this time, at its rate of the moment.
+    Time(Duration),
+}
+
+/// Random loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Loss {
+    /// None.
+    None,
+    /// Each packet with this probability.
+    Random(f64),
+    /// Two states (Gilbert 1960, Elliott 1963; parameters as tc-netem(8)
+    /// `gemodel`): moves from good to bad with probability `p` a packet and
+    /// back with `r`; loses with `loss_good` and `loss_bad`.
+    GilbertElliott {
+        /// Probability to enter the bad state.
+        p: f64,
+        /// Probability to leave it.
+        r: f64,
+        /// Loss in the bad state (netem's 1-h).
+        loss_bad: f64,
+        /// Loss in the good state (netem's 1-k).
+        loss_good: f64,
+    },
+}
+
+/// A flow of data from one host to another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// Its controller; none where the scenario's `controls` decide.
+    pub control: Option<Control>,
+    /// Links from sender to receiver: places in [`Scenario::links`].
+    pub path: Vec<usize>,
+    /// Links from receiver to sender.
+    pub back: Vec<usize>,
+    /// What it sends.
+    pub source: Source,
+    /// When it starts.
+    pub start: Instant,
+    /// When it stops; none where it goes on to the end.
+    pub stop: Option<Instant>,
+    /// How it is carried.
+    pub transport: Transport,
+}
+
+/// How a flow is controlled.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Control {
+    /// Not at all: datagrams at the source's own rate.
+    None,
+    /// By a congestion controller.
+    Algorithm {
+        /// Its name, one of `sojourn_cc::all()`.
+        kind: String,
+        /// Every parameter with a value.
+        params: Params,
+    },
+}
+
+impl Control {
+    /// Its name in scenarios; `none` for datagrams.
+    pub fn name(&self) -> &str {
+        match self {
+            Control::None => "none",
+            Control::Algorithm { kind, .. } => kind,
+        }
+    }
+}
+
+/// What a flow sends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// As much as the transport takes.
+    Bulk,
+    /// Files one after the other.
+    Files {
+        /// Size of each.
+        size: Bytes,
+        /// How many.
+        count: u64,
+        /// Pause between the delivery of one and the start of the next.
+        think: Duration,
+    },
+    /// On and off at a constant rate.
+    OnOff {
+        /// Rate of payload while on.
+        rate: Rate,
+        /// Time on (the mean, where exponential).
+        on: Duration,
+        /// Time off (the mean, where exponential).
+        off: Duration,
+        /// Whether the times are drawn from exponential distributions.
+        exponential: bool,
+    },
+    /// Requests the other way, each answered by a response this way.
+    Request {
+        /// Size of a request.
+        request: Bytes,
+        /// Size of a response.
+        response: Bytes,
+        /// How many; none for no end.
+        count: Option<u64>,
+        /// When the next one leaves.
+        pause: Pause,
+    },
+}
+
+/// When the next request leaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pause {
+    /// This long after the response to the last one arrived.
+    Think(Duration),
+    /// This long after the last one left, or at once where the response comes later.
+    Interval(Duration),
+}
+
+/// A transport profile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transport {
+    /// Whose rules it follows.
+    pub profile: Profile,
+    /// Payload of a full packet.
+    pub mss: Bytes,
+    /// Headers of a data packet, IP included.
+    pub header: Bytes,
+    /// Size of a packet that only acknowledges, IP included.
+    pub ack_size: Bytes,
+    /// Initial window in packets (RFC 6928).
+    pub initial_window: u64,
+    /// Receive window; none for no limit.
+    pub receive_window: Option<Bytes>,
+    /// Full packets received for each acknowledgement.
+    pub ack_every: u64,
+    /// Longest that an acknowledgement is delayed.
+    pub ack_delay: Duration,
+    /// Ranges that an acknowledgement reports beyond the cumulative one.
+    pub sack_ranges: u64,
+    /// Whether packets are ECN-capable where the controller uses ECN.
+    pub ecn: bool,
+    /// Whether packets are paced where the controller does not pace.
+    pub pacing: bool,
+    /// Least retransmission timeout (RFC 6298; Linux 200 ms).
+    pub min_rto: Duration,
+}
+
+/// Whose rules a transport follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// TCP: RFC 9293 with SACK, timestamps, RACK-TLP, PRR; RTO as RFC 6298.
+    Tcp,
+    /// QUIC: RFC 9000 and 9002; PTO, exact ECN counts, packet numbers.
+    Quic,
+}

@@ -1,0 +1,119 @@
+//! From a document to the scenario that runs.
+
+use sojourn_units::Duration;
+
+use crate::check::Checker;
+use crate::checked::{Checked, Fields, Got};
+use crate::error::{At, Problem};
+use crate::flow;
+use crate::link::{self, ReadFile};
+use crate::model::{Control, Flow, Link, Record, Scenario};
+use crate::schedule::End;
+use crate::schema::DOCUMENT;
+use crate::shape::Shape;
+use crate::tree::Node;
+
+/// The scenario of a document, or everything that is wrong with it.
+pub(crate) fn resolve(root: &Node, read_file: ReadFile<'_>) -> Result<Scenario, Vec<Problem>> {
+    let mut checker = Checker::default();
+    let at = At { span: root.span, path: String::new() };
+    let document = checker.check(root, Shape::Table(&DOCUMENT), at.clone(), "");
+    let scenario = document.table().and_then(|fields| scenario(&mut checker, fields, read_file));
+    match scenario {
+        Some(scenario) if checker.problems.is_empty() => Ok(scenario),
+        None if checker.problems.is_empty() => {
+            // Only a reader that disagrees with the schema gets here.
+            let help = "this is a fault of Sojourn: please report it with the scenario";
+            Err(vec![Problem::new(&at, "the scenario cannot be read", help)])
+        }
+        _ => Err(checker.problems),
+    }
+}
+
+fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> Option<Scenario> {
+    let end = end(fields);
+    // Each before any `?`, so that all that is wrong is told at once.
+    let links = links(checker, fields, end, read_file);
+    let flows = flows(checker, fields, end);
+    let controls = controls(checker, fields, &flows);
+    let record = fields.get("record")?.table()?;
+    Some(Scenario {
+        title: fields.get("title")?.text()?.to_owned(),
+        duration: fields.time("duration")?,
+        seed: fields.integer("seed")?,
+        spread: fields.time("spread")?,
+        controls: controls?,
+        record: Record {
+            interval: record.time("interval")?,
+            spike_window: record.time("spike_window")?,
+        },
+        links: links?,
+        flows: flows.into_iter().collect::<Option<_>>()?,
+    })
+}
+
+/// None where the duration itself is wrong: then no time can be held to it.
+fn end(fields: &Fields) -> Option<End> {
+    let spread = fields.time("spread").unwrap_or(Duration::ZERO);
+    Some(End { duration: fields.time("duration")?, spread })
+}
+
+fn links(
+    checker: &mut Checker,
+    fields: &Fields,
+    end: Option<End>,
+    read_file: ReadFile<'_>,
+) -> Option<Vec<Link>> {
+    let links = fields.named("link").iter();
+    let read = links.map(|(name, value)| {
+        let fields = value.table()?;
+        link::read(checker, name, fields, end, read_file)
+    });
+    // All of them, before the first that is wrong ends it.
+    read.collect::<Vec<_>>().into_iter().collect()
+}
+
+fn flows(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Vec<Option<Flow>> {
+    let links: Vec<_> = fields.named("link").iter().map(|(name, _)| name.as_str()).collect();
+    let flows = fields.named("flow").iter();
+    let read = flows.map(|(name, value)| flow::read(checker, name, value.table()?, &links, end));
+    read.collect()
+}
+
+/// The list of controllers, held to the flows that take them.
+fn controls(
+    checker: &mut Checker,
+    fields: &Fields,
+    flows: &[Option<Flow>],
+) -> Option<Vec<Control>> {
+    let list = fields.get("controls")?;
+    let given = fields.list("controls");
+    uncontrolled(checker, fields, given.is_empty() && matches!(list.value, Got::List(_)));
+    let takers = fields.named("flow").iter().filter(|(_, flow)| takes(flow)).count();
+    if takers == 0 && !given.is_empty() && !fields.named("flow").is_empty() {
+        let message = "`controls` does nothing: every flow names its own `control`";
+        checker.report(&list.at, message, "remove `controls`, or `control` from a flow");
+    }
+    let read = given.iter().map(|value| {
+        let control = flow::control(value)?;
+        for flow in flows.iter().flatten().filter(|flow| flow.control.is_none()) {
+            flow::check_ecn(checker, &control, Some(&flow.transport), &value.at, &flow.name);
+        }
+        Some(control)
+    });
+    read.collect::<Vec<_>>().into_iter().collect()
+}
+
+/// Whether a flow takes the controller that `controls` names.
+fn takes(flow: &Checked) -> bool {
+    flow.table().is_some_and(|fields| fields.get("control").is_none())
+}
+
+fn uncontrolled(checker: &mut Checker, fields: &Fields, no_list: bool) {
+    for (name, flow) in fields.named("flow").iter().filter(|(_, flow)| no_list && takes(flow)) {
+        let message = format!("flow `{name}` has no `control`, and the scenario no `controls`");
+        let help = "add `control` to the flow, such as control = \"cubic\", or a list \
+                    `controls` to the scenario";
+        checker.report(&flow.at, message, help);
+    }
+}

@@ -1,0 +1,136 @@
+//! Steps and ramps: what changes with time.
+
+use sojourn_units::{Duration, Instant};
+
+use crate::check::Checker;
+use crate::checked::{Checked, Fields};
+use crate::error::At;
+use crate::model::{Change, Schedule};
+
+/// When a run ends, and by how much its changes may come later.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End {
+    pub(crate) duration: Duration,
+    pub(crate) spread: Duration,
+}
+
+impl End {
+    /// Whether something at `time` still happens; `time` is what `at` names.
+    pub(crate) fn holds(self, checker: &mut Checker, time: Duration, at: &At) -> bool {
+        let within = time < self.duration;
+        if !within {
+            let message = format!("`{}` is {time}, when the run is over", at.subject());
+            let help = format!("the run ends at {} (`duration`)", self.duration);
+            checker.report(at, message, help);
+        }
+        within
+    }
+
+    /// The same for a change, which `spread` may delay.
+    fn holds_change(self, checker: &mut Checker, time: Duration, at: &At) {
+        let latest = time + self.spread;
+        if self.holds(checker, time, at) && latest > self.duration {
+            let what = at.subject();
+            let message = format!("`{what}` is {time}, which `spread` may move to {latest}");
+            let help = format!("the run ends at {} (`duration`)", self.duration);
+            checker.report(at, message, help);
+        }
+    }
+}
+
+/// A change and where it is written.
+struct Placed<T> {
+    change: Change<T>,
+    at: At,
+}
+
+/// Reads a schedule of values that stand under `key`.
+pub(crate) fn read<T: Copy>(
+    checker: &mut Checker,
+    fields: &Fields,
+    key: &str,
+    value: fn(&Checked) -> Option<T>,
+    end: Option<End>,
+) -> Option<Schedule<T>> {
+    let steps: Vec<_> =
+        tables(fields, "steps").filter_map(|step| read_step(step, key, value)).collect();
+    let ramps: Vec<_> =
+        tables(fields, "ramps").filter_map(|ramp| read_ramp(checker, ramp, key, value)).collect();
+    for placed in steps.iter().chain(&ramps) {
+        if let Some(end) = end {
+            end.holds_change(checker, placed.change.from.since(Instant::ZERO), &placed.at);
+        }
+    }
+    // Both, so that both are told.
+    let ordered = [in_order(checker, &steps), in_order(checker, &ramps)] == [true, true];
+    let changes = merge(checker, steps, ramps, ordered);
+    Some(Schedule { start: value(fields.get("start")?)?, changes })
+}
+
+fn tables<'a>(fields: &'a Fields, name: &str) -> impl Iterator<Item = &'a Fields> {
+    fields.list(name).iter().filter_map(Checked::table)
+}
+
+fn read_step<T>(step: &Fields, key: &str, value: fn(&Checked) -> Option<T>) -> Option<Placed<T>> {
+    let at = step.get("at")?;
+    let from = Instant::ZERO + at.time()?;
+    let change = Change { from, to: from, value: value(step.get(key)?)? };
+    Some(Placed { change, at: at.at.clone() })
+}
+
+fn read_ramp<T>(
+    checker: &mut Checker,
+    ramp: &Fields,
+    key: &str,
+    value: fn(&Checked) -> Option<T>,
+) -> Option<Placed<T>> {
+    let (from, to) = (ramp.get("from")?, ramp.get("to")?);
+    let (begin, complete) = (from.time()?, to.time()?);
+    if complete <= begin {
+        let message = format!("`to` is {complete}, not after `from`, which is {begin}");
+        checker.report(&to.at, message, "a change that takes no time is one of `steps`");
+        return None;
+    }
+    let change = Change {
+        from: Instant::ZERO + begin,
+        to: Instant::ZERO + complete,
+        value: value(ramp.get(key)?)?,
+    };
+    Some(Placed { change, at: from.at.clone() })
+}
+
+fn in_order<T>(checker: &mut Checker, changes: &[Placed<T>]) -> bool {
+    let mut ordered = true;
+    for pair in changes.windows(2) {
+        let (earlier, later) = (pair[0].change.from, pair[1].change.from);
+        if later < earlier {
+            ordered = false;
+            let message = format!("{later} stands after {earlier}");
+            checker.report(&pair[1].at, message, "write changes in the order of time");
+        }
+    }
+    ordered
+}
+
+/// One list in the order of time; overlaps are told where each list is in order.
+fn merge<T>(
+    checker: &mut Checker,
+    steps: Vec<Placed<T>>,
+    ramps: Vec<Placed<T>>,
+    ordered: bool,
+) -> Vec<Change<T>> {
+    let mut all: Vec<_> = steps.into_iter().chain(ramps).collect();
+    all.sort_by_key(|placed| (placed.change.from, placed.at.span));
+    for pair in all.windows(2).filter(|_| ordered) {
+        let (before, after) = (&pair[0], &pair[1]);
+        if before.change.from == after.change.from {
+            let message = format!("there are two changes at {}", after.change.from);
+            checker.report(&after.at, message, "leave only one of them");
+        } else if after.change.from < before.change.to {
+            let Change { from, to, .. } = before.change;
+            let message = format!("{} is within the ramp from {from} to {to}", after.change.from);
+            checker.report(&after.at, message, "a change may begin when the last one is complete");
+        }
+    }
+    all.into_iter().map(|placed| placed.change).collect()
+}

@@ -1,0 +1,236 @@
+//! The schema: every key of a scenario, declared once.
+
+use sojourn_units::params::Kind;
+
+use crate::shape::{
+    Either, Field, Form, OneOf, PROBABILITY, RATE, SPAN, Shape, TIME, integer, up_to,
+};
+use crate::variants;
+
+/// The version of the schema that this code reads.
+pub(crate) const VERSION: u64 = 1;
+
+/// The document.
+pub(crate) static DOCUMENT: Form = Form {
+    title: "scenario",
+    fields: &[
+        Field::new("schema", integer(VERSION, VERSION), "1", "version of this schema"),
+        Field::new("title", Shape::Text, "", "what the scenario shows, in one line"),
+        Field::required("duration", SPAN, "how long it runs"),
+        // TOML's integers end there (TOML 1.0, Integer).
+        Field::new("seed", integer(0, i64::MAX as u64), "1", "seed of everything random"),
+        Field::new(
+            "spread",
+            TIME,
+            "0s",
+            "every change of a link and every stop comes later by one draw from [0, spread)",
+        ),
+        Field::new(
+            "controls",
+            Shape::List(&Shape::OneOf(&CONTROLLER), 0),
+            "[]",
+            "controllers to run one after the other, for the flows that name none",
+        ),
+        Field::new("record", Shape::Table(&RECORD), "{}", "what is recorded"),
+        Field::required("link", Shape::Named(&LINK), "the links, as [link.NAME]"),
+        Field::required("flow", Shape::Named(&FLOW), "the flows, as [flow.NAME]"),
+    ],
+};
+
+static RECORD: Form = Form {
+    title: "record",
+    fields: &[
+        Field::new("interval", TIME, "10ms", "time between samples; 0s records no series"),
+        Field::new(
+            "spike_window",
+            SPAN,
+            "5s",
+            "how long after a change of capacity its spike is looked for",
+        ),
+    ],
+};
+
+static LINK: Form = Form {
+    title: "link",
+    fields: &[
+        Field::optional(
+            "rate",
+            Shape::Either(&CAPACITY),
+            "what it carries: a rate, a schedule of rates, or a trace; unlimited where absent",
+        ),
+        Field::new("delay", Shape::Either(&DELAY), "0s", "propagation delay"),
+        Field::new("queue", Shape::OneOf(&QUEUE), "droptail", "queue discipline in front of it"),
+        Field::optional(
+            "buffer",
+            Shape::Buffer,
+            "how much may wait: \"300kB\", \"100packets\", \"50ms\" (what the link carries in \
+             that time) or \"unlimited\"; the discipline's own default where absent",
+        ),
+        Field::new("loss", Shape::Either(&LOSS), "0", "random loss on the wire, after the queue"),
+        Field::new("jitter", TIME, "0s", "extra delay, uniform in [0, jitter], without reordering"),
+        Field::new(
+            "overhead",
+            up_to(65_000),
+            "0B",
+            "bytes that the link counts for each packet beyond the IP packet \
+             (14B: Ethernet's header; 38B: the whole frame)",
+        ),
+    ],
+};
+
+static CAPACITY: Either = Either {
+    short: RATE,
+    key: Some("start"),
+    forms: &[
+        Form {
+            title: "trace",
+            fields: &[Field::required(
+                "trace",
+                Shape::Text,
+                "a mahimahi trace; its path starts at the scenario's folder",
+            )],
+        },
+        Form {
+            title: "schedule of rates",
+            fields: &[
+                Field::required("start", RATE, "rate at the beginning"),
+                Field::new(
+                    "steps",
+                    Shape::List(&Shape::Table(&RATE_STEP), 0),
+                    "[]",
+                    "sudden changes",
+                ),
+                Field::new(
+                    "ramps",
+                    Shape::List(&Shape::Table(&RATE_RAMP), 0),
+                    "[]",
+                    "linear changes",
+                ),
+            ],
+        },
+    ],
+};
+
+static RATE_STEP: Form = Form {
+    title: "step",
+    fields: &[
+        Field::required("at", TIME, "when it happens"),
+        Field::required("rate", RATE, "rate afterwards"),
+    ],
+};
+
+static RATE_RAMP: Form = Form {
+    title: "ramp",
+    fields: &[
+        Field::required("from", TIME, "when it begins"),
+        Field::required("to", TIME, "when it is complete"),
+        Field::required("rate", RATE, "rate afterwards"),
+    ],
+};
+
+static DELAY: Either = Either {
+    short: TIME,
+    key: Some("start"),
+    forms: &[Form {
+        title: "schedule of delays",
+        fields: &[
+            Field::required("start", TIME, "delay at the beginning"),
+            Field::new("steps", Shape::List(&Shape::Table(&DELAY_STEP), 0), "[]", "sudden changes"),
+            Field::new("ramps", Shape::List(&Shape::Table(&DELAY_RAMP), 0), "[]", "linear changes"),
+        ],
+    }],
+};
+
+static DELAY_STEP: Form = Form {
+    title: "step",
+    fields: &[
+        Field::required("at", TIME, "when it happens"),
+        Field::required("delay", TIME, "delay afterwards"),
+    ],
+};
+
+static DELAY_RAMP: Form = Form {
+    title: "ramp",
+    fields: &[
+        Field::required("from", TIME, "when it begins"),
+        Field::required("to", TIME, "when it is complete"),
+        Field::required("delay", TIME, "delay afterwards"),
+    ],
+};
+
+static LOSS: Either = Either {
+    short: PROBABILITY,
+    key: None,
+    forms: &[Form {
+        title: "Gilbert-Elliott loss",
+        fields: &[
+            Field::required("p", PROBABILITY, "probability a packet to enter the bad state")
+                .from("tc-netem(8), gemodel"),
+            Field::required("r", PROBABILITY, "probability a packet to leave the bad state")
+                .from("tc-netem(8), gemodel"),
+            Field::new("loss_bad", PROBABILITY, "1", "loss in the bad state")
+                .from("tc-netem(8), gemodel: 1-h"),
+            Field::new("loss_good", PROBABILITY, "0", "loss in the good state")
+                .from("tc-netem(8), gemodel: 1-k"),
+        ],
+    }],
+};
+
+static FLOW: Form = Form {
+    title: "flow",
+    fields: &[
+        Field::optional(
+            "control",
+            Shape::OneOf(&CONTROL),
+            "its congestion controller; `controls` decide where absent",
+        ),
+        Field::required(
+            "path",
+            Shape::List(&Shape::Text, 1),
+            "the links from sender to receiver, by name",
+        ),
+        Field::new(
+            "back",
+            Shape::List(&Shape::Text, 0),
+            "[]",
+            "the links from receiver to sender, by name",
+        ),
+        Field::new("source", Shape::OneOf(&SOURCE), "bulk", "what it sends"),
+        Field::new("start", TIME, "0s", "when it starts"),
+        Field::optional("stop", TIME, "when it stops; it goes on to the end where absent"),
+        Field::new("transport", Shape::OneOf(&TRANSPORT), "tcp", "how it is carried"),
+    ],
+};
+
+static CONTROLLER: OneOf = OneOf {
+    what: "controller",
+    part: "parameter",
+    tag: "kind",
+    default: None,
+    variants: variants::controllers,
+};
+
+static CONTROL: OneOf = OneOf { variants: variants::controls, ..CONTROLLER };
+
+static QUEUE: OneOf = OneOf {
+    what: "queue",
+    part: "parameter",
+    tag: "kind",
+    default: None,
+    variants: variants::queues,
+};
+
+static SOURCE: OneOf =
+    OneOf { what: "source", part: "key", tag: "kind", default: None, variants: variants::sources };
+
+static TRANSPORT: OneOf = OneOf {
+    what: "transport",
+    part: "key",
+    tag: "profile",
+    default: Some("tcp"),
+    variants: variants::transports,
+};
+
+/// The distributions of on and off times.
+pub(crate) const DISTRIBUTIONS: Shape =
+    Shape::Scalar(Kind::Choice("periodic", &["periodic", "exponential"]));

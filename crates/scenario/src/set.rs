@@ -1,0 +1,198 @@
+//! Changes from outside: `--set PATH=VALUE` and `--control NAMES`.
+
+use toml::de::{DeTable, DeValue};
+
+use crate::error::{At, Problem};
+use crate::schema::DOCUMENT;
+use crate::shape::Shape;
+use crate::tree::{self, Entry, FromToml, Node, Span, Value};
+
+/// A key of the path, and where it stands.
+struct Step {
+    key: String,
+    span: Span,
+}
+
+/// Sets `PATH=VALUE` in the document, as source number `source`.
+pub(crate) fn set(root: &mut Node, text: &str, source: usize) -> Result<(), Vec<Problem>> {
+    let whole = FromToml { source, offset: 0 };
+    let everything = At { span: Some(whole.span(0..text.len())), path: String::new() };
+    let Some((left, right)) = text.split_once('=') else {
+        let message = format!("`{text}` sets nothing");
+        let help = "write PATH=VALUE, such as link.bottleneck.rate=10Mbit";
+        return Err(vec![Problem::new(&everything, message, help)]);
+    };
+    let steps = steps(left, whole).map_err(|message| {
+        let span = Some(whole.span(0..left.len()));
+        let at = At { span, ..At::default() };
+        vec![Problem::new(&at, message, "write keys joined by dots, such as link.back.delay")]
+    })?;
+    // Only the left side may have blanks around it; the right one is trimmed too.
+    let offset = text.len() - right.trim_start().len();
+    let place = FromToml { source, offset };
+    let shape = shape_at(&steps);
+    let value = value(right.trim(), place, shape)?;
+    let mut changed = root.clone();
+    let at = At::default();
+    put(&mut changed, &steps, Some(Shape::Table(&DOCUMENT)), value, &at).map_err(|p| vec![p])?;
+    *root = changed;
+    Ok(())
+}
+
+/// The keys of a path, by TOML's own rules for dotted keys.
+fn steps(left: &str, place: FromToml) -> Result<Vec<Step>, String> {
+    let malformed = |why: &str| format!("`{left}` is not a path of keys: {why}");
+    if left.contains('\n') {
+        return Err(malformed("it has a line break"));
+    }
+    let line = format!("{left}=0");
+    let table = DeTable::parse(&line).map_err(|error| malformed(error.message()))?;
+    let mut steps = Vec::new();
+    let mut table = Some(table.get_ref());
+    while let Some((key, value)) = table.and_then(|table| table.iter().next()) {
+        steps.push(Step { key: key.get_ref().clone().into_owned(), span: place.span(key.span()) });
+        table = match value.get_ref() {
+            DeValue::Table(table) => Some(table),
+            _ => None,
+        };
+    }
+    if steps.is_empty() { Err(malformed("it has no key")) } else { Ok(steps) }
+}
+
+/// What the schema says of the place; none where it knows no such place.
+fn shape_at(steps: &[Step]) -> Option<Shape> {
+    steps.iter().try_fold(Shape::Table(&DOCUMENT), |shape, step| shape.child(&step.key))
+}
+
+/// The value as written, except that text needs no quotation marks even where
+/// it looks like a number.
+fn value(text: &str, place: FromToml, shape: Option<Shape>) -> Result<Node, Vec<Problem>> {
+    let span = Some(place.span(0..text.len()));
+    if matches!(shape, Some(Shape::Text)) && !text.starts_with(['"', '\'']) {
+        return Ok(Node::text(text, span));
+    }
+    tree::from_bare(text, place).map_err(|error| {
+        let at = At { span, ..At::default() };
+        let message = format!("`{text}` is malformed: {}", error.message());
+        vec![Problem::new(&at, message, "write a value as in TOML, or bare text")]
+    })
+}
+
+fn put(
+    node: &mut Node,
+    steps: &[Step],
+    shape: Option<Shape>,
+    value: Node,
+    at: &At,
+) -> Result<(), Problem> {
+    let Some((step, rest)) = steps.split_first() else {
+        *node = value;
+        return Ok(());
+    };
+    promote(node, shape);
+    let child = shape.and_then(|shape| shape.child(&step.key));
+    let here = at.below(&step.key, Some(step.span));
+    let next = match &mut node.value {
+        Value::Table(entries) => entry(entries, step, rest, child),
+        Value::List(items) => item(items, step, rest, child, at, &here)?,
+        _ => {
+            let message = format!("{} is {}, which has no keys", at.table(), node.type_name());
+            let help = format!("set {} itself", at.table());
+            return Err(Problem::new(&here, message, help));
+        }
+    };
+    put(next, rest, child, value, &here)
+}
+
+/// Turns a short value into the table that it stands for: a rate into its
+/// start, a name into its kind.
+fn promote(node: &mut Node, shape: Option<Shape>) {
+    let Some(key) = shape.and_then(Shape::short_for) else { return };
+    if matches!(node.value, Value::Table(_) | Value::List(_)) {
+        return;
+    }
+    let short = Node { value: node.value.clone(), span: node.span };
+    let entry = Entry { key: key.to_owned(), key_span: node.span, node: short };
+    node.value = Value::Table(vec![entry]);
+}
+
+fn entry<'a>(
+    entries: &'a mut Vec<Entry>,
+    step: &Step,
+    rest: &[Step],
+    child: Option<Shape>,
+) -> &'a mut Node {
+    let place = entries.iter().position(|entry| entry.key == step.key).unwrap_or_else(|| {
+        let node = container(step, rest, child);
+        entries.push(Entry { key: step.key.clone(), key_span: Some(step.span), node });
+        entries.len() - 1
+    });
+    &mut entries[place].node
+}
+
+fn item<'a>(
+    items: &'a mut Vec<Node>,
+    step: &Step,
+    rest: &[Step],
+    child: Option<Shape>,
+    list: &At,
+    at: &At,
+) -> Result<&'a mut Node, Problem> {
+    let count = items.len();
+    let Some(place) = step.key.parse().ok().filter(|place: &usize| *place <= count) else {
+        let message = format!("{} has no place `{}`", list.table(), step.key);
+        let help = match count {
+            0 => "it is empty: its first place is 0".to_owned(),
+            _ => format!("its places are 0 to {}; {count} appends", count - 1),
+        };
+        return Err(Problem::new(at, message, help));
+    };
+    if place == count {
+        items.push(container(step, rest, child));
+    }
+    Ok(&mut items[place])
+}
+
+/// What stands at a place that did not exist, until its content is put in.
+fn container(step: &Step, rest: &[Step], shape: Option<Shape>) -> Node {
+    let list = matches!(shape, Some(Shape::List(..))) && !rest.is_empty();
+    let value = if list { Value::List(Vec::new()) } else { Value::Table(Vec::new()) };
+    Node { value, span: Some(step.span) }
+}
+
+/// Puts `names` in the place of `controls`; where every flow names its own
+/// controller, removes these, so that the list applies.
+pub(crate) fn set_controls(root: &mut Node, names: &[&str], source: usize) {
+    let mut start = 0;
+    let items = names.iter().map(|name| {
+        let span = Span { source, start, end: start + name.len() };
+        start = span.end + 1;
+        Node::text(name, Some(span))
+    });
+    let list = Value::List(items.collect());
+    let span = Some(Span { source, start: 0, end: start.saturating_sub(1) });
+    let Value::Table(entries) = &mut root.value else { return };
+    let node = Node { value: list, span };
+    match entries.iter_mut().find(|entry| entry.key == "controls") {
+        Some(entry) => entry.node = node,
+        None => entries.push(Entry { key: "controls".to_owned(), key_span: span, node }),
+    }
+    release_flows(root);
+}
+
+fn release_flows(root: &mut Node) {
+    let Some(Node { value: Value::Table(flows), .. }) = root.get_mut("flow") else { return };
+    if flows.iter().any(|flow| flow.node.get("control").is_none()) {
+        return;
+    }
+    for flow in flows {
+        let Value::Table(fields) = &mut flow.node.value else { continue };
+        fields.retain(|field| field.key != "control" || is_none(&field.node));
+    }
+}
+
+/// Whether a value of `control` means no controller at all.
+fn is_none(control: &Node) -> bool {
+    let name = control.get("kind").unwrap_or(control);
+    matches!(&name.value, Value::Text(name) if name == "none")
+}

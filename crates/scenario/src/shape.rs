@@ -1,0 +1,219 @@
+//! The language that the schema is declared in.
+//!
+//! Checking ([`crate::check`]), `--set` ([`crate::set`]) and the JSON Schema
+//! ([`crate::export`]) all read these declarations, so they cannot differ.
+
+use sojourn_units::params::Kind;
+use sojourn_units::{Bytes, Duration, Rate};
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Shape {
+    /// Any text.
+    Text,
+    /// A number, a quantity with a unit, a switch, or one of several names.
+    Scalar(Kind),
+    /// A size of a buffer: bytes, packets, a time, or no limit.
+    Buffer,
+    /// An amount of data, or `unlimited`.
+    Window(Kind),
+    /// A list of at least so many.
+    List(&'static Shape, usize),
+    /// A table of fixed keys.
+    Table(&'static Form),
+    /// A table of tables, each under a name that the user chooses.
+    Named(&'static Form),
+    /// Something short, or a table in one of several forms.
+    Either(&'static Either),
+    /// One of several variants by name: the name alone, or a table.
+    OneOf(&'static OneOf),
+}
+
+/// A table of fixed keys.
+#[derive(Debug)]
+pub(crate) struct Form {
+    /// What it is, in a noun.
+    pub(crate) title: &'static str,
+    pub(crate) fields: &'static [Field],
+}
+
+/// A key of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) shape: Shape,
+    pub(crate) given: Given,
+    /// What it means, in one line.
+    pub(crate) doc: &'static str,
+    /// Where default and range come from; may be empty.
+    pub(crate) source: &'static str,
+}
+
+/// Whether a key must be given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Given {
+    /// It must.
+    Required,
+    /// It may be absent, which has a meaning of its own.
+    Optional,
+    /// Where absent it is this, written as in `--set`.
+    Default(&'static str),
+    /// Where absent it is the default of its [`Kind`].
+    OfKind,
+}
+
+/// A short value or a table.
+#[derive(Debug)]
+pub(crate) struct Either {
+    pub(crate) short: Shape,
+    /// A form is recognised by its first key; the last one is meant where none is.
+    pub(crate) forms: &'static [Form],
+    /// The key that the short value becomes where `--set` needs the table.
+    pub(crate) key: Option<&'static str>,
+}
+
+/// One of several variants by name.
+#[derive(Debug)]
+pub(crate) struct OneOf {
+    /// What a variant is, in a noun.
+    pub(crate) what: &'static str,
+    /// What a key of a variant is, in a noun.
+    pub(crate) part: &'static str,
+    /// The key of the table that names the variant.
+    pub(crate) tag: &'static str,
+    /// The variant where the table does not name one.
+    pub(crate) default: Option<&'static str>,
+    pub(crate) variants: fn() -> Vec<Variant>,
+}
+
+/// One of several, with its own keys.
+#[derive(Clone, Debug)]
+pub(crate) struct Variant {
+    pub(crate) name: &'static str,
+    /// What it is, in one line.
+    pub(crate) title: &'static str,
+    pub(crate) fields: Vec<Field>,
+    /// Two keys of which only one may be given.
+    pub(crate) exclusive: Option<(&'static str, &'static str)>,
+}
+
+impl Field {
+    pub(crate) const fn required(name: &'static str, shape: Shape, doc: &'static str) -> Field {
+        Field { name, shape, given: Given::Required, doc, source: "" }
+    }
+
+    pub(crate) const fn optional(name: &'static str, shape: Shape, doc: &'static str) -> Field {
+        Field { name, shape, given: Given::Optional, doc, source: "" }
+    }
+
+    pub(crate) const fn new(
+        name: &'static str,
+        shape: Shape,
+        default: &'static str,
+        doc: &'static str,
+    ) -> Field {
+        Field { name, shape, given: Given::Default(default), doc, source: "" }
+    }
+
+    /// The same with the source of its default.
+    pub(crate) const fn from(self, source: &'static str) -> Field {
+        Field { source, ..self }
+    }
+
+    /// The default as text, where there is one to tell.
+    pub(crate) fn default_text(&self) -> Option<String> {
+        match (self.given, self.shape) {
+            (Given::Default(text), _) => Some(text.to_owned()),
+            // The greatest value there is means "none", and reads badly.
+            (
+                Given::OfKind,
+                Shape::Scalar(
+                    Kind::Time(Duration::MAX, ..)
+                    | Kind::Data(Bytes::MAX, ..)
+                    | Kind::Rate(Rate::MAX, ..),
+                ),
+            ) => None,
+            (Given::OfKind, Shape::Scalar(kind)) => Some(kind.default_value().to_string()),
+            _ => None,
+        }
+    }
+
+    /// What it means, its default and source, in one line.
+    pub(crate) fn describe(&self) -> String {
+        let default = match self.default_text() {
+            Some(text) if !text.is_empty() => format!("; the default is {text}"),
+            _ => String::new(),
+        };
+        match self.source {
+            "" => format!("{}{default}", self.doc),
+            source => format!("{}{default} ({source})", self.doc),
+        }
+    }
+}
+
+impl OneOf {
+    pub(crate) fn find(&self, name: &str) -> Option<Variant> {
+        (self.variants)().into_iter().find(|variant| variant.name == name)
+    }
+}
+
+impl Shape {
+    /// What the value under `key` may be; none where there is no such key.
+    pub(crate) fn child(self, key: &str) -> Option<Shape> {
+        let named = |fields: &[Field]| fields.iter().find(|f| f.name == key).map(|f| f.shape);
+        match self {
+            Shape::Table(form) => named(form.fields),
+            Shape::Named(form) => Some(Shape::Table(form)),
+            Shape::List(item, _) => Some(*item),
+            Shape::Either(either) => either.forms.iter().find_map(|form| named(form.fields)),
+            Shape::OneOf(one) => (one.variants)().iter().find_map(|v| named(&v.fields)),
+            Shape::Text | Shape::Scalar(_) | Shape::Buffer | Shape::Window(_) => None,
+        }
+    }
+
+    /// The key that a short value stands for where a table may stand in its place.
+    pub(crate) fn short_for(self) -> Option<&'static str> {
+        match self {
+            Shape::Either(either) => either.key,
+            Shape::OneOf(one) => Some(one.tag),
+            _ => None,
+        }
+    }
+}
+
+/// Eleven days: longer than every run, and far below what overflows when times are added.
+pub(crate) const LONGEST: Duration = Duration::from_secs(1_000_000);
+/// A petabyte: more than every run moves.
+pub(crate) const MOST: Bytes = Bytes(1_000_000_000_000_000);
+/// A petabit a second: faster than every link.
+pub(crate) const FASTEST: Rate = Rate(1_000_000_000_000_000);
+
+/// A span of time, zero included.
+pub(crate) const TIME: Shape = Shape::Scalar(Kind::Time(Duration::ZERO, Duration::ZERO, LONGEST));
+/// A span of time greater than zero.
+pub(crate) const SPAN: Shape = Shape::Scalar(Kind::Time(Duration(1), Duration(1), LONGEST));
+/// A rate, zero included.
+pub(crate) const RATE: Shape = Shape::Scalar(Kind::Rate(Rate::ZERO, Rate::ZERO, FASTEST));
+/// A rate greater than zero.
+pub(crate) const SPEED: Shape = Shape::Scalar(Kind::Rate(Rate(1), Rate(1), FASTEST));
+/// An amount of data greater than zero.
+pub(crate) const SIZE: Shape = Shape::Scalar(AMOUNT);
+const AMOUNT: Kind = Kind::Data(Bytes(1), Bytes(1), MOST);
+/// The same, or no limit.
+pub(crate) const WINDOW: Shape = Shape::Window(AMOUNT);
+/// How many of something, at least one.
+pub(crate) const COUNT: Shape = Shape::Scalar(Kind::Integer(1, 1, 1_000_000_000));
+/// A probability.
+pub(crate) const PROBABILITY: Shape = Shape::Scalar(Kind::Number(0.0, 0.0, 1.0));
+/// Yes or no.
+pub(crate) const SWITCH: Shape = Shape::Scalar(Kind::Switch(false));
+
+/// An amount of data up to `most`, zero included.
+pub(crate) const fn up_to(most: u64) -> Shape {
+    Shape::Scalar(Kind::Data(Bytes::ZERO, Bytes::ZERO, Bytes(most)))
+}
+
+/// A whole number in a range.
+pub(crate) const fn integer(least: u64, greatest: u64) -> Shape {
+    Shape::Scalar(Kind::Integer(least, least, greatest))
+}

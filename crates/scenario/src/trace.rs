@@ -1,0 +1,54 @@
+//! Mahimahi traces: one delivery opportunity a line, in milliseconds.
+
+use crate::error::Evidence;
+
+/// What is wrong with a trace, and the line that shows it.
+#[derive(Debug)]
+pub(crate) struct Malformed {
+    pub(crate) message: String,
+    pub(crate) evidence: Option<Evidence>,
+}
+
+/// Eleven days in milliseconds: as long as a run may be.
+const LATEST_MS: u64 = 1_000_000_000;
+
+/// Reads the opportunities of a trace by the rules of mahimahi's `LinkQueue`:
+/// a whole number on every line, never decreasing, the last one above zero.
+pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<u64>, Malformed> {
+    let mut opportunities = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let last = opportunities.last().copied().unwrap_or(0);
+        let ms =
+            opportunity(line.trim(), last).map_err(|what| at_line(file, index, line, &what))?;
+        opportunities.push(ms);
+    }
+    match opportunities.last() {
+        None => Err(whole(format!("the trace `{file}` is empty"))),
+        Some(0) => Err(whole(format!("the trace `{file}` lasts no time: it ends at 0 ms"))),
+        Some(_) => Ok(opportunities),
+    }
+}
+
+fn opportunity(line: &str, last: u64) -> Result<u64, String> {
+    let shown: String = line.chars().take(40).collect();
+    match line.parse::<u64>() {
+        _ if line.is_empty() => Err("the line is empty".to_owned()),
+        Err(_) => Err(format!("`{shown}` is not a whole number of milliseconds")),
+        Ok(ms) if ms < last => Err(format!("{ms} ms stands after {last} ms")),
+        Ok(ms) if ms > LATEST_MS => Err(format!("{ms} ms is more than {LATEST_MS} ms")),
+        Ok(ms) => Ok(ms),
+    }
+}
+
+fn whole(message: String) -> Malformed {
+    Malformed { message, evidence: None }
+}
+
+fn at_line(file: &str, index: usize, line: &str, what: &str) -> Malformed {
+    let line_number = index + 1;
+    let text = line.chars().take(80).collect();
+    Malformed {
+        message: format!("the trace `{file}` is malformed in line {line_number}: {what}"),
+        evidence: Some(Evidence { file: file.to_owned(), line: line_number, text }),
+    }
+}

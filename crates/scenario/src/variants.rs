@@ -1,0 +1,162 @@
+//! What is chosen by name: controllers and queues as they register themselves,
+//! sources, and transport profiles.
+
+use sojourn_units::Bytes;
+use sojourn_units::params::{Kind, Param};
+
+use crate::schema::DISTRIBUTIONS;
+use crate::shape::{
+    COUNT, Field, Given, SIZE, SPAN, SPEED, SWITCH, Shape, TIME, Variant, WINDOW, integer, up_to,
+};
+
+/// Every controller that ships.
+pub(crate) fn controllers() -> Vec<Variant> {
+    let all = sojourn_cc::all().iter().map(|algorithm| algorithm.info);
+    all.map(|info| registered(info.name, info.title, info.params)).collect()
+}
+
+/// Every controller, and none.
+pub(crate) fn controls() -> Vec<Variant> {
+    let mut all = controllers();
+    all.push(plain("none", "No controller: datagrams at the source's own rate", &[]));
+    all
+}
+
+/// Every queue that ships.
+pub(crate) fn queues() -> Vec<Variant> {
+    let all = sojourn_queue::infos().iter();
+    all.map(|info| registered(info.name, info.title, info.params)).collect()
+}
+
+fn registered(name: &'static str, title: &'static str, params: &[Param]) -> Variant {
+    let fields = params.iter().map(|param| Field {
+        name: param.name,
+        shape: Shape::Scalar(param.kind),
+        given: Given::OfKind,
+        doc: param.doc,
+        source: param.source,
+    });
+    Variant { name, title, fields: fields.collect(), exclusive: None }
+}
+
+fn plain(name: &'static str, title: &'static str, fields: &[Field]) -> Variant {
+    Variant { name, title, fields: fields.to_vec(), exclusive: None }
+}
+
+/// Every source.
+pub(crate) fn sources() -> Vec<Variant> {
+    vec![
+        plain("bulk", "As much as the transport takes", &[]),
+        plain("file", "One file", &[Field::required("size", SIZE, "size of the file")]),
+        plain("files", "Files one after the other", FILES),
+        plain("on-off", "On and off at a constant rate; constant where `off` is 0s", ON_OFF),
+        Variant {
+            exclusive: Some(("think", "interval")),
+            ..plain("request", "Requests the other way, each answered by a response", REQUEST)
+        },
+    ]
+}
+
+const FILES: &[Field] = &[
+    Field::required("size", SIZE, "size of each"),
+    Field::required("count", COUNT, "how many files"),
+    Field::new("think", TIME, "0s", "pause between the delivery of one and the start of the next"),
+];
+
+const ON_OFF: &[Field] = &[
+    Field::required("rate", SPEED, "rate of payload while on"),
+    Field::required("on", SPAN, "time on; the mean where exponential"),
+    Field::required("off", TIME, "time off; the mean where exponential"),
+    Field::new("distribution", DISTRIBUTIONS, "periodic", "how the times are distributed"),
+];
+
+const REQUEST: &[Field] = &[
+    Field::required("request", SIZE, "size of a request"),
+    Field::required("response", SIZE, "size of a response"),
+    Field::optional("count", COUNT, "how many requests; no end where absent"),
+    Field::optional(
+        "think",
+        TIME,
+        "pause between the arrival of a response and the next request; 0s where absent",
+    ),
+    Field::optional(
+        "interval",
+        SPAN,
+        "time between requests, in place of `think`; a late response delays the next request",
+    ),
+];
+
+/// Every transport profile.
+pub(crate) fn transports() -> Vec<Variant> {
+    vec![
+        plain("tcp", "TCP: RFC 9293 with SACK, timestamps, RACK-TLP and PRR", &transport(&TCP)),
+        plain("quic", "QUIC: RFC 9000 and RFC 9002", &transport(&QUIC)),
+    ]
+}
+
+/// A default and its source.
+type Default = (&'static str, &'static str);
+
+/// Where the profiles differ.
+struct Profile {
+    mss: Default,
+    header: Default,
+    ack_size: Default,
+    ack_every: Default,
+    ack_delay: Default,
+    sack_ranges: Default,
+    pacing: Default,
+    min_rto: Default,
+}
+
+const TCP: Profile = Profile {
+    mss: ("1448B", "Ethernet's 1500 bytes less the headers"),
+    header: ("52B", "IPv4 20, TCP 20, timestamps 12: RFC 7323 appendix A"),
+    ack_size: ("52B", "the same headers"),
+    ack_every: ("2", "RFC 9293 section 3.8.6.3"),
+    ack_delay: ("40ms", "Linux TCP_DELACK_MIN; RFC 9293 allows up to 500ms"),
+    sack_ranges: ("3", "RFC 2018 section 3, with timestamps"),
+    pacing: ("false", "Linux paces only where the controller asks for it"),
+    min_rto: ("200ms", "Linux TCP_RTO_MIN; RFC 6298 has 1s"),
+};
+
+const QUIC: Profile = Profile {
+    mss: ("1420B", "1475 bytes a packet with its headers: within Ethernet's 1500"),
+    header: (
+        "55B",
+        "IPv4 20, UDP 8, short header of RFC 9000 section 17.3 with an 8-byte connection ID and \
+         a 2-byte packet number 11, AEAD tag 16",
+    ),
+    ack_size: ("67B", "the same headers and about 12 bytes of ACK frame, RFC 9000 section 19.3"),
+    ack_every: ("2", "RFC 9000 section 13.2.2"),
+    ack_delay: ("25ms", "max_ack_delay, RFC 9000 section 18.2"),
+    sack_ranges: ("32", "RFC 9000 section 13.2.3 leaves the number to the receiver"),
+    pacing: ("true", "RFC 9002 section 7.7"),
+    min_rto: ("1ms", "kGranularity, RFC 9002 section 6.1.2"),
+};
+
+fn transport(profile: &Profile) -> [Field; 11] {
+    let field = |name, shape, (default, source): Default, doc| {
+        Field::new(name, shape, default, doc).from(source)
+    };
+    let packet = Shape::Scalar(Kind::Data(Bytes(1), Bytes(1), Bytes(65_000)));
+    let window = ("10", "RFC 6928");
+    [
+        field("mss", packet, profile.mss, "payload of a full packet"),
+        field("header", up_to(1_000), profile.header, "headers of a data packet, IP included"),
+        field("ack_size", packet, profile.ack_size, "a packet that only acknowledges, IP included"),
+        field("initial_window", COUNT, window, "initial congestion window in packets"),
+        Field::new("receive_window", WINDOW, "unlimited", "receive window"),
+        field("ack_every", COUNT, profile.ack_every, "full packets for each acknowledgement"),
+        field("ack_delay", TIME, profile.ack_delay, "longest delay of an acknowledgement"),
+        field(
+            "sack_ranges",
+            integer(0, 256),
+            profile.sack_ranges,
+            "ranges that an acknowledgement reports beyond the cumulative one",
+        ),
+        Field::new("ecn", SWITCH, "true", "ECN, where the controller uses it"),
+        field("pacing", SWITCH, profile.pacing, "pacing, where the controller does not pace"),
+        field("min_rto", SPAN, profile.min_rto, "least retransmission timeout"),
+    ]
+}

@@ -1,0 +1,198 @@
+//! What a document means: every form, every default; text and JSON alike.
+
+use sojourn_scenario::{
+    Buffer, Capacity, Change, Control, Document, Loss, Pause, Profile, Scenario, Source,
+};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+const EVERYTHING: &str = include_str!("everything.toml");
+
+fn read(file: &str) -> Result<String, String> {
+    assert_eq!(file, "cell.trace");
+    Ok("0\n0\r\n5\n20\n".to_owned())
+}
+
+fn resolve(text: &str) -> Scenario {
+    let document = Document::from_toml("everything.toml", text);
+    let scenario = document.and_then(|document| document.resolve(&read));
+    scenario.unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+fn ms(n: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(n)
+}
+
+fn change<T>(from: u64, to: u64, value: T) -> Change<T> {
+    Change { from: ms(from), to: ms(to), value }
+}
+
+#[test]
+fn the_document() {
+    let scenario = resolve(EVERYTHING);
+    assert_eq!(scenario.title, "Everything: \"quoted\", \\, ümlaut");
+    assert_eq!(scenario.duration, Duration::from_secs(100));
+    assert_eq!(scenario.seed, i64::MAX as u64);
+    assert_eq!(scenario.spread, Duration::from_secs(5));
+    assert_eq!(scenario.record.interval, Duration::ZERO);
+    assert_eq!(scenario.record.spike_window, Duration::from_secs(2));
+    let Control::Algorithm { kind, params } = &scenario.controls[1] else { panic!("it is reno") };
+    assert_eq!((kind.as_str(), params.number("beta")), ("reno", 0.7));
+}
+
+#[test]
+fn links_in_their_order() {
+    let links = resolve(EVERYTHING).links;
+    let names: Vec<_> = links.iter().map(|link| link.name.as_str()).collect();
+    assert_eq!(names, ["radio", "cell", "fixed", "wide", "unused"]);
+    let buffers: Vec<_> = links.iter().map(|link| link.buffer).collect();
+    let right = [
+        Buffer::Bytes(Bytes(300_000)),
+        Buffer::Packets(100),
+        Buffer::Time(Duration::from_millis(50)),
+        Buffer::Unlimited,
+        Buffer::Default,
+    ];
+    assert_eq!(buffers, right);
+    assert_eq!(links[0].loss, Loss::Random(0.01));
+    let gilbert = Loss::GilbertElliott { p: 0.01, r: 0.2, loss_bad: 1.0, loss_good: 0.001 };
+    assert_eq!(links[1].loss, gilbert);
+    assert_eq!((links[0].jitter, links[0].overhead), (Duration::from_millis(1), Bytes(14)));
+    assert_eq!(links[0].queue.params.time("target"), Duration::from_millis(10));
+}
+
+#[test]
+fn steps_and_ramps_become_one_list() {
+    let links = resolve(EVERYTHING).links;
+    let Capacity::Rate(rate) = &links[0].rate else { panic!("it has a rate") };
+    assert_eq!(rate.start, Rate::from_mbit(60));
+    let right = [
+        change(10_000, 12_000, Rate::from_mbit(5)),
+        change(30_000, 30_000, Rate::ZERO),
+        change(31_000, 31_000, Rate::from_mbit(20)),
+    ];
+    assert_eq!(rate.changes, right);
+    let delay = |n| Duration::from_millis(n);
+    // A change may begin at the moment when another is complete.
+    let right = [
+        change(1_000, 2_000, delay(30)),
+        change(2_000, 3_000, delay(25)),
+        change(3_000, 3_000, delay(20)),
+    ];
+    assert_eq!(links[0].delay.changes, right);
+    let Capacity::Trace(trace) = &links[1].rate else { panic!("it has a trace") };
+    assert_eq!(
+        (trace.file.as_str(), &trace.opportunities_ms[..]),
+        ("cell.trace", &[0, 0, 5, 20][..])
+    );
+    assert_eq!(links[4].rate, Capacity::Unlimited);
+}
+
+#[test]
+fn flows_and_sources() {
+    let flows = resolve(EVERYTHING).flows;
+    assert_eq!((&flows[0].path[..], &flows[0].back[..]), (&[0, 1][..], &[2][..]));
+    assert_eq!((flows[0].control.as_ref(), flows[0].stop), (None, None));
+    assert_eq!((flows[2].start, flows[2].stop), (ms(5_000), Some(ms(100_000))));
+    let sources: Vec<_> = flows.into_iter().map(|flow| flow.source).collect();
+    let request = |request, response, count, pause| Source::Request {
+        request: Bytes(request),
+        response: Bytes(response),
+        count,
+        pause,
+    };
+    let right = [
+        Source::Bulk,
+        Source::Files { size: Bytes(1_000_000), count: 1, think: Duration::ZERO },
+        Source::Files { size: Bytes(1 << 20), count: 4, think: Duration::from_secs(1) },
+        Source::OnOff {
+            rate: Rate::from_mbit(111),
+            on: Duration::from_millis(100),
+            off: Duration::from_millis(350),
+            exponential: true,
+        },
+        request(257, 1_000_000, Some(4), Pause::Think(Duration::ZERO)),
+        request(64, 64, None, Pause::Interval(Duration::from_secs(1))),
+    ];
+    assert_eq!(sources, right);
+}
+
+#[test]
+fn transports() {
+    let flows = resolve(EVERYTHING).flows;
+    let [tcp, quic, custom] = [0, 1, 2].map(|flow: usize| flows[flow].transport.clone());
+    assert_eq!((tcp.profile, tcp.mss, tcp.header), (Profile::Tcp, Bytes(1448), Bytes(52)));
+    assert_eq!((tcp.min_rto, tcp.pacing), (Duration::from_millis(200), false));
+    assert_eq!((tcp.receive_window, tcp.sack_ranges, tcp.ecn), (None, 3, true));
+    assert_eq!((quic.profile, quic.mss, quic.header), (Profile::Quic, Bytes(1420), Bytes(55)));
+    assert_eq!((quic.ack_delay, quic.pacing), (Duration::from_millis(25), true));
+    assert_eq!((custom.mss, custom.header), (Bytes(1200), Bytes(55)));
+    assert_eq!((custom.receive_window, custom.ack_every), (Some(Bytes(6 << 20)), 10));
+}
+
+#[test]
+fn text_and_json_mean_the_same() {
+    let document = Document::from_toml("everything.toml", EVERYTHING).unwrap();
+    let scenario = document.resolve(&read).unwrap();
+    let built = Document::from_json("python", document.to_json()).unwrap();
+    assert_eq!(built.resolve(&read).unwrap(), scenario);
+    assert_eq!(built.to_toml(), document.to_toml());
+}
+
+#[test]
+fn what_is_written_reads_the_same() {
+    let document = Document::from_toml("everything.toml", EVERYTHING).unwrap();
+    let written = document.to_toml();
+    assert_eq!(resolve(&written), resolve(EVERYTHING));
+    let again = Document::from_toml("written.toml", &written).unwrap();
+    assert_eq!(again.to_toml(), written, "writing what was written changes nothing");
+}
+
+#[test]
+fn strings_of_every_kind_are_written_and_read() {
+    let mut document = Document::from_toml("everything.toml", EVERYTHING).unwrap();
+    let title = "tab \t, newline \n, return \r, delete \u{7f}, bell \u{7}, \u{1f600}, '''\"\"\"";
+    document.set(&format!("title={title}")).unwrap();
+    assert_eq!(resolve(&document.to_toml()).title, title);
+}
+
+#[test]
+fn errors_of_a_built_document_name_the_keys() {
+    let value = serde_json::json!({
+        "duration": "1s",
+        "controls": ["reno"],
+        "link": { "a": { "rate": "1Mbps", "delay": null } },
+        "flow": { "f": { "path": ["a"] } },
+    });
+    let errors = Document::from_json("scenario", value).unwrap().resolve(&read).unwrap_err();
+    let item = errors.items().remove(0);
+    assert_eq!((item.origin.as_str(), item.path.as_str()), ("scenario", "link.a.rate"));
+    assert_eq!(item.position, None);
+    assert!(errors.to_string().contains("--> scenario: link.a.rate"), "{errors}");
+}
+
+#[test]
+fn what_is_no_table_is_no_document() {
+    assert!(Document::from_json("scenario", serde_json::json!([1])).is_err());
+    let mut deep = serde_json::json!({});
+    for _ in 0..1000 {
+        deep = serde_json::json!({ "a": deep });
+    }
+    assert!(Document::from_json("scenario", deep).is_err());
+}
+
+#[test]
+fn shipped_scenarios_resolve() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    let files = std::fs::read_dir(folder).expect("scenarios ship").map(|file| file.unwrap().path());
+    let scenarios: Vec<_> = files.filter(|f| f.extension().is_some_and(|e| e == "toml")).collect();
+    assert!(!scenarios.is_empty());
+    for path in scenarios {
+        let read = |file: &str| {
+            std::fs::read_to_string(path.with_file_name(file)).map_err(|error| error.to_string())
+        };
+        let text = std::fs::read_to_string(&path).expect("it can be read");
+        let scenario = Document::from_toml(&path.display().to_string(), &text)
+            .and_then(|document| document.resolve(&read));
+        scenario.unwrap_or_else(|errors| panic!("{errors}"));
+    }
+}

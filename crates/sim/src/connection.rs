@@ -1,0 +1,120 @@
+//! A connection: a sender at one host, a receiver at another, and the way
+//! between them.
+
+use sojourn_cc::AnyController;
+use sojourn_scenario::{self as scenario, Profile, Transport};
+use sojourn_trace::Histogram;
+use sojourn_transport::{Ack, Config, Receiver, Sender};
+use sojourn_units::{Bytes, Instant};
+
+/// One direction of data, with its acknowledgements.
+pub(crate) struct Connection {
+    pub(crate) sender: Sender<AnyController>,
+    pub(crate) receiver: Receiver,
+    pub(crate) out: Box<[usize]>,
+    pub(crate) back: Box<[usize]>,
+    pub(crate) header: u32,
+    pub(crate) ack_size: u32,
+    pub(crate) flow: usize,
+    /// Whether it carries the flow's requests, against the flow's direction.
+    pub(crate) is_request: bool,
+    /// When its timer and its pacer have an event.
+    pub(crate) timer_at: Instant,
+    pub(crate) pace_at: Instant,
+    /// The source wants to know when this many bytes have been delivered.
+    pub(crate) watch: u64,
+    pub(crate) rtts: Histogram,
+    /// Data packets that a link dropped or lost.
+    pub(crate) dropped: u64,
+}
+
+impl Connection {
+    /// The time at which its timer should fire.
+    #[inline]
+    pub(crate) fn deadline(&self) -> Instant {
+        self.sender.timer().min(self.receiver.timer())
+    }
+}
+
+/// Transport settings from the scenario's.
+pub(crate) fn config(transport: &Transport) -> Config {
+    Config {
+        profile: match transport.profile {
+            Profile::Tcp => sojourn_transport::Profile::Tcp,
+            Profile::Quic => sojourn_transport::Profile::Quic,
+        },
+        mss: transport.mss,
+        receive_window: transport.receive_window.unwrap_or(Bytes::MAX),
+        ack_every: transport.ack_every,
+        ack_delay: transport.ack_delay,
+        sack_ranges: transport.sack_ranges as usize,
+        ecn: transport.ecn,
+        pacing: transport.pacing,
+        min_rto: transport.min_rto,
+    }
+}
+
+/// A connection of `flow`, or of its requests the other way.
+pub(crate) fn connect(
+    spec: &scenario::Flow,
+    flow: usize,
+    algorithm: &sojourn_cc::Algorithm,
+    params: sojourn_units::params::Params,
+    seed: u64,
+    is_request: bool,
+) -> Connection {
+    let transport = &spec.transport;
+    let setup = sojourn_cc::Setup {
+        mss: transport.mss,
+        initial_window: transport.mss * transport.initial_window,
+        seed,
+        params,
+    };
+    let (config, needs) = (config(transport), algorithm.info.needs);
+    let (mut out, mut back) = (spec.path.clone(), spec.back.clone());
+    if is_request {
+        std::mem::swap(&mut out, &mut back);
+    }
+    Connection {
+        sender: Sender::new(config.clone(), needs, (algorithm.build)(&setup)),
+        receiver: Receiver::new(config, needs.receive_times),
+        out: out.into(),
+        back: back.into(),
+        header: transport.header.0 as u32,
+        ack_size: transport.ack_size.0 as u32,
+        flow,
+        is_request,
+        timer_at: Instant::MAX,
+        pace_at: Instant::MAX,
+        watch: u64::MAX,
+        rtts: Histogram::default(),
+        dropped: 0,
+    }
+}
+
+/// Acknowledgements under way. Places are used again, with their memory.
+#[derive(Debug, Default)]
+pub(crate) struct AckSlab {
+    acks: Vec<Ack>,
+    free: Vec<usize>,
+}
+
+impl AckSlab {
+    #[inline]
+    pub(crate) fn take(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.acks.push(Ack::default());
+            self.acks.len() - 1
+        })
+    }
+
+    #[inline]
+    pub(crate) fn get(&mut self, place: usize) -> &mut Ack {
+        &mut self.acks[place]
+    }
+
+    #[inline]
+    pub(crate) fn free(&mut self, place: usize) {
+        self.free.push(place);
+    }
+}

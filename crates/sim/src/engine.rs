@@ -1,0 +1,447 @@
+//! The engine: takes events in order and moves packets between hosts and links.
+
+use sojourn_cc::Signal;
+use sojourn_scenario::{Control, Scenario};
+use sojourn_transport::Poll;
+use sojourn_units::{Duration, Instant};
+
+use crate::connection::{AckSlab, Connection};
+use crate::events::{EventQueue, Kind};
+use crate::link::Link;
+use crate::measure::{Load, SpikeTracker};
+use crate::outcome::Outcome;
+use crate::packet::{Packet, PacketKind};
+use crate::record::Recorder;
+use crate::setup::{self, Carrier, FlowState};
+use crate::signal::Pending;
+use crate::source::Action;
+use crate::timeline::{Timeline, What};
+
+/// A run in virtual time.
+pub struct Simulation {
+    pub(crate) scenario: Scenario,
+    pub(crate) control: String,
+    pub(crate) seed: u64,
+    pub(crate) now: Instant,
+    pub(crate) end: Instant,
+    events: EventQueue,
+    pub(crate) links: Vec<Link>,
+    pub(crate) connections: Vec<Connection>,
+    pub(crate) flows: Vec<FlowState>,
+    acks: AckSlab,
+    pub(crate) timeline: Timeline,
+    signals: Vec<Pending>,
+    /// Loads before and at each change of capacity.
+    pub(crate) loads: Vec<(Option<Load>, Option<Load>)>,
+    pub(crate) spikes: Vec<Option<SpikeTracker>>,
+    pub(crate) recorder: Recorder,
+}
+
+impl Simulation {
+    /// Sets up a run of a validated scenario. `control` is for the flows that
+    /// name none of their own.
+    pub fn new(scenario: &Scenario, control: Option<&Control>, seed: u64) -> Simulation {
+        let timeline = Timeline::new(scenario, seed);
+        let built = setup::build(scenario, control, seed, &timeline);
+        let changes = timeline.capacity_changes.len();
+        let mut simulation = Simulation {
+            control: built.control,
+            seed,
+            now: Instant::ZERO,
+            end: Instant::ZERO + scenario.duration,
+            events: EventQueue::default(),
+            links: built.links,
+            connections: built.connections,
+            acks: AckSlab::default(),
+            signals: built.signals,
+            loads: vec![(None, None); changes],
+            spikes: vec![None; changes],
+            recorder: Recorder::new(
+                scenario.record.interval,
+                built.flows.len(),
+                scenario.links.len(),
+            ),
+            flows: built.flows,
+            timeline,
+            scenario: scenario.clone(),
+        };
+        simulation.schedule_first();
+        simulation
+    }
+
+    fn schedule_first(&mut self) {
+        if let Some(entry) = self.timeline.entries.first() {
+            self.events.push(entry.at, Kind::Change, 0);
+        }
+        if let Some(signal) = self.signals.first() {
+            self.events.push(signal.at, Kind::Signal, 0);
+        }
+        for (index, flow) in self.flows.iter().enumerate() {
+            self.events.push(flow.start, Kind::Source, index);
+            self.events.push(flow.stop.unwrap_or(Instant::MAX), Kind::Source, index);
+        }
+        if self.recorder.interval > Duration::ZERO {
+            self.events.push(self.now + self.recorder.interval, Kind::Sample, 0);
+        }
+    }
+
+    /// Where the run stands.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// When it ends.
+    pub fn end(&self) -> Instant {
+        self.end
+    }
+
+    /// Runs up to `until`, or to the end where that is earlier.
+    pub fn advance(&mut self, until: Instant) {
+        let until = until.min(self.end);
+        while let Some(event) = self.events.pop(until) {
+            self.now = event.at;
+            let index = event.index as usize;
+            match event.kind {
+                Kind::Arrival => self.on_arrival(index),
+                Kind::Departure => self.on_departure(index),
+                Kind::Timer => self.on_timer(index),
+                Kind::Pace => self.on_pace(index),
+                Kind::Source => self.on_source(index),
+                Kind::Change => self.on_change(index),
+                Kind::Signal => self.on_signal(index),
+                Kind::Sample => self.on_sample(),
+            }
+        }
+        self.now = self.now.max(until);
+    }
+
+    /// Runs to the end and answers.
+    pub fn finish(mut self) -> Outcome {
+        self.advance(self.end);
+        debug_assert!(
+            self.links.iter().all(Link::is_conserving),
+            "a link has lost count of a packet"
+        );
+        crate::summary::outcome(self)
+    }
+
+    fn on_arrival(&mut self, link: usize) {
+        if let Some(packet) = self.links[link].take_arrival(&mut self.events) {
+            self.forward(packet);
+        }
+    }
+
+    fn on_departure(&mut self, link: usize) {
+        self.links[link].depart(self.now, &mut self.events);
+        self.collect_gone(link);
+    }
+
+    /// Sends a packet onto its next link, or hands it to its host.
+    #[inline]
+    fn forward(&mut self, mut packet: Packet) {
+        let route: &[usize] = match packet.kind {
+            PacketKind::Data => &self.connections[packet.connection as usize].out,
+            PacketKind::Ack => &self.connections[packet.connection as usize].back,
+            PacketKind::Datagram => &self.flows[packet.connection as usize].path,
+        };
+        match route.get(packet.hop as usize) {
+            Some(&link) => {
+                packet.hop += 1;
+                self.links[link].arrive(self.now, packet, &mut self.events);
+                self.collect_gone(link);
+            }
+            None => self.deliver(packet),
+        }
+    }
+
+    /// Accounts for packets that a link dropped or lost.
+    #[inline]
+    fn collect_gone(&mut self, link: usize) {
+        while let Some(packet) = self.links[link].gone.pop() {
+            let owner = packet.connection as usize;
+            match packet.kind {
+                PacketKind::Data => self.connections[owner].dropped += 1,
+                PacketKind::Ack => self.acks.free(packet.number as usize),
+                PacketKind::Datagram => self.flows[owner].datagrams.dropped += 1,
+            }
+        }
+    }
+
+    fn deliver(&mut self, packet: Packet) {
+        let owner = packet.connection as usize;
+        match packet.kind {
+            PacketKind::Data => self.on_data(owner, &packet),
+            PacketKind::Ack => self.on_ack(owner, packet.number as usize),
+            PacketKind::Datagram => {
+                let flow = &mut self.flows[owner];
+                flow.datagrams.received_bytes += u64::from(packet.ip_size - flow.header);
+            }
+        }
+    }
+
+    fn on_data(&mut self, id: usize, packet: &Packet) {
+        let connection = &mut self.connections[id];
+        connection.receiver.on_data(self.now, &packet.as_data(connection.header));
+        if connection.receiver.in_order_bytes() >= connection.watch {
+            self.on_delivered(id);
+        }
+        if self.connections[id].receiver.ack_due(self.now) {
+            self.send_ack(id);
+        } else {
+            self.schedule_timer(id);
+        }
+    }
+
+    fn send_ack(&mut self, id: usize) {
+        let connection = &mut self.connections[id];
+        let place = self.acks.take();
+        connection.receiver.take_ack(self.now, self.acks.get(place));
+        let mut packet = Packet::plain(id, PacketKind::Ack, connection.ack_size);
+        packet.number = place as u64;
+        self.forward(packet);
+    }
+
+    fn on_ack(&mut self, id: usize, place: usize) {
+        let connection = &mut self.connections[id];
+        if let Some(rtt) = connection.sender.on_ack(self.now, self.acks.get(place)) {
+            connection.rtts.record(rtt.0);
+        }
+        self.acks.free(place);
+        self.transmit(id);
+    }
+
+    /// Sends whatever the sender may send now.
+    fn transmit(&mut self, id: usize) {
+        loop {
+            let connection = &mut self.connections[id];
+            match connection.sender.poll_transmit(self.now) {
+                Poll::Packet(data) => {
+                    let packet = Packet::data(id, &data, connection.header);
+                    self.forward(packet);
+                }
+                Poll::Wait(at) => {
+                    if connection.pace_at != at {
+                        connection.pace_at = at;
+                        self.events.push(at, Kind::Pace, id);
+                    }
+                    break;
+                }
+                Poll::Blocked => break,
+            }
+        }
+        self.schedule_timer(id);
+    }
+
+    /// A timer that moves later keeps its event, and looks again when it comes.
+    #[inline]
+    fn schedule_timer(&mut self, id: usize) {
+        let connection = &mut self.connections[id];
+        let deadline = connection.deadline();
+        if deadline < connection.timer_at {
+            connection.timer_at = deadline;
+            self.events.push(deadline, Kind::Timer, id);
+        }
+    }
+
+    fn on_timer(&mut self, id: usize) {
+        let connection = &mut self.connections[id];
+        if connection.timer_at != self.now {
+            return;
+        }
+        connection.timer_at = Instant::MAX;
+        if connection.receiver.timer() <= self.now {
+            self.send_ack(id);
+        }
+        let connection = &mut self.connections[id];
+        if connection.sender.timer() <= self.now {
+            connection.sender.on_timer(self.now);
+            self.transmit(id);
+        }
+        self.schedule_timer(id);
+    }
+
+    fn on_pace(&mut self, id: usize) {
+        if self.connections[id].pace_at == self.now {
+            self.connections[id].pace_at = Instant::MAX;
+            self.transmit(id);
+        }
+    }
+
+    fn on_source(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        if flow.stop.is_some_and(|stop| stop <= self.now) {
+            return self.stop_flow(index);
+        }
+        if !flow.started {
+            flow.started = true;
+            self.share_signals();
+        }
+        let flow = &mut self.flows[index];
+        if flow.application.next_at != self.now {
+            return;
+        }
+        let action = flow.application.act(self.now);
+        let target = flow.application.target();
+        self.schedule_source(index);
+        match (action, self.flows[index].carrier) {
+            (Action::Write(bytes), Carrier::Datagrams) => self.send_datagram(index, bytes),
+            (Action::Write(bytes), Carrier::Connection { data, .. }) => {
+                self.connections[data].watch = target.unwrap_or(u64::MAX);
+                self.write(data, bytes);
+            }
+            (Action::Request(bytes), Carrier::Connection { data, requests: Some(requests) }) => {
+                self.connections[data].watch = target.unwrap_or(u64::MAX);
+                self.connections[requests].watch = self.flows[index].next_request_target();
+                self.write(requests, bytes);
+            }
+            (Action::Request(_), _) => unreachable!("a flow that asks has a connection for it"),
+        }
+    }
+
+    fn schedule_source(&mut self, index: usize) {
+        let at = self.flows[index].application.next_at;
+        self.events.push(at, Kind::Source, index);
+    }
+
+    fn write(&mut self, id: usize, bytes: u64) {
+        self.connections[id].sender.write(bytes);
+        self.transmit(id);
+    }
+
+    fn send_datagram(&mut self, index: usize, bytes: u64) {
+        let flow = &mut self.flows[index];
+        flow.datagrams.sent += 1;
+        let packet = Packet::plain(index, PacketKind::Datagram, bytes as u32 + flow.header);
+        self.forward(packet);
+    }
+
+    fn stop_flow(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        if std::mem::replace(&mut flow.stopped, true) {
+            return;
+        }
+        flow.application.next_at = Instant::MAX;
+        if let Carrier::Connection { data, requests } = flow.carrier {
+            self.connections[data].sender.stop();
+            if let Some(requests) = requests {
+                self.connections[requests].sender.stop();
+            }
+        }
+        self.share_signals();
+    }
+
+    /// What the source of a connection's flow waited for was delivered.
+    fn on_delivered(&mut self, id: usize) {
+        let (flow, is_request) = (self.connections[id].flow, self.connections[id].is_request);
+        if is_request {
+            return self.on_request(id, flow);
+        }
+        let state = &mut self.flows[flow];
+        state.application.on_delivered(self.now);
+        self.connections[id].watch = u64::MAX;
+        self.schedule_source(flow);
+    }
+
+    /// A request has arrived at the host that answers it.
+    fn on_request(&mut self, id: usize, flow: usize) {
+        let state = &mut self.flows[flow];
+        state.answered += 1;
+        let response = state.application.response();
+        self.connections[id].watch = state.next_request_target();
+        if let Carrier::Connection { data, .. } = state.carrier {
+            self.write(data, response);
+        }
+    }
+
+    fn on_change(&mut self, place: usize) {
+        let entry = self.timeline.entries[place];
+        let link = &mut self.links[entry.link];
+        match entry.what {
+            What::Rate(rate) => link.set_rate(self.now, rate, &mut self.events),
+            What::Delay(delay) => link.set_delay(delay),
+            What::Before(change) => self.loads[change].0 = Some(self.load(entry.link)),
+            What::Capacity(change) => self.on_capacity_change(change),
+        }
+        if let Some(next) = self.timeline.entries.get(place + 1) {
+            self.events.push(next.at, Kind::Change, place + 1);
+        }
+    }
+
+    fn on_capacity_change(&mut self, index: usize) {
+        let change = self.timeline.capacity_changes[index];
+        let load = self.load(change.link);
+        let before = self.loads[index].0.clone().unwrap_or_else(|| load.clone());
+        let window = self.scenario.record.spike_window;
+        let tracker = SpikeTracker::new(index, &change, window, (&before, &load));
+        self.loads[index].1 = Some(load);
+        if let Some(last) = self.links[change.link].tracker.replace(tracker) {
+            let place = last.index;
+            self.spikes[place] = Some(last);
+        }
+    }
+
+    pub(crate) fn load(&mut self, link: usize) -> Load {
+        let now = self.now;
+        let link = &mut self.links[link];
+        Load {
+            at: now,
+            sent_bits: link.sent_bits(now),
+            could_send_bits: link.could_send_bits(now).unwrap_or(0.0),
+            waited: link.counts.waited,
+            sent_by: link.sent_by.clone().unwrap_or_default(),
+        }
+    }
+
+    fn on_signal(&mut self, place: usize) {
+        let Pending { flow, ear, rate, .. } = self.signals[place];
+        self.flows[flow].ears[ear].rate = rate;
+        self.tell(flow);
+        if let Some(next) = self.signals.get(place + 1) {
+            self.events.push(next.at, Kind::Signal, place + 1);
+        }
+    }
+
+    /// Flows that hear signals share each bottleneck evenly: tells all of them
+    /// after one has started or stopped.
+    fn share_signals(&mut self) {
+        for flow in 0..self.flows.len() {
+            self.tell(flow);
+        }
+    }
+
+    fn tell(&mut self, index: usize) {
+        let flow = &self.flows[index];
+        if !flow.listens() {
+            return;
+        }
+        let sharing =
+            |link| self.flows.iter().filter(|f| f.listens() && f.hears(link)).count() as u64;
+        let Some(rate) = flow.ears.iter().map(|ear| ear.share(sharing(ear.link))).min() else {
+            return;
+        };
+        if let Carrier::Connection { data, .. } = flow.carrier {
+            self.connections[data].sender.on_signal(self.now, Signal { rate });
+            self.transmit(data);
+        }
+    }
+
+    fn on_sample(&mut self) {
+        let span = self.recorder.begin(self.now);
+        for (place, flow) in self.flows.iter().enumerate() {
+            match flow.carrier {
+                Carrier::Datagrams => {
+                    let received = flow.datagrams.received_bytes;
+                    self.recorder.datagrams(self.now, span, place, &flow.name, received);
+                }
+                Carrier::Connection { data, .. } => {
+                    self.recorder.flow(self.now, span, place, &flow.name, &self.connections[data]);
+                }
+            }
+        }
+        for (place, link) in self.links.iter_mut().enumerate() {
+            debug_assert!(link.is_conserving(), "link {} has lost count of a packet", link.name);
+            self.recorder.link(self.now, span, place, link);
+        }
+        self.events.push(self.now + self.recorder.interval, Kind::Sample, 0);
+    }
+}

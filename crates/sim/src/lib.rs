@@ -1,0 +1,29 @@
+//! Simulation in virtual time: event engine, links, paths, hosts, sources,
+//! probes.
+//!
+//! [`Simulation`] takes a validated scenario, one controller and a seed, and
+//! answers with an [`Outcome`]. Nothing here reads a clock or shares state:
+//! the same scenario and seed give the same bytes, on any thread.
+
+mod connection;
+mod engine;
+mod events;
+mod line;
+mod link;
+mod measure;
+mod memory;
+mod outcome;
+mod packet;
+mod record;
+mod seed;
+mod server;
+mod setup;
+mod signal;
+mod source;
+mod summary;
+mod timeline;
+
+pub use engine::Simulation;
+pub use memory::{estimate, is_random};
+pub use outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
+pub use record::series_parquet;

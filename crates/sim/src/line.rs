@@ -1,0 +1,77 @@
+//! The wire behind a link: delay, jitter, random loss; order is kept.
+
+use std::collections::VecDeque;
+
+use sojourn_scenario::Loss;
+use sojourn_units::{Duration, Instant};
+
+use crate::packet::Packet;
+use crate::seed::Uniform;
+
+/// Packets under way, in the order of arrival. One event stands for all.
+#[derive(Debug)]
+pub(crate) struct DelayLine {
+    packets: VecDeque<(Instant, Packet)>,
+    last_arrival: Instant,
+    pub(crate) delay: Duration,
+    jitter: Duration,
+    draws: Uniform,
+}
+
+impl DelayLine {
+    pub(crate) fn new(delay: Duration, jitter: Duration, draws: Uniform) -> DelayLine {
+        DelayLine { packets: VecDeque::new(), last_arrival: Instant::ZERO, delay, jitter, draws }
+    }
+
+    /// Takes a packet; returns its arrival where it is the only one.
+    #[inline]
+    pub(crate) fn push(&mut self, now: Instant, packet: Packet) -> Option<Instant> {
+        let mut arrival = now + self.delay;
+        if self.jitter > Duration::ZERO {
+            arrival += Duration(self.draws.below(self.jitter.0 + 1));
+        }
+        // Where the delay shrinks, packets queue behind those already under way.
+        self.last_arrival = self.last_arrival.max(arrival);
+        self.packets.push_back((self.last_arrival, packet));
+        (self.packets.len() == 1).then_some(self.last_arrival)
+    }
+
+    /// The packet that arrives now, and when the next one will.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<(Packet, Option<Instant>)> {
+        let (_, packet) = self.packets.pop_front()?;
+        Some((packet, self.packets.front().map(|(at, _)| *at)))
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.packets.len() as u64
+    }
+}
+
+/// Random loss.
+#[derive(Debug)]
+pub(crate) struct Losses {
+    model: Loss,
+    bad: bool,
+    draws: Uniform,
+}
+
+impl Losses {
+    pub(crate) fn new(model: Loss, draws: Uniform) -> Losses {
+        Losses { model, bad: false, draws }
+    }
+
+    /// Whether the next packet is lost.
+    #[inline]
+    pub(crate) fn next(&mut self) -> bool {
+        match self.model {
+            Loss::None => false,
+            Loss::Random(p) => self.draws.next() < p,
+            Loss::GilbertElliott { p, r, loss_bad, loss_good } => {
+                let flips = self.draws.next() < if self.bad { r } else { p };
+                self.bad ^= flips;
+                self.draws.next() < if self.bad { loss_bad } else { loss_good }
+            }
+        }
+    }
+}

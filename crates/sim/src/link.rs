@@ -1,0 +1,296 @@
+//! A one-way link: a queue, a server, a wire.
+
+use sojourn_queue::{AnyQueue, DropReason, Limit, Packet as _, Queue, Setup};
+use sojourn_scenario::{self as scenario, Buffer, Capacity};
+use sojourn_trace::Histogram;
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::events::{EventQueue, Kind};
+use crate::line::{DelayLine, Losses};
+use crate::measure::SpikeTracker;
+use crate::packet::Packet;
+use crate::seed::{Stream, Uniform, seed};
+use crate::server::{RateServer, Server, TraceServer};
+
+/// What a link has counted, in packets unless said otherwise.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    /// Came in.
+    pub(crate) arrived: u64,
+    /// Went out at the far end.
+    pub(crate) delivered: u64,
+    /// Dropped by the queue.
+    pub(crate) dropped: u64,
+    /// Lost on the wire.
+    pub(crate) lost: u64,
+    /// Marked by this link's queue.
+    pub(crate) marked: u64,
+    /// Bits sent, of packets that are through.
+    pub(crate) sent_bits: u64,
+    /// Waiting times added up, and how many, for means between two moments.
+    pub(crate) waited: (u64, u64),
+    /// Greatest waiting time since the last sample.
+    pub(crate) longest: Duration,
+}
+
+/// A link.
+pub(crate) struct Link {
+    index: usize,
+    pub(crate) name: String,
+    overhead: u32,
+    /// None where the link only delays.
+    service: Option<Service>,
+    line: DelayLine,
+    losses: Losses,
+    pub(crate) counts: Counts,
+    pub(crate) delays: Histogram,
+    /// Bytes sent for each connection, where changes of capacity are to be
+    /// judged by who used the link.
+    pub(crate) sent_by: Option<Vec<u64>>,
+    pub(crate) tracker: Option<SpikeTracker>,
+    /// Packets that were dropped or lost since the engine last looked.
+    pub(crate) gone: Vec<Packet>,
+    /// Bits that could have been sent up to `capacity_at`.
+    capacity_bits: u128,
+    capacity_at: Instant,
+}
+
+struct Service {
+    queue: AnyQueue<Packet>,
+    server: Server,
+    /// Longest wait that the buffer admits.
+    time_limit: Option<Duration>,
+    under_way: Option<Packet>,
+    departs_at: Instant,
+}
+
+impl Link {
+    pub(crate) fn new(
+        spec: &scenario::Link,
+        index: usize,
+        run_seed: u64,
+        connections: Option<usize>,
+        mtu: u32,
+    ) -> Link {
+        let draws = |stream| Uniform::new(run_seed, stream, index);
+        Link {
+            index,
+            name: spec.name.clone(),
+            overhead: spec.overhead.0 as u32,
+            service: Service::new(spec, seed(run_seed, Stream::Queue, index), mtu),
+            line: DelayLine::new(spec.delay.start, spec.jitter, draws(Stream::Jitter)),
+            losses: Losses::new(spec.loss, draws(Stream::Loss)),
+            counts: Counts::default(),
+            delays: Histogram::default(),
+            sent_by: connections.map(|n| vec![0; n]),
+            tracker: None,
+            gone: Vec::new(),
+            capacity_bits: 0,
+            capacity_at: Instant::ZERO,
+        }
+    }
+
+    /// A packet comes in.
+    #[inline]
+    pub(crate) fn arrive(&mut self, now: Instant, mut packet: Packet, events: &mut EventQueue) {
+        self.counts.arrived += 1;
+        packet.enter_link(self.overhead);
+        let Some(service) = &mut self.service else {
+            return self.onto_wire(now, packet, events);
+        };
+        if service.admits(packet.size()) {
+            let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
+            service.queue.enqueue(now, packet, &mut |p, _: DropReason| {
+                *dropped += 1;
+                gone.push(p);
+            });
+        } else {
+            self.counts.dropped += 1;
+            self.gone.push(packet);
+        }
+        if service.under_way.is_none() {
+            self.serve(now, events);
+        }
+    }
+
+    /// Takes the next packet out of the queue and begins to send it.
+    #[inline]
+    fn serve(&mut self, now: Instant, events: &mut EventQueue) {
+        let Some(service) = &mut self.service else { return };
+        let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
+        let next = service.queue.dequeue(now, &mut |p, _: DropReason| {
+            *dropped += 1;
+            gone.push(p);
+        });
+        match next {
+            Some(packet) => {
+                service.departs_at = service.server.begin(now, packet.size());
+                service.under_way = Some(packet);
+                events.push(service.departs_at, Kind::Departure, self.index);
+                self.note_wait(now, &packet);
+            }
+            None => {
+                service.departs_at = service.queue.ready_at().unwrap_or(Instant::MAX);
+                events.push(service.departs_at, Kind::Departure, self.index);
+            }
+        }
+    }
+
+    #[inline]
+    fn note_wait(&mut self, now: Instant, packet: &Packet) {
+        let wait = now.since(packet.enqueued_at());
+        self.delays.record(wait.0);
+        self.counts.waited.0 += wait.0;
+        self.counts.waited.1 += 1;
+        self.counts.longest = self.counts.longest.max(wait);
+        self.counts.marked += u64::from(packet.marked);
+        if let Some(tracker) = &mut self.tracker {
+            tracker.observe(now, packet.enqueued_at(), wait);
+        }
+    }
+
+    /// The packet under way is through, or a shaper is ready again.
+    #[inline]
+    pub(crate) fn depart(&mut self, now: Instant, events: &mut EventQueue) {
+        let Some(service) = &mut self.service else { return };
+        if service.departs_at != now {
+            return;
+        }
+        if let Some(packet) = service.under_way.take() {
+            self.counts.sent_bits += packet.size().0 * 8;
+            if let Some(sent_by) = &mut self.sent_by {
+                sent_by[packet.account()] += packet.size().0;
+            }
+            self.onto_wire(now, packet, events);
+        }
+        self.serve(now, events);
+    }
+
+    #[inline]
+    fn onto_wire(&mut self, now: Instant, packet: Packet, events: &mut EventQueue) {
+        if self.losses.next() {
+            self.counts.lost += 1;
+            return self.gone.push(packet);
+        }
+        if let Some(arrival) = self.line.push(now, packet) {
+            events.push(arrival, Kind::Arrival, self.index);
+        }
+    }
+
+    /// The packet that arrives at the far end now.
+    #[inline]
+    pub(crate) fn take_arrival(&mut self, events: &mut EventQueue) -> Option<Packet> {
+        let (packet, next) = self.line.pop()?;
+        self.counts.delivered += 1;
+        if let Some(at) = next {
+            events.push(at, Kind::Arrival, self.index);
+        }
+        Some(packet)
+    }
+
+    pub(crate) fn set_delay(&mut self, delay: Duration) {
+        self.line.delay = delay;
+    }
+
+    /// Changes the capacity, for a packet under way as well.
+    pub(crate) fn set_rate(&mut self, now: Instant, rate: Rate, events: &mut EventQueue) {
+        self.count_capacity(now);
+        let Some(service) = &mut self.service else { return };
+        let Server::Rate(server) = &mut service.server else { return };
+        let end = server.set_rate(now, rate);
+        if service.under_way.is_some() {
+            service.departs_at = end;
+            events.push(end, Kind::Departure, self.index);
+        }
+    }
+
+    fn count_capacity(&mut self, now: Instant) {
+        let span = now.since(self.capacity_at);
+        self.capacity_bits += u128::from(self.rate().0) * u128::from(span.0);
+        self.capacity_at = now;
+    }
+
+    /// The rate; zero for a link without one.
+    pub(crate) fn rate(&self) -> Rate {
+        match self.service.as_ref().map(|s| &s.server) {
+            Some(Server::Rate(server)) => server.rate(),
+            _ => Rate::ZERO,
+        }
+    }
+
+    /// Bits that the link could have sent so far; none where it has no rate.
+    pub(crate) fn could_send_bits(&mut self, now: Instant) -> Option<f64> {
+        self.count_capacity(now);
+        match &self.service.as_ref()?.server {
+            Server::Rate(_) => Some(self.capacity_bits as f64 / 1e9),
+            Server::Trace(server) => Some(server.capacity_bits(now) as f64),
+        }
+    }
+
+    /// Bits that the link has sent, the part of the packet under way included.
+    pub(crate) fn sent_bits(&self, now: Instant) -> u64 {
+        let part = self.service.as_ref().map_or(0, |service| {
+            match (&service.under_way, &service.server) {
+                (Some(packet), Server::Rate(server)) => {
+                    (packet.size().0 * 8).saturating_sub(server.left(now))
+                }
+                _ => 0,
+            }
+        });
+        self.counts.sent_bits + part
+    }
+
+    /// Packets and bytes that wait, the one under way not included.
+    pub(crate) fn backlog(&self) -> sojourn_queue::Backlog {
+        self.service.as_ref().map(|s| s.queue.backlog()).unwrap_or_default()
+    }
+
+    /// Conservation: what came in went out, was dropped, or is still here.
+    pub(crate) fn is_conserving(&self) -> bool {
+        let under_way = self.service.as_ref().is_some_and(|s| s.under_way.is_some());
+        let inside = self.backlog().packets + u64::from(under_way) + self.line.len();
+        let counts = &self.counts;
+        counts.arrived == counts.delivered + counts.dropped + counts.lost + inside
+    }
+}
+
+impl Service {
+    fn new(spec: &scenario::Link, seed: u64, mtu: u32) -> Option<Service> {
+        let server = match &spec.rate {
+            Capacity::Unlimited => return None,
+            Capacity::Rate(schedule) => Server::Rate(RateServer::new(schedule.start)),
+            Capacity::Trace(trace) => Server::Trace(TraceServer::new(trace)),
+        };
+        let default_packets =
+            sojourn_queue::find(&spec.queue.kind).map_or(0, |i| i.default_packets);
+        let limit = match spec.buffer {
+            Buffer::Default => Limit { packets: default_packets, bytes: Bytes::MAX },
+            Buffer::Bytes(bytes) => Limit { bytes, packets: u64::MAX },
+            Buffer::Packets(packets) => Limit { packets, bytes: Bytes::MAX },
+            Buffer::Unlimited | Buffer::Time(_) => Limit::NONE,
+        };
+        let mtu = Bytes(u64::from(mtu) + spec.overhead.0);
+        let setup = Setup { limit, mtu, seed, params: spec.queue.params.clone() };
+        Some(Service {
+            queue: AnyQueue::build(&spec.queue.kind, &setup).expect("the scenario was validated"),
+            server,
+            time_limit: match spec.buffer {
+                Buffer::Time(limit) => Some(limit),
+                _ => None,
+            },
+            under_way: None,
+            departs_at: Instant::MAX,
+        })
+    }
+
+    /// Whether a buffer limited in time has room: a packet that would wait
+    /// longer than the limit at the rate of the moment is refused.
+    #[inline]
+    fn admits(&self, size: Bytes) -> bool {
+        let (Some(limit), Server::Rate(server)) = (self.time_limit, &self.server) else {
+            return true;
+        };
+        let backlog = self.queue.backlog();
+        backlog.packets == 0 || backlog.bytes + size <= server.rate().bytes_in(limit)
+    }
+}

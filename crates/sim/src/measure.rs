@@ -1,0 +1,111 @@
+//! What a change of capacity costs: the spike, its duration, its bound.
+
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::timeline::CapacityChange;
+
+/// Waiting times are kept by the millisecond to tell how long a spike lasts.
+const BUCKET: Duration = Duration::from_millis(1);
+/// A spike that lasts longer than this has no end on record.
+const LONGEST: Duration = Duration::from_secs(60);
+/// A spike is over when what is above the waiting time before is down to this
+/// share of its peak (the testbed's data: within 10 % of the baseline).
+const OVER: f64 = 0.1;
+
+/// Load of a link over a stretch of time.
+#[derive(Clone, Debug)]
+pub(crate) struct Load {
+    pub(crate) at: Instant,
+    pub(crate) sent_bits: u64,
+    pub(crate) could_send_bits: f64,
+    pub(crate) waited: (u64, u64),
+    /// Bytes sent, by connection.
+    pub(crate) sent_by: Vec<u64>,
+}
+
+impl Load {
+    /// Mean rate since `before`.
+    pub(crate) fn rate_since(&self, before: &Load) -> Rate {
+        let bits = self.sent_bits - before.sent_bits;
+        Rate::from_transfer(Bytes(bits / 8), self.at.since(before.at))
+    }
+
+    /// Mean waiting time since `before`.
+    fn wait_since(&self, before: &Load) -> Duration {
+        let count = (self.waited.1 - before.waited.1).max(1);
+        Duration((self.waited.0 - before.waited.0) / count)
+    }
+
+    /// Share of the capacity used since `before`; none where there was none.
+    pub(crate) fn utilisation_since(&self, before: &Load) -> Option<f64> {
+        let could = self.could_send_bits - before.could_send_bits;
+        (could > 0.0).then(|| (self.sent_bits - before.sent_bits) as f64 / could)
+    }
+}
+
+/// Follows the queueing delay after one change of capacity.
+#[derive(Clone, Debug)]
+pub(crate) struct SpikeTracker {
+    pub(crate) index: usize,
+    from: Instant,
+    /// Packets that come in later than this do not count for the peak.
+    until: Instant,
+    before: Duration,
+    /// Peak queueing delay.
+    pub(crate) spike: Option<Duration>,
+    /// When the packet that met it left the queue.
+    pub(crate) peak_at: Instant,
+    /// Greatest waiting time by the millisecond, in microseconds, plus one.
+    buckets: Vec<u32>,
+}
+
+impl SpikeTracker {
+    /// Begins at the change. `loads`: a second before it, and at it.
+    pub(crate) fn new(
+        index: usize,
+        change: &CapacityChange,
+        window: Duration,
+        loads: (&Load, &Load),
+    ) -> SpikeTracker {
+        SpikeTracker {
+            index,
+            from: change.at,
+            until: (change.complete_at + window).min(change.next_at),
+            before: loads.1.wait_since(loads.0),
+            spike: None,
+            peak_at: change.at,
+            buckets: Vec::new(),
+        }
+    }
+
+    /// A packet that came in at `enqueued_at` leaves the queue at `now`.
+    #[inline]
+    pub(crate) fn observe(&mut self, now: Instant, enqueued_at: Instant, wait: Duration) {
+        if enqueued_at <= self.until && self.spike.is_none_or(|peak| wait > peak) {
+            (self.spike, self.peak_at) = (Some(wait), now);
+        }
+        let place = (now.since(self.from).0 / BUCKET.0) as usize;
+        if place as u64 >= LONGEST.0 / BUCKET.0 {
+            return;
+        }
+        if place >= self.buckets.len() {
+            self.buckets.resize(place + 1, 0);
+        }
+        let wait = u32::try_from(wait.as_micros()).unwrap_or(u32::MAX - 1) + 1;
+        self.buckets[place] = self.buckets[place].max(wait);
+    }
+
+    /// From the change until the queueing delay is back near what it was
+    /// before; none where there was no spike or it has not ended.
+    pub(crate) fn duration(&self) -> Option<Duration> {
+        let rise = self.spike?.saturating_sub(self.before);
+        if rise == Duration::ZERO {
+            return None;
+        }
+        let level = (self.before + rise.mul_f64(OVER)).as_micros() as u32;
+        let peak = (self.peak_at.since(self.from).0 / BUCKET.0) as usize;
+        let after = self.buckets.iter().enumerate().skip(peak);
+        let (place, _) = after.into_iter().find(|(_, wait)| (1..=level + 1).contains(*wait))?;
+        Some(BUCKET * place as u64)
+    }
+}

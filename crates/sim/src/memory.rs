@@ -1,0 +1,77 @@
+//! How much memory a run will need, before it begins.
+
+use sojourn_scenario::{Buffer, Capacity, Flow, Link, Loss, Scenario, Source};
+use sojourn_units::{Bytes, Duration, Rate};
+
+/// State of a packet: its place in a queue or on a wire, and in its sender's
+/// scoreboard; twice, since rings grow by doubling.
+const PER_PACKET: u64 = 2 * (56 + 64);
+/// A row of a series.
+const PER_ROW: u64 = 160;
+/// A connection with its histogram.
+const PER_CONNECTION: u64 = 16 << 10;
+
+/// An upper estimate in bytes of what simulating `scenario` takes.
+///
+/// No sender can have more in flight than its links hold; where a buffer has
+/// no limit, no more than the link carries in the whole run, since a window
+/// grows by at most what is delivered.
+pub fn estimate(scenario: &Scenario) -> Bytes {
+    let packets: u64 = scenario.links.iter().map(|l| packets_on(scenario, l)).sum();
+    let samples = scenario.duration.0.checked_div(scenario.record.interval.0).unwrap_or(0);
+    let rows = samples.saturating_mul((scenario.flows.len() + scenario.links.len()) as u64);
+    let connections = scenario.flows.len() as u64 * 2;
+    Bytes(packets) * PER_PACKET + Bytes(rows) * PER_ROW + Bytes(connections) * PER_CONNECTION
+}
+
+fn packets_on(scenario: &Scenario, link: &Link) -> u64 {
+    let size = scenario.flows.iter().map(|f| (f.transport.mss + f.transport.header).0).min();
+    let size = Bytes(size.unwrap_or(1500)) + link.overhead;
+    let Some(rate) = greatest_rate(link) else { return 0 };
+    let in_time = |span: Duration| rate.bytes_in(span).0 / size.0.max(1) + 1;
+    let wire = in_time(greatest_delay(link) + link.jitter);
+    let all = in_time(scenario.duration);
+    let waiting = match link.buffer {
+        Buffer::Unlimited => all,
+        Buffer::Default => {
+            sojourn_queue::find(&link.queue.kind).map_or(u64::MAX, |info| info.default_packets)
+        }
+        Buffer::Bytes(bytes) => bytes.0 / size.0.max(1) + 1,
+        Buffer::Packets(packets) => packets,
+        Buffer::Time(span) => in_time(span),
+    };
+    wire.saturating_add(waiting).min(all)
+}
+
+fn greatest_rate(link: &Link) -> Option<Rate> {
+    match &link.rate {
+        Capacity::Unlimited => None,
+        Capacity::Rate(rates) => rates.changes.iter().map(|c| c.value).chain([rates.start]).max(),
+        Capacity::Trace(trace) => {
+            let bytes = trace.opportunities_ms.len() as u64 * crate::server::OPPORTUNITY;
+            let period = trace.opportunities_ms.last().copied().unwrap_or(1).max(1);
+            Some(Rate::from_transfer(Bytes(bytes), Duration::from_millis(period)))
+        }
+    }
+}
+
+fn greatest_delay(link: &Link) -> Duration {
+    let delays = link.delay.changes.iter().map(|c| c.value);
+    delays.chain([link.delay.start]).max().unwrap_or_default()
+}
+
+/// Whether another seed can give another result: something in the scenario,
+/// or in a controller, is drawn at random.
+pub fn is_random(scenario: &Scenario) -> bool {
+    let links = scenario.links.iter().any(|link| {
+        link.loss != Loss::None || link.jitter > Duration::ZERO || link.queue.kind == "fq_codel"
+    });
+    let exponential = |flow: &Flow| matches!(flow.source, Source::OnOff { exponential: true, .. });
+    // BBR enters its cycle of gains at a random place.
+    let named = scenario.flows.iter().filter_map(|f| f.control.as_ref()).chain(&scenario.controls);
+    let controllers = named.into_iter().any(|control| control.name() == "bbr");
+    scenario.spread > Duration::ZERO
+        || links
+        || controllers
+        || scenario.flows.iter().any(exponential)
+}

@@ -1,0 +1,129 @@
+//! What a run answers with: the machine-readable contract. Keys end in their
+//! unit; they are added to, never renamed.
+
+use serde::Serialize;
+
+use crate::record::Recorder;
+
+/// One run: its summary and its series.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The summary.
+    pub summary: RunSummary,
+    pub(crate) recorder: Recorder,
+}
+
+/// The summary of one run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// Its controller: the one that the run was for, or all that the flows name.
+    pub control: String,
+    /// Its seed.
+    pub seed: u64,
+    /// How long it ran.
+    pub duration_s: f64,
+    /// A summary of each flow.
+    pub flows: Vec<FlowSummary>,
+    /// A summary of each link.
+    pub links: Vec<LinkSummary>,
+    /// One entry for each change of capacity.
+    pub spikes: Vec<SpikeSummary>,
+}
+
+/// The summary of a flow. Times are null where there was no sample.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowSummary {
+    /// Its name.
+    pub name: String,
+    /// Its controller; `none` for datagrams.
+    pub control: String,
+    /// Payload delivered (each byte once) over the time from its start to its
+    /// stop, its completion, or the end.
+    pub goodput_bps: f64,
+    /// Propagation delay out and back, at the start.
+    pub base_rtt_s: f64,
+    /// Least round-trip time that the sender measured.
+    pub rtt_min_s: Option<f64>,
+    /// Median of all its samples.
+    pub rtt_p50_s: Option<f64>,
+    /// 99th percentile of all its samples.
+    pub rtt_p99_s: Option<f64>,
+    /// Data packets sent, retransmissions included.
+    pub sent_packets: u64,
+    /// Data packets sent again.
+    pub retransmitted_packets: u64,
+    /// Data packets that arrived with CE.
+    pub marked_packets: u64,
+    /// Data packets that a queue dropped or a wire lost.
+    pub dropped_packets: u64,
+    /// Retransmission or probe timeouts.
+    pub timeouts: u64,
+    /// From the flow's start until all it had to transfer was delivered; null
+    /// for endless flows, and where it was not.
+    pub completion_s: Option<f64>,
+    /// Transfers (files, responses) that were completed.
+    pub completed_transfers: u64,
+    /// Median time from a request to the end of its response.
+    pub response_p50_s: Option<f64>,
+    /// 99th percentile of the same.
+    pub response_p99_s: Option<f64>,
+}
+
+/// The summary of a link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkSummary {
+    /// Its name.
+    pub name: String,
+    /// Share of its capacity used, over the whole run; null for a link
+    /// without a rate.
+    pub utilisation: Option<f64>,
+    /// Mean capacity over the run; null for a link without a rate.
+    pub capacity_bps: Option<f64>,
+    /// Median time that packets waited in the queue.
+    pub queue_delay_p50_s: Option<f64>,
+    /// 99th percentile of the same.
+    pub queue_delay_p99_s: Option<f64>,
+    /// Greatest of the same.
+    pub queue_delay_max_s: Option<f64>,
+    /// Packets that came in.
+    pub sent_packets: u64,
+    /// Packets that came out.
+    pub delivered_packets: u64,
+    /// Packets dropped by the queue or lost on the wire.
+    pub dropped_packets: u64,
+    /// Packets marked by the queue.
+    pub marked_packets: u64,
+}
+
+/// One change of capacity, what it cost, and what of that nobody could avoid.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SpikeSummary {
+    /// The link.
+    pub link: String,
+    /// When capacity changed (a ramp: began to).
+    pub at_s: f64,
+    /// Capacity before.
+    pub from_bps: f64,
+    /// Capacity after.
+    pub to_bps: f64,
+    /// Peak queueing delay after it; null where no packet came.
+    pub spike_s: Option<f64>,
+    /// Lower bound for traffic that filled the link (document 000, equation 2);
+    /// null where capacity went to zero.
+    pub bound_s: Option<f64>,
+    /// The same for what the link carried in the second before.
+    pub bound_corrected_s: Option<f64>,
+    /// Spike minus bound.
+    pub excess_s: Option<f64>,
+    /// From the change until the queueing delay is back near what it was; null
+    /// where it never is.
+    pub duration_s: Option<f64>,
+    /// When the packet that met the peak left the queue.
+    pub peak_at_s: f64,
+    /// Mean rate in the second before the change.
+    pub carried_before_bps: f64,
+    /// Share of the capacity used since the change before, or the start.
+    pub utilisation_before: Option<f64>,
+    /// Share of the capacity used until the next change, or the end.
+    pub utilisation_after: Option<f64>,
+}

@@ -1,0 +1,44 @@
+//! Seeds: every random thing draws from a generator of its own, so that
+//! adding one does not change what the others draw.
+
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Who draws.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stream {
+    Spread = 1,
+    Loss,
+    Jitter,
+    Queue,
+    Controller,
+    Source,
+}
+
+/// The seed of one stream of one link or flow.
+pub(crate) fn seed(run: u64, stream: Stream, index: usize) -> u64 {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(run);
+    let base = rng.next_u64();
+    let place = (stream as u64) << 32 | index as u64;
+    Xoshiro256PlusPlus::seed_from_u64(base ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15)).next_u64()
+}
+
+/// A source of uniform numbers in [0, 1).
+#[derive(Clone, Debug)]
+pub(crate) struct Uniform(Xoshiro256PlusPlus);
+
+impl Uniform {
+    pub(crate) fn new(run: u64, stream: Stream, index: usize) -> Uniform {
+        Uniform(Xoshiro256PlusPlus::seed_from_u64(seed(run, stream, index)))
+    }
+
+    pub(crate) fn next(&mut self) -> f64 {
+        // 53 bits: every one of them is a float.
+        (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// A draw from [0, below).
+    pub(crate) fn below(&mut self, below: u64) -> u64 {
+        ((u128::from(self.0.next_u64()) * u128::from(below)) >> 64) as u64
+    }
+}

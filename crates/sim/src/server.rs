@@ -1,0 +1,161 @@
+//! How a link serves what waits: at a rate, or at a trace's opportunities.
+
+use sojourn_scenario::Trace;
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+/// Bytes that a mahimahi opportunity moves (mahimahi, `PACKET_SIZE`).
+pub(crate) const OPPORTUNITY: u64 = 1504;
+
+const BIT_NS: u128 = 8_000_000_000;
+
+/// Serves one packet after the other.
+#[derive(Debug)]
+pub(crate) enum Server {
+    /// At a rate that may change while a packet is under way.
+    Rate(RateServer),
+    /// At the opportunities of a trace.
+    Trace(TraceServer),
+}
+
+impl Server {
+    /// Begins a packet; returns when it is through.
+    #[inline]
+    pub(crate) fn begin(&mut self, now: Instant, size: Bytes) -> Instant {
+        match self {
+            Server::Rate(server) => server.begin(now, size),
+            Server::Trace(server) => server.begin(now, size),
+        }
+    }
+}
+
+/// Service at a rate. What is below a nanosecond carries over to the next
+/// packet, so that the rate is exact.
+#[derive(Debug)]
+pub(crate) struct RateServer {
+    rate: Rate,
+    /// Work left of the packet under way at `since`, in bits x 10^9.
+    work: u128,
+    since: Instant,
+    /// What the last packet left of a nanosecond, in bits x 10^9.
+    remainder: u128,
+}
+
+impl RateServer {
+    pub(crate) fn new(rate: Rate) -> RateServer {
+        RateServer { rate, work: 0, since: Instant::ZERO, remainder: 0 }
+    }
+
+    /// Begins a packet; returns when it is through.
+    #[inline]
+    pub(crate) fn begin(&mut self, now: Instant, size: Bytes) -> Instant {
+        // The usual case fits 64 bits, where division is far cheaper.
+        if let (Some(work), Ok(rest)) =
+            (size.0.checked_mul(8_000_000_000), u64::try_from(self.remainder))
+            && let (Some(work), true) = (work.checked_add(rest), self.rate.0 > 0)
+        {
+            let span = work / self.rate.0;
+            self.remainder = u128::from(work - span * self.rate.0);
+            (self.work, self.since) = (u128::from(work), now);
+            return now + Duration(span);
+        }
+        self.work = u128::from(size.0) * BIT_NS + self.remainder;
+        self.since = now;
+        self.end()
+    }
+
+    fn end(&mut self) -> Instant {
+        if self.rate == Rate::ZERO {
+            return Instant::MAX;
+        }
+        let span = self.work / u128::from(self.rate.0);
+        self.remainder = self.work % u128::from(self.rate.0);
+        self.since + Duration(span as u64)
+    }
+
+    /// Changes the rate; returns the new end of a packet under way.
+    pub(crate) fn set_rate(&mut self, now: Instant, rate: Rate) -> Instant {
+        let done = u128::from(now.since(self.since).0) * u128::from(self.rate.0);
+        self.work = self.work.saturating_sub(done);
+        (self.since, self.rate) = (now, rate);
+        self.end()
+    }
+
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Bits of the packet under way that are not through at `now`.
+    pub(crate) fn left(&self, now: Instant) -> u64 {
+        let done = u128::from(now.since(self.since).0) * u128::from(self.rate.0);
+        (self.work.saturating_sub(done) / 1_000_000_000) as u64
+    }
+}
+
+/// Service at a trace's opportunities.
+#[derive(Debug)]
+pub(crate) struct TraceServer {
+    opportunities: Vec<u64>,
+    /// The next opportunity: how often the trace has repeated, and its place.
+    round: u64,
+    place: usize,
+    /// Bytes left of the opportunity in use.
+    credit: u64,
+    credit_at: Instant,
+}
+
+impl TraceServer {
+    pub(crate) fn new(trace: &Trace) -> TraceServer {
+        TraceServer {
+            opportunities: trace.opportunities_ms.clone(),
+            round: 0,
+            place: 0,
+            credit: 0,
+            credit_at: Instant::MAX,
+        }
+    }
+
+    fn period(&self) -> u64 {
+        self.opportunities.last().copied().unwrap_or(1)
+    }
+
+    fn at(&self) -> Instant {
+        let ms = self.round * self.period() + self.opportunities[self.place];
+        Instant(ms * 1_000_000)
+    }
+
+    fn advance(&mut self) {
+        self.place += 1;
+        if self.place == self.opportunities.len() {
+            (self.place, self.round) = (0, self.round + 1);
+        }
+    }
+
+    /// Begins a packet; returns when the opportunity comes that completes it.
+    /// Opportunities that came while nothing waited are lost.
+    pub(crate) fn begin(&mut self, now: Instant, size: Bytes) -> Instant {
+        if self.credit_at != now {
+            self.credit = 0;
+        }
+        while self.at() < now {
+            self.advance();
+        }
+        let mut end = now;
+        while self.credit < size.0 {
+            end = self.at();
+            self.credit += OPPORTUNITY;
+            self.advance();
+        }
+        self.credit -= size.0;
+        self.credit_at = end;
+        end
+    }
+
+    /// Bits that the trace can carry in [0, until).
+    pub(crate) fn capacity_bits(&self, until: Instant) -> u128 {
+        let (ms, period) = (until.0.div_ceil(1_000_000), self.period());
+        let (rounds, rest) = (ms / period, ms % period);
+        let in_rest = self.opportunities.partition_point(|t| *t < rest);
+        let count = u128::from(rounds) * self.opportunities.len() as u128 + in_rest as u128;
+        count * u128::from(OPPORTUNITY) * 8
+    }
+}

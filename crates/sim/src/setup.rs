@@ -1,0 +1,185 @@
+//! Builds links, connections and flows from a scenario.
+
+use sojourn_cc::Algorithm;
+use sojourn_scenario::{Control, Flow, Scenario};
+use sojourn_units::Instant;
+use sojourn_units::params::Params;
+
+use crate::connection::{Connection, connect};
+use crate::link::Link;
+use crate::seed::{Stream, Uniform, seed};
+use crate::signal::{self, Ear, Pending};
+use crate::source::Application;
+use crate::timeline::Timeline;
+
+/// A flow while it runs.
+pub(crate) struct FlowState {
+    pub(crate) name: String,
+    pub(crate) control: String,
+    pub(crate) start: Instant,
+    pub(crate) stop: Option<Instant>,
+    pub(crate) started: bool,
+    pub(crate) stopped: bool,
+    pub(crate) carrier: Carrier,
+    pub(crate) application: Application,
+    /// Requests that have arrived where they are answered.
+    pub(crate) answered: u64,
+    /// Bottlenecks that it listens to; empty for most.
+    pub(crate) ears: Vec<Ear>,
+    /// Whether signals take the direct way.
+    pub(crate) direct: bool,
+    pub(crate) path: Vec<usize>,
+    pub(crate) header: u32,
+    pub(crate) datagrams: Datagrams,
+}
+
+/// What carries a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Carrier {
+    /// Datagrams, without control.
+    Datagrams,
+    /// A connection for the data, and one for the requests of a flow that asks.
+    Connection { data: usize, requests: Option<usize> },
+}
+
+/// Counts of a flow of datagrams.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Datagrams {
+    pub(crate) sent: u64,
+    pub(crate) dropped: u64,
+    pub(crate) received_bytes: u64,
+}
+
+impl FlowState {
+    /// Whether it hears signals now.
+    pub(crate) fn listens(&self) -> bool {
+        !self.ears.is_empty() && self.started && !self.stopped
+    }
+
+    pub(crate) fn hears(&self, link: usize) -> bool {
+        self.ears.iter().any(|ear| ear.link == link)
+    }
+
+    /// Bytes of requests after which the next answer is due.
+    pub(crate) fn next_request_target(&self) -> u64 {
+        self.application.request_target(self.answered).unwrap_or(u64::MAX)
+    }
+}
+
+/// What a scenario becomes.
+pub(crate) struct Built {
+    pub(crate) control: String,
+    pub(crate) links: Vec<Link>,
+    pub(crate) connections: Vec<Connection>,
+    pub(crate) flows: Vec<FlowState>,
+    pub(crate) signals: Vec<Pending>,
+}
+
+pub(crate) fn build(
+    scenario: &Scenario,
+    control: Option<&Control>,
+    run_seed: u64,
+    timeline: &Timeline,
+) -> Built {
+    let (mut connections, mut flows) = (Vec::new(), Vec::new());
+    for (index, spec) in scenario.flows.iter().enumerate() {
+        let control = spec.control.as_ref().or(control).expect("the scenario was validated");
+        flows.push(flow(scenario, spec, index, control, run_seed, &mut connections));
+    }
+    Built {
+        control: control.map_or_else(|| names(&flows), |c| c.name().to_owned()),
+        links: links(scenario, run_seed, timeline, connections.len()),
+        connections,
+        signals: signals(scenario, &flows, timeline),
+        flows,
+    }
+}
+
+/// All controllers that the flows use, once each.
+fn names(flows: &[FlowState]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for flow in flows.iter().filter(|f| f.control != "none") {
+        if !names.contains(&flow.control.as_str()) {
+            names.push(&flow.control);
+        }
+    }
+    names.join("+")
+}
+
+fn links(scenario: &Scenario, run_seed: u64, timeline: &Timeline, connections: usize) -> Vec<Link> {
+    let mtu = scenario.flows.iter().map(|f| (f.transport.mss + f.transport.header).0).max();
+    let build = |(index, spec)| {
+        let changes = timeline.capacity_changes.iter().any(|c| c.link == index);
+        let accounts = changes.then_some(connections.max(scenario.flows.len()));
+        Link::new(spec, index, run_seed, accounts, mtu.unwrap_or(1500) as u32)
+    };
+    scenario.links.iter().enumerate().map(build).collect()
+}
+
+fn flow(
+    scenario: &Scenario,
+    spec: &Flow,
+    index: usize,
+    control: &Control,
+    run_seed: u64,
+    connections: &mut Vec<Connection>,
+) -> FlowState {
+    let draws = Uniform::new(run_seed, Stream::Source, index);
+    let application = Application::new(spec.source.clone(), spec.start, spec.transport.mss, draws);
+    let mut state = FlowState {
+        name: spec.name.clone(),
+        control: control.name().to_owned(),
+        start: spec.start,
+        stop: spec.stop,
+        started: false,
+        stopped: false,
+        carrier: Carrier::Datagrams,
+        application,
+        answered: 0,
+        ears: Vec::new(),
+        direct: false,
+        path: spec.path.clone(),
+        header: spec.transport.header.0 as u32,
+        datagrams: Datagrams::default(),
+    };
+    if let Control::Algorithm { kind, params } = control {
+        let algorithm = sojourn_cc::find(kind).expect("the scenario was validated");
+        let asks = state.application.asks();
+        let seed = seed(run_seed, Stream::Controller, index);
+        state.carrier = carry(spec, index, algorithm, params, seed, asks, connections);
+        if algorithm.info.needs.signal {
+            state.ears = signal::ears(scenario, spec);
+            state.direct = params
+                .iter()
+                .any(|(name, value)| name == "signal" && value.to_string() == "direct");
+        }
+    }
+    state
+}
+
+fn carry(
+    spec: &Flow,
+    index: usize,
+    algorithm: &Algorithm,
+    params: &Params,
+    seed: u64,
+    asks: bool,
+    connections: &mut Vec<Connection>,
+) -> Carrier {
+    let data = connections.len();
+    connections.push(connect(spec, index, algorithm, params.clone(), seed, false));
+    let requests = asks.then(|| {
+        connections.push(connect(spec, index, algorithm, params.clone(), seed ^ 1, true));
+        data + 1
+    });
+    Carrier::Connection { data, requests }
+}
+
+fn signals(scenario: &Scenario, flows: &[FlowState], timeline: &Timeline) -> Vec<Pending> {
+    let mut all = Vec::new();
+    for (index, flow) in flows.iter().enumerate() {
+        all.extend(signal::schedule(scenario, index, &flow.ears, timeline.shift, flow.direct));
+    }
+    all.sort_by_key(|p| (p.at, p.flow, p.ear));
+    all
+}

@@ -1,0 +1,136 @@
+//! Signals from bottlenecks to the flows that may hear them (document 000:
+//! the optimal controller's direct link, figure 1c).
+
+use sojourn_scenario::{Capacity, Flow, Link, Scenario, Schedule};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::server::OPPORTUNITY;
+use crate::timeline::steps;
+
+/// A trace's capacity is signalled as its mean over stretches of this length.
+const TRACE_STRETCH_MS: u64 = 10;
+
+/// One signal under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending {
+    pub(crate) at: Instant,
+    pub(crate) flow: usize,
+    /// Place of the link among those that the flow listens to.
+    pub(crate) ear: usize,
+    /// Capacity of the link, as the link counts it.
+    pub(crate) rate: Rate,
+}
+
+/// One bottleneck that a flow listens to.
+#[derive(Clone, Debug)]
+pub(crate) struct Ear {
+    pub(crate) link: usize,
+    /// What the flow knows of its capacity.
+    pub(crate) rate: Rate,
+    /// Payload and size of a full packet on that link.
+    payload: u64,
+    size: u64,
+}
+
+impl Ear {
+    /// The flow's share as a rate of payload, among `sharing` flows.
+    pub(crate) fn share(&self, sharing: u64) -> Rate {
+        let payload = u128::from(self.rate.0) * u128::from(self.payload) / u128::from(self.size);
+        Rate((payload / u128::from(sharing.max(1))) as u64)
+    }
+}
+
+/// The ears of a flow, with what each hears at the flow's start.
+pub(crate) fn ears(scenario: &Scenario, flow: &Flow) -> Vec<Ear> {
+    let listen = |&link: &usize| {
+        let spec = &scenario.links[link];
+        let payload = flow.transport.mss.0;
+        let size = payload + flow.transport.header.0 + spec.overhead.0;
+        let rate = history(spec, scenario.duration, Duration::ZERO).first()?.1;
+        Some(Ear { link, rate, payload, size })
+    };
+    flow.path.iter().filter_map(listen).collect()
+}
+
+/// Every signal that a flow will hear: each change of each rated link on its
+/// way, after the time that the signal takes.
+pub(crate) fn schedule(
+    scenario: &Scenario,
+    flow: usize,
+    ears: &[Ear],
+    shift: Duration,
+    direct: bool,
+) -> Vec<Pending> {
+    let spec = &scenario.flows[flow];
+    let mut out = Vec::new();
+    for (ear, Ear { link, .. }) in ears.iter().enumerate() {
+        let changes = history(&scenario.links[*link], scenario.duration, shift);
+        out.extend(changes.into_iter().skip(1).map(|(at, rate)| {
+            let delay = signal_delay(scenario, spec, *link, at, direct);
+            Pending { at: at + delay, flow, ear, rate }
+        }));
+    }
+    out.sort_by_key(|p| (p.at, p.ear));
+    out
+}
+
+/// The capacity of a link over time, beginning at the start of the run.
+fn history(link: &Link, duration: Duration, shift: Duration) -> Vec<(Instant, Rate)> {
+    match &link.rate {
+        Capacity::Unlimited => Vec::new(),
+        Capacity::Rate(rates) => {
+            let start = [(Instant::ZERO, rates.start)];
+            start.into_iter().chain(steps(rates, shift, |r| r.0, Rate)).collect()
+        }
+        Capacity::Trace(trace) => trace_history(&trace.opportunities_ms, duration),
+    }
+}
+
+fn trace_history(opportunities: &[u64], duration: Duration) -> Vec<(Instant, Rate)> {
+    let period = opportunities.last().copied().unwrap_or(1).max(1);
+    let stretches = duration.0 / 1_000_000 / TRACE_STRETCH_MS + 1;
+    let count_below = |ms: u64| {
+        let below = opportunities.partition_point(|t| *t < ms % period) as u64;
+        ms / period * opportunities.len() as u64 + below
+    };
+    let stretch = |k: u64| {
+        let (from, to) = (k * TRACE_STRETCH_MS, (k + 1) * TRACE_STRETCH_MS);
+        let bytes = Bytes((count_below(to) - count_below(from)) * OPPORTUNITY);
+        let rate = Rate::from_transfer(bytes, Duration::from_millis(TRACE_STRETCH_MS));
+        (Instant(from * 1_000_000), rate)
+    };
+    let mut history: Vec<(Instant, Rate)> = (0..stretches).map(stretch).collect();
+    history.dedup_by_key(|(_, rate)| *rate);
+    history
+}
+
+/// `d_signal` of document 000: from the bottleneck's queue via the receiver to
+/// the sender; or straight back, as long as packets take to reach it.
+fn signal_delay(
+    scenario: &Scenario,
+    flow: &Flow,
+    link: usize,
+    at: Instant,
+    direct: bool,
+) -> Duration {
+    let place = flow.path.iter().position(|l| *l == link).unwrap_or(0);
+    let (before, behind) = flow.path.split_at(place);
+    let total = |links: &[usize]| {
+        let delays = links.iter().map(|l| delay_at(&scenario.links[*l].delay, at));
+        delays.fold(Duration::ZERO, |sum, d| sum + d)
+    };
+    if direct { total(before) } else { total(behind) + total(&flow.back) }
+}
+
+/// A link's propagation delay at a moment.
+pub(crate) fn delay_at(schedule: &Schedule<Duration>, at: Instant) -> Duration {
+    let past = steps(schedule, Duration::ZERO, |d| d.0, Duration);
+    past.iter().rev().find(|(t, _)| *t <= at).map_or(schedule.start, |(_, d)| *d)
+}
+
+/// `d = d_flight + d_signal` of document 000 for a flow at a moment: its whole
+/// loop of propagation delays.
+pub(crate) fn loop_delay(scenario: &Scenario, flow: &Flow, at: Instant) -> Duration {
+    let links = flow.path.iter().chain(&flow.back);
+    links.map(|l| delay_at(&scenario.links[*l].delay, at)).fold(Duration::ZERO, |sum, d| sum + d)
+}

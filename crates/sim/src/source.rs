@@ -1,0 +1,171 @@
+//! What the applications do.
+
+use sojourn_scenario::{Pause, Source};
+use sojourn_trace::Histogram;
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::seed::Uniform;
+
+/// As much as any run can send.
+const ENDLESS: u64 = u64::MAX / 4;
+
+/// What a source does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Writes this much to the flow.
+    Write(u64),
+    /// Writes this much to the requests, against the flow.
+    Request(u64),
+}
+
+/// The state of a flow's application.
+#[derive(Debug)]
+pub(crate) struct Application {
+    source: Source,
+    draws: Uniform,
+    /// When it acts next.
+    pub(crate) next_at: Instant,
+    /// Transfers begun, and delivered.
+    begun: u64,
+    pub(crate) completed: u64,
+    last_begun_at: Instant,
+    /// On-off: until when it is on, and packets since it went on at `on_at`.
+    on_until: Instant,
+    on_at: Instant,
+    on_packets: u64,
+    /// When the last transfer was delivered.
+    pub(crate) completed_at: Option<Instant>,
+    /// Times from each request to its response.
+    pub(crate) responses: Histogram,
+    mss: u64,
+}
+
+impl Application {
+    pub(crate) fn new(source: Source, start: Instant, mss: Bytes, draws: Uniform) -> Application {
+        Application {
+            source,
+            draws,
+            next_at: start,
+            begun: 0,
+            completed: 0,
+            last_begun_at: start,
+            on_until: Instant::ZERO,
+            on_at: Instant::ZERO,
+            on_packets: 0,
+            completed_at: None,
+            responses: Histogram::default(),
+            mss: mss.0,
+        }
+    }
+
+    /// Acts, at `next_at`, which it sets anew.
+    pub(crate) fn act(&mut self, now: Instant) -> Action {
+        self.next_at = Instant::MAX;
+        match self.source.clone() {
+            Source::Bulk => Action::Write(ENDLESS),
+            Source::Files { size, .. } => {
+                self.begin(now);
+                Action::Write(size.0)
+            }
+            Source::Request { request, .. } => {
+                self.begin(now);
+                Action::Request(request.0)
+            }
+            Source::OnOff { rate, on, off, exponential } => {
+                self.emit(now, rate, (on, off), exponential);
+                Action::Write(self.mss)
+            }
+        }
+    }
+
+    fn begin(&mut self, now: Instant) {
+        self.begun += 1;
+        self.last_begun_at = now;
+    }
+
+    /// One packet, and the time of the next one: after a gap while on, after
+    /// the time off where the gap goes beyond the time on.
+    fn emit(&mut self, now: Instant, rate: Rate, times: (Duration, Duration), exponential: bool) {
+        if now >= self.on_until {
+            (self.on_at, self.on_packets) = (now, 0);
+            self.on_until = now + self.draw(times.0, exponential);
+        }
+        self.on_packets += 1;
+        let next = self.on_at + rate.time_for(Bytes(self.mss * self.on_packets));
+        let endless = times.1 == Duration::ZERO;
+        self.next_at = if next < self.on_until || endless {
+            if endless {
+                self.on_until = Instant::MAX;
+            }
+            next
+        } else {
+            self.on_until.max(now) + self.draw(times.1, exponential)
+        };
+        if self.next_at >= self.on_until {
+            self.on_until = Instant::ZERO;
+        }
+    }
+
+    fn draw(&mut self, mean: Duration, exponential: bool) -> Duration {
+        if !exponential {
+            return mean;
+        }
+        // Inversion; libm gives the same bits on every machine.
+        mean.mul_f64(-libm::log(1.0 - self.draws.next()))
+    }
+
+    /// Bytes of the flow whose delivery it waits for; none for endless ones.
+    pub(crate) fn target(&self) -> Option<u64> {
+        match self.source {
+            Source::Files { size, .. } => Some(size.0 * (self.completed + 1)),
+            Source::Request { response, .. } => Some(response.0 * (self.completed + 1)),
+            Source::Bulk | Source::OnOff { .. } => None,
+        }
+    }
+
+    /// Bytes of requests that the answering side waits for.
+    pub(crate) fn request_target(&self, answered: u64) -> Option<u64> {
+        match self.source {
+            Source::Request { request, .. } => Some(request.0 * (answered + 1)),
+            _ => None,
+        }
+    }
+
+    /// What answers a request.
+    pub(crate) fn response(&self) -> u64 {
+        match self.source {
+            Source::Request { response, .. } => response.0,
+            _ => 0,
+        }
+    }
+
+    /// The transfer that it waited for was delivered.
+    pub(crate) fn on_delivered(&mut self, now: Instant) {
+        self.completed += 1;
+        let (count, next_at) = match self.source {
+            Source::Files { count, think, .. } => (Some(count), now + think),
+            Source::Request { count, pause, .. } => {
+                self.responses.record(now.since(self.last_begun_at).0);
+                (count, self.after_pause(now, pause))
+            }
+            Source::Bulk | Source::OnOff { .. } => return,
+        };
+        if count.is_some_and(|count| self.completed >= count) {
+            self.completed_at = Some(now);
+        } else {
+            self.next_at = next_at;
+        }
+    }
+
+    fn after_pause(&self, now: Instant, pause: Pause) -> Instant {
+        match pause {
+            Pause::Think(think) => now + think,
+            Pause::Interval(interval) => now.max(self.last_begun_at + interval),
+        }
+    }
+
+    /// Whether the application is one that asks and waits.
+    pub(crate) fn asks(&self) -> bool {
+        matches!(self.source, Source::Request { .. })
+    }
+}

@@ -1,0 +1,137 @@
+//! What changes in a run, and when.
+
+use sojourn_scenario::{Capacity, Change, Scenario, Schedule};
+use sojourn_units::{Duration, Instant, Rate};
+
+use crate::seed::{Stream, Uniform};
+
+/// Ramps are taken in steps of this length.
+const RAMP_STEP: Duration = Duration::from_millis(1);
+
+/// One change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) at: Instant,
+    pub(crate) link: usize,
+    pub(crate) what: What,
+}
+
+/// What happens to a link or a flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum What {
+    Rate(Rate),
+    Delay(Duration),
+    /// The window before a change of capacity begins, whose load is noted.
+    Before(usize),
+    /// A change of capacity (place in [`Timeline::capacity_changes`]).
+    Capacity(usize),
+}
+
+/// A change of a link's capacity, whole: a step or a ramp.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CapacityChange {
+    pub(crate) link: usize,
+    pub(crate) at: Instant,
+    pub(crate) complete_at: Instant,
+    pub(crate) from: Rate,
+    pub(crate) to: Rate,
+    /// When the next one of this link comes, or the run ends.
+    pub(crate) next_at: Instant,
+}
+
+/// Everything that changes, in the order of time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Timeline {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) capacity_changes: Vec<CapacityChange>,
+    /// How much later than written everything happens in this run.
+    pub(crate) shift: Duration,
+}
+
+/// How long before a change of capacity the load is measured, from which the
+/// corrected bound is made: the testbed's last second before the drop
+/// (`r_corr_last1s` of its data).
+pub(crate) const LOOK_BACK: Duration = Duration::from_secs(1);
+
+impl Timeline {
+    pub(crate) fn new(scenario: &Scenario, seed: u64) -> Timeline {
+        let shift = Uniform::new(seed, Stream::Spread, 0).below(scenario.spread.0.max(1));
+        let (shift, end) = (Duration(shift), Instant::ZERO + scenario.duration);
+        let mut timeline = Timeline { shift, ..Timeline::default() };
+        for (link, spec) in scenario.links.iter().enumerate() {
+            let delays = steps(&spec.delay, shift, |d| d.0, Duration);
+            timeline.push_all(link, delays, end, What::Delay);
+            if let Capacity::Rate(rates) = &spec.rate {
+                timeline.push_all(link, steps(rates, shift, |r| r.0, Rate), end, What::Rate);
+                timeline.note_capacity_changes(link, rates, shift, end);
+            }
+        }
+        timeline.entries.sort_by_key(|e| e.at);
+        timeline
+    }
+
+    fn push_all<T>(
+        &mut self,
+        link: usize,
+        steps: Vec<(Instant, T)>,
+        end: Instant,
+        what: fn(T) -> What,
+    ) {
+        let steps = steps.into_iter().filter(|(at, _)| *at < end);
+        self.entries.extend(steps.map(|(at, value)| Entry { at, link, what: what(value) }));
+    }
+
+    fn note_capacity_changes(
+        &mut self,
+        link: usize,
+        rates: &Schedule<Rate>,
+        shift: Duration,
+        end: Instant,
+    ) {
+        let mut from = rates.start;
+        let mut last = Instant::ZERO;
+        for (place, change) in rates.changes.iter().enumerate() {
+            let at = change.from + shift;
+            let next_at = rates.changes.get(place + 1).map_or(end, |c| (c.from + shift).min(end));
+            if at >= end {
+                break;
+            }
+            let index = self.capacity_changes.len();
+            let complete_at = change.to + shift;
+            let to = change.value;
+            self.capacity_changes.push(CapacityChange { link, at, complete_at, from, to, next_at });
+            let before = at.saturating_sub(LOOK_BACK).max(last);
+            self.entries.push(Entry { at: before, link, what: What::Before(index) });
+            self.entries.push(Entry { at, link, what: What::Capacity(index) });
+            (from, last) = (to, complete_at);
+        }
+    }
+}
+
+/// A schedule's steps, ramps cut into small ones.
+pub(crate) fn steps<T: Copy>(
+    schedule: &Schedule<T>,
+    shift: Duration,
+    number: fn(T) -> u64,
+    make: fn(u64) -> T,
+) -> Vec<(Instant, T)> {
+    let mut out = Vec::new();
+    let mut before = schedule.start;
+    for change in &schedule.changes {
+        ramp(change, number(before), number(change.value), |at, v| out.push((at + shift, make(v))));
+        before = change.value;
+    }
+    out
+}
+
+fn ramp<T>(change: &Change<T>, before: u64, after: u64, mut step: impl FnMut(Instant, u64)) {
+    let span = change.to.since(change.from);
+    let count = (span.0 / RAMP_STEP.0).max(1);
+    for k in 1..=count {
+        // Each step has the value at the end of its stretch, the last one the
+        // ramp's own; a step is a ramp of one.
+        let value = i128::from(before)
+            + (i128::from(after) - i128::from(before)) * i128::from(k) / i128::from(count);
+        step(change.from + Duration(span.0 * (k - 1) / count), value as u64);
+    }
+}
