@@ -9,6 +9,9 @@ use crate::contract::{
 use crate::round::Round;
 use crate::window::Window;
 
+/// `DCTCP_MAX_ALPHA`: alpha of one.
+const LINUX_ONE: f64 = 1024.0;
+
 /// The DCTCP controller.
 pub struct Dctcp {
     window: Window,
@@ -18,12 +21,24 @@ pub struct Dctcp {
     acked: u64,
     /// Of these, reported with CE.
     marked: u64,
-    /// Estimate of the fraction that is marked (`DCTCP.Alpha`). A float, so
-    /// that it decays towards zero without ever sticking, which RFC 8257
-    /// section 4.2 asks of integer arithmetic. Linux holds it in 1/1024 and
-    /// drops what is below 16/1024 to zero at once (`dctcp_update_alpha`).
+    /// Estimate of the fraction that is marked (`DCTCP.Alpha`).
     alpha: f64,
     g: f64,
+    arithmetic: Arithmetic,
+}
+
+/// How alpha is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Arithmetic {
+    /// In floats: alpha decays towards zero without ever sticking, which RFC
+    /// 8257 section 4.2 asks for.
+    Exact,
+    /// As Linux's `dctcp_update_alpha` and `dctcp_ssthresh`: alpha in whole
+    /// 1/1024, the share of marks rounded down to a multiple of g/1024, the
+    /// reduction in whole packets. Few marks in a large window count for
+    /// nothing, so that an AQM that marks one packet at a time (CoDel) keeps a
+    /// standing queue which the exact form does not have.
+    Linux,
 }
 
 impl Dctcp {
@@ -45,6 +60,13 @@ impl Dctcp {
                 doc: "alpha before anything was observed",
                 source: "RFC 8257 section 3.3; Linux dctcp_alpha_on_init",
             },
+            Param {
+                name: "arithmetic",
+                kind: Kind::Choice("exact", &["exact", "linux"]),
+                doc: "alpha in floats, or in Linux's 1/1024 with its rounding, by which few \
+                      marks in a large window count for nothing",
+                source: "RFC 8257 section 4.2; Linux dctcp_update_alpha",
+            },
         ],
         needs: Needs { ecn: EcnUse::Counts, receive_times: false, signal: false, prr: true },
     };
@@ -58,6 +80,10 @@ impl Dctcp {
             marked: 0,
             alpha: setup.params.number("alpha_init"),
             g: setup.params.number("g"),
+            arithmetic: match setup.params.choice("arithmetic") {
+                "linux" => Arithmetic::Linux,
+                _ => Arithmetic::Exact,
+            },
         }
     }
 
@@ -70,10 +96,39 @@ impl Dctcp {
             return;
         }
         // QUIC may report a mark in a later ACK than its packet: never over 1.
-        let m = self.marked.min(self.acked) as f64 / self.acked.max(1) as f64;
-        self.alpha = self.alpha * (1.0 - self.g) + self.g * m;
+        let marked = self.marked.min(self.acked);
+        let acked = self.acked.max(1);
+        self.alpha = match self.arithmetic {
+            Arithmetic::Exact => {
+                self.alpha * (1.0 - self.g) + self.g * marked as f64 / acked as f64
+            }
+            Arithmetic::Linux => self.alpha_in_linux(marked, acked),
+        };
         self.acked = 0;
         self.marked = 0;
+    }
+
+    /// `dctcp_update_alpha`: decay by at least 1/1024, growth rounded down.
+    fn alpha_in_linux(&self, marked: u64, acked: u64) -> f64 {
+        let alpha = (self.alpha * LINUX_ONE) as u64;
+        let decay = (alpha as f64 * self.g) as u64;
+        let left = alpha - if decay == 0 { alpha } else { decay };
+        let grown = marked * (LINUX_ONE * self.g) as u64 / acked;
+        (left + grown).min(LINUX_ONE as u64) as f64 / LINUX_ONE
+    }
+
+    /// What a marked window leaves of the congestion window (section 3.3,
+    /// step 9).
+    fn reduced(&self) -> Bytes {
+        let Window { cwnd, mss, .. } = self.window;
+        match self.arithmetic {
+            Arithmetic::Exact => cwnd.mul_f64(1.0 - self.alpha / 2.0),
+            Arithmetic::Linux => {
+                let packets = cwnd.0 / mss.0.max(1);
+                let cut = packets * (self.alpha * LINUX_ONE) as u64 / (2 * LINUX_ONE as u64);
+                mss * (packets - cut)
+            }
+        }
     }
 }
 
@@ -89,12 +144,13 @@ impl Controller for Dctcp {
         // (`in_ack_event` before `ssthresh`). The other way round, the first
         // reduction after a quiet time would be sized by the quiet time alone.
         self.observe(feedback);
+        let reduced = self.reduced();
         let w = &mut self.window;
         if feedback.loss_event {
             // Section 3.5: a loss counts as it does for Reno.
             w.reduce_to(w.cwnd / 2);
         } else if feedback.ecn_event {
-            w.reduce_to(w.cwnd.mul_f64(1.0 - self.alpha / 2.0));
+            w.reduce_to(reduced);
         } else if w.may_grow(feedback) {
             // Section 3.4: growth is Reno's.
             let rest =

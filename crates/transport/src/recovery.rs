@@ -38,13 +38,14 @@ impl Episode {
 
     /// Whether `progress` ends it. Progress is the cumulative acknowledgement
     /// for TCP (RFC 6675 recovery point) and the largest packet number
-    /// acknowledged for QUIC (RFC 9002 section 7.3.2).
+    /// acknowledged for QUIC (RFC 9002 section 7.3.2). An episode of ECN lasts
+    /// until something beyond its horizon is acknowledged, which is how long
+    /// CWR takes to stop the echo (RFC 3168 section 6.1.3).
     pub(crate) fn ended_by(&self, profile: Profile, progress: u64) -> bool {
         match *self {
             Episode::None => false,
-            Episode::Ecn { until, .. }
-            | Episode::Loss { until, .. }
-            | Episode::Timeout { until } => match profile {
+            Episode::Ecn { until, .. } => progress > until,
+            Episode::Loss { until, .. } | Episode::Timeout { until } => match profile {
                 Profile::Tcp => progress >= until,
                 Profile::Quic => progress > until,
             },
