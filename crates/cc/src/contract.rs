@@ -233,6 +233,8 @@ pub struct Info {
     pub params: &'static [Param],
     /// What it needs of the transport.
     pub needs: Needs,
+    /// Whether it draws from its seed.
+    pub random: bool,
 }
 
 /// What a controller is built from.

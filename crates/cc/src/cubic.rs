@@ -119,6 +119,7 @@ impl Cubic {
             },
         ],
         needs: Needs { ecn: EcnUse::Classic, receive_times: false, signal: false, prr: true },
+        random: false,
     };
 
     /// Builds one.

@@ -69,6 +69,7 @@ impl Dctcp {
             },
         ],
         needs: Needs { ecn: EcnUse::Counts, receive_times: false, signal: false, prr: true },
+        random: false,
     };
 
     /// Builds one.

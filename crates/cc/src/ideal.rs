@@ -36,6 +36,7 @@ impl Ideal {
         }],
         // ECN-capable only so that marks need not be drops: it heeds neither.
         needs: Needs { ecn: EcnUse::Classic, receive_times: false, signal: true, prr: false },
+        random: false,
     };
 
     /// Builds one. It sends nothing before the first signal.

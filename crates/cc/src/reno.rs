@@ -27,6 +27,7 @@ impl Reno {
             source: "RFC 5681 section 3.1, equation 4",
         }],
         needs: Needs { ecn: EcnUse::Classic, receive_times: false, signal: false, prr: true },
+        random: false,
     };
 
     /// Builds one.

@@ -42,6 +42,7 @@ pub(crate) const INFO: Info = Info {
     ],
     // tc-codel(8): limit.
     default_packets: 1000,
+    random: false,
 };
 
 /// A FIFO controlled by CoDel.

@@ -96,6 +96,8 @@ pub struct Info {
     pub params: &'static [Param],
     /// Packets that may wait where the scenario names no buffer.
     pub default_packets: u64,
+    /// Whether it draws from its seed.
+    pub random: bool,
 }
 
 /// What a queue is built from.

@@ -14,6 +14,7 @@ pub(crate) const INFO: Info = Info {
     params: &[],
     // Linux's default transmit queue length.
     default_packets: 1000,
+    random: false,
 };
 
 /// A drop-tail FIFO.

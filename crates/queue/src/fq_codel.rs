@@ -62,6 +62,7 @@ pub(crate) const INFO: Info = Info {
     ],
     // RFC 8290 section 5.2.3.
     default_packets: 10_240,
+    random: true,
 };
 
 /// Packets that an idle flow keeps room for, so that thousands of flows that

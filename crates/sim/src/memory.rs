@@ -1,6 +1,6 @@
 //! How much memory a run will need, before it begins.
 
-use sojourn_scenario::{Buffer, Capacity, Flow, Link, Loss, Scenario, Source};
+use sojourn_scenario::{Buffer, Capacity, Control, Flow, Link, Loss, Scenario, Source};
 use sojourn_units::{Bytes, Duration, Rate};
 
 /// State of a packet: its place in a queue or on a wire, and in its sender's
@@ -61,17 +61,23 @@ fn greatest_delay(link: &Link) -> Duration {
 }
 
 /// Whether another seed can give another result: something in the scenario,
-/// or in a controller, is drawn at random.
+/// a controller or a queue draws at random.
 pub fn is_random(scenario: &Scenario) -> bool {
-    let links = scenario.links.iter().any(|link| {
-        link.loss != Loss::None || link.jitter > Duration::ZERO || link.queue.kind == "fq_codel"
-    });
-    let exponential = |flow: &Flow| matches!(flow.source, Source::OnOff { exponential: true, .. });
-    // BBR enters its cycle of gains at a random place.
-    let named = scenario.flows.iter().filter_map(|f| f.control.as_ref()).chain(&scenario.controls);
-    let controllers = named.into_iter().any(|control| control.name() == "bbr");
+    let link = |link: &Link| {
+        let queue = sojourn_queue::find(&link.queue.kind).is_some_and(|info| info.random);
+        link.loss != Loss::None
+            || link.jitter > Duration::ZERO
+            || queue && link.rate != Capacity::Unlimited
+    };
+    let flow = |flow: &Flow| {
+        let exponential = matches!(flow.source, Source::OnOff { exponential: true, .. });
+        exponential || flow.control.as_ref().is_some_and(controller)
+    };
+    fn controller(control: &Control) -> bool {
+        sojourn_cc::find(control.name()).is_some_and(|algorithm| algorithm.info.random)
+    }
     scenario.spread > Duration::ZERO
-        || links
-        || controllers
-        || scenario.flows.iter().any(exponential)
+        || scenario.links.iter().any(link)
+        || scenario.flows.iter().any(flow)
+        || scenario.controls.iter().any(controller)
 }

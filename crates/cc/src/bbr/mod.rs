@@ -118,6 +118,7 @@ impl Bbr {
         source: "Linux 5.10 net/ipv4/tcp_bbr.c; draft-cardwell-iccrg-bbr-congestion-control-00",
         params: config::PARAMS,
         needs: Needs { ecn: EcnUse::None, receive_times: false, signal: false, prr: false },
+        random: true,
     };
 
     /// Builds one (`bbr_init`).
