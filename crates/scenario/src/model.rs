@@ -119,7 +119,8 @@ pub enum Buffer {
     Bytes(Bytes),
     /// This many packets.
     Packets(u64),
-    /// What the link carries in this time, at its rate of the moment.
+    /// What the link carries in this time, at its rate of the moment (a trace:
+    /// at its mean rate).
     Time(Duration),
 }
 

@@ -7,7 +7,7 @@ use crate::checked::{Checked, Fields, Got};
 use crate::error::{At, Problem};
 use crate::flow;
 use crate::link::{self, ReadFile};
-use crate::model::{Control, Flow, Link, Record, Scenario};
+use crate::model::{Capacity, Control, Flow, Link, Record, Scenario};
 use crate::schedule::End;
 use crate::schema::DOCUMENT;
 use crate::shape::Shape;
@@ -37,6 +37,8 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
     let flows = flows(checker, fields, end);
     let controls = controls(checker, fields, &flows);
     let record = fields.get("record")?.table()?;
+    let links = links?;
+    flow_of_time(checker, fields, &flows, &links);
     Some(Scenario {
         title: fields.get("title")?.text()?.to_owned(),
         duration: fields.time("duration")?,
@@ -47,9 +49,29 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
             interval: record.time("interval")?,
             spike_window: record.time("spike_window")?,
         },
-        links: links?,
+        links,
         flows: flows.into_iter().collect::<Option<_>>()?,
     })
+}
+
+/// A loop without rate and without delay takes no time: a flow over it would
+/// send for ever in the same moment.
+fn flow_of_time(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>], links: &[Link]) {
+    let free = |place: &usize| {
+        let link: &Link = &links[*place];
+        link.rate == Capacity::Unlimited
+            && link.delay.start == Duration::ZERO
+            && link.delay.changes.is_empty()
+            && link.jitter == Duration::ZERO
+    };
+    for (flow, (_, value)) in flows.iter().zip(fields.named("flow")) {
+        let Some(flow) = flow else { continue };
+        if flow.path.iter().chain(&flow.back).all(free) {
+            let message = format!("flow `{}` goes round in no time", flow.name);
+            let help = "give one of its links a `rate` or a `delay`";
+            checker.report(&value.at, message, help);
+        }
+    }
 }
 
 /// None where the duration itself is wrong: then no time can be held to it.

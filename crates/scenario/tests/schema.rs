@@ -66,8 +66,8 @@ fn its_units_are_those_of_the_parser() {
     for (name, key) in [("duration", "delay"), ("rate", "rate"), ("bytes", "overhead")] {
         for unit in units(&schema, name) {
             let text = format!(
-                "duration = \"1s\"\ncontrols = [\"reno\"]\n[link.a]\n{key} = \"1.5{unit}\"\n\
-                 [flow.f]\npath = [\"a\"]\n"
+                "duration = \"1s\"\ncontrols = [\"reno\"]\n[link.a]\njitter = \"1ms\"\n\
+                 {key} = \"1.5{unit}\"\n[flow.f]\npath = [\"a\"]\n"
             );
             let scenario = Document::from_toml("unit.toml", &text)
                 .and_then(|document| document.resolve(&|_| Err(String::new())));

@@ -170,6 +170,9 @@ impl fmt::Display for Duration {
         if *self == Duration::MAX {
             return f.pad("never");
         }
+        if *self == Duration::ZERO {
+            return f.pad("0s");
+        }
         parse::print(
             f,
             self.0,
