@@ -321,6 +321,8 @@ impl Simulation {
             return;
         }
         flow.application.next_at = Instant::MAX;
+        self.flows[index].received_at_stop = Some(self.received_bytes(index));
+        let flow = &self.flows[index];
         if let Carrier::Connection { data, requests } = flow.carrier {
             self.connections[data].sender.stop();
             if let Some(requests) = requests {
@@ -328,6 +330,14 @@ impl Simulation {
             }
         }
         self.share_signals();
+    }
+
+    /// Payload of a flow that was delivered so far, each byte once.
+    pub(crate) fn received_bytes(&self, index: usize) -> u64 {
+        match self.flows[index].carrier {
+            Carrier::Datagrams => self.flows[index].datagrams.received_bytes,
+            Carrier::Connection { data, .. } => self.connections[data].receiver.received_bytes(),
+        }
     }
 
     /// What the source of a connection's flow waited for was delivered.

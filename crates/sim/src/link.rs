@@ -8,9 +8,9 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 use crate::events::{EventQueue, Kind};
 use crate::line::{DelayLine, Losses};
 use crate::measure::SpikeTracker;
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketKind};
 use crate::seed::{Stream, Uniform, seed};
-use crate::server::{RateServer, Server, TraceServer};
+use crate::server::{RateServer, Server, TraceServer, mean_rate};
 
 /// What a link has counted, in packets unless said otherwise.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ pub(crate) struct Link {
     losses: Losses,
     pub(crate) counts: Counts,
     pub(crate) delays: Histogram,
-    /// Bytes sent for each connection, where changes of capacity are to be
+    /// Bytes of data sent for each connection, where changes of capacity are to be
     /// judged by who used the link.
     pub(crate) sent_by: Option<Vec<u64>>,
     pub(crate) tracker: Option<SpikeTracker>,
@@ -127,7 +127,12 @@ impl Link {
                 service.departs_at = service.server.begin(now, packet.size());
                 service.under_way = Some(packet);
                 events.push(service.departs_at, Kind::Departure, self.index);
-                self.note_wait(now, &packet);
+                // An opportunity takes no time: all before it is waiting.
+                let until = match service.server {
+                    Server::Rate(_) => now,
+                    Server::Trace(_) => service.departs_at,
+                };
+                self.note_wait(until, &packet);
             }
             None => {
                 service.departs_at = service.queue.ready_at().unwrap_or(Instant::MAX);
@@ -158,7 +163,8 @@ impl Link {
         }
         if let Some(packet) = service.under_way.take() {
             self.counts.sent_bits += packet.size().0 * 8;
-            if let Some(sent_by) = &mut self.sent_by {
+            // Datagrams and acknowledgements answer to no capacity.
+            if let (Some(sent_by), PacketKind::Data) = (&mut self.sent_by, packet.kind) {
                 sent_by[packet.account()] += packet.size().0;
             }
             self.onto_wire(now, packet, events);
@@ -267,7 +273,14 @@ impl Service {
             Buffer::Default => Limit { packets: default_packets, bytes: Bytes::MAX },
             Buffer::Bytes(bytes) => Limit { bytes, packets: u64::MAX },
             Buffer::Packets(packets) => Limit { packets, bytes: Bytes::MAX },
-            Buffer::Unlimited | Buffer::Time(_) => Limit::NONE,
+            Buffer::Unlimited => Limit::NONE,
+            Buffer::Time(limit) => match &spec.rate {
+                // A trace has no rate of the moment: its mean.
+                Capacity::Trace(trace) => {
+                    Limit { bytes: mean_rate(trace).bytes_in(limit), packets: u64::MAX }
+                }
+                _ => Limit::NONE,
+            },
         };
         let mtu = Bytes(u64::from(mtu) + spec.overhead.0);
         let setup = Setup { limit, mtu, seed, params: spec.queue.params.clone() };

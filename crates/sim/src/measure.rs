@@ -24,8 +24,11 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Mean rate since `before`.
+    /// Mean rate since `before`; zero where no time has passed.
     pub(crate) fn rate_since(&self, before: &Load) -> Rate {
+        if self.at == before.at {
+            return Rate::ZERO;
+        }
         let bits = self.sent_bits - before.sent_bits;
         Rate::from_transfer(Bytes(bits / 8), self.at.since(before.at))
     }

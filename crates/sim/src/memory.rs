@@ -3,6 +3,8 @@
 use sojourn_scenario::{Buffer, Capacity, Control, Flow, Link, Loss, Scenario, Source};
 use sojourn_units::{Bytes, Duration, Rate};
 
+use crate::server::mean_rate;
+
 /// State of a packet: its place in a queue or on a wire, and in its sender's
 /// scoreboard; twice, since rings grow by doubling.
 const PER_PACKET: u64 = 2 * (56 + 64);
@@ -15,9 +17,12 @@ const PER_CONNECTION: u64 = 16 << 10;
 ///
 /// No sender can have more in flight than its links hold; where a buffer has
 /// no limit, no more than the link carries in the whole run, since a window
-/// grows by at most what is delivered.
+/// grows by at most what is delivered. Where no link on the way has a rate,
+/// only the flow itself may limit what is in flight.
 pub fn estimate(scenario: &Scenario) -> Bytes {
-    let packets: u64 = scenario.links.iter().map(|l| packets_on(scenario, l)).sum();
+    let queued = scenario.links.iter().map(|l| packets_on(scenario, l));
+    let free = scenario.flows.iter().map(|f| packets_without_rate(scenario, f));
+    let packets = queued.chain(free).fold(0, u64::saturating_add);
     let samples = scenario.duration.0.checked_div(scenario.record.interval.0).unwrap_or(0);
     let rows = samples.saturating_mul((scenario.flows.len() + scenario.links.len()) as u64);
     let connections = scenario.flows.len() as u64 * 2;
@@ -43,15 +48,28 @@ fn packets_on(scenario: &Scenario, link: &Link) -> u64 {
     wire.saturating_add(waiting).min(all)
 }
 
+/// What a flow over links without a rate may have in flight: nothing slows the
+/// doubling of its window.
+fn packets_without_rate(scenario: &Scenario, flow: &Flow) -> u64 {
+    let mut links = flow.path.iter().map(|l| &scenario.links[*l].rate);
+    if links.any(|rate| *rate != Capacity::Unlimited) {
+        return 0;
+    }
+    let window = flow.transport.receive_window.unwrap_or(Bytes::MAX);
+    let most = match flow.source {
+        Source::Bulk => window,
+        Source::Files { size, .. } => window.min(size),
+        Source::Request { response, .. } => window.min(response),
+        Source::OnOff { rate, .. } => window.min(rate.bytes_in(scenario.duration)),
+    };
+    most.0 / flow.transport.mss.0 + 1
+}
+
 fn greatest_rate(link: &Link) -> Option<Rate> {
     match &link.rate {
         Capacity::Unlimited => None,
         Capacity::Rate(rates) => rates.changes.iter().map(|c| c.value).chain([rates.start]).max(),
-        Capacity::Trace(trace) => {
-            let bytes = trace.opportunities_ms.len() as u64 * crate::server::OPPORTUNITY;
-            let period = trace.opportunities_ms.last().copied().unwrap_or(1).max(1);
-            Some(Rate::from_transfer(Bytes(bytes), Duration::from_millis(period)))
-        }
+        Capacity::Trace(trace) => Some(mean_rate(trace)),
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Packet {
     size: u32,
     pub(crate) connection: u32,
     /// Links behind it on its way.
-    pub(crate) hop: u8,
+    pub(crate) hop: u16,
     pub(crate) kind: PacketKind,
     pub(crate) ecn: Ecn,
     pub(crate) cwr: bool,

@@ -2,11 +2,16 @@
 
 use sojourn_cc::{Controller, Pacing};
 use sojourn_trace::{Column, Table, TableError, Text};
-use sojourn_units::{Duration, Instant};
+use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::connection::Connection;
 use crate::link::Link;
 use crate::outcome::Outcome;
+
+/// A window that no run can fill is none at all.
+fn window(cwnd: Bytes) -> f64 {
+    if cwnd.0 < 1 << 60 { cwnd.as_f64() } else { NONE }
+}
 
 /// Columns of numbers with a name each, and one or two of text.
 #[derive(Clone, Debug)]
@@ -59,6 +64,7 @@ impl Recorder {
                 &["flow", "phase"],
                 &[
                     "t_s",
+                    "cwnd_bytes",
                     "ssthresh_bytes",
                     "srtt_s",
                     "rtt_s",
@@ -69,7 +75,6 @@ impl Recorder {
                     "bandwidth_bps",
                 ],
                 &[
-                    "cwnd_bytes",
                     "in_flight_bytes",
                     "delivered_bytes",
                     "lost_packets",
@@ -125,6 +130,7 @@ impl Recorder {
             &[name, probe.phase],
             &[
                 now.as_secs_f64(),
+                window(sender.cwnd()),
                 probe.ssthresh.map_or(NONE, |b| b.as_f64()),
                 srtt,
                 rtt,
@@ -135,7 +141,6 @@ impl Recorder {
                 probe.bandwidth.map_or(NONE, |b| b.as_f64()),
             ],
             &[
-                sender.cwnd().0,
                 sender.in_flight().0,
                 received,
                 stats.lost,
@@ -157,8 +162,8 @@ impl Recorder {
         let goodput = self.goodput(place, received, span);
         self.flows.push(
             &[name, ""],
-            &[now.as_secs_f64(), NONE, NONE, NONE, NONE, NONE, goodput, NONE, NONE],
-            &[0, 0, received, 0, 0, 0],
+            &[now.as_secs_f64(), NONE, NONE, NONE, NONE, NONE, NONE, goodput, NONE, NONE],
+            &[0, received, 0, 0, 0],
         );
     }
 

@@ -8,6 +8,13 @@ pub(crate) const OPPORTUNITY: u64 = 1504;
 
 const BIT_NS: u128 = 8_000_000_000;
 
+/// What a trace carries on average.
+pub(crate) fn mean_rate(trace: &Trace) -> Rate {
+    let bytes = Bytes(trace.opportunities_ms.len() as u64 * OPPORTUNITY);
+    let period = trace.opportunities_ms.last().copied().unwrap_or(1).max(1);
+    Rate::from_transfer(bytes, Duration::from_millis(period))
+}
+
 /// Serves one packet after the other.
 #[derive(Debug)]
 pub(crate) enum Server {
@@ -150,11 +157,12 @@ impl TraceServer {
         end
     }
 
-    /// Bits that the trace can carry in [0, until).
+    /// Bits that the trace can carry in [0, until]: a packet that leaves at
+    /// `until` has left.
     pub(crate) fn capacity_bits(&self, until: Instant) -> u128 {
-        let (ms, period) = (until.0.div_ceil(1_000_000), self.period());
+        let (ms, period) = (until.0 / 1_000_000, self.period());
         let (rounds, rest) = (ms / period, ms % period);
-        let in_rest = self.opportunities.partition_point(|t| *t < rest);
+        let in_rest = self.opportunities.partition_point(|t| *t <= rest);
         let count = u128::from(rounds) * self.opportunities.len() as u128 + in_rest as u128;
         count * u128::from(OPPORTUNITY) * 8
     }

@@ -20,6 +20,8 @@ pub(crate) struct FlowState {
     pub(crate) stop: Option<Instant>,
     pub(crate) started: bool,
     pub(crate) stopped: bool,
+    /// Payload that had been delivered when it stopped.
+    pub(crate) received_at_stop: Option<u64>,
     pub(crate) carrier: Carrier,
     pub(crate) application: Application,
     /// Requests that have arrived where they are answered.
@@ -84,7 +86,9 @@ pub(crate) fn build(
     let (mut connections, mut flows) = (Vec::new(), Vec::new());
     for (index, spec) in scenario.flows.iter().enumerate() {
         let control = spec.control.as_ref().or(control).expect("the scenario was validated");
-        flows.push(flow(scenario, spec, index, control, run_seed, &mut connections));
+        let mut state = flow(scenario, spec, index, control, run_seed, &mut connections);
+        state.stop = spec.stop.map(|stop| stop + timeline.shift);
+        flows.push(state);
     }
     Built {
         control: control.map_or_else(|| names(&flows), |c| c.name().to_owned()),
@@ -110,7 +114,7 @@ fn links(scenario: &Scenario, run_seed: u64, timeline: &Timeline, connections: u
     let mtu = scenario.flows.iter().map(|f| (f.transport.mss + f.transport.header).0).max();
     let build = |(index, spec)| {
         let changes = timeline.capacity_changes.iter().any(|c| c.link == index);
-        let accounts = changes.then_some(connections.max(scenario.flows.len()));
+        let accounts = changes.then_some(connections);
         Link::new(spec, index, run_seed, accounts, mtu.unwrap_or(1500) as u32)
     };
     scenario.links.iter().enumerate().map(build).collect()
@@ -130,9 +134,10 @@ fn flow(
         name: spec.name.clone(),
         control: control.name().to_owned(),
         start: spec.start,
-        stop: spec.stop,
+        stop: None,
         started: false,
         stopped: false,
+        received_at_stop: None,
         carrier: Carrier::Datagrams,
         application,
         answered: 0,

@@ -66,7 +66,8 @@ pub(crate) fn schedule(
     for (ear, Ear { link, .. }) in ears.iter().enumerate() {
         let changes = history(&scenario.links[*link], scenario.duration, shift);
         out.extend(changes.into_iter().skip(1).map(|(at, rate)| {
-            let delay = signal_delay(scenario, spec, *link, at, direct);
+            // Delays change as late as capacity: they are read as written.
+            let delay = signal_delay(scenario, spec, *link, at.saturating_sub(shift), direct);
             Pending { at: at + delay, flow, ear, rate }
         }));
     }
@@ -122,14 +123,14 @@ fn signal_delay(
     if direct { total(before) } else { total(behind) + total(&flow.back) }
 }
 
-/// A link's propagation delay at a moment.
+/// A link's propagation delay at a moment of the scenario as it is written.
 pub(crate) fn delay_at(schedule: &Schedule<Duration>, at: Instant) -> Duration {
     let past = steps(schedule, Duration::ZERO, |d| d.0, Duration);
     past.iter().rev().find(|(t, _)| *t <= at).map_or(schedule.start, |(_, d)| *d)
 }
 
-/// `d = d_flight + d_signal` of document 000 for a flow at a moment: its whole
-/// loop of propagation delays.
+/// `d = d_flight + d_signal` of document 000 for a flow at a moment of the
+/// scenario as it is written: its whole loop of propagation delays.
 pub(crate) fn loop_delay(scenario: &Scenario, flow: &Flow, at: Instant) -> Duration {
     let links = flow.path.iter().chain(&flow.back);
     links.map(|l| delay_at(&scenario.links[*l].delay, at)).fold(Duration::ZERO, |sum, d| sum + d)

@@ -40,12 +40,16 @@ fn flow(simulation: &Simulation, index: usize) -> FlowSummary {
     let (state, spec) = (&simulation.flows[index], &simulation.scenario.flows[index]);
     let done = state.application.completed_at;
     let end = done.or(state.stop).unwrap_or(simulation.end).min(simulation.end);
+    let received = match done {
+        None => state.received_at_stop,
+        Some(_) => None,
+    };
     let span = end.since(state.start);
     let responses = &state.application.responses;
     let base = FlowSummary {
         name: state.name.clone(),
         control: state.control.clone(),
-        goodput_bps: 0.0,
+        goodput_bps: goodput(received.unwrap_or_else(|| simulation.received_bytes(index)), span),
         base_rtt_s: loop_delay(&simulation.scenario, spec, Instant::ZERO).as_secs_f64(),
         rtt_min_s: None,
         rtt_p50_s: None,
@@ -61,23 +65,15 @@ fn flow(simulation: &Simulation, index: usize) -> FlowSummary {
         response_p99_s: seconds(responses.quantile(0.99)),
     };
     match state.carrier {
-        Carrier::Datagrams => {
-            FlowSummary { goodput_bps: goodput(state.datagrams.received_bytes, span), ..base }
-        }
-        Carrier::Connection { data, .. } => of_connection(base, simulation, data, span),
+        Carrier::Datagrams => base,
+        Carrier::Connection { data, .. } => of_connection(base, simulation, data),
     }
 }
 
-fn of_connection(
-    base: FlowSummary,
-    simulation: &Simulation,
-    data: usize,
-    span: Duration,
-) -> FlowSummary {
+fn of_connection(base: FlowSummary, simulation: &Simulation, data: usize) -> FlowSummary {
     let connection = &simulation.connections[data];
     let stats = connection.sender.stats();
     FlowSummary {
-        goodput_bps: goodput(connection.receiver.received_bytes(), span),
         rtt_min_s: seconds(connection.rtts.min()),
         rtt_p50_s: seconds(connection.rtts.quantile(0.5)),
         rtt_p99_s: seconds(connection.rtts.quantile(0.99)),
@@ -172,12 +168,14 @@ impl Bounds {
         carried: Rate,
     ) -> Bounds {
         let flows = shares(simulation, change, before, at);
-        let Some(delay) = mean_delay(&flows) else {
-            return Bounds { full: Some(Duration::ZERO), corrected: Some(Duration::ZERO) };
-        };
+        let none = Bounds { full: Some(Duration::ZERO), corrected: Some(Duration::ZERO) };
+        if change.to >= change.from {
+            return none;
+        }
         if change.to == Rate::ZERO {
             return Bounds { full: None, corrected: None };
         }
+        let Some(delay) = mean_delay(&flows) else { return none };
         if change.at == change.complete_at {
             let r = change.from.as_f64() / change.to.as_f64();
             let corrected = corrected(carried, change.to, delay).ok();
@@ -253,7 +251,8 @@ fn loop_of(
         spec.path.truncate(place);
         spec.back = spec.path.clone();
     }
-    loop_delay(&simulation.scenario, &spec, change.at)
+    let written = change.at.saturating_sub(simulation.timeline.shift);
+    loop_delay(&simulation.scenario, &spec, written)
 }
 
 fn mean_delay(flows: &[(f64, Duration)]) -> Option<Duration> {

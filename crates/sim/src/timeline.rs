@@ -89,7 +89,7 @@ impl Timeline {
         end: Instant,
     ) {
         let mut from = rates.start;
-        let mut last = Instant::ZERO;
+        let mut last = (Instant::ZERO, Instant::ZERO);
         for (place, change) in rates.changes.iter().enumerate() {
             let at = change.from + shift;
             let next_at = rates.changes.get(place + 1).map_or(end, |c| (c.from + shift).min(end));
@@ -100,10 +100,13 @@ impl Timeline {
             let complete_at = change.to + shift;
             let to = change.value;
             self.capacity_changes.push(CapacityChange { link, at, complete_at, from, to, next_at });
-            let before = at.saturating_sub(LOOK_BACK).max(last);
+            // Since the last change was complete; or through it, where this one
+            // follows at once.
+            let since = if last.1 < at { last.1 } else { last.0 };
+            let before = at.saturating_sub(LOOK_BACK).max(since);
             self.entries.push(Entry { at: before, link, what: What::Before(index) });
             self.entries.push(Entry { at, link, what: What::Capacity(index) });
-            (from, last) = (to, complete_at);
+            (from, last) = (to, (at, complete_at));
         }
     }
 }

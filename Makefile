@@ -1,0 +1,65 @@
+# `make demo` and `make test` set up everything themselves, in .venv and target/.
+# What the machine must have: a Rust toolchain, and Python 3.10 or later with venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SCENARIO := scenarios/capacity-drop.toml
+
+# Whatever changes the installed package.
+SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml) \
+	$(shell find python -type f -not -name '*.pyc' -not -path '*/__pycache__*')
+
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help demo test test-rust test-python install lint clean
+
+help:  ## what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | expand -t 14
+
+demo: $(VENV)/.installed  ## set up, and run the capacity drop for every controller
+	$(BIN)/sojourn run $(SCENARIO)
+
+test: lint test-rust test-python  ## set up, and run every test
+
+install: $(VENV)/.installed  ## set up only: the `sojourn` command in .venv/bin
+
+lint: $(VENV)/.tested
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff check python tests/python docs
+	$(BIN)/ruff format --check python tests/python docs
+	$(BIN)/mypy
+
+test-rust:  ## the tests of the Rust crates
+	cargo test --workspace --quiet
+
+test-python: $(VENV)/.tested  ## the tests of the installed package
+	$(BIN)/python -m pytest
+
+# The two tools of the build stand in the same environment, so that Cargo sees the same Python
+# each time and rebuilds only what changed.
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+		|| { echo "Sojourn needs Python 3.10 or later; try: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+		|| { echo "Python's venv module is missing; on Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@command -v cargo >/dev/null \
+		|| { echo "cargo is missing; Rust's toolchain comes from https://rustup.rs" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install 'maturin>=1.9,<2'
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made $(SOURCES)
+	@echo "Building Sojourn in release mode; the first time takes a few minutes."
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation .
+	@touch $@
+
+$(VENV)/.tested: $(VENV)/.made $(SOURCES)
+	@echo "Building Sojourn in release mode, with what its tests need."
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation '.[test]'
+	@touch $@ $(VENV)/.installed
+
+clean:  ## remove what was built and installed; runs/ stays
+	rm -rf $(VENV) target .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +

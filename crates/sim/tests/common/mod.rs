@@ -1,0 +1,93 @@
+//! What the tests of the simulator share: a scenario from text, its run, and
+//! the parts of a summary by name.
+
+// Each test file is a crate of its own and uses some of this.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+
+use sojourn_scenario::{Control, Document, Scenario};
+use sojourn_sim::{FlowSummary, LinkSummary, Outcome, RunSummary, Simulation};
+
+/// A full packet of the TCP profile as links count it without overhead: 1448
+/// bytes of payload, 52 of headers.
+pub(crate) const PACKET_BITS: f64 = 1500.0 * 8.0;
+
+/// The scenario of this text, which names no trace.
+pub(crate) fn scenario(text: &str) -> Scenario {
+    scenario_with_trace(text, "")
+}
+
+/// The scenario of this text; every trace that it names has the lines `trace`.
+pub(crate) fn scenario_with_trace(text: &str, trace: &str) -> Scenario {
+    let document = Document::from_toml("test.toml", text).unwrap_or_else(|e| panic!("{e}"));
+    document.resolve(&|_| Ok(trace.to_owned())).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Runs a scenario whose flows all name their controllers.
+pub(crate) fn simulate(scenario: &Scenario, seed: u64) -> Outcome {
+    Simulation::new(scenario, scenario.controls.first(), seed).finish()
+}
+
+/// The summary of the scenario of this text with its own seed.
+pub(crate) fn run(text: &str) -> RunSummary {
+    let scenario = scenario(text);
+    simulate(&scenario, scenario.seed).summary
+}
+
+/// The flow of this name.
+pub(crate) fn flow<'a>(summary: &'a RunSummary, name: &str) -> &'a FlowSummary {
+    summary.flows.iter().find(|f| f.name == name).expect("the scenario has this flow")
+}
+
+/// The link of this name.
+pub(crate) fn link<'a>(summary: &'a RunSummary, name: &str) -> &'a LinkSummary {
+    summary.links.iter().find(|l| l.name == name).expect("the scenario has this link")
+}
+
+/// Fails where `found` is further from `expected` than `within`.
+#[track_caller]
+pub(crate) fn assert_near(found: f64, expected: f64, within: f64, what: &str) {
+    let off = (found - expected).abs();
+    assert!(off <= within, "{what}: {found} is not within {within} of {expected}");
+}
+
+/// Where the scenarios that ship are.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+/// The text of a file in the folder of scenarios.
+pub(crate) fn shipped_text(name: &str) -> String {
+    std::fs::read_to_string(folder().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// A scenario that ships, by the name of its file.
+pub(crate) fn shipped(name: &str) -> Scenario {
+    let read = |trace: &str| Ok(shipped_text(trace));
+    let document = Document::from_toml(name, &shipped_text(name));
+    document.and_then(|d| d.resolve(&read)).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The file names of all scenarios that ship, in order.
+pub(crate) fn all_shipped() -> Vec<String> {
+    let files = std::fs::read_dir(folder()).expect("the folder of scenarios");
+    let names = files.map(|f| f.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.filter(|name| name.ends_with(".toml")).collect();
+    names.sort();
+    assert!(names.len() >= 7, "{names:?}");
+    names
+}
+
+/// The controllers that a scenario runs, one after the other; one run of the
+/// flows' own where it names none.
+pub(crate) fn controls(scenario: &Scenario) -> Vec<Option<&Control>> {
+    let all: Vec<_> = scenario.controls.iter().map(Some).collect();
+    if all.is_empty() { vec![None] } else { all }
+}
+
+/// One run of a scenario for each of its controllers.
+pub(crate) fn run_all(scenario: &Scenario, seed: u64) -> Vec<Outcome> {
+    let runs = controls(scenario).into_iter();
+    runs.map(|control| Simulation::new(scenario, control, seed).finish()).collect()
+}

@@ -1,0 +1,283 @@
+//! Whatever the scenario: no packet is lost count of, nothing arrives that was
+//! not sent, no link carries more than it can, and nothing panics.
+
+mod common;
+
+use common::{scenario, scenario_with_trace, simulate};
+use proptest::prelude::*;
+use sojourn_scenario::Scenario;
+use sojourn_sim::{FlowSummary, LinkSummary, RunSummary};
+
+/// A link's text, and whether its rate may be what limits the run.
+fn link() -> impl Strategy<Value = String> {
+    (rate(), delay(), queue(), buffer(), loss(), 0_u64..3, 0_u64..100).prop_map(
+        |(rate, delay, queue, buffer, loss, jitter, overhead)| {
+            // Jitter in two links of three, up to 10 ms.
+            let jitter_us = jitter * 5_000;
+            format!(
+                "rate = {rate}\ndelay = {delay}\nqueue = {queue}\n{buffer}\nloss = {loss}\n\
+                 jitter = \"{jitter_us}us\"\noverhead = \"{overhead}B\"\n"
+            )
+        },
+    )
+}
+
+/// 100 kbit/s to 1 Gbit/s, evenly by magnitude.
+fn bits() -> impl Strategy<Value = u64> {
+    (5.0..9.0_f64).prop_map(|magnitude| 10_f64.powf(magnitude) as u64)
+}
+
+/// Two opportunities at once, and gaps of up to 77 ms.
+const TRACE: &str = "3\n3\n7\n20\n97\n";
+
+fn rate() -> impl Strategy<Value = String> {
+    prop_oneof![5 => schedule(), 1 => Just("{ trace = \"t\" }".to_owned())]
+}
+
+/// A rate, and up to three changes, an outage one of four.
+fn schedule() -> impl Strategy<Value = String> {
+    let value = prop_oneof![3 => bits(), 1 => Just(0)];
+    let step = (1_u64..700, value, any::<bool>());
+    (bits(), prop::collection::vec(step, 0..4)).prop_map(|(start, changes)| {
+        let (mut at, mut steps, mut ramps) = (0, Vec::new(), Vec::new());
+        for (gap, rate, ramp) in changes {
+            at += gap;
+            if ramp {
+                let to = at + 1 + gap / 2;
+                ramps.push(format!(
+                    "{{ from = \"{at}ms\", to = \"{to}ms\", rate = \"{rate}bit\" }}"
+                ));
+                at = to;
+            } else {
+                steps.push(format!("{{ at = \"{at}ms\", rate = \"{rate}bit\" }}"));
+                at += 1;
+            }
+        }
+        let (steps, ramps) = (steps.join(", "), ramps.join(", "));
+        format!("{{ start = \"{start}bit\", steps = [{steps}], ramps = [{ramps}] }}")
+    })
+}
+
+fn delay() -> impl Strategy<Value = String> {
+    (0_u64..60_000, prop::option::of((1_u64..1500, 0_u64..60_000))).prop_map(
+        |(us, step)| match step {
+            None => format!("\"{us}us\""),
+            Some((at, after)) => format!(
+                "{{ start = \"{us}us\", steps = [{{ at = \"{at}ms\", delay = \"{after}us\" }}] }}"
+            ),
+        },
+    )
+}
+
+/// Any queue that ships, with ECN where it knows it.
+fn queue() -> impl Strategy<Value = String> {
+    let infos = sojourn_queue::infos();
+    (0..infos.len(), any::<bool>()).prop_map(move |(place, ecn)| {
+        let info = infos[place];
+        let knows = info.params.iter().any(|p| p.name == "ecn");
+        let ecn = if knows { format!(", ecn = {ecn}") } else { String::new() };
+        format!("{{ kind = \"{}\"{ecn} }}", info.name)
+    })
+}
+
+fn buffer() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(String::new()),
+        Just("buffer = \"unlimited\"".to_owned()),
+        (1_u64..200_000).prop_map(|n| format!("buffer = \"{n}B\"")),
+        (1_u64..500).prop_map(|n| format!("buffer = \"{n}packets\"")),
+        (1_u64..200).prop_map(|n| format!("buffer = \"{n}ms\"")),
+    ]
+}
+
+fn loss() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => Just("0".to_owned()),
+        1 => (0.0..0.2_f64).prop_map(|p| format!("{p:.4}")),
+        1 => (0.0..0.1_f64, 0.01..1.0_f64).prop_map(|(p, r)| format!("{{ p = {p:.4}, r = {r:.4} }}")),
+    ]
+}
+
+/// Any controller that ships.
+fn control() -> impl Strategy<Value = String> {
+    let all = sojourn_cc::all();
+    (0..all.len()).prop_map(move |place| all[place].info.name.to_owned())
+}
+
+fn on_off() -> impl Strategy<Value = String> {
+    (10_000_u64..50_000_000, 1_u64..500, 0_u64..500, any::<bool>()).prop_map(
+        |(rate, on, off, exponential)| {
+            let distribution = if exponential { "exponential" } else { "periodic" };
+            format!(
+                "{{ kind = \"on-off\", rate = \"{rate}bit\", on = \"{on}ms\", off = \"{off}ms\", \
+                 distribution = \"{distribution}\" }}"
+            )
+        },
+    )
+}
+
+fn source() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("\"bulk\"".to_owned()),
+        (1_u64..500_000).prop_map(|n| format!("{{ kind = \"file\", size = \"{n}B\" }}")),
+        (1_u64..50_000, 1_u64..6, 0_u64..300).prop_map(|(n, count, think)| format!(
+            "{{ kind = \"files\", size = \"{n}B\", count = {count}, think = \"{think}ms\" }}"
+        )),
+        (1_u64..3000, 1_u64..50_000, 1_u64..300).prop_map(|(ask, answer, ms)| format!(
+            "{{ kind = \"request\", request = \"{ask}B\", response = \"{answer}B\", interval = \"{ms}ms\" }}"
+        )),
+        on_off(),
+    ]
+}
+
+fn transport() -> impl Strategy<Value = String> {
+    let window = prop::option::of(3_000_u64..3_000_000);
+    (any::<bool>(), 1_u64..5, window).prop_map(|(quic, ack_every, window)| {
+        let profile = if quic { "quic" } else { "tcp" };
+        let window = window.map_or(String::new(), |w| format!(", receive_window = \"{w}B\""));
+        format!("{{ profile = \"{profile}\", ack_every = {ack_every}{window} }}")
+    })
+}
+
+/// A flow from link `first` on; its way back is a delay, or the first link.
+fn flow() -> impl Strategy<Value = (usize, bool, String)> {
+    let datagrams = on_off().prop_map(|source| ("none".to_owned(), source));
+    let what = prop_oneof![4 => (control(), source()), 1 => datagrams];
+    let stop = prop::option::of(600_u64..1500);
+    (0_usize..3, any::<bool>(), what, transport(), 0_u64..500, stop).prop_map(
+        |(first, back, (control, source), transport, start, stop)| {
+            let stop = stop.map_or(String::new(), |ms| format!("stop = \"{ms}ms\"\n"));
+            let text = format!(
+                "control = \"{control}\"\nsource = {source}\ntransport = {transport}\n\
+                 start = \"{start}ms\"\n{stop}"
+            );
+            (first, back, text)
+        },
+    )
+}
+
+/// Whole scenarios of one to three links in a row and one to four flows.
+fn scenarios() -> impl Strategy<Value = String> {
+    let links = prop::collection::vec(link(), 1..4);
+    let flows = prop::collection::vec(flow(), 1..5);
+    (links, flows, 0_u64..20, 0_u64..1_000_000).prop_map(|(links, flows, interval, seed)| {
+        // Long enough for every change that these ranges allow.
+        let mut text = format!(
+            "duration = \"3500ms\"\nseed = {seed}\nrecord = {{ interval = \"{interval}ms\" }}\n\
+             [link.back]\ndelay = \"15ms\"\n"
+        );
+        for (place, link) in links.iter().enumerate() {
+            text += &format!("[link.l{place}]\n{link}");
+        }
+        for (place, (first, shared, flow)) in flows.iter().enumerate() {
+            let path: Vec<_> =
+                (first % links.len()..links.len()).map(|l| format!("\"l{l}\"")).collect();
+            let back = if *shared { "l0" } else { "back" };
+            text += &format!(
+                "[flow.f{place}]\npath = [{}]\nback = [\"{back}\"]\n{flow}",
+                path.join(", ")
+            );
+        }
+        text
+    })
+}
+
+fn assert_link(link: &LinkSummary) {
+    let gone = link.delivered_packets + link.dropped_packets;
+    // What is missing is still in the queue or on the wire; that the link holds
+    // exactly as many is asserted in the simulator, at every sample and the end.
+    assert!(gone <= link.sent_packets, "{link:?}");
+    assert!(link.marked_packets <= link.sent_packets, "{link:?}");
+    // Times end on whole nanoseconds: a bit may be through early.
+    assert!(link.utilisation.is_none_or(|u| (0.0..=1.0 + 1e-4).contains(&u)), "{link:?}");
+    let waits = [link.queue_delay_p50_s, link.queue_delay_p99_s, link.queue_delay_max_s];
+    assert!(waits.is_sorted(), "{link:?}");
+}
+
+fn assert_flow(flow: &FlowSummary, duration_s: f64) {
+    let rtts = [flow.rtt_min_s, flow.rtt_p50_s, flow.rtt_p99_s];
+    assert!(rtts.is_sorted(), "{flow:?}");
+    assert!(flow.rtt_min_s.is_none_or(|rtt| rtt >= 0.0), "{flow:?}");
+    assert!(flow.dropped_packets + flow.marked_packets <= 2 * flow.sent_packets, "{flow:?}");
+    assert!(flow.retransmitted_packets <= flow.sent_packets, "{flow:?}");
+    assert!(flow.response_p50_s <= flow.response_p99_s, "{flow:?}");
+    // Goodput counts each byte once: not more than one payload a packet sent.
+    let delivered = flow.goodput_bps / 8.0 * flow.completion_s.unwrap_or(0.0);
+    assert!(delivered <= flow.sent_packets as f64 * 1448.0 + 1e-3, "{flow:?}");
+    assert!(flow.completion_s.is_none_or(|at| (0.0..=duration_s).contains(&at)), "{flow:?}");
+}
+
+fn assert_sane(summary: &RunSummary) {
+    summary.links.iter().for_each(assert_link);
+    summary.flows.iter().for_each(|f| assert_flow(f, summary.duration_s));
+    for spike in &summary.spikes {
+        assert!(spike.bound_corrected_s.is_none_or(|b| b >= 0.0), "{spike:?}");
+        assert_eq!(spike.bound_s.is_none(), spike.to_bps == 0.0 && spike.from_bps > 0.0);
+        assert!(spike.carried_before_bps <= 1.01e9, "{spike:?}");
+    }
+    let numbers = format!("{summary:?}");
+    assert!(!numbers.contains("NaN") && !numbers.contains("inf"), "{numbers}");
+}
+
+/// Payload that arrived passed the last link, in no less than its capacity.
+fn assert_within_capacity(scenario: &Scenario, summary: &RunSummary) {
+    for (flow, spec) in summary.flows.iter().zip(&scenario.flows) {
+        let end = spec.stop.map_or(summary.duration_s, |stop| stop.as_secs_f64());
+        let span = flow.completion_s.unwrap_or(end - spec.start.as_secs_f64());
+        let last = *spec.path.last().unwrap();
+        let could = summary.links[last].capacity_bps.unwrap() * summary.duration_s;
+        // One bit for each packet's last nanosecond.
+        let bits = flow.goodput_bps * span;
+        assert!(bits <= could + flow.sent_packets as f64 + 1.0, "{flow:?} {could}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_scenario_conserves_packets(text in scenarios()) {
+        let scenario = scenario_with_trace(&text, TRACE);
+        let summary = simulate(&scenario, scenario.seed).summary;
+        assert_sane(&summary);
+        assert_within_capacity(&scenario, &summary);
+    }
+
+    /// A transfer ends, through loss, an outage and whatever controller: 200 kB
+    /// at 1 Mbit/s or more take less than two minutes.
+    #[test]
+    fn transfers_complete(
+        control in control(),
+        quic in any::<bool>(),
+        (mbit, delay_ms) in (1_u64..100, 0_u64..100),
+        loss in 0.0..0.03_f64,
+        outage in prop::option::of((1_u64..3000, 1_u64..3000)),
+    ) {
+        let steps = outage.map_or(String::new(), |(at, len)| format!(
+            "{{ at = \"{at}ms\", rate = \"0bit\" }}, {{ at = \"{}ms\", rate = \"{mbit}Mbit\" }}",
+            at + len
+        ));
+        let profile = if quic { "quic" } else { "tcp" };
+        let text = format!(r#"
+duration = "120s"
+record = {{ interval = "0s" }}
+[link.a]
+rate = {{ start = "{mbit}Mbit", steps = [{steps}] }}
+delay = "{delay_ms}ms"
+loss = {loss:.4}
+[link.back]
+delay = "5ms"
+loss = {loss:.4}
+[flow.file]
+control = "{control}"
+path = ["a"]
+back = ["back"]
+source = {{ kind = "file", size = "200kB" }}
+transport = "{profile}"
+"#);
+        let scenario = scenario(&text);
+        let summary = simulate(&scenario, 1).summary;
+        assert_sane(&summary);
+        prop_assert!(summary.flows[0].completion_s.is_some(), "{text}\n{summary:?}");
+    }
+}

@@ -1,0 +1,124 @@
+//! The same scenario and seed give the same bytes, in one go or in slices.
+
+mod common;
+
+use common::{all_shipped, run_all, scenario, shipped, simulate};
+use proptest::prelude::*;
+use sojourn_sim::{Outcome, Simulation, is_random, series_parquet};
+use sojourn_units::{Duration, Instant};
+
+/// All that a run leaves behind: summaries as JSON, and both series.
+fn bytes(outcomes: &[Outcome]) -> [Vec<u8>; 3] {
+    let summaries: Vec<_> = outcomes.iter().map(|o| &o.summary).collect();
+    let all: Vec<_> = outcomes.iter().collect();
+    [
+        serde_json::to_vec(&summaries).unwrap(),
+        series_parquet(&all, false).unwrap(),
+        series_parquet(&all, true).unwrap(),
+    ]
+}
+
+#[test]
+fn every_shipped_scenario_gives_the_same_bytes_twice() {
+    for name in all_shipped() {
+        let scenario = shipped(&name);
+        let run = || bytes(&run_all(&scenario, scenario.seed));
+        assert!(run() == run(), "{name}");
+    }
+}
+
+/// The seed stands in the summary; all else changes only where something draws.
+/// (Where something may draw, nothing need change: fq_codel's hash matters only
+/// to flows that share a bucket.)
+#[test]
+fn another_seed_differs_only_where_something_is_random() {
+    let mut differ = Vec::new();
+    for name in all_shipped() {
+        let scenario = shipped(&name);
+        let run = |seed| {
+            let mut outcomes = run_all(&scenario, seed);
+            outcomes.iter_mut().for_each(|outcome| outcome.summary.seed = 0);
+            outcomes.iter().map(|o| serde_json::to_string(&o.summary).unwrap()).collect::<Vec<_>>()
+        };
+        if run(1) != run(2) {
+            assert!(is_random(&scenario), "{name}");
+            differ.push(name);
+        }
+    }
+    for name in ["cross-traffic.toml", "testbed.toml", "wifi-outage.toml"] {
+        assert!(differ.contains(&name.to_owned()), "{name}: {differ:?}");
+    }
+}
+
+/// Something of everything, in two seconds.
+const MIXED: &str = r#"
+duration = "2s"
+[link.a]
+rate = { start = "20Mbit", steps = [{ at = "700ms", rate = "5Mbit" }], ramps = [{ from = "1s", to = "1500ms", rate = "30Mbit" }] }
+delay = { start = "10ms", steps = [{ at = "900ms", delay = "5ms" }] }
+queue = { kind = "fq_codel", ecn = true }
+loss = 0.01
+[link.b]
+rate = "15Mbit"
+delay = "3ms"
+jitter = "2ms"
+buffer = "20ms"
+[link.back]
+delay = "8ms"
+[flow.bulk]
+control = "cubic"
+path = ["a", "b"]
+back = ["back"]
+[flow.late]
+control = "bbr"
+path = ["b"]
+back = ["back"]
+start = "300ms"
+stop = "1700ms"
+[flow.web]
+control = "reno"
+path = ["a"]
+back = ["back"]
+source = { kind = "request", request = "200B", response = "8kB", interval = "30ms" }
+transport = "quic"
+[flow.noise]
+control = "none"
+path = ["b"]
+source = { kind = "on-off", rate = "4Mbit", on = "20ms", off = "30ms", distribution = "exponential" }
+"#;
+
+#[test]
+fn random_things_follow_the_seed() {
+    let scenario = scenario(MIXED);
+    let run = |seed| bytes(&[simulate(&scenario, seed)]);
+    assert!(is_random(&scenario));
+    assert!(run(5) == run(5));
+    assert!(run(5) != run(6));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Wherever a run is interrupted, and however often: also twice at the same
+    /// moment, at moments where something happens, and backwards.
+    #[test]
+    fn slices_do_not_matter(
+        mut moments in prop::collection::vec(
+            prop_oneof![0_u64..2_100_000_000, (0_u64..2100).prop_map(|ms| ms * 1_000_000)],
+            0..40,
+        ),
+        sorted in any::<bool>(),
+    ) {
+        let scenario = scenario(MIXED);
+        if sorted {
+            moments.sort_unstable();
+        }
+        let mut sliced = Simulation::new(&scenario, None, 7);
+        for ns in &moments {
+            sliced.advance(Instant(*ns));
+        }
+        let furthest = Instant(moments.iter().copied().max().unwrap_or(0));
+        prop_assert_eq!(sliced.now(), furthest.min(Instant::ZERO + Duration::from_secs(2)));
+        prop_assert!(bytes(&[sliced.finish()]) == bytes(&[simulate(&scenario, 7)]));
+    }
+}

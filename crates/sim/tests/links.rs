@@ -1,0 +1,351 @@
+//! Links: serialisation, changes under way, traces, loss, jitter, overhead,
+//! marks. Times are exact to the nanosecond where nothing is random.
+
+mod common;
+
+use common::{assert_near, flow, link, run, scenario_with_trace, simulate};
+use sojourn_sim::RunSummary;
+
+/// A file of `packets` full packets, which the initial window lets go at once,
+/// over `path`. The links are the caller's.
+fn train(packets: u64, path: &str, links: &str) -> String {
+    format!(
+        r#"
+duration = "10s"
+{links}
+[flow.train]
+control = "cubic"
+path = {path}
+source = {{ kind = "file", size = "{}B" }}
+"#,
+        packets * 1448
+    )
+}
+
+/// When the last byte of a train arrived.
+fn arrived(summary: &RunSummary) -> f64 {
+    flow(summary, "train").completion_s.expect("the train arrives")
+}
+
+#[test]
+fn a_train_over_two_links_takes_the_slower_one_s_time() {
+    let links = r#"
+[link.fast]
+rate = "12Mbit"
+delay = "3ms"
+[link.slow]
+rate = "6Mbit"
+delay = "4ms"
+"#;
+    // 1 ms a packet on the fast link and 2 ms on the slow one, either way round.
+    for path in [r#"["fast", "slow"]"#, r#"["slow", "fast"]"#] {
+        let summary = run(&train(8, path, links));
+        assert_eq!(arrived(&summary), 0.001 + 8.0 * 0.002 + 0.007, "{path}");
+    }
+    let summary = run(&train(8, r#"["fast", "slow"]"#, links));
+    // The last of 8 comes in after 8 ms, and 7 went out after 1 + 14 ms.
+    assert_eq!(link(&summary, "slow").queue_delay_max_s, Some(0.007));
+}
+
+/// 12 kbit at 7 Mbit/s take 1714285.7 ns; seven of them exactly 12 ms.
+#[test]
+fn what_is_below_a_nanosecond_is_not_lost() {
+    let summary = run(&train(7, r#"["a"]"#, "[link.a]\nrate = \"7Mbit\""));
+    assert_eq!(arrived(&summary), 0.012);
+}
+
+#[test]
+fn overhead_counts_on_its_own_link_only() {
+    // 1500 bytes count 1600 and 1550: 1.28 ms and 1.24 ms.
+    let links = r#"
+[link.a]
+rate = "10Mbit"
+overhead = "100B"
+[link.b]
+rate = "10Mbit"
+overhead = "50B"
+"#;
+    let summary = run(&train(1, r#"["a", "b"]"#, links));
+    assert_eq!(arrived(&summary), 0.00252);
+}
+
+/// A packet of 12 kbit begins at 100 ms at 12 Mbit/s; the rate changes under it.
+#[test]
+fn a_packet_under_way_feels_the_change() {
+    let cases = [
+        // Half of it at 12, half at 1.2 Mbit/s.
+        (r#"steps = [{ at = "100500us", rate = "1200kbit" }]"#, 0.0055),
+        // An outage of 10 ms.
+        (
+            r#"steps = [{ at = "100500us", rate = "0bit" }, { at = "110500us", rate = "12Mbit" }]"#,
+            0.011,
+        ),
+        // Down by 1 Mbit/s each millisecond, as steps that hold the value of
+        // their end: 11 kbit in the first, the last one at 10 Mbit/s.
+        (r#"ramps = [{ from = "100ms", to = "110ms", rate = "2Mbit" }]"#, 0.0011),
+    ];
+    for (changes, expected) in cases {
+        let links = format!("[link.a]\nrate = {{ start = \"12Mbit\", {changes} }}");
+        let text = train(1, r#"["a"]"#, &links) + "start = \"100ms\"\n";
+        assert_eq!(arrived(&run(&text)), expected, "{changes}");
+    }
+}
+
+/// Packets leave at 1, 2, ... 10 ms. Those behind the change would overtake.
+#[test]
+fn a_shorter_delay_keeps_order() {
+    let links = r#"
+[link.a]
+rate = "12Mbit"
+delay = { start = "50ms", steps = [{ at = "5500us", delay = "10ms" }] }
+"#;
+    let text = train(10, r#"["a"]"#, links) + "transport = { ack_every = 1 }\n";
+    let summary = run(&text);
+    let train = flow(&summary, "train");
+    assert_eq!((arrived(&summary), train.rtt_min_s), (0.055, Some(0.051)));
+    assert_eq!(train.retransmitted_packets, 0);
+}
+
+#[test]
+fn a_longer_delay_holds_for_what_leaves_after_it() {
+    let links = r#"
+[link.a]
+rate = "12Mbit"
+delay = { start = "10ms", steps = [{ at = "5500us", delay = "50ms" }] }
+"#;
+    assert_eq!(arrived(&run(&train(10, r#"["a"]"#, links))), 0.060);
+}
+
+/// Four opportunities of 1504 bytes in 10 ms.
+const TRACE: &str = "3\n3\n5\n10\n";
+const TRACED: &str = "[link.a]\nrate = { trace = \"hand.trace\" }";
+
+fn run_traced(text: &str) -> RunSummary {
+    simulate(&scenario_with_trace(text, TRACE), 1).summary
+}
+
+#[test]
+fn a_trace_releases_packets_at_its_opportunities() {
+    let times_ms = [3, 3, 5, 10, 13, 13, 15, 20, 23];
+    for (index, ms) in times_ms.into_iter().enumerate() {
+        let summary = run_traced(&train(index as u64 + 1, r#"["a"]"#, TRACED));
+        assert_eq!(arrived(&summary), f64::from(ms) / 1e3, "packet {index}");
+    }
+}
+
+#[test]
+fn an_opportunity_that_nothing_waits_for_is_lost() {
+    let from = |start: &str| {
+        let text = train(1, r#"["a"]"#, TRACED) + &format!("start = \"{start}\"\n");
+        arrived(&run_traced(&text))
+    };
+    assert_eq!(from("4ms"), 0.001);
+    // One that comes at the same moment is used.
+    assert_eq!(from("5ms"), 0.0);
+    assert_eq!(from("5001us"), 0.004999);
+    assert_eq!(from("11ms"), 0.002);
+}
+
+/// Mahimahi counts bytes: two small packets share an opportunity, a large one
+/// takes two.
+#[test]
+fn an_opportunity_is_1504_bytes() {
+    let of = |mss: u64, packets: u64| {
+        let text = format!(
+            r#"
+duration = "1s"
+{TRACED}
+[flow.train]
+control = "cubic"
+path = ["a"]
+source = {{ kind = "file", size = "{}B" }}
+transport = {{ mss = "{mss}B" }}
+"#,
+            mss * packets
+        );
+        arrived(&run_traced(&text))
+    };
+    // 752 bytes with headers: exactly two an opportunity.
+    assert_eq!((of(700, 2), of(700, 4), of(700, 5)), (0.003, 0.003, 0.005));
+    // 3000 bytes: the two at 3 ms; then those at 5 and 10 ms.
+    assert_eq!((of(2948, 1), of(2948, 2)), (0.003, 0.010));
+}
+
+#[test]
+fn a_trace_s_throughput_is_its_opportunities() {
+    let summary = run_traced(&format!(
+        "duration = \"20s\"\n{TRACED}\n[flow.train]\ncontrol = \"cubic\"\npath = [\"a\"]\n"
+    ));
+    let traced = link(&summary, "a");
+    // 400 a second of 1504 bytes.
+    assert_eq!(traced.capacity_bps, Some(400.0 * 1504.0 * 8.0));
+    // 1500-byte packets leave 4 bytes of each, which the next packet at the
+    // same moment may add to its own; and nothing waits in the first moments.
+    let used = traced.utilisation.unwrap();
+    assert!((0.99 * 1500.0 / 1504.0..=1.0).contains(&used), "{used}");
+}
+
+/// Datagrams at a constant 1000 packets a second for `seconds`.
+fn lossy(loss: &str, seconds: u64) -> (f64, f64) {
+    let summary = run(&format!(
+        r#"
+duration = "{seconds}s"
+record = {{ interval = "0s" }}
+[link.a]
+loss = {loss}
+[flow.cbr]
+control = "none"
+path = ["a"]
+source = {{ kind = "on-off", rate = "11584kbit", on = "1s", off = "0s" }}
+"#
+    ));
+    let cbr = flow(&summary, "cbr");
+    assert_eq!(cbr.dropped_packets, link(&summary, "a").dropped_packets);
+    (cbr.dropped_packets as f64, cbr.sent_packets as f64)
+}
+
+/// The count of losses is binomial: within four standard deviations (outside
+/// by chance for one seed in 16000).
+#[test]
+fn random_loss_has_its_probability() {
+    for p in [0.001, 0.02, 0.5] {
+        let (lost, n) = lossy(&p.to_string(), 100);
+        assert_near(lost, n * p, 4.0 * (n * p * (1.0 - p)).sqrt(), &format!("loss {p}"));
+    }
+    let (lost, n) = lossy("1", 10);
+    assert_eq!(lost, n);
+}
+
+/// The bad state holds for p / (p + r) of all packets. States of successive
+/// packets correlate by 1 - p - r, which multiplies the binomial's variance by
+/// (2 - p - r) / (p + r) (an AR(1) sum).
+#[test]
+fn gilbert_elliott_loss_has_its_mean() {
+    let (p, r): (f64, f64) = (0.01, 0.1);
+    let bad = p / (p + r);
+    for (loss_bad, loss_good) in [(1.0, 0.0), (0.5, 0.01)] {
+        let model =
+            format!("{{ p = {p}, r = {r}, loss_bad = {loss_bad}, loss_good = {loss_good} }}");
+        let (lost, n) = lossy(&model, 200);
+        let mean = bad * loss_bad + (1.0 - bad) * loss_good;
+        // An upper bound for the second case, where the state matters less.
+        let variance = n * mean * (1.0 - mean) * (2.0 - p - r) / (p + r);
+        assert_near(lost, n * mean, 4.0 * variance.sqrt(), &model);
+    }
+}
+
+/// With probabilities of 0 and 1 the states are known: packets 1, 3, 5, ... are
+/// lost where each packet changes the state.
+#[test]
+fn gilbert_elliott_states_follow_each_packet() {
+    for (p, r, share) in [(1, 1, 0.5), (1, 0, 1.0), (0, 1, 0.0)] {
+        let (lost, n) = lossy(&format!("{{ p = {p}, r = {r} }}"), 10);
+        assert_eq!(lost, (n * share).ceil(), "{p} {r}");
+    }
+}
+
+/// Packets under jitter arrive in the order in which they left: no sender
+/// takes one for lost. Their delay covers the whole range.
+#[test]
+fn jitter_keeps_order() {
+    let summary = run(r#"
+duration = "30s"
+[link.a]
+rate = "100Mbit"
+delay = "10ms"
+jitter = "20ms"
+[flow.steady]
+control = "cubic"
+path = ["a"]
+source = { kind = "on-off", rate = "1Mbit", on = "1s", off = "0s" }
+transport = { ack_every = 1 }
+"#);
+    let steady = flow(&summary, "steady");
+    assert_eq!((steady.retransmitted_packets, steady.timeouts), (0, 0));
+    // 2590 samples of a delay that is uniform in 10 to 30 ms (or more, where
+    // one waits for those before it), plus 0.12 ms of serialisation.
+    assert_near(steady.rtt_min_s.unwrap(), 0.01012, 0.0005, "least");
+    assert_near(steady.rtt_p99_s.unwrap(), 0.03012, 0.0005, "greatest");
+    // The median of that many has a standard deviation of 0.2 ms.
+    assert_near(steady.rtt_p50_s.unwrap(), 0.02012, 0.0008, "median");
+}
+
+/// 60 Mbit/s that count Ethernet's header, as HTB does, carry 57.38 Mbit/s.
+#[test]
+fn the_testbed_s_goodput_is_57_38_mbit() {
+    let summary = run(r#"
+duration = "10s"
+[link.a]
+rate = "60Mbit"
+overhead = "14B"
+[flow.upload]
+control = "ideal"
+path = ["a"]
+"#);
+    let expected = 60e6 * 1448.0 / 1514.0;
+    assert_near(expected, 57.38e6, 0.005e6, "the figure");
+    // The last packet of 50 thousand may still be under way.
+    assert_near(flow(&summary, "upload").goodput_bps, expected, 1448.0 * 8.0 / 10.0, "goodput");
+    assert_near(link(&summary, "a").utilisation.unwrap(), 1.0, 1e-4, "utilisation");
+}
+
+/// A mark counts at the link that sets it, not at those that the packet passes
+/// later, though they would mark as well.
+#[test]
+fn marks_count_where_they_are_set() {
+    let summary = run(r#"
+duration = "20s"
+[link.before]
+rate = "100Mbit"
+queue = { kind = "codel", ecn = true }
+[link.bottleneck]
+rate = "10Mbit"
+delay = "20ms"
+queue = { kind = "codel", ecn = true }
+[link.after]
+rate = "100Mbit"
+queue = { kind = "codel", ecn = true }
+[flow.upload]
+control = "dctcp"
+path = ["before", "bottleneck", "after"]
+"#);
+    let marks = |name| link(&summary, name).marked_packets;
+    assert_eq!((marks("before"), marks("after")), (0, 0));
+    let arrived = flow(&summary, "upload").marked_packets;
+    // 20 ms of packets are behind the bottleneck at the end.
+    let under_way = 0.020 * 10e6 / 12e3 + 1.0;
+    assert!(arrived > 100, "{arrived}");
+    assert_near(marks("bottleneck") as f64, arrived as f64, under_way, "marks");
+}
+
+/// A buffer in time follows the rate: 10 ms are 100 packets at 120 Mbit/s and
+/// 10 at 12 Mbit/s.
+#[test]
+fn a_buffer_in_time_follows_the_rate() {
+    for (rate, packets) in [("120Mbit", 100), ("12Mbit", 10)] {
+        let summary = run(&format!(
+            r#"
+duration = "100ms"
+[link.a]
+rate = "{rate}"
+buffer = "10ms"
+[flow.train]
+control = "cubic"
+path = ["a"]
+source = {{ kind = "file", size = "1448000B" }}
+transport = {{ initial_window = 1000, min_rto = "10s" }}
+"#
+        ));
+        // One is under way, and the first of those that wait finds it empty.
+        let kept = 1000 - link(&summary, "a").dropped_packets as i64;
+        assert!((packets..=packets + 2).contains(&kept), "{rate}: {kept}");
+    }
+}
+
+/// A way may pass the same link again and again.
+#[test]
+fn a_way_may_be_long() {
+    let path = format!("[{}]", vec!["\"a\""; 600].join(", "));
+    let summary = run(&train(1, &path, "[link.a]\nrate = \"12Mbit\""));
+    assert_eq!(arrived(&summary), 0.600);
+}

@@ -1,0 +1,43 @@
+//! The estimate of memory, before a run begins.
+
+mod common;
+
+use common::scenario;
+use sojourn_sim::estimate;
+
+fn of(link: &str, flow: &str) -> u64 {
+    let text = format!(
+        "duration = \"60s\"\n[link.a]\ndelay = \"50ms\"\n{link}\n\
+         [flow.f]\ncontrol = \"cubic\"\npath = [\"a\"]\n{flow}"
+    );
+    estimate(&scenario(&text)).0
+}
+
+/// 60 Mbit/s for 50 ms and a buffer of as much again: 500 packets, and what
+/// one flow and its samples take.
+#[test]
+fn a_usual_run_takes_little() {
+    let bytes = of("rate = \"60Mbit\"\nbuffer = \"50ms\"", "");
+    assert!((500 * 100..20 << 20).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn a_buffer_without_limit_holds_at_most_the_whole_run() {
+    let bytes = of("rate = \"60Mbit\"\nbuffer = \"unlimited\"", "");
+    let packets = 60 * 60_000_000 / 12_000;
+    assert!((packets * 100..packets * 1000).contains(&bytes), "{bytes}");
+}
+
+/// Nothing slows the doubling of the window: more than any machine has.
+#[test]
+fn a_bulk_flow_without_a_rate_is_beyond_all_memory() {
+    assert!(of("", "") > 1 << 50);
+    // A file, a window, or a rate of the source's own sets an end.
+    for limit in [
+        "source = { kind = \"file\", size = \"10MB\" }",
+        "transport = { receive_window = \"10MB\" }",
+        "source = { kind = \"on-off\", rate = \"1Mbit\", on = \"1s\", off = \"0s\" }",
+    ] {
+        assert!(of("", limit) < 100 << 20, "{limit}");
+    }
+}

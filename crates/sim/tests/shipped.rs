@@ -1,0 +1,122 @@
+//! Every scenario that ships runs, and shows what its comment says.
+
+mod common;
+
+use common::{all_shipped, flow, link, run_all, shipped, shipped_text};
+use sojourn_sim::{RunSummary, estimate};
+
+fn summaries(name: &str) -> Vec<RunSummary> {
+    let scenario = shipped(name);
+    run_all(&scenario, scenario.seed).into_iter().map(|outcome| outcome.summary).collect()
+}
+
+#[test]
+fn every_one_runs_and_moves_data() {
+    for name in all_shipped() {
+        for summary in summaries(&name) {
+            for flow in &summary.flows {
+                let what = format!("{name}: {} of {}", flow.name, summary.control);
+                assert!(flow.goodput_bps > 10e3, "{what}: {flow:?}");
+                assert!(flow.sent_packets > 100, "{what}: {flow:?}");
+            }
+            for link in &summary.links {
+                assert!(link.utilisation.is_none_or(|u| u <= 1.0 + 1e-4), "{name}: {link:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_one_says_what_it_is() {
+    for name in all_shipped() {
+        assert!(shipped_text(&name).starts_with("# "), "{name} begins with a comment");
+        assert!(!shipped(&name).title.is_empty(), "{name} has a title");
+    }
+}
+
+#[test]
+fn every_one_is_small() {
+    for name in all_shipped() {
+        let bytes = estimate(&shipped(&name)).0;
+        assert!(bytes < 200 << 20, "{name} would take {bytes} bytes");
+    }
+}
+
+/// The trace is what the scenario's comment says it is.
+#[test]
+fn the_cellular_trace_is_its_formula() {
+    let (mut carried, mut lines) = (0.0, Vec::new());
+    for m in 1..=8000 {
+        let turn = |period: f64| libm::sin(std::f64::consts::TAU * f64::from(m) / period);
+        let mbit = (4.0 + 3.0 * turn(8000.0) + 2.5 * turn(1600.0)).max(0.0);
+        carried += mbit * 1e3;
+        if carried >= 1504.0 * 8.0 {
+            carried -= 1504.0 * 8.0;
+            lines.push(m);
+        }
+    }
+    if lines.last() != Some(&8000) {
+        lines.push(8000);
+    }
+    let text: String = lines.iter().map(|m| format!("{m}\n")).collect();
+    assert_eq!(text, shipped_text("traces/cellular.trace"));
+}
+
+#[test]
+fn a_cellular_link_s_buffer_costs_cubic_more_than_the_ideal() {
+    let all = summaries("cellular.toml");
+    let wait = |run: &RunSummary| link(run, "downlink").queue_delay_p50_s.unwrap();
+    let [cubic, _, ideal] = &all[..] else { panic!("three controllers") };
+    assert!(wait(cubic) > 2.0 * wait(ideal), "{} {}", wait(cubic), wait(ideal));
+}
+
+#[test]
+fn an_outage_leaves_a_spike_and_no_bound() {
+    for summary in summaries("wifi-outage.toml") {
+        let [ramp, outage, back] = &summary.spikes[..] else { panic!("three changes") };
+        assert!(ramp.bound_s.unwrap() > 0.0);
+        assert_eq!((outage.bound_s, back.bound_s), (None, Some(0.0)));
+        // Most of what waits at the outage's end came in at its beginning. (CoDel
+        // drops the first of it; of BBR's all, since it is dropping already.)
+        let cubic = summary.control == "cubic";
+        assert!(!cubic || back.spike_s.unwrap() > 0.250, "{back:?}");
+        // It comes back to most of 80 Mbit/s.
+        assert!(back.utilisation_after.unwrap() > 0.5, "{}: {back:?}", summary.control);
+    }
+}
+
+/// Each about half of 50 Mbit/s less headers, though one has five times the
+/// other's round trip and begins late.
+#[test]
+fn fair_queueing_gives_the_distant_its_half() {
+    let summary = &summaries("fair-share.toml")[0];
+    let half = 25e6 * 1448.0 / 1500.0;
+    let far = flow(summary, "far").goodput_bps;
+    // It starts slowly, and its window leaves gaps after each mark.
+    assert!(far > 0.85 * half && far < 1.02 * half, "{far}");
+    assert!(flow(summary, "near").goodput_bps > half);
+}
+
+/// The bursts' mean is 30 Mbit/s x 100 / 450, whatever the upload does.
+#[test]
+fn cross_traffic_heeds_nothing() {
+    for summary in summaries("cross-traffic.toml") {
+        let bursts = flow(&summary, "bursts");
+        let mean = 30e6 * 100.0 / 450.0;
+        // 67 cycles of random length: a fifth is two standard deviations.
+        assert!((0.6 * mean..1.4 * mean).contains(&bursts.goodput_bps), "{bursts:?}");
+        let used = link(&summary, "bottleneck").utilisation.unwrap();
+        // CUBIC gives way at each burst, and needs longer than the pause to return.
+        assert!(used > 0.6, "{}: {used}", summary.control);
+    }
+}
+
+#[test]
+fn browsing_is_faster_behind_fair_queueing() {
+    let summary = &summaries("web.toml")[0];
+    let median = |name| flow(summary, name).response_p50_s.unwrap();
+    let (deep, fair) = (median("web_deep"), median("web_fair"));
+    // Two round trips of 30 ms, 14 packets of 0.6 ms at half the rate.
+    assert!((0.060..0.110).contains(&fair), "{fair}");
+    assert!(deep > 2.0 * fair, "{deep} {fair}");
+}

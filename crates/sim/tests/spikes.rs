@@ -1,0 +1,200 @@
+//! What a summary says of changes of capacity.
+
+mod common;
+
+use common::{assert_near, run};
+use sojourn_sim::SpikeSummary;
+
+/// A source of 30 Mbit/s with headers over 60 Mbit/s, then these changes.
+fn half_used(changes: &str) -> Vec<SpikeSummary> {
+    run(&format!(
+        r#"
+duration = "8s"
+[link.a]
+rate = {{ start = "60Mbit", {changes} }}
+delay = "20ms"
+buffer = "unlimited"
+[link.back]
+delay = "30ms"
+[flow.video]
+control = "ideal"
+path = ["a"]
+back = ["back"]
+source = {{ kind = "on-off", rate = "28960kbit", on = "1s", off = "0s" }}
+"#
+    ))
+    .spikes
+}
+
+/// One packet of 2500 in the second before.
+const ONE_IN_A_SECOND: f64 = 1.0 / 2500.0;
+
+#[test]
+fn a_link_that_carried_half_has_a_lower_bound() {
+    let found = half_used(r#"steps = [{ at = "3s", rate = "20Mbit" }]"#).remove(0);
+    assert_eq!((found.at_s, found.from_bps, found.to_bps), (3.0, 60e6, 20e6));
+    assert_near(found.carried_before_bps, 30e6, 30e6 * ONE_IN_A_SECOND, "carried");
+    assert_near(found.utilisation_before.unwrap(), 0.5, ONE_IN_A_SECOND, "used before");
+    // r = 3 where it is full, r' = 1.5 for what it carried; d = 50 ms.
+    assert_eq!(found.bound_s, Some(0.100));
+    let corrected = found.bound_corrected_s.unwrap();
+    assert_near(corrected, 0.025, 1.5 * ONE_IN_A_SECOND * 0.050, "corrected");
+    let spike = found.spike_s.unwrap();
+    // 10 Mbit/s too many for 50 ms; then the ideal sender has a backlog of its
+    // own and fills the link, so that the queue stays.
+    assert_near(spike, 0.025, 12e3 / 20e6, "spike");
+    assert_near(found.excess_s.unwrap(), spike - 0.100, 1e-12, "excess");
+}
+
+#[test]
+fn what_the_new_capacity_still_carries_has_no_bound_to_speak_of() {
+    let found = half_used(r#"steps = [{ at = "3s", rate = "40Mbit" }]"#).remove(0);
+    assert_eq!((found.bound_s, found.bound_corrected_s), (Some(0.025), Some(0.0)));
+    assert_eq!(found.spike_s, Some(0.0));
+}
+
+#[test]
+fn every_change_has_an_entry_of_its_own() {
+    let all = half_used(
+        r#"steps = [{ at = "2s", rate = "20Mbit" }, { at = "4s", rate = "80Mbit" }, { at = "6s", rate = "40Mbit" }]"#,
+    );
+    let changes: Vec<_> = all.iter().map(|s| (s.at_s, s.from_bps, s.to_bps)).collect();
+    assert_eq!(changes, [(2.0, 60e6, 20e6), (4.0, 20e6, 80e6), (6.0, 80e6, 40e6)]);
+    let bounds: Vec<_> = all.iter().map(|s| s.bound_s.unwrap()).collect();
+    assert_eq!(bounds, [0.100, 0.0, 0.050]);
+    assert_eq!(all[1].bound_corrected_s, Some(0.0), "a rise");
+    // Utilisation between changes: full after the drop.
+    assert_near(all[0].utilisation_after.unwrap(), 1.0, 1e-3, "after the drop");
+    assert_eq!(all[0].utilisation_after, all[1].utilisation_before);
+}
+
+#[test]
+fn an_outage_has_no_bound_and_its_end_a_bound_of_zero() {
+    let all =
+        half_used(r#"steps = [{ at = "3s", rate = "0bit" }, { at = "4s", rate = "60Mbit" }]"#);
+    assert_eq!((all[0].bound_s, all[0].bound_corrected_s, all[0].excess_s), (None, None, None));
+    assert_eq!((all[1].bound_s, all[1].bound_corrected_s), (Some(0.0), Some(0.0)));
+    // Whoever came in first waits for the whole second, and the link carries
+    // nothing in it.
+    assert_near(all[1].spike_s.unwrap(), 1.0, 2.0 / 2500.0, "spike");
+    assert_eq!(all[1].carried_before_bps, 0.0);
+    assert_eq!((all[0].utilisation_after, all[1].utilisation_before), (None, None));
+}
+
+/// A ramp to nothing, too.
+#[test]
+fn a_ramp_to_zero_has_no_bound() {
+    let all = half_used(
+        r#"ramps = [{ from = "3s", to = "4s", rate = "0bit" }, { from = "5s", to = "6s", rate = "60Mbit" }]"#,
+    );
+    assert_eq!((all[0].bound_s, all[1].bound_s), (None, Some(0.0)));
+}
+
+/// Changes that touch: what was carried before the second is still a rate.
+#[test]
+fn a_change_right_after_a_ramp_knows_what_was_carried() {
+    let all = half_used(
+        r#"ramps = [{ from = "2s", to = "3s", rate = "40Mbit" }, { from = "3s", to = "4s", rate = "20Mbit" }]"#,
+    );
+    for found in &all {
+        assert_near(found.carried_before_bps, 30e6, 2.0 * 30e6 * ONE_IN_A_SECOND, "carried");
+        assert!(found.bound_corrected_s <= found.bound_s);
+    }
+    let first = half_used(r#"steps = [{ at = "0s", rate = "40Mbit" }]"#).remove(0);
+    assert_eq!((first.carried_before_bps, first.bound_corrected_s), (0.0, Some(0.0)));
+}
+
+/// Datagrams come at 30 Mbit/s for two seconds, and again after one more. The
+/// link falls to 20 Mbit/s half-way: 10 Mbit wait in the end. The first packet
+/// of the next time on finds the queue empty.
+#[test]
+fn a_spike_lasts_until_a_packet_meets_the_old_delay() {
+    let found = run(r#"
+duration = "5s"
+record = { spike_window = "1500ms" }
+[link.a]
+rate = { start = "60Mbit", steps = [{ at = "1s", rate = "20Mbit" }] }
+buffer = "unlimited"
+[flow.video]
+control = "none"
+path = ["a"]
+source = { kind = "on-off", rate = "28960kbit", on = "2s", off = "1s" }
+"#)
+    .spikes
+    .remove(0);
+    assert_near(found.spike_s.unwrap(), 0.500, 12e3 / 20e6, "spike");
+    assert_near(found.peak_at_s, 2.500, 12e3 / 20e6, "peak");
+    assert_eq!(found.duration_s, Some(2.0));
+}
+
+/// A drop that nothing feels has no spike to last.
+#[test]
+fn no_spike_no_duration() {
+    let found = half_used(r#"steps = [{ at = "3s", rate = "40Mbit" }]"#).remove(0);
+    assert_eq!(found.duration_s, None);
+}
+
+/// Flows weigh by what they sent on the link: datagrams have no loop, and do
+/// not count for another flow.
+#[test]
+fn shares_are_those_of_connections() {
+    let found = run(r#"
+duration = "4s"
+[link.a]
+rate = { start = "60Mbit", steps = [{ at = "2s", rate = "20Mbit" }] }
+buffer = "unlimited"
+[link.near]
+delay = "10ms"
+[link.far]
+delay = "90ms"
+[flow.noise]
+control = "none"
+path = ["a"]
+source = { kind = "on-off", rate = "14480kbit", on = "1s", off = "0s" }
+[flow.near]
+control = "ideal"
+path = ["a"]
+back = ["near"]
+source = { kind = "on-off", rate = "14480kbit", on = "1s", off = "0s" }
+[flow.far]
+control = "ideal"
+path = ["a"]
+back = ["far"]
+source = { kind = "on-off", rate = "14480kbit", on = "1s", off = "0s" }
+"#)
+    .spikes
+    .remove(0);
+    // Both connections sent the same: d = 50 ms, r = 3.
+    assert_near(found.bound_s.unwrap(), 0.100, 0.100 * 2.0 / 1250.0, "bound");
+}
+
+/// `spread` moves changes of capacity and of delay together.
+#[test]
+fn a_spread_moves_all_changes_alike() {
+    let spikes = |seed: u64| {
+        run(&format!(
+            r#"
+duration = "20s"
+seed = {seed}
+spread = "5s"
+[link.a]
+rate = {{ start = "60Mbit", steps = [{{ at = "5s", rate = "20Mbit" }}] }}
+delay = {{ start = "10ms", steps = [{{ at = "7s", delay = "60ms" }}] }}
+[flow.f]
+control = "ideal"
+path = ["a"]
+"#
+        ))
+        .spikes
+    };
+    let mut moments = Vec::new();
+    for seed in 1..=8 {
+        let found = spikes(seed).remove(0);
+        assert!((5.0..10.0).contains(&found.at_s), "{}", found.at_s);
+        // The delay changes two seconds later, whatever the seed.
+        assert_eq!(found.bound_s, Some(0.020), "seed {seed} at {}", found.at_s);
+        moments.push(found.at_s);
+    }
+    moments.dedup();
+    assert_eq!(moments.len(), 8, "each seed has its own moment");
+}

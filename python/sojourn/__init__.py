@@ -1,0 +1,77 @@
+"""Sojourn: a laboratory for low-latency congestion control.
+
+    import sojourn
+
+    run = sojourn.run("scenarios/capacity-drop.toml", control="dctcp")
+    run.summary                    # the same figures as `sojourn run --json`
+    run.flow("upload").series      # a Polars frame
+    run.plot()                     # the figure, in a notebook
+
+Importing this package loads nothing heavy: each name is fetched when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sojourn import theory as theory
+    from sojourn._core import ScenarioError as ScenarioError
+    from sojourn._core import __version__ as __version__
+    from sojourn.api import controllers as controllers
+    from sojourn.api import load as load
+    from sojourn.api import queues as queues
+    from sojourn.api import run as run
+    from sojourn.api import schema as schema
+    from sojourn.errors import NotEnoughMemoryError as NotEnoughMemoryError
+    from sojourn.errors import OutputExistsError as OutputExistsError
+    from sojourn.record import Run as Run
+    from sojourn.record import Selection as Selection
+    from sojourn.report import Figure as Figure
+    from sojourn.scenario import Scenario as Scenario
+
+_HOME = {
+    "Figure": "sojourn.report",
+    "NotEnoughMemoryError": "sojourn.errors",
+    "OutputExistsError": "sojourn.errors",
+    "Run": "sojourn.record",
+    "Scenario": "sojourn.scenario",
+    "ScenarioError": "sojourn._core",
+    "Selection": "sojourn.record",
+    "__version__": "sojourn._core",
+    "controllers": "sojourn.api",
+    "load": "sojourn.api",
+    "queues": "sojourn.api",
+    "run": "sojourn.api",
+    "schema": "sojourn.api",
+}
+
+__all__ = [
+    "Figure",
+    "NotEnoughMemoryError",
+    "OutputExistsError",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "Selection",
+    "__version__",
+    "controllers",
+    "load",
+    "queues",
+    "run",
+    "schema",
+    "theory",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "theory":
+        return import_module("sojourn.theory")
+    if name not in _HOME:
+        raise AttributeError(f"module 'sojourn' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,139 @@
+"""`sojourn.run` and its companions: what the command line does, for Python."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
+
+from sojourn import _core, experiment, memory, stats
+from sojourn.contract import RunSummary, Summary
+from sojourn.record import Run
+from sojourn.scenario import Scenario
+
+Source = str | PathLike[str] | Mapping[str, Any] | Scenario
+
+
+def run(
+    scenario: Source,
+    control: str | Sequence[str] | None = None,
+    seed: int | None = None,
+    runs: int = 1,
+    set: Mapping[str, Any] | Iterable[str] = (),
+    jobs: int | None = None,
+    progress: bool = False,
+) -> Run:
+    """Simulates a scenario: a path, a dict or a `Scenario`.
+
+    `control` replaces the scenario's list of controllers, `seed` its seed; `runs` repeats with
+    that many seeds in a row; `set` changes values, such as {"link.bottleneck.delay": "10ms"};
+    `jobs` is the number of threads (default: one a core), and changes nothing in the results.
+    """
+    source = as_scenario(scenario)
+    core = experiment.prepare(source.compile(), assignments=set, control=control, seed=seed)
+    if not progress:
+        return record(core, source.origin, runs, jobs)
+    from sojourn.cli.progress import Bar
+
+    with Bar() as bar:
+        return record(core, source.origin, runs, jobs, bar.simulating)
+
+
+def load(directory: str | PathLike[str]) -> Run:
+    """Reads a run directory back."""
+    from sojourn import rundir
+
+    return rundir.read(Path(directory))
+
+
+def controllers() -> list[dict[str, Any]]:
+    """Every congestion controller with its parameters, defaults, units and sources."""
+    return cast(list[dict[str, Any]], json.loads(_core.controllers()))
+
+
+def queues() -> list[dict[str, Any]]:
+    """Every queue discipline with its parameters, defaults, units and sources."""
+    return cast(list[dict[str, Any]], json.loads(_core.queues()))
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of scenarios."""
+    return cast(dict[str, Any], json.loads(_core.schema()))
+
+
+def as_scenario(source: Source) -> Scenario:
+    """A scenario from whatever stands for one."""
+    if isinstance(source, Scenario):
+        return source
+    if isinstance(source, Mapping):
+        return Scenario(source)
+    return Scenario.load(source)
+
+
+def record(
+    core: _core.Scenario,
+    name: str,
+    runs: int,
+    jobs: int | None,
+    progress: experiment.Progress | None = None,
+) -> Run:
+    """Simulates a prepared scenario and keeps the series."""
+    plan = _plan(core, runs)
+    # The series of every run are kept until they are written.
+    memory.require(
+        len(plan) * core.memory_bytes(),
+        "shorten the scenario, record less often (record.interval) or ask for fewer runs",
+    )
+    outcomes = experiment.simulate(core, plan, _threads(jobs), lambda outcome: outcome, progress)
+    summary = _summary(core, name, runs, [json.loads(one.summary_json()) for one in outcomes])
+    series = {
+        "flows": _core.series_parquet(outcomes, "flows"),
+        "links": _core.series_parquet(outcomes, "links"),
+    }
+    return Run(summary, _as_run(core, runs), core.title(), cast(Any, series))
+
+
+def summarise(
+    core: _core.Scenario,
+    name: str,
+    runs: int,
+    jobs: int | None,
+    progress: experiment.Progress | None = None,
+) -> Summary:
+    """Simulates a prepared scenario for its summary alone."""
+    plan, threads = _plan(core, runs), _threads(jobs)
+    memory.require(
+        min(threads, len(plan)) * core.memory_bytes(),
+        "shorten the scenario, record less often (record.interval) or use fewer threads",
+    )
+    done = experiment.simulate(
+        core, plan, threads, lambda outcome: json.loads(outcome.summary_json()), progress
+    )
+    return _summary(core, name, runs, done)
+
+
+def _plan(core: _core.Scenario, runs: int) -> list[experiment.Job]:
+    if runs < 1:
+        raise ValueError(f"runs is {runs}; it must be 1 or more")
+    return experiment.jobs_of(core, runs)
+
+
+def _threads(jobs: int | None) -> int:
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"jobs is {jobs}; it must be 1 or more")
+    return jobs or os.cpu_count() or 1
+
+
+def _summary(core: _core.Scenario, name: str, runs: int, done: list[RunSummary]) -> Summary:
+    summary: Summary = {"scenario": name, "version": _core.__version__, "runs": done}
+    if runs > 1:
+        summary["medians"] = stats.medians(done)
+    return summary
+
+
+def _as_run(core: _core.Scenario, runs: int) -> str:
+    first = core.seed()
+    core.set(f"seed={first}")
+    seeds = f"seed {first}" if runs == 1 else f"seeds {first} to {first + runs - 1}"
+    return f"# As run by Sojourn {_core.__version__} with {seeds}.\n{core.to_toml()}"

@@ -1,0 +1,76 @@
+"""The command line. Nothing heavy is imported before the command needs it."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from sojourn._core import ScenarioError
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; returns the exit status."""
+    try:
+        from sojourn.cli.parser import parse
+
+        status = _command(parse(argv))
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        return _say("interrupted; nothing was written", INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output is gone; keep Python from trying again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except SystemExit as exit:
+        return exit.code if isinstance(exit.code, int) else BAD_INPUT
+    except BaseException as error:
+        return _failed(error)
+
+
+def _command(args: "argparse.Namespace") -> int:
+    from importlib import import_module
+
+    module, name = args.command.split(":")
+    status: int = getattr(import_module(f"sojourn.cli.{module}"), name)(args)
+    return status
+
+
+def _failed(error: BaseException) -> int:
+    """Says in a line or a few what went wrong; never a traceback, unless asked for."""
+    if os.environ.get("SOJOURN_TRACEBACK"):
+        raise error
+    from sojourn._core import ScenarioError
+    from sojourn.errors import NotEnoughMemoryError, UsageError
+
+    if isinstance(error, ScenarioError):
+        show_scenario_error(error)
+        return BAD_INPUT
+    if isinstance(error, (UsageError, NotEnoughMemoryError)):
+        return _say(str(error), BAD_INPUT)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename and error.strerror else ""
+        return _say(f"{where}{error.strerror or error}", BAD_INPUT)
+    return _say(
+        f"internal error: {type(error).__name__}: {error} "
+        "(SOJOURN_TRACEBACK=1 shows where; please report it)",
+        1,
+    )
+
+
+def show_scenario_error(error: "ScenarioError") -> None:
+    """Shows where a scenario is wrong, in colour where that can be seen."""
+    coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    print((error.ansi if coloured else str(error)).rstrip(), file=sys.stderr)
+
+
+def _say(message: str, status: int) -> int:
+    print(f"sojourn: {message}", file=sys.stderr)
+    return status

@@ -1,0 +1,92 @@
+"""`sojourn controllers` and `sojourn queues`."""
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from sojourn import api
+from sojourn.cli.tables import console
+from sojourn.errors import UsageError
+
+
+def controllers(args: argparse.Namespace) -> int:
+    """Lists the congestion controllers, or shows one."""
+    return _list(args, api.controllers(), "controller")
+
+
+def queues(args: argparse.Namespace) -> int:
+    """Lists the queue disciplines, or shows one."""
+    return _list(args, api.queues(), "queue")
+
+
+def _list(args: argparse.Namespace, entries: list[dict[str, Any]], kind: str) -> int:
+    if args.name is not None:
+        entries = [_find(args.name, entries, kind)]
+    if args.json:
+        print(json.dumps(entries, indent=1, ensure_ascii=False))
+    elif args.name is not None:
+        _show_one(entries[0])
+    else:
+        _show_all(entries, kind)
+    return 0
+
+
+def _find(name: str, entries: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
+    for entry in entries:
+        if entry["name"] == name:
+            return entry
+    from difflib import get_close_matches
+
+    names = [entry["name"] for entry in entries]
+    near = get_close_matches(name, names, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else f"there are: {', '.join(names)}"
+    raise UsageError(f"there is no {kind} `{name}`; {hint}")
+
+
+def _show_all(entries: Sequence[Mapping[str, Any]], kind: str) -> None:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for head in (kind, "what it is", "parameters", "source"):
+        table.add_column(head, overflow="fold", no_wrap=head == kind)
+    for entry in entries:
+        params = ", ".join(param["name"] for param in entry["params"])
+        table.add_row(*map(escape, (entry["name"], entry["title"], params, entry["source"])))
+    console().print(table)
+    console().print(f"In full: sojourn {kind}s NAME", style="dim")
+
+
+def _show_one(entry: Mapping[str, Any]) -> None:
+    out = console()
+    out.print(f"[bold]{escape(entry['name'])}[/]: {escape(entry['title'])}", highlight=False)
+    out.print(f"Source: {escape(entry['source'])}", highlight=False)
+    if needs := _needs(entry.get("needs", {})):
+        out.print(f"Needs: {escape(', '.join(needs))}", highlight=False)
+    if "default_packets" in entry:
+        out.print(f"Buffer where a link names none: {entry['default_packets']} packets")
+    if not entry["params"]:
+        out.print("It has no parameters.")
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for head in ("parameter", "default", "range", "what it does", "source"):
+        table.add_column(head, overflow="fold", no_wrap=head in ("parameter", "default"))
+    for param in entry["params"]:
+        table.add_row(*(escape(str(param[key])) for key in ("name", "default")), *_rest(param))
+    out.print(table)
+
+
+def _rest(param: Mapping[str, Any]) -> list[str]:
+    unit = f" ({param['unit']})" if param["unit"] else ""
+    return [escape(text) for text in (param["range"] + unit, param["doc"], param["source"])]
+
+
+def _needs(needs: Mapping[str, Any]) -> list[str]:
+    """What a transport must give it, in words."""
+    asked = {key: value for key, value in needs.items() if value not in (False, "none")}
+    return [
+        key.replace("_", " ") if value is True else f"{key} ({value})"
+        for key, value in asked.items()
+    ]

@@ -1,0 +1,142 @@
+"""What can be typed. Each subcommand names the function that carries it out."""
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+_CONTRACT = (
+    'prints {"scenario", "version", "runs": [{"control", "seed", "flows", "links", "spikes"}]} '
+    "and nothing else on standard output; writes a run directory only where --out names one"
+)
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments; ends the program where they make no sense or ask for help."""
+    parser = _parser()
+    args = parser.parse_args(argv)
+    if not hasattr(args, "command"):
+        parser.print_help()
+        parser.exit(2)
+    return args
+
+
+class _Version(argparse.Action):
+    """Prints the version; loads the compiled module only when asked."""
+
+    def __init__(self, **keys: Any) -> None:
+        super().__init__(nargs=0, help="show the version and exit", **keys)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from sojourn._core import __version__
+
+        print(f"sojourn {__version__}")
+        parser.exit()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="sojourn",
+        description="A laboratory for low-latency congestion control.",
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=28),
+        epilog="Start with: sojourn run scenarios/capacity-drop.toml",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    _add_run(commands)
+    _add_theory(commands)
+    _add_listing(commands, "controllers", "the congestion controllers and their parameters")
+    _add_listing(commands, "queues", "the queue disciplines and their parameters")
+    check = _add(commands, "check", "scenarios:check", "validate scenario files")
+    check.add_argument("files", metavar="FILE", nargs="+")
+    _add(commands, "schema", "scenarios:schema", "print the JSON Schema of scenario files")
+    return parser
+
+
+def _add(commands: Any, name: str, command: str, doc: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=doc, description=doc[0].upper() + doc[1:] + ".", allow_abbrev=False
+    )
+    parser.set_defaults(command=command)
+    return parser
+
+
+def _add_run(commands: Any) -> None:
+    run = _add(commands, "run", "run:run", "simulate a scenario, once for each of its controllers")
+    add = run.add_argument
+    add("file", metavar="FILE", help="the scenario, a TOML file")
+    add(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="change a value, such as link.bottleneck.rate.steps.0.rate=10Mbit; may be repeated",
+    )
+    add("--control", metavar="A,B", type=_names, help="run these controllers instead")
+    add("--seed", metavar="N", type=_whole, help="seed of everything random")
+    add(
+        "--runs",
+        metavar="N",
+        type=_positive,
+        default=1,
+        help="repeat with N seeds in a row; the table then shows medians with their 95 %% "
+        "confidence intervals (from 6 runs on)",
+    )
+    add(
+        "--spread",
+        metavar="DURATION",
+        help="move every change of a link later by a random time up to this, the same for all "
+        "changes (--set spread=DURATION)",
+    )
+    add("--jobs", metavar="N", type=_positive, help="threads (default: one a core)")
+    add("--out", metavar="DIR", help="run directory (default: runs/NAME, -2, -3, ... if taken)")
+    add("--json", action="store_true", help=_CONTRACT)
+
+
+def _add_theory(commands: Any) -> None:
+    theory = _add(commands, "theory", "theory:spike", "bounds in closed form, without simulation")
+    kinds = theory.add_subparsers(title="what", metavar="WHAT", required=True)
+    doc = "the least latency spike after a drop of capacity, or the loss instead of it"
+    spike = _add(kinds, "spike", "theory:spike", doc)
+    add = spike.add_argument
+    add("--from", dest="before", metavar="RATE", required=True, help="capacity before: 60Mbit")
+    add("--to", dest="after", metavar="RATE", required=True, help="capacity after: 20Mbit")
+    add(
+        "--delay",
+        metavar="DURATION",
+        required=True,
+        help="time until the sender knows, plus time in flight: 50ms",
+    )
+    add("--max-queue", metavar="DURATION", help="greatest delay that the queue allows: 20ms")
+    add("--json", action="store_true", help="print the figures as one JSON object")
+
+
+def _add_listing(commands: Any, name: str, doc: str) -> None:
+    listing = _add(commands, name, f"listings:{name}", f"list {doc}")
+    listing.add_argument("name", metavar="NAME", nargs="?", help="show this one in full")
+    listing.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of names such as cubic,bbr")
+    return names
+
+
+def _whole(text: str) -> int:
+    return _integer(text, least=0)
+
+
+def _positive(text: str) -> int:
+    return _integer(text, least=1)
+
+
+def _integer(text: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
+    return number

@@ -1,0 +1,43 @@
+"""The progress bar: on standard error, and only where that is a terminal."""
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+
+class Bar:
+    """A bar that is gone once the work is done."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task("Simulating", total=None)
+
+    def simulating(self, done_s: float, total_s: float) -> None:
+        """Shows how many simulated seconds are done."""
+        self._progress.update(self._task, completed=done_s, total=total_s)
+
+    def writing(self) -> None:
+        """Shows that the simulations are over and the report is being made."""
+        self._progress.reset(self._task, description="Writing the report", total=None)
+
+    def __enter__(self) -> "Bar":
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()

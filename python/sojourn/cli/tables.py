@@ -1,0 +1,85 @@
+"""The summary table in a terminal, folded by whole columns where it is too wide."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from sojourn import table
+from sojourn.record import Run
+
+# Without a terminal there is no width to fit; this one holds the table of one run.
+_PIPED_WIDTH = 160
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        # Rich would end the program with a status of its own.
+        raise BrokenPipeError
+
+
+def console() -> Console:
+    """Standard output."""
+    if sys.stdout.isatty():
+        return _Console(highlight=False)
+    return _Console(highlight=False, width=_PIPED_WIDTH)
+
+
+def show(run: Run, target: Path) -> None:
+    """Prints the tables, then where everything is."""
+    out = console()
+    out.print(Text(run.title, style="bold"))
+    for one in table.build_all(run.summary):
+        out.print(Text(one.caption, style="dim"))
+        for part in _parts(one, out):
+            out.print(part)
+    out.print(f"Run directory: {target} (open report.html)", soft_wrap=True, markup=False)
+
+
+def _parts(data: table.Table, out: Console) -> Iterator[Table]:
+    """The table, or several below one another that each fit the width."""
+    columns: list[table.Column] = []
+    for column in data.columns:
+        wider = _table(data, [*columns, column])
+        if columns and _width(wider, out) > out.width:
+            yield _table(data, columns)
+            columns = []
+        columns.append(column)
+    yield _table(data, columns)
+
+
+def _width(part: Table, out: Console) -> int:
+    # The greatest width that it asks for, on a console that is wide enough for any.
+    return Measurement.get(out, out.options.update(width=10_000), part).maximum
+
+
+def _table(data: table.Table, columns: Sequence[table.Column]) -> Table:
+    part = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    part.add_column("", no_wrap=True)
+    if data.detail:
+        part.add_column("", no_wrap=True)
+    for column in columns:
+        part.add_column(_head(column), justify="right", no_wrap=True)
+    for row, name in enumerate(data.names):
+        cells = [_cell(column.cells[row]) for column in columns]
+        part.add_row(_control(name), *([name.detail] if data.detail else []), *cells)
+    return part
+
+
+def _head(column: table.Column) -> str:
+    first, _, second = column.metric.head.partition(" ")
+    return f"{first}\n{second}\n{column.unit}"
+
+
+def _cell(cell: table.Cell) -> Text:
+    text = Text(cell.text)
+    return text.append(f"\n{cell.interval}", style="dim") if cell.interval else text
+
+
+def _control(name: table.Name) -> Text:
+    return Text("● ", style=name.colour).append(name.control, style="default")

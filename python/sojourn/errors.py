@@ -1,0 +1,13 @@
+"""What can go wrong besides a wrong scenario (`sojourn.ScenarioError`)."""
+
+
+class NotEnoughMemoryError(MemoryError):
+    """The runs would need more memory than there is; nothing has run."""
+
+
+class OutputExistsError(FileExistsError):
+    """The folder to be written to holds something already."""
+
+
+class UsageError(ValueError):
+    """What was asked for cannot be done, in one sentence for the user."""

@@ -1,0 +1,162 @@
+"""Runs a scenario: each controller with each seed, on a pool of threads, in a fixed order."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from sojourn import _core
+
+T = TypeVar("T")
+
+# How long a simulation may go on before it is asked whether to stop. The pieces do not show in
+# what it computes, only in how soon Ctrl-C and the progress bar are served.
+_PIECE_WALL_S = 0.05
+_FIRST_PIECE_S = 0.1
+
+
+class Progress(Protocol):
+    """Told how far the runs are; called from several threads, one at a time."""
+
+    def __call__(self, done_s: float, total_s: float) -> None:
+        """Simulated seconds that are done, of all runs together."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One simulation."""
+
+    control: int
+    seed: int
+
+
+class Stopped(Exception):
+    """A simulation was told to stop."""
+
+
+def prepare(
+    scenario: _core.Scenario,
+    *,
+    assignments: Mapping[str, Any] | Iterable[str] = (),
+    control: str | Sequence[str] | None = None,
+    seed: int | None = None,
+) -> _core.Scenario:
+    """Changes the scenario as asked for and checks it."""
+    for assignment in _assignments(assignments):
+        scenario.set(assignment)
+    if seed is not None:
+        scenario.set(f"seed={seed}")
+    if control is not None:
+        scenario.set_controls([control] if isinstance(control, str) else list(control))
+    scenario.check()
+    return scenario
+
+
+def jobs_of(scenario: _core.Scenario, runs: int) -> list[Job]:
+    """Every simulation that `runs` seeds ask for, controller by controller."""
+    first = scenario.seed()
+    controls = range(len(scenario.controls()))
+    return [Job(control, first + extra) for control in controls for extra in range(runs)]
+
+
+def simulate(
+    scenario: _core.Scenario,
+    jobs: Sequence[Job],
+    threads: int,
+    take: Callable[[_core.Outcome], T],
+    progress: Progress | None = None,
+) -> list[T]:
+    """What `take` makes of each outcome, in the order of `jobs` whatever the number of threads."""
+    pool = _Pool(scenario, len(jobs), take, progress)
+    with ThreadPoolExecutor(max_workers=max(1, min(threads, len(jobs)))) as executor:
+        futures = [executor.submit(pool.one, job) for job in jobs]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:
+            # After Ctrl-C or a fault: nothing new begins, what runs ends within a piece.
+            pool.stop.set()
+            executor.shutdown(wait=False, cancel_futures=True)
+    _raise_first(futures)
+    return [future.result() for future in futures]
+
+
+class _Pool:
+    def __init__(
+        self,
+        scenario: _core.Scenario,
+        count: int,
+        take: Callable[[_core.Outcome], Any],
+        progress: Progress | None,
+    ) -> None:
+        self.scenario = scenario
+        self.total_s = count * scenario.duration_s()
+        self.take = take
+        self.progress = progress
+        self.stop = threading.Event()
+        self.lock = threading.Lock()
+        self.done_s = 0.0
+
+    def one(self, job: Job) -> Any:
+        simulation = self.scenario.simulation(job.control, job.seed)
+        piece = _FIRST_PIECE_S
+        now = 0.0
+        while now < simulation.duration_s:
+            if self.stop.is_set():
+                raise Stopped
+            until = min(now + piece, simulation.duration_s)
+            began = time.monotonic()
+            simulation.advance(until)
+            piece = _next_piece(piece, time.monotonic() - began)
+            self._tell(until - now)
+            now = until
+        return self.take(simulation.finish())
+
+    def _tell(self, advanced_s: float) -> None:
+        if self.progress is None:
+            return
+        with self.lock:
+            self.done_s += advanced_s
+            self.progress(self.done_s, self.total_s)
+
+
+def _next_piece(piece_s: float, took_s: float) -> float:
+    if took_s > 2 * _PIECE_WALL_S:
+        return piece_s / 2
+    if took_s < _PIECE_WALL_S / 2:
+        return piece_s * 2
+    return piece_s
+
+
+def _raise_first(futures: Sequence[Future[Any]]) -> None:
+    """Raises what went wrong rather than that the others were stopped for it."""
+    for future in futures:
+        error = None if future.cancelled() else future.exception()
+        if error is not None and not isinstance(error, Stopped):
+            raise error
+
+
+def _assignments(given: Mapping[str, Any] | Iterable[str]) -> list[str]:
+    if isinstance(given, Mapping):
+        return [f"{key}={toml_value(value)}" for key, value in given.items()]
+    return list(given)
+
+
+def toml_value(value: Any) -> str:
+    """A value as `--set` takes it: text as it is, everything else as TOML."""
+    return value if isinstance(value, str) else _toml(value)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    if isinstance(value, str):
+        import json
+
+        return json.dumps(value)
+    return repr(value)

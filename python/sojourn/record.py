@@ -1,0 +1,135 @@
+"""What a scenario gave: the summary, the series, the figure; and one flow or link of it."""
+
+import io
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
+
+from sojourn.contract import FlowSummary, LinkSummary, RunSummary, Summary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sojourn.report import Figure
+
+What = Literal["flows", "links"]
+S = TypeVar("S")
+
+
+class Run:
+    """A scenario that has been run: once for each of its controllers, with one seed or several."""
+
+    def __init__(self, summary: Summary, scenario: str, title: str, series: Mapping[What, bytes]):
+        self.summary = summary
+        """All figures, with the keys of `sojourn run --json`."""
+        self.scenario = scenario
+        """The scenario as run, in TOML."""
+        self.title = title
+        """The scenario's title."""
+        self.series: Mapping[What, bytes] = series
+        """The Parquet files, as bytes."""
+
+    @property
+    def runs(self) -> list[RunSummary]:
+        """One entry a simulation, controller by controller."""
+        return self.summary["runs"]
+
+    @cached_property
+    def flows(self) -> "pl.DataFrame":
+        """The series of every flow of every run."""
+        return _read_parquet(self.series["flows"])
+
+    @cached_property
+    def links(self) -> "pl.DataFrame":
+        """The series of every link of every run."""
+        return _read_parquet(self.series["links"])
+
+    def flow(
+        self, name: str, control: str | None = None, seed: int | None = None
+    ) -> "Selection[FlowSummary]":
+        """One flow of one run; `control` and `seed` may be left out where only one matches."""
+        return self._select("flows", "flow", name, control, seed)
+
+    def link(
+        self, name: str, control: str | None = None, seed: int | None = None
+    ) -> "Selection[LinkSummary]":
+        """One link of one run; `control` and `seed` may be left out where only one matches."""
+        return self._select("links", "link", name, control, seed)
+
+    def plot(self) -> "Figure":
+        """The figure: shows itself in a notebook, and saves itself."""
+        from sojourn.report import Figure
+
+        return Figure(self)
+
+    def save(self, directory: str | PathLike[str]) -> Path:
+        """Writes the run directory, which must not exist yet or be empty."""
+        from sojourn import rundir
+
+        return rundir.write(self, Path(directory))
+
+    def _select(
+        self, what: What, kind: str, name: str, control: str | None, seed: int | None
+    ) -> "Selection[Any]":
+        run = _only(self.runs, control, seed)
+        items = cast(Sequence[Mapping[str, Any]], run[what])
+        found = [item for item in items if item["name"] == name]
+        if not found:
+            names = ", ".join(item["name"] for item in items)
+            raise KeyError(f"there is no {kind} {name!r}; there are: {names}")
+        frame = self.flows if what == "flows" else self.links
+        where = {"control": run["control"], "seed": run["seed"], kind: name}
+        return Selection(found[0], frame, where)
+
+    def __repr__(self) -> str:
+        controls = list(dict.fromkeys(run["control"] for run in self.runs))
+        return f"<sojourn.Run {self.title!r}: {', '.join(controls)}; {len(self.runs)} runs>"
+
+    def _repr_html_(self) -> str:
+        from sojourn.report.table_html import to_html
+
+        return to_html(self.summary)
+
+
+class Selection(Generic[S]):
+    """One flow or link of one run: its figures and its series."""
+
+    def __init__(self, summary: S, frame: "pl.DataFrame", where: Mapping[str, Any]):
+        self.summary = summary
+        """Its figures, with the keys of `sojourn run --json`."""
+        self._frame = frame
+        self._where = where
+
+    @cached_property
+    def series(self) -> "pl.DataFrame":
+        """Its samples, a Polars frame."""
+        import polars as pl
+
+        wanted = [pl.col(name).eq_missing(value) for name, value in self._where.items()]
+        return self._frame.filter(wanted)
+
+    def __repr__(self) -> str:
+        where = ", ".join(f"{name}={value}" for name, value in self._where.items())
+        return f"<sojourn.Selection {where}>"
+
+
+def _only(runs: Sequence[RunSummary], control: str | None, seed: int | None) -> RunSummary:
+    found = [
+        run
+        for run in runs
+        if (control is None or run["control"] == control) and (seed is None or run["seed"] == seed)
+    ]
+    if len(found) == 1:
+        return found[0]
+    have = ", ".join(f"control={run['control']!r} seed={run['seed']}" for run in found or runs)
+    if found:
+        raise LookupError(f"several runs match; say which: {have}")
+    raise LookupError(f"no run matches; there are: {have}")
+
+
+def _read_parquet(data: bytes) -> "pl.DataFrame":
+    import polars as pl
+
+    return pl.read_parquet(io.BytesIO(data))

@@ -1,0 +1,107 @@
+"""The report: one HTML file with everything inside, which works offline."""
+
+import json
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import vl_convert
+
+from sojourn.report import spec
+from sojourn.report.render import VEGA_LITE
+from sojourn.report.table_html import to_html
+
+if TYPE_CHECKING:
+    from sojourn.record import Run
+
+_HOW = (
+    "Left: the whole run; drag over it to choose what the right side shows. "
+    "Click a name in the legend to show only that one, and others to add them; "
+    "double-click for all. Point anywhere for the figures of that moment."
+)
+
+
+def html(run: "Run") -> str:
+    """The page of a run."""
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(run.title)} – Sojourn</title>",
+            f"<style>\n{_asset('page.css')}</style>",
+            "</head>",
+            "<body>",
+            "<main>",
+            _head(run),
+            f'<div class="card">\n{to_html(run.summary)}\n</div>',
+            _figure(run),
+            _scenario(run),
+            "</main>",
+            f'<script type="application/json" id="spec">{_json(spec.figure(run))}</script>',
+            f'<script type="module">{_script()}</script>',
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def _head(run: "Run") -> str:
+    first, last = run.runs[0], run.runs[-1]
+    seeds = f"seed {first['seed']}"
+    if last["seed"] != first["seed"]:
+        seeds = f"seeds {first['seed']} to {last['seed']}"
+    what = f"{run.summary['scenario']}, {first['duration_s']:g} s, {seeds}"
+    about = f"Sojourn {run.summary['version']}: {what}."
+    if first["spikes"]:
+        about += (
+            " Spike: peak queueing delay after a change of capacity. Bound: the least spike that "
+            "any end-to-end controller can have on a link that was full. Excess: spike minus bound."
+        )
+    return f"<header>\n<h1>{escape(run.title)}</h1>\n<p>{escape(about)}</p>\n</header>"
+
+
+def _figure(run: "Run") -> str:
+    changes = spec.windows(run)
+    buttons = "".join(_button(begin, end) for begin, end in changes)
+    jump = f"<br>Show the change at {buttons}" if len(changes) > 1 else ""
+    return (
+        f'<figure class="card">\n<figcaption>{_HOW}{jump}</figcaption>\n'
+        '<div id="figure" role="img" aria-label="Goodput, queueing delay, congestion window and '
+        'round-trip time over time; the table above has the figures"></div>\n'
+        "<noscript>The figure needs JavaScript; report.svg beside this file does not.</noscript>\n"
+        "</figure>"
+    )
+
+
+def _button(begin: float, end: float) -> str:
+    change = begin + spec.BEFORE_S
+    return f'<button type="button" data-from="{begin:g}" data-to="{end:g}">{change:.4g} s</button>'
+
+
+def _scenario(run: "Run") -> str:
+    return (
+        "<details>\n<summary>The scenario as run</summary>\n"
+        f"<pre>{escape(run.scenario)}</pre>\n</details>"
+    )
+
+
+def _json(value: object) -> str:
+    # "<" could end the script element.
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+@cache
+def _script() -> str:
+    """Vega with the page's own few lines, as one script."""
+    bundle = vl_convert.javascript_bundle(_asset("page.js"), VEGA_LITE)
+    # Only inside its strings could this end the script element.
+    return bundle.replace("</script", "<\\/script")
+
+
+def _asset(name: str) -> str:
+    return files("sojourn.report").joinpath(name).read_text("utf-8")

@@ -1,0 +1,247 @@
+"""One row of the figure, as Vega-Lite: the whole run on the left, a part of it on the right."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.legend import Legend
+
+Spec = dict[str, Any]
+
+WHOLE_WIDTH = 500
+DETAIL_WIDTH = 420
+NEUTRAL = "#444444"
+# Layers that are made for a time axis.
+Guides = Callable[[Spec], list[Spec]]
+_GUIDE = "#8c8c8c"
+_SIDES = ("whole", "detail")
+_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One row: which data it draws and how its axis reads."""
+
+    name: str
+    title: str
+    unit: str
+    height: int
+    from_zero: bool = True
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What all rows share."""
+
+    duration_s: float
+    legend: Legend
+    changes: list[float]
+    last: str
+    interactive: bool
+
+
+def row(
+    one: Panel,
+    frame: Frame,
+    lines: list[tuple[str, str]],
+    behind: list[Spec],
+    before: Guides,
+) -> list[Spec]:
+    """Both panels of a row: lines over time, with guides behind and before them."""
+    panels = []
+    for side in _SIDES:
+        layers = [*behind, _changes(frame), _lines(one, frame, side)]
+        # Of all layers, the last one's time axis counts: all in front have the same.
+        layers += before(_x(one, frame, side))
+        if frame.interactive:
+            layers.append(_hover(one, frame, side, lines))
+        panels.append(
+            {
+                "width": WHOLE_WIDTH if side == "whole" else DETAIL_WIDTH,
+                "height": one.height,
+                "title": _title(one, side),
+                "layer": layers,
+            }
+        )
+    return panels
+
+
+def views(panels: list[Panel], side: str, part: str) -> list[str]:
+    """Names of the layers that a selection lives in."""
+    return [f"{one.name}_{side}_{part}" for one in panels]
+
+
+def capacity_step() -> Spec:
+    """The link's capacity as a step line behind the flows' rates."""
+    return {
+        "data": {"name": "capacity", "format": csv(["v"])},
+        "mark": {
+            "type": "line",
+            "interpolate": "step-after",
+            "strokeWidth": 5,
+            "color": "#d4d4d4",
+            "clip": True,
+        },
+        "encoding": {
+            "x": {"field": "t", "type": "quantitative"},
+            "y": {"field": "v", "type": "quantitative"},
+        },
+    }
+
+
+def levels(values: list[Spec], colour: str, x: Spec) -> Spec:
+    """Horizontal guides with their labels: values of `t`, `t2`, `v`, `label` and its place."""
+    y = {"field": "v", "type": "quantitative"}
+    rule = {"type": "rule", "strokeDash": [6, 3], "strokeWidth": 1.6, "color": colour}
+    text = {"type": "text", "align": "left", "baseline": "bottom", "dy": -4, "clip": True}
+    halo = {**text, "fontWeight": "bold", "stroke": "white", "strokeWidth": 4}
+    label = {"x": {**x, "field": "at"}, "y": y, "text": {"field": "label"}}
+    return {
+        "data": {"values": values},
+        "layer": [
+            {
+                "mark": {**rule, "clip": True},
+                "encoding": {"x": x, "x2": {"field": "t2"}, "y": y},
+            },
+            {"mark": halo, "encoding": label},
+            {"mark": {**text, "fontWeight": "bold", "color": colour}, "encoding": label},
+        ],
+    }
+
+
+def corrected(values: list[Spec], frame: Frame, x: Spec) -> Spec:
+    """The bound for what the link really carried: values of `t`, `t2`, `v`, `series`."""
+    encoding: Spec = {
+        "x": x,
+        "x2": {"field": "t2"},
+        "y": {"field": "v", "type": "quantitative"},
+        "color": _colour(frame),
+    }
+    if frame.interactive:
+        encoding["opacity"] = _shown()
+    return {
+        "data": {"values": values},
+        "mark": {"type": "rule", "strokeDash": [2, 2], "strokeWidth": 1.4, "clip": True},
+        "encoding": encoding,
+    }
+
+
+def csv(columns: list[str]) -> Spec:
+    """How inline data is read: `t` and these columns are numbers."""
+    return {"type": "csv", "parse": dict.fromkeys(["t", *columns], "number")}
+
+
+def _title(one: Panel, side: str) -> Spec:
+    # The right side repeats the row's axis; an invisible title keeps both at one height.
+    text = f"{one.title} ({one.unit})" if side == "whole" else " "
+    return {"text": text, "anchor": "start", "offset": 5}
+
+
+def _changes(frame: Frame) -> Spec:
+    return {
+        "data": {"values": [{"t": at} for at in frame.changes]},
+        "mark": {
+            "type": "rule",
+            "color": _GUIDE,
+            "strokeWidth": 1,
+            "strokeDash": [2, 2],
+            "clip": True,
+        },
+        "encoding": {"x": {"field": "t", "type": "quantitative"}},
+    }
+
+
+def _lines(one: Panel, frame: Frame, side: str) -> Spec:
+    encoding: Spec = {
+        "x": _x(one, frame, side),
+        "y": {
+            "field": "v",
+            "type": "quantitative",
+            "scale": {"zero": one.from_zero},
+            "axis": {"title": None, "tickCount": 5},
+        },
+        "color": _colour(frame),
+        "detail": {"field": "flow"},
+    }
+    if frame.interactive:
+        encoding["opacity"] = _shown()
+    if _dashed(frame.legend):
+        encoding["strokeDash"] = _dash(frame.legend.flows)
+    return {
+        "name": f"{one.name}_{side}_lines",
+        "data": {"name": one.name, "format": csv(["v"])},
+        "mark": {
+            "type": "line",
+            "strokeWidth": 1.1 if side == "whole" else 1.6,
+            "strokeJoin": "round",
+            "clip": True,
+        },
+        "encoding": encoding,
+    }
+
+
+def _dashed(key: Legend) -> bool:
+    """Whether flows that share a colour are told apart by their dashes; few can be."""
+    shared = key.by == "run" or len(key.flows) > len(key.colours)
+    return shared and 1 < len(key.flows) <= len(_DASHES)
+
+
+def _dash(flows: list[str]) -> Spec:
+    # What belongs to no flow, a queue, has the empty name and a whole line.
+    return {
+        "field": "flow",
+        "type": "nominal",
+        "scale": {"domain": [*flows, ""], "range": [*_DASHES[: len(flows)], _DASHES[0]]},
+        "legend": {"values": flows},
+    }
+
+
+def _shown() -> Spec:
+    return {"condition": {"param": "shown", "value": 1}, "value": 0.05}
+
+
+def _hover(one: Panel, frame: Frame, side: str, lines: list[tuple[str, str]]) -> Spec:
+    columns = [f"c{place}" for place in range(len(lines))]
+    tooltip: list[Spec] = [{"field": "t", "type": "quantitative", "title": "time (s)"}]
+    for column, line in zip(columns, lines, strict=True):
+        title = " ".join(part for part in line if part) or one.title
+        field = {"field": column, "type": "quantitative", "format": ".4~g"}
+        tooltip.append({**field, "title": f"{title} ({one.unit})"})
+    there = {"condition": {"param": "hover", "empty": False, "value": 0.5}, "value": 0}
+    return {
+        "name": f"{one.name}_{side}_hover",
+        "data": {"name": f"{one.name}_at", "format": csv(columns)},
+        "mark": {"type": "rule", "color": NEUTRAL, "clip": True},
+        "encoding": {
+            "x": _x(one, frame, side),
+            "opacity": there,
+            "tooltip": tooltip,
+        },
+    }
+
+
+def _x(one: Panel, frame: Frame, side: str) -> Spec:
+    whole = {"domain": [0, frame.duration_s], "nice": False}
+    last = one.name == frame.last
+    return {
+        "field": "t",
+        "type": "quantitative",
+        "scale": whole if side == "whole" else {"domain": {"param": "part", "encoding": "x"}},
+        "axis": {
+            "title": "time (s)" if last else None,
+            "labels": last,
+            "ticks": last,
+            "tickCount": 10,
+        },
+    }
+
+
+def _colour(frame: Frame) -> Spec:
+    names = list(frame.legend.colours)
+    # A queue that belongs to no series has the empty name; it needs no entry in the legend.
+    return {
+        "field": "series",
+        "type": "nominal",
+        "scale": {"domain": [*names, ""], "range": [*frame.legend.colours.values(), NEUTRAL]},
+        "legend": {"values": names},
+    }

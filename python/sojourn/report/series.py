@@ -1,0 +1,146 @@
+"""The series behind the figure: the first seed, thinned so that no spike is lost."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sojourn import table
+from sojourn.legend import Legend
+
+if TYPE_CHECKING:
+    from sojourn.record import Run
+
+# A pair of points, the least and the greatest, for each of this many stretches of the whole run,
+# and for each of this many stretches around every change of capacity, where readers zoom in.
+_WHOLE_STRETCHES = 500
+_DETAIL_STRETCHES = 250
+# Goodput is drawn as a mean over some time: sample by sample, it shows no more than that packets
+# come in bursts.
+_MEAN_S = 0.1
+# A capacity that changes in more than this share of the samples is a trace's or a ramp's.
+_OFTEN = 0.1
+# No window is that large: controllers that set none, only a rate, say so with a greater one.
+_NO_WINDOW_BYTES = 1e15
+# Moments at which a tooltip can be shown.
+_HOVER_MOMENTS = 1000
+
+
+def flow_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
+    """Columns `t`, `v`, `series`, `flow` of one figure of every flow, without gaps."""
+    return (
+        _first_seed(run, run.flows)
+        .select(
+            pl.col("t_s").alias("t"),
+            pl.col(column).cast(pl.Float64).alias("v"),
+            _label(legend).alias("series"),
+            pl.col("flow"),
+        )
+        .filter(pl.col("v") < _NO_WINDOW_BYTES)
+    )
+
+
+def mean_width_s(duration_s: float) -> float:
+    """The time over which goodput is averaged."""
+    return min(max(_MEAN_S, duration_s / 600), duration_s / 20)
+
+
+def mean_over(series: pl.DataFrame, width_s: float) -> pl.DataFrame:
+    """Means over stretches of time, each where its middle is."""
+    # A sample is about the time that ends with it, so that one at the end of a stretch is its own.
+    stretch = (pl.col("t") / width_s - 1e-9).floor()
+    means = series.group_by("series", "flow", stretch.alias("stretch")).agg(pl.col("v").mean())
+    middle = ((pl.col("stretch") + 0.5) * width_s).alias("t")
+    return means.select(middle, "v", "series", "flow").sort("series", "flow", "t")
+
+
+def link_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
+    """The same of the link in focus; `series` is empty where its queue belongs to no series."""
+    return (
+        _first_seed(run, run.links)
+        .filter(pl.col("link") == table.focus_link(run.summary))
+        .select(
+            pl.col("t_s").alias("t"),
+            pl.col(column).cast(pl.Float64).alias("v"),
+            (pl.col("control") if legend.by == "run" else pl.lit(_owner(legend))).alias("series"),
+            pl.lit("").alias("flow"),
+        )
+        .filter(pl.col("v").is_finite())
+    )
+
+
+def capacity(run: "Run", legend: Legend, width_s: float) -> pl.DataFrame:
+    """Columns `t`, `v`: the capacity of the link in focus, where it changes.
+
+    A trace gives chances to send rather than a rate, so that it is averaged as goodput is.
+    """
+    series = link_series(run, legend, "capacity_bps")
+    series = series.filter(pl.col("series") == pl.col("series").first()).sort("t")
+    changes = pl.col("v").ne(pl.col("v").shift()).fill_null(True)
+    last = pl.col("t") == pl.col("t").max()
+    steps = series.filter(changes | last)
+    if steps.height > series.height * _OFTEN:
+        steps = mean_over(series, width_s)
+    return steps.select("t", "v")
+
+
+def thin(
+    series: pl.DataFrame, duration_s: float, windows: Sequence[tuple[float, float]]
+) -> pl.DataFrame:
+    """At most two points for each stretch of time: its least and its greatest value."""
+    stretch = (pl.col("t") / (duration_s / _WHOLE_STRETCHES)).floor()
+    for place, (begin, end) in enumerate(windows, start=1):
+        width = (end - begin) / max(_DETAIL_STRETCHES // len(windows), 1)
+        # Numbers of their own for each window: far from those of the whole.
+        fine = ((pl.col("t") - begin) / width).floor() + place * 1_000_000
+        stretch = pl.when(pl.col("t").is_between(begin, end)).then(fine).otherwise(stretch)
+    keys = ["series", "flow", "stretch"]
+    ends = series.with_columns(stretch.alias("stretch")).group_by(keys)
+    least = ends.agg(pl.all().sort_by("v", "t").first())
+    greatest = ends.agg(pl.all().sort_by("v", "t").last())
+    points = pl.concat([least, greatest]).unique(["series", "flow", "t"])
+    return points.select("t", "v", "series", "flow").sort("series", "flow", "t")
+
+
+def moments(
+    series: pl.DataFrame,
+    columns: dict[tuple[str, str], str],
+    windows: Sequence[tuple[float, float]],
+) -> pl.DataFrame:
+    """One row a moment with a column for each line, for tooltips."""
+    times = series.select(pl.col("t").unique().sort())
+    inside = pl.any_horizontal(pl.col("t").is_between(*window) for window in windows)
+    near, far = times.filter(inside), times.filter(~inside)
+    wide = pl.concat([_every(near, _HOVER_MOMENTS // 2), _every(far, _HOVER_MOMENTS // 2)])
+    for (name, flow), column in columns.items():
+        line = series.filter(pl.col("series") == name, pl.col("flow") == flow)
+        values = line.select("t", pl.col("v").alias(column)).unique("t").sort("t")
+        wide = wide.join(values, on="t", how="left")
+    return wide.sort("t")
+
+
+def _every(frame: pl.DataFrame, most: int) -> pl.DataFrame:
+    return frame.gather_every(max(1, -(-frame.height // most)))
+
+
+def to_csv(frame: pl.DataFrame) -> str:
+    """Compact text; four digits are more than a screen shows."""
+    numbers = pl.selectors.float() - pl.selectors.by_name("t", require_all=False)
+    rounded = frame.with_columns(numbers.round_sig_figs(4), pl.col("t").round(4))
+    return rounded.write_csv()
+
+
+def _label(legend: Legend) -> pl.Expr:
+    if legend.by == "run":
+        return pl.col("control")
+    own = pl.col("flow")
+    return own.replace_strict(legend.control_of) if legend.by == "control" else own
+
+
+def _owner(legend: Legend) -> str:
+    """Whose queue it is in a single run: the only flow's, or nobody's."""
+    return next(iter(legend.colours)) if len(legend.flows) == 1 else ""
+
+
+def _first_seed(run: "Run", frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.filter(pl.col("seed") == run.runs[0]["seed"])

@@ -1,0 +1,234 @@
+"""The figure: four panels over one time axis, as one Vega-Lite document."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from sojourn import legend, table
+from sojourn.contract import SpikeSummary
+from sojourn.report import panels, series
+from sojourn.report.panels import Frame, Panel, Spec
+
+if TYPE_CHECKING:
+    from sojourn.record import Run
+
+# Around a change of capacity: what is kept in detail, and what the right side shows at first.
+BEFORE_S = 0.5
+AFTER_S = 3.5
+_MOST_WINDOWS = 10
+
+
+def figure(run: "Run", interactive: bool = True) -> Spec:
+    """The whole figure of a run, with its data inside."""
+    rows = _Rows(run, interactive)
+    views = [view for row in (rows.rate(), rows.delay(), rows.window(), rows.rtt()) for view in row]
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "description": "Goodput, queueing delay, congestion window and round-trip time over time",
+        "title": {"text": run.title, "subtitle": _subtitle(run), "anchor": "start", "fontSize": 18},
+        "background": "white",
+        "padding": 14,
+        "datasets": rows.datasets,
+        "params": _params(rows.panels, _first_shown(run), interactive),
+        "concat": views,
+        "columns": 2,
+        "spacing": {"row": 8, "column": 20},
+        "config": _CONFIG,
+    }
+
+
+def windows(run: "Run") -> list[tuple[float, float]]:
+    """The time around each change of capacity; the beginning where there is none."""
+    end = run.runs[0]["duration_s"]
+    spans = [(max(0.0, at - BEFORE_S), min(end, at + AFTER_S)) for at in _change_times(run)]
+    return spans[:_MOST_WINDOWS] or [(0.0, min(end, BEFORE_S + AFTER_S))]
+
+
+def _first_shown(run: "Run") -> tuple[float, float]:
+    """The time around the change with the greatest spike."""
+    spans = windows(run)
+    focus = table.focus_link(run.summary)
+    greatest = [0.0] * len(spans)
+    for one in run.runs:
+        spikes = [spike for spike in one["spikes"] if spike["link"] == focus]
+        for place, spike in enumerate(spikes[: len(spans)]):
+            greatest[place] = max(greatest[place], spike["spike_s"] or 0.0)
+    return spans[greatest.index(max(greatest))]
+
+
+class _Rows:
+    def __init__(self, run: "Run", interactive: bool) -> None:
+        key = legend.of(run.summary)
+        self.run = run
+        self.frame = Frame(run.runs[0]["duration_s"], key, _change_times(run), "rtt", interactive)
+        self.windows = windows(run)
+        self.datasets: dict[str, str] = {}
+        self.panels: list[Panel] = []
+
+    def rate(self) -> list[Spec]:
+        width_s = series.mean_width_s(self.frame.duration_s)
+        samples = series.flow_series(self.run, self.frame.legend, "goodput_bps")
+        goodput = series.mean_over(samples, width_s)
+        capacity = series.capacity(self.run, self.frame.legend, width_s)
+        largest = max((_largest(one) for one in (goodput, capacity)), default=0.0)
+        scale, unit = table.rate_unit(largest)
+        scaled = capacity.with_columns(pl.col("v") / scale)
+        self.datasets["capacity"] = series.to_csv(scaled)
+        behind = [panels.capacity_step()] if capacity.height else []
+        title = f"Goodput, mean of {1000 * width_s:.3g} ms"
+        return self._row(Panel("rate", title, unit, 150), goodput, scale, behind=behind)
+
+    def delay(self) -> list[Spec]:
+        delays = series.link_series(self.run, self.frame.legend, "queue_delay_s")
+        focus = table.focus_link(self.run.summary)
+        one = Panel("delay", f"Queueing delay of {focus}", "ms", 210)
+        return self._row(one, delays, 1e-3, before=self._bounds)
+
+    def _bounds(self, x: Spec) -> list[Spec]:
+        if not self.frame.changes:
+            return []
+        own = panels.corrected(_corrected(self.run, self.frame.legend), self.frame, x)
+        return [own, panels.levels(_bounds(self.run), "#111111", x)]
+
+    def window(self) -> list[Spec]:
+        windows = series.flow_series(self.run, self.frame.legend, "cwnd_bytes")
+        return self._row(Panel("window", "Congestion window", "kB", 120), windows, 1e3)
+
+    def rtt(self) -> list[Spec]:
+        rtts = series.flow_series(self.run, self.frame.legend, "rtt_s")
+        return self._row(Panel("rtt", "Round-trip time", "ms", 120, False), rtts, 1e-3)
+
+    def _row(
+        self,
+        one: Panel,
+        data: pl.DataFrame,
+        scale: float,
+        behind: Sequence[Spec] = (),
+        before: panels.Guides = lambda _: [],
+    ) -> list[Spec]:
+        scaled = data.with_columns(pl.col("v") / scale)
+        lines = scaled.select("series", "flow").unique(maintain_order=True).rows()
+        columns = {line: f"c{place}" for place, line in enumerate(lines)}
+        thinned = series.thin(scaled, self.frame.duration_s, self.windows)
+        self.datasets[one.name] = series.to_csv(thinned)
+        if self.frame.interactive:
+            moments = series.moments(scaled, columns, self.windows)
+            self.datasets[f"{one.name}_at"] = series.to_csv(moments)
+        self.panels.append(one)
+        return panels.row(one, self.frame, lines, list(behind), before)
+
+
+def _subtitle(run: "Run") -> str:
+    changes = _changes(run)
+    parts = [table.change_text(spike) for spike in changes[:1]]
+    if len(changes) > 1:
+        parts = [f"{len(changes)} changes of the capacity of {changes[0]['link']}"]
+    if "medians" in run.summary:
+        parts.append(
+            f"seed {run.runs[0]['seed']}, the first of {run.summary['medians'][0]['runs']}"
+        )
+    if not run.flows.height:
+        parts.append("no series were recorded")
+    return "; ".join(parts)
+
+
+def _largest(frame: pl.DataFrame) -> float:
+    largest: Any = frame["v"].max() if frame.height else None
+    return float(largest or 0.0)
+
+
+def _changes(run: "Run") -> list[SpikeSummary]:
+    """The changes of the link in focus, in the first run."""
+    focus = table.focus_link(run.summary)
+    return [spike for spike in run.runs[0]["spikes"] if spike["link"] == focus]
+
+
+def _change_times(run: "Run") -> list[float]:
+    return [spike["at_s"] for spike in _changes(run)]
+
+
+def _bounds(run: "Run") -> list[Spec]:
+    changes = _changes(run)
+    end = run.runs[0]["duration_s"]
+    levels = []
+    for place, spike in enumerate(changes):
+        following = changes[place + 1]["at_s"] if place + 1 < len(changes) else end
+        if spike["bound_s"]:
+            ms = 1000 * spike["bound_s"]
+            at = spike["at_s"] + 0.6 * AFTER_S
+            level = {"t": spike["at_s"], "t2": min(following, spike["at_s"] + 0.25 * end), "v": ms}
+            levels.append({**level, "at": at, "label": f"bound {ms:.3g} ms"})
+    return levels
+
+
+def _corrected(run: "Run", key: legend.Legend) -> list[Spec]:
+    """Each controller's own bound, where it left the link so empty that it shows."""
+    ticks = []
+    for one in run.runs:
+        own = one["seed"] == run.runs[0]["seed"] and one["control"] in key.colours
+        for spike in one["spikes"] if own else []:
+            bound, corrected = spike["bound_s"], spike["bound_corrected_s"]
+            if bound and corrected is not None and corrected < 0.98 * bound:
+                at = spike["at_s"]
+                tick = {"t": at, "t2": at + 0.5 * AFTER_S, "v": 1000 * corrected}
+                ticks.append({**tick, "series": one["control"]})
+    return ticks
+
+
+def _params(rows: list[Panel], window: tuple[float, float], interactive: bool) -> list[Spec]:
+    part = {
+        "name": "part",
+        "select": {
+            "type": "interval",
+            "encodings": ["x"],
+            "mark": {"fill": "#888888", "fillOpacity": 0.13, "stroke": "#888888"},
+        },
+        "value": {"x": list(window)},
+        "views": panels.views(rows, "whole", "lines"),
+    }
+    if not interactive:
+        return [part]
+    shown = {
+        "name": "shown",
+        "select": {"type": "point", "fields": ["series"], "toggle": "true"},
+        "bind": "legend",
+        "views": panels.views(rows[:1], "whole", "lines"),
+    }
+    hover = {
+        "name": "hover",
+        "select": {
+            "type": "point",
+            "on": "pointerover",
+            "clear": "pointerout",
+            "nearest": True,
+            "fields": ["t"],
+        },
+        "views": [*panels.views(rows, "whole", "hover"), *panels.views(rows, "detail", "hover")],
+    }
+    return [part, shown, hover]
+
+
+_CONFIG: Spec = {
+    "font": "Liberation Sans, Helvetica, Arial, sans-serif",
+    "view": {"stroke": "#dddddd"},
+    "axis": {
+        "gridColor": "#eeeeee",
+        "domainColor": "#bbbbbb",
+        "tickColor": "#bbbbbb",
+        "labelColor": "#444444",
+        "titleColor": "#444444",
+        "titleFontWeight": "normal",
+        "labelFontSize": 11,
+    },
+    # One width for all, so that the time axes stand below one another.
+    "axisY": {"minExtent": 36},
+    "title": {"fontSize": 13, "fontWeight": "bold", "color": "#222222", "subtitleColor": "#555555"},
+    "legend": {
+        "orient": "top",
+        "title": None,
+        "symbolType": "stroke",
+        "symbolStrokeWidth": 3,
+        "labelFontSize": 12,
+    },
+}

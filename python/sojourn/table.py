@@ -1,0 +1,278 @@
+"""The summary table, as data: what the terminal, the report and notebooks show."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sojourn import legend
+from sojourn.contract import Summary
+from sojourn.stats import interval_ranks
+
+Unit = Literal["rate", "ms", "percent", "count"]
+Of = Literal["flow", "link", "spike"]
+
+MISSING = "–"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One column: where its figure stands in the summary, and how it is said."""
+
+    of: Of
+    key: str
+    head: str
+    unit: Unit
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure; the interval of its median where it comes from several runs."""
+
+    text: str
+    interval: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One metric of every row."""
+
+    metric: Metric
+    unit: str
+    cells: list[Cell]
+
+
+@dataclass(frozen=True)
+class Name:
+    """What a row is about."""
+
+    control: str
+    detail: str
+    """The flow or the change of capacity, where there are several."""
+    colour: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Some figures, a row for each name."""
+
+    caption: str
+    names: list[Name]
+    detail: str
+    """What the names' details are; empty where there are none."""
+    columns: list[Column]
+
+
+_GOODPUT = Metric(
+    "flow", "goodput_bps", "goodput", "rate", "payload delivered, over the flow's life"
+)
+_UTILISATION = Metric("link", "utilisation", "util.", "percent", "share of the capacity used")
+_BEFORE = Metric(
+    "spike", "utilisation_before", "util. before", "percent", "share used before the change"
+)
+_AFTER = Metric(
+    "spike", "utilisation_after", "util. after", "percent", "share used after the change"
+)
+_BASE_RTT = Metric("flow", "base_rtt_s", "base RTT", "ms", "round-trip time without any queue")
+_P50 = Metric("link", "queue_delay_p50_s", "queue p50", "ms", "median queueing delay")
+_P99 = Metric("link", "queue_delay_p99_s", "queue p99", "ms", "99th percentile of queueing delay")
+_SPIKE = Metric("spike", "spike_s", "spike", "ms", "peak queueing delay after the change")
+_BOUND = Metric(
+    "spike", "bound_s", "bound", "ms", "least spike possible end to end, for a link that was full"
+)
+_CORRECTED = Metric(
+    "spike", "bound_corrected_s", "bound corr.", "ms", "bound for what the link really carried"
+)
+_EXCESS = Metric("spike", "excess_s", "excess", "ms", "spike minus bound")
+_LASTS = Metric("spike", "duration_s", "spike lasts", "ms", "how long the spike stood")
+_MAX = Metric("link", "queue_delay_max_s", "queue max", "ms", "greatest queueing delay")
+_LINK_DROPS = Metric("link", "dropped_packets", "drops", "count", "packets dropped")
+_LINK_MARKS = Metric("link", "marked_packets", "marks", "count", "packets marked CE")
+_DROPS = Metric("flow", "dropped_packets", "drops", "count", "packets dropped")
+_MARKS = Metric("flow", "marked_packets", "marks", "count", "packets marked CE")
+_RESENT = Metric("flow", "retransmitted_packets", "re- sent", "count", "packets sent again")
+
+_AT_REST = [_GOODPUT, _UTILISATION, _BASE_RTT, _P50, _P99, _DROPS, _MARKS, _RESENT]
+_SPIKES = [_SPIKE, _BOUND, _CORRECTED, _EXCESS, _LASTS]
+_LINKS = [_UTILISATION, _P50, _P99, _MAX, _LINK_DROPS, _LINK_MARKS]
+_CHANGING = [
+    *(_GOODPUT, _BEFORE, _AFTER, _BASE_RTT, _P50, _P99),
+    *_SPIKES,
+    *(_DROPS, _MARKS, _RESENT),
+]
+
+
+def build(summary: Summary) -> Table:
+    """A row a controller, and a flow where there are several."""
+    focus, key = focus_link(summary), legend.of(summary)
+    names: list[Name] = []
+    rows: list[Mapping[Of, Any]] = []
+    for entry in _entries(summary):
+        of_link: dict[Of, Any] = {
+            "link": next((one for one in entry["links"] if one["name"] == focus), None),
+            "spike": _worst(entry["spikes"]),
+        }
+        for place, flow in enumerate(entry["flows"]):
+            control = entry["control"] if key.by == "run" else flow["control"]
+            detail = flow["name"] if len(entry["flows"]) > 1 else ""
+            colour = key.colours[key.label(entry["control"], flow["name"])]
+            names.append(Name(control, detail, colour))
+            # What the link saw belongs to all its flows: said once, in the first row.
+            rows.append({"flow": flow, **(of_link if place == 0 else {})})
+    metrics = _CHANGING if summary["runs"][0]["spikes"] else _AT_REST
+    detail = "flow" if any(name.detail for name in names) else ""
+    return Table(_caption(summary, focus), names, detail, _columns(metrics, rows))
+
+
+def build_changes(summary: Summary) -> Table | None:
+    """A row a change of capacity, where there are several in one run."""
+    if len(summary["runs"][0]["spikes"]) < 2:
+        return None
+    key = legend.of(summary)
+    names: list[Name] = []
+    rows: list[Mapping[Of, Any]] = []
+    for entry in _entries(summary):
+        colour = key.colours.get(entry["control"], "")
+        for spike in entry["spikes"]:
+            names.append(Name(entry["control"], change_text(spike), colour))
+            rows.append({"spike": spike})
+    columns = _columns([_BEFORE, _AFTER, *_SPIKES], rows)
+    return Table("Every change of capacity", names, "change", columns)
+
+
+def build_links(summary: Summary) -> Table | None:
+    """A row a link with a rate, where there are several."""
+    limited = [
+        one["name"] for one in summary["runs"][0]["links"] if one["capacity_bps"] is not None
+    ]
+    if len(limited) < 2:
+        return None
+    key = legend.of(summary)
+    names: list[Name] = []
+    rows: list[Mapping[Of, Any]] = []
+    for entry in _entries(summary):
+        for link in entry["links"]:
+            if link["name"] in limited:
+                colour = key.colours.get(entry["control"], "")
+                names.append(Name(entry["control"], link["name"], colour))
+                rows.append({"link": link})
+    return Table("Every link with a rate", names, "link", _columns(_LINKS, rows))
+
+
+def build_all(summary: Summary) -> list[Table]:
+    """Every table that there is."""
+    tables = (build(summary), build_changes(summary), build_links(summary))
+    return [one for one in tables if one is not None]
+
+
+def focus_link(summary: Summary) -> str | None:
+    """The link that is shown: the one that changes, else the first with a rate."""
+    run = summary["runs"][0]
+    if run["spikes"]:
+        return run["spikes"][0]["link"]
+    limited = [link["name"] for link in run["links"] if link["capacity_bps"] is not None]
+    return next(iter([*limited, *(link["name"] for link in run["links"])]), None)
+
+
+def rate_text(bps: float) -> str:
+    """A rate as one says it: `60 Mbit/s`."""
+    scale, unit = rate_unit(bps)
+    return f"{bps / scale:.4g} {unit}"
+
+
+def rate_unit(bps: float) -> tuple[float, str]:
+    """The unit in which a rate is a number of at least one, and its size."""
+    for scale, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if bps >= scale:
+            return scale, unit
+    return 1.0, "bit/s"
+
+
+def value_of(figure: Any) -> float | None:
+    """The figure of one run, or the median of several."""
+    value: float | None = figure["median"] if isinstance(figure, Mapping) else figure
+    return value
+
+
+def _entries(summary: Summary) -> Sequence[Mapping[str, Any]]:
+    medians: Sequence[Mapping[str, Any]] | None = summary.get("medians")
+    return medians if medians else summary["runs"]
+
+
+def _worst(spikes: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    return max(spikes, key=lambda spike: value_of(spike["spike_s"]) or 0.0, default=None)
+
+
+def _caption(summary: Summary, focus: str | None) -> str:
+    entry = _entries(summary)[0]
+    parts = [_repeats(entry["runs"])] if "medians" in summary else []
+    spikes = entry["spikes"]
+    if len(spikes) > 1:
+        parts.append(f"{len(spikes)} changes of capacity, the worst spike of each run")
+    elif spikes:
+        parts.append(change_text(spikes[0]))
+    elif focus is not None:
+        parts.append(f"queueing delay of {focus}")
+    return "; ".join(parts)
+
+
+def _repeats(runs: int) -> str:
+    intervals = interval_ranks(runs) is not None
+    return f"medians of {runs} runs" + (" with 95 % confidence intervals" if intervals else "")
+
+
+def change_text(spike: Mapping[str, Any]) -> str:
+    """A change of capacity in a few words."""
+    change = f"{spike['link']} {rate_text(spike['from_bps'])} → {rate_text(spike['to_bps'])}"
+    # Over several seeds the moment may differ: said only where it is one.
+    return change if isinstance(spike["at_s"], Mapping) else f"{change} at {spike['at_s']:.4g} s"
+
+
+def _columns(metrics: Sequence[Metric], rows: Sequence[Mapping[Of, Any]]) -> list[Column]:
+    columns = [_column(metric, rows) for metric in metrics]
+    texts = {column.metric.key: [cell.text for cell in column.cells] for column in columns}
+    if texts.get(_CORRECTED.key) == texts.get(_BOUND.key):
+        columns = [column for column in columns if column.metric is not _CORRECTED]
+    return columns
+
+
+def _column(metric: Metric, rows: Sequence[Mapping[Of, Any]]) -> Column:
+    figures = [row[metric.of][metric.key] if row.get(metric.of) else "" for row in rows]
+    largest = max((abs(value) for figure in figures for value in _values(figure)), default=0.0)
+    scale, unit = _scale(metric.unit, largest)
+    digits = _digits(metric.unit, largest / scale)
+    return Column(metric, unit, [_cell(figure, scale, digits) for figure in figures])
+
+
+def _values(figure: Any) -> Iterator[float]:
+    value = value_of(figure) if figure != "" else None
+    if value is not None:
+        yield value
+
+
+def _scale(unit: Unit, largest: float) -> tuple[float, str]:
+    if unit == "rate":
+        return rate_unit(largest)
+    return {"ms": (1e-3, "ms"), "percent": (1e-2, "%"), "count": (1.0, "")}[unit]
+
+
+def _digits(unit: Unit, largest: float) -> int:
+    if unit == "count":
+        return 0
+    if unit == "percent":
+        return 1
+    two_below = 10 if unit == "ms" else 100
+    return 2 if largest < two_below else 1 if largest < 10_000 else 0
+
+
+def _cell(figure: Any, scale: float, digits: int) -> Cell:
+    if figure == "":
+        return Cell("")
+    value = value_of(figure)
+    if value is None:
+        return Cell(MISSING)
+    text = f"{value / scale:.{digits}f}"
+    if not isinstance(figure, Mapping) or figure["low"] is None:
+        return Cell(text)
+    low, high = (f"{figure[end] / scale:.{digits}f}" for end in ("low", "high"))
+    return Cell(text, f"{low}–{high}" if low != high else "")

@@ -1,0 +1,34 @@
+"""Fixtures: a small scenario, the shipped ones, and the command as a user runs it."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from support import ROOT, SMALL, Sojourn, command, environment
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A scenario file of its own."""
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    return file
+
+
+@pytest.fixture
+def sojourn(tmp_path: Path) -> Sojourn:
+    """Runs the command in an empty folder, with neither a terminal nor colours."""
+
+    def run(*args: str | Path, cwd: Path = tmp_path) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            command(*args), cwd=cwd, env=environment(), capture_output=True, text=True, timeout=300
+        )
+
+    return run
+
+
+@pytest.fixture(params=sorted((ROOT / "scenarios").glob("*.toml")), ids=lambda path: path.stem)
+def shipped(request: pytest.FixtureRequest) -> Path:
+    """Each scenario that ships."""
+    file: Path = request.param
+    return file

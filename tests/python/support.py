@@ -1,0 +1,45 @@
+"""What the tests share besides fixtures."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Small enough that a run takes a fraction of a second, with one drop of capacity.
+SMALL = """\
+title    = "A small drop"
+duration = "6s"
+controls = ["cubic", "dctcp"]
+
+[link.bottleneck]
+rate  = { start = "12Mbit", steps = [{ at = "3s", rate = "6Mbit" }] }
+delay = "10ms"
+queue = { kind = "codel", ecn = true }
+
+[link.back]
+delay = "10ms"
+
+[flow.upload]
+path   = ["bottleneck"]
+back   = ["back"]
+source = "bulk"
+"""
+
+Sojourn = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def command(*args: str | Path) -> list[str]:
+    """The command line of this environment's Sojourn."""
+    return [sys.executable, "-m", "sojourn", *map(str, args)]
+
+
+def environment() -> dict[str, str]:
+    """Without what would change the output, and with this environment's commands first."""
+    kept = {
+        key: value for key, value in os.environ.items() if key not in ("COLUMNS", "FORCE_COLOR")
+    }
+    kept["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+    return kept

@@ -1,0 +1,182 @@
+"""`import sojourn`: running, reading back, building and changing scenarios."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+import sojourn
+from support import SMALL
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> sojourn.Run:
+    file = tmp_path_factory.mktemp("api") / "small.toml"
+    file.write_text(SMALL)
+    return sojourn.run(file)
+
+
+def built() -> sojourn.Scenario:
+    return (
+        sojourn.Scenario(title="A small drop", duration="6s", controls=["cubic", "dctcp"])
+        .link(
+            "bottleneck",
+            rate={"start": "12Mbit", "steps": [{"at": "3s", "rate": "6Mbit"}]},
+            delay="10ms",
+            queue={"kind": "codel", "ecn": True},
+        )
+        .link("back", delay="10ms")
+        .flow("upload", path=["bottleneck"], back=["back"], source="bulk")
+    )
+
+
+def test_one_run_needs_no_choice(small: Path) -> None:
+    run = sojourn.run(small, control="dctcp")
+    flow = run.flow("upload")
+    assert flow.summary["control"] == "dctcp"
+    assert isinstance(flow.series, pl.DataFrame)
+    assert flow.series["t_s"].is_sorted()
+    assert flow.series.height > 100
+    assert flow.series["control"].unique().to_list() == ["dctcp"]
+
+
+def test_several_runs_need_one(run: sojourn.Run) -> None:
+    with pytest.raises(LookupError, match=r"say which.*'cubic'.*'dctcp'"):
+        run.flow("upload")
+    with pytest.raises(LookupError, match="no run matches"):
+        run.flow("upload", control="bbr")
+    with pytest.raises(KeyError, match=r"no flow 'download'.*upload"):
+        run.flow("download", control="cubic")
+    link = run.link("bottleneck", control="cubic")
+    assert link.summary["queue_delay_max_s"] == pytest.approx(
+        link.series["queue_delay_s"].max(), rel=1e-3
+    )
+
+
+def test_series_agree_with_the_summary(run: sojourn.Run) -> None:
+    flow = run.flow("upload", control="dctcp")
+    assert flow.series["marked_packets"].max() == flow.summary["marked_packets"]
+    sent = flow.series["delivered_bytes"].max()
+    assert isinstance(sent, int)
+    assert 8 * sent / 6 == pytest.approx(flow.summary["goodput_bps"], rel=0.01)
+
+
+def test_scenario_built_in_python_runs_like_its_text(run: sojourn.Run) -> None:
+    same = sojourn.run(built())
+    assert same.runs == run.runs
+    assert same.series == run.series
+    assert sojourn.run(dict(built())).runs == run.runs
+
+
+def test_scenario_is_changed_like_a_dict(small: Path) -> None:
+    scenario = sojourn.Scenario.load(small)
+    scenario["link"]["bottleneck"]["rate"]["steps"][0]["rate"] = "3Mbit"
+    scenario["title"] = "changed"
+    run = sojourn.run(scenario, control="cubic")
+    assert run.title == "changed"
+    assert run.runs[0]["spikes"][0]["to_bps"] == 3e6
+    assert sojourn.Scenario.load(small)["title"] == "A small drop"
+
+
+def test_set_changes_values(small: Path) -> None:
+    run = sojourn.run(
+        small,
+        control="cubic",
+        set={"link.bottleneck.rate.steps.0.rate": "4Mbit", "link.bottleneck.queue.ecn": False},
+    )
+    assert run.runs[0]["spikes"][0]["to_bps"] == 4e6
+    assert run.runs[0]["flows"][0]["marked_packets"] == 0
+
+
+def test_copy_is_a_scenario_of_its_own() -> None:
+    one = built()
+    two = one.copy()
+    two["link"]["back"]["delay"] = "1ms"
+    assert one["link"]["back"]["delay"] == "10ms"
+    assert one == built()
+
+
+def test_toml_round_trip() -> None:
+    again = sojourn.Scenario.parse(built().to_toml())
+    assert again.to_toml() == built().to_toml()
+    assert sojourn.run(again, control="cubic").runs == sojourn.run(built(), control="cubic").runs
+
+
+def test_errors_point_at_the_text(small: Path) -> None:
+    small.write_text(SMALL.replace("title", "titel"))
+    with pytest.raises(sojourn.ScenarioError) as caught:
+        sojourn.run(small)
+    (item,) = caught.value.items
+    assert (item["line"], item["column"]) == (1, 1)
+    assert str(small) in str(caught.value)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_errors_in_built_scenarios_name_the_key() -> None:
+    scenario = built()
+    scenario["link"]["back"]["dealy"] = "1ms"
+    with pytest.raises(sojourn.ScenarioError, match="dealy"):
+        scenario.check()
+
+
+def test_run_directory_is_read_back(run: sojourn.Run, tmp_path: Path) -> None:
+    where = run.save(tmp_path / "kept")
+    again = sojourn.load(where)
+    assert again.summary == run.summary
+    assert again.title == run.title
+    assert again.flows.equals(run.flows)
+    assert again.links.equals(run.links)
+    with pytest.raises(sojourn.OutputExistsError, match="not empty"):
+        run.save(where)
+
+
+def test_figure_shows_and_saves_itself(run: sojourn.Run, tmp_path: Path) -> None:
+    figure = run.plot()
+    bundle = figure._repr_mimebundle_()
+    assert bundle["text/html"].startswith("<iframe")
+    for name in ("x.html", "x.svg", "x.png"):
+        assert figure.save(tmp_path / name).stat().st_size > 10_000
+    with pytest.raises(ValueError, match="html"):
+        figure.save(tmp_path / "x.gif")
+    assert "<table" in run._repr_html_()
+
+
+def test_figures_of_one_process_are_the_same(run: sojourn.Run) -> None:
+    first, second = run.plot(), run.plot()
+    assert first.svg == second.svg
+    assert first.png == second.png
+
+
+def test_nothing_recorded_still_makes_a_figure(small: Path) -> None:
+    run = sojourn.run(small, control="cubic", set={"record.interval": "0s"})
+    assert run.flows.height == 0
+    assert "no series were recorded" in run.plot().svg
+
+
+def test_flows_may_name_their_controllers(small: Path) -> None:
+    scenario = built()
+    del scenario["controls"]
+    scenario["flow"]["upload"]["control"] = "cubic"
+    scenario.flow("other", path=["bottleneck"], back=["back"], control="reno")
+    run = sojourn.run(scenario)
+    assert [one["control"] for one in run.runs] == ["cubic+reno"]
+    assert run.flow("other").summary["control"] == "reno"
+    assert run.flow("other").series.height > 0
+    assert ">reno<" in run.plot().svg
+
+
+def test_theory() -> None:
+    assert sojourn.theory.spike("60Mbit", "20Mbit", "50ms")["spike_s"] == pytest.approx(0.1)
+    with pytest.raises(ValueError, match="unit"):
+        sojourn.theory.spike("60", "20Mbit", "50ms")
+
+
+@pytest.mark.parametrize("wrong", [{"runs": 0}, {"jobs": 0}])
+def test_impossible_numbers_are_refused(small: Path, wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="1 or more"):
+        sojourn.run(small, runs=wrong.get("runs", 1), jobs=wrong.get("jobs"))
+
+
+def test_names_are_complete() -> None:
+    assert {name for name in dir(sojourn) if not hasattr(sojourn, name)} == set()
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = sojourn.nonsense

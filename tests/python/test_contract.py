@@ -1,0 +1,150 @@
+"""What machines read: the keys of `--json`, on standard output and nothing beside it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import Sojourn
+
+# The contract: keys may be added, never renamed or removed.
+RUN = {"control", "seed", "flows", "links", "spikes"}
+FLOW = {
+    *("name", "control", "goodput_bps", "rtt_min_s", "rtt_p50_s", "rtt_p99_s"),
+    *("sent_packets", "retransmitted_packets", "marked_packets", "completion_s"),
+}
+LINK = {
+    *("name", "utilisation", "queue_delay_p50_s", "queue_delay_p99_s", "queue_delay_max_s"),
+    *("dropped_packets", "marked_packets"),
+}
+SPIKE = {
+    *("link", "at_s", "from_bps", "to_bps", "spike_s", "bound_s", "bound_corrected_s"),
+    *("excess_s", "duration_s"),
+}
+THEORY = {"r", "delay_s", "spike_s", "lost_fraction", "time_to_peak_s"}
+# Added since.
+RUN_MORE = {"duration_s"}
+FLOW_MORE = {
+    *("base_rtt_s", "dropped_packets", "timeouts"),
+    *("completed_transfers", "response_p50_s", "response_p99_s"),
+}
+LINK_MORE = {"capacity_bps", "sent_packets", "delivered_packets"}
+SPIKE_MORE = {"utilisation_before", "utilisation_after", "peak_at_s", "carried_before_bps"}
+
+
+def run_json(sojourn: Sojourn, *args: str | Path) -> Any:
+    done = sojourn("run", *args, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_run_prints_the_contract_and_nothing_else(sojourn: Sojourn, small: Path) -> None:
+    summary = run_json(sojourn, small)
+    assert list(summary) == ["scenario", "version", "runs"]
+    assert summary["scenario"] == str(small)
+    assert [one["control"] for one in summary["runs"]] == ["cubic", "dctcp"]
+    for one in summary["runs"]:
+        assert set(one) == RUN | RUN_MORE
+        assert [set(flow) for flow in one["flows"]] == [FLOW | FLOW_MORE]
+        assert [set(link) for link in one["links"]] == [LINK | LINK_MORE] * 2
+        assert [set(spike) for spike in one["spikes"]] == [SPIKE | SPIKE_MORE]
+
+
+def test_json_alone_writes_nothing(sojourn: Sojourn, small: Path) -> None:
+    run_json(sojourn, small, "--control", "cubic")
+    assert [path.name for path in small.parent.iterdir()] == ["small.toml"]
+
+
+def test_summary_file_holds_what_json_prints(sojourn: Sojourn, small: Path) -> None:
+    out = small.parent / "out"
+    printed = sojourn("run", small, "--json", "--out", out)
+    assert printed.returncode == 0, printed.stderr
+    assert (out / "summary.json").read_text() == printed.stdout
+
+
+def test_figures_make_sense_together(sojourn: Sojourn, small: Path) -> None:
+    one = run_json(sojourn, small, "--control", "cubic")["runs"][0]
+    spike, flow, link = one["spikes"][0], one["flows"][0], one["links"][0]
+    assert (spike["link"], spike["at_s"]) == ("bottleneck", 3.0)
+    assert (spike["from_bps"], spike["to_bps"]) == (12e6, 6e6)
+    # (r - 1) d with r = 2 and d the base RTT of 20 ms.
+    assert spike["bound_s"] == pytest.approx(0.020)
+    assert spike["excess_s"] == pytest.approx(spike["spike_s"] - spike["bound_s"])
+    assert flow["base_rtt_s"] == pytest.approx(0.020)
+    assert flow["rtt_min_s"] <= flow["rtt_p50_s"] <= flow["rtt_p99_s"]
+    assert link["queue_delay_p50_s"] <= link["queue_delay_p99_s"] <= link["queue_delay_max_s"]
+    # No more than the mean of both capacities can have been carried.
+    assert 0 < flow["goodput_bps"] < 9e6
+
+
+def test_controls_seeds_and_settings_are_taken(sojourn: Sojourn, small: Path) -> None:
+    faster = "link.bottleneck.rate.steps.0.rate=10Mbit"
+    summary = run_json(
+        sojourn, small, "--control", "reno,cubic", "--seed", "7", "--runs", "2", "--set", faster
+    )
+    order = [(one["control"], one["seed"]) for one in summary["runs"]]
+    assert order == [("reno", 7), ("reno", 8), ("cubic", 7), ("cubic", 8)]
+    assert {one["spikes"][0]["to_bps"] for one in summary["runs"]} == {10e6}
+
+
+def test_runs_give_medians_with_intervals(sojourn: Sojourn, small: Path) -> None:
+    summary = run_json(
+        sojourn, small, "--control", "cubic", "--runs", "7", "--spread", "1s", "--seed", "1"
+    )
+    (medians,) = summary["medians"]
+    assert (medians["control"], medians["runs"]) == ("cubic", 7)
+    goodputs = sorted(one["flows"][0]["goodput_bps"] for one in summary["runs"])
+    spread = medians["flows"][0]["goodput_bps"]
+    # Seven values: ranks 1 and 7 hold the median with 1 - 2/128.
+    assert spread["n"] == 7
+    assert spread["median"] == goodputs[3]
+    assert (spread["low"], spread["high"]) == (goodputs[0], goodputs[6])
+    (spike,) = medians["spikes"]
+    assert spike["link"] == "bottleneck"
+    moments = [one["spikes"][0]["at_s"] for one in summary["runs"]]
+    assert min(moments) >= 3.0
+    assert max(moments) < 4.0
+    assert len(set(moments)) > 1
+
+
+def test_theory_prints_its_contract(sojourn: Sojourn) -> None:
+    asked = ("--from", "60Mbit", "--to", "20Mbit", "--delay", "50ms", "--max-queue", "20ms")
+    done = sojourn("theory", "spike", *asked, "--json")
+    figures = json.loads(done.stdout)
+    assert set(figures) == THEORY
+    assert figures["r"] == 3
+    # Equation 3: (Q - q) / Q with Q = 100 ms.
+    assert figures["lost_fraction"] == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    ("what", "more"), [("controllers", "needs"), ("queues", "default_packets")]
+)
+def test_listings_say_everything(sojourn: Sojourn, what: str, more: str) -> None:
+    entries = json.loads(sojourn(what, "--json").stdout)
+    assert entries
+    for entry in entries:
+        assert {"name", "title", "source", "params", more} <= set(entry)
+        for param in entry["params"]:
+            assert {"name", "default", "unit", "range", "doc", "source"} <= set(param)
+            assert param["doc"]
+            assert param["source"]
+
+
+def test_series_have_their_columns(sojourn: Sojourn, small: Path) -> None:
+    import polars as pl
+
+    assert sojourn("run", small, "--out", "out").returncode == 0
+    flows = pl.read_parquet(small.parent / "out" / "flows.parquet")
+    links = pl.read_parquet(small.parent / "out" / "links.parquet")
+    assert set(flows.columns) >= {
+        *("control", "seed", "flow", "t_s", "cwnd_bytes", "in_flight_bytes", "ssthresh_bytes"),
+        *("srtt_s", "rtt_s", "min_rtt_s", "pacing_bps", "goodput_bps", "delivered_bytes"),
+        *("lost_packets", "retransmitted_packets", "marked_packets", "phase", "alpha"),
+        "bandwidth_bps",
+    }
+    assert set(links.columns) >= {
+        *("control", "seed", "link", "t_s", "capacity_bps", "carried_bps", "queue_bytes"),
+        *("queue_packets", "queue_delay_s", "dropped_packets", "marked_packets"),
+    }
+    assert set(flows["control"].unique()) == {"cubic", "dctcp"}

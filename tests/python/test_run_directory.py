@@ -1,0 +1,126 @@
+"""The run directory: complete or not there, and the same bytes every time."""
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from support import SMALL, Sojourn, command, environment
+
+FILES = {
+    *("summary.json", "flows.parquet", "links.parquet", "scenario.toml"),
+    *("report.html", "report.png", "report.svg"),
+}
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def test_same_bytes_twice_and_with_any_number_of_threads(sojourn: Sojourn, small: Path) -> None:
+    args = ("run", small, "--runs", "2", "--spread", "1s", "--seed", "3")
+    for name, jobs in (("a", "1"), ("b", "1"), ("c", "2"), ("d", "5")):
+        done = sojourn(*args, "--jobs", jobs, "--out", name)
+        assert done.returncode == 0, done.stderr
+    first = contents(small.parent / "a")
+    assert set(first) == FILES
+    for name in "bcd":
+        again = contents(small.parent / name)
+        assert [file for file in FILES if again[file] != first[file]] == [], name
+
+
+def test_another_seed_gives_another_run(sojourn: Sojourn, small: Path) -> None:
+    for seed in ("1", "2"):
+        done = sojourn("run", small, "--spread", "1s", "--seed", seed, "--out", seed)
+        assert done.returncode == 0, done.stderr
+    one, two = (contents(small.parent / seed) for seed in ("1", "2"))
+    assert one["links.parquet"] != two["links.parquet"]
+
+
+def test_default_directory_is_numbered(sojourn: Sojourn, small: Path) -> None:
+    for expected in ("runs/small", "runs/small-2", "runs/small-3"):
+        done = sojourn("run", small, "--control", "cubic")
+        assert done.returncode == 0, done.stderr
+        assert f"Run directory: {expected} " in done.stdout
+        assert set(contents(small.parent / expected)) == FILES
+
+
+def test_scenario_as_run_gives_the_same_run(sojourn: Sojourn, small: Path) -> None:
+    changes = ("--set", "link.back.delay=15ms", "--seed", "9", "--control", "reno")
+    assert sojourn("run", small, *changes, "--out", "a").returncode == 0
+    again = sojourn("run", "a/scenario.toml", "--out", "b")
+    assert again.returncode == 0, again.stderr
+    one, two = contents(small.parent / "a"), contents(small.parent / "b")
+    assert b"Sojourn" in one["scenario.toml"].splitlines()[0]
+    assert b"seed" in one["scenario.toml"]
+    assert two["scenario.toml"] == one["scenario.toml"]
+    assert two["flows.parquet"] == one["flows.parquet"]
+
+
+def test_report_stands_alone(sojourn: Sojourn, small: Path) -> None:
+    assert sojourn("run", small, "--out", "out").returncode == 0
+    out = contents(small.parent / "out")
+    page = out["report.html"].decode()
+    for fetched in ("src=", "@import", 'rel="stylesheet"', "fetch("):
+        # Vega's own code mentions loading; the page around it must not load anything.
+        assert fetched not in page.split('<script type="application/json"')[0]
+    assert "A small drop" in page
+    assert '<th scope="row">' in page
+    assert out["report.png"].startswith(b"\x89PNG\r\n")
+    assert b"Queueing delay of bottleneck" in out["report.svg"]
+    # With two controllers: the libraries, and a few points a pixel.
+    assert len(page) < 2_500_000
+
+
+def test_text_in_a_scenario_cannot_break_the_page(sojourn: Sojourn, small: Path) -> None:
+    small.write_text(SMALL.replace("A small drop", "</script><img src=x>&<b>"))
+    assert sojourn("run", small, "--control", "cubic", "--out", "out").returncode == 0
+    page = (small.parent / "out" / "report.html").read_text()
+    # Vega's own code, which comes last, has markup in its strings.
+    page = page.split('<script type="module">')[0]
+    assert "<img" not in page
+    assert page.count("</script") == 1
+    assert "&lt;/script&gt;&lt;img src=x&gt;&amp;&lt;b&gt;" in page
+
+
+@pytest.mark.parametrize("after_s", [0.6, 1.5])
+def test_interrupting_leaves_nothing(small: Path, after_s: float) -> None:
+    # Long enough never to end within the test.
+    args = ("run", small, "--set", "duration=100000s", "--set", "record.interval=10s")
+    process = subprocess.Popen(
+        command(*args),
+        cwd=small.parent,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that runs this in the background has its children ignore interrupts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    time.sleep(after_s)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert stdout == ""
+    assert "Traceback" not in stderr
+    assert stderr.strip().splitlines()[-1].startswith("sojourn: interrupted")
+    left = [path.name for path in small.parent.rglob("*") if path.name != "small.toml"]
+    assert left == []
+
+
+def test_interrupting_the_report_leaves_nothing(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sojourn
+    from sojourn.report import Figure
+
+    run = sojourn.run(small, control="cubic")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Figure, "save", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run.save(small.parent / "out")
+    assert [path.name for path in small.parent.iterdir()] == ["small.toml"]

@@ -1,0 +1,149 @@
+"""What people read: the table, the notes, and how soon the command answers."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import SMALL, Sojourn, command, environment
+
+# None of these may be needed to show help, or to import the package.
+HEAVY = {"polars", "rich", "vl_convert", "sojourn._core", "json", "concurrent.futures", "tempfile"}
+
+
+def loaded(code: str) -> set[str]:
+    script = f"import sys\n{code}\nprint(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split("\n")[-2].split())
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = "from sojourn.cli import main\nassert main(['--help']) == 0"
+    assert loaded(code) & HEAVY == set()
+
+
+def test_import_loads_nothing_heavy() -> None:
+    # numpy, pandas or json may be loaded by the environment's own .pth files: compare with none.
+    assert loaded("import sojourn") - loaded("") == {"sojourn", *loaded_by_typing()}
+
+
+def loaded_by_typing() -> set[str]:
+    return loaded("from importlib import import_module\nimport typing") - loaded("")
+
+
+def test_table_has_a_row_a_controller(sojourn: Sojourn, small: Path) -> None:
+    done = sojourn("run", small)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert lines[0].rstrip() == "A small drop"
+    assert lines[1].rstrip() == "bottleneck 12 Mbit/s → 6 Mbit/s at 3 s"
+    (cubic,) = [line.split() for line in lines if line.startswith(" ● cubic")]
+    (dctcp,) = [line.split() for line in lines if line.startswith(" ● dctcp")]
+    assert len(cubic) == len(dctcp)
+    assert all(is_number(cell) for cell in cubic[2:] + dctcp[2:])
+    assert "20.0" in cubic
+    heads = " ".join(lines[3:6])
+    for head in ("goodput", "spike", "bound", "excess", "drops", "marks", "Mbit/s", "ms"):
+        assert head in heads
+
+
+def is_number(text: str) -> bool:
+    return text.lstrip("-").replace(".", "", 1).isdigit() or text == "–"
+
+
+def test_without_a_change_of_capacity_there_is_no_spike(sojourn: Sojourn, small: Path) -> None:
+    steady = SMALL.replace(', steps = [{ at = "3s", rate = "6Mbit" }]', "")
+    small.write_text(steady)
+    done = sojourn("run", small)
+    assert done.returncode == 0, done.stderr
+    assert "spike" not in done.stdout
+    assert "util." in done.stdout
+
+
+def test_several_flows_and_changes_have_their_rows(sojourn: Sojourn, small: Path) -> None:
+    second = '[flow.second]\npath = ["bottleneck"]\nback = ["back"]\nstart = "1s"\n'
+    twice = SMALL.replace('rate = "6Mbit" }', 'rate = "6Mbit" }, { at = "5s", rate = "4Mbit" }')
+    small.write_text(twice + second)
+    done = sojourn("run", small)
+    assert done.returncode == 0, done.stderr
+    assert len([line for line in done.stdout.splitlines() if " second " in line]) == 2
+    assert "Every change of capacity" in done.stdout
+    assert "bottleneck 6 Mbit/s → 4 Mbit/s at 5 s" in done.stdout
+
+
+def test_several_links_with_a_rate_have_their_rows(sojourn: Sojourn, small: Path) -> None:
+    small.write_text(SMALL.replace("[link.back]", '[link.back]\nrate = "1Mbit"'))
+    done = sojourn("run", small, "--control", "cubic")
+    assert done.returncode == 0, done.stderr
+    rows = done.stdout.split("Every link with a rate")[1].splitlines()
+    assert [line.split()[2] for line in rows if "● cubic" in line] == ["bottleneck", "back"]
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_table_folds_by_whole_columns(small: Path, width: int) -> None:
+    lines = in_terminal(small, width, "run", small, "--runs", "6", "--spread", "1s", "--seed", "1")
+    table = [line for line in lines if "●" in line or "–" in line]
+    assert table
+    assert max(map(len, lines)) <= width
+    assert not any("…" in line for line in table)
+
+
+def in_terminal(small: Path, width: int, *args: str | Path) -> list[str]:
+    ours, theirs = pty.openpty()
+    env = {**environment(), "COLUMNS": str(width), "NO_COLOR": "1", "TERM": "dumb"}
+    process = subprocess.Popen(
+        command(*args), cwd=small.parent, env=env, stdout=theirs, stderr=subprocess.DEVNULL
+    )
+    os.close(theirs)
+    text = b""
+    try:
+        while chunk := os.read(ours, 4096):
+            text += chunk
+    except OSError:  # the other end is closed
+        pass
+    assert process.wait(timeout=60) == 0
+    return text.decode().replace("\r", "").split("\n")
+
+
+def test_runs_that_are_all_the_same_are_said_to_be(sojourn: Sojourn, small: Path) -> None:
+    done = sojourn("run", small, "--control", "cubic", "--runs", "2", "--json")
+    assert "nothing in" in done.stderr
+    assert "--spread" in done.stderr
+
+
+@pytest.mark.parametrize("what", ["schema", "controllers"])
+def test_a_reader_that_leaves_is_no_fault(what: str) -> None:
+    process = subprocess.Popen(
+        command(what), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 141
+
+
+def test_theory_shows_the_equation(sojourn: Sojourn) -> None:
+    asked = ("--from", "60Mbit", "--to", "20Mbit", "--delay", "50ms", "--max-queue", "20ms")
+    shown = sojourn("theory", "spike", *asked).stdout
+    assert "(3 - 1) x 50 ms = 100 ms" in shown
+    assert "(100 ms - 20 ms) / 100 ms = 80 %" in shown
+
+
+def test_listing_shows_parameters(sojourn: Sojourn) -> None:
+    assert "cubic" in sojourn("controllers").stdout
+    shown = sojourn("queues", "codel").stdout
+    assert "target" in shown
+    assert "5ms" in shown
+    assert "RFC 8289" in shown
+
+
+def test_version(sojourn: Sojourn) -> None:
+    import sojourn as package
+
+    assert sojourn("--version").stdout == f"sojourn {package.__version__}\n"

@@ -1,0 +1,49 @@
+"""Thinning keeps every extreme and stays small."""
+
+import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sojourn import legend
+from sojourn.report import series
+
+DURATION_S = 10.0
+
+
+def frame(values: list[float]) -> pl.DataFrame:
+    step = DURATION_S / len(values)
+    times = [place * step for place in range(len(values))]
+    return pl.DataFrame({"t": times, "v": values}).with_columns(series=pl.lit("a"), flow=pl.lit(""))
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=5000), st.floats(0, DURATION_S - 1))
+def test_extremes_stay(values: list[float], begin: float) -> None:
+    whole = frame(values)
+    thinned = series.thin(whole, DURATION_S, [(begin, begin + 1)])
+    assert thinned["v"].min() == min(values)
+    assert thinned["v"].max() == max(values)
+    assert thinned.height <= min(len(values), 1510)
+    assert thinned["t"].is_sorted()
+    # Only samples that were there.
+    assert thinned.join(whole, on=["t", "v"], how="anti").height == 0
+
+
+def test_a_spike_of_one_sample_stays() -> None:
+    values = [1.0] * 100_000
+    values[54_321] = 99.0
+    assert 99.0 in series.thin(frame(values), DURATION_S, [(2, 3)])["v"]
+
+
+def test_tooltips_have_few_moments() -> None:
+    moments = series.moments(frame([1.0] * 100_000), {("a", ""): "c0"}, [(2, 3)])
+    assert 900 < moments.height <= 1000
+    assert moments["c0"].null_count() == 0
+
+
+@given(st.lists(st.text(min_size=1), max_size=8, unique=True))
+def test_colours_are_fixed_for_the_known_and_differ_for_the_others(names: list[str]) -> None:
+    known = legend.colours(["cubic", "bbr"])
+    given_colours = legend.colours([*names, "bbr", "cubic"])
+    assert given_colours["cubic"] == known["cubic"]
+    assert given_colours["bbr"] == known["bbr"]
+    assert len(set(given_colours.values())) == len(given_colours)

@@ -1,0 +1,129 @@
+"""The published testbed, simulated cell by cell: what the test and `docs/fidelity.md` stand on.
+
+The measurements are one run a cell of the testbed of "A Lower Bound on Latency Spikes":
+smoothed round-trip times as `ss` shows them, every 0.23 s. `python tests/python/testbed.py`
+prints the table of `docs/fidelity.md`.
+"""
+
+import csv
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import polars as pl
+import sojourn
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT.parent / "shared" / "data" / "latency-spike-testbed.csv"
+RUNS = 30
+SAMPLING_S = 0.23
+# The peak is looked for in the five seconds after the drop, as in the measurements.
+WINDOW_S = 5.0
+# Capacity after the drop, as payload: 1448 of 1514 bytes.
+AFTER_BPS = 30e6 * 1448 / 1514
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of the measurements, and what 30 simulated runs make of it."""
+
+    control: str
+    delay_ms: float
+    measured_ms: float
+    spikes_ms: list[float]
+    """Peak of the sampled srtt less the delay, a run each: what was measured."""
+    true_spikes_ms: list[float]
+    """Peak queueing delay at the bottleneck, a run each."""
+    bounds_ms: list[float]
+    corrected_bounds_ms: list[float]
+    window_ratios: list[float]
+    """Peak RTT over window x MSS / new capacity, a run each."""
+
+    def quantile(self, q: float) -> float:
+        """Nearest-rank quantile of the sampled spikes."""
+        ranked = sorted(self.spikes_ms)
+        return ranked[max(0, -(-round(q * 100) * len(ranked) // 100) - 1)]
+
+    @property
+    def is_inside(self) -> bool:
+        """The measured spike lies between the 5th and 95th percentile, widened by 10 %."""
+        return 0.9 * self.quantile(0.05) <= self.measured_ms <= 1.1 * self.quantile(0.95)
+
+
+def cells(data: Path = DATA) -> list[Cell]:
+    """Every cell of the measurements, simulated."""
+    with data.open(newline="") as file:
+        return [simulate(row) for row in csv.DictReader(file)]
+
+
+def simulate(row: dict[str, str]) -> Cell:
+    """Thirty runs of one cell, the drop spread over five seconds."""
+    delay_ms = float(row["d_ms"])
+    run = sojourn.run(
+        ROOT / "scenarios" / "testbed.toml",
+        control=row["cc"],
+        runs=RUNS,
+        set={"link.netem.delay": f"{delay_ms}ms"},
+    )
+    flows = {seed: frame for (seed,), frame in run.flows.group_by("seed")}
+    sampled, ratios = [], []
+    for one in run.runs:
+        spike, series = one["spikes"][0], flows[one["seed"]]
+        after = series.filter(pl.col("t_s").is_between(spike["at_s"], spike["at_s"] + WINDOW_S))
+        sampled.append(1e3 * peak_srtt(after, one["seed"]) - delay_ms)
+        ratios.append(window_ratio(series, spike["at_s"]))
+    spikes = [one["spikes"][0] for one in run.runs]
+    return Cell(
+        control=row["cc"],
+        delay_ms=delay_ms,
+        measured_ms=float(row["peak_minus_d_drop_aligned_ms"]),
+        spikes_ms=sampled,
+        true_spikes_ms=[1e3 * (spike["spike_s"] or 0.0) for spike in spikes],
+        bounds_ms=[1e3 * (spike["bound_s"] or 0.0) for spike in spikes],
+        corrected_bounds_ms=[1e3 * (spike["bound_corrected_s"] or 0.0) for spike in spikes],
+        window_ratios=ratios,
+    )
+
+
+def peak_srtt(after: pl.DataFrame, seed: int) -> float:
+    """The peak that sampling every 0.23 s shows, from a random moment on."""
+    phase = random.Random(seed).random() * SAMPLING_S
+    start = after["t_s"][0]
+    place = ((pl.col("t_s") - start - phase) / SAMPLING_S).floor()
+    picked = after.with_columns(place=place).group_by("place").agg(pl.col("srtt_s").first())
+    return float(picked["srtt_s"].max())  # type: ignore[arg-type]
+
+
+def window_ratio(series: pl.DataFrame, start_s: float) -> float:
+    """Peak RTT over what the window behind it takes at the new capacity.
+
+    The packet that met the peak left one round trip before it was acknowledged; its window is
+    the one of that moment.
+    """
+    after = series.filter(pl.col("t_s").is_between(start_s, start_s + WINDOW_S))
+    peak = after.row(int(after["rtt_s"].arg_max() or 0), named=True)
+    sent = series.filter(pl.col("t_s") <= peak["t_s"] - peak["rtt_s"])
+    return float(peak["rtt_s"]) * AFTER_BPS / (8 * float(sent["cwnd_bytes"][-1]))
+
+
+def table(all_cells: list[Cell]) -> str:
+    """The table of `docs/fidelity.md`."""
+    lines = [
+        "| control | d | bound | measured | simulated median | 5th to 95th | inside "
+        "| peak RTT / (window / capacity) |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for cell in all_cells:
+        low, high = cell.quantile(0.05), cell.quantile(0.95)
+        lines.append(
+            f"| {cell.control} | {cell.delay_ms:.0f} ms | {median(cell.bounds_ms):.0f} ms "
+            f"| {cell.measured_ms:.1f} ms | {median(cell.spikes_ms):.1f} ms "
+            f"| {low:.1f} to {high:.1f} ms | {'yes' if cell.is_inside else 'no'} "
+            f"| {min(cell.window_ratios):.3f} to {max(cell.window_ratios):.3f} |"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table(cells()))
