@@ -91,7 +91,8 @@ def record(
         "flows": _core.series_parquet(outcomes, "flows"),
         "links": _core.series_parquet(outcomes, "links"),
     }
-    return Run(summary, _as_run(core, runs), core.title(), cast(Any, series))
+    scenario, files = _as_run(core, runs)
+    return Run(summary, scenario, core.title(), cast(Any, series), files)
 
 
 def summarise(
@@ -132,8 +133,9 @@ def _summary(core: _core.Scenario, name: str, runs: int, done: list[RunSummary])
     return summary
 
 
-def _as_run(core: _core.Scenario, runs: int) -> str:
+def _as_run(core: _core.Scenario, runs: int) -> tuple[str, dict[str, str]]:
     first = core.seed()
     core.set(f"seed={first}")
     seeds = f"seed {first}" if runs == 1 else f"seeds {first} to {first + runs - 1}"
-    return f"# As run by Sojourn {_core.__version__} with {seeds}.\n{core.to_toml()}"
+    toml, files = core.portable()
+    return f"# As run by Sojourn {_core.__version__} with {seeds}.\n{toml}", dict(files)

@@ -21,7 +21,14 @@ S = TypeVar("S")
 class Run:
     """A scenario that has been run: once for each of its controllers, with one seed or several."""
 
-    def __init__(self, summary: Summary, scenario: str, title: str, series: Mapping[What, bytes]):
+    def __init__(
+        self,
+        summary: Summary,
+        scenario: str,
+        title: str,
+        series: Mapping[What, bytes],
+        files: Mapping[str, str],
+    ):
         self.summary = summary
         """All figures, with the keys of `sojourn run --json`."""
         self.scenario = scenario
@@ -30,6 +37,8 @@ class Run:
         """The scenario's title."""
         self.series: Mapping[What, bytes] = series
         """The Parquet files, as bytes."""
+        self.files = files
+        """The files that the scenario names (traces), by name."""
 
     @property
     def runs(self) -> list[RunSummary]:

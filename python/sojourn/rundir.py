@@ -68,14 +68,16 @@ def read(directory: Path) -> Run:
     """Reads a run directory back."""
     summary: Summary = json.loads((directory / "summary.json").read_text("utf-8"))
     scenario = (directory / "scenario.toml").read_text("utf-8")
-    title = _core.Scenario.from_toml(str(directory / "scenario.toml"), scenario, ".").title()
+    core = _core.Scenario.from_toml(str(directory / "scenario.toml"), scenario, str(directory))
     series = {what: (directory / f"{what}.parquet").read_bytes() for what in SERIES}
-    return Run(summary, scenario, title, series)
+    return Run(summary, scenario, core.title(), series, dict(core.portable()[1]))
 
 
 def _write_files(run: Run, place: Path) -> None:
     (place / "summary.json").write_text(summary_text(run.summary), "utf-8")
     (place / "scenario.toml").write_text(run.scenario, "utf-8")
+    for name, text in run.files.items():
+        (place / name).write_text(text, "utf-8")
     for what in SERIES:
         (place / f"{what}.parquet").write_bytes(run.series[what])
     figure = run.plot()

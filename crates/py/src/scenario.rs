@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
-use sojourn_scenario::{Control, Document, Scenario as Resolved};
+use sojourn_scenario::{Capacity, Control, Document, Scenario as Resolved};
 
 use crate::errors::{scenario_error, value_error};
 use crate::run::Simulation;
@@ -77,6 +77,27 @@ impl Scenario {
         self.document.to_json().to_string()
     }
 
+    /// The document with every file that it names under its bare name, and
+    /// these files' texts: what a folder needs to run it again.
+    fn portable(&self, py: Python<'_>) -> PyResult<(String, Vec<(String, String)>)> {
+        let (toml, origin) = (self.document.to_toml(), "the scenario");
+        let mut document =
+            Document::from_toml(origin, &toml).map_err(|e| scenario_error(py, &e))?;
+        let mut files = Vec::new();
+        for link in self.resolve(py)?.links {
+            let Capacity::Trace(trace) = &link.rate else { continue };
+            let bare = Path::new(&trace.file).file_name().unwrap_or_default().to_string_lossy();
+            // Two files may have the same bare name; links do not.
+            let prefix = format!("{}-", link.name);
+            let name = if bare.starts_with(&prefix) { bare.into_owned() } else { prefix + &bare };
+            let change =
+                format!("link.{}.rate.trace={}", link.name, serde_json::Value::from(name.as_str()));
+            document.set(&change).map_err(|e| scenario_error(py, &e))?;
+            files.push((name, read(&self.base_dir, &trace.file).map_err(value_error)?));
+        }
+        Ok((document.to_toml(), files))
+    }
+
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         self.resolve(py).map(|_| ())
     }
@@ -98,7 +119,7 @@ impl Scenario {
         if scenario.controls.is_empty() {
             return Ok(vec![None]);
         }
-        Ok(scenario.controls.iter().map(|c| Some(c.name().to_owned())).collect())
+        Ok(scenario.labels().into_iter().map(Some).collect())
     }
 
     fn is_random(&self, py: Python<'_>) -> PyResult<bool> {
@@ -112,6 +133,10 @@ impl Scenario {
     fn simulation(&self, py: Python<'_>, control: usize, seed: u64) -> PyResult<Simulation> {
         let scenario = self.resolve(py)?;
         let chosen = self::control(&scenario, control)?;
-        Ok(Simulation::new(sojourn_sim::Simulation::new(&scenario, chosen, seed)))
+        let simulation = sojourn_sim::Simulation::new(&scenario, chosen, seed);
+        Ok(Simulation::new(match scenario.labels().get(control) {
+            Some(label) => simulation.labelled(label),
+            None => simulation,
+        }))
     }
 }

@@ -71,7 +71,7 @@ impl Document {
     }
 
     /// Runs these controllers one after the other: they take the place of
-    /// `controls`, and where every flow names its own controller, of these too
+    /// `controls` (which keeps the parameters it gave them), and where every flow names its own controller, of these too
     /// (except `none`).
     pub fn set_controls(&mut self, names: &[&str]) {
         let source = Source { origin: "--control".to_owned(), text: names.join(",") };

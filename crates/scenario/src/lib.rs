@@ -13,6 +13,7 @@ mod document;
 mod error;
 mod export;
 mod flow;
+mod labels;
 mod link;
 mod model;
 mod nearest;

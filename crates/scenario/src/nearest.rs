@@ -12,7 +12,7 @@ pub(crate) fn help(name: &str, names: &[&str]) -> String {
 
 /// The nearest of `names` that a slip of the hand could turn into `name`: one
 /// edit, and one more for every three characters.
-fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     let name = name.to_lowercase();
     let within = 1 + name.chars().count() / 3;
     let distance = |right: &str| strsim::damerau_levenshtein(&name, &right.to_lowercase());

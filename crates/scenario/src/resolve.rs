@@ -8,6 +8,7 @@ use crate::error::{At, Problem};
 use crate::flow;
 use crate::link::{self, ReadFile};
 use crate::model::{Capacity, Control, Flow, Link, Record, Scenario};
+use crate::nearest;
 use crate::schedule::End;
 use crate::schema::DOCUMENT;
 use crate::shape::Shape;
@@ -39,6 +40,7 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
     let record = fields.get("record")?.table()?;
     let links = links?;
     flow_of_time(checker, fields, &flows, &links);
+    unused_links(checker, fields, &flows);
     Some(Scenario {
         title: fields.get("title")?.text()?.to_owned(),
         duration: fields.time("duration")?,
@@ -52,6 +54,31 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
         links,
         flows: flows.into_iter().collect::<Option<_>>()?,
     })
+}
+
+/// A link on no way does nothing, and is most often a misspelt one. Silent
+/// where a flow is wrong already.
+fn unused_links(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>]) {
+    let Some(flows) = flows.iter().map(Option::as_ref).collect::<Option<Vec<_>>>() else { return };
+    let named = fields.named("link");
+    let is_used =
+        |place: usize| flows.iter().any(|f| f.path.contains(&place) || f.back.contains(&place));
+    let used: Vec<&str> = named
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| is_used(*i))
+        .map(|(_, (name, _))| name.as_str())
+        .collect();
+    for (place, (name, value)) in named.iter().enumerate() {
+        if !is_used(place) {
+            let message = format!("link `{name}` is on no flow's `path` or `back`");
+            let help = match nearest::nearest(name, &used) {
+                Some(right) => format!("did you mean `{right}`?"),
+                None => "name it in one of them, or remove it".to_owned(),
+            };
+            checker.report(&value.at, message, help);
+        }
+    }
 }
 
 /// A loop without rate and without delay takes no time: a flow over it would

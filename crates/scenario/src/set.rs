@@ -167,7 +167,7 @@ pub(crate) fn set_controls(root: &mut Node, names: &[&str], source: usize) {
     let items = names.iter().map(|name| {
         let span = Span { source, start, end: start + name.len() };
         start = span.end + 1;
-        Node::text(name, Some(span))
+        listed(root, name).unwrap_or_else(|| Node::text(name, Some(span)))
     });
     let list = Value::List(items.collect());
     let span = Some(Span { source, start: 0, end: start.saturating_sub(1) });
@@ -178,6 +178,13 @@ pub(crate) fn set_controls(root: &mut Node, names: &[&str], source: usize) {
         None => entries.push(Entry { key: "controls".to_owned(), key_span: span, node }),
     }
     release_flows(root);
+}
+
+/// What `controls` has under this name already: its parameters are kept.
+fn listed(root: &Node, name: &str) -> Option<Node> {
+    let Value::List(items) = &root.get("controls")?.value else { return None };
+    let has_name = |item: &&Node| matches!(item.get("kind"), Some(Node { value: Value::Text(kind), .. }) if kind == name);
+    items.iter().find(has_name).cloned()
 }
 
 fn release_flows(root: &mut Node) {

@@ -193,3 +193,14 @@ fn datagrams_need_a_rate_of_their_own() {
         "own.toml:9:11 without a controller, the source must have a rate of its own"
     );
 }
+
+#[test]
+fn a_controller_that_the_scenario_lists_keeps_its_parameters() {
+    let text = TEXT.replace(r#"["reno"]"#, r#"["reno", { kind = "cubic", beta = 0.8 }]"#);
+    let mut document = Document::from_toml("test.toml", &text).expect("it is sound");
+    document.set_controls(&["cubic", "bbr"]);
+    let scenario = resolve(&document).expect("it stays sound");
+    let Control::Algorithm { params, .. } = &scenario.controls[0] else { panic!("it is one") };
+    assert_eq!(params.number("beta"), 0.8);
+    assert_eq!(scenario.controls[1].name(), "bbr");
+}

@@ -43,7 +43,7 @@ fn the_document() {
 fn links_in_their_order() {
     let links = resolve(EVERYTHING).links;
     let names: Vec<_> = links.iter().map(|link| link.name.as_str()).collect();
-    assert_eq!(names, ["radio", "cell", "fixed", "wide", "unused"]);
+    assert_eq!(names, ["radio", "cell", "fixed", "wide", "bare"]);
     let buffers: Vec<_> = links.iter().map(|link| link.buffer).collect();
     let right = [
         Buffer::Bytes(Bytes(300_000)),
@@ -90,7 +90,7 @@ fn steps_and_ramps_become_one_list() {
 #[test]
 fn flows_and_sources() {
     let flows = resolve(EVERYTHING).flows;
-    assert_eq!((&flows[0].path[..], &flows[0].back[..]), (&[0, 1][..], &[2][..]));
+    assert_eq!((&flows[0].path[..], &flows[0].back[..]), (&[0, 1][..], &[2, 4][..]));
     assert_eq!((flows[0].control.as_ref(), flows[0].stop), (None, None));
     assert_eq!((flows[2].start, flows[2].stop), (ms(5_000), Some(ms(100_000))));
     let sources: Vec<_> = flows.into_iter().map(|flow| flow.source).collect();
@@ -195,4 +195,21 @@ fn shipped_scenarios_resolve() {
             .and_then(|document| document.resolve(&read));
         scenario.unwrap_or_else(|errors| panic!("{errors}"));
     }
+}
+
+/// A list of controllers may hold one several times; its runs have names of
+/// their own.
+#[test]
+fn runs_have_names() {
+    let text = r#"
+duration = "1s"
+controls = ["reno", "cubic", { kind = "cubic", beta = 0.8, c = 1 }, "cubic", { kind = "dctcp", g = 0.5 }]
+[link.a]
+rate = "1Mbit"
+[flow.f]
+path = ["a"]
+"#;
+    let document = Document::from_toml("test.toml", text).expect("it is sound");
+    let scenario = document.resolve(&|_| Err(String::new())).expect("it is sound");
+    assert_eq!(scenario.labels(), ["reno", "cubic", "cubic beta=0.8 c=1", "cubic #2", "dctcp"]);
 }

@@ -85,6 +85,12 @@ impl Simulation {
         }
     }
 
+    /// The same run under another name in its summary and series.
+    pub fn labelled(mut self, label: &str) -> Simulation {
+        self.control = label.to_owned();
+        self
+    }
+
     /// Where the run stands.
     pub fn now(&self) -> Instant {
         self.now

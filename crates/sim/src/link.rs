@@ -29,8 +29,8 @@ pub(crate) struct Counts {
     pub(crate) sent_bits: u64,
     /// Waiting times added up, and how many, for means between two moments.
     pub(crate) waited: (u64, u64),
-    /// Greatest waiting time since the last sample.
-    pub(crate) longest: Duration,
+    /// Greatest waiting time since the last sample, where there was one.
+    pub(crate) longest: Option<Duration>,
 }
 
 /// A link.
@@ -147,7 +147,7 @@ impl Link {
         self.delays.record(wait.0);
         self.counts.waited.0 += wait.0;
         self.counts.waited.1 += 1;
-        self.counts.longest = self.counts.longest.max(wait);
+        self.counts.longest = self.counts.longest.max(Some(wait));
         self.counts.marked += u64::from(packet.marked);
         if let Some(tracker) = &mut self.tracker {
             tracker.observe(now, packet.enqueued_at(), wait);

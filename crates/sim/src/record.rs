@@ -174,10 +174,11 @@ impl Recorder {
             (could - std::mem::replace(&mut self.last_could_send[place], could)) / span
         });
         let backlog = link.backlog();
-        let longest = std::mem::take(&mut link.counts.longest);
+        // Nothing left the queue: its delay is not known, rather than zero.
+        let longest = std::mem::take(&mut link.counts.longest).map_or(NONE, |d| d.as_secs_f64());
         self.links.push(
             &[&link.name],
-            &[now.as_secs_f64(), capacity, bits as f64 / span, longest.as_secs_f64()],
+            &[now.as_secs_f64(), capacity, bits as f64 / span, longest],
             &[
                 backlog.bytes.0,
                 backlog.packets,
