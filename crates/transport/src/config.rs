@@ -18,13 +18,17 @@ pub struct Config {
     pub profile: Profile,
     /// Payload of a full packet.
     pub mss: Bytes,
-    /// Receive window; [`Bytes::MAX`] for no limit.
+    /// Receive window; [`Bytes::MAX`] for no limit. The receiving application
+    /// reads whatever is in order at once, so that the window never closes for
+    /// long, and needs no probes, unless it is zero: then nothing is ever sent.
     pub receive_window: Bytes,
     /// Packets received for each acknowledgement.
     pub ack_every: u64,
     /// Longest that an acknowledgement is held back.
     pub ack_delay: Duration,
-    /// Ranges that an acknowledgement reports beyond the cumulative one.
+    /// Ranges that an acknowledgement reports beyond the cumulative one. At least
+    /// one in QUIC, whose acknowledgements always name the largest packet (RFC
+    /// 9000 section 19.3); without any, TCP has nothing but its timers.
     pub sack_ranges: usize,
     /// Whether packets are ECN-capable where the controller uses ECN.
     pub ecn: bool,

@@ -30,10 +30,10 @@ pub(crate) struct Stamp {
 }
 
 impl Delivery {
-    /// Section 3.2: a packet leaves.
+    /// Section 3.2: a packet leaves. `idle`: SND.NXT = SND.UNA before it.
     #[inline]
-    pub(crate) fn on_sent(&mut self, now: Instant, in_flight: u64) -> Stamp {
-        if in_flight == 0 {
+    pub(crate) fn on_sent(&mut self, now: Instant, idle: bool) -> Stamp {
+        if idle {
             (self.first_sent_at, self.delivered_at) = (now, now);
         }
         Stamp {

@@ -21,8 +21,10 @@ mod reassembly;
 mod receiver;
 mod recovery;
 mod rtt;
+mod runs;
 mod scoreboard;
 mod sender;
+mod tail_probe;
 mod wire;
 
 pub use config::{Config, Profile};

@@ -4,7 +4,7 @@ use sojourn_units::{Duration, Instant};
 
 use crate::config::Profile;
 use crate::rtt::Rtt;
-use crate::scoreboard::{Newly, Segment};
+use crate::scoreboard::Newly;
 
 /// What the detector says of a segment in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,9 +21,9 @@ pub(crate) enum Verdict {
 #[derive(Debug)]
 pub(crate) struct Detector {
     profile: Profile,
-    /// The most recently sent packet that was delivered: RACK.segment, or
-    /// QUIC's largest acknowledged.
-    newest: Option<(u64, Instant)>,
+    /// Number of the most recently sent packet that was delivered: RACK.segment,
+    /// or QUIC's largest acknowledged.
+    newest: Option<u64>,
     /// RACK.rtt.
     rtt: Duration,
     /// RACK.reordering_seen.
@@ -32,8 +32,12 @@ pub(crate) struct Detector {
     multiplier: u64,
     /// RACK.reo_wnd_persist, in recoveries.
     persist: u32,
+    /// RACK.dsack_round, as a segment; zero for none.
+    dsack_round: u64,
     /// Reordering window, or QUIC's loss delay.
     window: Duration,
+    /// When the round-trip time was first known.
+    sampled_at: Instant,
 }
 
 /// RFC 9002 section 6.1.1.
@@ -52,7 +56,9 @@ impl Detector {
             reordering_seen: false,
             multiplier: 1,
             persist: PERSIST,
+            dsack_round: 0,
             window: Duration::ZERO,
+            sampled_at: Instant::MAX,
         }
     }
 
@@ -66,19 +72,23 @@ impl Detector {
         if segment.retransmitted && sample < rtt.min {
             return;
         }
-        if self.newest.is_none_or(|(number, _)| number < segment.number) {
-            self.newest = Some((segment.number, segment.sent_at));
+        if self.newest.is_none_or(|number| number < segment.number) {
+            self.newest = Some(segment.number);
             self.rtt = sample;
         }
     }
 
-    /// A duplicate was reported: the window was too short (step 4).
-    pub(crate) fn on_duplicate(&mut self) {
-        self.multiplier += 1;
-        self.persist = PERSIST;
+    /// A duplicate was reported: the window was too short (step 4). Counts once
+    /// a round trip. `una`, `next`: SND.UNA and SND.NXT, as segments.
+    pub(crate) fn on_duplicate(&mut self, una: u64, next: u64) {
+        if una >= self.dsack_round {
+            self.dsack_round = next;
+            self.multiplier += 1;
+            self.persist = PERSIST;
+        }
     }
 
-    /// A recovery has ended.
+    /// A fast or RTO recovery has ended (step 4).
     pub(crate) fn on_recovery_exit(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -89,6 +99,7 @@ impl Detector {
     /// Sets the window before a round of detection. `eager`: in recovery, or
     /// enough was delivered beyond a gap to have made classic TCP retransmit.
     pub(crate) fn set_window(&mut self, rtt: &Rtt, eager: bool) {
+        self.sampled_at = rtt.first_sample.unwrap_or(Instant::MAX);
         self.window = match self.profile {
             Profile::Quic => {
                 let longest = rtt.srtt.max(rtt.latest);
@@ -99,18 +110,31 @@ impl Detector {
         };
     }
 
-    /// What to think of `segment`, which is in flight.
+    /// What to think of packet `number`, in flight since `sent_at`.
     #[inline]
-    pub(crate) fn verdict(&self, now: Instant, segment: &Segment) -> Verdict {
-        let Some((number, _)) = self.newest else { return Verdict::NotYet };
-        if segment.number >= number {
+    pub(crate) fn verdict(&self, now: Instant, number: u64, sent_at: Instant) -> Verdict {
+        let Some(newest) = self.newest else { return Verdict::NotYet };
+        if number >= newest {
             return Verdict::NotYet;
         }
         let due = match self.profile {
-            Profile::Quic if segment.number + PACKET_THRESHOLD <= number => return Verdict::Lost,
-            Profile::Quic => segment.sent_at + self.window,
-            Profile::Tcp => segment.sent_at + self.rtt + self.window,
+            Profile::Quic if number + PACKET_THRESHOLD <= newest => return Verdict::Lost,
+            Profile::Quic => sent_at + self.window,
+            Profile::Tcp => sent_at + self.rtt + self.window,
         };
         if due <= now { Verdict::Lost } else { Verdict::At(due) }
+    }
+
+    /// Whether a packet sent at `sent_at` has been under way for longer than
+    /// RACK.rtt and the window, whether or not a later one was delivered (RFC
+    /// 8985 section 6.3).
+    pub(crate) fn is_overdue(&self, now: Instant, sent_at: Instant) -> bool {
+        sent_at + self.rtt + self.window <= now
+    }
+
+    /// Whether there was a sample of the round-trip time before `sent_at`
+    /// (RFC 9002 section 7.6.2, third condition).
+    pub(crate) fn knew_rtt_at(&self, sent_at: Instant) -> bool {
+        self.sampled_at < sent_at
     }
 }

@@ -22,12 +22,12 @@ impl Pacer {
     /// A packet of `len` left at `now`; the next keeps to `rate`. A sender that
     /// was idle may send `burst` back to back first.
     pub(crate) fn sent_at_rate(&mut self, now: Instant, len: Bytes, rate: Rate, burst: Bytes) {
+        if rate != self.rate {
+            (self.rate, self.remainder) = (rate, 0);
+        }
         if rate == Rate::ZERO {
             self.next = Instant::MAX;
             return;
-        }
-        if rate != self.rate {
-            (self.rate, self.remainder) = (rate, 0);
         }
         let credit = rate.time_for(burst.saturating_sub(len));
         let base = self.next.max(now.saturating_sub(credit));
@@ -46,8 +46,8 @@ impl Pacer {
         self.next = now + gap;
     }
 
-    /// The rate rose since the last packet left: the next one need not wait
-    /// longer than a gap at the new rate.
+    /// Where the rate rose since the last packet left, the next one need not
+    /// wait longer than a gap at the new rate.
     pub(crate) fn rate_rose(&mut self, now: Instant, len: Bytes, rate: Rate) {
         if rate > self.rate && self.next > now {
             self.next = self.next.min(now + rate.time_for(len));

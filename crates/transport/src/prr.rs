@@ -26,7 +26,10 @@ impl Prr {
     }
 
     /// Section 6.2: an acknowledgement delivered `delivered` bytes. `safe`:
-    /// it advanced SND.UNA and told of no further loss.
+    /// it advanced SND.UNA and told of no further loss. A timer that finds
+    /// losses delivers nothing: it begins a reduction with one packet, and
+    /// leaves the window of one that is under way as it is (Linux,
+    /// `tcp_rack_reo_timeout`).
     pub(crate) fn on_ack(&mut self, delivered: u64, in_flight: u64, mss: u64, safe: bool) {
         if delivered == 0 && self.cwnd > 0 {
             return;
@@ -41,10 +44,17 @@ impl Prr {
             let count = if safe { conserved + mss } else { conserved };
             count.min(self.ssthresh - in_flight)
         };
-        if self.prr_out == 0 && count == 0 {
-            count = mss;
+        // The fast retransmission leaves at once. The RFC has SndCnt = 0 here,
+        // which in whole packets, as Linux counts, is what less than one is.
+        if self.prr_out == 0 {
+            count = count.max(mss);
         }
         self.cwnd = in_flight + count;
+    }
+
+    /// The controller changed its window while this lasts: that is the target now.
+    pub(crate) fn follow(&mut self, ssthresh: Bytes) {
+        self.ssthresh = ssthresh.0;
     }
 
     /// A packet left.

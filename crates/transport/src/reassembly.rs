@@ -53,12 +53,12 @@ impl Reassembly {
             (self.next, self.next_offset) = (self.next + 1, end_offset);
             return Arrival::InOrder;
         }
-        if !self.insert(data.segment, end_offset) {
-            return Arrival::Duplicate;
-        }
+        let is_new = self.insert(data.segment, end_offset);
         self.advance();
+        // A duplicate too: its island is the second block of RFC 2883 section 4,
+        // and the sender cannot know of it, or it would not have sent it again.
         self.remember(data.segment, remembered);
-        Arrival::OutOfOrder
+        if is_new { Arrival::OutOfOrder } else { Arrival::Duplicate }
     }
 
     /// Adds one segment to the islands; false where it is in one already.
@@ -100,9 +100,9 @@ impl Reassembly {
     }
 
     fn remember(&mut self, segment: u64, limit: usize) {
-        let island = self.island_of(segment);
-        let (islands, next) = (&self.islands, self.next);
-        self.recent.retain(|s| *s >= next && Some(find(islands, *s)) != island.map(Some));
+        let next = self.next;
+        let island = self.island_of(segment).map(|at| self.islands[at]);
+        self.recent.retain(|s| *s >= next && island.is_none_or(|i| *s < i.start || i.end <= *s));
         if island.is_some() {
             self.recent.push_front(segment);
         }
@@ -110,27 +110,19 @@ impl Reassembly {
     }
 
     fn island_of(&self, segment: u64) -> Option<usize> {
-        find(&self.islands, segment)
+        let at = self.islands.partition_point(|i| i.end <= segment);
+        self.islands.get(at).filter(|i| i.start <= segment).map(|_| at)
     }
 
     /// The islands that changed last, the newest first (RFC 2018 section 4).
+    /// Right for QUIC too: the packet numbers that arrived last are the highest,
+    /// which RFC 9000 section 19.3.1 puts first.
     pub(crate) fn newest(&self, limit: usize, out: &mut Vec<SegmentRange>) {
         out.extend(self.recent.iter().take(limit).filter_map(|s| {
             let island = self.islands[self.island_of(*s)?];
             Some(SegmentRange { start: island.start, end: island.end })
         }));
     }
-
-    /// The highest islands, the highest first (RFC 9000 section 19.3).
-    pub(crate) fn highest(&self, limit: usize, out: &mut Vec<SegmentRange>) {
-        let ranges = self.islands.iter().rev().take(limit);
-        out.extend(ranges.map(|i| SegmentRange { start: i.start, end: i.end }));
-    }
-}
-
-fn find(islands: &VecDeque<Island>, segment: u64) -> Option<usize> {
-    let at = islands.partition_point(|i| i.end <= segment);
-    islands.get(at).filter(|i| i.start <= segment).map(|_| at)
 }
 
 #[cfg(test)]
@@ -155,14 +147,14 @@ mod tests {
                 let next = (0..).find(|s| !model.contains(s)).unwrap();
                 prop_assert_eq!(reassembly.next(), next);
                 prop_assert_eq!(reassembly.in_order_bytes(), next * 10);
-                let mut all = Vec::new();
-                reassembly.highest(usize::MAX, &mut all);
+                let islands = reassembly.islands.iter();
+                let all: Vec<_> = islands.map(|i| SegmentRange { start: i.start, end: i.end }).collect();
                 let flat: BTreeSet<u64> = all.iter().flat_map(|r| r.start..r.end).collect();
                 prop_assert_eq!(flat, model.range(next..).copied().collect::<BTreeSet<_>>());
                 let mut newest = Vec::new();
                 reassembly.newest(3, &mut newest);
                 prop_assert!(newest.iter().all(|r| all.contains(r)));
-                if arrival == Arrival::OutOfOrder && segment > next {
+                if segment > next {
                     prop_assert!(newest[0].start <= segment && segment < newest[0].end);
                 }
             }

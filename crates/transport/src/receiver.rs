@@ -30,7 +30,10 @@ pub struct Receiver {
 impl Receiver {
     /// A receiver that has nothing yet. With `receive_times` it reports when
     /// each packet arrived.
-    pub fn new(config: Config, receive_times: bool) -> Receiver {
+    pub fn new(mut config: Config, receive_times: bool) -> Receiver {
+        if config.profile == Profile::Quic {
+            config.sack_ranges = config.sack_ranges.max(1);
+        }
         Receiver {
             config,
             receive_times,
@@ -61,7 +64,9 @@ impl Receiver {
             self.received.push((data.number, now));
         }
         match arrival {
-            // RFC 5681 section 4.2, RFC 9000 section 13.2.1: at once.
+            // RFC 5681 section 4.2, RFC 9000 section 13.2.1: at once. Where
+            // something is missing QUIC need not for every packet beyond the
+            // gap, but stacks do.
             Arrival::OutOfOrder => self.ack_now = true,
             Arrival::Duplicate => (self.ack_now, self.duplicate) = (true, true),
             Arrival::InOrder => {}
@@ -69,6 +74,8 @@ impl Receiver {
         if arrival != Arrival::Duplicate {
             self.received_bytes += u64::from(data.len);
         }
+        // By packets, not by the bytes of two full ones that RFC 5681 section
+        // 4.2 has: QUIC counts packets (RFC 9000 section 13.2.2).
         self.unacked += 1;
         if self.unacked >= self.config.ack_every {
             self.ack_now = true;
@@ -89,9 +96,12 @@ impl Receiver {
         }
         let ce = data.ecn == Ecn::Ce;
         self.ece |= ce;
-        // RFC 8257 section 3.2, RFC 9768 section 3.2.2.5.1, RFC 9000 section
-        // 13.2.1: a change of CE is told at once.
-        self.ack_now |= ce != self.last_ce;
+        self.ack_now |= match self.config.profile {
+            // RFC 8257 section 3.2, RFC 9768 section 3.2.2.5.1: a change of CE.
+            Profile::Tcp => ce != self.last_ce,
+            // RFC 9000 section 13.2.1: every CE.
+            Profile::Quic => ce,
+        };
         self.last_ce = ce;
     }
 
@@ -111,10 +121,7 @@ impl Receiver {
     pub fn take_ack(&mut self, now: Instant, ack: &mut Ack) {
         ack.cumulative = self.reassembly.next();
         ack.ranges.clear();
-        match self.config.profile {
-            Profile::Tcp => self.reassembly.newest(self.config.sack_ranges, &mut ack.ranges),
-            Profile::Quic => self.reassembly.highest(self.config.sack_ranges, &mut ack.ranges),
-        }
+        self.reassembly.newest(self.config.sack_ranges, &mut ack.ranges);
         ack.newest = self.newest;
         ack.delay = now.since(self.newest_at);
         (ack.ece, ack.counts, ack.duplicate) = (self.ece, self.counts, self.duplicate);

@@ -18,6 +18,11 @@ pub(crate) enum Episode {
 }
 
 impl Episode {
+    /// Whether it is RFC 8985's fast or RTO recovery.
+    pub(crate) fn is_recovery(&self) -> bool {
+        matches!(self, Episode::Loss { .. } | Episode::Timeout { .. })
+    }
+
     /// Whether the controller must hold its window.
     pub(crate) fn holds(&self) -> bool {
         matches!(self, Episode::Ecn { .. } | Episode::Loss { .. })

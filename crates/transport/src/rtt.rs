@@ -48,7 +48,8 @@ impl Rtt {
 
     /// Smooths in a sample. QUIC takes the receiver's own delay out where that
     /// leaves no less than the least round trip (RFC 9002 section 5.3); TCP
-    /// leaves it in (RFC 7323 section 4.1).
+    /// leaves it in: its timeout must outlast a delayed acknowledgement (RFC 7323
+    /// section 4.3).
     pub(crate) fn smooth(&mut self, now: Instant, sample: Duration, ack_delay: Duration) {
         let sample = match self.profile {
             Profile::Quic if sample.0 >= self.min.0.saturating_add(ack_delay.0) => {
@@ -64,6 +65,19 @@ impl Rtt {
         let deviation = Duration(self.srtt.0.abs_diff(sample.0));
         self.rttvar = Duration((3 * self.rttvar.0 + deviation.0) / 4);
         self.srtt = Duration((7 * self.srtt.0 + sample.0) / 8);
+    }
+
+    /// RFC 6298 section 5.5: the retransmission timeout, doubled `backoff` times;
+    /// section 2.5's maximum bounds it.
+    pub(crate) fn backed_off_rto(&self, backoff: u32) -> Duration {
+        (self.rto() * doubled(backoff)).min(MAX_RTO)
+    }
+
+    /// RFC 9002 section 6.2.1: QUIC's probe timeout, doubled `backoff` times. The
+    /// RFC has no maximum, since an idle connection is given up; this one is not,
+    /// and has TCP's.
+    pub(crate) fn backed_off_pto(&self, backoff: u32, max_ack_delay: Duration) -> Duration {
+        (self.pto(max_ack_delay) * doubled(backoff)).min(MAX_RTO)
     }
 
     /// The retransmission timeout before back-off. Linux floors the variance
@@ -90,4 +104,9 @@ impl Rtt {
         }
         self.srtt * 2 + if one_in_flight { max_ack_delay } else { Duration::ZERO }
     }
+}
+
+/// 2^`backoff`, as far as it matters: 2^16 ms are more than a minute.
+fn doubled(backoff: u32) -> u64 {
+    1 << backoff.min(16)
 }

@@ -7,6 +7,7 @@ use sojourn_units::Instant;
 use crate::delivery::Stamp;
 use crate::loss::{Detector, Verdict};
 use crate::ranges::RangeSet;
+use crate::runs::Runs;
 use crate::wire::Ack;
 
 /// Where a segment stands.
@@ -80,10 +81,15 @@ pub(crate) struct Newly {
     pub(crate) newest: Option<Segment>,
     /// When the first of those never sent twice was sent.
     pub(crate) oldest_sent_at: Option<Instant>,
+    /// One of them had been sent again.
+    pub(crate) retransmitted: bool,
     /// A segment was delivered after one behind it, without being sent again.
     pub(crate) reordered: bool,
     /// The cumulative acknowledgement advanced.
     pub(crate) advanced: bool,
+    /// RACK.fack before this acknowledgement: the order of its ranges says
+    /// nothing of the order of arrival.
+    highest_before: u64,
 }
 
 /// What a round of loss detection found.
@@ -93,10 +99,18 @@ pub(crate) struct Lost {
     pub(crate) packets: u64,
     /// Largest packet number among them.
     pub(crate) newest: u64,
-    /// Smallest packet number among them.
-    pub(crate) oldest: u64,
-    /// When the first and the last of them were sent.
-    pub(crate) sent: Option<(Instant, Instant)>,
+    /// Highest segment among them, plus one.
+    pub(crate) end: u64,
+    /// Consecutive ones among them that were sent once the round-trip time was known.
+    pub(crate) runs: Runs,
+}
+
+/// A transmission of a segment in flight that was sent again as a probe.
+#[derive(Clone, Copy, Debug)]
+struct Superseded {
+    number: u64,
+    sent_at: Instant,
+    place: u64,
 }
 
 /// The segments from the first unacknowledged one to the last sent.
@@ -107,12 +121,15 @@ pub(crate) struct Scoreboard {
     sacked: RangeSet,
     /// Segments in `sacked`.
     sacked_segments: u64,
-    /// Segments deemed lost, in the order in which they will be sent again;
-    /// entries that were delivered since are skipped.
+    /// Segments deemed lost, the lowest first, which is the order in which they
+    /// are sent again (RFC 6675 section 4, NextSeg); entries that were delivered
+    /// since are skipped.
     lost: VecDeque<u64>,
     lost_bytes: u64,
     /// Retransmissions, in the order in which they left: segment and number.
     resent: VecDeque<(u64, u64)>,
+    /// Transmissions that a probe repeated and of whose fate nothing is known.
+    superseded: VecDeque<Superseded>,
     /// Every segment below this was delivered, lost or sent again.
     first_sent: u64,
     /// Highest segment delivered, plus one.
@@ -146,6 +163,16 @@ impl Scoreboard {
     /// Bytes sent and neither delivered: in flight, or deemed lost.
     pub(crate) fn outstanding(&self) -> u64 {
         self.in_flight + self.lost_bytes
+    }
+
+    /// Segments sent and not cumulatively acknowledged.
+    pub(crate) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Bytes deemed lost that wait to be sent again.
+    pub(crate) fn lost_bytes(&self) -> u64 {
+        self.lost_bytes
     }
 
     /// Segments delivered beyond the first gap.
@@ -189,7 +216,7 @@ impl Scoreboard {
 
     /// Takes in an acknowledgement. `each` sees every segment newly delivered.
     pub(crate) fn acknowledge(&mut self, ack: &Ack, each: &mut impl FnMut(&Segment)) -> Newly {
-        let mut newly = Newly::default();
+        let mut newly = Newly { highest_before: self.highest, ..Newly::default() };
         let (end, mut sacked) = (self.next(), std::mem::take(&mut self.sacked));
         while self.base < ack.cumulative.min(end) {
             let place = self.base;
@@ -230,8 +257,9 @@ impl Scoreboard {
         segment.state = State::Delivered;
         newly.bytes += len;
         newly.packets += 1;
+        newly.retransmitted |= segment.retransmitted;
         if !segment.retransmitted {
-            newly.reordered |= place < self.highest;
+            newly.reordered |= place < newly.highest_before;
             if newly.oldest_sent_at.is_none() {
                 newly.oldest_sent_at = Some(segment.sent_at);
             }
@@ -240,6 +268,9 @@ impl Scoreboard {
         // A retransmission newer than what the receiver echoes has not arrived:
         // the original did (RFC 8985 section 6.2 step 1, Karn's algorithm).
         let certain = !segment.retransmitted || segment.number <= echo;
+        if !certain && !self.superseded.is_empty() {
+            self.superseded.retain(|s| s.place != place);
+        }
         if certain && newly.newest.is_none_or(|n| n.number < segment.number) {
             newly.newest = Some(*segment);
         }
@@ -247,23 +278,75 @@ impl Scoreboard {
     }
 
     /// Deems lost what `detector` says, in the order of transmission. Also
-    /// returns when the next one would be; [`Instant::MAX`] for none.
+    /// returns when the next one would be; [`Instant::MAX`] for none. RFC 8985
+    /// section 6.2 step 5 sets its timer for the last of them; here, as in RFC
+    /// 9002 section 6.1.2, each is lost in its own time.
     pub(crate) fn detect(&mut self, now: Instant, detector: &Detector) -> (Lost, Instant) {
-        let mut lost = Lost::default();
-        while let Some(place) = self.oldest_in_flight() {
-            let segment = &self.segments[(place - self.base) as usize];
-            match detector.verdict(now, segment) {
-                Verdict::Lost => self.lose(place, &mut lost),
-                Verdict::At(when) => return (lost, when),
+        let (mut lost, mut next) = (Lost::default(), Instant::MAX);
+        while let Some((number, place)) = self.oldest_in_flight() {
+            let sent_at = self.segments[(place - self.base) as usize].sent_at;
+            match detector.verdict(now, number, sent_at) {
+                Verdict::Lost => {
+                    // Whatever left before a lost packet is lost too.
+                    self.lose_superseded(detector, &mut lost, |s| s.number < number);
+                    self.note_run(detector, number, sent_at, &mut lost);
+                    self.lose(place, &mut lost);
+                }
+                Verdict::At(when) => {
+                    next = when;
+                    break;
+                }
                 Verdict::NotYet => break,
             }
         }
-        (lost, Instant::MAX)
+        self.lose_superseded(detector, &mut lost, |s| {
+            detector.verdict(now, s.number, s.sent_at) == Verdict::Lost
+        });
+        (lost, next)
     }
 
-    /// The segment in flight that left first. Those sent once stand in the
-    /// order of the stream, those sent again in `resent`.
-    fn oldest_in_flight(&mut self) -> Option<u64> {
+    /// A retransmission timeout (RFC 8985 section 6.3): the first
+    /// unacknowledged segment is lost whatever the detector thinks, and every
+    /// other that has been under way for longer than a round trip.
+    pub(crate) fn lose_overdue(&mut self, now: Instant, detector: &Detector) -> Lost {
+        let mut lost = Lost::default();
+        if self.segments.front().is_some_and(|s| s.state == State::InFlight) {
+            self.lose(self.base, &mut lost);
+        }
+        while let Some((_, place)) = self.oldest_in_flight() {
+            let sent_at = self.segments[(place - self.base) as usize].sent_at;
+            if !detector.is_overdue(now, sent_at) {
+                break;
+            }
+            self.lose(place, &mut lost);
+        }
+        self.superseded.clear();
+        lost
+    }
+
+    /// Transmissions that a probe repeated have no segment of their own any
+    /// more, but how long nothing got through is seen from them.
+    fn lose_superseded(
+        &mut self,
+        detector: &Detector,
+        lost: &mut Lost,
+        is_lost: impl Fn(&Superseded) -> bool,
+    ) {
+        while let Some(front) = self.superseded.front().copied().filter(&is_lost) {
+            self.superseded.pop_front();
+            self.note_run(detector, front.number, front.sent_at, lost);
+        }
+    }
+
+    fn note_run(&self, detector: &Detector, number: u64, sent_at: Instant, lost: &mut Lost) {
+        if detector.knew_rtt_at(sent_at) {
+            lost.runs.add(number, sent_at);
+        }
+    }
+
+    /// The segment in flight that left first, after its packet number. Those
+    /// sent once stand in the order of the stream, those sent again in `resent`.
+    fn oldest_in_flight(&mut self) -> Option<(u64, u64)> {
         let end = self.next();
         self.first_sent = self.first_sent.max(self.base);
         while self.first_sent < end {
@@ -281,7 +364,7 @@ impl Scoreboard {
         }
         let first = self.get(self.first_sent).map(|s| (s.number, self.first_sent));
         let again = self.resent.front().map(|&(place, number)| (number, place));
-        first.into_iter().chain(again).min().map(|(_, place)| place)
+        first.into_iter().chain(again).min()
     }
 
     fn lose(&mut self, place: u64, lost: &mut Lost) {
@@ -290,32 +373,30 @@ impl Scoreboard {
         segment.state = State::Lost;
         self.in_flight -= len;
         self.lost_bytes += len;
-        lost.oldest =
-            if lost.packets == 0 { segment.number } else { lost.oldest.min(segment.number) };
         lost.newest = lost.newest.max(segment.number);
-        let (first, last) = lost.sent.unwrap_or((segment.sent_at, segment.sent_at));
-        lost.sent = Some((first.min(segment.sent_at), last.max(segment.sent_at)));
+        lost.end = lost.end.max(place + 1);
         lost.bytes += len;
         lost.packets += 1;
-        self.lost.push_back(place);
+        self.await_resending(place);
     }
 
-    /// A retransmission timeout: the first unacknowledged segment is lost
-    /// whatever the detector thinks (RFC 8985 section 6.3).
-    pub(crate) fn lose_first(&mut self) -> Lost {
-        let mut lost = Lost::default();
-        if self.segments.front().is_some_and(|s| s.state == State::InFlight) {
-            self.lose(self.base, &mut lost);
-            // It goes out before whatever was already waiting.
-            self.lost.rotate_right(1);
+    /// Puts a lost segment in its place among those that wait. What was lost
+    /// for the first time stands behind all of them, what was lost again before
+    /// nearly all: either end of the ring is near.
+    fn await_resending(&mut self, place: u64) {
+        if self.lost.back().is_none_or(|last| *last < place) {
+            return self.lost.push_back(place);
         }
-        lost
+        let at = self.lost.partition_point(|waiting| *waiting < place);
+        self.lost.insert(at, place);
     }
 
-    /// Sends a segment in flight again as a probe, ahead of what waits.
-    pub(crate) fn lose_again(&mut self, place: u64) {
+    /// Makes a segment in flight wait to be sent again, as a probe. It counts as
+    /// in flight once, not twice, when that has left.
+    pub(crate) fn repeat(&mut self, place: u64) {
+        let Segment { number, sent_at, .. } = self.segments[(place - self.base) as usize];
+        self.superseded.push_back(Superseded { number, sent_at, place });
         self.lose(place, &mut Lost::default());
-        self.lost.rotate_right(1);
     }
 
     /// The next segment to send again, with its length.
@@ -330,15 +411,14 @@ impl Scoreboard {
         None
     }
 
-    /// The last segment sent that is still in flight.
-    pub(crate) fn last_in_flight(&self) -> Option<u64> {
-        let back = self.segments.iter().rposition(|s| s.state == State::InFlight)?;
-        Some(self.base + back as u64)
+    /// The last segment, where it is still in flight, and its length.
+    pub(crate) fn last_in_flight(&self) -> Option<(u64, u64)> {
+        let last = self.segments.back().filter(|s| s.state == State::InFlight)?;
+        Some((self.next() - 1, u64::from(last.len)))
     }
 
-    /// The first segment that is still in flight.
-    pub(crate) fn first_in_flight(&self) -> Option<u64> {
-        let front = self.segments.iter().position(|s| s.state == State::InFlight)?;
-        Some(self.base + front as u64)
+    /// The segment in flight that left first.
+    pub(crate) fn first_in_flight(&mut self) -> Option<u64> {
+        self.oldest_in_flight().map(|(_, place)| place)
     }
 }

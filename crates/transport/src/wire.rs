@@ -45,11 +45,12 @@ pub struct EcnCounts {
 pub struct Ack {
     /// Every segment below this was received.
     pub cumulative: u64,
-    /// Segments received beyond it: the newest first (RFC 2018 section 4), or
-    /// the highest first (RFC 9000 section 19.3).
+    /// Segments received beyond it: those that arrived last first (RFC 2018
+    /// section 4; in RFC 9000 section 19.3.1 they have the highest numbers).
     pub ranges: Vec<SegmentRange>,
-    /// Packet number of the newest packet received; what TCP's timestamp echo
-    /// tells (RFC 7323).
+    /// Packet number of the newest packet received. TCP's timestamp echo tells
+    /// as much while nothing is missing (RFC 7323 section 4.3); beyond a gap it
+    /// tells less than this.
     pub newest: u64,
     /// How long the receiver held this acknowledgement back.
     pub delay: Duration,

@@ -1,0 +1,347 @@
+//! What an acknowledgement says, and what the controller hears of it.
+
+use sojourn_cc::{Controller, EcnUse, Feedback, RateSample, Received};
+use sojourn_units::{Bytes, Duration, Instant};
+
+use super::Sender;
+use crate::config::Profile;
+use crate::prr::Prr;
+use crate::recovery::Episode;
+use crate::scoreboard::{Lost, Newly};
+use crate::tail_probe::Outcome;
+use crate::wire::{Ack, EcnCounts};
+
+/// How things stood before an acknowledgement or a timer.
+pub(super) struct Before {
+    pub(super) in_flight: u64,
+    outstanding: u64,
+}
+
+impl<C: Controller> Sender<C> {
+    /// An acknowledgement arrived. Returns the round-trip time that it gives.
+    pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
+        self.touched_at = now;
+        let before = self.before();
+        let newly = self.take_in(ack);
+        let rtt = self.measure(now, ack, &newly);
+        let rate = self.deliver(now, &newly);
+        let repaired = self.end_tail_probe(ack);
+        self.end_episode(&newly);
+        // Where nothing was delivered nothing was learned; the timer has its own call.
+        let lost = if newly.packets > 0 { self.detect(now) } else { Lost::default() };
+        let starts = self.begin_loss_episode(&lost);
+        let repaired = if starts { None } else { self.answer_for_probe(repaired) };
+        let ecn = self.count_ecn(ack);
+        let ecn_event = repaired.is_none() && self.begin_ecn_episode(ecn.ce > 0, ack.ece);
+        self.turn_round();
+        let untold = std::mem::take(&mut self.untold);
+        let received = std::mem::take(&mut self.received);
+        let feedback = Feedback {
+            acked: Bytes(newly.bytes),
+            acked_packets: newly.packets,
+            lost: Bytes(lost.bytes + untold.0 + repaired.unwrap_or(0)),
+            lost_packets: lost.packets + untold.1 + u64::from(repaired.is_some()),
+            ce_packets: ecn.ce,
+            ect0_packets: ecn.ect0,
+            ect1_packets: ecn.ect1,
+            loss_event: starts || repaired.is_some(),
+            ecn_event,
+            rtt,
+            rate,
+            in_flight_before: Bytes(before.in_flight),
+            received: &received,
+            ..self.feedback()
+        };
+        self.controller.on_feedback(now, &feedback);
+        self.received = received;
+        self.settle(now, &before, starts || ecn_event, &newly, &lost);
+        rtt
+    }
+
+    pub(super) fn before(&self) -> Before {
+        let outstanding = self.scoreboard.outstanding();
+        Before { in_flight: self.scoreboard.in_flight, outstanding }
+    }
+
+    /// Follows the controller once it has heard of `newly` and `lost`.
+    /// `reduces`: a reduction of the window begins.
+    pub(super) fn settle(
+        &mut self,
+        now: Instant,
+        before: &Before,
+        reduces: bool,
+        newly: &Newly,
+        lost: &Lost,
+    ) {
+        if self.is_persistent(lost) {
+            self.controller.on_timeout(now, Bytes(before.in_flight));
+            // RFC 9002 appendix B.8: the recovery period ends with it.
+            self.episode = Episode::None;
+        }
+        self.refresh(now);
+        if reduces {
+            self.begin_prr(before.outstanding);
+        }
+        self.advance_prr(newly, lost);
+    }
+
+    fn take_in(&mut self, ack: &Ack) -> Newly {
+        self.received.clear();
+        if !self.needs.receive_times {
+            return self.scoreboard.acknowledge(ack, &mut |_| {});
+        }
+        let delivered = &mut self.delivered_now;
+        delivered.clear();
+        let newly = self.scoreboard.acknowledge(ack, &mut |s| {
+            delivered.push((s.number, s.sent_at, s.len));
+        });
+        delivered.sort_unstable();
+        let times = ack.received.iter().filter_map(|&(number, received_at)| {
+            let found = delivered.binary_search_by_key(&number, |d| d.0).ok()?;
+            let (_, sent_at, len) = delivered[found];
+            Some(Received { number, sent_at, received_at, bytes: Bytes(u64::from(len)) })
+        });
+        self.received.extend(times);
+        self.received.sort_unstable_by_key(|r| r.number);
+        newly
+    }
+
+    /// Round-trip times, and with them the timers. The one that the controller
+    /// sees is of the newest packet. TCP smooths that of the oldest, which has
+    /// the receiver's delay in it (RFC 7323 section 4.3); but where something
+    /// sent again is among them, the oldest may have waited behind the gap that
+    /// this filled, and only the echo can tell (RFC 6298 section 3; Linux,
+    /// `FLAG_RETRANS_DATA_ACKED`). QUIC smooths that of the largest packet number
+    /// alone (RFC 9002 section 5.1).
+    fn measure(&mut self, now: Instant, ack: &Ack, newly: &Newly) -> Option<Duration> {
+        if newly.advanced {
+            // RFC 6298 section 5.3; RFC 6675 section 6: not for SACK alone.
+            self.progress_at = now;
+        }
+        let least = self.rtt.min;
+        let newest = newly.newest.filter(|n| !n.retransmitted || now.since(n.sent_at) >= least);
+        let sample = newest.map(|n| now.since(n.sent_at));
+        if let Some(sample) = sample {
+            self.rtt.observe(sample);
+        }
+        let smoothed = match self.config.profile {
+            Profile::Tcp if newly.retransmitted => sample,
+            Profile::Tcp => newly.oldest_sent_at.map(|at| now.since(at)),
+            Profile::Quic => sample.filter(|_| newest.is_some_and(|n| n.number == ack.newest)),
+        };
+        if let Some(smoothed) = smoothed {
+            self.rtt.smooth(now, smoothed, ack.delay.min(self.config.ack_delay));
+        }
+        // RFC 6298 section 5.7 keeps the back-off until there is a new sample,
+        // RFC 9002 section 6.2.1 until anything is acknowledged.
+        if smoothed.is_some() || (self.config.profile == Profile::Quic && newly.packets > 0) {
+            self.backoff = 0;
+        }
+        sample
+    }
+
+    fn deliver(&mut self, now: Instant, newly: &Newly) -> Option<RateSample> {
+        if newly.packets == 0 {
+            return None;
+        }
+        self.delivery.on_delivered(now, newly.bytes);
+        self.detector.on_delivered(now, newly, &self.rtt);
+        let newest = newly.newest?;
+        self.largest_acked = self.largest_acked.max(newest.number);
+        self.delivery.sample(&newest.stamp(), newest.sent_at, self.rtt.min)
+    }
+
+    /// RFC 8985 section 7.4; also takes in what a duplicate says (section 6.2
+    /// step 4), unless it is the probe's own (Linux, `FLAG_DSACK_TLP`).
+    fn end_tail_probe(&mut self, ack: &Ack) -> Outcome {
+        let outcome = self.tail_probe.map_or(Outcome::Pending, |probe| probe.outcome(ack));
+        if ack.duplicate && outcome != Outcome::Redundant {
+            self.detector.on_duplicate(self.scoreboard.base(), self.scoreboard.next());
+        }
+        if outcome != Outcome::Pending {
+            self.tail_probe = None;
+        }
+        outcome
+    }
+
+    /// Bytes of a loss that a probe repaired and that the controller must answer
+    /// for (RFC 8985 section 7.4.2), where no episode has made it do so. The
+    /// repair is over: the window is reduced at once (Linux, `tcp_process_tlp_ack`).
+    fn answer_for_probe(&mut self, outcome: Outcome) -> Option<u64> {
+        let Outcome::Repaired(bytes) = outcome else { return None };
+        self.stats.lost += 1;
+        if !matches!(self.episode, Episode::None) {
+            return None;
+        }
+        self.cwr = true;
+        Some(bytes)
+    }
+
+    /// RFC 8985 section 6.2 step 5, RFC 9002 section 6.1.
+    pub(super) fn detect(&mut self, now: Instant) -> Lost {
+        let eager = self.episode.is_recovery() || self.scoreboard.sacked_segments() >= 3;
+        self.detector.set_window(&self.rtt, eager);
+        let (lost, next) = self.scoreboard.detect(now, &self.detector);
+        self.reorder_at = next;
+        self.note_lost(&lost);
+        lost
+    }
+
+    pub(super) fn note_lost(&mut self, lost: &Lost) {
+        self.stats.lost += lost.packets;
+        self.lost_end = self.lost_end.max(lost.end);
+    }
+
+    fn progress(&self) -> u64 {
+        match self.config.profile {
+            Profile::Tcp => self.scoreboard.base(),
+            Profile::Quic => self.largest_acked,
+        }
+    }
+
+    /// Where an episode that begins now will end.
+    pub(super) fn horizon(&self) -> u64 {
+        match self.config.profile {
+            Profile::Tcp => self.scoreboard.next(),
+            Profile::Quic => self.next_number.saturating_sub(1),
+        }
+    }
+
+    fn end_episode(&mut self, newly: &Newly) {
+        if newly.packets == 0 || !self.episode.ended_by(self.config.profile, self.progress()) {
+            return;
+        }
+        if self.episode.is_recovery() {
+            self.detector.on_recovery_exit();
+        }
+        self.episode = Episode::None;
+    }
+
+    /// Returns whether an episode of loss begins, and the window is to be
+    /// reduced for it: not where a mark in the same round trip has already done
+    /// so (Linux: CWR turns into recovery without another reduction).
+    pub(super) fn begin_loss_episode(&mut self, lost: &Lost) -> bool {
+        let (profile, until) = (self.config.profile, self.horizon());
+        if lost.packets == 0 && !self.has_losses_left() {
+            return false;
+        }
+        self.tail_probe = None;
+        if let (Episode::Ecn { prr, .. }, Profile::Tcp) = (self.episode, profile) {
+            self.episode = Episode::Loss { until, prr };
+            return false;
+        }
+        if !self.episode.is_outlived_by(profile, lost.newest) {
+            return false;
+        }
+        self.episode = Episode::Loss { until, prr: None };
+        // RFC 3168 section 6.1.2: CWR follows a reduction for whatever reason,
+        // or the echo of a mark in the same window would make another.
+        self.cwr = true;
+        if profile == Profile::Quic {
+            // RFC 9002 section 7.3.2: one packet may leave before the window shrinks.
+            self.probes = self.probes.max(1);
+        }
+        true
+    }
+
+    /// Whether a recovery of TCP has just ended before what was sent and lost
+    /// while it lasted is repaired: that is a loss in another window, and calls
+    /// for another reduction (RFC 5681 section 4.3; Linux, `tcp_time_to_recover`).
+    fn has_losses_left(&self) -> bool {
+        self.config.profile == Profile::Tcp
+            && matches!(self.episode, Episode::None)
+            && self.lost_end > self.scoreboard.base()
+    }
+
+    /// Whether the sender hears the echo flag in place of exact counts: a TCP
+    /// whose controller uses classic ECN.
+    fn hears_flag(&self) -> bool {
+        self.needs.ecn == EcnUse::Classic && self.config.profile == Profile::Tcp
+    }
+
+    /// What is new in the counts, as far as the sender can know it. Those of an
+    /// acknowledgement that was overtaken say nothing (RFC 9000 section 13.4.2.1).
+    fn count_ecn(&mut self, ack: &Ack) -> EcnCounts {
+        if self.hears_flag() {
+            return EcnCounts::default();
+        }
+        let new = EcnCounts {
+            ect0: ack.counts.ect0.saturating_sub(self.counts.ect0),
+            ect1: ack.counts.ect1.saturating_sub(self.counts.ect1),
+            ce: ack.counts.ce.saturating_sub(self.counts.ce),
+        };
+        self.counts = EcnCounts {
+            ect0: self.counts.ect0 + new.ect0,
+            ect1: self.counts.ect1 + new.ect1,
+            ce: self.counts.ce + new.ce,
+        };
+        new
+    }
+
+    fn begin_ecn_episode(&mut self, counted: bool, ece: bool) -> bool {
+        let heard = if self.hears_flag() { ece } else { counted };
+        let uses = self.needs.ecn != EcnUse::None && self.config.ecn;
+        if !heard || !uses || !matches!(self.episode, Episode::None) {
+            return false;
+        }
+        self.episode = Episode::Ecn { until: self.horizon(), prr: None };
+        self.cwr = true;
+        true
+    }
+
+    /// Forgets after a round trip that the window was the limit.
+    fn turn_round(&mut self) {
+        if self.largest_acked >= self.limited_until {
+            self.limited = [false, self.limited[0]];
+            self.limited_until = self.next_number;
+        }
+    }
+
+    /// RFC 9002 section 7.6: a run of packets, lost without one delivered
+    /// between them, that spans three probe timeouts.
+    fn is_persistent(&self, lost: &Lost) -> bool {
+        self.config.profile == Profile::Quic
+            && lost.runs.longest() > self.rtt.pto(self.config.ack_delay) * 3
+    }
+
+    /// What every feedback says.
+    pub(super) fn feedback(&self) -> Feedback<'static> {
+        Feedback {
+            acked: Bytes::ZERO,
+            acked_packets: 0,
+            lost: Bytes::ZERO,
+            lost_packets: 0,
+            ce_packets: 0,
+            ect0_packets: 0,
+            ect1_packets: 0,
+            loss_event: false,
+            ecn_event: false,
+            in_recovery: self.episode.holds(),
+            after_timeout: matches!(self.episode, Episode::Timeout { .. }),
+            rtt: None,
+            srtt: self.rtt.srtt,
+            min_rtt: self.rtt.min,
+            rate: None,
+            delivered: Bytes(self.delivery.delivered),
+            in_flight_before: Bytes(self.scoreboard.in_flight),
+            in_flight: Bytes(self.scoreboard.in_flight),
+            cwnd_limited: self.limited[0] || self.limited[1],
+            largest_acked: self.largest_acked,
+            next_number: self.next_number,
+            received: &[],
+        }
+    }
+
+    fn begin_prr(&mut self, outstanding: u64) {
+        if self.needs.prr && self.config.profile == Profile::Tcp {
+            self.episode.set_prr(Prr::new(self.limits.cwnd, outstanding));
+        }
+    }
+
+    fn advance_prr(&mut self, newly: &Newly, lost: &Lost) {
+        let (in_flight, mss) = (self.scoreboard.in_flight, self.config.mss.0);
+        if let Some(prr) = self.episode.prr() {
+            prr.on_ack(newly.bytes, in_flight, mss, newly.advanced && lost.packets == 0);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What happens when nothing is heard: reordering, tail loss probe, RTO, PTO.
+
+use sojourn_cc::{Controller, Feedback};
+use sojourn_units::{Bytes, Instant};
+
+use super::Sender;
+use crate::config::Profile;
+use crate::recovery::Episode;
+use crate::scoreboard::Newly;
+use crate::tail_probe::TailProbe;
+
+/// RFC 9002 section 6.2.4: up to two packets as probes.
+const PTO_PROBES: u32 = 2;
+
+impl<C: Controller> Sender<C> {
+    /// When to call [`Sender::on_timer`]; [`Instant::MAX`] for never.
+    #[inline]
+    pub fn timer(&self) -> Instant {
+        if self.scoreboard.is_empty() {
+            return Instant::MAX;
+        }
+        // One timer at a time: that for reordering holds up the others (RFC
+        // 8985 section 8, RFC 9002 section 6.2.1).
+        let due = match self.reorder_at {
+            Instant::MAX => self.tail_probe_at().unwrap_or(self.timeout_at()),
+            reorder_at => reorder_at,
+        };
+        due.max(self.touched_at)
+    }
+
+    /// When RTO or PTO expires.
+    fn timeout_at(&self) -> Instant {
+        match self.config.profile {
+            Profile::Tcp => self.progress_at + self.rtt.backed_off_rto(self.backoff),
+            // RFC 9002 appendix A.8: from the last packet sent.
+            Profile::Quic => {
+                self.sent_at + self.rtt.backed_off_pto(self.backoff, self.config.ack_delay)
+            }
+        }
+    }
+
+    /// When a tail loss probe leaves, no later than the RTO in whose place it
+    /// does (RFC 8985 section 7.2): outside recovery, with nothing selectively
+    /// acknowledged, and one at a time.
+    fn tail_probe_at(&self) -> Option<Instant> {
+        let open = self.config.profile == Profile::Tcp
+            && !self.episode.is_recovery()
+            && self.scoreboard.sacked_segments() == 0
+            && self.tail_probe.is_none();
+        open.then(|| {
+            let span = self.rtt.tlp(self.scoreboard.len() == 1, self.config.ack_delay);
+            (self.sent_at.max(self.progress_at) + span).min(self.timeout_at())
+        })
+    }
+
+    /// The timer is due.
+    pub fn on_timer(&mut self, now: Instant) {
+        if self.timer() > now || self.scoreboard.is_empty() {
+            return;
+        }
+        self.touched_at = now;
+        if self.reorder_at < Instant::MAX {
+            self.on_reorder_timer(now);
+        } else if self.tail_probe_at().is_some() {
+            self.send_tail_probe(now);
+        } else {
+            self.on_timeout(now);
+        }
+    }
+
+    fn on_reorder_timer(&mut self, now: Instant) {
+        let before = self.before();
+        let lost = self.detect(now);
+        let starts = self.begin_loss_episode(&lost);
+        let feedback = Feedback {
+            lost: Bytes(lost.bytes),
+            lost_packets: lost.packets,
+            loss_event: starts,
+            in_flight_before: Bytes(before.in_flight),
+            ..self.feedback()
+        };
+        self.controller.on_feedback(now, &feedback);
+        self.settle(now, &before, starts, &Newly::default(), &lost);
+    }
+
+    /// `TLP_send_probe` (RFC 8985 section 7.3): new data, or else the last
+    /// segment again, whatever the window says; the RTO starts anew.
+    fn send_tail_probe(&mut self, now: Instant) {
+        let end = self.scoreboard.next();
+        if self.new_data() > 0 {
+            self.tail_probe = Some(TailProbe { end: end + 1, resent: None });
+        } else if let Some((place, len)) = self.scoreboard.last_in_flight() {
+            self.scoreboard.repeat(place);
+            self.tail_probe = Some(TailProbe { end, resent: Some(len) });
+        } else {
+            return self.on_timeout(now);
+        }
+        self.progress_at = now;
+        self.probes = 1;
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        self.stats.timeouts += 1;
+        self.backoff += 1;
+        match self.config.profile {
+            Profile::Tcp => self.on_retransmission_timeout(now),
+            Profile::Quic => self.on_probe_timeout(),
+        }
+    }
+
+    /// RFC 6298 section 5.4 to 5.6 with RFC 8985 section 6.3.
+    fn on_retransmission_timeout(&mut self, now: Instant) {
+        // RFC 5681's FlightSize less what was selectively acknowledged:
+        // recovery may have deemed most of it lost before.
+        let outstanding = Bytes(self.scoreboard.outstanding());
+        self.progress_at = now;
+        self.tail_probe = None;
+        self.episode = Episode::Timeout { until: self.horizon() };
+        self.cwr = true;
+        self.detector.set_window(&self.rtt, true);
+        let lost = self.scoreboard.lose_overdue(now, &self.detector);
+        (_, self.reorder_at) = self.scoreboard.detect(now, &self.detector);
+        self.note_lost(&lost);
+        self.untold.0 += lost.bytes;
+        self.untold.1 += lost.packets;
+        self.controller.on_timeout(now, outstanding);
+        self.refresh(now);
+        self.probes = 1;
+    }
+
+    /// RFC 9002 section 6.2.4: probes leave whatever the window says, with new
+    /// data where there is any, and the window does not change.
+    fn on_probe_timeout(&mut self) {
+        self.probes = PTO_PROBES;
+        if self.scoreboard.next_lost().is_some() || self.new_data() > 0 {
+            return;
+        }
+        for _ in 0..PTO_PROBES {
+            if let Some(place) = self.scoreboard.first_in_flight() {
+                self.scoreboard.repeat(place);
+            }
+        }
+    }
+}

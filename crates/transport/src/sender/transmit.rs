@@ -1,0 +1,155 @@
+//! What leaves, and when.
+
+use sojourn_cc::{Controller, EcnUse, Pacing, Sent};
+use sojourn_units::{Bytes, Duration, Ecn, Instant};
+
+use super::{Poll, Sender};
+use crate::config::Profile;
+use crate::scoreboard::Segment;
+use crate::wire::Data;
+
+impl<C: Controller> Sender<C> {
+    /// The packet to send now, if one may leave. Call again until it gives none.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Instant) -> Poll {
+        let lost = self.scoreboard.next_lost();
+        let len = match lost {
+            Some((_, len)) => u64::from(len),
+            None => self.new_data(),
+        };
+        if len == 0 {
+            return self.nothing_to_send();
+        }
+        if self.probes == 0
+            && let Some(hindrance) = self.hindrance(now, len)
+        {
+            return hindrance;
+        }
+        self.probes = self.probes.saturating_sub(1);
+        Poll::Packet(self.transmit(now, lost.map(|(place, _)| place), len))
+    }
+
+    /// Why `len` bytes may not leave now.
+    #[inline]
+    fn hindrance(&mut self, now: Instant, len: u64) -> Option<Poll> {
+        let (in_flight, cwnd) = (self.scoreboard.in_flight, self.cwnd().0);
+        // One packet may always be under way, lest a window of less than one
+        // waits for ever (RFC 5681 section 3.1 has no window below that). Only
+        // a window of nothing forbids it.
+        if in_flight + len > cwnd && (in_flight > 0 || cwnd == 0) {
+            self.limited[0] = true;
+            return Some(Poll::Blocked);
+        }
+        let next = self.pacer.next();
+        if next <= now {
+            return None;
+        }
+        self.limited[0] |= self.would_fill_window();
+        Some(if next < Instant::MAX { Poll::Wait(next) } else { Poll::Blocked })
+    }
+
+    /// A sender that would have filled its window but for the pacing by this
+    /// transport is not limited by its application (RFC 9002 section 7.8). A
+    /// controller that paces itself says so with its rate.
+    fn would_fill_window(&self) -> bool {
+        let waiting = self.scoreboard.lost_bytes() + (self.written - self.offset);
+        self.limits.pacing == Pacing::Unpaced
+            && self.scoreboard.in_flight.saturating_add(waiting) >= self.limits.cwnd.0
+    }
+
+    /// Length of the next new packet, as far as data and receive window allow.
+    #[inline]
+    pub(super) fn new_data(&self) -> u64 {
+        let len = self.config.mss.0.min(self.written - self.offset);
+        let base = self.scoreboard.base_offset().unwrap_or(self.offset);
+        let open = self.config.receive_window.0.saturating_sub(self.offset - base);
+        // RFC 9293 section 3.8.6.2.1: no silly windows, except where nothing is
+        // outstanding that could open the window further.
+        if len <= open || base == self.offset { len.min(open) } else { 0 }
+    }
+
+    fn nothing_to_send(&mut self) -> Poll {
+        self.probes = 0;
+        if self.written == self.offset && self.scoreboard.in_flight < self.cwnd().0 {
+            self.delivery.on_app_limited(self.scoreboard.in_flight);
+        }
+        Poll::Blocked
+    }
+
+    fn transmit(&mut self, now: Instant, lost: Option<u64>, len: u64) -> Data {
+        let in_flight_before = self.scoreboard.in_flight;
+        let idle = if in_flight_before == 0 && self.next_number > 0 {
+            now.since(self.sent_at.max(self.progress_at))
+        } else {
+            Duration::ZERO
+        };
+        let stamp = self.delivery.on_sent(now, self.scoreboard.is_empty());
+        let number = self.next_number;
+        let (segment, place) = match lost {
+            Some(place) => (self.scoreboard.resend(place, number, now, &stamp), place),
+            None => {
+                let segment = Segment::new(self.offset, len as u32, number, now, &stamp);
+                let place = self.scoreboard.next();
+                self.scoreboard.push(segment);
+                self.offset += len;
+                (segment, place)
+            }
+        };
+        // RFC 6298 section 5.1 starts the timer where it does not run; RFC 6675
+        // section 6 starts it anew with every retransmission in a recovery, lest
+        // it expire while repairs make progress.
+        if in_flight_before == 0 || lost.is_some() {
+            self.progress_at = now;
+        }
+        self.next_number += 1;
+        self.stats.sent += 1;
+        self.stats.retransmitted += u64::from(lost.is_some());
+        (self.sent_at, self.touched_at) = (now, now);
+        if let Some(prr) = self.episode.prr() {
+            prr.on_sent(len);
+        }
+        let sent = Sent {
+            number,
+            bytes: Bytes(len),
+            in_flight_before: Bytes(in_flight_before),
+            retransmission: lost.is_some(),
+            idle,
+            rto: if idle > Duration::ZERO { self.rtt.rto() } else { Duration::MAX },
+        };
+        self.controller.on_sent(now, &sent);
+        self.limits = self.controller.limits();
+        self.pace(now, Bytes(len));
+        let cwr = self.cwr && lost.is_none();
+        self.cwr &= !cwr;
+        Data {
+            number,
+            segment: place,
+            offset: segment.offset,
+            len: len as u32,
+            ecn: self.codepoint(lost),
+            cwr,
+        }
+    }
+
+    /// ECN field of a data packet. A classic TCP's retransmissions are not
+    /// ECN-capable (RFC 3168 section 6.1.5).
+    fn codepoint(&self, lost: Option<u64>) -> Ecn {
+        match self.needs.ecn {
+            _ if !self.config.ecn => Ecn::NotEct,
+            EcnUse::Classic if lost.is_some() && self.config.profile == Profile::Tcp => Ecn::NotEct,
+            used => used.codepoint(),
+        }
+    }
+
+    fn pace(&mut self, now: Instant, len: Bytes) {
+        // RFC 9002 section 7.7: bursts of at most the initial window.
+        let burst = match self.limits.pacing {
+            Pacing::Gap(gap) => return self.pacer.sent_with_gap(now, gap),
+            Pacing::Rate(_) => self.limits.burst,
+            Pacing::Unpaced => self.config.mss * 10,
+        };
+        if let Some(rate) = self.pacing_rate() {
+            self.pacer.sent_at_rate(now, len, rate, burst);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What the tests of the transport share.
+
+// Each test binary uses its own part of this.
+#![allow(dead_code)]
+
+pub(crate) mod desk;
+pub(crate) mod network;
+
+use sojourn_transport::{Config, Profile};
+use sojourn_units::{Bytes, Duration, Instant};
+
+/// Payload of a full packet.
+pub(crate) const MSS: u64 = 1000;
+
+pub(crate) fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// This many milliseconds after the beginning.
+pub(crate) fn at(n: u64) -> Instant {
+    Instant::ZERO + ms(n)
+}
+
+/// What Linux has for TCP, and RFC 9000 and 9002 for QUIC.
+pub(crate) fn config(profile: Profile) -> Config {
+    let (ack_delay, min_rto, sack_ranges) = match profile {
+        Profile::Tcp => (ms(40), ms(200), 3),
+        Profile::Quic => (ms(25), ms(1), 32),
+    };
+    Config {
+        profile,
+        mss: Bytes(MSS),
+        receive_window: Bytes::MAX,
+        ack_every: 2,
+        ack_delay,
+        sack_ranges,
+        ecn: true,
+        pacing: false,
+        min_rto,
+    }
+}
