@@ -7,7 +7,7 @@ use crate::checked::{Checked, Fields, Got};
 use crate::error::{At, Problem};
 use crate::flow;
 use crate::link::{self, ReadFile};
-use crate::model::{Capacity, Control, Flow, Link, Record, Scenario};
+use crate::model::{Capacity, Control, Flow, Link, Record, Scenario, Source};
 use crate::nearest;
 use crate::schedule::End;
 use crate::schema::DOCUMENT;
@@ -82,7 +82,7 @@ fn unused_links(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>]) 
 }
 
 /// A loop without rate and without delay takes no time: a flow over it would
-/// send for ever in the same moment.
+/// send for ever in the same moment, unless its source takes time itself.
 fn flow_of_time(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>], links: &[Link]) {
     let free = |place: &usize| {
         let link: &Link = &links[*place];
@@ -93,7 +93,8 @@ fn flow_of_time(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>], 
     };
     for (flow, (_, value)) in flows.iter().zip(fields.named("flow")) {
         let Some(flow) = flow else { continue };
-        if flow.path.iter().chain(&flow.back).all(free) {
+        let paced = matches!(flow.source, Source::OnOff { .. });
+        if !paced && flow.path.iter().chain(&flow.back).all(free) {
             let message = format!("flow `{}` goes round in no time", flow.name);
             let help = "give one of its links a `rate` or a `delay`";
             checker.report(&value.at, message, help);

@@ -163,15 +163,18 @@ fn scenarios() -> impl Strategy<Value = String> {
     (links, flows, 0_u64..20, 0_u64..1_000_000).prop_map(|(links, flows, interval, seed)| {
         // Long enough for every change that these ranges allow.
         let mut text = format!(
-            "duration = \"3500ms\"\nseed = {seed}\nrecord = {{ interval = \"{interval}ms\" }}\n\
-             [link.back]\ndelay = \"15ms\"\n"
+            "duration = \"3500ms\"\nseed = {seed}\nrecord = {{ interval = \"{interval}ms\" }}\n"
         );
+        if flows.iter().any(|(_, shared, _)| !shared) {
+            text += "[link.back]\ndelay = \"15ms\"\n";
+        }
         for (place, link) in links.iter().enumerate() {
             text += &format!("[link.l{place}]\n{link}");
         }
         for (place, (first, shared, flow)) in flows.iter().enumerate() {
-            let path: Vec<_> =
-                (first % links.len()..links.len()).map(|l| format!("\"l{l}\"")).collect();
+            // The first flow takes them all: a link on no way is refused.
+            let first = if place == 0 { 0 } else { first % links.len() };
+            let path: Vec<_> = (first..links.len()).map(|l| format!("\"l{l}\"")).collect();
             let back = if *shared { "l0" } else { "back" };
             text += &format!(
                 "[flow.f{place}]\npath = [{}]\nback = [\"{back}\"]\n{flow}",
