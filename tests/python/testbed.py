@@ -37,6 +37,10 @@ class Cell:
     """Peak queueing delay at the bottleneck, a run each."""
     bounds_ms: list[float]
     corrected_bounds_ms: list[float]
+    measured_window: int
+    """Greatest window of the second before the drop, in packets."""
+    windows: list[float]
+    """The same, a run each."""
     window_ratios: list[float]
     """Peak RTT over window x MSS / new capacity, a run each."""
 
@@ -67,11 +71,13 @@ def simulate(row: dict[str, str]) -> Cell:
         set={"link.netem.delay": f"{delay_ms}ms"},
     )
     flows = {seed: frame for (seed,), frame in run.flows.group_by("seed")}
-    sampled, ratios = [], []
+    sampled, ratios, windows = [], [], []
     for one in run.runs:
         spike, series = one["spikes"][0], flows[one["seed"]]
         after = series.filter(pl.col("t_s").is_between(spike["at_s"], spike["at_s"] + WINDOW_S))
         sampled.append(1e3 * peak_srtt(after, one["seed"]) - delay_ms)
+        before = series.filter(pl.col("t_s").is_between(spike["at_s"] - 1, spike["at_s"]))
+        windows.append(float(before["cwnd_bytes"].max()) / 1448)  # type: ignore[arg-type]
         ratios.append(window_ratio(series, spike["at_s"]))
     spikes = [one["spikes"][0] for one in run.runs]
     return Cell(
@@ -82,6 +88,8 @@ def simulate(row: dict[str, str]) -> Cell:
         true_spikes_ms=[1e3 * (spike["spike_s"] or 0.0) for spike in spikes],
         bounds_ms=[1e3 * (spike["bound_s"] or 0.0) for spike in spikes],
         corrected_bounds_ms=[1e3 * (spike["bound_corrected_s"] or 0.0) for spike in spikes],
+        measured_window=int(row["cwnd_max_last1s_pkts"]),
+        windows=windows,
         window_ratios=ratios,
     )
 
@@ -111,8 +119,8 @@ def table(all_cells: list[Cell]) -> str:
     """The table of `docs/fidelity.md`."""
     lines = [
         "| control | d | bound | measured | simulated median | 5th to 95th | inside "
-        "| peak RTT / (window / capacity) |",
-        "|---|---|---|---|---|---|---|---|",
+        "| window measured | simulated | peak RTT / (window / capacity) |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for cell in all_cells:
         low, high = cell.quantile(0.05), cell.quantile(0.95)
@@ -120,6 +128,7 @@ def table(all_cells: list[Cell]) -> str:
             f"| {cell.control} | {cell.delay_ms:.0f} ms | {median(cell.bounds_ms):.0f} ms "
             f"| {cell.measured_ms:.1f} ms | {median(cell.spikes_ms):.1f} ms "
             f"| {low:.1f} to {high:.1f} ms | {'yes' if cell.is_inside else 'no'} "
+            f"| {cell.measured_window} | {median(cell.windows):.0f} "
             f"| {min(cell.window_ratios):.3f} to {max(cell.window_ratios):.3f} |"
         )
     return "\n".join(lines)

@@ -44,7 +44,8 @@ pub struct Sent {
     pub in_flight_before: Bytes,
     /// Whether it repeats data that was deemed lost.
     pub retransmission: bool,
-    /// How long nothing had been in flight; zero where something was.
+    /// How long ago anything was last sent, where nothing is in flight; zero
+    /// where something is.
     pub idle: Duration,
     /// The retransmission timeout as it stands (RFC 6298), by which idleness
     /// is judged (RFC 5681 section 4.1).
@@ -244,6 +245,8 @@ pub struct Setup {
     pub mss: Bytes,
     /// Initial congestion window (RFC 6928: ten packets).
     pub initial_window: Bytes,
+    /// Whether the transport paces a controller that does not pace itself.
+    pub paced: bool,
     /// Seed of whatever the controller randomises.
     pub seed: u64,
     /// The declared parameters, each with a value.

@@ -110,13 +110,6 @@ impl Cubic {
                       9438 recommends hystart++",
                 source: "Linux tcp_cubic.c; RFC 9406; RFC 5681",
             },
-            Param {
-                name: "paced",
-                kind: Kind::Switch(false),
-                doc: "whether the transport paces: hystart then waits for an ACK train of min_rtt, \
-                      not half of it, and hystart++ does not limit growth to 8 packets an ACK",
-                source: "Linux hystart_update; RFC 9406 section 4.3",
-            },
         ],
         needs: Needs { ecn: EcnUse::Classic, receive_times: false, signal: false, prr: true },
         random: false,
@@ -131,7 +124,7 @@ impl Cubic {
             c: p.number("c"),
             beta: p.number("beta"),
             fast_convergence: p.switch("fast_convergence"),
-            slow_start: SlowStart::new(p.choice("slow_start"), p.switch("paced")),
+            slow_start: SlowStart::new(p.choice("slow_start"), setup.paced),
             w_max: None,
             cwnd_prior: 0.0,
             epoch: None,

@@ -56,7 +56,7 @@ impl Controller for Reno {
     }
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
-        self.window.on_timeout(in_flight / 2);
+        self.window.on_timeout(in_flight.mul_f64(self.beta));
     }
 
     fn limits(&self) -> Limits {

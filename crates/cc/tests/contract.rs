@@ -109,6 +109,7 @@ impl Run {
         let setup = Setup {
             mss: Bytes(MSS),
             initial_window: Bytes(10 * MSS),
+            paced: false,
             seed: 7,
             params: Params::defaults(algorithm.info.params),
         };

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Driver, MSS, build, choice};
+use common::{Driver, MSS, build, build_over, choice};
 use sojourn_cc::{Controller, Sent};
 use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration};
@@ -271,8 +271,8 @@ fn grows_by_no_more_than_half_a_round() {
 
 /// The window when slow start ended by itself, and ten round trips later.
 fn after_slow_start(name: &str) -> (u64, u64) {
-    let params = [("slow_start", choice(name)), ("paced", Value::Switch(true))];
-    let mut c = Driver::new(build("cubic", 50, &params), Duration::from_millis(100));
+    let params = [("slow_start", choice(name))];
+    let mut c = Driver::new(build_over(true, "cubic", 50, &params), Duration::from_millis(100));
     c.round();
     c.rtt = Duration::from_millis(150);
     while c.cc.probe().ssthresh.is_none() {

@@ -2,9 +2,8 @@
 
 mod common;
 
-use common::{Driver, build, choice};
+use common::{Driver, build_over, choice};
 use sojourn_cc::Controller;
-use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration, Instant};
 
 const RTT: Duration = Duration::from_millis(100);
@@ -14,8 +13,8 @@ fn cubic(slow_start: &str, paced: bool, initial: u64) -> Driver {
 }
 
 fn cubic_at(rtt: Duration, slow_start: &str, paced: bool, initial: u64) -> Driver {
-    let params = [("slow_start", choice(slow_start)), ("paced", Value::Switch(paced))];
-    let mut driver = Driver::new(build("cubic", initial, &params), rtt);
+    let params = [("slow_start", choice(slow_start))];
+    let mut driver = Driver::new(build_over(paced, "cubic", initial, &params), rtt);
     // Wider than any ACK train.
     driver.spacing = Some(Duration::from_millis(3));
     driver

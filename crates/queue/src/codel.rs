@@ -78,6 +78,10 @@ impl<P: Packet + Send> Queue<P> for Codel<P> {
         self.state.dequeue(now, &self.control, &mut self.fifo, drops)
     }
 
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
     #[inline]
     fn backlog(&self) -> Backlog {
         self.fifo.backlog()

@@ -39,6 +39,9 @@ pub trait Queue<P: Packet>: Send {
     /// Packets and bytes that wait.
     fn backlog(&self) -> Backlog;
 
+    /// Changes how much may wait. What waits already stays; less is taken in.
+    fn set_limit(&mut self, limit: Limit);
+
     /// When to ask again, where packets wait but none may leave yet (shapers).
     fn ready_at(&self) -> Option<Instant> {
         None

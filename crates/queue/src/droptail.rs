@@ -48,6 +48,10 @@ impl<P: Packet + Send> Queue<P> for DropTail<P> {
         Some(packet)
     }
 
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
     #[inline]
     fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len() as u64, bytes: self.bytes }

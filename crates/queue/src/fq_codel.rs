@@ -239,6 +239,10 @@ impl<P: Packet + Send> Queue<P> for FqCodel<P> {
         }
     }
 
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
     #[inline]
     fn backlog(&self) -> Backlog {
         self.backlog

@@ -39,6 +39,9 @@ macro_rules! queues {
             fn backlog(&self) -> Backlog {
                 match self { $(Self::$variant(q) => q.backlog(),)+ Self::User(q) => q.backlog() }
             }
+            fn set_limit(&mut self, limit: Limit) {
+                match self { $(Self::$variant(q) => q.set_limit(limit),)+ Self::User(q) => q.set_limit(limit) }
+            }
             fn ready_at(&self) -> Option<Instant> {
                 match self { $(Self::$variant(q) => q.ready_at(),)+ Self::User(q) => q.ready_at() }
             }

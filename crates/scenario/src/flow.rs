@@ -25,6 +25,11 @@ pub(crate) fn read(
     let path = places(checker, fields.list("path"), links);
     let back = places(checker, fields.list("back"), links);
     let source = fields.get("source").and_then(source);
+    if let (Some(value), Some(source), Some(transport)) =
+        (fields.get("source"), &source, fields.get("transport").and_then(transport))
+    {
+        check_bursts(checker, source, &transport, &value.at);
+    }
     let named = fields.get("control");
     let control = named.map(control);
     let transport = fields.get("transport").and_then(transport);
@@ -120,6 +125,17 @@ pub(crate) fn check_ecn(
     if transport.is_some_and(|transport| !transport.ecn) {
         let message = format!("`{kind}` needs {counts}, which flow `{flow}` does not have");
         checker.report(at, message, format!("set flow.{flow}.transport.ecn to true"));
+    }
+}
+
+/// Bursts far shorter than a packet would take for ever to add up to one.
+fn check_bursts(checker: &mut Checker, source: &Source, transport: &Transport, at: &At) {
+    let Source::OnOff { rate, on, .. } = source else { return };
+    let packet = rate.time_for(transport.mss);
+    if *on * 1000 < packet {
+        let message = format!("`on` is {on}, but a packet of {} takes {packet}", transport.mss);
+        let help = format!("at this `rate`, `on` must be {} or more", packet / 1000);
+        checker.report(at, message, help);
     }
 }
 

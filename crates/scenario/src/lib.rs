@@ -15,6 +15,7 @@ mod export;
 mod flow;
 mod labels;
 mod link;
+mod listening;
 mod model;
 mod nearest;
 mod resolve;

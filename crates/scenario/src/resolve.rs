@@ -7,6 +7,7 @@ use crate::checked::{Checked, Fields, Got};
 use crate::error::{At, Problem};
 use crate::flow;
 use crate::link::{self, ReadFile};
+use crate::listening;
 use crate::model::{Capacity, Control, Flow, Link, Record, Scenario, Source};
 use crate::nearest;
 use crate::schedule::End;
@@ -41,6 +42,7 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
     let links = links?;
     flow_of_time(checker, fields, &flows, &links);
     unused_links(checker, fields, &flows);
+    listening::check(checker, fields, &flows, &links, controls.as_deref().unwrap_or_default());
     Some(Scenario {
         title: fields.get("title")?.text()?.to_owned(),
         duration: fields.time("duration")?,

@@ -5,7 +5,7 @@ use sojourn_cc::AnyController;
 use sojourn_scenario::{self as scenario, Profile, Transport};
 use sojourn_trace::Histogram;
 use sojourn_transport::{Ack, Config, Receiver, Sender};
-use sojourn_units::{Bytes, Instant};
+use sojourn_units::{Bytes, Duration, Instant};
 
 /// One direction of data, with its acknowledgements.
 pub(crate) struct Connection {
@@ -24,6 +24,8 @@ pub(crate) struct Connection {
     /// The source wants to know when this many bytes have been delivered.
     pub(crate) watch: u64,
     pub(crate) rtts: Histogram,
+    /// Greatest round-trip time since the last sample, where there was one.
+    pub(crate) longest_rtt: Option<Duration>,
     /// Data packets that a link dropped or lost.
     pub(crate) dropped: u64,
 }
@@ -67,6 +69,7 @@ pub(crate) fn connect(
     let setup = sojourn_cc::Setup {
         mss: transport.mss,
         initial_window: transport.mss * transport.initial_window,
+        paced: transport.pacing,
         seed,
         params,
     };
@@ -88,6 +91,7 @@ pub(crate) fn connect(
         pace_at: Instant::MAX,
         watch: u64::MAX,
         rtts: Histogram::default(),
+        longest_rtt: None,
         dropped: 0,
     }
 }

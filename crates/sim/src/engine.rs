@@ -5,6 +5,7 @@ use sojourn_scenario::{Control, Scenario};
 use sojourn_transport::Poll;
 use sojourn_units::{Duration, Instant};
 
+use crate::bounds::greatest_delay;
 use crate::connection::{AckSlab, Connection};
 use crate::events::{EventQueue, Kind};
 use crate::link::Link;
@@ -13,7 +14,7 @@ use crate::outcome::Outcome;
 use crate::packet::{Packet, PacketKind};
 use crate::record::Recorder;
 use crate::setup::{self, Carrier, FlowState};
-use crate::signal::Pending;
+use crate::signal::{Ear, Pending};
 use crate::source::Action;
 use crate::timeline::{Timeline, What};
 
@@ -33,7 +34,6 @@ pub struct Simulation {
     signals: Vec<Pending>,
     /// Loads before and at each change of capacity.
     pub(crate) loads: Vec<(Option<Load>, Option<Load>)>,
-    pub(crate) spikes: Vec<Option<SpikeTracker>>,
     pub(crate) recorder: Recorder,
 }
 
@@ -55,7 +55,6 @@ impl Simulation {
             acks: AckSlab::default(),
             signals: built.signals,
             loads: vec![(None, None); changes],
-            spikes: vec![None; changes],
             recorder: Recorder::new(
                 scenario.record.interval,
                 built.flows.len(),
@@ -211,6 +210,7 @@ impl Simulation {
         let connection = &mut self.connections[id];
         if let Some(rtt) = connection.sender.on_ack(self.now, self.acks.get(place)) {
             connection.rtts.record(rtt.0);
+            connection.longest_rtt = connection.longest_rtt.max(Some(rtt));
         }
         self.acks.free(place);
         self.transmit(id);
@@ -278,11 +278,7 @@ impl Simulation {
         if flow.stop.is_some_and(|stop| stop <= self.now) {
             return self.stop_flow(index);
         }
-        if !flow.started {
-            flow.started = true;
-            self.share_signals();
-        }
-        let flow = &mut self.flows[index];
+        flow.started = true;
         if flow.application.next_at != self.now {
             return;
         }
@@ -335,7 +331,6 @@ impl Simulation {
                 self.connections[requests].sender.stop();
             }
         }
-        self.share_signals();
     }
 
     /// Payload of a flow that was delivered so far, each byte once.
@@ -387,13 +382,11 @@ impl Simulation {
         let change = self.timeline.capacity_changes[index];
         let load = self.load(change.link);
         let before = self.loads[index].0.clone().unwrap_or_else(|| load.clone());
-        let window = self.scenario.record.spike_window;
+        // The peak is not before the news has gone round.
+        let window = self.scenario.record.spike_window.max(greatest_delay(self, &change));
         let tracker = SpikeTracker::new(index, &change, window, (&before, &load));
         self.loads[index].1 = Some(load);
-        if let Some(last) = self.links[change.link].tracker.replace(tracker) {
-            let place = last.index;
-            self.spikes[place] = Some(last);
-        }
+        self.links[change.link].trackers.push(tracker);
     }
 
     pub(crate) fn load(&mut self, link: usize) -> Load {
@@ -409,30 +402,20 @@ impl Simulation {
     }
 
     fn on_signal(&mut self, place: usize) {
-        let Pending { flow, ear, rate, .. } = self.signals[place];
-        self.flows[flow].ears[ear].rate = rate;
+        let Pending { flow, ear, rate, sharing, .. } = self.signals[place];
+        let heard = &mut self.flows[flow].ears[ear];
+        (heard.rate, heard.sharing) = (rate, sharing);
         self.tell(flow);
         if let Some(next) = self.signals.get(place + 1) {
             self.events.push(next.at, Kind::Signal, place + 1);
         }
     }
 
-    /// Flows that hear signals share each bottleneck evenly: tells all of them
-    /// after one has started or stopped.
-    fn share_signals(&mut self) {
-        for flow in 0..self.flows.len() {
-            self.tell(flow);
-        }
-    }
-
+    /// Flows that hear signals share each bottleneck evenly: the least share
+    /// that a flow knows of is what it may send.
     fn tell(&mut self, index: usize) {
         let flow = &self.flows[index];
-        if !flow.listens() {
-            return;
-        }
-        let sharing =
-            |link| self.flows.iter().filter(|f| f.listens() && f.hears(link)).count() as u64;
-        let Some(rate) = flow.ears.iter().map(|ear| ear.share(sharing(ear.link))).min() else {
+        let (true, Some(rate)) = (flow.listens(), flow.ears.iter().map(Ear::share).min()) else {
             return;
         };
         if let Carrier::Connection { data, .. } = flow.carrier {
@@ -450,7 +433,8 @@ impl Simulation {
                     self.recorder.datagrams(self.now, span, place, &flow.name, received);
                 }
                 Carrier::Connection { data, .. } => {
-                    self.recorder.flow(self.now, span, place, &flow.name, &self.connections[data]);
+                    let connection = &mut self.connections[data];
+                    self.recorder.flow(self.now, span, place, &flow.name, connection);
                 }
             }
         }

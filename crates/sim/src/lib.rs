@@ -5,6 +5,7 @@
 //! answers with an [`Outcome`]. Nothing here reads a clock or shares state:
 //! the same scenario and seed give the same bytes, on any thread.
 
+mod bounds;
 mod connection;
 mod engine;
 mod events;

@@ -47,7 +47,8 @@ pub(crate) struct Link {
     /// Bytes of data sent for each connection, where changes of capacity are to be
     /// judged by who used the link.
     pub(crate) sent_by: Option<Vec<u64>>,
-    pub(crate) tracker: Option<SpikeTracker>,
+    /// One for each change of capacity so far.
+    pub(crate) trackers: Vec<SpikeTracker>,
     /// Packets that were dropped or lost since the engine last looked.
     pub(crate) gone: Vec<Packet>,
     /// Bits that could have been sent up to `capacity_at`.
@@ -58,8 +59,10 @@ pub(crate) struct Link {
 struct Service {
     queue: AnyQueue<Packet>,
     server: Server,
-    /// Longest wait that the buffer admits.
+    /// The buffer, where it is given in time.
     time_limit: Option<Duration>,
+    /// Largest packet as the link counts it.
+    mtu: Bytes,
     under_way: Option<Packet>,
     departs_at: Instant,
 }
@@ -83,7 +86,7 @@ impl Link {
             counts: Counts::default(),
             delays: Histogram::default(),
             sent_by: connections.map(|n| vec![0; n]),
-            tracker: None,
+            trackers: Vec::new(),
             gone: Vec::new(),
             capacity_bits: 0,
             capacity_at: Instant::ZERO,
@@ -98,16 +101,11 @@ impl Link {
         let Some(service) = &mut self.service else {
             return self.onto_wire(now, packet, events);
         };
-        if service.admits(packet.size()) {
-            let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
-            service.queue.enqueue(now, packet, &mut |p, _: DropReason| {
-                *dropped += 1;
-                gone.push(p);
-            });
-        } else {
-            self.counts.dropped += 1;
-            self.gone.push(packet);
-        }
+        let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
+        service.queue.enqueue(now, packet, &mut |p, _: DropReason| {
+            *dropped += 1;
+            gone.push(p);
+        });
         if service.under_way.is_none() {
             self.serve(now, events);
         }
@@ -149,8 +147,20 @@ impl Link {
         self.counts.waited.1 += 1;
         self.counts.longest = self.counts.longest.max(Some(wait));
         self.counts.marked += u64::from(packet.marked);
-        if let Some(tracker) = &mut self.tracker {
-            tracker.observe(now, packet.enqueued_at(), wait);
+        if !self.trackers.is_empty() {
+            self.track(now, packet.enqueued_at(), wait);
+        }
+    }
+
+    /// A wait counts for the change that was the last when the packet came in,
+    /// and shows how long the last one's spike lasts.
+    fn track(&mut self, now: Instant, enqueued_at: Instant, wait: Duration) {
+        let came = self.trackers.partition_point(|tracker| tracker.from <= enqueued_at);
+        if let Some(tracker) = came.checked_sub(1).and_then(|at| self.trackers.get_mut(at)) {
+            tracker.meet(now, enqueued_at, wait);
+        }
+        if let Some(last) = self.trackers.last_mut() {
+            last.follow(now, wait);
         }
     }
 
@@ -204,6 +214,10 @@ impl Link {
         let Some(service) = &mut self.service else { return };
         let Server::Rate(server) = &mut service.server else { return };
         let end = server.set_rate(now, rate);
+        // A buffer in time keeps its size through an outage.
+        if let Some(span) = service.time_limit.filter(|_| rate > Rate::ZERO) {
+            service.queue.set_limit(limit_in_time(rate, span, service.mtu));
+        }
         if service.under_way.is_some() {
             service.departs_at = end;
             events.push(end, Kind::Departure, self.index);
@@ -267,6 +281,7 @@ impl Service {
             Capacity::Rate(schedule) => Server::Rate(RateServer::new(schedule.start)),
             Capacity::Trace(trace) => Server::Trace(TraceServer::new(trace)),
         };
+        let mtu = Bytes(u64::from(mtu) + spec.overhead.0);
         let default_packets =
             sojourn_queue::find(&spec.queue.kind).map_or(0, |i| i.default_packets);
         let limit = match spec.buffer {
@@ -274,36 +289,34 @@ impl Service {
             Buffer::Bytes(bytes) => Limit { bytes, packets: u64::MAX },
             Buffer::Packets(packets) => Limit { packets, bytes: Bytes::MAX },
             Buffer::Unlimited => Limit::NONE,
-            Buffer::Time(limit) => match &spec.rate {
-                // A trace has no rate of the moment: its mean.
-                Capacity::Trace(trace) => {
-                    Limit { bytes: mean_rate(trace).bytes_in(limit), packets: u64::MAX }
-                }
-                _ => Limit::NONE,
-            },
+            Buffer::Time(span) => limit_in_time(rate_at_start(&spec.rate), span, mtu),
         };
-        let mtu = Bytes(u64::from(mtu) + spec.overhead.0);
         let setup = Setup { limit, mtu, seed, params: spec.queue.params.clone() };
         Some(Service {
             queue: AnyQueue::build(&spec.queue.kind, &setup).expect("the scenario was validated"),
             server,
             time_limit: match spec.buffer {
-                Buffer::Time(limit) => Some(limit),
+                Buffer::Time(span) => Some(span),
                 _ => None,
             },
+            mtu,
             under_way: None,
             departs_at: Instant::MAX,
         })
     }
+}
 
-    /// Whether a buffer limited in time has room: a packet that would wait
-    /// longer than the limit at the rate of the moment is refused.
-    #[inline]
-    fn admits(&self, size: Bytes) -> bool {
-        let (Some(limit), Server::Rate(server)) = (self.time_limit, &self.server) else {
-            return true;
-        };
-        let backlog = self.queue.backlog();
-        backlog.packets == 0 || backlog.bytes + size <= server.rate().bytes_in(limit)
+/// A buffer in time: what the link carries in it at this rate, and at least
+/// one packet, since each passes through the queue.
+fn limit_in_time(rate: Rate, span: Duration, mtu: Bytes) -> Limit {
+    Limit { bytes: rate.bytes_in(span).max(mtu), packets: u64::MAX }
+}
+
+/// The rate at the start; a trace has only its mean.
+fn rate_at_start(capacity: &Capacity) -> Rate {
+    match capacity {
+        Capacity::Unlimited => Rate::MAX,
+        Capacity::Rate(schedule) => schedule.start,
+        Capacity::Trace(trace) => mean_rate(trace),
     }
 }

@@ -50,7 +50,7 @@ impl Load {
 #[derive(Clone, Debug)]
 pub(crate) struct SpikeTracker {
     pub(crate) index: usize,
-    from: Instant,
+    pub(crate) from: Instant,
     /// Packets that come in later than this do not count for the peak.
     until: Instant,
     before: Duration,
@@ -81,12 +81,16 @@ impl SpikeTracker {
         }
     }
 
-    /// A packet that came in at `enqueued_at` leaves the queue at `now`.
-    #[inline]
-    pub(crate) fn observe(&mut self, now: Instant, enqueued_at: Instant, wait: Duration) {
+    /// A packet that came in after the change, at `enqueued_at`, leaves the
+    /// queue at `now`.
+    pub(crate) fn meet(&mut self, now: Instant, enqueued_at: Instant, wait: Duration) {
         if enqueued_at <= self.until && self.spike.is_none_or(|peak| wait > peak) {
             (self.spike, self.peak_at) = (Some(wait), now);
         }
+    }
+
+    /// Any packet leaves the queue at `now`.
+    pub(crate) fn follow(&mut self, now: Instant, wait: Duration) {
         let place = (now.since(self.from).0 / BUCKET.0) as usize;
         if place as u64 >= LONGEST.0 / BUCKET.0 {
             return;

@@ -1,6 +1,6 @@
 //! How much memory a run will need, before it begins.
 
-use sojourn_scenario::{Buffer, Capacity, Control, Flow, Link, Loss, Scenario, Source};
+use sojourn_scenario::{Buffer, Capacity, Change, Control, Flow, Link, Loss, Scenario, Source};
 use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::server::mean_rate;
@@ -10,6 +10,8 @@ use crate::server::mean_rate;
 const PER_PACKET: u64 = 2 * (56 + 64);
 /// A row of a series.
 const PER_ROW: u64 = 160;
+/// A step of a ramp, in every list that holds it.
+const PER_STEP: u64 = 256;
 /// A connection with its histogram.
 const PER_CONNECTION: u64 = 16 << 10;
 
@@ -26,7 +28,11 @@ pub fn estimate(scenario: &Scenario) -> Bytes {
     let samples = scenario.duration.0.checked_div(scenario.record.interval.0).unwrap_or(0);
     let rows = samples.saturating_mul((scenario.flows.len() + scenario.links.len()) as u64);
     let connections = scenario.flows.len() as u64 * 2;
-    Bytes(packets) * PER_PACKET + Bytes(rows) * PER_ROW + Bytes(connections) * PER_CONNECTION
+    let steps: u64 = scenario.links.iter().map(ramp_steps).sum();
+    Bytes(packets) * PER_PACKET
+        + Bytes(rows) * PER_ROW
+        + Bytes(connections) * PER_CONNECTION
+        + Bytes(steps) * PER_STEP
 }
 
 fn packets_on(scenario: &Scenario, link: &Link) -> u64 {
@@ -63,6 +69,17 @@ fn packets_without_rate(scenario: &Scenario, flow: &Flow) -> u64 {
         Source::OnOff { rate, .. } => window.min(rate.bytes_in(scenario.duration)),
     };
     most.0 / flow.transport.mss.0 + 1
+}
+
+fn ramp_steps(link: &Link) -> u64 {
+    fn of<T>(changes: &[Change<T>]) -> u64 {
+        changes.iter().map(|c| c.to.since(c.from).0 / crate::timeline::RAMP_STEP.0).sum()
+    }
+    let rates = match &link.rate {
+        Capacity::Rate(rates) => of(&rates.changes),
+        Capacity::Unlimited | Capacity::Trace(_) => 0,
+    };
+    rates + of(&link.delay.changes)
 }
 
 fn greatest_rate(link: &Link) -> Option<Rate> {

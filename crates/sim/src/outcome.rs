@@ -48,6 +48,8 @@ pub struct FlowSummary {
     pub rtt_p50_s: Option<f64>,
     /// 99th percentile of all its samples.
     pub rtt_p99_s: Option<f64>,
+    /// Greatest of all its samples.
+    pub rtt_max_s: Option<f64>,
     /// Data packets sent, retransmissions included.
     pub sent_packets: u64,
     /// Data packets sent again.
@@ -86,7 +88,7 @@ pub struct LinkSummary {
     /// Greatest of the same.
     pub queue_delay_max_s: Option<f64>,
     /// Packets that came in.
-    pub sent_packets: u64,
+    pub arrived_packets: u64,
     /// Packets that came out.
     pub delivered_packets: u64,
     /// Packets dropped by the queue or lost on the wire.
@@ -113,8 +115,14 @@ pub struct SpikeSummary {
     pub bound_s: Option<f64>,
     /// The same for what the link carried in the second before.
     pub bound_corrected_s: Option<f64>,
-    /// Spike minus bound.
+    /// Share of the excess traffic that the link's buffer cannot hold (equation
+    /// 3); both bounds are for what it can.
+    pub bound_lost_fraction: f64,
+    /// Spike minus bound; null for a rise. Negative where the link was not
+    /// full, or where packets were dropped in place of waiting.
     pub excess_s: Option<f64>,
+    /// Spike minus the corrected bound; null for a rise.
+    pub excess_corrected_s: Option<f64>,
     /// From the change until the queueing delay is back near what it was; null
     /// where it never is.
     pub duration_s: Option<f64>,

@@ -112,14 +112,16 @@ impl Recorder {
         span: f64,
         place: usize,
         name: &str,
-        connection: &Connection,
+        connection: &mut Connection,
     ) {
         let sender = &connection.sender;
         let probe = sender.controller().probe();
         let received = connection.receiver.received_bytes();
-        let (srtt, rtt, min) = sender.rtts().map_or((NONE, NONE, NONE), |(s, l, m)| {
-            (s.as_secs_f64(), l.as_secs_f64(), m.as_secs_f64())
-        });
+        let (srtt, min) = sender
+            .rtts()
+            .map_or((NONE, NONE), |(srtt, _, min)| (srtt.as_secs_f64(), min.as_secs_f64()));
+        // The greatest of the interval, lest a peak fall between two samples.
+        let rtt = connection.longest_rtt.take().map_or(NONE, |rtt| rtt.as_secs_f64());
         let pacing = match sender.limits().pacing {
             Pacing::Rate(rate) => rate.as_f64(),
             Pacing::Unpaced | Pacing::Gap(_) => NONE,

@@ -8,7 +8,7 @@ use sojourn_units::params::Params;
 use crate::connection::{Connection, connect};
 use crate::link::Link;
 use crate::seed::{Stream, Uniform, seed};
-use crate::signal::{self, Ear, Pending};
+use crate::signal::{self, Ear, Listener, Pending};
 use crate::source::Application;
 use crate::timeline::Timeline;
 
@@ -56,10 +56,6 @@ impl FlowState {
     /// Whether it hears signals now.
     pub(crate) fn listens(&self) -> bool {
         !self.ears.is_empty() && self.started && !self.stopped
-    }
-
-    pub(crate) fn hears(&self, link: usize) -> bool {
-        self.ears.iter().any(|ear| ear.link == link)
     }
 
     /// Bytes of requests after which the next answer is due.
@@ -181,9 +177,21 @@ fn carry(
 }
 
 fn signals(scenario: &Scenario, flows: &[FlowState], timeline: &Timeline) -> Vec<Pending> {
+    let listeners: Vec<Listener> = flows
+        .iter()
+        .enumerate()
+        .filter(|(_, state)| !state.ears.is_empty())
+        .map(|(flow, state)| Listener {
+            flow,
+            links: state.ears.iter().map(|ear| ear.link).collect(),
+            start: state.start,
+            stop: state.stop.unwrap_or(Instant::MAX),
+        })
+        .collect();
     let mut all = Vec::new();
-    for (index, flow) in flows.iter().enumerate() {
-        all.extend(signal::schedule(scenario, index, &flow.ears, timeline.shift, flow.direct));
+    for me in &listeners {
+        let direct = flows[me.flow].direct;
+        all.extend(signal::schedule(scenario, me, &listeners, timeline.shift, direct));
     }
     all.sort_by_key(|p| (p.at, p.flow, p.ear));
     all

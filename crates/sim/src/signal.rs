@@ -19,6 +19,17 @@ pub(crate) struct Pending {
     pub(crate) ear: usize,
     /// Capacity of the link, as the link counts it.
     pub(crate) rate: Rate,
+    /// How many flows that hear signals share it.
+    pub(crate) sharing: u64,
+}
+
+/// A flow that hears signals: the links that it listens to, and when it runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Listener {
+    pub(crate) flow: usize,
+    pub(crate) links: Vec<usize>,
+    pub(crate) start: Instant,
+    pub(crate) stop: Instant,
 }
 
 /// One bottleneck that a flow listens to.
@@ -27,16 +38,18 @@ pub(crate) struct Ear {
     pub(crate) link: usize,
     /// What the flow knows of its capacity.
     pub(crate) rate: Rate,
+    /// What it knows of how many share it.
+    pub(crate) sharing: u64,
     /// Payload and size of a full packet on that link.
     payload: u64,
     size: u64,
 }
 
 impl Ear {
-    /// The flow's share as a rate of payload, among `sharing` flows.
-    pub(crate) fn share(&self, sharing: u64) -> Rate {
+    /// The flow's share as a rate of payload.
+    pub(crate) fn share(&self) -> Rate {
         let payload = u128::from(self.rate.0) * u128::from(self.payload) / u128::from(self.size);
-        Rate((payload / u128::from(sharing.max(1))) as u64)
+        Rate((payload / u128::from(self.sharing.max(1))) as u64)
     }
 }
 
@@ -47,28 +60,37 @@ pub(crate) fn ears(scenario: &Scenario, flow: &Flow) -> Vec<Ear> {
         let payload = flow.transport.mss.0;
         let size = payload + flow.transport.header.0 + spec.overhead.0;
         let rate = history(spec, scenario.duration, Duration::ZERO).first()?.1;
-        Some(Ear { link, rate, payload, size })
+        Some(Ear { link, rate, sharing: 1, payload, size })
     };
     flow.path.iter().filter_map(listen).collect()
 }
 
-/// Every signal that a flow will hear: each change of each rated link on its
-/// way, after the time that the signal takes.
+/// Every signal that a flow will hear, after the time that it takes: each change
+/// of each rated link on its way, and each start and stop of another flow that
+/// shares it. What is so at its own start it knows at once.
 pub(crate) fn schedule(
     scenario: &Scenario,
-    flow: usize,
-    ears: &[Ear],
+    me: &Listener,
+    all: &[Listener],
     shift: Duration,
     direct: bool,
 ) -> Vec<Pending> {
-    let spec = &scenario.flows[flow];
     let mut out = Vec::new();
-    for (ear, Ear { link, .. }) in ears.iter().enumerate() {
-        let changes = history(&scenario.links[*link], scenario.duration, shift);
-        out.extend(changes.into_iter().skip(1).map(|(at, rate)| {
-            // Delays change as late as capacity: they are read as written.
-            let delay = signal_delay(scenario, spec, *link, at.saturating_sub(shift), direct);
-            Pending { at: at + delay, flow, ear, rate }
+    for (ear, &link) in me.links.iter().enumerate() {
+        let sharers: Vec<&Listener> = all.iter().filter(|l| l.links.contains(&link)).collect();
+        let capacities = history(&scenario.links[link], scenario.duration, shift);
+        let changes = capacities.iter().skip(1).map(|(at, _)| *at);
+        let moves = sharers.iter().flat_map(|l| [l.start, l.stop]);
+        out.extend(changes.chain(moves).map(|at| {
+            let known = capacities.partition_point(|(t, _)| *t <= at).saturating_sub(1);
+            let delay = if at == me.start {
+                Duration::ZERO
+            } else {
+                let (flow, written) = (&scenario.flows[me.flow], at.saturating_sub(shift));
+                signal_delay(scenario, flow, link, written, direct)
+            };
+            let sharing = sharers.iter().filter(|l| l.start <= at && at < l.stop).count() as u64;
+            Pending { at: at + delay, flow: me.flow, ear, rate: capacities[known].1, sharing }
         }));
     }
     out.sort_by_key(|p| (p.at, p.ear));

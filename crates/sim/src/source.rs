@@ -29,10 +29,11 @@ pub(crate) struct Application {
     begun: u64,
     pub(crate) completed: u64,
     last_begun_at: Instant,
-    /// On-off: until when it is on, and packets since it went on at `on_at`.
-    on_until: Instant,
-    on_at: Instant,
+    /// On-off: packets so far, when the last was due by the clock that runs
+    /// while it is on, and what is left of the present time on.
     on_packets: u64,
+    on_due: Duration,
+    on_left: Duration,
     /// When the last transfer was delivered.
     pub(crate) completed_at: Option<Instant>,
     /// Times from each request to its response.
@@ -49,9 +50,9 @@ impl Application {
             begun: 0,
             completed: 0,
             last_begun_at: start,
-            on_until: Instant::ZERO,
-            on_at: Instant::ZERO,
             on_packets: 0,
+            on_due: Duration::ZERO,
+            on_left: Duration::ZERO,
             completed_at: None,
             responses: Histogram::default(),
             mss: mss.0,
@@ -83,27 +84,24 @@ impl Application {
         self.last_begun_at = now;
     }
 
-    /// One packet, and the time of the next one: after a gap while on, after
-    /// the time off where the gap goes beyond the time on.
+    /// One packet, and the time of the next one. Packets are due by a clock
+    /// that runs only while the source is on, so that the rate is exact however
+    /// short the times on are.
     fn emit(&mut self, now: Instant, rate: Rate, times: (Duration, Duration), exponential: bool) {
-        if now >= self.on_until {
-            (self.on_at, self.on_packets) = (now, 0);
-            self.on_until = now + self.draw(times.0, exponential);
+        if self.on_packets == 0 {
+            self.on_left = self.draw(times.0, exponential);
         }
         self.on_packets += 1;
-        let next = self.on_at + rate.time_for(Bytes(self.mss * self.on_packets));
-        let endless = times.1 == Duration::ZERO;
-        self.next_at = if next < self.on_until || endless {
-            if endless {
-                self.on_until = Instant::MAX;
-            }
-            next
-        } else {
-            self.on_until.max(now) + self.draw(times.1, exponential)
-        };
-        if self.next_at >= self.on_until {
-            self.on_until = Instant::ZERO;
+        let due = rate.time_for(Bytes(self.mss * self.on_packets));
+        let mut wait = due - std::mem::replace(&mut self.on_due, due);
+        let mut next = now;
+        while times.1 > Duration::ZERO && wait >= self.on_left {
+            wait = wait - self.on_left;
+            next = next + self.on_left + self.draw(times.1, exponential);
+            self.on_left = self.draw(times.0, exponential);
         }
+        self.on_left = self.on_left.saturating_sub(wait);
+        self.next_at = next + wait;
     }
 
     fn draw(&mut self, mean: Duration, exponential: bool) -> Duration {

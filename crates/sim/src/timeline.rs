@@ -6,7 +6,7 @@ use sojourn_units::{Duration, Instant, Rate};
 use crate::seed::{Stream, Uniform};
 
 /// Ramps are taken in steps of this length.
-const RAMP_STEP: Duration = Duration::from_millis(1);
+pub(crate) const RAMP_STEP: Duration = Duration::from_millis(1);
 
 /// One change.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,6 +91,10 @@ impl Timeline {
         let mut from = rates.start;
         let mut last = (Instant::ZERO, Instant::ZERO);
         for (place, change) in rates.changes.iter().enumerate() {
+            // A change to what is there already is none.
+            if change.value == from {
+                continue;
+            }
             let at = change.from + shift;
             let next_at = rates.changes.get(place + 1).map_or(end, |c| (c.from + shift).min(end));
             if at >= end {

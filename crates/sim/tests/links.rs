@@ -349,3 +349,31 @@ fn a_way_may_be_long() {
     let summary = run(&train(1, &path, "[link.a]\nrate = \"12Mbit\""));
     assert_eq!(arrived(&summary), 0.600);
 }
+
+/// A buffer in time is the same buffer as one in bytes: fair queueing drops from
+/// the fattest flow, and a thin one beside a flood loses nothing (RFC 8290
+/// section 4.1).
+#[test]
+fn a_buffer_in_time_leaves_the_choice_to_the_queue() {
+    for buffer in ["150kB", "20ms"] {
+        let summary = run(&format!(
+            r#"
+duration = "5s"
+[link.a]
+rate = "60Mbit"
+queue = "fq_codel"
+buffer = "{buffer}"
+[flow.flood]
+control = "none"
+path = ["a"]
+source = {{ kind = "on-off", rate = "120Mbit", on = "1s", off = "0s" }}
+[flow.voice]
+control = "none"
+path = ["a"]
+source = {{ kind = "on-off", rate = "1Mbit", on = "1s", off = "0s" }}
+"#
+        ));
+        assert_eq!(flow(&summary, "voice").dropped_packets, 0, "{buffer}");
+        assert!(flow(&summary, "flood").dropped_packets > 10_000, "{buffer}");
+    }
+}

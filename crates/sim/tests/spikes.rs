@@ -68,26 +68,121 @@ fn every_change_has_an_entry_of_its_own() {
     assert_eq!(all[0].utilisation_after, all[1].utilisation_before);
 }
 
+/// Whoever came in first waits for the whole second, which nobody could avoid.
 #[test]
-fn an_outage_has_no_bound_and_its_end_a_bound_of_zero() {
+fn an_outage_is_all_bound() {
     let all =
         half_used(r#"steps = [{ at = "3s", rate = "0bit" }, { at = "4s", rate = "60Mbit" }]"#);
-    assert_eq!((all[0].bound_s, all[0].bound_corrected_s, all[0].excess_s), (None, None, None));
-    assert_eq!((all[1].bound_s, all[1].bound_corrected_s), (Some(0.0), Some(0.0)));
-    // Whoever came in first waits for the whole second, and the link carries
-    // nothing in it.
-    assert_near(all[1].spike_s.unwrap(), 1.0, 2.0 / 2500.0, "spike");
+    assert_eq!((all[0].bound_s, all[0].bound_corrected_s), (Some(1.0), Some(1.0)));
+    // The first to come after it meets at most one packet less than all of it.
+    assert_near(all[0].spike_s.unwrap(), 1.0, 2.0 / 2500.0, "spike");
+    assert_near(all[0].excess_s.unwrap(), 0.0, 2.0 / 2500.0, "excess");
+    assert_eq!(all[1].excess_s, None, "a rise");
     assert_eq!(all[1].carried_before_bps, 0.0);
     assert_eq!((all[0].utilisation_after, all[1].utilisation_before), (None, None));
 }
 
-/// A ramp to nothing, too.
+/// A ramp to nothing, too: who comes when it is complete waits for the second
+/// until the next one, and for its first steps; who comes in its last steps, a
+/// little longer.
 #[test]
-fn a_ramp_to_zero_has_no_bound() {
+fn a_ramp_to_zero_is_an_outage() {
     let all = half_used(
         r#"ramps = [{ from = "3s", to = "4s", rate = "0bit" }, { from = "5s", to = "6s", rate = "60Mbit" }]"#,
     );
-    assert_eq!((all[0].bound_s, all[1].bound_s), (None, Some(0.0)));
+    let bound = all[0].bound_s.unwrap();
+    assert!(bound > 1.0 && bound < 1.25, "{bound}");
+    let last = half_used(r#"steps = [{ at = "3s", rate = "0bit" }]"#).remove(0);
+    assert_eq!((last.bound_s, last.excess_s), (None, None), "it never ends");
+}
+
+/// Steps nearer to each other than the loop is long: the second finds what the
+/// first has left. Between them 30 Mbit/s too much come for 20 ms, afterwards
+/// 40 Mbit/s for 30 ms: 1.8 Mbit, which wait 90 ms at 20 Mbit/s.
+#[test]
+fn steps_close_together_add_up() {
+    let all = run(r#"
+duration = "3s"
+[link.a]
+rate = { start = "60Mbit", steps = [{ at = "1s", rate = "30Mbit" }, { at = "1020ms", rate = "20Mbit" }] }
+delay = "50ms"
+buffer = "unlimited"
+[flow.f]
+control = "ideal"
+path = ["a"]
+"#)
+    .spikes;
+    // What comes at 1020 ms has 0.6 Mbit before it: 30 ms at 20 Mbit/s.
+    assert_near(all[0].bound_s.unwrap(), 0.030, 1e-6, "first");
+    assert_near(all[1].bound_s.unwrap(), 0.090, 1e-6, "second");
+    for spike in &all {
+        assert!(spike.excess_s.unwrap() > -12e3 / 20e6, "{spike:?}");
+    }
+}
+
+/// A flow that has stopped has no share in the bound, whatever it sent before.
+#[test]
+fn who_has_stopped_has_no_share() {
+    let found = run(r#"
+duration = "3s"
+[link.a]
+rate = { start = "60Mbit", steps = [{ at = "2s", rate = "20Mbit" }] }
+buffer = "unlimited"
+[link.near]
+delay = "10ms"
+[link.far]
+delay = "200ms"
+[flow.near]
+control = "ideal"
+path = ["a"]
+back = ["near"]
+[flow.far]
+control = "ideal"
+path = ["a"]
+back = ["far"]
+stop = "1500ms"
+"#)
+    .spikes
+    .remove(0);
+    assert_eq!(found.bound_s, Some(0.020));
+    assert_near(found.spike_s.unwrap(), 0.020, 2.0 * 12e3 / 20e6, "spike");
+}
+
+/// What the buffer cannot hold does not wait: equation 3.
+#[test]
+fn a_buffer_caps_the_bound() {
+    let found = run(r#"
+duration = "3s"
+[link.a]
+rate = { start = "60Mbit", steps = [{ at = "2s", rate = "20Mbit" }] }
+delay = "50ms"
+buffer = "40ms"
+[flow.f]
+control = "ideal"
+path = ["a"]
+"#)
+    .spikes
+    .remove(0);
+    assert_eq!((found.bound_s, found.bound_lost_fraction), (Some(0.040), 0.6));
+    assert_near(found.excess_s.unwrap(), 0.0, 12e3 / 20e6, "excess");
+}
+
+/// The window for the peak is never shorter than the loop.
+#[test]
+fn a_long_loop_has_its_peak() {
+    let found = run(r#"
+duration = "40s"
+[link.a]
+rate = { start = "10Mbit", steps = [{ at = "15s", rate = "5Mbit" }] }
+delay = "7s"
+buffer = "unlimited"
+[flow.f]
+control = "ideal"
+path = ["a"]
+"#)
+    .spikes
+    .remove(0);
+    assert_near(found.spike_s.unwrap(), 7.0, 12e3 / 5e6, "spike");
 }
 
 /// Changes that touch: what was carried before the second is still a rate.
@@ -152,12 +247,12 @@ control = "none"
 path = ["a"]
 source = { kind = "on-off", rate = "14480kbit", on = "1s", off = "0s" }
 [flow.near]
-control = "ideal"
+control = "reno"
 path = ["a"]
 back = ["near"]
 source = { kind = "on-off", rate = "14480kbit", on = "1s", off = "0s" }
 [flow.far]
-control = "ideal"
+control = "reno"
 path = ["a"]
 back = ["far"]
 source = { kind = "on-off", rate = "14480kbit", on = "1s", off = "0s" }

@@ -83,7 +83,8 @@ fn only_a_full_window_limits() {
     assert!(desk.cc().last.cwnd_limited);
 }
 
-/// How long nothing was in flight, which RFC 5681 section 4.1 goes by.
+/// How long ago data was last sent, which RFC 5681 section 4.1 goes by, where
+/// nothing is in flight any more.
 #[test]
 fn idleness_is_told() {
     let mut desk = Desk::new(tcp(), 4);
@@ -97,7 +98,7 @@ fn idleness_is_told() {
     desk.ack(at(800), 3, &[], 2);
     desk.write(1);
     desk.send(at(1500));
-    assert_eq!(desk.cc().idle, Duration::from_millis(700));
+    assert_eq!(desk.cc().idle, Duration::from_millis(800));
 }
 
 /// The receive window counts from what is cumulatively acknowledged.

@@ -13,6 +13,16 @@ pub(crate) const MSS: Bytes = Bytes(1448);
 
 /// Builds the controller `name` with `initial` packets of window.
 pub(crate) fn build(name: &str, initial: u64, params: &[(&str, Value)]) -> AnyController {
+    build_over(false, name, initial, params)
+}
+
+/// The same over a transport that paces, or does not.
+pub(crate) fn build_over(
+    paced: bool,
+    name: &str,
+    initial: u64,
+    params: &[(&str, Value)],
+) -> AnyController {
     let algorithm = sojourn_cc::find(name).expect("a registered controller");
     let declared = algorithm.info.params;
     let mut values = Params::defaults(declared);
@@ -20,7 +30,7 @@ pub(crate) fn build(name: &str, initial: u64, params: &[(&str, Value)]) -> AnyCo
         values.set(declared, param, value.clone()).expect("an admissible value");
     }
     let initial_window = MSS * initial;
-    (algorithm.build)(&Setup { mss: MSS, initial_window, seed: 1, params: values })
+    (algorithm.build)(&Setup { mss: MSS, initial_window, paced, seed: 1, params: values })
 }
 
 /// A choice as a parameter's value.

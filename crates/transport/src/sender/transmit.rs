@@ -79,7 +79,8 @@ impl<C: Controller> Sender<C> {
     fn transmit(&mut self, now: Instant, lost: Option<u64>, len: u64) -> Data {
         let in_flight_before = self.scoreboard.in_flight;
         let idle = if in_flight_before == 0 && self.next_number > 0 {
-            now.since(self.sent_at.max(self.progress_at))
+            // RFC 5681 section 4.1: since data was last sent.
+            now.since(self.sent_at)
         } else {
             Duration::ZERO
         };

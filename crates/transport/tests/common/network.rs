@@ -77,6 +77,7 @@ impl Network {
         let controller = (algorithm.build)(&sojourn_cc::Setup {
             mss: config.mss,
             initial_window: config.mss * 10,
+            paced: config.pacing,
             seed: path.seed,
             params: Params::defaults(algorithm.info.params),
         });

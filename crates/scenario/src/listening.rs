@@ -1,0 +1,55 @@
+//! Controllers that the bottleneck itself tells its capacity need it to
+//! themselves: what others send over it they are not told.
+
+use crate::check::Checker;
+use crate::checked::Fields;
+use crate::model::{Capacity, Control, Flow, Link};
+
+/// Refuses a flow that listens to a link which one that does not listen uses
+/// too, in any of the scenario's runs.
+pub(crate) fn check(
+    checker: &mut Checker,
+    fields: &Fields,
+    flows: &[Option<Flow>],
+    links: &[Link],
+    controls: &[Control],
+) {
+    let Some(flows) = flows.iter().map(Option::as_ref).collect::<Option<Vec<_>>>() else { return };
+    let runs: Vec<Option<&Control>> =
+        if controls.is_empty() { vec![None] } else { controls.iter().map(Some).collect() };
+    for (me, (_, value)) in flows.iter().zip(fields.named("flow")) {
+        let disturbs = |run: &Option<&Control>| disturber(me, &flows, links, *run);
+        if let Some((link, other)) = runs.iter().find_map(disturbs) {
+            let message = format!(
+                "flow `{}` is told the capacity of link `{link}`, but flow `{other}` uses it untold",
+                me.name
+            );
+            let help = "`ideal` can share a link only with flows that are `ideal` too";
+            checker.report(&value.at, message, help);
+        }
+    }
+}
+
+/// The link, and the flow on it that does not listen although `me` does.
+fn disturber<'a>(
+    me: &Flow,
+    flows: &[&'a Flow],
+    links: &'a [Link],
+    run: Option<&Control>,
+) -> Option<(&'a str, &'a str)> {
+    if !listens(me, run) {
+        return None;
+    }
+    let rated = me.path.iter().filter(|link| links[**link].rate != Capacity::Unlimited);
+    rated.into_iter().find_map(|link| {
+        let uses = |flow: &&&Flow| flow.path.contains(link) && !listens(flow, run);
+        let other = flows.iter().find(uses)?;
+        Some((links[*link].name.as_str(), other.name.as_str()))
+    })
+}
+
+fn listens(flow: &Flow, run: Option<&Control>) -> bool {
+    let control = flow.control.as_ref().or(run);
+    let algorithm = control.and_then(|control| sojourn_cc::find(control.name()));
+    algorithm.is_some_and(|algorithm| algorithm.info.needs.signal)
+}
