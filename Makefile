@@ -6,13 +6,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 SCENARIO := scenarios/capacity-drop.toml
 
-# Whatever changes the installed package.
+# Whatever changes the installed package. Its stamps have the time at which a build began, so that
+# what changes meanwhile is built the next time.
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml) \
 	$(shell find python -type f -not -name '*.pyc' -not -path '*/__pycache__*')
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-rust test-python install lint clean
+.PHONY: help demo test test-rust test-python install reference lint clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | expand -t 14
@@ -23,6 +24,9 @@ demo: $(VENV)/.installed  ## set up, and run the capacity drop for every control
 test: lint test-rust test-python  ## set up, and run every test
 
 install: $(VENV)/.installed  ## set up only: the `sojourn` command in .venv/bin
+
+reference: $(VENV)/.installed  ## write docs/scenario.md anew, from the schema
+	$(BIN)/sojourn schema --markdown > docs/scenario.md
 
 lint: $(VENV)/.tested
 	cargo fmt --all --check
@@ -52,13 +56,16 @@ $(VENV)/.made:
 
 $(VENV)/.installed: $(VENV)/.made $(SOURCES)
 	@echo "Building Sojourn in release mode; the first time takes a few minutes."
+	@touch $@.begun
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation .
-	@touch $@
+	@mv $@.begun $@
 
 $(VENV)/.tested: $(VENV)/.made $(SOURCES)
 	@echo "Building Sojourn in release mode, with what its tests need."
+	@touch $@.begun
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation '.[test]'
-	@touch $@ $(VENV)/.installed
+	@cp -p $@.begun $(VENV)/.installed
+	@mv $@.begun $@
 
 clean:  ## remove what was built and installed; runs/ stays
 	rm -rf $(VENV) target .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -23,15 +23,20 @@ def run(
     set: Mapping[str, Any] | Iterable[str] = (),
     jobs: int | None = None,
     progress: bool = False,
+    spread: str | None = None,
 ) -> Run:
     """Simulates a scenario: a path, a dict or a `Scenario`.
 
     `control` replaces the scenario's list of controllers, `seed` its seed; `runs` repeats with
     that many seeds in a row; `set` changes values, such as {"link.bottleneck.delay": "10ms"};
     `jobs` is the number of threads (default: one a core), and changes nothing in the results.
+    `spread` moves every change of a link later by a random time up to this ("5s"), so that
+    repeated runs differ.
     """
     source = as_scenario(scenario)
-    core = experiment.prepare(source.compile(), assignments=set, control=control, seed=seed)
+    core = experiment.prepare(
+        source.compile(), assignments=set, control=control, seed=seed, spread=spread
+    )
     if not progress:
         return record(core, source.origin, runs, jobs)
     from sojourn.cli.progress import Bar
@@ -68,7 +73,11 @@ def as_scenario(source: Source) -> Scenario:
         return source
     if isinstance(source, Mapping):
         return Scenario(source)
-    return Scenario.load(source)
+    if isinstance(source, (str, PathLike)):
+        return Scenario.load(source)
+    raise TypeError(
+        f"a scenario is a path, a dict or a sojourn.Scenario, not {type(source).__name__}"
+    )
 
 
 def record(

@@ -15,6 +15,7 @@ class FlowSummary(TypedDict):
     rtt_min_s: float | None
     rtt_p50_s: float | None
     rtt_p99_s: float | None
+    rtt_max_s: float | None
     sent_packets: int
     retransmitted_packets: int
     marked_packets: int
@@ -38,12 +39,15 @@ class LinkSummary(TypedDict):
     dropped_packets: int
     marked_packets: int
     capacity_bps: float | None
-    sent_packets: int
+    arrived_packets: int
     delivered_packets: int
 
 
 class SpikeSummary(TypedDict):
-    """One change of a link's capacity, and the queueing delay that followed."""
+    """One change of a link's capacity, and the queueing delay that followed.
+
+    Both kinds of excess are null where capacity rises: a rise calls for no queue.
+    """
 
     link: str
     at_s: float
@@ -52,7 +56,9 @@ class SpikeSummary(TypedDict):
     spike_s: float | None
     bound_s: float | None
     bound_corrected_s: float | None
+    bound_lost_fraction: float
     excess_s: float | None
+    excess_corrected_s: float | None
     duration_s: float | None
     utilisation_before: float | None
     utilisation_after: float | None

@@ -42,10 +42,13 @@ def prepare(
     assignments: Mapping[str, Any] | Iterable[str] = (),
     control: str | Sequence[str] | None = None,
     seed: int | None = None,
+    spread: str | None = None,
 ) -> _core.Scenario:
     """Changes the scenario as asked for and checks it."""
     for assignment in _assignments(assignments):
         scenario.set(assignment)
+    if spread is not None:
+        scenario.set(f"spread={spread}")
     if seed is not None:
         scenario.set(f"seed={seed}")
     if control is not None:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from sojourn.contract import Summary
 
+DARKEST = "#222222"
 # Okabe and Ito (2008), "Color Universal Design": told apart with every kind of colour vision;
 # some are darkened here, so that thin lines keep a contrast of 3 on white.
 _KNOWN = {
@@ -13,7 +14,7 @@ _KNOWN = {
     "cubic": "#0072b2",
     "bbr": "#d55e00",
     "dctcp": "#009e73",
-    "ideal": "#222222",
+    "ideal": DARKEST,
     "none": "#7a7a7a",
 }
 _OTHERS = ("#b87900", "#2f8fc4", "#7a6a00", "#7b52ab", "#00798c", "#a23b3b", "#4c7a34", "#8a5a44")

@@ -94,7 +94,8 @@ class Run:
 
     def __repr__(self) -> str:
         controls = list(dict.fromkeys(run["control"] for run in self.runs))
-        return f"<sojourn.Run {self.title!r}: {', '.join(controls)}; {len(self.runs)} runs>"
+        count = "1 run" if len(self.runs) == 1 else f"{len(self.runs)} runs"
+        return f"<sojourn.Run {self.title!r}: {', '.join(controls)}; {count}>"
 
     def _repr_html_(self) -> str:
         from sojourn.report.table_html import to_html

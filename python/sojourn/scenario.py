@@ -2,12 +2,13 @@
 
 import copy
 import json
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from sojourn import _core
+from sojourn.errors import OutputExistsError
 
 Quantity = str | int | float
 """A value with its unit as in `tc` ("60Mbit", "20ms", "150kB"), or a plain number."""
@@ -132,6 +133,19 @@ class Scenario(MutableMapping[str, Any]):
         """The scenario as a TOML document."""
         return self.compile().to_toml()
 
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Writes the scenario as TOML, and the files that it names beside it where it moves."""
+        target = Path(path)
+        files: Iterable[tuple[str, str]] = ()
+        if target.parent.resolve() == Path(self._base_dir).resolve():
+            toml = self.to_toml()
+        else:
+            toml, files = self.compile().portable()
+        for name, text in files:
+            _write_new(target.with_name(name), text)
+        target.write_text(toml, "utf-8")
+        return target
+
     def compile(self) -> _core.Scenario:
         """The scenario as the simulator takes it, not checked yet."""
         if self._text is not None and self._text[1] == self._document:
@@ -166,3 +180,10 @@ class Scenario(MutableMapping[str, Any]):
     def __repr__(self) -> str:
         title = self._document.get("title", "untitled")
         return f"<sojourn.Scenario {title!r} from {self._origin}>"
+
+
+def _write_new(file: Path, text: str) -> None:
+    """Writes a file, unless something else is there."""
+    if file.exists() and file.read_text("utf-8") != text:
+        raise OutputExistsError(f"{file} holds something else already")
+    file.write_text(text, "utf-8")

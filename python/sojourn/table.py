@@ -83,22 +83,60 @@ _BOUND = Metric(
 _CORRECTED = Metric(
     "spike", "bound_corrected_s", "bound corr.", "ms", "bound for what the link really carried"
 )
-_EXCESS = Metric("spike", "excess_s", "excess", "ms", "spike minus bound")
+_EXCESS = Metric("spike", "excess_s", "excess", "ms", "spike less bound")
+_EXCESS_CORRECTED = Metric(
+    "spike", "excess_corrected_s", "excess", "ms", "spike less corrected bound"
+)
 _LASTS = Metric("spike", "duration_s", "spike lasts", "ms", "how long the spike stood")
 _MAX = Metric("link", "queue_delay_max_s", "queue max", "ms", "greatest queueing delay")
 _LINK_DROPS = Metric("link", "dropped_packets", "drops", "count", "packets dropped")
 _LINK_MARKS = Metric("link", "marked_packets", "marks", "count", "packets marked CE")
 _DROPS = Metric("flow", "dropped_packets", "drops", "count", "packets dropped")
 _MARKS = Metric("flow", "marked_packets", "marks", "count", "packets marked CE")
-_RESENT = Metric("flow", "retransmitted_packets", "re- sent", "count", "packets sent again")
+_RESENT = Metric("flow", "retransmitted_packets", "re-sent", "count", "packets sent again")
+_RESPONSE_P50 = Metric("flow", "response_p50_s", "resp. p50", "ms", "median response time")
+_RESPONSE_P99 = Metric(
+    "flow", "response_p99_s", "resp. p99", "ms", "99th percentile of response times"
+)
 
 _AT_REST = [_GOODPUT, _UTILISATION, _BASE_RTT, _P50, _P99, _DROPS, _MARKS, _RESENT]
-_SPIKES = [_SPIKE, _BOUND, _CORRECTED, _EXCESS, _LASTS]
+_SPIKES = [_SPIKE, _BOUND, _CORRECTED, _EXCESS, _EXCESS_CORRECTED, _LASTS]
+_RESPONSES = [_RESPONSE_P50, _RESPONSE_P99]
 _LINKS = [_UTILISATION, _P50, _P99, _MAX, _LINK_DROPS, _LINK_MARKS]
 _CHANGING = [
     *(_GOODPUT, _BEFORE, _AFTER, _BASE_RTT, _P50, _P99),
     *_SPIKES,
     *(_DROPS, _MARKS, _RESENT),
+]
+
+# What a head is too short for; columns that belong together share a line.
+_NOTES: list[list[tuple[Metric, str]]] = [
+    [
+        (
+            _BEFORE,
+            "util. before: share used from the change before (or the start) to this one",
+        ),
+        (_AFTER, "after: from it to the next (or the end)"),
+        (_UTILISATION, "util.: share of the capacity used, over the whole run"),
+    ],
+    [
+        (_P50, "queue p50, p99: queueing delay per packet, over the whole run"),
+        (_DROPS, "drops: of the flow, on its whole path"),
+    ],
+    [
+        (_BOUND, "bound: least spike of traffic that fills the link"),
+        (_CORRECTED, "bound corr.: the same for what the link really carried in the second before"),
+        (_EXCESS, "excess: spike less bound"),
+        (_EXCESS_CORRECTED, "excess: spike less bound corr."),
+    ],
+    [
+        (
+            _LASTS,
+            "spike lasts: from the change until the queueing delay is first back near what it was "
+            f"before; {MISSING} where it never was",
+        )
+    ],
+    [(_RESPONSE_P50, "resp. p50, p99: from a request until its response has arrived in full")],
 ]
 
 
@@ -119,7 +157,9 @@ def build(summary: Summary) -> Table:
             names.append(Name(control, detail, colour))
             # What the link saw belongs to all its flows: said once, in the first row.
             rows.append({"flow": flow, **(of_link if place == 0 else {})})
-    metrics = _CHANGING if summary["runs"][0]["spikes"] else _AT_REST
+    metrics = _CHANGING if any(row.get("spike") for row in rows) else _AT_REST
+    if any(row["flow"][_RESPONSE_P50.key] is not None for row in rows):
+        metrics = [*metrics, *_RESPONSES]
     detail = "flow" if any(name.detail for name in names) else ""
     return Table(_caption(summary, focus), names, detail, _columns(metrics, rows))
 
@@ -165,6 +205,15 @@ def build_all(summary: Summary) -> list[Table]:
     return [one for one in tables if one is not None]
 
 
+def notes(tables: Sequence[Table]) -> list[str]:
+    """What the columns of these tables mean, a line for those that belong together."""
+    shown = {column.metric for one in tables for column in one.columns}
+    if _EXCESS_CORRECTED in shown:
+        shown.discard(_EXCESS)
+    lines = ["; ".join(said for metric, said in line if metric in shown) for line in _NOTES]
+    return [line for line in lines if line]
+
+
 def focus_link(summary: Summary) -> str | None:
     """The link that is shown: the one that changes, else the first with a rate."""
     run = summary["runs"][0]
@@ -200,7 +249,9 @@ def _entries(summary: Summary) -> Sequence[Mapping[str, Any]]:
 
 
 def _worst(spikes: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    return max(spikes, key=lambda spike: value_of(spike["spike_s"]) or 0.0, default=None)
+    """The greatest spike after a drop of capacity; a rise calls for no queue."""
+    drops = [spike for spike in spikes if spike["to_bps"] < spike["from_bps"]]
+    return max(drops, key=lambda spike: value_of(spike["spike_s"]) or 0.0, default=None)
 
 
 def _caption(summary: Summary, focus: str | None) -> str:
@@ -208,7 +259,8 @@ def _caption(summary: Summary, focus: str | None) -> str:
     parts = [_repeats(entry["runs"])] if "medians" in summary else []
     spikes = entry["spikes"]
     if len(spikes) > 1:
-        parts.append(f"{len(spikes)} changes of capacity, the worst spike of each run")
+        worst = ", the worst spike of each run" if _worst(spikes) else ""
+        parts.append(f"{len(spikes)} changes of capacity{worst}")
     elif spikes:
         parts.append(change_text(spikes[0]))
     elif focus is not None:
@@ -231,9 +283,10 @@ def change_text(spike: Mapping[str, Any]) -> str:
 def _columns(metrics: Sequence[Metric], rows: Sequence[Mapping[Of, Any]]) -> list[Column]:
     columns = [_column(metric, rows) for metric in metrics]
     texts = {column.metric.key: [cell.text for cell in column.cells] for column in columns}
-    if texts.get(_CORRECTED.key) == texts.get(_BOUND.key):
-        columns = [column for column in columns if column.metric is not _CORRECTED]
-    return columns
+    # The excess is over the bound that stands beside it: the corrected one where it differs.
+    same = texts.get(_CORRECTED.key) == texts.get(_BOUND.key)
+    left_out = (_CORRECTED, _EXCESS_CORRECTED) if same else (_EXCESS,)
+    return [column for column in columns if column.metric not in left_out]
 
 
 def _column(metric: Metric, rows: Sequence[Mapping[Of, Any]]) -> Column:

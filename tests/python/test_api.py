@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import sojourn
-from support import SMALL
+from support import ROOT, SMALL
 
 
 @pytest.fixture(scope="module")
@@ -168,6 +168,40 @@ def test_theory() -> None:
     assert sojourn.theory.spike("60Mbit", "20Mbit", "50ms")["spike_s"] == pytest.approx(0.1)
     with pytest.raises(ValueError, match="unit"):
         sojourn.theory.spike("60", "20Mbit", "50ms")
+    with pytest.raises(TypeError, match=r'before is 60.*such as "60Mbit"'):
+        sojourn.theory.spike(60e6, "20Mbit", "50ms")  # type: ignore[arg-type]
+
+
+def test_what_is_no_scenario_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"a path, a dict or .*, not int"):
+        sojourn.run(3)  # type: ignore[arg-type]
+
+
+def test_spread_moves_the_changes(small: Path) -> None:
+    run = sojourn.run(small, control="cubic", runs=2, spread="1s")
+    first, second = (one["spikes"][0]["at_s"] for one in run.runs)
+    assert first != second
+    assert 3 <= min(first, second) <= max(first, second) < 4
+    assert "2 runs" in repr(run)
+
+
+def test_representation_counts_runs(small: Path) -> None:
+    assert repr(sojourn.run(small, control="cubic")).endswith("cubic; 1 run>")
+
+
+def test_scenario_is_saved(tmp_path: Path) -> None:
+    saved = built().save(tmp_path / "built.toml")
+    assert sojourn.Scenario.load(saved).to_toml() == built().to_toml()
+
+
+def test_scenario_is_saved_with_its_trace(tmp_path: Path) -> None:
+    cellular = sojourn.Scenario.load(ROOT / "scenarios" / "cellular.toml")
+    saved = cellular.save(tmp_path / "moved.toml")
+    sojourn.Scenario.load(saved).check()
+    (trace,) = (path for path in tmp_path.iterdir() if path != saved)
+    trace.write_text("1\n")
+    with pytest.raises(sojourn.OutputExistsError, match="something else"):
+        cellular.save(saved)
 
 
 @pytest.mark.parametrize("wrong", [{"runs": 0}, {"jobs": 0}])

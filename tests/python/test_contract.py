@@ -25,11 +25,14 @@ THEORY = {"r", "delay_s", "spike_s", "lost_fraction", "time_to_peak_s"}
 # Added since.
 RUN_MORE = {"duration_s"}
 FLOW_MORE = {
-    *("base_rtt_s", "dropped_packets", "timeouts"),
+    *("base_rtt_s", "rtt_max_s", "dropped_packets", "timeouts"),
     *("completed_transfers", "response_p50_s", "response_p99_s"),
 }
-LINK_MORE = {"capacity_bps", "sent_packets", "delivered_packets"}
-SPIKE_MORE = {"utilisation_before", "utilisation_after", "peak_at_s", "carried_before_bps"}
+LINK_MORE = {"capacity_bps", "arrived_packets", "delivered_packets"}
+SPIKE_MORE = {
+    *("utilisation_before", "utilisation_after", "peak_at_s", "carried_before_bps"),
+    *("excess_corrected_s", "bound_lost_fraction"),
+}
 
 
 def run_json(sojourn: Sojourn, *args: str | Path) -> Any:
@@ -70,11 +73,24 @@ def test_figures_make_sense_together(sojourn: Sojourn, small: Path) -> None:
     # (r - 1) d with r = 2 and d the base RTT of 20 ms.
     assert spike["bound_s"] == pytest.approx(0.020)
     assert spike["excess_s"] == pytest.approx(spike["spike_s"] - spike["bound_s"])
+    over_corrected = spike["spike_s"] - spike["bound_corrected_s"]
+    assert spike["excess_corrected_s"] == pytest.approx(over_corrected)
+    assert 0 <= spike["bound_lost_fraction"] <= 1
     assert flow["base_rtt_s"] == pytest.approx(0.020)
     assert flow["rtt_min_s"] <= flow["rtt_p50_s"] <= flow["rtt_p99_s"]
+    assert flow["rtt_p99_s"] <= flow["rtt_max_s"]
     assert link["queue_delay_p50_s"] <= link["queue_delay_p99_s"] <= link["queue_delay_max_s"]
     # No more than the mean of both capacities can have been carried.
     assert 0 < flow["goodput_bps"] < 9e6
+
+
+def test_a_rise_has_no_excess(sojourn: Sojourn, small: Path) -> None:
+    rise = "link.bottleneck.rate.steps.0.rate=24Mbit"
+    args = ("--control", "cubic", "--set", rise, "--spread", "1s", "--runs", "2")
+    summary = run_json(sojourn, small, *args)
+    for entry in (*summary["runs"], *summary["medians"]):
+        assert entry["spikes"][0]["excess_s"] is None
+        assert entry["spikes"][0]["excess_corrected_s"] is None
 
 
 def test_controls_seeds_and_settings_are_taken(sojourn: Sojourn, small: Path) -> None:

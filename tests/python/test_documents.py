@@ -100,6 +100,22 @@ def run_python(code: str, cwd: Path) -> str:
     return done.stdout
 
 
+def test_reference_is_what_the_schema_says(sojourn: Sojourn) -> None:
+    written = (ROOT / "docs" / "scenario.md").read_text("utf-8")
+    assert sojourn("schema", "--markdown").stdout == written, "write it anew: make reference"
+
+
+def test_reference_has_every_key(sojourn: Sojourn) -> None:
+    written = sojourn("schema", "--markdown").stdout
+    schema = json.loads(sojourn("schema").stdout)
+    for table in ("link", "flow"):
+        assert f"## `[{table}.NAME]`" in written
+        for key in schema["properties"][table]["additionalProperties"]["properties"]:
+            assert f"\n| `{key}` | " in written
+    for row in (line for line in written.splitlines() if line.startswith("| `")):
+        assert all(cell.strip() for cell in row.strip("|").split(" | ")), row
+
+
 def test_shipped_scenarios_are_valid(shipped: Path, sojourn: Sojourn) -> None:
     done = sojourn("check", shipped)
     assert done.returncode == 0, done.stderr

@@ -71,7 +71,9 @@ def test_several_flows_and_changes_have_their_rows(sojourn: Sojourn, small: Path
     small.write_text(twice + second)
     done = sojourn("run", small)
     assert done.returncode == 0, done.stderr
-    assert len([line for line in done.stdout.splitlines() if " second " in line]) == 2
+    assert (
+        len([line for line in done.stdout.splitlines() if "●" in line and " second " in line]) == 2
+    )
     assert "Every change of capacity" in done.stdout
     assert "bottleneck 6 Mbit/s → 4 Mbit/s at 5 s" in done.stdout
 
@@ -128,11 +130,44 @@ def test_a_reader_that_leaves_is_no_fault(what: str) -> None:
     assert process.wait(timeout=60) == 141
 
 
+def test_columns_are_explained_where_they_are_shown(sojourn: Sojourn, small: Path) -> None:
+    shown = sojourn("run", small, "--control", "cubic").stdout
+    notes = shown.rsplit("●", 1)[1].splitlines()[2:-1]
+    assert 3 <= len(notes) <= 5
+    for column in ("util. before", "queue p50", "bound", "excess", "spike lasts", "drops"):
+        assert column in " ".join(notes)
+    assert "resp." not in shown
+    small.write_text(
+        SMALL.replace('"bulk"', '{ kind = "request", request = "1kB", response = "9kB" }')
+    )
+    shown = sojourn("run", small, "--control", "cubic").stdout
+    assert "resp. p50, p99: " in shown
+
+
+@pytest.mark.parametrize(("columns", "most"), [("80", 80), ("200", 200), ("nonsense", 160)])
+def test_columns_of_the_environment_hold_without_a_terminal(columns: str, most: int) -> None:
+    env = {**environment(), "COLUMNS": columns}
+    done = subprocess.run(command("queues", "codel"), env=env, capture_output=True, check=True)
+    # Prose fills what width there is to within a word or two.
+    width = max(map(len, done.stdout.decode().splitlines()))
+    assert most - 30 < width <= most
+
+
+def test_theory_of_a_rise_has_no_spike(sojourn: Sojourn) -> None:
+    shown = sojourn("theory", "spike", "--from", "20Mbit", "--to", "60Mbit", "--delay", "50ms")
+    assert "capacity rises: no spike" in shown.stdout
+    assert "time to peak" not in shown.stdout
+
+
 def test_theory_shows_the_equation(sojourn: Sojourn) -> None:
     asked = ("--from", "60Mbit", "--to", "20Mbit", "--delay", "50ms", "--max-queue", "20ms")
     shown = sojourn("theory", "spike", *asked).stdout
     assert "(3 - 1) x 50 ms = 100 ms" in shown
     assert "(100 ms - 20 ms) / 100 ms = 80 %" in shown
+    assert "q = 20ms, the longest that a packet can wait" in shown
+    # 40 Mbit/s too much fill 20 ms at 20 Mbit/s within 10 ms.
+    assert "10 ms after the drop" in shown
+    assert "leaves the queue 20 ms later" in shown
 
 
 def test_listing_shows_parameters(sojourn: Sojourn) -> None:

@@ -1,6 +1,7 @@
 """Thinning keeps every extreme and stays small."""
 
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sojourn import legend
@@ -32,6 +33,18 @@ def test_a_spike_of_one_sample_stays() -> None:
     values = [1.0] * 100_000
     values[54_321] = 99.0
     assert 99.0 in series.thin(frame(values), DURATION_S, [(2, 3)])["v"]
+
+
+@given(st.integers(1, 99))
+def test_means_show_nothing_before_it_happens(falls: int) -> None:
+    values = [5.0] * falls + [1.0] * (100 - falls)
+    # A sample is about the time that ends with it.
+    whole = frame(values).with_columns(pl.col("t") + DURATION_S / 100)
+    means = series.mean_over(whole, 1.0).with_columns(before=pl.col("t") <= falls / 10 + 1e-9)
+    assert means.filter("before")["v"].to_list() == pytest.approx([5.0] * falls)
+    assert all(mean < 5.0 for mean in means.filter(~pl.col("before"))["v"])
+    # Ten samples a mean: from the tenth on, only what came after the fall.
+    assert means["v"].to_list()[falls + 9 :] == pytest.approx([1.0] * max(91 - falls, 0))
 
 
 def test_tooltips_have_few_moments() -> None:

@@ -123,8 +123,9 @@ fn room(to: Rate, q: Duration) -> u128 {
 /// A flow is its share and its loop delay. Shares are relative: rates will do
 /// as well as fractions of one.
 ///
-/// The weighted sum is exact, not only a bound on each: all flows' excess lies
-/// in the one queue until the last flow has been told.
+/// It is exact for senders that match the capacity once they are told: all
+/// flows' excess lies in the one queue until the last has been told. A near
+/// sender that fell silent for the sake of a far one could stay below it.
 pub fn weighted(flows: &[(f64, Duration)], r: f64) -> Result<Duration, SpikeError> {
     if !(r.is_finite() && r > 0.0) {
         return Err(SpikeError::Ratio { r });

@@ -6,7 +6,8 @@ from typing import Any
 
 _CONTRACT = (
     'prints {"scenario", "version", "runs": [{"control", "seed", "flows", "links", "spikes"}]} '
-    "and nothing else on standard output; writes a run directory only where --out names one"
+    'and, with --runs, "medians" (one entry a controller), and nothing else on standard output; '
+    "writes a run directory only where --out names one"
 )
 
 
@@ -49,7 +50,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_listing(commands, "queues", "the queue disciplines and their parameters")
     check = _add(commands, "check", "scenarios:check", "validate scenario files")
     check.add_argument("files", metavar="FILE", nargs="+")
-    _add(commands, "schema", "scenarios:schema", "print the JSON Schema of scenario files")
+    schema = _add(commands, "schema", "scenarios:schema", "print the JSON Schema of scenario files")
+    schema.add_argument(
+        "--markdown", action="store_true", help="print it as a reference to read: every key"
+    )
     return parser
 
 
@@ -72,7 +76,13 @@ def _add_run(commands: Any) -> None:
         default=[],
         help="change a value, such as link.bottleneck.rate.steps.0.rate=10Mbit; may be repeated",
     )
-    add("--control", metavar="A,B", type=_names, help="run these controllers instead")
+    add(
+        "--control",
+        metavar="A,B",
+        type=_names,
+        help="run these controllers instead of the scenario's; where every flow names one of "
+        "its own, they replace these",
+    )
     add("--seed", metavar="N", type=_whole, help="seed of everything random")
     add(
         "--runs",

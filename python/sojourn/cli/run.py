@@ -37,9 +37,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _prepared(args: argparse.Namespace) -> _core.Scenario:
-    spread = [] if args.spread is None else [f"spread={args.spread}"]
     return experiment.prepare(
-        read(args.file), assignments=[*args.set, *spread], control=args.control, seed=args.seed
+        read(args.file),
+        assignments=args.set,
+        control=args.control,
+        seed=args.seed,
+        spread=args.spread,
     )
 
 

@@ -1,10 +1,11 @@
 """`sojourn check`, `sojourn schema`, and how the command line reads a scenario."""
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
-from sojourn import _core
+from sojourn import _core, api, reference
 from sojourn.cli import show_scenario_error
 from sojourn.errors import UsageError
 
@@ -24,9 +25,23 @@ def check(args: argparse.Namespace) -> int:
 
 
 def schema(args: argparse.Namespace) -> int:
-    """Prints the JSON Schema."""
-    print(_core.schema().rstrip())
+    """Prints the JSON Schema, or what it says as a document."""
+    if args.markdown:
+        sys.stdout.write(_reference())
+    else:
+        print(json.dumps(api.schema(), indent=2, ensure_ascii=False))
     return 0
+
+
+def _reference() -> str:
+    listed = [
+        reference.Listed({one["name"] for one in entries}, command)
+        for entries, command in (
+            (api.controllers(), "sojourn controllers"),
+            (api.queues(), "sojourn queues"),
+        )
+    ]
+    return reference.markdown(api.schema(), listed)
 
 
 def _check_one(file: str) -> int:

@@ -1,5 +1,6 @@
 """The summary table in a terminal, folded by whole columns where it is too wide."""
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,11 +11,11 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import table
+from sojourn import legend, table
 from sojourn.record import Run
 
-# Without a terminal there is no width to fit; this one holds the table of one run.
-_PIPED_WIDTH = 160
+# Without a terminal or COLUMNS there is no width to fit; this one holds the table of one run.
+_PIPED_WIDTH = "160"
 
 
 class _Console(Console):
@@ -27,17 +28,22 @@ def console() -> Console:
     """Standard output."""
     if sys.stdout.isatty():
         return _Console(highlight=False)
-    return _Console(highlight=False, width=_PIPED_WIDTH)
+    asked = os.environ.get("COLUMNS", "")
+    width = asked if asked.isdecimal() and int(asked) > 0 else _PIPED_WIDTH
+    return _Console(highlight=False, width=int(width))
 
 
 def show(run: Run, target: Path) -> None:
     """Prints the tables, then where everything is."""
     out = console()
     out.print(Text(run.title, style="bold"))
-    for one in table.build_all(run.summary):
+    tables = table.build_all(run.summary)
+    for one in tables:
         out.print(Text(one.caption, style="dim"))
         for part in _parts(one, out):
             out.print(part)
+    for note in table.notes(tables):
+        out.print(Text(note, style="dim"))
     out.print(f"Run directory: {target} (open report.html)", soft_wrap=True, markup=False)
 
 
@@ -82,4 +88,6 @@ def _cell(cell: table.Cell) -> Text:
 
 
 def _control(name: table.Name) -> Text:
-    return Text("● ", style=name.colour).append(name.control, style="default")
+    # Near black would not show on a dark terminal; the terminal's own colour shows on any.
+    colour = "default" if name.colour == legend.DARKEST else name.colour
+    return Text("● ", style=colour).append(name.control, style="default")

@@ -20,19 +20,37 @@ def spike(args: argparse.Namespace) -> int:
 
 def _lines(args: argparse.Namespace, found: SpikeTheory) -> list[str]:
     r, delay = found["r"], found["delay_s"]
-    whole = max(r - 1, 0) * delay
+    whole = (r - 1) * delay
     lines = [
         f"capacity       {args.before} -> {args.after}, r = {r:.4g}",
         f"delay          d = {_ms(delay)} (until the sender knows, plus in flight)",
-        f"bound          Q = (r - 1) d = ({r:.4g} - 1) x {_ms(delay)} = {_ms(whole)}",
-        f"time to peak   {_ms(found['time_to_peak_s'])} after the drop",
     ]
+    if r <= 1:
+        change = "rises" if r < 1 else "stays as it is"
+        return [*lines, f"bound          capacity {change}: no spike"]
+    lines.append(f"bound          Q = (r - 1) d = ({r:.4g} - 1) x {_ms(delay)} = {_ms(whole)}")
     if args.max_queue is not None:
-        lines.append(
-            f"spike          {_ms(found['spike_s'])}, the queue's cap being {args.max_queue}"
-        )
-        lines.append(_lost(found, whole))
+        lines += _capped(args.max_queue, found, whole)
+    lines.append(_peak(found))
     return lines
+
+
+def _capped(cap: str, found: SpikeTheory, whole: float) -> list[str]:
+    shown = _ms(found["spike_s"])
+    which = "q" if found["lost_fraction"] > 0 else "Q"
+    return [
+        f"cap            q = {cap}, the longest that a packet can wait in the queue",
+        f"spike          {shown}, the lesser of Q and q: {which}",
+        _lost(found, whole),
+    ]
+
+
+def _peak(found: SpikeTheory) -> str:
+    peak, spike = _ms(found["time_to_peak_s"]), _ms(found["spike_s"])
+    return (
+        f"time to peak   {peak} after the drop: then the packet that waits longest arrives; "
+        f"it leaves the queue {spike} later"
+    )
 
 
 def _lost(found: SpikeTheory, whole: float) -> str:

@@ -60,7 +60,7 @@ def _head(run: "Run") -> str:
     if first["spikes"]:
         about += (
             " Spike: peak queueing delay after a change of capacity. Bound: the least spike that "
-            "any end-to-end controller can have on a link that was full. Excess: spike minus bound."
+            "any end-to-end controller can have on a link that was full."
         )
     return f"<header>\n<h1>{escape(run.title)}</h1>\n<p>{escape(about)}</p>\n</header>"
 

@@ -27,6 +27,8 @@ class Panel:
     unit: str
     height: int
     from_zero: bool = True
+    key: str = ""
+    """What its guides are, said above the right side, where no curve is."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def capacity_step() -> Spec:
         "data": {"name": "capacity", "format": csv(["v"])},
         "mark": {
             "type": "line",
-            "interpolate": "step-after",
+            "interpolate": "step-before",
             "strokeWidth": 5,
             "color": "#d4d4d4",
             "clip": True,
@@ -90,22 +92,13 @@ def capacity_step() -> Spec:
 
 
 def levels(values: list[Spec], colour: str, x: Spec) -> Spec:
-    """Horizontal guides with their labels: values of `t`, `t2`, `v`, `label` and its place."""
-    y = {"field": "v", "type": "quantitative"}
+    """Horizontal guides: values of `t`, `t2`, `v`."""
     rule = {"type": "rule", "strokeDash": [6, 3], "strokeWidth": 1.6, "color": colour}
-    text = {"type": "text", "align": "left", "baseline": "bottom", "dy": -4, "clip": True}
-    halo = {**text, "fontWeight": "bold", "stroke": "white", "strokeWidth": 4}
-    label = {"x": {**x, "field": "at"}, "y": y, "text": {"field": "label"}}
+    y = {"field": "v", "type": "quantitative"}
     return {
         "data": {"values": values},
-        "layer": [
-            {
-                "mark": {**rule, "clip": True},
-                "encoding": {"x": x, "x2": {"field": "t2"}, "y": y},
-            },
-            {"mark": halo, "encoding": label},
-            {"mark": {**text, "fontWeight": "bold", "color": colour}, "encoding": label},
-        ],
+        "mark": {**rule, "clip": True},
+        "encoding": {"x": x, "x2": {"field": "t2"}, "y": y},
     }
 
 
@@ -132,9 +125,11 @@ def csv(columns: list[str]) -> Spec:
 
 
 def _title(one: Panel, side: str) -> Spec:
+    if side == "whole":
+        return {"text": f"{one.title} ({one.unit})", "anchor": "start", "offset": 5}
     # The right side repeats the row's axis; an invisible title keeps both at one height.
-    text = f"{one.title} ({one.unit})" if side == "whole" else " "
-    return {"text": text, "anchor": "start", "offset": 5}
+    key = {"text": one.key or " ", "anchor": "start", "offset": 5}
+    return {**key, "fontWeight": "normal", "color": NEUTRAL}
 
 
 def _changes(frame: Frame) -> Spec:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 # and for each of this many stretches around every change of capacity, where readers zoom in.
 _WHOLE_STRETCHES = 500
 _DETAIL_STRETCHES = 250
-# Goodput is drawn as a mean over some time: sample by sample, it shows no more than that packets
-# come in bursts.
+# Goodput is drawn as the mean of the time before: sample by sample, it shows no more than that
+# packets come in bursts.
 _MEAN_S = 0.1
 # A capacity that changes in more than this share of the samples is a trace's or a ramp's.
 _OFTEN = 0.1
@@ -46,12 +46,13 @@ def mean_width_s(duration_s: float) -> float:
 
 
 def mean_over(series: pl.DataFrame, width_s: float) -> pl.DataFrame:
-    """Means over stretches of time, each where its middle is."""
-    # A sample is about the time that ends with it, so that one at the end of a stretch is its own.
-    stretch = (pl.col("t") / width_s - 1e-9).floor()
-    means = series.group_by("series", "flow", stretch.alias("stretch")).agg(pl.col("v").mean())
-    middle = ((pl.col("stretch") + 0.5) * width_s).alias("t")
-    return means.select(middle, "v", "series", "flow").sort("series", "flow", "t")
+    """At each sample the mean of what went before, so that nothing shows before it happens."""
+    ns = (pl.col("t") * 1e9).round().cast(pl.Int64)
+    ordered = series.sort("series", "flow", "t").with_columns(ns.alias("ns"))
+    mean = pl.col("v").rolling_mean_by("ns", window_size=f"{round(width_s * 1e9)}i")
+    # A running sum of nothing but zeros may be off zero by its rounding.
+    means = mean.over("series", "flow").clip(lower_bound=0.0)
+    return ordered.select("t", means.alias("v"), "series", "flow")
 
 
 def link_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
@@ -70,15 +71,16 @@ def link_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
 
 
 def capacity(run: "Run", legend: Legend, width_s: float) -> pl.DataFrame:
-    """Columns `t`, `v`: the capacity of the link in focus, where it changes.
+    """Columns `t`, `v`: the capacity of the link in focus, up to each moment where it changes.
 
     A trace gives chances to send rather than a rate, so that it is averaged as goodput is.
     """
     series = link_series(run, legend, "capacity_bps")
     series = series.filter(pl.col("series") == pl.col("series").first()).sort("t")
-    changes = pl.col("v").ne(pl.col("v").shift()).fill_null(True)
-    last = pl.col("t") == pl.col("t").max()
-    steps = series.filter(changes | last)
+    # A sample is about the time that ends with it: the last of each value tells until when it was.
+    until = pl.col("v").ne(pl.col("v").shift(-1)).fill_null(True)
+    first = pl.col("t") == pl.col("t").min()
+    steps = series.filter(until | first)
     if steps.height > series.height * _OFTEN:
         steps = mean_over(series, width_s)
     return steps.select("t", "v")

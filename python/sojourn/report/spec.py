@@ -46,14 +46,15 @@ def windows(run: "Run") -> list[tuple[float, float]]:
 
 
 def _first_shown(run: "Run") -> tuple[float, float]:
-    """The time around the change with the greatest spike."""
+    """The time around the drop with the greatest spike."""
     spans = windows(run)
     focus = table.focus_link(run.summary)
     greatest = [0.0] * len(spans)
     for one in run.runs:
         spikes = [spike for spike in one["spikes"] if spike["link"] == focus]
         for place, spike in enumerate(spikes[: len(spans)]):
-            greatest[place] = max(greatest[place], spike["spike_s"] or 0.0)
+            if spike["to_bps"] < spike["from_bps"]:
+                greatest[place] = max(greatest[place], spike["spike_s"] or 0.0)
     return spans[greatest.index(max(greatest))]
 
 
@@ -76,13 +77,14 @@ class _Rows:
         scaled = capacity.with_columns(pl.col("v") / scale)
         self.datasets["capacity"] = series.to_csv(scaled)
         behind = [panels.capacity_step()] if capacity.height else []
-        title = f"Goodput, mean of {1000 * width_s:.3g} ms"
+        title = f"Goodput, mean of the last {1000 * width_s:.3g} ms"
         return self._row(Panel("rate", title, unit, 150), goodput, scale, behind=behind)
 
     def delay(self) -> list[Spec]:
         delays = series.link_series(self.run, self.frame.legend, "queue_delay_s")
         focus = table.focus_link(self.run.summary)
-        one = Panel("delay", f"Queueing delay of {focus}", "ms", 210)
+        guides = _key(_bounds(self.run), _corrected(self.run, self.frame.legend))
+        one = Panel("delay", f"Queueing delay of {focus}", "ms", 210, key=guides)
         return self._row(one, delays, 1e-3, before=self._bounds)
 
     def _bounds(self, x: Spec) -> list[Spec]:
@@ -155,10 +157,8 @@ def _bounds(run: "Run") -> list[Spec]:
     for place, spike in enumerate(changes):
         following = changes[place + 1]["at_s"] if place + 1 < len(changes) else end
         if spike["bound_s"]:
-            ms = 1000 * spike["bound_s"]
-            at = spike["at_s"] + 0.6 * AFTER_S
-            level = {"t": spike["at_s"], "t2": min(following, spike["at_s"] + 0.25 * end), "v": ms}
-            levels.append({**level, "at": at, "label": f"bound {ms:.3g} ms"})
+            until = min(following, spike["at_s"] + 0.25 * end)
+            levels.append({"t": spike["at_s"], "t2": until, "v": 1000 * spike["bound_s"]})
     return levels
 
 
@@ -174,6 +174,14 @@ def _corrected(run: "Run", key: legend.Legend) -> list[Spec]:
                 tick = {"t": at, "t2": at + 0.5 * AFTER_S, "v": 1000 * corrected}
                 ticks.append({**tick, "series": one["control"]})
     return ticks
+
+
+def _key(levels: list[Spec], ticks: list[Spec]) -> str:
+    """What the dashed and the dotted lines are."""
+    figures = {f"{level['v']:.3g} ms" for level in levels}
+    bound = f"bound {figures.pop()}" if len(figures) == 1 else "bound"
+    parts = [f"– – {bound}"] if levels else []
+    return "\u2003".join([*parts, *(["· · · corrected bound"] if ticks else [])])
 
 
 def _params(rows: list[Panel], window: tuple[float, float], interactive: bool) -> list[Spec]:

@@ -7,8 +7,10 @@ from sojourn.contract import Summary
 
 
 def to_html(summary: Summary) -> str:
-    """Every table, as HTML."""
-    return "\n".join(_table_html(one) for one in table.build_all(summary))
+    """Every table, as HTML, and what their columns mean."""
+    tables = table.build_all(summary)
+    lines = "<br>\n".join(map(escape, table.notes(tables)))
+    return "\n".join([*map(_table_html, tables), f'<p class="notes">{lines}</p>'])
 
 
 def _table_html(data: table.Table) -> str:
@@ -24,7 +26,7 @@ def _table_html(data: table.Table) -> str:
 
 def _head_html(column: table.Column) -> str:
     unit = f"<small>{escape(column.unit)}</small>" if column.unit else ""
-    head = escape(column.metric.head.replace("re- sent", "re-sent"))
+    head = escape(column.metric.head)
     return f'<th scope="col" title="{escape(column.metric.meaning)}">{head} {unit}</th>'
 
 
