@@ -36,7 +36,6 @@ class Cell:
     true_spikes_ms: list[float]
     """Peak queueing delay at the bottleneck, a run each."""
     bounds_ms: list[float]
-    corrected_bounds_ms: list[float]
     measured_window: int
     """Greatest window of the second before the drop, in packets."""
     windows: list[float]
@@ -87,7 +86,6 @@ def simulate(row: dict[str, str]) -> Cell:
         spikes_ms=sampled,
         true_spikes_ms=[1e3 * (spike["spike_s"] or 0.0) for spike in spikes],
         bounds_ms=[1e3 * (spike["bound_s"] or 0.0) for spike in spikes],
-        corrected_bounds_ms=[1e3 * (spike["bound_corrected_s"] or 0.0) for spike in spikes],
         measured_window=int(row["cwnd_max_last1s_pkts"]),
         windows=windows,
         window_ratios=ratios,

@@ -33,11 +33,12 @@ impl Bounds {
             let zero = (change.to > Rate::ZERO).then_some(Duration::ZERO);
             return Bounds { full: zero, corrected: zero, lost_fraction: 0.0 };
         };
+        let alone = is_alone(simulation, change, delay);
         let bound = |from: Rate| {
-            if from <= change.to && is_alone(simulation, change, delay) {
+            if alone && from <= change.to {
                 return Some(Duration::ZERO);
             }
-            if is_step(change) && is_alone(simulation, change, delay) {
+            if alone && is_step(change) {
                 let r = from.as_f64() / change.to.as_f64();
                 return weighted(&flows, r).ok();
             }
@@ -66,14 +67,13 @@ fn is_step(change: &CapacityChange) -> bool {
 /// spike: the one before is over, and the one after comes later than the peak.
 fn is_alone(simulation: &Simulation, change: &CapacityChange, delay: Duration) -> bool {
     let changes = simulation.timeline.capacity_changes.iter();
-    let others = changes.filter(|c| c.link == change.link && c.at != change.at);
+    let mut earlier = changes.filter(|c| c.link == change.link && c.at < change.at);
     // A queue of (r - 1) d that is drained by a pause as long: r d in all.
     let drained = |c: &CapacityChange| {
         let r = c.from.as_f64() / c.to.as_f64().max(1.0);
         c.complete_at + delay.mul_f64(1.0 + r.max(1.0))
     };
-    others.into_iter().all(|c| if c.at < change.at { drained(c) <= change.at } else { true })
-        && change.next_at >= change.at + delay
+    earlier.all(|c| drained(c) <= change.at) && change.next_at >= change.at + delay
 }
 
 /// The bound among other changes, or through a ramp: for one sender with the

@@ -119,7 +119,7 @@ impl Recorder {
         let received = connection.receiver.received_bytes();
         let (srtt, min) = sender
             .rtts()
-            .map_or((NONE, NONE), |(srtt, _, min)| (srtt.as_secs_f64(), min.as_secs_f64()));
+            .map_or((NONE, NONE), |(srtt, min)| (srtt.as_secs_f64(), min.as_secs_f64()));
         // The greatest of the interval, lest a peak fall between two samples.
         let rtt = connection.longest_rtt.take().map_or(NONE, |rtt| rtt.as_secs_f64());
         let pacing = match sender.limits().pacing {

@@ -3,7 +3,7 @@
 use sojourn_cc::Algorithm;
 use sojourn_scenario::{Control, Flow, Scenario};
 use sojourn_units::Instant;
-use sojourn_units::params::Params;
+use sojourn_units::params::{Params, Value};
 
 use crate::connection::{Connection, connect};
 use crate::link::Link;
@@ -150,9 +150,8 @@ fn flow(
         state.carrier = carry(spec, index, algorithm, params, seed, asks, connections);
         if algorithm.info.needs.signal {
             state.ears = signal::ears(scenario, spec);
-            state.direct = params
-                .iter()
-                .any(|(name, value)| name == "signal" && value.to_string() == "direct");
+            let direct = Value::Choice("direct".into());
+            state.direct = params.iter().any(|(name, value)| name == "signal" && *value == direct);
         }
     }
     state

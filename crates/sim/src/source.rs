@@ -25,8 +25,7 @@ pub(crate) struct Application {
     draws: Uniform,
     /// When it acts next.
     pub(crate) next_at: Instant,
-    /// Transfers begun, and delivered.
-    begun: u64,
+    /// Transfers delivered.
     pub(crate) completed: u64,
     last_begun_at: Instant,
     /// On-off: packets so far, when the last was due by the clock that runs
@@ -47,7 +46,6 @@ impl Application {
             source,
             draws,
             next_at: start,
-            begun: 0,
             completed: 0,
             last_begun_at: start,
             on_packets: 0,
@@ -65,11 +63,11 @@ impl Application {
         match self.source.clone() {
             Source::Bulk => Action::Write(ENDLESS),
             Source::Files { size, .. } => {
-                self.begin(now);
+                self.last_begun_at = now;
                 Action::Write(size.0)
             }
             Source::Request { request, .. } => {
-                self.begin(now);
+                self.last_begun_at = now;
                 Action::Request(request.0)
             }
             Source::OnOff { rate, on, off, exponential } => {
@@ -77,11 +75,6 @@ impl Application {
                 Action::Write(self.mss)
             }
         }
-    }
-
-    fn begin(&mut self, now: Instant) {
-        self.begun += 1;
-        self.last_begun_at = now;
     }
 
     /// One packet, and the time of the next one. Packets are due by a clock

@@ -191,9 +191,9 @@ impl<C: Controller> Sender<C> {
     pub fn in_flight(&self) -> Bytes {
         Bytes(self.scoreboard.in_flight)
     }
-    /// Smoothed, latest and least round-trip time; none before the first sample.
-    pub fn rtts(&self) -> Option<(Duration, Duration, Duration)> {
-        self.rtt.first_sample.map(|_| (self.rtt.srtt, self.rtt.latest, self.rtt.min))
+    /// Smoothed and least round-trip time; none before the first sample.
+    pub fn rtts(&self) -> Option<(Duration, Duration)> {
+        self.rtt.first_sample.map(|_| (self.rtt.srtt, self.rtt.min))
     }
     /// Bytes delivered, as far as the sender knows.
     pub fn delivered(&self) -> Bytes {
