@@ -1,10 +1,9 @@
 //! Drop-tail: one FIFO that refuses what does not fit.
 
-use std::collections::VecDeque;
-
-use sojourn_units::{Bytes, Instant};
+use sojourn_units::Instant;
 
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
+use crate::fifo::Fifo;
 
 /// What a listing says of it.
 pub(crate) const INFO: Info = Info {
@@ -19,33 +18,28 @@ pub(crate) const INFO: Info = Info {
 
 /// A drop-tail FIFO.
 pub struct DropTail<P> {
-    packets: VecDeque<P>,
-    bytes: Bytes,
+    fifo: Fifo<P>,
     limit: Limit,
 }
 
 impl<P: Packet> DropTail<P> {
     pub(crate) fn new(setup: &Setup) -> DropTail<P> {
-        DropTail { packets: VecDeque::new(), bytes: Bytes::ZERO, limit: setup.limit }
+        DropTail { fifo: Fifo::new(), limit: setup.limit }
     }
 }
 
 impl<P: Packet + Send> Queue<P> for DropTail<P> {
     #[inline]
-    fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        if !self.limit.admits(self.backlog(), packet.size()) {
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+        if !self.limit.admits(self.fifo.backlog(), packet.size()) {
             return drops(packet, DropReason::Full);
         }
-        packet.set_enqueued_at(now);
-        self.bytes += packet.size();
-        self.packets.push_back(packet);
+        self.fifo.push(now, packet);
     }
 
     #[inline]
     fn dequeue(&mut self, _now: Instant, _drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
-        let packet = self.packets.pop_front()?;
-        self.bytes -= packet.size();
-        Some(packet)
+        self.fifo.pop()
     }
 
     fn set_limit(&mut self, limit: Limit) {
@@ -54,6 +48,6 @@ impl<P: Packet + Send> Queue<P> for DropTail<P> {
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.packets.len() as u64, bytes: self.bytes }
+        self.fifo.backlog()
     }
 }

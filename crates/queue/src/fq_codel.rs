@@ -65,10 +65,6 @@ pub(crate) const INFO: Info = Info {
     random: true,
 };
 
-/// Packets that an idle flow keeps room for, so that thousands of flows that
-/// were once long do not hold memory for ever.
-const IDLE_CAPACITY: usize = 256;
-
 /// Flows in turn, each a FIFO controlled by CoDel.
 pub struct FqCodel<P> {
     flows: Vec<Flow<P>>,
@@ -185,9 +181,7 @@ impl<P: Packet> FqCodel<P> {
     #[inline]
     fn deactivate(&mut self, index: u32) {
         self.old_flows.pop_front();
-        let flow = &mut self.flows[index as usize];
-        flow.active = false;
-        flow.fifo.release_beyond(IDLE_CAPACITY);
+        self.flows[index as usize].active = false;
     }
 }
 

@@ -171,7 +171,7 @@ fn loop_of(
 /// The greatest loop delay of the flows over a link at a change.
 pub(crate) fn greatest_delay(simulation: &Simulation, change: &CapacityChange) -> Duration {
     let over = |(index, flow): (usize, &FlowState)| {
-        let uses = flow.path.contains(&change.link);
+        let uses = simulation.scenario.flows[index].path.contains(&change.link);
         uses.then(|| loop_of(simulation, flow, index, change))
     };
     simulation.flows.iter().enumerate().filter_map(over).max().unwrap_or_default()

@@ -7,12 +7,15 @@ use sojourn_trace::Histogram;
 use sojourn_transport::{Ack, Config, Receiver, Sender};
 use sojourn_units::{Bytes, Duration, Instant};
 
+use crate::route::Routes;
+
 /// One direction of data, with its acknowledgements.
 pub(crate) struct Connection {
     pub(crate) sender: Sender<AnyController>,
     pub(crate) receiver: Receiver,
-    pub(crate) out: Box<[usize]>,
-    pub(crate) back: Box<[usize]>,
+    /// Where the routes of its data and of its acknowledgements begin.
+    pub(crate) out: u32,
+    pub(crate) back: u32,
     pub(crate) header: u32,
     pub(crate) ack_size: u32,
     pub(crate) flow: usize,
@@ -64,6 +67,7 @@ pub(crate) fn connect(
     params: sojourn_units::params::Params,
     seed: u64,
     is_request: bool,
+    routes: &mut Routes,
 ) -> Connection {
     let transport = &spec.transport;
     let setup = sojourn_cc::Setup {
@@ -74,15 +78,12 @@ pub(crate) fn connect(
         params,
     };
     let (config, needs) = (config(transport), algorithm.info.needs);
-    let (mut out, mut back) = (spec.path.clone(), spec.back.clone());
-    if is_request {
-        std::mem::swap(&mut out, &mut back);
-    }
+    let (out, back) = if is_request { (&spec.back, &spec.path) } else { (&spec.path, &spec.back) };
     Connection {
         sender: Sender::new(config.clone(), needs, (algorithm.build)(&setup)),
         receiver: Receiver::new(config, needs.receive_times),
-        out: out.into(),
-        back: back.into(),
+        out: routes.add(out),
+        back: routes.add(back),
         header: transport.header.0 as u32,
         ack_size: transport.ack_size.0 as u32,
         flow,

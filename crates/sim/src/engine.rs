@@ -13,6 +13,7 @@ use crate::measure::{Load, SpikeTracker};
 use crate::outcome::Outcome;
 use crate::packet::{Packet, PacketKind};
 use crate::record::Recorder;
+use crate::route::Routes;
 use crate::setup::{self, Carrier, FlowState};
 use crate::signal::{Ear, Pending};
 use crate::source::Action;
@@ -31,7 +32,12 @@ pub struct Simulation {
     pub(crate) flows: Vec<FlowState>,
     acks: AckSlab,
     pub(crate) timeline: Timeline,
+    /// The next entry of the timeline.
+    changed: usize,
     signals: Vec<Pending>,
+    /// The next signal.
+    signalled: usize,
+    routes: Routes,
     /// Loads before and at each change of capacity.
     pub(crate) loads: Vec<(Option<Load>, Option<Load>)>,
     pub(crate) recorder: Recorder,
@@ -44,12 +50,16 @@ impl Simulation {
         let timeline = Timeline::new(scenario, seed);
         let built = setup::build(scenario, control, seed, &timeline);
         let changes = timeline.capacity_changes.len();
+        let things = built.links.len() + built.connections.len() + built.flows.len();
         let mut simulation = Simulation {
             control: built.control,
             seed,
             now: Instant::ZERO,
             end: Instant::ZERO + scenario.duration,
-            events: EventQueue::default(),
+            events: EventQueue::new(Instant::ZERO + scenario.duration, things),
+            changed: 0,
+            signalled: 0,
+            routes: built.routes,
             links: built.links,
             connections: built.connections,
             acks: AckSlab::default(),
@@ -105,15 +115,15 @@ impl Simulation {
         let until = until.min(self.end);
         while let Some(event) = self.events.pop(until) {
             self.now = event.at;
-            let index = event.index as usize;
+            let index = event.index;
             match event.kind {
                 Kind::Arrival => self.on_arrival(index),
                 Kind::Departure => self.on_departure(index),
                 Kind::Timer => self.on_timer(index),
                 Kind::Pace => self.on_pace(index),
                 Kind::Source => self.on_source(index),
-                Kind::Change => self.on_change(index),
-                Kind::Signal => self.on_signal(index),
+                Kind::Change => self.on_change(),
+                Kind::Signal => self.on_signal(),
                 Kind::Sample => self.on_sample(),
             }
         }
@@ -131,8 +141,8 @@ impl Simulation {
     }
 
     fn on_arrival(&mut self, link: usize) {
-        if let Some(packet) = self.links[link].take_arrival(&mut self.events) {
-            self.forward(packet);
+        if let Some(mut packet) = self.links[link].take_arrival(&mut self.events) {
+            self.forward(&mut packet);
         }
     }
 
@@ -143,15 +153,10 @@ impl Simulation {
 
     /// Sends a packet onto its next link, or hands it to its host.
     #[inline]
-    fn forward(&mut self, mut packet: Packet) {
-        let route: &[usize] = match packet.kind {
-            PacketKind::Data => &self.connections[packet.connection as usize].out,
-            PacketKind::Ack => &self.connections[packet.connection as usize].back,
-            PacketKind::Datagram => &self.flows[packet.connection as usize].path,
-        };
-        match route.get(packet.hop as usize) {
-            Some(&link) => {
-                packet.hop += 1;
+    fn forward(&mut self, packet: &mut Packet) {
+        match self.routes.link(packet.next) {
+            Some(link) => {
+                packet.next += 1;
                 self.links[link].arrive(self.now, packet, &mut self.events);
                 self.collect_gone(link);
             }
@@ -162,6 +167,13 @@ impl Simulation {
     /// Accounts for packets that a link dropped or lost.
     #[inline]
     fn collect_gone(&mut self, link: usize) {
+        if !self.links[link].gone.is_empty() {
+            self.account_for_gone(link);
+        }
+    }
+
+    #[cold]
+    fn account_for_gone(&mut self, link: usize) {
         while let Some(packet) = self.links[link].gone.pop() {
             let owner = packet.connection as usize;
             match packet.kind {
@@ -172,10 +184,10 @@ impl Simulation {
         }
     }
 
-    fn deliver(&mut self, packet: Packet) {
+    fn deliver(&mut self, packet: &Packet) {
         let owner = packet.connection as usize;
         match packet.kind {
-            PacketKind::Data => self.on_data(owner, &packet),
+            PacketKind::Data => self.on_data(owner, packet),
             PacketKind::Ack => self.on_ack(owner, packet.number as usize),
             PacketKind::Datagram => {
                 let flow = &mut self.flows[owner];
@@ -193,7 +205,8 @@ impl Simulation {
         if self.connections[id].receiver.ack_due(self.now) {
             self.send_ack(id);
         } else {
-            self.schedule_timer(id);
+            let due = self.connections[id].receiver.timer();
+            self.schedule_timer(id, due);
         }
     }
 
@@ -201,9 +214,10 @@ impl Simulation {
         let connection = &mut self.connections[id];
         let place = self.acks.take();
         connection.receiver.take_ack(self.now, self.acks.get(place));
-        let mut packet = Packet::plain(id, PacketKind::Ack, connection.ack_size);
+        let (route, size) = (connection.back, connection.ack_size);
+        let mut packet = Packet::plain(id, route, PacketKind::Ack, size);
         packet.number = place as u64;
-        self.forward(packet);
+        self.forward(&mut packet);
     }
 
     fn on_ack(&mut self, id: usize, place: usize) {
@@ -222,8 +236,8 @@ impl Simulation {
             let connection = &mut self.connections[id];
             match connection.sender.poll_transmit(self.now) {
                 Poll::Packet(data) => {
-                    let packet = Packet::data(id, &data, connection.header);
-                    self.forward(packet);
+                    let mut packet = Packet::data(id, connection.out, &data, connection.header);
+                    self.forward(&mut packet);
                 }
                 Poll::Wait(at) => {
                     if connection.pace_at != at {
@@ -235,14 +249,14 @@ impl Simulation {
                 Poll::Blocked => break,
             }
         }
-        self.schedule_timer(id);
+        let due = self.connections[id].sender.timer();
+        self.schedule_timer(id, due);
     }
 
     /// A timer that moves later keeps its event, and looks again when it comes.
     #[inline]
-    fn schedule_timer(&mut self, id: usize) {
+    fn schedule_timer(&mut self, id: usize, deadline: Instant) {
         let connection = &mut self.connections[id];
-        let deadline = connection.deadline();
         if deadline < connection.timer_at {
             connection.timer_at = deadline;
             self.events.push(deadline, Kind::Timer, id);
@@ -263,7 +277,8 @@ impl Simulation {
             connection.sender.on_timer(self.now);
             self.transmit(id);
         }
-        self.schedule_timer(id);
+        let due = self.connections[id].deadline();
+        self.schedule_timer(id, due);
     }
 
     fn on_pace(&mut self, id: usize) {
@@ -313,8 +328,9 @@ impl Simulation {
     fn send_datagram(&mut self, index: usize, bytes: u64) {
         let flow = &mut self.flows[index];
         flow.datagrams.sent += 1;
-        let packet = Packet::plain(index, PacketKind::Datagram, bytes as u32 + flow.header);
-        self.forward(packet);
+        let size = bytes as u32 + flow.header;
+        let mut packet = Packet::plain(index, flow.route, PacketKind::Datagram, size);
+        self.forward(&mut packet);
     }
 
     fn stop_flow(&mut self, index: usize) {
@@ -364,8 +380,9 @@ impl Simulation {
         }
     }
 
-    fn on_change(&mut self, place: usize) {
-        let entry = self.timeline.entries[place];
+    fn on_change(&mut self) {
+        let entry = self.timeline.entries[self.changed];
+        self.changed += 1;
         let link = &mut self.links[entry.link];
         match entry.what {
             What::Rate(rate) => link.set_rate(self.now, rate, &mut self.events),
@@ -373,8 +390,8 @@ impl Simulation {
             What::Before(change) => self.loads[change].0 = Some(self.load(entry.link)),
             What::Capacity(change) => self.on_capacity_change(change),
         }
-        if let Some(next) = self.timeline.entries.get(place + 1) {
-            self.events.push(next.at, Kind::Change, place + 1);
+        if let Some(next) = self.timeline.entries.get(self.changed) {
+            self.events.push(next.at, Kind::Change, 0);
         }
     }
 
@@ -401,13 +418,14 @@ impl Simulation {
         }
     }
 
-    fn on_signal(&mut self, place: usize) {
-        let Pending { flow, ear, rate, sharing, .. } = self.signals[place];
+    fn on_signal(&mut self) {
+        let Pending { flow, ear, rate, sharing, .. } = self.signals[self.signalled];
+        self.signalled += 1;
         let heard = &mut self.flows[flow].ears[ear];
         (heard.rate, heard.sharing) = (rate, sharing);
         self.tell(flow);
-        if let Some(next) = self.signals.get(place + 1) {
-            self.events.push(next.at, Kind::Signal, place + 1);
+        if let Some(next) = self.signals.get(self.signalled) {
+            self.events.push(next.at, Kind::Signal, 0);
         }
     }
 

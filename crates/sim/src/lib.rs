@@ -16,6 +16,7 @@ mod memory;
 mod outcome;
 mod packet;
 mod record;
+mod route;
 mod seed;
 mod server;
 mod setup;

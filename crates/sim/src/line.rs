@@ -1,7 +1,6 @@
 //! The wire behind a link: delay, jitter, random loss; order is kept.
 
-use std::collections::VecDeque;
-
+use sojourn_ring::Ring;
 use sojourn_scenario::Loss;
 use sojourn_units::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use crate::seed::Uniform;
 /// Packets under way, in the order of arrival. One event stands for all.
 #[derive(Debug)]
 pub(crate) struct DelayLine {
-    packets: VecDeque<(Instant, Packet)>,
+    packets: Ring<Packet>,
     last_arrival: Instant,
     pub(crate) delay: Duration,
     jitter: Duration,
@@ -20,27 +19,27 @@ pub(crate) struct DelayLine {
 
 impl DelayLine {
     pub(crate) fn new(delay: Duration, jitter: Duration, draws: Uniform) -> DelayLine {
-        DelayLine { packets: VecDeque::new(), last_arrival: Instant::ZERO, delay, jitter, draws }
+        DelayLine { packets: Ring::default(), last_arrival: Instant::ZERO, delay, jitter, draws }
     }
 
     /// Takes a packet; returns its arrival where it is the only one.
     #[inline]
-    pub(crate) fn push(&mut self, now: Instant, packet: Packet) -> Option<Instant> {
+    pub(crate) fn push(&mut self, now: Instant, packet: &Packet) -> Option<Instant> {
         let mut arrival = now + self.delay;
         if self.jitter > Duration::ZERO {
             arrival += Duration(self.draws.below(self.jitter.0 + 1));
         }
         // Where the delay shrinks, packets queue behind those already under way.
         self.last_arrival = self.last_arrival.max(arrival);
-        self.packets.push_back((self.last_arrival, packet));
+        self.packets.push(packet.arriving(self.last_arrival));
         (self.packets.len() == 1).then_some(self.last_arrival)
     }
 
     /// The packet that arrives now, and when the next one will.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(Packet, Option<Instant>)> {
-        let (_, packet) = self.packets.pop_front()?;
-        Some((packet, self.packets.front().map(|(at, _)| *at)))
+        let packet = self.packets.pop()?;
+        Some((packet, self.packets.first().map(|next| next.stamp)))
     }
 
     pub(crate) fn len(&self) -> u64 {

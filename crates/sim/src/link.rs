@@ -40,8 +40,7 @@ pub(crate) struct Link {
     overhead: u32,
     /// None where the link only delays.
     service: Option<Service>,
-    line: DelayLine,
-    losses: Losses,
+    wire: Wire,
     pub(crate) counts: Counts,
     pub(crate) delays: Histogram,
     /// Bytes of data sent for each connection, where changes of capacity are to be
@@ -54,6 +53,13 @@ pub(crate) struct Link {
     /// Bits that could have been sent up to `capacity_at`.
     capacity_bits: u128,
     capacity_at: Instant,
+}
+
+/// What is behind the server.
+struct Wire {
+    link: usize,
+    line: DelayLine,
+    losses: Losses,
 }
 
 struct Service {
@@ -81,8 +87,11 @@ impl Link {
             name: spec.name.clone(),
             overhead: spec.overhead.0 as u32,
             service: Service::new(spec, seed(run_seed, Stream::Queue, index), mtu),
-            line: DelayLine::new(spec.delay.start, spec.jitter, draws(Stream::Jitter)),
-            losses: Losses::new(spec.loss, draws(Stream::Loss)),
+            wire: Wire {
+                link: index,
+                line: DelayLine::new(spec.delay.start, spec.jitter, draws(Stream::Jitter)),
+                losses: Losses::new(spec.loss, draws(Stream::Loss)),
+            },
             counts: Counts::default(),
             delays: Histogram::default(),
             sent_by: connections.map(|n| vec![0; n]),
@@ -95,14 +104,14 @@ impl Link {
 
     /// A packet comes in.
     #[inline]
-    pub(crate) fn arrive(&mut self, now: Instant, mut packet: Packet, events: &mut EventQueue) {
+    pub(crate) fn arrive(&mut self, now: Instant, packet: &mut Packet, events: &mut EventQueue) {
         self.counts.arrived += 1;
         packet.enter_link(self.overhead);
         let Some(service) = &mut self.service else {
-            return self.onto_wire(now, packet, events);
+            return self.wire.take(now, packet, &mut self.counts, &mut self.gone, events);
         };
         let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
-        service.queue.enqueue(now, packet, &mut |p, _: DropReason| {
+        service.queue.enqueue(now, *packet, &mut |p, _: DropReason| {
             *dropped += 1;
             gone.push(p);
         });
@@ -116,21 +125,21 @@ impl Link {
     fn serve(&mut self, now: Instant, events: &mut EventQueue) {
         let Some(service) = &mut self.service else { return };
         let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
-        let next = service.queue.dequeue(now, &mut |p, _: DropReason| {
+        service.under_way = service.queue.dequeue(now, &mut |p, _: DropReason| {
             *dropped += 1;
             gone.push(p);
         });
-        match next {
+        match &service.under_way {
             Some(packet) => {
                 service.departs_at = service.server.begin(now, packet.size());
-                service.under_way = Some(packet);
                 events.push(service.departs_at, Kind::Departure, self.index);
                 // An opportunity takes no time: all before it is waiting.
                 let until = match service.server {
                     Server::Rate(_) => now,
                     Server::Trace(_) => service.departs_at,
                 };
-                self.note_wait(until, &packet);
+                let (enqueued_at, marked) = (packet.enqueued_at(), packet.marked);
+                self.note_wait(until, enqueued_at, marked);
             }
             None => {
                 service.departs_at = service.queue.ready_at().unwrap_or(Instant::MAX);
@@ -140,15 +149,15 @@ impl Link {
     }
 
     #[inline]
-    fn note_wait(&mut self, now: Instant, packet: &Packet) {
-        let wait = now.since(packet.enqueued_at());
+    fn note_wait(&mut self, now: Instant, enqueued_at: Instant, marked: bool) {
+        let wait = now.since(enqueued_at);
         self.delays.record(wait.0);
         self.counts.waited.0 += wait.0;
         self.counts.waited.1 += 1;
         self.counts.longest = self.counts.longest.max(Some(wait));
-        self.counts.marked += u64::from(packet.marked);
+        self.counts.marked += u64::from(marked);
         if !self.trackers.is_empty() {
-            self.track(now, packet.enqueued_at(), wait);
+            self.track(now, enqueued_at, wait);
         }
     }
 
@@ -171,32 +180,21 @@ impl Link {
         if service.departs_at != now {
             return;
         }
-        if let Some(packet) = service.under_way.take() {
+        if let Some(packet) = &service.under_way {
             self.counts.sent_bits += packet.size().0 * 8;
             // Datagrams and acknowledgements answer to no capacity.
             if let (Some(sent_by), PacketKind::Data) = (&mut self.sent_by, packet.kind) {
                 sent_by[packet.account()] += packet.size().0;
             }
-            self.onto_wire(now, packet, events);
+            self.wire.take(now, packet, &mut self.counts, &mut self.gone, events);
         }
         self.serve(now, events);
-    }
-
-    #[inline]
-    fn onto_wire(&mut self, now: Instant, packet: Packet, events: &mut EventQueue) {
-        if self.losses.next() {
-            self.counts.lost += 1;
-            return self.gone.push(packet);
-        }
-        if let Some(arrival) = self.line.push(now, packet) {
-            events.push(arrival, Kind::Arrival, self.index);
-        }
     }
 
     /// The packet that arrives at the far end now.
     #[inline]
     pub(crate) fn take_arrival(&mut self, events: &mut EventQueue) -> Option<Packet> {
-        let (packet, next) = self.line.pop()?;
+        let (packet, next) = self.wire.line.pop()?;
         self.counts.delivered += 1;
         if let Some(at) = next {
             events.push(at, Kind::Arrival, self.index);
@@ -205,7 +203,7 @@ impl Link {
     }
 
     pub(crate) fn set_delay(&mut self, delay: Duration) {
-        self.line.delay = delay;
+        self.wire.line.delay = delay;
     }
 
     /// Changes the capacity, for a packet under way as well.
@@ -268,9 +266,30 @@ impl Link {
     /// Conservation: what came in went out, was dropped, or is still here.
     pub(crate) fn is_conserving(&self) -> bool {
         let under_way = self.service.as_ref().is_some_and(|s| s.under_way.is_some());
-        let inside = self.backlog().packets + u64::from(under_way) + self.line.len();
+        let inside = self.backlog().packets + u64::from(under_way) + self.wire.line.len();
         let counts = &self.counts;
         counts.arrived == counts.delivered + counts.dropped + counts.lost + inside
+    }
+}
+
+impl Wire {
+    /// A packet leaves the server, or the host where there is none.
+    #[inline]
+    fn take(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        counts: &mut Counts,
+        gone: &mut Vec<Packet>,
+        events: &mut EventQueue,
+    ) {
+        if self.losses.next() {
+            counts.lost += 1;
+            return gone.push(*packet);
+        }
+        if let Some(arrival) = self.line.push(now, packet) {
+            events.push(arrival, Kind::Arrival, self.link);
+        }
     }
 }
 

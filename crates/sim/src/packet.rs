@@ -11,14 +11,15 @@ pub(crate) struct Packet {
     pub(crate) number: u64,
     pub(crate) segment: u64,
     pub(crate) offset: u64,
-    enqueued_at: Instant,
+    /// When it entered the queue where it waits; on a wire, when it arrives.
+    pub(crate) stamp: Instant,
     /// Size of the IP packet.
     pub(crate) ip_size: u32,
     /// Size as the link counts it where the packet is now.
     size: u32,
     pub(crate) connection: u32,
-    /// Links behind it on its way.
-    pub(crate) hop: u16,
+    /// Where it goes next, as a place in the table of routes.
+    pub(crate) next: u32,
     pub(crate) kind: PacketKind,
     pub(crate) ecn: Ecn,
     pub(crate) cwr: bool,
@@ -38,28 +39,30 @@ pub(crate) enum PacketKind {
 }
 
 impl Packet {
-    pub(crate) fn data(connection: usize, data: &Data, header: u32) -> Packet {
+    #[inline]
+    pub(crate) fn data(connection: usize, route: u32, data: &Data, header: u32) -> Packet {
         Packet {
             number: data.number,
             segment: data.segment,
             offset: data.offset,
             ecn: data.ecn,
             cwr: data.cwr,
-            ..Packet::plain(connection, PacketKind::Data, data.len + header)
+            ..Packet::plain(connection, route, PacketKind::Data, data.len + header)
         }
     }
 
     /// A packet that carries nothing but its size (and a number, set after).
-    pub(crate) fn plain(connection: usize, kind: PacketKind, ip_size: u32) -> Packet {
+    #[inline]
+    pub(crate) fn plain(connection: usize, route: u32, kind: PacketKind, ip_size: u32) -> Packet {
         Packet {
             number: 0,
             segment: 0,
             offset: 0,
-            enqueued_at: Instant::ZERO,
+            stamp: Instant::ZERO,
             ip_size,
             size: ip_size,
             connection: connection as u32,
-            hop: 0,
+            next: route,
             kind,
             ecn: Ecn::NotEct,
             cwr: false,
@@ -73,6 +76,7 @@ impl Packet {
     }
 
     /// The data it carries, behind `header` bytes of headers.
+    #[inline]
     pub(crate) fn as_data(&self, header: u32) -> Data {
         Data {
             number: self.number,
@@ -84,7 +88,14 @@ impl Packet {
         }
     }
 
+    /// The packet on a wire, until it arrives.
+    #[inline]
+    pub(crate) fn arriving(&self, at: Instant) -> Packet {
+        Packet { stamp: at, ..*self }
+    }
+
     /// Sets the size that a link with this overhead counts.
+    #[inline]
     pub(crate) fn enter_link(&mut self, overhead: u32) {
         self.size = self.ip_size + overhead;
         self.marked = false;
@@ -112,10 +123,10 @@ impl Queued for Packet {
     }
     #[inline]
     fn enqueued_at(&self) -> Instant {
-        self.enqueued_at
+        self.stamp
     }
     #[inline]
     fn set_enqueued_at(&mut self, now: Instant) {
-        self.enqueued_at = now;
+        self.stamp = now;
     }
 }

@@ -43,31 +43,51 @@ pub(crate) struct RateServer {
     /// Work left of the packet under way at `since`, in bits x 10^9.
     work: u128,
     since: Instant,
-    /// What the last packet left of a nanosecond, in bits x 10^9.
-    remainder: u128,
+    /// What the last packet left of a nanosecond, in bits x 10^9: below the rate.
+    remainder: u64,
+    /// What a packet of the last one's size takes at this rate: most are of one
+    /// size, and a division costs more than all else here.
+    usual: Option<Share>,
+}
+
+/// What a packet takes: nanoseconds, and bits x 10^9 that do not fill another.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    size: Bytes,
+    work: u128,
+    span: Duration,
+    rest: u64,
+}
+
+impl Share {
+    fn new(size: Bytes, rate: Rate) -> Share {
+        let (work, rate) = (u128::from(size.0) * BIT_NS, u128::from(rate.0));
+        Share { size, work, span: Duration((work / rate) as u64), rest: (work % rate) as u64 }
+    }
 }
 
 impl RateServer {
     pub(crate) fn new(rate: Rate) -> RateServer {
-        RateServer { rate, work: 0, since: Instant::ZERO, remainder: 0 }
+        RateServer { rate, work: 0, since: Instant::ZERO, remainder: 0, usual: None }
     }
 
     /// Begins a packet; returns when it is through.
     #[inline]
     pub(crate) fn begin(&mut self, now: Instant, size: Bytes) -> Instant {
-        // The usual case fits 64 bits, where division is far cheaper.
-        if let (Some(work), Ok(rest)) =
-            (size.0.checked_mul(8_000_000_000), u64::try_from(self.remainder))
-            && let (Some(work), true) = (work.checked_add(rest), self.rate.0 > 0)
-        {
-            let span = work / self.rate.0;
-            self.remainder = u128::from(work - span * self.rate.0);
-            (self.work, self.since) = (u128::from(work), now);
-            return now + Duration(span);
-        }
-        self.work = u128::from(size.0) * BIT_NS + self.remainder;
         self.since = now;
-        self.end()
+        let share = match self.usual {
+            Some(share) if share.size == size => share,
+            _ if self.rate == Rate::ZERO => {
+                self.work = u128::from(size.0) * BIT_NS + u128::from(self.remainder);
+                return Instant::MAX;
+            }
+            _ => *self.usual.insert(Share::new(size, self.rate)),
+        };
+        self.work = share.work + u128::from(self.remainder);
+        let wanting = self.rate.0 - self.remainder;
+        let carry = share.rest >= wanting;
+        self.remainder = if carry { share.rest - wanting } else { self.remainder + share.rest };
+        now + share.span + Duration(u64::from(carry))
     }
 
     fn end(&mut self) -> Instant {
@@ -75,7 +95,7 @@ impl RateServer {
             return Instant::MAX;
         }
         let span = self.work / u128::from(self.rate.0);
-        self.remainder = self.work % u128::from(self.rate.0);
+        self.remainder = (self.work % u128::from(self.rate.0)) as u64;
         self.since + Duration(span as u64)
     }
 
@@ -83,7 +103,7 @@ impl RateServer {
     pub(crate) fn set_rate(&mut self, now: Instant, rate: Rate) -> Instant {
         let done = u128::from(now.since(self.since).0) * u128::from(self.rate.0);
         self.work = self.work.saturating_sub(done);
-        (self.since, self.rate) = (now, rate);
+        (self.since, self.rate, self.usual) = (now, rate, None);
         self.end()
     }
 

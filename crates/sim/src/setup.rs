@@ -7,6 +7,7 @@ use sojourn_units::params::{Params, Value};
 
 use crate::connection::{Connection, connect};
 use crate::link::Link;
+use crate::route::Routes;
 use crate::seed::{Stream, Uniform, seed};
 use crate::signal::{self, Ear, Listener, Pending};
 use crate::source::Application;
@@ -30,7 +31,8 @@ pub(crate) struct FlowState {
     pub(crate) ears: Vec<Ear>,
     /// Whether signals take the direct way.
     pub(crate) direct: bool,
-    pub(crate) path: Vec<usize>,
+    /// Where the route of its datagrams begins.
+    pub(crate) route: u32,
     pub(crate) header: u32,
     pub(crate) datagrams: Datagrams,
 }
@@ -71,6 +73,14 @@ pub(crate) struct Built {
     pub(crate) connections: Vec<Connection>,
     pub(crate) flows: Vec<FlowState>,
     pub(crate) signals: Vec<Pending>,
+    pub(crate) routes: Routes,
+}
+
+/// Connections and the ways that they take.
+#[derive(Default)]
+struct Network {
+    connections: Vec<Connection>,
+    routes: Routes,
 }
 
 pub(crate) fn build(
@@ -79,17 +89,18 @@ pub(crate) fn build(
     run_seed: u64,
     timeline: &Timeline,
 ) -> Built {
-    let (mut connections, mut flows) = (Vec::new(), Vec::new());
+    let (mut network, mut flows) = (Network::default(), Vec::new());
     for (index, spec) in scenario.flows.iter().enumerate() {
         let control = spec.control.as_ref().or(control).expect("the scenario was validated");
-        let mut state = flow(scenario, spec, index, control, run_seed, &mut connections);
+        let mut state = flow(scenario, spec, index, control, run_seed, &mut network);
         state.stop = spec.stop.map(|stop| stop + timeline.shift);
         flows.push(state);
     }
     Built {
         control: control.map_or_else(|| names(&flows), |c| c.name().to_owned()),
-        links: links(scenario, run_seed, timeline, connections.len()),
-        connections,
+        links: links(scenario, run_seed, timeline, network.connections.len()),
+        connections: network.connections,
+        routes: network.routes,
         signals: signals(scenario, &flows, timeline),
         flows,
     }
@@ -122,7 +133,7 @@ fn flow(
     index: usize,
     control: &Control,
     run_seed: u64,
-    connections: &mut Vec<Connection>,
+    network: &mut Network,
 ) -> FlowState {
     let draws = Uniform::new(run_seed, Stream::Source, index);
     let application = Application::new(spec.source.clone(), spec.start, spec.transport.mss, draws);
@@ -139,7 +150,7 @@ fn flow(
         answered: 0,
         ears: Vec::new(),
         direct: false,
-        path: spec.path.clone(),
+        route: network.routes.add(&spec.path),
         header: spec.transport.header.0 as u32,
         datagrams: Datagrams::default(),
     };
@@ -147,7 +158,7 @@ fn flow(
         let algorithm = sojourn_cc::find(kind).expect("the scenario was validated");
         let asks = state.application.asks();
         let seed = seed(run_seed, Stream::Controller, index);
-        state.carrier = carry(spec, index, algorithm, params, seed, asks, connections);
+        state.carrier = carry(spec, index, algorithm, params, seed, asks, network);
         if algorithm.info.needs.signal {
             state.ears = signal::ears(scenario, spec);
             let direct = Value::Choice("direct".into());
@@ -164,14 +175,16 @@ fn carry(
     params: &Params,
     seed: u64,
     asks: bool,
-    connections: &mut Vec<Connection>,
+    network: &mut Network,
 ) -> Carrier {
-    let data = connections.len();
-    connections.push(connect(spec, index, algorithm, params.clone(), seed, false));
-    let requests = asks.then(|| {
-        connections.push(connect(spec, index, algorithm, params.clone(), seed ^ 1, true));
-        data + 1
-    });
+    let mut add = |seed, is_request| {
+        let routes = &mut network.routes;
+        let new = connect(spec, index, algorithm, params.clone(), seed, is_request, routes);
+        network.connections.push(new);
+        network.connections.len() - 1
+    };
+    let data = add(seed, false);
+    let requests = asks.then(|| add(seed ^ 1, true));
     Carrier::Connection { data, requests }
 }
 

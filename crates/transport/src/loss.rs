@@ -110,13 +110,18 @@ impl Detector {
         };
     }
 
+    /// Whether a packet sent after this one was delivered.
+    #[inline]
+    pub(crate) fn is_behind(&self, number: u64) -> bool {
+        self.newest.is_some_and(|newest| number < newest)
+    }
+
     /// What to think of packet `number`, in flight since `sent_at`.
     #[inline]
     pub(crate) fn verdict(&self, now: Instant, number: u64, sent_at: Instant) -> Verdict {
-        let Some(newest) = self.newest else { return Verdict::NotYet };
-        if number >= newest {
+        let Some(newest) = self.newest.filter(|_| self.is_behind(number)) else {
             return Verdict::NotYet;
-        }
+        };
         let due = match self.profile {
             Profile::Quic if number + PACKET_THRESHOLD <= newest => return Verdict::Lost,
             Profile::Quic => sent_at + self.window,

@@ -18,6 +18,8 @@ pub(crate) struct Rtt {
     pub(crate) latest: Duration,
     /// When the first sample was taken.
     pub(crate) first_sample: Option<Instant>,
+    /// The retransmission timeout before back-off.
+    rto: Duration,
 }
 
 /// RFC 6298 section 2.1; RFC 9002 section 6.2.2 has a third of it.
@@ -37,6 +39,7 @@ impl Rtt {
             min: Duration::MAX,
             latest: zero,
             first_sample: None,
+            rto: INITIAL_RTO,
         }
     }
 
@@ -60,11 +63,14 @@ impl Rtt {
         if self.first_sample.is_none() {
             self.first_sample = Some(now);
             (self.srtt, self.rttvar) = (sample, sample / 2);
-            return;
+        } else {
+            let deviation = Duration(self.srtt.0.abs_diff(sample.0));
+            self.rttvar = Duration((3 * self.rttvar.0 + deviation.0) / 4);
+            self.srtt = Duration((7 * self.srtt.0 + sample.0) / 8);
         }
-        let deviation = Duration(self.srtt.0.abs_diff(sample.0));
-        self.rttvar = Duration((3 * self.rttvar.0 + deviation.0) / 4);
-        self.srtt = Duration((7 * self.srtt.0 + sample.0) / 8);
+        // Linux floors the variance term (`tcp_rto_min`) where RFC 6298 section
+        // 2.4 floors the whole at a second.
+        self.rto = (self.srtt + self.min_rto.max(self.rttvar * 4)).min(MAX_RTO);
     }
 
     /// RFC 6298 section 5.5: the retransmission timeout, doubled `backoff` times;
@@ -80,13 +86,10 @@ impl Rtt {
         (self.pto(max_ack_delay) * doubled(backoff)).min(MAX_RTO)
     }
 
-    /// The retransmission timeout before back-off. Linux floors the variance
-    /// term (`tcp_rto_min`) where RFC 6298 section 2.4 floors the whole at a second.
+    /// The retransmission timeout before back-off (RFC 6298 section 2).
+    #[inline]
     pub(crate) fn rto(&self) -> Duration {
-        if self.first_sample.is_none() {
-            return INITIAL_RTO;
-        }
-        (self.srtt + self.min_rto.max(self.rttvar * 4)).min(MAX_RTO)
+        self.rto
     }
 
     /// QUIC's probe timeout before back-off (RFC 9002 section 6.2.1).

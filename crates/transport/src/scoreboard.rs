@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use sojourn_ring::Ring;
 use sojourn_units::Instant;
 
 use crate::delivery::Stamp;
@@ -79,6 +80,8 @@ pub(crate) struct Newly {
     pub(crate) packets: u64,
     /// The one sent last, of those whose transmission is not in doubt.
     pub(crate) newest: Option<Segment>,
+    /// Its packet number, and where it stands.
+    newest_place: Option<(u64, u64)>,
     /// When the first of those never sent twice was sent.
     pub(crate) oldest_sent_at: Option<Instant>,
     /// One of them had been sent again.
@@ -117,7 +120,7 @@ struct Superseded {
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
     base: u64,
-    segments: VecDeque<Segment>,
+    segments: Ring<Segment>,
     sacked: RangeSet,
     /// Segments in `sacked`.
     sacked_segments: u64,
@@ -157,7 +160,7 @@ impl Scoreboard {
 
     /// Place in the stream, in bytes, of the first unacknowledged segment.
     pub(crate) fn base_offset(&self) -> Option<u64> {
-        self.segments.front().map(|s| s.offset)
+        self.segments.first().map(|s| s.offset)
     }
 
     /// Bytes sent and neither delivered: in flight, or deemed lost.
@@ -188,7 +191,7 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn push(&mut self, segment: Segment) {
         self.in_flight += u64::from(segment.len);
-        self.segments.push_back(segment);
+        self.segments.push(segment);
     }
 
     /// Segment `place` leaves again, as packet `number`.
@@ -215,28 +218,45 @@ impl Scoreboard {
     }
 
     /// Takes in an acknowledgement. `each` sees every segment newly delivered.
+    #[inline]
     pub(crate) fn acknowledge(&mut self, ack: &Ack, each: &mut impl FnMut(&Segment)) -> Newly {
-        let mut newly = Newly { highest_before: self.highest, ..Newly::default() };
-        let (end, mut sacked) = (self.next(), std::mem::take(&mut self.sacked));
-        while self.base < ack.cumulative.min(end) {
-            let place = self.base;
+        let cumulative = ack.cumulative.clamp(self.base, self.next());
+        let mut newly = Newly {
+            highest_before: self.highest,
+            advanced: cumulative > self.base,
+            ..Newly::default()
+        };
+        for place in self.base..cumulative {
             self.deliver(place, ack.newest, &mut newly, each);
-            self.segments.pop_front();
-            self.base += 1;
-            newly.advanced = true;
         }
-        if newly.advanced && !sacked.is_empty() {
-            self.sacked_segments -= sacked.trim_below(self.base);
+        if !(self.sacked.is_empty() && ack.ranges.is_empty()) {
+            self.take_in_ranges(ack, cumulative, &mut newly, each);
         }
+        newly.newest =
+            newly.newest_place.map(|(_, place)| self.segments[(place - self.base) as usize]);
+        self.segments.skip((cumulative - self.base) as usize);
+        self.base = cumulative;
+        newly
+    }
+
+    /// Selective acknowledgements, beyond the cumulative one.
+    fn take_in_ranges(
+        &mut self,
+        ack: &Ack,
+        cumulative: u64,
+        newly: &mut Newly,
+        each: &mut impl FnMut(&Segment),
+    ) {
+        let (end, mut sacked) = (self.next(), std::mem::take(&mut self.sacked));
+        self.sacked_segments -= sacked.trim_below(cumulative);
         for range in &ack.ranges {
-            let (from, to) = (range.start.max(self.base), range.end.min(end));
+            let (from, to) = (range.start.max(cumulative), range.end.min(end));
             sacked.insert(from, to, |a, b| {
                 self.sacked_segments += b - a;
-                (a..b).for_each(|place| self.deliver(place, ack.newest, &mut newly, each));
+                (a..b).for_each(|place| self.deliver(place, ack.newest, newly, each));
             });
         }
         self.sacked = sacked;
-        newly
     }
 
     #[inline]
@@ -271,10 +291,20 @@ impl Scoreboard {
         if !certain && !self.superseded.is_empty() {
             self.superseded.retain(|s| s.place != place);
         }
-        if certain && newly.newest.is_none_or(|n| n.number < segment.number) {
-            newly.newest = Some(*segment);
+        if certain && newly.newest_place.is_none_or(|(number, _)| number < segment.number) {
+            newly.newest_place = Some((segment.number, place));
         }
         each(segment);
+    }
+
+    /// Whether whatever is in flight left after all that was delivered, so that
+    /// nothing can be deemed lost: the usual case, seen at a glance.
+    #[inline]
+    pub(crate) fn is_in_order(&self, detector: &Detector) -> bool {
+        let first = self.segments.first();
+        self.resent.is_empty()
+            && self.superseded.is_empty()
+            && first.is_none_or(|s| s.state == State::InFlight && !detector.is_behind(s.number))
     }
 
     /// Deems lost what `detector` says, in the order of transmission. Also
@@ -310,7 +340,7 @@ impl Scoreboard {
     /// other that has been under way for longer than a round trip.
     pub(crate) fn lose_overdue(&mut self, now: Instant, detector: &Detector) -> Lost {
         let mut lost = Lost::default();
-        if self.segments.front().is_some_and(|s| s.state == State::InFlight) {
+        if self.segments.first().is_some_and(|s| s.state == State::InFlight) {
             self.lose(self.base, &mut lost);
         }
         while let Some((_, place)) = self.oldest_in_flight() {
@@ -413,7 +443,7 @@ impl Scoreboard {
 
     /// The last segment, where it is still in flight, and its length.
     pub(crate) fn last_in_flight(&self) -> Option<(u64, u64)> {
-        let last = self.segments.back().filter(|s| s.state == State::InFlight)?;
+        let last = self.segments.last().filter(|s| s.state == State::InFlight)?;
         Some((self.next() - 1, u64::from(last.len)))
     }
 

@@ -35,7 +35,6 @@ impl<C: Controller> Sender<C> {
         let ecn_event = repaired.is_none() && self.begin_ecn_episode(ecn.ce > 0, ack.ece);
         self.turn_round();
         let untold = std::mem::take(&mut self.untold);
-        let received = std::mem::take(&mut self.received);
         let feedback = Feedback {
             acked: Bytes(newly.bytes),
             acked_packets: newly.packets,
@@ -49,11 +48,10 @@ impl<C: Controller> Sender<C> {
             rtt,
             rate,
             in_flight_before: Bytes(before.in_flight),
-            received: &received,
+            received: &self.received,
             ..self.feedback()
         };
         self.controller.on_feedback(now, &feedback);
-        self.received = received;
         self.settle(now, &before, starts || ecn_event, &newly, &lost);
         rtt
     }
@@ -179,6 +177,10 @@ impl<C: Controller> Sender<C> {
 
     /// RFC 8985 section 6.2 step 5, RFC 9002 section 6.1.
     pub(super) fn detect(&mut self, now: Instant) -> Lost {
+        if self.scoreboard.is_in_order(&self.detector) {
+            self.reorder_at = Instant::MAX;
+            return Lost::default();
+        }
         let eager = self.episode.is_recovery() || self.scoreboard.sacked_segments() >= 3;
         self.detector.set_window(&self.rtt, eager);
         let (lost, next) = self.scoreboard.detect(now, &self.detector);

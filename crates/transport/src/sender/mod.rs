@@ -1,7 +1,7 @@
 //! The sending end.
 
 use sojourn_cc::{Controller, Limits, Needs, Pacing, Received, Signal};
-use sojourn_units::{Bytes, Duration, Instant, Rate};
+use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 use crate::config::Config;
 use crate::delivery::Delivery;
@@ -46,6 +46,8 @@ pub struct Stats {
 pub struct Sender<C> {
     config: Config,
     needs: Needs,
+    /// ECN field of new data.
+    codepoint: Ecn,
     controller: C,
     limits: Limits,
     scoreboard: Scoreboard,
@@ -92,6 +94,7 @@ impl<C: Controller> Sender<C> {
     pub fn new(config: Config, needs: Needs, controller: C) -> Sender<C> {
         let limits = controller.limits();
         Sender {
+            codepoint: if config.ecn { needs.ecn.codepoint() } else { Ecn::NotEct },
             needs,
             limits,
             controller,

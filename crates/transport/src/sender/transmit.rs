@@ -61,6 +61,9 @@ impl<C: Controller> Sender<C> {
     #[inline]
     pub(super) fn new_data(&self) -> u64 {
         let len = self.config.mss.0.min(self.written - self.offset);
+        if self.config.receive_window == Bytes::MAX {
+            return len;
+        }
         let base = self.scoreboard.base_offset().unwrap_or(self.offset);
         let open = self.config.receive_window.0.saturating_sub(self.offset - base);
         // RFC 9293 section 3.8.6.2.1: no silly windows, except where nothing is
@@ -76,14 +79,12 @@ impl<C: Controller> Sender<C> {
         Poll::Blocked
     }
 
+    #[inline]
     fn transmit(&mut self, now: Instant, lost: Option<u64>, len: u64) -> Data {
         let in_flight_before = self.scoreboard.in_flight;
-        let idle = if in_flight_before == 0 && self.next_number > 0 {
-            // RFC 5681 section 4.1: since data was last sent.
-            now.since(self.sent_at)
-        } else {
-            Duration::ZERO
-        };
+        // RFC 5681 section 4.1: since data was last sent.
+        let is_idle = in_flight_before == 0 && self.next_number > 0;
+        let idle = if is_idle { now.since(self.sent_at) } else { Duration::ZERO };
         let stamp = self.delivery.on_sent(now, self.scoreboard.is_empty());
         let number = self.next_number;
         let (segment, place) = match lost {
@@ -136,9 +137,8 @@ impl<C: Controller> Sender<C> {
     /// ECN-capable (RFC 3168 section 6.1.5).
     fn codepoint(&self, lost: Option<u64>) -> Ecn {
         match self.needs.ecn {
-            _ if !self.config.ecn => Ecn::NotEct,
             EcnUse::Classic if lost.is_some() && self.config.profile == Profile::Tcp => Ecn::NotEct,
-            used => used.codepoint(),
+            _ => self.codepoint,
         }
     }
 
