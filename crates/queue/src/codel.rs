@@ -65,7 +65,7 @@ impl<P: Packet> Codel<P> {
 }
 
 impl<P: Packet + Send> Queue<P> for Codel<P> {
-    #[inline]
+    #[inline(never)]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
         if !self.limit.admits(self.fifo.backlog(), packet.size()) {
             return drops(packet, DropReason::Full);

@@ -29,7 +29,7 @@ impl<P: Packet> DropTail<P> {
 }
 
 impl<P: Packet + Send> Queue<P> for DropTail<P> {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
         if !self.limit.admits(self.fifo.backlog(), packet.size()) {
             return drops(packet, DropReason::Full);
@@ -37,7 +37,7 @@ impl<P: Packet + Send> Queue<P> for DropTail<P> {
         self.fifo.push(now, packet);
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, _now: Instant, _drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
         self.fifo.pop()
     }

@@ -18,15 +18,14 @@ impl<P: Packet> Fifo<P> {
     }
 
     /// Appends `packet`, stamped with the time from which its sojourn counts.
-    #[inline]
-    pub(crate) fn push(&mut self, now: Instant, mut packet: P) {
-        packet.set_enqueued_at(now);
+    #[inline(always)]
+    pub(crate) fn push(&mut self, now: Instant, packet: P) {
         self.bytes += packet.size();
-        self.packets.push(packet);
+        self.packets.push(packet).set_enqueued_at(now);
     }
 
     /// Takes the packet that has waited longest.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<P> {
         let packet = self.packets.pop()?;
         self.bytes -= packet.size();

@@ -187,7 +187,7 @@ impl<P: Packet> FqCodel<P> {
 
 impl<P: Packet + Send> Queue<P> for FqCodel<P> {
     // RFC 8290 section 4.1.
-    #[inline]
+    #[inline(never)]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
         let index = self.classify(packet.flow_hash());
         let flow = &mut self.flows[index];

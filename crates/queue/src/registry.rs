@@ -24,10 +24,17 @@ macro_rules! queues {
                 })+
                 None
             }
+
+            /// Like [`Queue::dequeue`], into the packet's place: each
+            /// discipline's own code writes there, without a copy between.
+            #[inline(always)]
+            pub fn dequeue_into(&mut self, now: Instant, place: &mut Option<P>, drops: &mut dyn FnMut(P, DropReason)) {
+                match self { $(Self::$variant(q) => *place = q.dequeue(now, drops),)+ Self::User(q) => *place = q.dequeue(now, drops) }
+            }
         }
 
         impl<P: Packet + Send> Queue<P> for AnyQueue<P> {
-            #[inline]
+            #[inline(always)]
             fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
                 match self { $(Self::$variant(q) => q.enqueue(now, packet, drops),)+ Self::User(q) => q.enqueue(now, packet, drops) }
             }

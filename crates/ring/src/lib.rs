@@ -58,18 +58,22 @@ impl<T: Copy> Ring<T> {
         self.len == 0
     }
 
-    /// Adds a value behind all others.
-    #[inline]
-    pub fn push(&mut self, value: T) {
+    /// Adds a value behind all others; returns it where it stands. To change it
+    /// there is better than before: a copy that reads what was just written in
+    /// smaller pieces has to wait for them (store forwarding).
+    #[inline(always)]
+    pub fn push(&mut self, value: T) -> &mut T {
         if self.back.len() == BLOCK {
             self.begin_block();
         }
-        self.back.push(value);
         self.len += 1;
+        let place = self.back.len();
+        self.back.push(value);
+        &mut self.back[place]
     }
 
     /// Takes the first value.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
         if self.gone == self.front.len() {
             self.next_block();

@@ -141,8 +141,8 @@ impl Simulation {
     }
 
     fn on_arrival(&mut self, link: usize) {
-        if let Some(mut packet) = self.links[link].take_arrival(&mut self.events) {
-            self.forward(&mut packet);
+        if let Some(packet) = self.links[link].take_arrival(&mut self.events) {
+            self.forward(packet);
         }
     }
 
@@ -152,15 +152,14 @@ impl Simulation {
     }
 
     /// Sends a packet onto its next link, or hands it to its host.
-    #[inline]
-    fn forward(&mut self, packet: &mut Packet) {
+    #[inline(always)]
+    fn forward(&mut self, packet: Packet) {
         match self.routes.link(packet.next) {
             Some(link) => {
-                packet.next += 1;
                 self.links[link].arrive(self.now, packet, &mut self.events);
                 self.collect_gone(link);
             }
-            None => self.deliver(packet),
+            None => self.deliver(&packet),
         }
     }
 
@@ -176,7 +175,7 @@ impl Simulation {
     fn account_for_gone(&mut self, link: usize) {
         while let Some(packet) = self.links[link].gone.pop() {
             let owner = packet.connection as usize;
-            match packet.kind {
+            match packet.kind() {
                 PacketKind::Data => self.connections[owner].dropped += 1,
                 PacketKind::Ack => self.acks.free(packet.number as usize),
                 PacketKind::Datagram => self.flows[owner].datagrams.dropped += 1,
@@ -184,9 +183,10 @@ impl Simulation {
         }
     }
 
+    #[inline]
     fn deliver(&mut self, packet: &Packet) {
         let owner = packet.connection as usize;
-        match packet.kind {
+        match packet.kind() {
             PacketKind::Data => self.on_data(owner, packet),
             PacketKind::Ack => self.on_ack(owner, packet.number as usize),
             PacketKind::Datagram => {
@@ -196,6 +196,7 @@ impl Simulation {
         }
     }
 
+    #[inline(never)]
     fn on_data(&mut self, id: usize, packet: &Packet) {
         let connection = &mut self.connections[id];
         connection.receiver.on_data(self.now, &packet.as_data(connection.header));
@@ -217,9 +218,10 @@ impl Simulation {
         let (route, size) = (connection.back, connection.ack_size);
         let mut packet = Packet::plain(id, route, PacketKind::Ack, size);
         packet.number = place as u64;
-        self.forward(&mut packet);
+        self.forward(packet);
     }
 
+    #[inline(never)]
     fn on_ack(&mut self, id: usize, place: usize) {
         let connection = &mut self.connections[id];
         if let Some(rtt) = connection.sender.on_ack(self.now, self.acks.get(place)) {
@@ -236,8 +238,8 @@ impl Simulation {
             let connection = &mut self.connections[id];
             match connection.sender.poll_transmit(self.now) {
                 Poll::Packet(data) => {
-                    let mut packet = Packet::data(id, connection.out, &data, connection.header);
-                    self.forward(&mut packet);
+                    let packet = Packet::data(id, connection.out, &data, connection.header);
+                    self.forward(packet);
                 }
                 Poll::Wait(at) => {
                     if connection.pace_at != at {
@@ -329,8 +331,8 @@ impl Simulation {
         let flow = &mut self.flows[index];
         flow.datagrams.sent += 1;
         let size = bytes as u32 + flow.header;
-        let mut packet = Packet::plain(index, flow.route, PacketKind::Datagram, size);
-        self.forward(&mut packet);
+        let packet = Packet::plain(index, flow.route, PacketKind::Datagram, size);
+        self.forward(packet);
     }
 
     fn stop_flow(&mut self, index: usize) {

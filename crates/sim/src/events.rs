@@ -93,8 +93,10 @@ const NONE: u64 = u64::MAX;
 /// events schedule their successor.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// Filled up with [`NONE`], so that all of a node's children are there.
-    heap: Vec<u64>,
+    top: u64,
+    /// The children of each node, counted from the top, level by level; filled
+    /// up with [`NONE`].
+    children: Vec<[u64; WIDTH]>,
     len: usize,
     hole: bool,
     end: Instant,
@@ -107,7 +109,7 @@ impl EventQueue {
     pub(crate) fn new(end: Instant, things: usize) -> EventQueue {
         let layout = Layout::new(things);
         assert!(end <= layout.latest(), "the scenario was validated");
-        EventQueue { heap: vec![NONE; 1 + WIDTH], len: 0, hole: false, end, layout }
+        EventQueue { top: NONE, children: Vec::new(), len: 0, hole: false, end, layout }
     }
 
     /// The longest run of so many things.
@@ -136,47 +138,47 @@ impl EventQueue {
         if self.hole {
             self.close_hole();
         }
-        let first = self.heap[0];
-        if first == NONE || self.layout.time(first) > until {
+        if self.top == NONE || self.layout.time(self.top) > until {
             return None;
         }
         self.hole = true;
-        Some(self.layout.event(first))
+        Some(self.layout.event(self.top))
     }
 
     fn close_hole(&mut self) {
-        self.hole = false;
-        self.len -= 1;
-        let last = std::mem::replace(&mut self.heap[self.len], NONE);
+        (self.hole, self.len) = (false, self.len - 1);
+        let last = std::mem::replace(self.node(self.len), NONE);
+        if self.len % WIDTH == 1 {
+            self.children.pop();
+        }
         if self.len > 0 {
             self.sift_down(last);
         }
     }
 
+    #[inline(never)]
     fn append(&mut self, key: u64) {
         let mut at = self.len;
         self.len += 1;
-        if self.len * WIDTH >= self.heap.len() {
-            self.heap.resize(self.len * WIDTH * 2 + 1, NONE);
+        if at % WIDTH == 1 {
+            self.children.push([NONE; WIDTH]);
         }
         while at > 0 {
-            let parent = (at - 1) / WIDTH;
-            if self.heap[parent] <= key {
+            let parent = *self.node((at - 1) / WIDTH);
+            if parent <= key {
                 break;
             }
-            self.heap[at] = self.heap[parent];
-            at = parent;
+            *self.node(at) = parent;
+            at = (at - 1) / WIDTH;
         }
-        self.heap[at] = key;
+        *self.node(at) = key;
     }
 
     /// Puts `key` at the top, or below what is earlier.
     #[inline]
     fn sift_down(&mut self, key: u64) {
         let mut at = 0;
-        while WIDTH * at + 1 < self.len
-            && let Some(children) = self.heap[WIDTH * at + 1..].first_chunk::<WIDTH>()
-        {
+        while let Some(children) = self.children.get(at) {
             let left = usize::from(children[1] < children[0]);
             let right = 2 + usize::from(children[3] < children[2]);
             let least = if children[right] < children[left] { right } else { left };
@@ -184,10 +186,18 @@ impl EventQueue {
             if key <= child {
                 break;
             }
-            self.heap[at] = child;
+            *self.node(at) = child;
             at = WIDTH * at + 1 + least;
         }
-        self.heap[at] = key;
+        *self.node(at) = key;
+    }
+
+    #[inline]
+    fn node(&mut self, at: usize) -> &mut u64 {
+        match at.checked_sub(1) {
+            Some(below) => &mut self.children[below / WIDTH][below % WIDTH],
+            None => &mut self.top,
+        }
     }
 }
 

@@ -31,15 +31,21 @@ impl DelayLine {
         }
         // Where the delay shrinks, packets queue behind those already under way.
         self.last_arrival = self.last_arrival.max(arrival);
-        self.packets.push(packet.arriving(self.last_arrival));
+        self.packets.push(*packet).leave_link(self.last_arrival);
         (self.packets.len() == 1).then_some(self.last_arrival)
     }
 
-    /// The packet that arrives now, and when the next one will.
+    /// The packet that arrives next.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(Packet, Option<Instant>)> {
-        let packet = self.packets.pop()?;
-        Some((packet, self.packets.first().map(|next| next.stamp)))
+    pub(crate) fn first(&self) -> Option<&Packet> {
+        self.packets.first()
+    }
+
+    /// It has arrived. Returns when the next one will.
+    #[inline]
+    pub(crate) fn advance(&mut self) -> Option<Instant> {
+        self.packets.skip(1);
+        self.packets.first().map(|next| next.stamp)
     }
 
     pub(crate) fn len(&self) -> u64 {

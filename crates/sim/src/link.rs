@@ -103,15 +103,15 @@ impl Link {
     }
 
     /// A packet comes in.
-    #[inline]
-    pub(crate) fn arrive(&mut self, now: Instant, packet: &mut Packet, events: &mut EventQueue) {
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self, now: Instant, mut packet: Packet, events: &mut EventQueue) {
         self.counts.arrived += 1;
         packet.enter_link(self.overhead);
         let Some(service) = &mut self.service else {
-            return self.wire.take(now, packet, &mut self.counts, &mut self.gone, events);
+            return self.wire.take(now, &packet, &mut self.counts, &mut self.gone, events);
         };
         let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
-        service.queue.enqueue(now, *packet, &mut |p, _: DropReason| {
+        service.queue.enqueue(now, packet, &mut |p, _: DropReason| {
             *dropped += 1;
             gone.push(p);
         });
@@ -121,11 +121,10 @@ impl Link {
     }
 
     /// Takes the next packet out of the queue and begins to send it.
-    #[inline]
     fn serve(&mut self, now: Instant, events: &mut EventQueue) {
         let Some(service) = &mut self.service else { return };
         let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
-        service.under_way = service.queue.dequeue(now, &mut |p, _: DropReason| {
+        service.queue.dequeue_into(now, &mut service.under_way, &mut |p, _: DropReason| {
             *dropped += 1;
             gone.push(p);
         });
@@ -138,7 +137,7 @@ impl Link {
                     Server::Rate(_) => now,
                     Server::Trace(_) => service.departs_at,
                 };
-                let (enqueued_at, marked) = (packet.enqueued_at(), packet.marked);
+                let (enqueued_at, marked) = (packet.enqueued_at(), packet.is_marked());
                 self.note_wait(until, enqueued_at, marked);
             }
             None => {
@@ -183,7 +182,7 @@ impl Link {
         if let Some(packet) = &service.under_way {
             self.counts.sent_bits += packet.size().0 * 8;
             // Datagrams and acknowledgements answer to no capacity.
-            if let (Some(sent_by), PacketKind::Data) = (&mut self.sent_by, packet.kind) {
+            if let (Some(sent_by), PacketKind::Data) = (&mut self.sent_by, packet.kind()) {
                 sent_by[packet.account()] += packet.size().0;
             }
             self.wire.take(now, packet, &mut self.counts, &mut self.gone, events);
@@ -194,9 +193,9 @@ impl Link {
     /// The packet that arrives at the far end now.
     #[inline]
     pub(crate) fn take_arrival(&mut self, events: &mut EventQueue) -> Option<Packet> {
-        let (packet, next) = self.wire.line.pop()?;
+        let packet = *self.wire.line.first()?;
         self.counts.delivered += 1;
-        if let Some(at) = next {
+        if let Some(at) = self.wire.line.advance() {
             events.push(at, Kind::Arrival, self.index);
         }
         Some(packet)

@@ -9,8 +9,8 @@ use sojourn_units::{Bytes, Ecn, Instant};
 pub(crate) struct Packet {
     /// Packet number; for an acknowledgement its place in the slab.
     pub(crate) number: u64,
-    pub(crate) segment: u64,
-    pub(crate) offset: u64,
+    segment: u64,
+    offset: u64,
     /// When it entered the queue where it waits; on a wire, when it arrives.
     pub(crate) stamp: Instant,
     /// Size of the IP packet.
@@ -20,22 +20,56 @@ pub(crate) struct Packet {
     pub(crate) connection: u32,
     /// Where it goes next, as a place in the table of routes.
     pub(crate) next: u32,
-    pub(crate) kind: PacketKind,
-    pub(crate) ecn: Ecn,
-    pub(crate) cwr: bool,
-    /// Marked by the link where it is now.
-    pub(crate) marked: bool,
+    label: Label,
 }
 
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketKind {
     /// Data of a connection.
-    Data,
+    Data = 0,
     /// An acknowledgement.
-    Ack,
+    Ack = 1,
     /// A datagram of a flow without control.
-    Datagram,
+    Datagram = 2,
+}
+
+/// The small things that are said of a packet, in one word: a packet is copied
+/// several times on its way, and whole words copy best. From the lowest bit: ECN
+/// (2), [`PacketKind`] (2), CWR, marked by the link where it is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Label(u32);
+
+const ECN: u32 = 3;
+const KIND_SHIFT: u32 = 2;
+const CWR: u32 = 1 << 4;
+const MARKED: u32 = 1 << 5;
+
+impl Label {
+    #[inline]
+    fn new(kind: PacketKind, ecn: Ecn, cwr: bool) -> Label {
+        let cwr = if cwr { CWR } else { 0 };
+        Label(ecn as u32 | (kind as u32) << KIND_SHIFT | cwr)
+    }
+
+    #[inline]
+    fn ecn(self) -> Ecn {
+        match self.0 & ECN {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
+    #[inline]
+    fn kind(self) -> PacketKind {
+        match self.0 >> KIND_SHIFT & 3 {
+            0 => PacketKind::Data,
+            1 => PacketKind::Ack,
+            _ => PacketKind::Datagram,
+        }
+    }
 }
 
 impl Packet {
@@ -45,8 +79,7 @@ impl Packet {
             number: data.number,
             segment: data.segment,
             offset: data.offset,
-            ecn: data.ecn,
-            cwr: data.cwr,
+            label: Label::new(PacketKind::Data, data.ecn, data.cwr),
             ..Packet::plain(connection, route, PacketKind::Data, data.len + header)
         }
     }
@@ -63,11 +96,20 @@ impl Packet {
             size: ip_size,
             connection: connection as u32,
             next: route,
-            kind,
-            ecn: Ecn::NotEct,
-            cwr: false,
-            marked: false,
+            label: Label::new(kind, Ecn::NotEct, false),
         }
+    }
+
+    /// What it is.
+    #[inline]
+    pub(crate) fn kind(&self) -> PacketKind {
+        self.label.kind()
+    }
+
+    /// Whether the link where it is now has marked it.
+    #[inline]
+    pub(crate) fn is_marked(&self) -> bool {
+        self.label.0 & MARKED != 0
     }
 
     /// Where the bytes of its connection are counted.
@@ -83,22 +125,27 @@ impl Packet {
             segment: self.segment,
             offset: self.offset,
             len: self.ip_size - header,
-            ecn: self.ecn,
-            cwr: self.cwr,
+            ecn: self.label.ecn(),
+            cwr: self.label.0 & CWR != 0,
         }
     }
 
-    /// The packet on a wire, until it arrives.
-    #[inline]
-    pub(crate) fn arriving(&self, at: Instant) -> Packet {
-        Packet { stamp: at, ..*self }
-    }
-
-    /// Sets the size that a link with this overhead counts.
+    /// Sets the size that a link with this overhead counts, where it is another:
+    /// see [`sojourn_ring::Ring::push`].
     #[inline]
     pub(crate) fn enter_link(&mut self, overhead: u32) {
-        self.size = self.ip_size + overhead;
-        self.marked = false;
+        let size = self.ip_size + overhead;
+        if self.size != size {
+            self.size = size;
+        }
+    }
+
+    /// On a wire, where it arrives at `at` and goes on from there.
+    #[inline]
+    pub(crate) fn leave_link(&mut self, at: Instant) {
+        self.stamp = at;
+        self.next += 1;
+        self.label.0 &= !MARKED;
     }
 }
 
@@ -110,16 +157,17 @@ impl Queued for Packet {
     #[inline]
     fn flow_hash(&self) -> u64 {
         // Acknowledgements are another five-tuple than the data they answer.
-        u64::from(self.connection) << 1 | u64::from(self.kind == PacketKind::Ack)
+        u64::from(self.connection) << 1 | u64::from(self.kind() == PacketKind::Ack)
     }
     #[inline]
     fn ecn(&self) -> Ecn {
-        self.ecn
+        self.label.ecn()
     }
     #[inline]
     fn mark_ce(&mut self) {
-        self.marked |= self.ecn != Ecn::Ce;
-        self.ecn = Ecn::Ce;
+        if self.label.ecn() != Ecn::Ce {
+            self.label.0 |= MARKED | Ecn::Ce as u32;
+        }
     }
     #[inline]
     fn enqueued_at(&self) -> Instant {

@@ -63,14 +63,29 @@ impl Segment {
         }
     }
 
-    pub(crate) fn stamp(&self) -> Stamp {
-        Stamp {
-            delivered: self.delivered,
-            delivered_at: self.delivered_at,
-            first_sent_at: self.first_sent_at,
-            app_limited: self.app_limited,
+    fn newest(&self) -> Newest {
+        Newest {
+            number: self.number,
+            sent_at: self.sent_at,
+            retransmitted: self.retransmitted,
+            stamp: Stamp {
+                delivered: self.delivered,
+                delivered_at: self.delivered_at,
+                first_sent_at: self.first_sent_at,
+                app_limited: self.app_limited,
+            },
         }
     }
+}
+
+/// What is to be known of the newest segment that was delivered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Newest {
+    /// Packet number.
+    pub(crate) number: u64,
+    pub(crate) sent_at: Instant,
+    pub(crate) retransmitted: bool,
+    pub(crate) stamp: Stamp,
 }
 
 /// What one acknowledgement newly delivered.
@@ -79,7 +94,7 @@ pub(crate) struct Newly {
     pub(crate) bytes: u64,
     pub(crate) packets: u64,
     /// The one sent last, of those whose transmission is not in doubt.
-    pub(crate) newest: Option<Segment>,
+    pub(crate) newest: Option<Newest>,
     /// Its packet number, and where it stands.
     newest_place: Option<(u64, u64)>,
     /// When the first of those never sent twice was sent.
@@ -194,14 +209,8 @@ impl Scoreboard {
         self.segments.push(segment);
     }
 
-    /// Segment `place` leaves again, as packet `number`.
-    pub(crate) fn resend(
-        &mut self,
-        place: u64,
-        number: u64,
-        now: Instant,
-        stamp: &Stamp,
-    ) -> Segment {
+    /// Segment `place` leaves again, as packet `number`; returns its place in bytes.
+    pub(crate) fn resend(&mut self, place: u64, number: u64, now: Instant, stamp: &Stamp) -> u64 {
         let segment = &mut self.segments[(place - self.base) as usize];
         let len = u64::from(segment.len);
         if segment.state == State::Lost {
@@ -212,31 +221,33 @@ impl Scoreboard {
             retransmitted: true,
             ..Segment::new(segment.offset, segment.len, number, now, stamp)
         };
-        let copy = *segment;
+        let offset = segment.offset;
         self.resent.push_back((place, number));
-        copy
+        offset
     }
 
-    /// Takes in an acknowledgement. `each` sees every segment newly delivered.
+    /// Takes in an acknowledgement, and adds what it newly delivered to `newly`.
+    /// `each` sees every such segment.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, ack: &Ack, each: &mut impl FnMut(&Segment)) -> Newly {
+    pub(crate) fn acknowledge(
+        &mut self,
+        ack: &Ack,
+        newly: &mut Newly,
+        each: &mut impl FnMut(&Segment),
+    ) {
         let cumulative = ack.cumulative.clamp(self.base, self.next());
-        let mut newly = Newly {
-            highest_before: self.highest,
-            advanced: cumulative > self.base,
-            ..Newly::default()
-        };
+        (newly.highest_before, newly.advanced) = (self.highest, cumulative > self.base);
         for place in self.base..cumulative {
-            self.deliver(place, ack.newest, &mut newly, each);
+            self.deliver(place, ack.newest, newly, each);
         }
         if !(self.sacked.is_empty() && ack.ranges.is_empty()) {
-            self.take_in_ranges(ack, cumulative, &mut newly, each);
+            self.take_in_ranges(ack, cumulative, newly, each);
         }
-        newly.newest =
-            newly.newest_place.map(|(_, place)| self.segments[(place - self.base) as usize]);
+        newly.newest = newly
+            .newest_place
+            .map(|(_, place)| self.segments[(place - self.base) as usize].newest());
         self.segments.skip((cumulative - self.base) as usize);
         self.base = cumulative;
-        newly
     }
 
     /// Selective acknowledgements, beyond the cumulative one.

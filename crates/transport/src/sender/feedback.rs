@@ -22,7 +22,8 @@ impl<C: Controller> Sender<C> {
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
         self.touched_at = now;
         let before = self.before();
-        let newly = self.take_in(ack);
+        let mut newly = Newly::default();
+        self.take_in(ack, &mut newly);
         let rtt = self.measure(now, ack, &newly);
         let rate = self.deliver(now, &newly);
         let repaired = self.end_tail_probe(ack);
@@ -83,14 +84,14 @@ impl<C: Controller> Sender<C> {
         self.advance_prr(newly, lost);
     }
 
-    fn take_in(&mut self, ack: &Ack) -> Newly {
-        self.received.clear();
+    fn take_in(&mut self, ack: &Ack, newly: &mut Newly) {
         if !self.needs.receive_times {
-            return self.scoreboard.acknowledge(ack, &mut |_| {});
+            return self.scoreboard.acknowledge(ack, newly, &mut |_| {});
         }
+        self.received.clear();
         let delivered = &mut self.delivered_now;
         delivered.clear();
-        let newly = self.scoreboard.acknowledge(ack, &mut |s| {
+        self.scoreboard.acknowledge(ack, newly, &mut |s| {
             delivered.push((s.number, s.sent_at, s.len));
         });
         delivered.sort_unstable();
@@ -101,7 +102,6 @@ impl<C: Controller> Sender<C> {
         });
         self.received.extend(times);
         self.received.sort_unstable_by_key(|r| r.number);
-        newly
     }
 
     /// Round-trip times, and with them the timers. The one that the controller
@@ -117,7 +117,8 @@ impl<C: Controller> Sender<C> {
             self.progress_at = now;
         }
         let least = self.rtt.min;
-        let newest = newly.newest.filter(|n| !n.retransmitted || now.since(n.sent_at) >= least);
+        let newest = newly.newest.as_ref();
+        let newest = newest.filter(|n| !n.retransmitted || now.since(n.sent_at) >= least);
         let sample = newest.map(|n| now.since(n.sent_at));
         if let Some(sample) = sample {
             self.rtt.observe(sample);
@@ -144,9 +145,9 @@ impl<C: Controller> Sender<C> {
         }
         self.delivery.on_delivered(now, newly.bytes);
         self.detector.on_delivered(now, newly, &self.rtt);
-        let newest = newly.newest?;
+        let newest = newly.newest.as_ref()?;
         self.largest_acked = self.largest_acked.max(newest.number);
-        self.delivery.sample(&newest.stamp(), newest.sent_at, self.rtt.min)
+        self.delivery.sample(&newest.stamp, newest.sent_at, self.rtt.min)
     }
 
     /// RFC 8985 section 7.4; also takes in what a duplicate says (section 6.2

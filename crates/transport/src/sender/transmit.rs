@@ -79,7 +79,7 @@ impl<C: Controller> Sender<C> {
         Poll::Blocked
     }
 
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, now: Instant, lost: Option<u64>, len: u64) -> Data {
         let in_flight_before = self.scoreboard.in_flight;
         // RFC 5681 section 4.1: since data was last sent.
@@ -87,14 +87,13 @@ impl<C: Controller> Sender<C> {
         let idle = if is_idle { now.since(self.sent_at) } else { Duration::ZERO };
         let stamp = self.delivery.on_sent(now, self.scoreboard.is_empty());
         let number = self.next_number;
-        let (segment, place) = match lost {
+        let (offset, place) = match lost {
             Some(place) => (self.scoreboard.resend(place, number, now, &stamp), place),
             None => {
-                let segment = Segment::new(self.offset, len as u32, number, now, &stamp);
-                let place = self.scoreboard.next();
-                self.scoreboard.push(segment);
+                let (offset, place) = (self.offset, self.scoreboard.next());
+                self.scoreboard.push(Segment::new(offset, len as u32, number, now, &stamp));
                 self.offset += len;
-                (segment, place)
+                (offset, place)
             }
         };
         // RFC 6298 section 5.1 starts the timer where it does not run; RFC 6675
@@ -123,14 +122,7 @@ impl<C: Controller> Sender<C> {
         self.pace(now, Bytes(len));
         let cwr = self.cwr && lost.is_none();
         self.cwr &= !cwr;
-        Data {
-            number,
-            segment: place,
-            offset: segment.offset,
-            len: len as u32,
-            ecn: self.codepoint(lost),
-            cwr,
-        }
+        Data { number, segment: place, offset, len: len as u32, ecn: self.codepoint(lost), cwr }
     }
 
     /// ECN field of a data packet. A classic TCP's retransmissions are not
