@@ -159,7 +159,7 @@ impl Simulation {
                 self.links[link].arrive(self.now, packet, &mut self.events);
                 self.collect_gone(link);
             }
-            None => self.deliver(&packet),
+            None => self.deliver(packet),
         }
     }
 
@@ -184,10 +184,10 @@ impl Simulation {
     }
 
     #[inline]
-    fn deliver(&mut self, packet: &Packet) {
+    fn deliver(&mut self, packet: Packet) {
         let owner = packet.connection as usize;
         match packet.kind() {
-            PacketKind::Data => self.on_data(owner, packet),
+            PacketKind::Data => self.on_data(owner, &packet),
             PacketKind::Ack => self.on_ack(owner, packet.number as usize),
             PacketKind::Datagram => {
                 let flow = &mut self.flows[owner];

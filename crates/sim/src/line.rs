@@ -23,15 +23,15 @@ impl DelayLine {
     }
 
     /// Takes a packet; returns its arrival where it is the only one.
-    #[inline]
-    pub(crate) fn push(&mut self, now: Instant, packet: &Packet) -> Option<Instant> {
+    #[inline(always)]
+    pub(crate) fn push(&mut self, now: Instant, packet: Packet) -> Option<Instant> {
         let mut arrival = now + self.delay;
         if self.jitter > Duration::ZERO {
             arrival += Duration(self.draws.below(self.jitter.0 + 1));
         }
         // Where the delay shrinks, packets queue behind those already under way.
         self.last_arrival = self.last_arrival.max(arrival);
-        self.packets.push(*packet).leave_link(self.last_arrival);
+        self.packets.push(packet).leave_link(self.last_arrival);
         (self.packets.len() == 1).then_some(self.last_arrival)
     }
 

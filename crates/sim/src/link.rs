@@ -108,7 +108,7 @@ impl Link {
         self.counts.arrived += 1;
         packet.enter_link(self.overhead);
         let Some(service) = &mut self.service else {
-            return self.wire.take(now, &packet, &mut self.counts, &mut self.gone, events);
+            return self.wire.take(now, packet, &mut self.counts, &mut self.gone, events);
         };
         let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
         service.queue.enqueue(now, packet, &mut |p, _: DropReason| {
@@ -185,7 +185,7 @@ impl Link {
             if let (Some(sent_by), PacketKind::Data) = (&mut self.sent_by, packet.kind()) {
                 sent_by[packet.account()] += packet.size().0;
             }
-            self.wire.take(now, packet, &mut self.counts, &mut self.gone, events);
+            self.wire.take(now, *packet, &mut self.counts, &mut self.gone, events);
         }
         self.serve(now, events);
     }
@@ -273,18 +273,18 @@ impl Link {
 
 impl Wire {
     /// A packet leaves the server, or the host where there is none.
-    #[inline]
+    #[inline(always)]
     fn take(
         &mut self,
         now: Instant,
-        packet: &Packet,
+        packet: Packet,
         counts: &mut Counts,
         gone: &mut Vec<Packet>,
         events: &mut EventQueue,
     ) {
         if self.losses.next() {
             counts.lost += 1;
-            return gone.push(*packet);
+            return gone.push(packet);
         }
         if let Some(arrival) = self.line.push(now, packet) {
             events.push(arrival, Kind::Arrival, self.link);
