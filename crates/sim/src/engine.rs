@@ -7,7 +7,7 @@ use sojourn_units::{Duration, Instant};
 
 use crate::bounds::greatest_delay;
 use crate::connection::{AckSlab, Connection};
-use crate::events::{EventQueue, Kind};
+use crate::events::{Clock, EventQueue, Kind};
 use crate::link::Link;
 use crate::measure::{Load, SpikeTracker};
 use crate::outcome::Outcome;
@@ -25,6 +25,7 @@ pub struct Simulation {
     pub(crate) control: String,
     pub(crate) seed: u64,
     pub(crate) now: Instant,
+    clock: Clock,
     pub(crate) end: Instant,
     events: EventQueue,
     pub(crate) links: Vec<Link>,
@@ -55,6 +56,7 @@ impl Simulation {
             control: built.control,
             seed,
             now: Instant::ZERO,
+            clock: Clock::START,
             end: Instant::ZERO + scenario.duration,
             events: EventQueue::new(Instant::ZERO + scenario.duration, things),
             changed: 0,
@@ -114,7 +116,7 @@ impl Simulation {
     pub fn advance(&mut self, until: Instant) {
         let until = until.min(self.end);
         while let Some(event) = self.events.pop(until) {
-            self.now = event.at;
+            (self.now, self.clock) = (event.at, Clock::at(event));
             let index = event.index;
             match event.kind {
                 Kind::Arrival => self.on_arrival(index),
@@ -133,6 +135,8 @@ impl Simulation {
     /// Runs to the end and answers.
     pub fn finish(mut self) -> Outcome {
         self.advance(self.end);
+        self.clock = Clock::after(self.end);
+        self.catch_up();
         debug_assert!(
             self.links.iter().all(Link::is_conserving),
             "a link has lost count of a packet"
@@ -141,14 +145,23 @@ impl Simulation {
     }
 
     fn on_arrival(&mut self, link: usize) {
-        if let Some(packet) = self.links[link].take_arrival(&mut self.events) {
+        let packet = self.links[link].take_arrival(self.clock, &mut self.events);
+        self.collect_gone(link);
+        if let Some(packet) = packet {
             self.forward(packet);
         }
     }
 
     fn on_departure(&mut self, link: usize) {
-        self.links[link].depart(self.now, &mut self.events);
+        self.links[link].catch_up(self.clock, &mut self.events);
         self.collect_gone(link);
+    }
+
+    /// Brings all links up to now, for whoever looks at them from outside.
+    fn catch_up(&mut self) {
+        for link in 0..self.links.len() {
+            self.on_departure(link);
+        }
     }
 
     /// Sends a packet onto its next link, or hands it to its host.
@@ -156,7 +169,7 @@ impl Simulation {
     fn forward(&mut self, packet: Packet) {
         match self.routes.link(packet.next) {
             Some(link) => {
-                self.links[link].arrive(self.now, packet, &mut self.events);
+                self.links[link].arrive(self.clock, packet, &mut self.events);
                 self.collect_gone(link);
             }
             None => self.deliver(packet),
@@ -385,6 +398,7 @@ impl Simulation {
     fn on_change(&mut self) {
         let entry = self.timeline.entries[self.changed];
         self.changed += 1;
+        self.on_departure(entry.link);
         let link = &mut self.links[entry.link];
         match entry.what {
             What::Rate(rate) => link.set_rate(self.now, rate, &mut self.events),
@@ -445,6 +459,7 @@ impl Simulation {
     }
 
     fn on_sample(&mut self) {
+        self.catch_up();
         let span = self.recorder.begin(self.now);
         for (place, flow) in self.flows.iter().enumerate() {
             match flow.carrier {

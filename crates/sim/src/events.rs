@@ -37,6 +37,30 @@ const KINDS: [Kind; 8] = [
     Kind::Sample,
 ];
 
+/// The time of the event that is being dealt with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    pub(crate) now: Instant,
+    /// Departures before this come before the event in the order of events.
+    pub(crate) horizon: Instant,
+}
+
+impl Clock {
+    /// At the start of a run.
+    pub(crate) const START: Clock = Clock { now: Instant::ZERO, horizon: Instant::ZERO };
+
+    #[inline]
+    pub(crate) fn at(event: Event) -> Clock {
+        let after = u64::from(event.kind >= Kind::Departure);
+        Clock { now: event.at, horizon: Instant(event.at.0 + after) }
+    }
+
+    /// After everything up to `end`.
+    pub(crate) fn after(end: Instant) -> Clock {
+        Clock { now: end, horizon: Instant(end.0.saturating_add(1)) }
+    }
+}
+
 /// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {

@@ -48,6 +48,11 @@ impl DelayLine {
         self.packets.first().map(|next| next.stamp)
     }
 
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
     pub(crate) fn len(&self) -> u64 {
         self.packets.len() as u64
     }

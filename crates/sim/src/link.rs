@@ -5,7 +5,7 @@ use sojourn_scenario::{self as scenario, Buffer, Capacity};
 use sojourn_trace::Histogram;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::events::{EventQueue, Kind};
+use crate::events::{Clock, EventQueue, Kind};
 use crate::line::{DelayLine, Losses};
 use crate::measure::SpikeTracker;
 use crate::packet::{Packet, PacketKind};
@@ -104,7 +104,9 @@ impl Link {
 
     /// A packet comes in.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, now: Instant, mut packet: Packet, events: &mut EventQueue) {
+    pub(crate) fn arrive(&mut self, clock: Clock, mut packet: Packet, events: &mut EventQueue) {
+        self.catch_up(clock, events);
+        let now = clock.now;
         self.counts.arrived += 1;
         packet.enter_link(self.overhead);
         let Some(service) = &mut self.service else {
@@ -131,7 +133,6 @@ impl Link {
         match &service.under_way {
             Some(packet) => {
                 service.departs_at = service.server.begin(now, packet.size());
-                events.push(service.departs_at, Kind::Departure, self.index);
                 // An opportunity takes no time: all before it is waiting.
                 let until = match service.server {
                     Server::Rate(_) => now,
@@ -140,10 +141,10 @@ impl Link {
                 let (enqueued_at, marked) = (packet.enqueued_at(), packet.is_marked());
                 self.note_wait(until, enqueued_at, marked);
             }
-            None => {
-                service.departs_at = service.queue.ready_at().unwrap_or(Instant::MAX);
-                events.push(service.departs_at, Kind::Departure, self.index);
-            }
+            None => service.departs_at = service.queue.ready_at().unwrap_or(Instant::MAX),
+        }
+        if self.wire.line.is_empty() {
+            self.expect_departure(events);
         }
     }
 
@@ -172,33 +173,51 @@ impl Link {
         }
     }
 
-    /// The packet under way is through, or a shaper is ready again.
+    /// Does what has become due since the link was last looked at. Departures
+    /// have no events of their own while something is on the wire: nobody can see
+    /// them before a packet comes in or arrives, and then they are made up for,
+    /// each at its own time.
     #[inline]
-    pub(crate) fn depart(&mut self, now: Instant, events: &mut EventQueue) {
-        let Some(service) = &mut self.service else { return };
-        if service.departs_at != now {
-            return;
+    pub(crate) fn catch_up(&mut self, clock: Clock, events: &mut EventQueue) {
+        while let Some(service) = &self.service
+            && service.departs_at < clock.horizon
+        {
+            self.depart(service.departs_at, events);
         }
+    }
+
+    /// The packet under way is through, or a shaper is ready again.
+    fn depart(&mut self, at: Instant, events: &mut EventQueue) {
+        let Some(service) = &mut self.service else { return };
         if let Some(packet) = &service.under_way {
             self.counts.sent_bits += packet.size().0 * 8;
             // Datagrams and acknowledgements answer to no capacity.
             if let (Some(sent_by), PacketKind::Data) = (&mut self.sent_by, packet.kind()) {
                 sent_by[packet.account()] += packet.size().0;
             }
-            self.wire.take(now, *packet, &mut self.counts, &mut self.gone, events);
+            self.wire.take(at, *packet, &mut self.counts, &mut self.gone, events);
         }
-        self.serve(now, events);
+        self.serve(at, events);
     }
 
     /// The packet that arrives at the far end now.
     #[inline]
-    pub(crate) fn take_arrival(&mut self, events: &mut EventQueue) -> Option<Packet> {
+    pub(crate) fn take_arrival(&mut self, clock: Clock, events: &mut EventQueue) -> Option<Packet> {
+        self.catch_up(clock, events);
         let packet = *self.wire.line.first()?;
         self.counts.delivered += 1;
-        if let Some(at) = self.wire.line.advance() {
-            events.push(at, Kind::Arrival, self.index);
+        match self.wire.line.advance() {
+            Some(at) => events.push(at, Kind::Arrival, self.index),
+            None => self.expect_departure(events),
         }
         Some(packet)
+    }
+
+    /// Nothing is on the wire: what is under way will be.
+    fn expect_departure(&self, events: &mut EventQueue) {
+        if let Some(service) = &self.service {
+            events.push(service.departs_at, Kind::Departure, self.index);
+        }
     }
 
     pub(crate) fn set_delay(&mut self, delay: Duration) {
@@ -206,6 +225,7 @@ impl Link {
     }
 
     /// Changes the capacity, for a packet under way as well.
+    /// [`Link::catch_up`] comes first.
     pub(crate) fn set_rate(&mut self, now: Instant, rate: Rate, events: &mut EventQueue) {
         self.count_capacity(now);
         let Some(service) = &mut self.service else { return };
@@ -217,7 +237,9 @@ impl Link {
         }
         if service.under_way.is_some() {
             service.departs_at = end;
-            events.push(end, Kind::Departure, self.index);
+            if self.wire.line.is_empty() {
+                self.expect_departure(events);
+            }
         }
     }
 

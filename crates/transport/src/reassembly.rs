@@ -39,6 +39,11 @@ impl Reassembly {
         self.next
     }
 
+    /// Whether something is missing.
+    pub(crate) fn has_gaps(&self) -> bool {
+        !self.islands.is_empty()
+    }
+
     /// Bytes that the application can read, from the beginning of the stream.
     pub(crate) fn in_order_bytes(&self) -> u64 {
         self.next_offset

@@ -121,12 +121,16 @@ impl Receiver {
     pub fn take_ack(&mut self, now: Instant, ack: &mut Ack) {
         ack.cumulative = self.reassembly.next();
         ack.ranges.clear();
-        self.reassembly.newest(self.config.sack_ranges, &mut ack.ranges);
+        if self.reassembly.has_gaps() {
+            self.reassembly.newest(self.config.sack_ranges, &mut ack.ranges);
+        }
         ack.newest = self.newest;
         ack.delay = now.since(self.newest_at);
         (ack.ece, ack.counts, ack.duplicate) = (self.ece, self.counts, self.duplicate);
         ack.received.clear();
-        ack.received.append(&mut self.received);
+        if self.receive_times {
+            ack.received.append(&mut self.received);
+        }
         (self.unacked, self.ack_now, self.ack_at) = (0, false, Instant::MAX);
         self.duplicate = false;
     }
