@@ -18,6 +18,8 @@ pub struct Cubic {
     /// What the window holds beyond whole bytes: its growth by one ACK is
     /// often less than one.
     fraction: f64,
+    /// Segments in a byte: 1/SMSS.
+    per_byte: f64,
     c: f64,
     beta: f64,
     fast_convergence: bool,
@@ -121,6 +123,7 @@ impl Cubic {
         Cubic {
             window: Window::new(setup),
             fraction: 0.0,
+            per_byte: 1.0 / setup.mss.as_f64(),
             c: p.number("c"),
             beta: p.number("beta"),
             fast_convergence: p.switch("fast_convergence"),
@@ -133,7 +136,7 @@ impl Cubic {
 
     /// The window in segments.
     fn cwnd(&self) -> f64 {
-        (self.window.cwnd.as_f64() + self.fraction) / self.window.mss.as_f64()
+        (self.window.cwnd.as_f64() + self.fraction) * self.per_byte
     }
 
     /// Sections 4.6 and 4.7. By the window, as Linux does, not by what is in
@@ -179,21 +182,21 @@ impl Cubic {
     fn congestion_avoidance(&mut self, now: Instant, acked: Bytes, srtt: Duration) {
         let (cwnd, c) = (self.cwnd(), self.c);
         // At most a window in a round trip, whatever one ACK claims.
-        let segments_acked = (acked.as_f64() / self.window.mss.as_f64()).min(cwnd);
+        let share_acked = (acked.as_f64() * self.per_byte / cwnd).min(1.0);
         let alpha = self.alpha_cubic();
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(now, cwnd, self.w_max, c));
         epoch.updated = now;
-        epoch.w_est += alpha * segments_acked / cwnd;
-        let t = now.since(epoch.t_epoch).as_secs_f64();
+        epoch.w_est += alpha * share_acked;
+        let t = seconds(now.since(epoch.t_epoch));
         epoch.reno_friendly = epoch.w_cubic(c, t) < epoch.w_est;
         let next = if epoch.reno_friendly {
             epoch.w_est
         } else {
-            let ahead = epoch.w_cubic(c, t + srtt.as_secs_f64());
+            let ahead = epoch.w_cubic(c, t + seconds(srtt));
             let target = ahead.clamp(cwnd, 1.5 * cwnd);
-            cwnd + (target - cwnd) / cwnd * segments_acked
+            cwnd + (target - cwnd) * share_acked
         };
-        self.grow_to(next.max(cwnd + self.least_growth() * segments_acked));
+        self.grow_to(next.max(cwnd * (1.0 + self.least_growth() * share_acked)));
     }
 
     /// Section 4.3: Reno's own increase once it would have caught up.
@@ -223,8 +226,19 @@ impl Cubic {
     }
 }
 
+/// Without the division of [`Duration::as_secs_f64`], on the path of every
+/// acknowledgement.
+#[inline]
+fn seconds(span: Duration) -> f64 {
+    span.0 as f64 * 1e-9
+}
+
 impl Controller for Cubic {
+    #[inline]
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
+        if sent.idle == Duration::ZERO {
+            return;
+        }
         self.window.on_sent(sent);
         if let Some(epoch) = &mut self.epoch {
             epoch.exclude(now, sent.idle);
