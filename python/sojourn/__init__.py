@@ -6,6 +6,7 @@
     run.summary                    # the same figures as `sojourn run --json`
     run.flow("upload").series      # a Polars frame
     run.plot()                     # the figure, in a notebook
+    sojourn.compare("runs/a", "runs/b").summary
 
 Importing this package loads nothing heavy: each name is fetched when it is first used.
 """
@@ -17,27 +18,33 @@ if TYPE_CHECKING:
     from sojourn import theory as theory
     from sojourn._core import ScenarioError as ScenarioError
     from sojourn._core import __version__ as __version__
+    from sojourn.api import compare as compare
     from sojourn.api import controllers as controllers
     from sojourn.api import load as load
     from sojourn.api import queues as queues
     from sojourn.api import run as run
     from sojourn.api import schema as schema
+    from sojourn.comparison import Comparison as Comparison
     from sojourn.errors import NotEnoughMemoryError as NotEnoughMemoryError
     from sojourn.errors import OutputExistsError as OutputExistsError
+    from sojourn.errors import RunDirectoryError as RunDirectoryError
     from sojourn.record import Run as Run
     from sojourn.record import Selection as Selection
     from sojourn.report import Figure as Figure
     from sojourn.scenario import Scenario as Scenario
 
 _HOME = {
+    "Comparison": "sojourn.comparison",
     "Figure": "sojourn.report",
     "NotEnoughMemoryError": "sojourn.errors",
     "OutputExistsError": "sojourn.errors",
     "Run": "sojourn.record",
+    "RunDirectoryError": "sojourn.errors",
     "Scenario": "sojourn.scenario",
     "ScenarioError": "sojourn._core",
     "Selection": "sojourn.record",
     "__version__": "sojourn._core",
+    "compare": "sojourn.api",
     "controllers": "sojourn.api",
     "load": "sojourn.api",
     "queues": "sojourn.api",
@@ -46,14 +53,17 @@ _HOME = {
 }
 
 __all__ = [
+    "Comparison",
     "Figure",
     "NotEnoughMemoryError",
     "OutputExistsError",
     "Run",
+    "RunDirectoryError",
     "Scenario",
     "ScenarioError",
     "Selection",
     "__version__",
+    "compare",
     "controllers",
     "load",
     "queues",

@@ -5,12 +5,15 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sojourn import _core, experiment, memory, stats
-from sojourn.contract import RunSummary, Summary
+from sojourn.contract import FORMAT, RunSummary, Summary
 from sojourn.record import Run
 from sojourn.scenario import Scenario
+
+if TYPE_CHECKING:
+    from sojourn.comparison import Comparison
 
 Source = str | PathLike[str] | Mapping[str, Any] | Scenario
 
@@ -52,6 +55,27 @@ def load(directory: str | PathLike[str]) -> Run:
     return rundir.read(Path(directory))
 
 
+def compare(
+    a: str | PathLike[str] | Run,
+    b: str | PathLike[str] | Run,
+    flow: str | Sequence[str] | None = None,
+    link: str | Sequence[str] | None = None,
+    control: str | Sequence[str] | None = None,
+    shift_b: float = 0.0,
+) -> "Comparison":
+    """Lays two runs side by side: run directories, or runs that are at hand.
+
+    `flow`, `link` and `control` choose by name; everything that both have is compared without
+    them. `shift_b` seconds are added to the times of `b`.
+    """
+    from sojourn import comparison
+    from sojourn.comparison.match import Chosen, Side
+
+    chosen = Chosen(_listed(flow), _listed(link), _listed(control))
+    sides = Side("a", *_labelled(a)), Side("b", *_labelled(b), shift_b)
+    return comparison.compare(*sides, chosen)
+
+
 def controllers() -> list[dict[str, Any]]:
     """Every congestion controller with its parameters, defaults, units and sources."""
     return cast(list[dict[str, Any]], json.loads(_core.controllers()))
@@ -65,6 +89,14 @@ def queues() -> list[dict[str, Any]]:
 def schema() -> dict[str, Any]:
     """The JSON Schema of scenarios."""
     return cast(dict[str, Any], json.loads(_core.schema()))
+
+
+def _labelled(run: str | PathLike[str] | Run) -> tuple[str, Run]:
+    return (run.title, run) if isinstance(run, Run) else (os.fspath(run), load(run))
+
+
+def _listed(names: str | Sequence[str] | None) -> Sequence[str] | None:
+    return [names] if isinstance(names, str) else names
 
 
 def as_scenario(source: Source) -> Scenario:
@@ -136,7 +168,12 @@ def _threads(jobs: int | None) -> int:
 
 
 def _summary(core: _core.Scenario, name: str, runs: int, done: list[RunSummary]) -> Summary:
-    summary: Summary = {"scenario": name, "version": _core.__version__, "runs": done}
+    summary: Summary = {
+        "format": FORMAT,
+        "scenario": name,
+        "version": _core.__version__,
+        "runs": done,
+    }
     if runs > 1:
         summary["medians"] = stats.medians(done)
     return summary

@@ -1,9 +1,13 @@
-"""What `run --json` prints and `summary.json` holds: add to it, never rename.
+"""What `run --json` prints and `summary.json` holds, and what `compare` does: add, never rename.
 
 Keys end in their unit (`_s`, `_bps`, `_bytes`, `_packets`; none for ratios).
 """
 
 from typing import Any, TypedDict
+
+FORMAT = 1
+"""Version of the run directory's format (docs/run-directory.md); it grows where a reader of the
+one before would misread what is written, not where something is added."""
 
 
 class FlowSummary(TypedDict):
@@ -99,6 +103,7 @@ class Medians(TypedDict):
 
 
 class _Required(TypedDict):
+    format: int
     scenario: str
     version: str
     runs: list[RunSummary]
@@ -118,3 +123,99 @@ class SpikeTheory(TypedDict):
     spike_s: float
     lost_fraction: float
     time_to_peak_s: float
+
+
+class Compared(TypedDict):
+    """A figure of both runs: `difference` is B less A, `ratio` B over A; null where unknown."""
+
+    a: float | None
+    b: float | None
+    difference: float | None
+    ratio: float | None
+
+
+class WindowComparison(TypedDict):
+    """How far B's congestion window lies from A's, cell by cell; ratios are over A's."""
+
+    mean_relative_difference: float | None
+    largest_difference_bytes: float
+    largest_difference_ratio: float
+    largest_difference_at_s: float
+    correlation: float | None
+
+
+class _PairComparison(TypedDict):
+    control: str
+    name: str
+    seeds_a: list[int]
+    seeds_b: list[int]
+    from_s: float
+    until_s: float
+    interval_s: float
+
+
+class FlowComparison(_PairComparison):
+    """A flow that both runs have; `rtt_column` says what its round-trip times are from."""
+
+    goodput_bps: Compared
+    rtt_column: str | None
+    rtt_p50_s: Compared
+    rtt_p95_s: Compared
+    rtt_p99_s: Compared
+    window: WindowComparison | None
+
+
+class LinkComparison(_PairComparison):
+    """A link that both runs have."""
+
+    queue_delay_p50_s: Compared
+    queue_delay_p95_s: Compared
+    queue_delay_p99_s: Compared
+    queue_delay_max_s: Compared
+    utilisation: Compared
+    dropped_packets: Compared
+    marked_packets: Compared
+
+
+class ComparedRun(TypedDict):
+    """One of the two runs."""
+
+    directory: str
+    scenario: str
+    version: str
+
+
+class Named(TypedDict):
+    """A flow or a link of the run with this controller."""
+
+    control: str
+    name: str
+
+
+class OnlyIn(TypedDict):
+    """What one run alone has; the flows and links of its own controllers among them."""
+
+    controls: list[str]
+    flows: list[Named]
+    links: list[Named]
+
+
+class NotCompared(Named):
+    """What both runs have, and what kept it from being compared."""
+
+    what: str
+    why: str
+
+
+class ComparisonSummary(TypedDict):
+    """What `compare --json` prints and `comparison.json` holds."""
+
+    version: str
+    a: ComparedRun
+    b: ComparedRun
+    shift_b_s: float
+    only_in_a: OnlyIn
+    only_in_b: OnlyIn
+    not_compared: list[NotCompared]
+    flows: list[FlowComparison]
+    links: list[LinkComparison]

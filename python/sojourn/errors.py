@@ -11,3 +11,7 @@ class OutputExistsError(FileExistsError):
 
 class UsageError(ValueError):
     """What was asked for cannot be done, in one sentence for the user."""
+
+
+class RunDirectoryError(UsageError):
+    """A folder is no run directory, or not one that this version can read."""

@@ -5,16 +5,17 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from sojourn import layout
 from sojourn.contract import FlowSummary, LinkSummary, RunSummary, Summary
+from sojourn.layout import What
 
 if TYPE_CHECKING:
     import polars as pl
 
     from sojourn.report import Figure
 
-What = Literal["flows", "links"]
 S = TypeVar("S")
 
 
@@ -48,12 +49,12 @@ class Run:
     @cached_property
     def flows(self) -> "pl.DataFrame":
         """The series of every flow of every run."""
-        return _read_parquet(self.series["flows"])
+        return self._read("flows")
 
     @cached_property
     def links(self) -> "pl.DataFrame":
         """The series of every link of every run."""
-        return _read_parquet(self.series["links"])
+        return self._read("links")
 
     def flow(
         self, name: str, control: str | None = None, seed: int | None = None
@@ -91,6 +92,11 @@ class Run:
         frame = self.flows if what == "flows" else self.links
         where = {"control": run["control"], "seed": run["seed"], kind: name}
         return Selection(found[0], frame, where)
+
+    def _read(self, what: What) -> "pl.DataFrame":
+        import polars as pl
+
+        return layout.complete_series(pl.read_parquet(io.BytesIO(self.series[what])), what)
 
     def __repr__(self) -> str:
         controls = list(dict.fromkeys(run["control"] for run in self.runs))
@@ -137,9 +143,3 @@ def _only(runs: Sequence[RunSummary], control: str | None, seed: int | None) -> 
     if found:
         raise LookupError(f"several runs match; say which: {have}")
     raise LookupError(f"no run matches; there are: {have}")
-
-
-def _read_parquet(data: bytes) -> "pl.DataFrame":
-    import polars as pl
-
-    return pl.read_parquet(io.BytesIO(data))

@@ -292,8 +292,8 @@ def _columns(metrics: Sequence[Metric], rows: Sequence[Mapping[Of, Any]]) -> lis
 def _column(metric: Metric, rows: Sequence[Mapping[Of, Any]]) -> Column:
     figures = [row[metric.of][metric.key] if row.get(metric.of) else "" for row in rows]
     largest = max((abs(value) for figure in figures for value in _values(figure)), default=0.0)
-    scale, unit = _scale(metric.unit, largest)
-    digits = _digits(metric.unit, largest / scale)
+    scale, unit = scale_of(metric.unit, largest)
+    digits = digits_of(metric.unit, largest / scale)
     return Column(metric, unit, [_cell(figure, scale, digits) for figure in figures])
 
 
@@ -303,13 +303,15 @@ def _values(figure: Any) -> Iterator[float]:
         yield value
 
 
-def _scale(unit: Unit, largest: float) -> tuple[float, str]:
+def scale_of(unit: Unit, largest: float) -> tuple[float, str]:
+    """What figures up to this one are divided by, and the unit that gives."""
     if unit == "rate":
         return rate_unit(largest)
     return {"ms": (1e-3, "ms"), "percent": (1e-2, "%"), "count": (1.0, "")}[unit]
 
 
-def _digits(unit: Unit, largest: float) -> int:
+def digits_of(unit: Unit, largest: float) -> int:
+    """How many digits after the point figures up to this one have, in their own unit."""
     if unit == "count":
         return 0
     if unit == "percent":

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 _CONTRACT = (
-    'prints {"scenario", "version", "runs": [{"control", "seed", "flows", "links", "spikes"}]} '
-    'and, with --runs, "medians" (one entry a controller), and nothing else on standard output; '
-    "writes a run directory only where --out names one"
+    'prints {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '
+    '"spikes"}]} and, with --runs, "medians" (one entry a controller), and nothing else on '
+    "standard output; writes a run directory only where --out names one"
 )
 
 
@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     _add_run(commands)
+    _add_compare(commands)
     _add_theory(commands)
     _add_listing(commands, "controllers", "the congestion controllers and their parameters")
     _add_listing(commands, "queues", "the queue disciplines and their parameters")
@@ -101,6 +102,38 @@ def _add_run(commands: Any) -> None:
     add("--jobs", metavar="N", type=_positive, help="threads (default: one a core)")
     add("--out", metavar="DIR", help="run directory (default: runs/NAME, -2, -3, ... if taken)")
     add("--json", action="store_true", help=_CONTRACT)
+
+
+def _add_compare(commands: Any) -> None:
+    doc = "lay two run directories side by side, whoever wrote them (docs/run-directory.md)"
+    compare = _add(commands, "compare", "compare:compare", doc)
+    add = compare.add_argument
+    add("a", metavar="A", help="the run directory that differences are counted from")
+    add("b", metavar="B", help="the other one")
+    for kind in ("flow", "link"):
+        add(f"--{kind}", metavar="X,Y", type=_names, help=f"only these {kind}s")
+    add("--control", metavar="X,Y", type=_names, help="only the runs of these controllers")
+    add(
+        "--shift-b",
+        metavar="SECONDS",
+        type=float,
+        default=0.0,
+        help="add this to the times of B, whose clock may have begun at another moment",
+    )
+    place = compare.add_mutually_exclusive_group()
+    place.add_argument(
+        "--out", metavar="DIR", help="where to write (default: runs/A-vs-B, -2, -3, ... if taken)"
+    )
+    place.add_argument(
+        "--plot", metavar="FILE", help="write the figure alone, as .html, .svg or .png"
+    )
+    add(
+        "--json",
+        action="store_true",
+        help='prints {"version", "a", "b", "shift_b_s", "only_in_a", "only_in_b", '
+        '"not_compared", "flows", "links"} and nothing else on standard output; writes only what '
+        "--out or --plot names",
+    )
 
 
 def _add_theory(commands: Any) -> None:

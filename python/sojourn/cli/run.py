@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sojourn import _core, api, experiment, rundir
+from sojourn import _core, api, experiment, folder, rundir
 from sojourn.cli.progress import Bar
 from sojourn.cli.scenarios import read
 
@@ -12,7 +12,7 @@ from sojourn.cli.scenarios import read
 def run(args: argparse.Namespace) -> int:
     """Simulates, writes the run directory, shows the table."""
     if args.out is not None:
-        rundir.require_free(Path(args.out))
+        folder.require_free(Path(args.out))
     core = _prepared(args)
     _note(core, args)
     if args.json and args.out is None:

@@ -1,4 +1,4 @@
-"""The figure of a run: shown in a notebook, or saved."""
+"""The figure of a run or of two: shown in a notebook, or saved."""
 
 from functools import cached_property
 from html import escape
@@ -6,29 +6,33 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sojourn.errors import OutputExistsError, UsageError
+
 if TYPE_CHECKING:
+    from sojourn.comparison import Comparison
     from sojourn.record import Run
 
 
-class Figure:
-    """Goodput, queueing delay, congestion window and RTT over time, with the bound drawn in."""
+ENDINGS = (".html", ".svg", ".png")
 
-    def __init__(self, run: "Run") -> None:
-        self._run = run
+
+class _Drawing:
+    """A figure as Vega-Lite, SVG, PNG and a page of its own."""
+
+    def _document(self, interactive: bool) -> dict[str, Any]:
+        raise NotImplementedError
 
     @cached_property
     def spec(self) -> dict[str, Any]:
         """The figure as a Vega-Lite document, to be changed or drawn elsewhere."""
-        from sojourn.report import spec
-
-        return spec.figure(self._run)
+        return self._document(interactive=True)
 
     @cached_property
     def svg(self) -> str:
         """The figure as SVG."""
-        from sojourn.report import render, spec
+        from sojourn.report import render
 
-        return render.svg(spec.figure(self._run, interactive=False))
+        return render.svg(self._document(interactive=False))
 
     @cached_property
     def png(self) -> bytes:
@@ -39,10 +43,8 @@ class Figure:
 
     @cached_property
     def html(self) -> str:
-        """The interactive report with table and scenario: one page that works offline."""
-        from sojourn.report import page
-
-        return page.html(self._run)
+        """The interactive report with the tables: one page that works offline."""
+        raise NotImplementedError
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Writes the figure; the name's ending says how: .html, .svg or .png."""
@@ -67,5 +69,58 @@ class Figure:
             "text/plain": repr(self),
         }
 
+
+class Figure(_Drawing):
+    """Goodput, queueing delay, congestion window and RTT over time, with the bound drawn in."""
+
+    def __init__(self, run: "Run") -> None:
+        self._run = run
+
+    def _document(self, interactive: bool) -> dict[str, Any]:
+        from sojourn.report import spec
+
+        return spec.figure(self._run, interactive)
+
+    @cached_property
+    def html(self) -> str:
+        """The interactive report with table and scenario: one page that works offline."""
+        from sojourn.report import page
+
+        return page.html(self._run)
+
     def __repr__(self) -> str:
         return f"<sojourn.Figure of {self._run!r}>"
+
+
+class ComparisonFigure(_Drawing):
+    """The same of two runs, one drawn over the other."""
+
+    def __init__(self, comparison: "Comparison") -> None:
+        self._comparison = comparison
+
+    def _document(self, interactive: bool) -> dict[str, Any]:
+        from sojourn.report import overlay
+
+        return overlay.figure(self._comparison, interactive)
+
+    @cached_property
+    def html(self) -> str:
+        """The interactive report with the tables: one page that works offline."""
+        from sojourn.report import page
+
+        return page.comparison_html(self._comparison)
+
+    def __repr__(self) -> str:
+        return f"<sojourn.ComparisonFigure of {self._comparison!r}>"
+
+
+def require_free_figure(path: Path) -> None:
+    """Refuses a name that ends in no kind of figure, a folder that is not there, a taken name."""
+    if path.suffix not in ENDINGS:
+        raise UsageError(f"{path}: a figure is saved as {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {path.parent}")
+    if path.exists() or path.is_symlink():
+        raise OutputExistsError(
+            f"{path} exists, and nothing is ever overwritten; name another or remove it"
+        )

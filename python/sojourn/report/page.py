@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 
 import vl_convert
 
-from sojourn.report import spec
+from sojourn.comparison import table
+from sojourn.report import overlay, spec
+from sojourn.report.panels import Spec
 from sojourn.report.render import VEGA_LITE
-from sojourn.report.table_html import to_html
+from sojourn.report.table_html import comparison_tables, to_html
 
 if TYPE_CHECKING:
+    from sojourn.comparison import Comparison
     from sojourn.record import Run
 
+_OVERLAY = "A is the wide line, B the narrow one over it. "
 _HOW = (
     "Left: the whole run; drag over it to choose what the right side shows. "
     "Click a name in the legend to show only that one, and others to add them; "
@@ -24,6 +28,20 @@ _HOW = (
 
 def html(run: "Run") -> str:
     """The page of a run."""
+    parts = [_head(run), _card(to_html(run.summary)), _figure(run), _scenario(run)]
+    return _page(run.title, parts, spec.figure(run))
+
+
+def comparison_html(comparison: "Comparison") -> str:
+    """The page of two runs."""
+    title = overlay.title(comparison)
+    about = "<br>\n".join(map(escape, table.about(comparison.summary)))
+    head = f"<header>\n<h1>{escape(title)}</h1>\n<p>{about}</p>\n</header>"
+    parts = [head, _card(comparison_tables(comparison.summary)), _caption(_OVERLAY + _HOW)]
+    return _page(title, parts, overlay.figure(comparison))
+
+
+def _page(title: str, parts: list[str], document: Spec) -> str:
     return "\n".join(
         [
             "<!doctype html>",
@@ -31,23 +49,24 @@ def html(run: "Run") -> str:
             "<head>",
             '<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(run.title)} – Sojourn</title>",
+            f"<title>{escape(title)} – Sojourn</title>",
             f"<style>\n{_asset('page.css')}</style>",
             "</head>",
             "<body>",
             "<main>",
-            _head(run),
-            f'<div class="card">\n{to_html(run.summary)}\n</div>',
-            _figure(run),
-            _scenario(run),
+            *parts,
             "</main>",
-            f'<script type="application/json" id="spec">{_json(spec.figure(run))}</script>',
+            f'<script type="application/json" id="spec">{_json(document)}</script>',
             f'<script type="module">{_script()}</script>',
             "</body>",
             "</html>",
             "",
         ]
     )
+
+
+def _card(inside: str) -> str:
+    return f'<div class="card">\n{inside}\n</div>'
 
 
 def _head(run: "Run") -> str:
@@ -69,8 +88,12 @@ def _figure(run: "Run") -> str:
     changes = spec.windows(run)
     buttons = "".join(_button(begin, end) for begin, end in changes)
     jump = f"<br>Show the change at {buttons}" if len(changes) > 1 else ""
+    return _caption(_HOW + jump)
+
+
+def _caption(text: str) -> str:
     return (
-        f'<figure class="card">\n<figcaption>{_HOW}{jump}</figcaption>\n'
+        f'<figure class="card">\n<figcaption>{text}</figcaption>\n'
         '<div id="figure" role="img" aria-label="Goodput, queueing delay, congestion window and '
         'round-trip time over time; the table above has the figures"></div>\n'
         "<noscript>The figure needs JavaScript; report.svg beside this file does not.</noscript>\n"

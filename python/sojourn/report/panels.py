@@ -40,6 +40,10 @@ class Frame:
     changes: list[float]
     last: str
     interactive: bool
+    begin_s: float = 0.0
+    """When the time axis begins; it ends at `duration_s`."""
+    widths: tuple[float, ...] = ()
+    """The width of each series' lines, where they differ."""
 
 
 def row(
@@ -73,15 +77,15 @@ def views(panels: list[Panel], side: str, part: str) -> list[str]:
     return [f"{one.name}_{side}_{part}" for one in panels]
 
 
-def capacity_step() -> Spec:
+def capacity_step(name: str = "capacity", colour: str = "#d4d4d4") -> Spec:
     """The link's capacity as a step line behind the flows' rates."""
     return {
-        "data": {"name": "capacity", "format": csv(["v"])},
+        "data": {"name": name, "format": csv(["v"])},
         "mark": {
             "type": "line",
             "interpolate": "step-before",
             "strokeWidth": 5,
-            "color": "#d4d4d4",
+            "color": colour,
             "clip": True,
         },
         "encoding": {
@@ -160,17 +164,18 @@ def _lines(one: Panel, frame: Frame, side: str) -> Spec:
     }
     if frame.interactive:
         encoding["opacity"] = _shown()
+    mark: Spec = {"type": "line", "strokeJoin": "round", "clip": True}
+    if frame.widths:
+        # Beside a width of the mark itself, this one would not count.
+        encoding["strokeWidth"] = _width(frame)
+    else:
+        mark["strokeWidth"] = 1.1 if side == "whole" else 1.6
     if _dashed(frame.legend):
         encoding["strokeDash"] = _dash(frame.legend.flows)
     return {
         "name": f"{one.name}_{side}_lines",
         "data": {"name": one.name, "format": csv(["v"])},
-        "mark": {
-            "type": "line",
-            "strokeWidth": 1.1 if side == "whole" else 1.6,
-            "strokeJoin": "round",
-            "clip": True,
-        },
+        "mark": mark,
         "encoding": encoding,
     }
 
@@ -189,6 +194,13 @@ def _dash(flows: list[str]) -> Spec:
         "scale": {"domain": [*flows, ""], "range": [*_DASHES[: len(flows)], _DASHES[0]]},
         "legend": {"values": flows},
     }
+
+
+def _width(frame: Frame) -> Spec:
+    # A condition a series: a scale of widths would lie evenly between the first and the last.
+    named = zip(frame.legend.colours, frame.widths, strict=True)
+    tests = [{"test": {"field": "series", "equal": name}, "value": width} for name, width in named]
+    return {"condition": tests, "value": frame.widths[-1]}
 
 
 def _shown() -> Spec:
@@ -216,7 +228,8 @@ def _hover(one: Panel, frame: Frame, side: str, lines: list[tuple[str, str]]) ->
 
 
 def _x(one: Panel, frame: Frame, side: str) -> Spec:
-    whole = {"domain": [0, frame.duration_s], "nice": False}
+    # Said of zero too: layers without a domain of their own would bring it in.
+    whole = {"domain": [frame.begin_s, frame.duration_s], "nice": False, "zero": False}
     last = one.name == frame.last
     return {
         "field": "t",

@@ -77,13 +77,18 @@ def capacity(run: "Run", legend: Legend, width_s: float) -> pl.DataFrame:
     """
     series = link_series(run, legend, "capacity_bps")
     series = series.filter(pl.col("series") == pl.col("series").first()).sort("t")
+    return steps(series, width_s)
+
+
+def steps(series: pl.DataFrame, width_s: float) -> pl.DataFrame:
+    """Columns `t`, `v`: the last sample of each value, or means where it changes all the time."""
     # A sample is about the time that ends with it: the last of each value tells until when it was.
     until = pl.col("v").ne(pl.col("v").shift(-1)).fill_null(True)
     first = pl.col("t") == pl.col("t").min()
-    steps = series.filter(until | first)
-    if steps.height > series.height * _OFTEN:
-        steps = mean_over(series, width_s)
-    return steps.select("t", "v")
+    last = series.filter(until | first)
+    if last.height > series.height * _OFTEN:
+        last = mean_over(series, width_s)
+    return last.select("t", "v")
 
 
 def thin(

@@ -1,6 +1,5 @@
 """The figure: four panels over one time axis, as one Vega-Lite document."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -8,6 +7,7 @@ import polars as pl
 from sojourn import legend, table
 from sojourn.contract import SpikeSummary
 from sojourn.report import panels, series
+from sojourn.report.canvas import Canvas
 from sojourn.report.panels import Frame, Panel, Spec
 
 if TYPE_CHECKING:
@@ -16,22 +16,31 @@ if TYPE_CHECKING:
 # Around a change of capacity: what is kept in detail, and what the right side shows at first.
 BEFORE_S = 0.5
 AFTER_S = 3.5
-_MOST_WINDOWS = 10
+MOST_WINDOWS = 10
 
 
 def figure(run: "Run", interactive: bool = True) -> Spec:
     """The whole figure of a run, with its data inside."""
     rows = _Rows(run, interactive)
-    views = [view for row in (rows.rate(), rows.delay(), rows.window(), rows.rtt()) for view in row]
+    rows.rate()
+    rows.delay()
+    rows.window()
+    rows.rtt()
+    heading = {"text": run.title, "subtitle": _subtitle(run)}
+    return document(rows.canvas, heading, _first_shown(run), interactive)
+
+
+def document(canvas: Canvas, heading: Spec, shown: tuple[float, float], interactive: bool) -> Spec:
+    """The rows of a canvas as one document; the right side shows a part of the time at first."""
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "description": "Goodput, queueing delay, congestion window and round-trip time over time",
-        "title": {"text": run.title, "subtitle": _subtitle(run), "anchor": "start", "fontSize": 18},
+        "title": {**heading, "anchor": "start", "fontSize": 18},
         "background": "white",
         "padding": 14,
-        "datasets": rows.datasets,
-        "params": _params(rows.panels, _first_shown(run), interactive),
-        "concat": views,
+        "datasets": canvas.datasets,
+        "params": _params(canvas.panels, shown, interactive),
+        "concat": canvas.views,
         "columns": 2,
         "spacing": {"row": 8, "column": 20},
         "config": _CONFIG,
@@ -42,7 +51,7 @@ def windows(run: "Run") -> list[tuple[float, float]]:
     """The time around each change of capacity; the beginning where there is none."""
     end = run.runs[0]["duration_s"]
     spans = [(max(0.0, at - BEFORE_S), min(end, at + AFTER_S)) for at in _change_times(run)]
-    return spans[:_MOST_WINDOWS] or [(0.0, min(end, BEFORE_S + AFTER_S))]
+    return spans[:MOST_WINDOWS] or [(0.0, min(end, BEFORE_S + AFTER_S))]
 
 
 def _first_shown(run: "Run") -> tuple[float, float]:
@@ -63,29 +72,27 @@ class _Rows:
         key = legend.of(run.summary)
         self.run = run
         self.frame = Frame(run.runs[0]["duration_s"], key, _change_times(run), "rtt", interactive)
-        self.windows = windows(run)
-        self.datasets: dict[str, str] = {}
-        self.panels: list[Panel] = []
+        self.canvas = Canvas(windows(run))
 
-    def rate(self) -> list[Spec]:
+    def rate(self) -> None:
         width_s = series.mean_width_s(self.frame.duration_s)
         samples = series.flow_series(self.run, self.frame.legend, "goodput_bps")
         goodput = series.mean_over(samples, width_s)
         capacity = series.capacity(self.run, self.frame.legend, width_s)
-        largest = max((_largest(one) for one in (goodput, capacity)), default=0.0)
-        scale, unit = table.rate_unit(largest)
+        fastest = max(largest(one) for one in (goodput, capacity))
+        scale, unit = table.rate_unit(fastest)
         scaled = capacity.with_columns(pl.col("v") / scale)
-        self.datasets["capacity"] = series.to_csv(scaled)
+        self.canvas.datasets["capacity"] = series.to_csv(scaled)
         behind = [panels.capacity_step()] if capacity.height else []
         title = f"Goodput, mean of the last {1000 * width_s:.3g} ms"
-        return self._row(Panel("rate", title, unit, 150), goodput, scale, behind=behind)
+        self.canvas.row(self.frame, Panel("rate", title, unit, 150), goodput, scale, behind=behind)
 
-    def delay(self) -> list[Spec]:
+    def delay(self) -> None:
         delays = series.link_series(self.run, self.frame.legend, "queue_delay_s")
         focus = table.focus_link(self.run.summary)
         guides = _key(_bounds(self.run), _corrected(self.run, self.frame.legend))
         one = Panel("delay", f"Queueing delay of {focus}", "ms", 210, key=guides)
-        return self._row(one, delays, 1e-3, before=self._bounds)
+        self.canvas.row(self.frame, one, delays, 1e-3, before=self._bounds)
 
     def _bounds(self, x: Spec) -> list[Spec]:
         if not self.frame.changes:
@@ -93,32 +100,13 @@ class _Rows:
         own = panels.corrected(_corrected(self.run, self.frame.legend), self.frame, x)
         return [own, panels.levels(_bounds(self.run), "#111111", x)]
 
-    def window(self) -> list[Spec]:
+    def window(self) -> None:
         windows = series.flow_series(self.run, self.frame.legend, "cwnd_bytes")
-        return self._row(Panel("window", "Congestion window", "kB", 120), windows, 1e3)
+        self.canvas.row(self.frame, Panel("window", "Congestion window", "kB", 120), windows, 1e3)
 
-    def rtt(self) -> list[Spec]:
+    def rtt(self) -> None:
         rtts = series.flow_series(self.run, self.frame.legend, "rtt_s")
-        return self._row(Panel("rtt", "Round-trip time", "ms", 120, False), rtts, 1e-3)
-
-    def _row(
-        self,
-        one: Panel,
-        data: pl.DataFrame,
-        scale: float,
-        behind: Sequence[Spec] = (),
-        before: panels.Guides = lambda _: [],
-    ) -> list[Spec]:
-        scaled = data.with_columns(pl.col("v") / scale)
-        lines = scaled.select("series", "flow").unique(maintain_order=True).rows()
-        columns = {line: f"c{place}" for place, line in enumerate(lines)}
-        thinned = series.thin(scaled, self.frame.duration_s, self.windows)
-        self.datasets[one.name] = series.to_csv(thinned)
-        if self.frame.interactive:
-            moments = series.moments(scaled, columns, self.windows)
-            self.datasets[f"{one.name}_at"] = series.to_csv(moments)
-        self.panels.append(one)
-        return panels.row(one, self.frame, lines, list(behind), before)
+        self.canvas.row(self.frame, Panel("rtt", "Round-trip time", "ms", 120, False), rtts, 1e-3)
 
 
 def _subtitle(run: "Run") -> str:
@@ -135,9 +123,10 @@ def _subtitle(run: "Run") -> str:
     return "; ".join(parts)
 
 
-def _largest(frame: pl.DataFrame) -> float:
-    largest: Any = frame["v"].max() if frame.height else None
-    return float(largest or 0.0)
+def largest(frame: pl.DataFrame) -> float:
+    """The greatest `v`; 0 where there is none."""
+    found: Any = frame["v"].max() if frame.height else None
+    return float(found or 0.0)
 
 
 def _changes(run: "Run") -> list[SpikeSummary]:

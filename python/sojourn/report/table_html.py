@@ -3,7 +3,8 @@
 from html import escape
 
 from sojourn import table
-from sojourn.contract import Summary
+from sojourn.comparison import table as comparison_table
+from sojourn.contract import ComparisonSummary, Summary
 
 
 def to_html(summary: Summary) -> str:
@@ -11,6 +12,42 @@ def to_html(summary: Summary) -> str:
     tables = table.build_all(summary)
     lines = "<br>\n".join(map(escape, table.notes(tables)))
     return "\n".join([*map(_table_html, tables), f'<p class="notes">{lines}</p>'])
+
+
+def comparison_tables(summary: ComparisonSummary) -> str:
+    """The tables of a comparison, what it left out, and what the figures mean."""
+    tables = map(_text_table_html, comparison_table.build_all(summary))
+    gaps, notes = (
+        f'<p class="notes">{"<br>".join(map(escape, lines))}</p>'
+        for lines in (comparison_table.gaps(summary), comparison_table.NOTES)
+    )
+    return "\n".join([*tables, *([gaps] if comparison_table.gaps(summary) else []), notes])
+
+
+def comparison_html(summary: ComparisonSummary) -> str:
+    """The same with what A and B are, for notebooks."""
+    about = "<br>".join(map(escape, comparison_table.about(summary)))
+    return f"<p>{about}</p>\n{comparison_tables(summary)}"
+
+
+def _text_table_html(data: comparison_table.TextTable) -> str:
+    heads = "".join(
+        f'<th scope="col" class="text">{escape(head)}</th>'
+        if place < data.names
+        else f'<th scope="col">{escape(head)}</th>'
+        for place, head in enumerate(data.heads)
+    )
+    rows = "\n".join(_text_row_html(data, row) for row in data.rows)
+    return (
+        f'<table class="summary">\n<caption>{escape(data.caption)}</caption>\n'
+        f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+    )
+
+
+def _text_row_html(data: comparison_table.TextTable, row: list[str]) -> str:
+    names = "".join(f"<td>{escape(text)}</td>" for text in row[: data.names])
+    figures = "".join(f'<td class="number">{escape(text)}</td>' for text in row[data.names :])
+    return f"<tr>{names}{figures}</tr>"
 
 
 def _table_html(data: table.Table) -> str:

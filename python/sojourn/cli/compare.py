@@ -1,0 +1,74 @@
+"""`sojourn compare`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from sojourn import api, folder, rundir
+from sojourn.cli.tables import console
+from sojourn.comparison import Comparison, directory, table
+from sojourn.report import require_free_figure
+
+
+def compare(args: argparse.Namespace) -> int:
+    """Compares, writes the report, shows the table."""
+    if args.out is not None:
+        folder.require_free(Path(args.out))
+    if args.plot is not None:
+        require_free_figure(Path(args.plot))
+    comparison = api.compare(
+        args.a,
+        args.b,
+        flow=args.flow,
+        link=args.link,
+        control=args.control,
+        shift_b=args.shift_b,
+    )
+    written = _write(comparison, args)
+    if args.json:
+        sys.stdout.write(rundir.summary_text(comparison.summary))
+    else:
+        _show(comparison, written)
+    return 0
+
+
+def _write(comparison: Comparison, args: argparse.Namespace) -> str:
+    """Writes what was asked for; says where it is."""
+    if args.plot is not None:
+        return f"Figure: {comparison.plot().save(Path(args.plot))}"
+    if args.out is not None:
+        target = directory.write(comparison, Path(args.out))
+    elif args.json:
+        return ""
+    else:
+        a, b = (Path(name).resolve().name for name in (args.a, args.b))
+        target = directory.write_numbered(comparison, Path("runs") / f"{a}-vs-{b}")
+    return f"Comparison: {target} (open report.html)"
+
+
+def _show(comparison: Comparison, written: str) -> None:
+    out = console()
+    summary = comparison.summary
+    for line in table.about(summary):
+        out.print(Text(line, style="bold"), soft_wrap=True)
+    for one in table.build_all(summary):
+        out.print(Text(one.caption, style="dim"))
+        out.print(_table(one))
+    for line in table.gaps(summary):
+        out.print(Text(line))
+    for line in table.NOTES:
+        out.print(Text(line, style="dim"))
+    out.print(written, soft_wrap=True, markup=False)
+
+
+def _table(grid: table.TextTable) -> Table:
+    part = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for place, head in enumerate(grid.heads):
+        part.add_column(head, justify="left" if place < grid.names else "right", no_wrap=True)
+    for place, row in enumerate(grid.rows):
+        part.add_row(*map(Text, row), end_section=place + 1 in grid.starts)
+    return part

@@ -1,0 +1,125 @@
+"""Two runs side by side: what both have on one grid of time, and the figures of it.
+
+Controllers, flows and links are matched by name, seeds are pooled: percentiles are over the samples
+of all seeds, goodput and counts are means over the seeds, and a trajectory is the median of the
+seeds at each moment.
+"""
+
+import math
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from sojourn import _core
+from sojourn.comparison import align, measure
+from sojourn.comparison.match import Chosen, Matched, Pair, Side, controls, match
+from sojourn.contract import ComparisonSummary, NotCompared, OnlyIn
+from sojourn.errors import UsageError
+from sojourn.layout import What
+
+if TYPE_CHECKING:
+    from sojourn.report import ComparisonFigure
+
+
+class Comparison:
+    """Two runs that were laid side by side."""
+
+    def __init__(
+        self, a: Side, b: Side, summary: ComparisonSummary, flows: pl.DataFrame, links: pl.DataFrame
+    ) -> None:
+        self.a = a
+        self.b = b
+        self.summary = summary
+        """All figures, with the keys of `sojourn compare --json`."""
+        self.flows = flows
+        """The flows on their common grid: one row a flow, a `side`, a seed and a cell."""
+        self.links = links
+        """The links likewise."""
+
+    def plot(self) -> "ComparisonFigure":
+        """The figure: shows itself in a notebook, and saves itself."""
+        from sojourn.report import ComparisonFigure
+
+        return ComparisonFigure(self)
+
+    def save(self, directory: str | PathLike[str]) -> Path:
+        """Writes figures, report and `comparison.json` to a folder that is new or empty."""
+        from sojourn.comparison import directory as files
+
+        return files.write(self, Path(directory))
+
+    def __repr__(self) -> str:
+        return f"<sojourn.Comparison of {self.a.label} and {self.b.label}>"
+
+    def _repr_html_(self) -> str:
+        from sojourn.report.table_html import comparison_html
+
+        return comparison_html(self.summary)
+
+
+def compare(a: Side, b: Side, chosen: Chosen) -> Comparison:
+    """Compares what both have; refuses two runs that have nothing in common."""
+    if not math.isfinite(b.shift_s):
+        raise UsageError(f"the shift of B is {b.shift_s}; it must be a number of seconds")
+    matched = match(a, b, chosen)
+    compared: dict[What, list[tuple[Pair, align.Grid, pl.DataFrame]]] = {"flows": [], "links": []}
+    left_out: list[NotCompared] = []
+    for pair in matched.pairs:
+        grid = align.grid_of(pair)
+        if isinstance(grid, str):
+            what = pair.what.removesuffix("s")
+            left_out.append({"what": what, "control": pair.control, "name": pair.name, "why": grid})
+        else:
+            compared[pair.what].append((pair, grid, align.aligned(pair, grid)))
+    if not compared["flows"]:
+        raise UsageError(_nothing_to_compare(a, b, left_out))
+    summary: ComparisonSummary = {
+        "version": _core.__version__,
+        "a": _about(a),
+        "b": _about(b),
+        "shift_b_s": b.shift_s,
+        "only_in_a": _only(matched, a, b, chosen),
+        "only_in_b": _only(matched, b, a, chosen),
+        "not_compared": left_out,
+        "flows": [measure.flow(*one) for one in compared["flows"]],
+        "links": [measure.link(*one) for one in compared["links"]],
+    }
+    return Comparison(a, b, summary, _frame(compared["flows"]), _frame(compared["links"]))
+
+
+def _about(side: Side) -> Any:
+    summary = side.run.summary
+    about = {"directory": side.label, "scenario": summary["scenario"]}
+    return {**about, "version": summary["version"]}
+
+
+def _only(matched: Matched, one: Side, other: Side, chosen: Chosen) -> OnlyIn:
+    def named(what: What) -> Any:
+        return [
+            {"control": control, "name": name} for control, name in matched.only[one.letter][what]
+        ]
+
+    theirs = controls(other.run)
+    wanted = chosen.control or controls(one.run)
+    own = [name for name in controls(one.run) if name not in theirs and name in wanted]
+    return {"controls": own, "flows": named("flows"), "links": named("links")}
+
+
+def _nothing_to_compare(a: Side, b: Side, left_out: list[NotCompared]) -> str:
+    flows = [one for one in left_out if one["what"] == "flow"]
+    each = "; ".join(f"{one['name']} ({one['control']}): {one['why']}" for one in flows)
+    advice = ""
+    if any("no time in common" in one["why"] for one in flows):
+        advice = "; --shift-b SECONDS moves the clock of B"
+    return f"no flow of {a.label} (A) and {b.label} (B) can be compared: {each}{advice}"
+
+
+def _frame(compared: list[tuple[Pair, align.Grid, pl.DataFrame]]) -> pl.DataFrame:
+    if not compared:
+        return pl.DataFrame()
+    kind = compared[0][0].what.removesuffix("s")
+    cells = pl.concat([cells.drop("ns") for _, _, cells in compared])
+    keys = ("control", kind, "side", "seed")
+    return cells.select(*keys, pl.exclude(*keys))

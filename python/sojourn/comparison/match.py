@@ -1,0 +1,203 @@
+"""What of two runs belongs together: by the names of controllers, flows and links."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from sojourn.errors import RunDirectoryError, UsageError
+from sojourn.layout import What
+from sojourn.record import Run
+
+NS = 1_000_000_000
+# An hour is a long run; a thousand years is a clock that was read in another unit.
+_LATEST_S = 3.2e10
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two runs."""
+
+    letter: Literal["a", "b"]
+    label: str
+    """Its directory, as it was named."""
+    run: Run
+    shift_s: float = 0.0
+    """What is added to its clock."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A flow or a link that both runs have, with the series of each seed."""
+
+    what: What
+    control: str
+    name: str
+    a: Mapping[int, pl.DataFrame]
+    b: Mapping[int, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Which names are wanted; None is all of them."""
+
+    flow: Sequence[str] | None = None
+    link: Sequence[str] | None = None
+    control: Sequence[str] | None = None
+
+
+Name = tuple[str, str]
+"""The controller of the run, and the flow or the link."""
+
+
+@dataclass(frozen=True)
+class Matched:
+    """What both runs have, and what one alone has."""
+
+    pairs: list[Pair]
+    only: dict[str, dict[What, list[Name]]]
+    """By the letter of the run."""
+
+
+def match(a: Side, b: Side, chosen: Chosen) -> Matched:
+    """Pairs what has the same name; refuses what was asked for and is not there."""
+    _check_chosen(a, b, "control", chosen.control, controls)
+    _check_chosen(a, b, "flow", chosen.flow, lambda run: _every(run, "flows"))
+    _check_chosen(a, b, "link", chosen.link, lambda run: _every(run, "links"))
+    pairs: list[Pair] = []
+    only: dict[str, dict[What, list[Name]]] = {"a": {}, "b": {}}
+    wanted: tuple[tuple[What, Sequence[str] | None], ...]
+    wanted = (("flows", chosen.flow), ("links", chosen.link))
+    for what, names in wanted:
+        in_a, in_b = (_names(side.run, what, names, chosen.control) for side in (a, b))
+        both = [one for one in in_a if one in in_b]
+        if what == "flows" and not both:
+            raise UsageError(_nothing_in_common(a, b, in_a, in_b))
+        of_a, of_b = _series(a, what), _series(b, what)
+        pairs += [_pair(what, one, of_a, of_b) for one in both]
+        only["a"][what] = [one for one in in_a if one not in in_b]
+        only["b"][what] = [one for one in in_b if one not in in_a]
+    return Matched(pairs, only)
+
+
+def controls(run: Run) -> list[str]:
+    """The controllers of a run directory, in its order."""
+    return list(dict.fromkeys(one["control"] for one in run.runs))
+
+
+def _every(run: Run, what: What) -> list[str]:
+    return list(dict.fromkeys(item["name"] for one in run.runs for item in one[what]))
+
+
+def _names(
+    run: Run, what: What, names: Sequence[str] | None, control: Sequence[str] | None
+) -> list[Name]:
+    found = [
+        (one["control"], item["name"])
+        for one in run.runs
+        for item in one[what]
+        if (control is None or one["control"] in control)
+        and (names is None or item["name"] in names)
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _check_chosen(
+    a: Side,
+    b: Side,
+    kind: str,
+    wanted: Iterable[str] | None,
+    have: Callable[[Run], list[str]],
+) -> None:
+    for name in wanted or ():
+        for side in (a, b):
+            names = have(side.run)
+            if name not in names:
+                listed = ", ".join(names) or "none"
+                raise UsageError(f"{side.label} has no {kind} `{name}`; it has: {listed}")
+
+
+def _nothing_in_common(a: Side, b: Side, in_a: list[Name], in_b: list[Name]) -> str:
+    return (
+        f"no flow of {a.label} is in {b.label}: flows are matched by their name and their run's "
+        f"controller; {a.label} has {_listed(in_a)}; {b.label} has {_listed(in_b)}"
+    )
+
+
+def _listed(names: list[Name]) -> str:
+    return ", ".join(f"{name} ({control})" for control, name in names) or "none"
+
+
+def _pair(what: What, name: Name, a: "_Series", b: "_Series") -> Pair:
+    return Pair(what, name[0], name[1], a.get(name, {}), b.get(name, {}))
+
+
+_Series = dict[Name, dict[int, pl.DataFrame]]
+
+
+def _series(side: Side, what: What) -> _Series:
+    """The series of every flow or link, by seed, in order of time."""
+    frame = side.run.flows if what == "flows" else side.run.links
+    name = what.removesuffix("s")
+    where = f"{side.label}: {what}.parquet"
+    if what == "flows" and frame.is_empty():
+        raise RunDirectoryError(
+            f"{where}: it has no rows; record a series (record.interval above 0s)"
+        )
+    _check_keys(frame, ("control", "seed", name, "t_s"), where)
+    timed = _timed(frame, side.shift_s, where)
+    known = {
+        (one["control"], one["seed"], item["name"]) for one in side.run.runs for item in one[what]
+    }
+    series: _Series = {}
+    keys = ["control", "seed", name]
+    for key, part in timed.partition_by(keys, as_dict=True, maintain_order=True).items():
+        if key not in known:
+            said = ", ".join(f"{one} {value!r}" for one, value in zip(keys, key, strict=True))
+            raise RunDirectoryError(
+                f"{where}: it has rows of {said}, which summary.json does not list"
+            )
+        control, seed, own = key
+        series.setdefault((control, own), {})[seed] = _ordered(part, f"{where}: {name} {own!r}")
+    return series
+
+
+def _check_keys(frame: pl.DataFrame, keys: tuple[str, ...], where: str) -> None:
+    for key in keys:
+        if frame[key].null_count():
+            raise RunDirectoryError(f"{where}: column `{key}` has nulls; every row needs a value")
+
+
+def _timed(frame: pl.DataFrame, shift_s: float, where: str) -> pl.DataFrame:
+    """With the time as whole nanoseconds, `ns`, which have no rounding of their own."""
+    largest: Any = frame["t_s"].abs().max()
+    if largest is not None and not largest < _LATEST_S:
+        raise RunDirectoryError(f"{where}: column `t_s` has {largest:g}; times are in seconds")
+    ns = (pl.col("t_s") * NS).round().cast(pl.Int64) + round(shift_s * NS)
+    return frame.with_columns(ns.alias("ns"))
+
+
+# Counts since the start, which can only grow.
+_GROWING: dict[str, tuple[str, ...]] = {
+    "flow": ("delivered_bytes",),
+    "link": ("dropped_packets", "marked_packets"),
+}
+
+
+def _ordered(part: pl.DataFrame, where: str) -> pl.DataFrame:
+    ordered = part.sort("ns")
+    twice = ordered.filter(pl.col("ns").diff() == 0)
+    if twice.height:
+        raise RunDirectoryError(
+            f"{where}: two samples at t_s = {twice['t_s'][0]:g}; each moment has one"
+        )
+    kind = "flow" if "flow" in part.columns else "link"
+    for column in _GROWING[kind]:
+        # As signed numbers: the difference of unsigned ones never is below zero.
+        falls = ordered.filter(pl.col(column).drop_nulls().cast(pl.Int64).diff().lt(0).any())
+        if falls.height:
+            raise RunDirectoryError(
+                f"{where}: `{column}` falls; it counts from the start of the run"
+            )
+    return ordered

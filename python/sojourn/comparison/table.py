@@ -1,0 +1,184 @@
+"""A comparison as tables of text: what the terminal, the report and notebooks show."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.contract import ComparisonSummary, FlowComparison, OnlyIn
+from sojourn.table import MISSING, Unit, digits_of, scale_of
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """Rows of text below heads; the first columns are names, the others figures."""
+
+    caption: str
+    heads: list[str]
+    names: int
+    rows: list[list[str]]
+    starts: list[int]
+    """The rows at which something new begins."""
+
+
+_Rows = Sequence[tuple[str, str, Unit]]
+_FLOW: _Rows = (
+    ("goodput_bps", "goodput", "rate"),
+    ("rtt_p50_s", "RTT p50", "ms"),
+    ("rtt_p95_s", "RTT p95", "ms"),
+    ("rtt_p99_s", "RTT p99", "ms"),
+)
+_LINK: _Rows = (
+    ("queue_delay_p50_s", "queue p50", "ms"),
+    ("queue_delay_p95_s", "queue p95", "ms"),
+    ("queue_delay_p99_s", "queue p99", "ms"),
+    ("queue_delay_max_s", "queue max", "ms"),
+    ("utilisation", "utilisation", "percent"),
+    ("dropped_packets", "drops", "count"),
+    ("marked_packets", "marks", "count"),
+)
+
+NOTES = (
+    "goodput: mean over the time in common; RTT, queue: percentiles over the greatest value of "
+    "each interval of it",
+    "drops, marks: of the link, in that time, a run; window: congestion window, B less A over A, "
+    "interval by interval",
+    "several seeds: percentiles are over all of them, other figures their means, and a window is "
+    "their median at each moment",
+)
+
+
+def build_all(summary: ComparisonSummary) -> list[TextTable]:
+    """The figures, then the windows where both runs have one."""
+    tables = (build(summary), build_windows(summary))
+    return [one for one in tables if one.rows]
+
+
+def build(summary: ComparisonSummary) -> TextTable:
+    """A row a figure of each flow and each link."""
+    rows: list[list[str]] = []
+    starts: list[int] = []
+    for kind, metrics, item in _items(summary):
+        own = list(_rows(item, metrics)) if _says_something(item, metrics) else []
+        if not own:
+            continue
+        starts.append(len(rows))
+        label = [item["control"], f"{kind} {item['name']}"]
+        rows += [[*(label if at == 0 else ["", ""]), *row] for at, row in enumerate(own)]
+    heads = ["controller", "of", "figure", "unit", "A", "B", "B - A", "B / A"]
+    return TextTable(time_text(summary), heads, 4, rows, starts)
+
+
+def build_windows(summary: ComparisonSummary) -> TextTable:
+    """A row a flow whose window both runs have."""
+    flows = [flow for flow in summary["flows"] if flow["window"] is not None]
+    rows = [[flow["control"], f"flow {flow['name']}", *_window(flow)] for flow in flows]
+    heads = ["controller", "of", "mean |B - A|", "largest B - A", "at", "correlation"]
+    return TextTable("Congestion window", heads, 2, rows, list(range(len(rows))))
+
+
+def about(summary: ComparisonSummary) -> list[str]:
+    """What A and B are."""
+    lines = []
+    for letter, run in (("A", summary["a"]), ("B", summary["b"])):
+        lines.append(f"{letter}: {run['directory']} ({run['scenario']}; {run['version']})")
+    return lines
+
+
+def gaps(summary: ComparisonSummary) -> list[str]:
+    """What could not be compared, and what one run alone has."""
+    lines = [
+        f"not compared: {one['what']} {one['name']} of {one['control']}: {one['why']}"
+        for one in summary["not_compared"]
+    ]
+    for letter, only in (("A", summary["only_in_a"]), ("B", summary["only_in_b"])):
+        if named := _only(only):
+            lines.append(f"only in {letter}: {named}")
+    return lines
+
+
+def _items(summary: ComparisonSummary) -> Iterator[tuple[str, _Rows, Mapping[str, Any]]]:
+    """Controller by controller, its flows and then its links."""
+    for control in dict.fromkeys(flow["control"] for flow in summary["flows"]):
+        for kind, metrics, items in (
+            ("flow", _FLOW, summary["flows"]),
+            ("link", _LINK, summary["links"]),
+        ):
+            yield from ((kind, metrics, item) for item in items if item["control"] == control)
+
+
+def _only(only: OnlyIn) -> str:
+    parts = [f"controller {name}" for name in only["controls"]]
+    for kind, items in (("flow", only["flows"]), ("link", only["links"])):
+        parts += [
+            f"{kind} {one['name']} of {one['control']}"
+            for one in items
+            if one["control"] not in only["controls"]
+        ]
+    return ", ".join(parts)
+
+
+def time_text(summary: ComparisonSummary) -> str:
+    """The time that is compared, and in which steps."""
+    spans = {
+        (item["from_s"], item["until_s"], item["interval_s"])
+        for item in (*summary["flows"], *summary["links"])
+    }
+    first, last = min(span[0] for span in spans), max(span[1] for span in spans)
+    steps = sorted({span[2] for span in spans})
+    every = " or ".join(f"{1000 * step:.4g} ms" for step in steps)
+    shift = f"; B moved by {summary['shift_b_s']:+g} s" if summary["shift_b_s"] else ""
+    each = ", each for the time that both have it" if len(spans) > 1 else ""
+    return f"Compared from {first:.6g} s to {last:.6g} s, every {every}{each}{shift}"
+
+
+def _says_something(item: Mapping[str, Any], metrics: _Rows) -> bool:
+    """A link without a rate has no queue: nulls and zeros alone need no rows."""
+    return any(item[key][side] for key, _, _ in metrics for side in ("a", "b"))
+
+
+def _rows(item: Mapping[str, Any], metrics: _Rows) -> Iterator[list[str]]:
+    for key, name, unit in metrics:
+        compared = item[key]
+        known = [abs(compared[side]) for side in ("a", "b") if compared[side] is not None]
+        if known:
+            yield [name, *_cells(compared, unit, max(known))]
+
+
+def _cells(compared: Mapping[str, float | None], unit: Unit, largest: float) -> list[str]:
+    scale, said = scale_of(unit, largest)
+    digits = digits_of(unit, largest / scale)
+    if unit == "count" and any((compared[side] or 0) % 1 for side in ("a", "b")):
+        digits = 1
+    a, b = (_text(compared[side], scale, digits) for side in ("a", "b"))
+    ratio = compared["ratio"]
+    difference = _signed(compared["difference"], scale, digits)
+    return [said, a, b, difference, MISSING if ratio is None else f"{ratio:.3f}"]
+
+
+def _text(value: float | None, scale: float, digits: int) -> str:
+    return MISSING if value is None else f"{value / scale:.{digits}f}"
+
+
+def _signed(value: float | None, scale: float, digits: int) -> str:
+    """With its sign; a zero is none at all, and what is not zero never reads as one."""
+    if value is None:
+        return MISSING
+    if value == 0:
+        return "0"
+    text = f"{value / scale:+.{digits}f}"
+    return text if float(text) else f"{value / scale:+.1g}"
+
+
+def _window(flow: FlowComparison) -> list[str]:
+    window = flow["window"]
+    assert window is not None
+    mean, correlation = window["mean_relative_difference"], window["correlation"]
+    largest = window["largest_difference_bytes"]
+    share = "" if not largest else f" ({100 * window['largest_difference_ratio']:+.0f} %)"
+    at = MISSING if not largest else f"{window['largest_difference_at_s']:.6g} s"
+    return [
+        MISSING if mean is None else f"{100 * mean:.1f} %",
+        f"{_signed(largest, 1e3, 1)} kB{share}",
+        at,
+        MISSING if correlation is None else f"{correlation:.3f}",
+    ]

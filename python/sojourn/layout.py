@@ -1,0 +1,238 @@
+"""What a run directory holds, as data: the keys and columns that docs/run-directory.md describes.
+
+Sojourn writes all of them. Another program may leave out those that are not required; they read
+as null.
+"""
+
+import io
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
+
+from sojourn.contract import FORMAT, FlowSummary, LinkSummary, RunSummary, Summary
+from sojourn.errors import RunDirectoryError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+What = Literal["flows", "links"]
+Kind = Literal["text", "count", "number"]
+
+WHERE = "docs/run-directory.md has the format"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a series; `count` is a whole number of zero or more."""
+
+    name: str
+    kind: Kind
+    required: bool = False
+
+
+def _key(name: str, kind: Kind) -> Column:
+    return Column(name, kind, required=True)
+
+
+def _columns(kind: Kind, *names: str) -> tuple[Column, ...]:
+    return tuple(Column(name, kind) for name in names)
+
+
+COLUMNS: Mapping[What, tuple[Column, ...]] = {
+    "flows": (
+        *(_key("control", "text"), _key("seed", "count"), _key("flow", "text")),
+        *_columns("text", "phase"),
+        _key("t_s", "number"),
+        *_columns("number", "cwnd_bytes", "ssthresh_bytes", "srtt_s", "rtt_s", "min_rtt_s"),
+        *_columns("number", "pacing_bps", "goodput_bps", "alpha", "bandwidth_bps"),
+        *_columns("count", "in_flight_bytes", "delivered_bytes", "lost_packets"),
+        *_columns("count", "retransmitted_packets", "marked_packets"),
+    ),
+    "links": (
+        *(_key("control", "text"), _key("seed", "count"), _key("link", "text")),
+        _key("t_s", "number"),
+        *_columns("number", "capacity_bps", "carried_bps", "queue_delay_s"),
+        *_columns("count", "queue_bytes", "queue_packets", "dropped_packets", "marked_packets"),
+    ),
+}
+
+_FLOW_KEYS, _LINK_KEYS = ("name", "control"), ("name",)
+_RUN_KEYS = ("control", "seed", "duration_s", "flows", "links")
+_KIND_NAMES = {str: "text", int: "a whole number of 0 or more", list: "a list"}
+
+
+def check_summary(given: Any, file: str) -> Summary:
+    """The summary with every optional key, null where the file has none; refuses what is wrong."""
+    if not isinstance(given, dict):
+        raise RunDirectoryError(f"{file}: not a JSON object; {WHERE}")
+    _check_format(given, file)
+    _require(given, ("scenario", "version", "runs"), Summary, file, "the summary")
+    if not given["runs"]:
+        raise RunDirectoryError(f"{file}: `runs` is empty; there is nothing to read")
+    runs = [_complete_run(run, file, place) for place, run in enumerate(given["runs"])]
+    names = [(run["control"], run["seed"]) for run in runs]
+    for control, seed in names:
+        if names.count((control, seed)) > 1:
+            raise RunDirectoryError(
+                f"{file}: two of its runs have control {control!r} and seed {seed}; "
+                "number repeated runs by `seed`"
+            )
+    complete: Any = {**given, "runs": runs}
+    return complete  # type: ignore[no-any-return]
+
+
+def _check_format(given: Mapping[str, Any], file: str) -> None:
+    version = given.get("format")
+    if version == FORMAT and not isinstance(version, bool):
+        return
+    if version is None:
+        raise RunDirectoryError(
+            f'{file}: it has no `format`; write `"format": {FORMAT}` where it is laid out as '
+            "docs/run-directory.md says"
+        )
+    raise RunDirectoryError(
+        f"{file}: format {version!r}, and this Sojourn reads format {FORMAT}; "
+        "use the Sojourn that wrote it, or a later one"
+    )
+
+
+def _complete_run(run: Any, file: str, place: int) -> dict[str, Any]:
+    where = f"runs[{place}]"
+    _require(run, _RUN_KEYS, RunSummary, file, where)
+    nulls: dict[str, Any] = {"spikes": []}
+    flows = [
+        _complete(flow, _FLOW_KEYS, FlowSummary, file, f"{where}.flows[{at}]")
+        for at, flow in enumerate(run["flows"])
+    ]
+    links = [
+        _complete(link, _LINK_KEYS, LinkSummary, file, f"{where}.links[{at}]")
+        for at, link in enumerate(run["links"])
+    ]
+    return {**nulls, **run, "flows": flows, "links": links}
+
+
+def _complete(
+    entry: Any, required: tuple[str, ...], form: type, file: str, where: str
+) -> dict[str, Any]:
+    _require(entry, required, form, file, where)
+    return {**dict.fromkeys(_hints(form)), **entry}
+
+
+def _require(given: Any, keys: tuple[str, ...], form: type, file: str, where: str) -> None:
+    if not isinstance(given, dict):
+        raise RunDirectoryError(f"{file}: {where} is {given!r}, not an object; {WHERE}")
+    hints = _hints(form)
+    for key in keys:
+        if key not in given:
+            raise RunDirectoryError(f"{file}: {where} has no `{key}`, which is required; {WHERE}")
+    for key in set(given) & set(hints):
+        _check_type(given[key], hints[key], f"{file}: {where}: `{key}`", key in keys)
+
+
+def _check_type(value: Any, hint: Any, where: str, required: bool) -> None:
+    plain = _plain(hint)
+    if value is None and not required:
+        return
+    # JSON has one kind of number: 60 is as good as 60.0.
+    right = (int, float) if plain is float else plain
+    if not isinstance(value, right) or isinstance(value, bool) or _is_below_zero(value, plain):
+        name = _KIND_NAMES.get(plain, "a number")
+        raise RunDirectoryError(f"{where} is {value!r} and must be {name}; {WHERE}")
+
+
+def _is_below_zero(value: Any, plain: type) -> bool:
+    return plain is int and bool(value < 0)
+
+
+@cache
+def _hints(form: type) -> dict[str, Any]:
+    return get_type_hints(form)
+
+
+def _plain(hint: Any) -> type:
+    """`float` of `float | None`, `list` of `list[FlowSummary]`."""
+    if isinstance(hint, types.UnionType):
+        hint = next(one for one in get_args(hint) if one is not type(None))
+    plain: type = getattr(hint, "__origin__", hint)
+    return plain
+
+
+def check_series(data: bytes, what: What, file: str) -> None:
+    """Refuses a Parquet file without a required column, or with one of the wrong type."""
+    import polars as pl
+
+    try:
+        schema = pl.read_parquet_schema(io.BytesIO(data))
+    except Exception as error:
+        raise RunDirectoryError(f"{file}: not a Parquet file ({error})") from error
+    for column in COLUMNS[what]:
+        if column.name in schema:
+            _check_column(column, schema[column.name], file)
+        elif column.required:
+            have = ", ".join(schema)
+            raise RunDirectoryError(
+                f"{file}: it has no column `{column.name}`, which is required; it has: {have}"
+            )
+    _check_counts(data, [one for one in COLUMNS[what] if one.kind == "count"], schema, file)
+
+
+def _check_column(column: Column, found: "pl.DataType", file: str) -> None:
+    import polars as pl
+
+    right, said = {
+        "text": (found in (pl.String, pl.Categorical, pl.Enum), "text"),
+        "count": (found.is_integer(), "whole numbers"),
+        "number": (found.is_numeric(), "numbers"),
+    }[column.kind]
+    # A column that nobody filled has no type of its own.
+    if not right and (found != pl.Null or column.required):
+        raise RunDirectoryError(
+            f"{file}: column `{column.name}` holds {found} and must hold {said}; {WHERE}"
+        )
+
+
+def _check_counts(
+    data: bytes, counts: list[Column], schema: Mapping[str, "pl.DataType"], file: str
+) -> None:
+    """Refuses numbers below zero where another program wrote them with a sign."""
+    import polars as pl
+
+    names = [one.name for one in counts if one.name in schema]
+    signed = [name for name in names if schema[name].is_signed_integer()]
+    if not signed:
+        return
+    frame = pl.read_parquet(io.BytesIO(data), columns=signed)
+    for name in signed:
+        least: Any = frame[name].min()
+        if least is not None and least < 0:
+            raise RunDirectoryError(
+                f"{file}: column `{name}` has {least}; a count is 0 or more, null where unknown"
+            )
+
+
+def complete_series(frame: "pl.DataFrame", what: What) -> "pl.DataFrame":
+    """Every column with its own type, null where the file has none; a NaN is a null."""
+    import polars as pl
+
+    kinds = {"text": pl.String, "count": pl.UInt64, "number": pl.Float64}
+    columns = []
+    for column in COLUMNS[what]:
+        kind = kinds[column.kind]
+        if column.name not in frame.columns:
+            columns.append(pl.lit(None, kind).alias(column.name))
+        elif column.kind == "number":
+            columns.append(pl.col(column.name).cast(kind).fill_nan(None))
+        elif frame.schema[column.name] != kind:
+            columns.append(pl.col(column.name).cast(kind))
+    return frame.with_columns(columns)
+
+
+def empty_series(what: What) -> bytes:
+    """A Parquet file without rows, for a directory that has none."""
+    import polars as pl
+
+    file = io.BytesIO()
+    complete_series(pl.DataFrame(), what).clear().write_parquet(file)
+    return file.getvalue()

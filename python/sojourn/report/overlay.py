@@ -1,0 +1,226 @@
+"""The figure of a comparison: both runs over one time axis, controller by controller."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sojourn import table
+from sojourn.comparison import measure
+from sojourn.comparison.table import time_text
+from sojourn.legend import Legend
+from sojourn.report import panels, series, spec
+from sojourn.report.canvas import Canvas
+from sojourn.report.panels import Frame, Panel, Spec
+
+if TYPE_CHECKING:
+    from sojourn.comparison import Comparison
+    from sojourn.comparison.match import Side
+
+# No controller has these colours. A lies wide below B, so that both show where they are one.
+COLOURS = {"a": "#7d8da0", "b": "#c2185b"}
+_GREY, _PALE = "#d4d4d4", {"a": "#d3d9e0", "b": "#f3cddb"}
+_WIDTHS = (2.6, 1.2)
+# A capacity that differs by less is the same one, sampled at other moments.
+_SAME = 0.01
+# Cells in the right side, at least.
+_FEWEST_CELLS = 20
+
+
+def figure(comparison: "Comparison", interactive: bool = True) -> Spec:
+    """Goodput, queueing delay, window and RTT of both runs, for each controller of both."""
+    rows = _Rows(comparison, interactive)
+    for place, control in enumerate(rows.controls):
+        rows.block(place, control)
+    heading = {"text": title(comparison), "subtitle": subtitle(comparison)}
+    return spec.document(rows.canvas, heading, rows.shown, interactive)
+
+
+def title(comparison: "Comparison") -> str:
+    """The title that both runs have, or both titles."""
+    titles = dict.fromkeys((comparison.a.run.title, comparison.b.run.title))
+    return " / ".join(titles)
+
+
+def subtitle(comparison: "Comparison") -> str:
+    """On which time, and of how many seeds."""
+    parts = [time_text(comparison.summary)]
+    flows = comparison.summary["flows"]
+    if any(len(flow[key]) > 1 for flow in flows for key in ("seeds_a", "seeds_b")):
+        parts.append("medians of the seeds")
+    return "; ".join(parts)
+
+
+def labels(comparison: "Comparison") -> dict[str, str]:
+    """How each side is called: by the last part of its directory, where that tells them apart."""
+    names = [Path(side.label).name for side in (comparison.a, comparison.b)]
+    if names[0] == names[1] or not all(names):
+        names = [comparison.a.label, comparison.b.label]
+    return {"a": f"A: {names[0]}", "b": f"B: {names[1]}"}
+
+
+class _Rows:
+    def __init__(self, comparison: "Comparison", interactive: bool) -> None:
+        summary = comparison.summary
+        items = (*summary["flows"], *summary["links"])
+        self.comparison = comparison
+        self.interactive = interactive
+        self.controls = list(dict.fromkeys(flow["control"] for flow in summary["flows"]))
+        self.labels = labels(comparison)
+        names = list(dict.fromkeys(flow["name"] for flow in summary["flows"]))
+        colours = {self.labels[side]: colour for side, colour in COLOURS.items()}
+        self.legend = Legend("run", colours, names, {})
+        self.begin_s = min(item["from_s"] for item in items)
+        self.end_s = max(item["until_s"] for item in items)
+        self.step_s = max(item["interval_s"] for item in items)
+        self.shown = self._shown()
+        self.canvas = Canvas([*_around(self._changes(), self.begin_s, self.end_s), self.shown])
+
+    def block(self, place: int, control: str) -> None:
+        """Four rows, of one controller."""
+        own = f"{control}: " if len(self.controls) > 1 else ""
+        link = self._focus(control)
+        last = f"rtt{place}"
+        frame = Frame(
+            self.end_s,
+            self.legend,
+            self._changes(),
+            last,
+            self.interactive,
+            self.begin_s,
+            _WIDTHS,
+        )
+        self._rate(frame, Panel(f"rate{place}", f"{own}Goodput", "", 150), control, link)
+        if link is not None:
+            delay = Panel(f"delay{place}", f"{own}Queueing delay of {link}", "ms", 190)
+            self._row(frame, delay, self._link(control, link, "queue_delay_s"), 1e-3)
+        window = Panel(f"window{place}", f"{own}Congestion window", "kB", 150)
+        self._row(frame, window, self._flows(control, "cwnd_bytes"), 1e3)
+        rtt, said = self._rtt(control)
+        self._row(frame, Panel(last, f"{own}{said}", "ms", 120, False), rtt, 1e-3)
+
+    def _row(self, frame: Frame, one: Panel, data: pl.DataFrame, scale: float) -> None:
+        # The row with the time axis stays, with or without data.
+        if data.height or one.name == frame.last:
+            self.canvas.row(frame, one, data, scale)
+
+    def _rate(self, frame: Frame, one: Panel, control: str, link: str | None) -> None:
+        width_s = max(series.mean_width_s(self.end_s - self.begin_s), self.step_s)
+        goodput = series.mean_over(self._flows(control, "goodput_bps"), width_s)
+        capacity = {
+            colour: series.steps(one_side, width_s)
+            for colour, one_side in self._capacities(control, link).items()
+        }
+        largest = max((spec.largest(one) for one in (goodput, *capacity.values())), default=0.0)
+        scale, unit = table.rate_unit(largest)
+        behind = []
+        for at, (colour, steps) in enumerate(capacity.items()):
+            name = f"{one.name}_capacity{at}"
+            self.canvas.datasets[name] = series.to_csv(steps.with_columns(pl.col("v") / scale))
+            behind.append(panels.capacity_step(name, colour))
+        said = f"{one.title}, mean of the last {1000 * width_s:.3g} ms"
+        panel = Panel(one.name, said, unit, one.height, key=_capacity_key(len(capacity)))
+        self.canvas.row(frame, panel, goodput, scale, behind=behind)
+
+    def _capacities(self, control: str, link: str | None) -> dict[str, pl.DataFrame]:
+        """The capacity of the link, by colour: a grey one where both runs have the same."""
+        if link is None:
+            return {}
+        both = self._link(control, link, "capacity_bps")
+        # Sums and differences of floats leave a digit or two at the end.
+        both = both.with_columns(pl.col("v").round_sig_figs(6))
+        a, b = (both.filter(pl.col("series") == self.labels[side]) for side in ("a", "b"))
+        if a.is_empty() or b.is_empty():
+            return {_GREY: b if a.is_empty() else a} if both.height else {}
+        apart = a.join(b, on="t").select((pl.col("v_right") / pl.col("v") - 1).abs().median())
+        return {_GREY: a} if apart.item() < _SAME else {_PALE["a"]: a, _PALE["b"]: b}
+
+    def _flows(self, control: str, column: str) -> pl.DataFrame:
+        return self._drawn(self.comparison.flows, control, column, pl.col("flow"))
+
+    def _link(self, control: str, link: str, column: str) -> pl.DataFrame:
+        own = self.comparison.links.filter(pl.col("link") == link)
+        return self._drawn(own, control, column, pl.lit("").alias("flow"))
+
+    def _drawn(self, frame: pl.DataFrame, control: str, column: str, flow: pl.Expr) -> pl.DataFrame:
+        """Columns `t`, `v`, `series`, `flow`: the median of the seeds."""
+        label = pl.col("side").replace_strict(self.labels).alias("series")
+        drawn = frame.filter(pl.col("control") == control).select(
+            pl.col("t_s").alias("t"), pl.col(column).alias("v"), label, flow
+        )
+        medians = drawn.group_by("t", "series", "flow").agg(pl.col("v").median())
+        return medians.drop_nulls().select("t", "v", "series", "flow").sort("series", "flow", "t")
+
+    def _rtt(self, control: str) -> tuple[pl.DataFrame, str]:
+        flows = self.comparison.summary["flows"]
+        columns = {flow["rtt_column"] for flow in flows if flow["control"] == control}
+        smoothed = "srtt_s" in columns
+        said = "Smoothed round-trip time" if smoothed else "Round-trip time"
+        return self._flows(control, "srtt_s" if smoothed else "rtt_s"), said
+
+    def _focus(self, control: str) -> str | None:
+        """The link that is drawn: the one that is drawn of A, where both have it."""
+        summary = self.comparison.summary
+        names = [link["name"] for link in summary["links"] if link["control"] == control]
+        drawn = table.focus_link(self.comparison.a.run.summary)
+        return drawn if drawn in names else next(iter(names), None)
+
+    def _changes(self) -> list[float]:
+        """When the capacity of a link that is drawn changes, in either run."""
+        links = {self._focus(control) for control in self.controls}
+        sides = (self.comparison.a, self.comparison.b)
+        times = set().union(*(_changes_of(side, self.controls, links) for side in sides))
+        return [at for at in sorted(times) if self.begin_s <= at <= self.end_s]
+
+    def _shown(self) -> tuple[float, float]:
+        """Where the two lie furthest apart, from the change of capacity before it on."""
+        wide = max(spec.BEFORE_S + spec.AFTER_S, _FEWEST_CELLS * self.step_s)
+        changes = self._changes()
+        moment = self._furthest()
+        if moment is None:
+            begin = changes[0] - spec.BEFORE_S if changes else self.begin_s
+        else:
+            causes = [at for at in changes if at <= moment <= at + spec.AFTER_S]
+            begin = causes[-1] - spec.BEFORE_S if causes else moment - wide / 4
+        begin = max(self.begin_s, min(begin, self.end_s - wide))
+        return begin, min(begin + wide, self.end_s)
+
+    def _furthest(self) -> float | None:
+        """When the queueing delays differ most, or else the windows; None where nothing does."""
+        for frame, column in (
+            (self.comparison.links, "queue_delay_s"),
+            (self.comparison.flows, "cwnd_bytes"),
+        ):
+            if frame.is_empty():
+                continue
+            keys = [name for name in ("control", "flow", "link") if name in frame.columns]
+            for part in frame.partition_by(keys, maintain_order=True):
+                both = measure.trajectories(part, column).drop_nulls()
+                apart = (both["b"] - both["a"]).abs()
+                if both.height and spec.largest(apart.alias("v").to_frame()) > 0:
+                    return float(both["t_s"][int(apart.arg_max() or 0)])
+        return None
+
+
+def _changes_of(side: "Side", controls: list[str], links: set[str | None]) -> set[float]:
+    """The moments that all runs of a side have; those that a spread moved are not one."""
+    each = [
+        {
+            round(spike["at_s"] + side.shift_s, 6)
+            for spike in run["spikes"]
+            if spike["link"] in links
+        }
+        for run in side.run.runs
+        if run["control"] in controls
+    ]
+    return set.intersection(*each)
+
+
+def _around(changes: list[float], begin_s: float, end_s: float) -> list[tuple[float, float]]:
+    """What is kept in detail beside the part that is shown."""
+    spans = ((at - spec.BEFORE_S, at + spec.AFTER_S) for at in changes[: spec.MOST_WINDOWS])
+    return [(max(begin_s, begin), min(end_s, end)) for begin, end in spans]
+
+
+def _capacity_key(count: int) -> str:
+    return ("", "wide and pale: capacity", "wide and pale: capacity of each")[count]
