@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
-from sojourn.contract import FORMAT, FlowSummary, LinkSummary, RunSummary, Summary
+from sojourn.contract import FORMAT, FlowSummary, LinkSummary, RunSummary, SpikeSummary, Summary
 from sojourn.errors import RunDirectoryError
 
 if TYPE_CHECKING:
@@ -58,8 +58,14 @@ COLUMNS: Mapping[What, tuple[Column, ...]] = {
     ),
 }
 
-_FLOW_KEYS, _LINK_KEYS = ("name", "control"), ("name",)
-_RUN_KEYS = ("control", "seed", "duration_s", "flows", "links")
+SUMMARY_KEYS = ("format", "scenario", "version", "runs")
+RUN_KEYS = ("control", "seed", "duration_s", "flows", "links")
+# What is required of each flow, link and change of capacity; the rest is null where unknown.
+ENTRIES: Mapping[str, tuple[tuple[str, ...], type]] = {
+    "flows": (("name", "control"), FlowSummary),
+    "links": (("name",), LinkSummary),
+    "spikes": (("link", "at_s", "from_bps", "to_bps"), SpikeSummary),
+}
 _KIND_NAMES = {str: "text", int: "a whole number of 0 or more", list: "a list"}
 
 
@@ -68,7 +74,7 @@ def check_summary(given: Any, file: str) -> Summary:
     if not isinstance(given, dict):
         raise RunDirectoryError(f"{file}: not a JSON object; {WHERE}")
     _check_format(given, file)
-    _require(given, ("scenario", "version", "runs"), Summary, file, "the summary")
+    _require(given, SUMMARY_KEYS, Summary, file, "the summary")
     if not given["runs"]:
         raise RunDirectoryError(f"{file}: `runs` is empty; there is nothing to read")
     runs = [_complete_run(run, file, place) for place, run in enumerate(given["runs"])]
@@ -100,17 +106,15 @@ def _check_format(given: Mapping[str, Any], file: str) -> None:
 
 def _complete_run(run: Any, file: str, place: int) -> dict[str, Any]:
     where = f"runs[{place}]"
-    _require(run, _RUN_KEYS, RunSummary, file, where)
-    nulls: dict[str, Any] = {"spikes": []}
-    flows = [
-        _complete(flow, _FLOW_KEYS, FlowSummary, file, f"{where}.flows[{at}]")
-        for at, flow in enumerate(run["flows"])
-    ]
-    links = [
-        _complete(link, _LINK_KEYS, LinkSummary, file, f"{where}.links[{at}]")
-        for at, link in enumerate(run["links"])
-    ]
-    return {**nulls, **run, "flows": flows, "links": links}
+    _require(run, RUN_KEYS, RunSummary, file, where)
+    lists = {
+        name: [
+            _complete(entry, required, form, file, f"{where}.{name}[{at}]")
+            for at, entry in enumerate(run.get(name) or [])
+        ]
+        for name, (required, form) in ENTRIES.items()
+    }
+    return {**run, **lists}
 
 
 def _complete(

@@ -110,8 +110,8 @@ def _greatest(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
 
 def _counted(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
     """What was counted in each cell; whole, and told with the sample that has it."""
-    counts = _before(part, column, grid.edges()).cast(pl.Int64).to_frame()
-    return counts.select(pl.col(column).diff().slice(1)).to_series()
+    counts = grid.edges().with_columns(_before(part, column, grid.edges()))
+    return counts.select(pl.col(column).cast(pl.Int64).diff().slice(1))[column]
 
 
 def _rate(part: pl.DataFrame, total: pl.Expr, grid: Grid) -> pl.Series:

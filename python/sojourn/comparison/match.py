@@ -62,7 +62,7 @@ class Matched:
 
 def match(a: Side, b: Side, chosen: Chosen) -> Matched:
     """Pairs what has the same name; refuses what was asked for and is not there."""
-    _check_chosen(a, b, "control", chosen.control, controls)
+    _check_chosen(a, b, "controller", chosen.control, controls)
     _check_chosen(a, b, "flow", chosen.flow, lambda run: _every(run, "flows"))
     _check_chosen(a, b, "link", chosen.link, lambda run: _every(run, "links"))
     pairs: list[Pair] = []

@@ -59,7 +59,7 @@ def link_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
     """The same of the link in focus; `series` is empty where its queue belongs to no series."""
     return (
         _first_seed(run, run.links)
-        .filter(pl.col("link") == table.focus_link(run.summary))
+        .filter(pl.col("link").eq_missing(pl.lit(table.focus_link(run.summary))))
         .select(
             pl.col("t_s").alias("t"),
             pl.col(column).cast(pl.Float64).alias("v"),

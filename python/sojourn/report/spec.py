@@ -91,7 +91,8 @@ class _Rows:
         delays = series.link_series(self.run, self.frame.legend, "queue_delay_s")
         focus = table.focus_link(self.run.summary)
         guides = _key(_bounds(self.run), _corrected(self.run, self.frame.legend))
-        one = Panel("delay", f"Queueing delay of {focus}", "ms", 210, key=guides)
+        title = f"Queueing delay of {focus}" if focus else "Queueing delay: no link was recorded"
+        one = Panel("delay", title, "ms", 210, key=guides)
         self.canvas.row(self.frame, one, delays, 1e-3, before=self._bounds)
 
     def _bounds(self, x: Spec) -> list[Spec]:

@@ -1,0 +1,338 @@
+"""Two runs side by side: figures that were computed by hand, from series that were made by hand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import sojourn
+from runs import Columns, run_of, write
+from sojourn.cli import main
+from support import SMALL
+
+# Five samples, four cells: (0, 1], (1, 2], (2, 3], (3, 4].
+FLOW_A: Columns = {
+    "t_s": [0.0, 1.0, 2.0, 3.0, 4.0],
+    "cwnd_bytes": [10_000, 10_000, 20_000, 20_000, 40_000],
+    "delivered_bytes": [0, 1000, 2000, 3000, 4000],
+    "rtt_s": [0.9, 0.1, 0.2, 0.3, 0.4],
+}
+FLOW_B: Columns = {
+    "t_s": [0.0, 1.0, 2.0, 3.0, 4.0],
+    "cwnd_bytes": [10_000, 20_000, 20_000, 10_000, 40_000],
+    "delivered_bytes": [0, 500, 1000, 3000, 8000],
+    "rtt_s": [0.9, 0.2, 0.2, 0.2, 0.2],
+}
+LINK_A: Columns = {
+    "t_s": [0.0, 1.0, 2.0, 3.0, 4.0],
+    "queue_delay_s": [0.0, 0.01, 0.02, 0.03, 0.04],
+    "carried_bps": [0.0, 4e6, 4e6, 4e6, 4e6],
+    "capacity_bps": [0.0, 8e6, 8e6, 8e6, 8e6],
+    "dropped_packets": [0, 0, 1, 1, 3],
+    "marked_packets": [0, 1, 2, 3, 4],
+}
+LINK_B: Columns = {
+    "t_s": [0.0, 1.0, 2.0, 3.0, 4.0],
+    "queue_delay_s": [0.0, 0.02, 0.02, None, 0.02],
+    "carried_bps": [0.0, 4e6, 4e6, 4e6, 4e6],
+    "capacity_bps": [0.0, 8e6, 4e6, 4e6, 4e6],
+    # Counted since before the first sample.
+    "dropped_packets": [5, 5, 6, 6, 6],
+    "marked_packets": [0, 0, 0, 0, 0],
+}
+
+Pair = tuple[Path, Path]
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Pair:
+    """Two directories with one run each, of the same names."""
+    a = write(tmp_path / "one", {("cubic", 1, "up"): FLOW_A}, {("cubic", 1, "neck"): LINK_A})
+    b = write(tmp_path / "two", {("cubic", 7, "up"): FLOW_B}, {("cubic", 7, "neck"): LINK_B})
+    return a, b
+
+
+def compared(a: Any, b: Any, difference: Any, ratio: Any) -> dict[str, Any]:
+    return {
+        "a": None if a is None else pytest.approx(a),
+        "b": None if b is None else pytest.approx(b),
+        "difference": None if difference is None else pytest.approx(difference),
+        "ratio": None if ratio is None else pytest.approx(ratio),
+    }
+
+
+def of_windows(times: list[float], windows: list[float], **more: list[Any]) -> Columns:
+    return {"t_s": times, "cwnd_bytes": windows, **more}
+
+
+def only_flow(a: Path, b: Path, **choice: Any) -> Any:
+    (flow,) = sojourn.compare(a, b, **choice).summary["flows"]
+    return flow
+
+
+def test_flows_have_the_figures_computed_by_hand(pair: Pair) -> None:
+    flow = only_flow(*pair)
+    assert (flow["from_s"], flow["until_s"], flow["interval_s"]) == (0, 4, 1)
+    assert (flow["seeds_a"], flow["seeds_b"]) == ([1], [7])
+    # 4000 and 8000 bytes in four seconds.
+    assert flow["goodput_bps"] == compared(8000, 16000, 8000, 2)
+    # 0.1, 0.2, 0.3, 0.4: between the second and the third, and 0.95 x 3 and 0.99 x 3 steps up.
+    assert flow["rtt_column"] == "rtt_s"
+    assert flow["rtt_p50_s"] == compared(0.25, 0.2, -0.05, 0.8)
+    assert flow["rtt_p95_s"] == compared(0.385, 0.2, -0.185, 0.2 / 0.385)
+    assert flow["rtt_p99_s"] == compared(0.397, 0.2, -0.197, 0.2 / 0.397)
+
+
+def test_windows_have_the_figures_computed_by_hand(pair: Pair) -> None:
+    # 10, 20, 20, 40 kB against 20, 20, 10, 40 kB: apart by 1, 0, 1/2 and 0 of A's. Deviations
+    # from the mean of 22.5 kB give 375 over 475.
+    assert only_flow(*pair)["window"] == {
+        "mean_relative_difference": 0.375,
+        "largest_difference_bytes": 10_000,
+        "largest_difference_ratio": 1.0,
+        "largest_difference_at_s": 1.0,
+        "correlation": pytest.approx(15 / 19),
+    }
+
+
+def test_links_have_the_figures_computed_by_hand(pair: Pair) -> None:
+    (link,) = sojourn.compare(*pair).summary["links"]
+    assert (link["control"], link["name"]) == ("cubic", "neck")
+    assert link["queue_delay_p50_s"] == compared(0.025, 0.02, -0.005, 0.8)
+    assert link["queue_delay_p95_s"] == compared(0.0385, 0.02, -0.0185, 0.02 / 0.0385)
+    assert link["queue_delay_p99_s"] == compared(0.0397, 0.02, -0.0197, 0.02 / 0.0397)
+    assert link["queue_delay_max_s"] == compared(0.04, 0.02, -0.02, 0.5)
+    # 16 Mbit of 32, and of 20.
+    assert link["utilisation"] == compared(0.5, 0.8, 0.3, 1.6)
+    assert link["dropped_packets"] == compared(3, 1, -2, 1 / 3)
+    assert link["marked_packets"] == compared(4, 0, -4, 0)
+
+
+def test_a_run_differs_in_nothing_from_itself(small: Path, tmp_path: Path) -> None:
+    place = sojourn.run(small, runs=2, spread="1s").save(tmp_path / "run")
+    comparison = sojourn.compare(place, place)
+    summary = comparison.summary
+    assert [flow["control"] for flow in summary["flows"]] == ["cubic", "dctcp"]
+    assert [link["name"] for link in summary["links"]] == ["bottleneck", "back"] * 2
+    figures = [
+        figure
+        for item in (*summary["flows"], *summary["links"])
+        for figure in item.values()
+        if isinstance(figure, dict) and "difference" in figure
+    ]
+    assert len(figures) == 2 * 4 + 4 * 7
+    assert {figure["difference"] for figure in figures} <= {0.0, None}
+    assert {figure["ratio"] for figure in figures} <= {1.0, None}
+    for flow in summary["flows"]:
+        assert flow["goodput_bps"]["difference"] == 0.0
+        assert flow["window"] is not None
+        assert flow["window"]["mean_relative_difference"] == 0.0
+        assert flow["window"]["largest_difference_bytes"] == 0.0
+        assert flow["window"]["correlation"] == pytest.approx(1.0)
+    for only in (summary["only_in_a"], summary["only_in_b"]):
+        assert only == {"controls": [], "flows": [], "links": []}
+    assert summary["not_compared"] == []
+
+
+def test_figures_agree_with_the_summary_of_the_run(small: Path, tmp_path: Path) -> None:
+    run = sojourn.run(small, control="cubic")
+    summary = sojourn.compare(run, run.save(tmp_path / "run")).summary
+    flow, link = run.runs[0]["flows"][0], run.runs[0]["links"][0]
+    # All but the first 10 ms of six seconds.
+    goodput, delay = summary["flows"][0]["goodput_bps"], summary["links"][0]["queue_delay_max_s"]
+    assert goodput["a"] == pytest.approx(flow["goodput_bps"], rel=0.01)
+    # The summary's histogram has buckets of 1/256.
+    assert delay["a"] == pytest.approx(link["queue_delay_max_s"], rel=1 / 256)
+    assert summary["links"][0]["utilisation"]["a"] == pytest.approx(link["utilisation"], rel=0.01)
+    assert summary["links"][0]["marked_packets"]["a"] == link["marked_packets"]
+
+
+def test_the_coarser_interval_counts(tmp_path: Path) -> None:
+    fine = [place / 10 for place in range(11)]
+    coarse = [0.0, 0.25, 0.5, 0.75, 1.0]
+    own: dict[str, list[Any]] = {
+        "rtt_s": fine,
+        "delivered_bytes": [100 * place for place in range(11)],
+    }
+    a = write(tmp_path / "a", {("cubic", 1, "up"): of_windows(fine, fine, **own)})
+    b = write(tmp_path / "b", {("cubic", 1, "up"): of_windows(coarse, coarse, rtt_s=coarse)})
+    comparison = sojourn.compare(a, b)
+    assert comparison.summary["flows"][0]["interval_s"] == 0.25
+    cells = comparison.flows.filter(pl.col("side") == "a")
+    assert cells["t_s"].to_list() == [0.25, 0.5, 0.75, 1.0]
+    # The last at or before the end, and the greatest since the cell before.
+    assert cells["cwnd_bytes"].to_list() == [0.2, 0.5, 0.7, 1.0]
+    assert cells["rtt_s"].to_list() == [0.2, 0.5, 0.7, 1.0]
+    # 1000 bytes a second, also where a cell ends between two samples.
+    assert cells["goodput_bps"].to_list() == pytest.approx([8000.0] * 4)
+    # Mirrored, the same time and the same windows.
+    mirrored = sojourn.compare(b, a).flows.filter(pl.col("side") == "b")
+    assert mirrored["cwnd_bytes"].to_list() == [0.2, 0.5, 0.7, 1.0]
+
+
+def test_samples_at_other_moments_lose_no_bytes(tmp_path: Path) -> None:
+    # A counts at whole seconds, B half a second later; both get 100 bytes a second.
+    late = [0.5, 1.5, 2.5, 3.5]
+    delivered = {"delivered_bytes": [50, 150, 250, 350]}
+    whole = {"delivered_bytes": [0, 100, 200, 300, 400]}
+    a = write(tmp_path / "a", {("c", 1, "up"): {"t_s": FLOW_A["t_s"], **whole}})
+    b = write(tmp_path / "b", {("c", 1, "up"): {"t_s": late, **delivered}})
+    flow = only_flow(a, b)
+    assert (flow["from_s"], flow["until_s"]) == (0.5, 3.5)
+    assert flow["goodput_bps"] == compared(800, 800, 0, 1)
+
+
+def test_a_clock_that_began_elsewhere_is_moved(tmp_path: Path, pair: Pair) -> None:
+    moved = {**FLOW_A, "t_s": [t + 100.25 for t in FLOW_A["t_s"]]}
+    b = write(tmp_path / "late", {("cubic", 1, "up"): moved})
+    with pytest.raises(ValueError, match=r"no time in common: A has 0 s to 4 s, B has 100.25 s"):
+        sojourn.compare(pair[0], b)
+    flow = only_flow(pair[0], b, shift_b=-100.25)
+    assert (flow["from_s"], flow["until_s"]) == (0, 4)
+    assert flow["window"]["mean_relative_difference"] == 0
+    assert sojourn.compare(pair[0], b, shift_b=-100.25).summary["shift_b_s"] == -100.25
+
+
+def test_seeds_are_pooled(tmp_path: Path) -> None:
+    times = [0.0, 1.0, 2.0]
+    windows = {1: [10.0, 10.0, 20.0], 2: [30.0, 30.0, 20.0]}
+    bytes_of = {1: [0, 1000, 2000], 2: [0, 3000, 6000]}
+    rtts = {1: [0.1, 0.1, 0.1], 2: [0.3, 0.3, 0.3]}
+    seeds = {
+        ("c", seed, "up"): of_windows(
+            times, windows[seed], delivered_bytes=bytes_of[seed], rtt_s=rtts[seed]
+        )
+        for seed in (1, 2)
+    }
+    drops: dict[tuple[str, int, str], Columns] = {
+        ("c", seed, "neck"): {"t_s": times, "dropped_packets": [0, 0, seed]} for seed in (1, 2)
+    }
+    one = of_windows(times, [20.0, 20.0, 20.0], delivered_bytes=[0, 1, 2], rtt_s=[0.2] * 3)
+    other: Columns = {"t_s": times, "dropped_packets": [0, 0, 4]}
+    comparison = sojourn.compare(
+        write(tmp_path / "a", seeds, drops),
+        write(tmp_path / "b", {("c", 5, "up"): one}, {("c", 5, "neck"): other}),
+    )
+    (flow,), (link,) = comparison.summary["flows"], comparison.summary["links"]
+    assert (flow["seeds_a"], flow["seeds_b"]) == ([1, 2], [5])
+    # The median of 10 and 30, and of 20 and 20.
+    assert flow["window"] is not None
+    assert flow["window"]["mean_relative_difference"] == 0
+    # No window moves: nothing to correlate.
+    assert flow["window"]["correlation"] is None
+    # The mean of 8000 and 24000; percentiles over 0.1, 0.1, 0.3, 0.3.
+    assert flow["goodput_bps"] == compared(16_000, 8, 8 - 16_000, 8 / 16_000)
+    assert flow["rtt_p50_s"] == compared(0.2, 0.2, 0, 1)
+    assert flow["rtt_p99_s"]["a"] == pytest.approx(0.3)
+    assert link["dropped_packets"] == compared(1.5, 4, 2.5, 4 / 1.5)
+
+
+def test_what_one_alone_has_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = write(
+        tmp_path / "a",
+        {("cubic", 1, "up"): FLOW_A, ("cubic", 1, "more"): FLOW_A, ("bbr", 1, "up"): FLOW_A},
+        {("cubic", 1, "neck"): LINK_A},
+    )
+    b = write(tmp_path / "b", {("cubic", 1, "up"): FLOW_B, ("reno", 1, "up"): FLOW_B})
+    summary = sojourn.compare(a, b).summary
+    assert [(flow["control"], flow["name"]) for flow in summary["flows"]] == [("cubic", "up")]
+    assert summary["links"] == []
+    assert summary["only_in_a"] == {
+        "controls": ["bbr"],
+        "flows": [{"control": "cubic", "name": "more"}, {"control": "bbr", "name": "up"}],
+        "links": [{"control": "cubic", "name": "neck"}],
+    }
+    assert summary["only_in_b"]["controls"] == ["reno"]
+    assert main(["compare", str(a), str(b), "--plot", str(tmp_path / "x.svg")]) == 0
+    shown = capsys.readouterr().out
+    assert "only in A: controller bbr, flow more of cubic, link neck of cubic" in shown
+    assert "only in B: controller reno" in shown
+
+
+def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
+    late = {**FLOW_B, "t_s": [t + 9 for t in FLOW_B["t_s"]]}
+    once = {key: values[:1] for key, values in FLOW_B.items()}
+    names = ("up", "late", "once", "never")
+    a = write(tmp_path / "a", {("c", 1, name): FLOW_A for name in names})
+    series = {("c", 1, "up"): FLOW_B, ("c", 1, "late"): late, ("c", 1, "once"): once}
+    b = write(tmp_path / "b", series)
+    summary = json.loads((b / "summary.json").read_text())
+    summary["runs"] = [run_of("c", 1, names, [])]
+    (b / "summary.json").write_text(json.dumps(summary))
+    found = sojourn.compare(a, b).summary
+    assert [flow["name"] for flow in found["flows"]] == ["up"]
+    assert [(one["what"], one["name"], one["why"]) for one in found["not_compared"]] == [
+        ("flow", "late", "no time in common: A has 0 s to 4 s, B has 9 s to 13 s"),
+        ("flow", "once", "B has a single sample of it"),
+        ("flow", "never", "B has no samples of it"),
+    ]
+
+
+def test_names_choose(tmp_path: Path) -> None:
+    flows = {(c, 1, f): FLOW_A for c in ("cubic", "bbr") for f in ("up", "down")}
+    links = {(c, 1, n): LINK_A for c in ("cubic", "bbr") for n in ("neck", "back")}
+    a, b = (write(tmp_path / name, flows, links) for name in "ab")
+    found = sojourn.compare(a, b, flow="down", link=["back"], control="bbr").summary
+    assert [(one["control"], one["name"]) for one in found["flows"]] == [("bbr", "down")]
+    assert [(one["control"], one["name"]) for one in found["links"]] == [("bbr", "back")]
+    assert found["only_in_a"] == {"controls": [], "flows": [], "links": []}
+
+
+def test_smoothed_round_trips_stand_in_on_both_sides(tmp_path: Path) -> None:
+    times = FLOW_A["t_s"]
+    both = {"t_s": times, "rtt_s": [0.5] * 5, "srtt_s": [0.1, 0.1, 0.1, 0.1, 0.1]}
+    smoothed = {"t_s": times, "srtt_s": [0.2] * 5}
+    a = write(tmp_path / "a", {("c", 1, "up"): both})
+    flow = only_flow(a, write(tmp_path / "b", {("c", 1, "up"): smoothed}))
+    assert flow["rtt_column"] == "srtt_s"
+    assert flow["rtt_p50_s"] == compared(0.1, 0.2, 0.1, 2)
+
+
+def test_goodput_stands_in_for_bytes(tmp_path: Path) -> None:
+    rates = {"t_s": FLOW_A["t_s"], "goodput_bps": [9e9, 1000.0, 2000.0, 3000.0, 4000.0]}
+    counted = write(tmp_path / "a", {("c", 1, "up"): FLOW_A})
+    flow = only_flow(counted, write(tmp_path / "b", {("c", 1, "up"): rates}))
+    # What the first sample tells lies before the time in common.
+    assert flow["goodput_bps"] == compared(8000, 2500, -5500, 2500 / 8000)
+
+
+def test_what_is_not_known_is_null(tmp_path: Path) -> None:
+    a = write(tmp_path / "a", {("c", 1, "up"): FLOW_A}, {("c", 1, "neck"): LINK_A})
+    bare = {"t_s": FLOW_A["t_s"]}
+    b = write(tmp_path / "b", {("c", 1, "up"): bare}, {("c", 1, "neck"): bare})
+    found = sojourn.compare(a, b).summary
+    (flow,), (link,) = found["flows"], found["links"]
+    assert flow["window"] is None
+    assert flow["rtt_column"] is None
+    assert flow["goodput_bps"] == compared(8000, None, None, None)
+    assert link["dropped_packets"] == compared(3, None, None, None)
+    assert link["utilisation"] == compared(0.5, None, None, None)
+
+
+def test_order_of_rows_and_nan_do_not_matter(tmp_path: Path, pair: Pair) -> None:
+    b = tmp_path / "mixed"
+    write(b, {("cubic", 1, "up"): FLOW_A}, {("cubic", 1, "neck"): LINK_A})
+    for what in ("flows", "links"):
+        file = b / f"{what}.parquet"
+        pl.read_parquet(file).reverse().write_parquet(file)
+    nan = pl.when(pl.col("t_s") == 1).then(float("nan")).otherwise(pl.col("rtt_s")).alias("rtt_s")
+    file = b / "flows.parquet"
+    pl.read_parquet(file).with_columns(nan).write_parquet(file)
+    flow = only_flow(pair[0], b)
+    assert flow["window"]["mean_relative_difference"] == 0
+    assert flow["goodput_bps"]["difference"] == 0
+    # 0.2, 0.3, 0.4 are left.
+    assert flow["rtt_p50_s"]["b"] == pytest.approx(0.3)
+
+
+def test_runs_that_are_at_hand_are_compared(small: Path) -> None:
+    a = sojourn.run(small, control="cubic")
+    b = sojourn.run(small, control="cubic", set={"link.bottleneck.delay": "20ms"})
+    comparison = sojourn.compare(a, b)
+    assert comparison.summary["a"]["directory"] == "A small drop"
+    rtt = comparison.summary["flows"][0]["rtt_p50_s"]
+    assert rtt["difference"] is not None
+    assert rtt["difference"] > 0.005
+    assert "queue p99" in comparison._repr_html_()
+    assert SMALL.splitlines()[0].split('"')[1] in repr(comparison)

@@ -1,0 +1,306 @@
+"""`sojourn compare` as it is typed: what it prints, writes and refuses."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+import vl_convert
+from runs import Columns, change_series, change_summary, write
+from sojourn.cli import main
+from support import Sojourn
+from test_compare import FLOW_A, FLOW_B, LINK_A, LINK_B
+
+TOP = {
+    *("version", "a", "b", "shift_b_s", "only_in_a", "only_in_b", "not_compared"),
+    *("flows", "links"),
+}
+PAIR = {"control", "name", "seeds_a", "seeds_b", "from_s", "until_s", "interval_s"}
+FLOW = {"goodput_bps", "rtt_column", "rtt_p50_s", "rtt_p95_s", "rtt_p99_s", "window"}
+LINK = {
+    *("queue_delay_p50_s", "queue_delay_p95_s", "queue_delay_p99_s", "queue_delay_max_s"),
+    *("utilisation", "dropped_packets", "marked_packets"),
+}
+WINDOW = {
+    *("mean_relative_difference", "largest_difference_bytes", "largest_difference_ratio"),
+    *("largest_difference_at_s", "correlation"),
+}
+FIGURE = {"a", "b", "difference", "ratio"}
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the run directories `one` and `two`, where the command runs."""
+    write(tmp_path / "one", {("cubic", 1, "up"): FLOW_A}, {("cubic", 1, "neck"): LINK_A})
+    write(tmp_path / "two", {("cubic", 1, "up"): FLOW_B}, {("cubic", 1, "neck"): LINK_B})
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def names(place: Path) -> list[str]:
+    return sorted(path.name for path in place.iterdir())
+
+
+def test_json_has_its_keys_and_nothing_is_written(place: Path, capsys: Captured) -> None:
+    assert main(["compare", "one", "two", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    summary = json.loads(printed.out)
+    assert set(summary) == TOP
+    assert summary["a"] == {"directory": "one", "scenario": "by hand", "version": "hand 1"}
+    (flow,), (link,) = summary["flows"], summary["links"]
+    assert set(flow) == PAIR | FLOW
+    assert set(flow["window"]) == WINDOW
+    assert set(link) == PAIR | LINK
+    figures = [flow[key] for key in FLOW - {"rtt_column", "window"}] + [link[key] for key in LINK]
+    assert all(set(figure) == FIGURE for figure in figures)
+    assert names(place) == ["one", "two"]
+
+
+def test_the_table_shows_both_and_their_difference(place: Path, capsys: Captured) -> None:
+    assert main(["compare", "one", "two"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "A: one (by hand; hand 1)"
+    assert "Compared from 0 s to 4 s, every 1 s" in lines[2]
+    rows = [line.split() for line in lines]
+    assert ["cubic", "flow", "up", "goodput", "kbit/s", "8.00", "16.00", "+8.00", "2.000"] in rows
+    assert ["queue", "max", "ms", "40.0", "20.0", "-20.0", "0.500"] in rows
+    assert ["utilisation", "%", "50.0", "80.0", "+30.0", "1.600"] in rows
+    window = ["37.5", "%", "+10.0", "kB", "(+100", "%)", "1", "s", "0.789"]
+    assert ["cubic", "flow", "up", *window] in rows
+
+
+def test_what_is_written_by_itself(place: Path, capsys: Captured) -> None:
+    files = ["comparison.json", "report.html", "report.png", "report.svg"]
+    for expected in ("one-vs-two", "one-vs-two-2"):
+        assert main(["compare", "one", "two"]) == 0
+        assert f"Comparison: runs/{expected} (open report.html)" in capsys.readouterr().out
+        assert names(place / "runs" / expected) == files
+    first, second = (place / "runs" / name for name in ("one-vs-two", "one-vs-two-2"))
+    for name in files:
+        assert (first / name).read_bytes() == (second / name).read_bytes()
+    assert main(["compare", "one", "two", "--json", "--out", "kept"]) == 0
+    assert (place / "kept" / "comparison.json").read_text() == capsys.readouterr().out
+
+
+def test_the_figure_has_both_runs(place: Path, capsys: Captured) -> None:
+    for name in ("x.svg", "x.png", "x.html"):
+        assert main(["compare", "one", "two", "--plot", name]) == 0
+        assert f"Figure: {name}" in capsys.readouterr().out
+    assert (place / "x.png").read_bytes().startswith(b"\x89PNG\r\n")
+    drawn = (place / "x.svg").read_text()
+    for text in ("A: one", "B: two", "Queueing delay of neck", "Congestion window"):
+        assert text in drawn
+    # Goodput, queueing delay, window and RTT; the whole and a part: a line each for A and B,
+    # and one in the legend.
+    for colour in ("#7d8da0", "#c2185b"):
+        lines = re.findall(rf'<path aria-label="t: [^>]*stroke="{colour}"', drawn)
+        assert len(lines) == 8, colour
+    page = (place / "x.html").read_text()
+    assert "<caption>Compared from 0 s to 4 s" in page
+    for fetched in ("src=", "@import", 'rel="stylesheet"', "fetch("):
+        assert fetched not in page.split('<script type="application/json"')[0]
+
+
+def test_the_interactive_figure_is_one_that_vega_takes(place: Path) -> None:
+    import sojourn
+
+    flows = {(control, 1, name): FLOW_A for control in ("bbr", "cubic") for name in ("up", "more")}
+    a, b = (write(place / name, flows) for name in ("c", "d"))
+    document = sojourn.compare(a, b).plot().spec
+    compiled = vl_convert.vegalite_to_vega(document, vl_version="6.4")
+    titles = json.dumps(compiled)
+    for title in ("bbr: Goodput", "cubic: Goodput", "bbr: Round-trip time"):
+        assert title in titles
+    assert "Queueing delay" not in titles.replace(document["description"], "")
+
+
+def test_equal_capacities_are_drawn_once(place: Path) -> None:
+    import sojourn
+
+    def pale(a: str, b: str) -> set[str]:
+        drawn = sojourn.compare(a, b).plot().svg
+        return set(re.findall(r'stroke="(#d4d4d4|#d3d9e0|#f3cddb)"', drawn))
+
+    assert pale("one", "one") == {"#d4d4d4"}
+    assert pale("one", "two") == {"#d3d9e0", "#f3cddb"}
+
+
+def test_a_simulated_run_beside_one_that_was_measured(
+    sojourn: Sojourn, small: Path, place: Path
+) -> None:
+    times = [0.23 * step for step in range(1, 26)]
+    measured: Columns = {"t_s": times, "cwnd_bytes": [30_000] * 25, "srtt_s": [0.021] * 25}
+    write(place / "lab", {("cubic", 1, "upload"): measured})
+    assert sojourn("run", small, "--out", "sim", "--json").returncode == 0
+    done = sojourn("compare", "sim", "lab", "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    (flow,) = summary["flows"]
+    assert flow["interval_s"] == 0.23
+    assert flow["rtt_column"] == "srtt_s"
+    assert flow["window"]["mean_relative_difference"] > 0
+    assert flow["rtt_p50_s"]["b"] == 0.021
+    assert summary["only_in_a"]["controls"] == ["dctcp"]
+
+
+def drop(what: str, *columns: str) -> Callable[[Path], None]:
+    return lambda place: change_series(place, what, drop=columns)
+
+
+def put(what: str, *columns: pl.Expr) -> Callable[[Path], None]:
+    return lambda place: change_series(place, what, *columns)
+
+
+def empty(place: Path) -> None:
+    file = place / "flows.parquet"
+    pl.read_parquet(file).clear().write_parquet(file)
+
+
+def other_runs(**changes: object) -> Callable[[Path], None]:
+    def change(place: Path) -> None:
+        (run,) = json.loads((place / "summary.json").read_text())["runs"]
+        kept = {key: value for key, value in {**run, **changes}.items() if value is not None}
+        change_summary(place, runs=[kept])
+
+    return change
+
+
+# What is wrong with the second directory, and words that the message must have.
+WRONG: dict[str, tuple[Callable[[Path], object], list[str]]] = {
+    "no summary": (
+        lambda place: (place / "summary.json").unlink(),
+        ["two: not a run directory", "summary.json", "sojourn run"],
+    ),
+    "no JSON": (
+        lambda place: (place / "summary.json").write_text("{"),
+        ["two/summary.json: not JSON", "line 1"],
+    ),
+    "no object": (
+        lambda place: (place / "summary.json").write_text("[]"),
+        ["two/summary.json", "not a JSON object"],
+    ),
+    "no version": (
+        lambda place: change_summary(place, format=None),
+        ["two/summary.json", "no `format`", '"format": 1'],
+    ),
+    "version of the future": (
+        lambda place: change_summary(place, format=2),
+        ["two/summary.json", "format 2", "reads format 1", "later"],
+    ),
+    "no runs": (lambda place: change_summary(place, runs=[]), ["`runs` is empty"]),
+    "missing key": (other_runs(seed=None), ["runs[0] has no `seed`", "docs/run-directory.md"]),
+    "seed of the wrong type": (other_runs(seed="1"), ["runs[0]: `seed` is '1'", "whole number"]),
+    "flow without a name": (other_runs(flows=[{"control": "x"}]), ["runs[0].flows[0]", "`name`"]),
+    "figure of the wrong type": (
+        other_runs(flows=[{"name": "up", "control": "cubic", "rtt_p50_s": "5ms"}]),
+        ["runs[0].flows[0]: `rtt_p50_s` is '5ms'", "a number"],
+    ),
+    "no series": (lambda place: (place / "flows.parquet").unlink(), ["two", "no flows.parquet"]),
+    "no Parquet": (
+        lambda place: (place / "flows.parquet").write_text("t_s,cwnd\n"),
+        ["two/flows.parquet: not a Parquet file"],
+    ),
+    "missing column": (
+        drop("flows", "t_s"),
+        ["two/flows.parquet", "no column `t_s`", "cwnd_bytes"],
+    ),
+    "text for numbers": (
+        put("flows", pl.col("cwnd_bytes").cast(pl.String)),
+        ["two/flows.parquet", "`cwnd_bytes` holds String", "numbers"],
+    ),
+    "fractions for counts": (
+        put("links", pl.col("dropped_packets") / 2),
+        ["two/links.parquet", "`dropped_packets` holds Float64", "whole numbers"],
+    ),
+    "a count below zero": (
+        put("flows", pl.col("delivered_bytes") - 1),
+        ["`delivered_bytes` has -1", "0 or more"],
+    ),
+    "a count that falls": (
+        put("flows", (10_000 - pl.col("delivered_bytes")).alias("delivered_bytes")),
+        ["two: flows.parquet", "flow 'up'", "`delivered_bytes` falls"],
+    ),
+    "no time": (
+        put("flows", pl.lit(None, pl.Float64).alias("t_s")),
+        ["two: flows.parquet", "`t_s` has nulls"],
+    ),
+    "a time without end": (
+        put("flows", pl.lit(float("inf")).alias("t_s")),
+        ["two: flows.parquet", "`t_s` has inf", "seconds"],
+    ),
+    "one moment twice": (
+        put("flows", pl.col("t_s").clip(1)),
+        ["two: flows.parquet", "flow 'up'", "two samples at t_s = 1"],
+    ),
+    "rows of no run": (
+        put("flows", pl.lit(9).alias("seed")),
+        ["two: flows.parquet", "seed 9", "summary.json does not list"],
+    ),
+    "no rows": (empty, ["two: flows.parquet", "no rows", "record.interval"]),
+    "another time": (
+        put("flows", pl.col("t_s") + 60),
+        ["no time in common", "A has 0 s to 4 s, B has 60 s to 64 s", "--shift-b"],
+    ),
+    "other flows": (
+        other_runs(flows=[{"name": "down", "control": "cubic"}]),
+        ["no flow of one is in two", "up (cubic)", "down (cubic)"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_directory_is_refused(place: Path, capsys: Captured, what: str) -> None:
+    spoil, words = WRONG[what]
+    spoil(place / "two")
+    assert main(["compare", "one", "two"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("sojourn: ")
+    assert printed.err.count("\n") == 1
+    for word in words:
+        assert word in printed.err
+    assert names(place) == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["one"], ["B"]),
+        (["one", "nowhere"], ["nowhere", "No such file"]),
+        (["one", "one/summary.json"], ["one/summary.json", "not a folder"]),
+        (["one", "two", "--flow", "down"], ["one has no flow `down`", "it has: up"]),
+        (["one", "two", "--link", "up"], ["one has no link `up`", "it has: neck"]),
+        (["one", "two", "--control", "bbr"], ["one has no controller `bbr`", "it has: cubic"]),
+        (["one", "two", "--shift-b", "2s"], ["--shift-b", "2s"]),
+        (["one", "two", "--shift-b", "nan"], ["shift of B is nan"]),
+        (["one", "two", "--plot", "x.gif"], ["x.gif", ".html, .svg or .png"]),
+        (["one", "two", "--plot", "no/x.png"], ["no/x.png", "no folder no"]),
+        (["one", "two", "--plot", "taken.png"], ["taken.png exists"]),
+        (["one", "two", "--out", "one"], ["one exists and is not empty"]),
+        (["one", "two", "--out", "x", "--plot", "x.png"], ["--plot", "--out"]),
+    ],
+    ids=lambda value: " ".join(value[1:]) if isinstance(value, list) else None,
+)
+def test_arguments_are_refused(
+    place: Path, capsys: Captured, args: list[str], words: list[str]
+) -> None:
+    (place / "taken.png").write_text("precious")
+    assert main(["compare", *args]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    for word in words:
+        assert word in printed.err
+    assert names(place) == ["one", "taken.png", "two"]
+    assert (place / "taken.png").read_text() == "precious"
+
+
+def test_two_runs_of_one_name_are_refused(place: Path, capsys: Captured) -> None:
+    (run,) = json.loads((place / "two" / "summary.json").read_text())["runs"]
+    change_summary(place / "two", runs=[run, run])
+    assert main(["compare", "one", "two"]) == 2
+    assert "two of its runs have control 'cubic' and seed 1" in capsys.readouterr().err
