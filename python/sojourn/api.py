@@ -69,7 +69,7 @@ def compare(
     them. `shift_b` seconds are added to the times of `b`.
     """
     from sojourn import comparison
-    from sojourn.comparison.match import Chosen, Side
+    from sojourn.comparison.matching import Chosen, Side
 
     chosen = Chosen(_listed(flow), _listed(link), _listed(control))
     sides = Side("a", *_labelled(a)), Side("b", *_labelled(b), shift_b)

@@ -7,8 +7,12 @@ from typing import Any
 import polars as pl
 import pytest
 import sojourn
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from runs import Columns, run_of, write
 from sojourn.cli import main
+from sojourn.comparison import align
+from sojourn.comparison.matching import Pair
 from support import SMALL
 
 # Five samples, four cells: (0, 1], (1, 2], (2, 3], (3, 4].
@@ -42,11 +46,11 @@ LINK_B: Columns = {
     "marked_packets": [0, 0, 0, 0, 0],
 }
 
-Pair = tuple[Path, Path]
+Both = tuple[Path, Path]
 
 
 @pytest.fixture
-def pair(tmp_path: Path) -> Pair:
+def pair(tmp_path: Path) -> Both:
     """Two directories with one run each, of the same names."""
     a = write(tmp_path / "one", {("cubic", 1, "up"): FLOW_A}, {("cubic", 1, "neck"): LINK_A})
     b = write(tmp_path / "two", {("cubic", 7, "up"): FLOW_B}, {("cubic", 7, "neck"): LINK_B})
@@ -71,7 +75,7 @@ def only_flow(a: Path, b: Path, **choice: Any) -> Any:
     return flow
 
 
-def test_flows_have_the_figures_computed_by_hand(pair: Pair) -> None:
+def test_flows_have_the_figures_computed_by_hand(pair: Both) -> None:
     flow = only_flow(*pair)
     assert (flow["from_s"], flow["until_s"], flow["interval_s"]) == (0, 4, 1)
     assert (flow["seeds_a"], flow["seeds_b"]) == ([1], [7])
@@ -84,7 +88,7 @@ def test_flows_have_the_figures_computed_by_hand(pair: Pair) -> None:
     assert flow["rtt_p99_s"] == compared(0.397, 0.2, -0.197, 0.2 / 0.397)
 
 
-def test_windows_have_the_figures_computed_by_hand(pair: Pair) -> None:
+def test_windows_have_the_figures_computed_by_hand(pair: Both) -> None:
     # 10, 20, 20, 40 kB against 20, 20, 10, 40 kB: apart by 1, 0, 1/2 and 0 of A's. Deviations
     # from the mean of 22.5 kB give 375 over 475.
     assert only_flow(*pair)["window"] == {
@@ -96,7 +100,7 @@ def test_windows_have_the_figures_computed_by_hand(pair: Pair) -> None:
     }
 
 
-def test_links_have_the_figures_computed_by_hand(pair: Pair) -> None:
+def test_links_have_the_figures_computed_by_hand(pair: Both) -> None:
     (link,) = sojourn.compare(*pair).summary["links"]
     assert (link["control"], link["name"]) == ("cubic", "neck")
     assert link["queue_delay_p50_s"] == compared(0.025, 0.02, -0.005, 0.8)
@@ -183,7 +187,32 @@ def test_samples_at_other_moments_lose_no_bytes(tmp_path: Path) -> None:
     assert flow["goodput_bps"] == compared(800, 800, 0, 1)
 
 
-def test_a_clock_that_began_elsewhere_is_moved(tmp_path: Path, pair: Pair) -> None:
+@settings(deadline=None, max_examples=50)
+@given(
+    st.lists(st.integers(1, 900), min_size=20, max_size=60),
+    st.lists(st.integers(1, 900), min_size=20, max_size=60),
+)
+def test_an_even_rate_is_the_same_however_it_is_sampled(a: list[int], b: list[int]) -> None:
+    # Gaps in milliseconds, 25 bytes in each of them.
+    series = []
+    for gaps in (a, b):
+        times = [sum(gaps[:place]) for place in range(len(gaps))]
+        counted = {"ns": [1_000_000 * t for t in times], "delivered_bytes": [25 * t for t in times]}
+        others = {key: [None] * len(gaps) for key in ("cwnd_bytes", "rtt_s", "srtt_s")}
+        series.append(pl.DataFrame({**counted, **others}).with_columns(goodput_bps=None))
+    pair = Pair("flows", "c", "up", {1: series[0]}, {1: series[1]})
+    grid = align.grid_of(pair)
+    if isinstance(grid, str):
+        assert "no time in common" in grid
+        return
+    assert max(sorted(gaps[:-1])[(len(gaps) - 1) // 2] for gaps in (a, b)) * 1_000_000 == (
+        grid.step_ns
+    )
+    cells = align.aligned(pair, grid)
+    assert cells["goodput_bps"].to_list() == pytest.approx([200_000.0] * (2 * grid.cells))
+
+
+def test_a_clock_that_began_elsewhere_is_moved(tmp_path: Path, pair: Both) -> None:
     moved = {**FLOW_A, "t_s": [t + 100.25 for t in FLOW_A["t_s"]]}
     b = write(tmp_path / "late", {("cubic", 1, "up"): moved})
     with pytest.raises(ValueError, match=r"no time in common: A has 0 s to 4 s, B has 100.25 s"):
@@ -310,7 +339,7 @@ def test_what_is_not_known_is_null(tmp_path: Path) -> None:
     assert link["utilisation"] == compared(0.5, None, None, None)
 
 
-def test_order_of_rows_and_nan_do_not_matter(tmp_path: Path, pair: Pair) -> None:
+def test_order_of_rows_and_nan_do_not_matter(tmp_path: Path, pair: Both) -> None:
     b = tmp_path / "mixed"
     write(b, {("cubic", 1, "up"): FLOW_A}, {("cubic", 1, "neck"): LINK_A})
     for what in ("flows", "links"):

@@ -146,6 +146,7 @@ def test_a_simulated_run_beside_one_that_was_measured(
     assert flow["window"]["mean_relative_difference"] > 0
     assert flow["rtt_p50_s"]["b"] == 0.021
     assert summary["only_in_a"]["controls"] == ["dctcp"]
+    assert " srtt p95 " in sojourn("compare", "sim", "lab").stdout
 
 
 def drop(what: str, *columns: str) -> Callable[[Path], None]:

@@ -14,7 +14,7 @@ import polars as pl
 
 from sojourn import _core
 from sojourn.comparison import align, measure
-from sojourn.comparison.match import Chosen, Matched, Pair, Side, controls, match
+from sojourn.comparison.matching import Chosen, Matched, Pair, Side, controls, match
 from sojourn.contract import ComparisonSummary, NotCompared, OnlyIn
 from sojourn.errors import UsageError
 from sojourn.layout import What

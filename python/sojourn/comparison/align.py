@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from sojourn.comparison.match import NS, Pair
+from sojourn.comparison.matching import NS, Pair
 from sojourn.layout import What
 
 

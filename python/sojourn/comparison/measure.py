@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from sojourn.comparison.align import Grid
-from sojourn.comparison.match import NS, Pair
+from sojourn.comparison.matching import NS, Pair
 from sojourn.contract import Compared, FlowComparison, LinkComparison, WindowComparison
 
 _Measure = Callable[[pl.DataFrame], float | None]

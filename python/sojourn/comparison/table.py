@@ -42,6 +42,7 @@ NOTES = (
     "each interval of it",
     "drops, marks: of the link, in that time, a run; window: congestion window, B less A over A, "
     "interval by interval",
+    "srtt: smoothed RTT, where one of both has no other; "
     "several seeds: percentiles are over all of them, other figures their means, and a window is "
     "their median at each moment",
 )
@@ -145,7 +146,8 @@ def _rows(item: Mapping[str, Any], metrics: _Rows) -> Iterator[list[str]]:
         compared = item[key]
         known = [abs(compared[side]) for side in ("a", "b") if compared[side] is not None]
         if known:
-            yield [name, *_cells(compared, unit, max(known))]
+            said = name.replace("RTT", "srtt") if item.get("rtt_column") == "srtt_s" else name
+            yield [said, *_cells(compared, unit, max(known))]
 
 
 def _cells(compared: Mapping[str, float | None], unit: Unit, largest: float) -> list[str]:

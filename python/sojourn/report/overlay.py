@@ -15,7 +15,7 @@ from sojourn.report.panels import Frame, Panel, Spec
 
 if TYPE_CHECKING:
     from sojourn.comparison import Comparison
-    from sojourn.comparison.match import Side
+    from sojourn.comparison.matching import Side
 
 # No controller has these colours. A lies wide below B, so that both show where they are one.
 COLOURS = {"a": "#7d8da0", "b": "#c2185b"}

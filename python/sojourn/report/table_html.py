@@ -37,17 +37,19 @@ def _text_table_html(data: comparison_table.TextTable) -> str:
         else f'<th scope="col">{escape(head)}</th>'
         for place, head in enumerate(data.heads)
     )
-    rows = "\n".join(_text_row_html(data, row) for row in data.rows)
+    rows = "\n".join(_text_row_html(data, place) for place in range(len(data.rows)))
     return (
         f'<table class="summary">\n<caption>{escape(data.caption)}</caption>\n'
         f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
     )
 
 
-def _text_row_html(data: comparison_table.TextTable, row: list[str]) -> str:
+def _text_row_html(data: comparison_table.TextTable, place: int) -> str:
+    row = data.rows[place]
     names = "".join(f"<td>{escape(text)}</td>" for text in row[: data.names])
     figures = "".join(f'<td class="number">{escape(text)}</td>' for text in row[data.names :])
-    return f"<tr>{names}{figures}</tr>"
+    goes_on = "" if place in data.starts else ' class="on"'
+    return f"<tr{goes_on}>{names}{figures}</tr>"
 
 
 def _table_html(data: table.Table) -> str:
