@@ -279,6 +279,7 @@ def test_a_directory_is_refused(place: Path, capsys: Captured, what: str) -> Non
         (["one", "two", "--control", "bbr"], ["one has no controller `bbr`", "it has: cubic"]),
         (["one", "two", "--shift-b", "2s"], ["--shift-b", "2s"]),
         (["one", "two", "--shift-b", "nan"], ["shift of B is nan"]),
+        (["one", "two", "--shift-b", "1e12"], ["shift of B is 1e+12", "seconds"]),
         (["one", "two", "--plot", "x.gif"], ["x.gif", ".html, .svg or .png"]),
         (["one", "two", "--plot", "no/x.png"], ["no/x.png", "no folder no"]),
         (["one", "two", "--plot", "taken.png"], ["taken.png exists"]),

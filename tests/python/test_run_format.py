@@ -3,12 +3,14 @@
 import json
 import re
 from pathlib import Path
+from typing import get_type_hints
 
 import polars as pl
 import pytest
 import sojourn
 from runs import change_summary, write
 from sojourn import layout
+from sojourn.contract import Compared, ComparisonSummary, FlowComparison
 from sojourn.layout import What
 from support import ROOT
 from test_compare import FLOW_A, LINK_A
@@ -68,6 +70,14 @@ def test_the_document_has_the_upper_keys(directory: Path) -> None:
         listed = rows(heading)
         assert {name for name, _ in listed} == set(written)
         assert tuple(name for name, cells in listed if cells[0] == "yes") == keys
+
+
+def test_the_document_has_every_key_of_a_comparison() -> None:
+    described = DOCUMENT.split("## How two are compared", 1)[1]
+    for form in (ComparisonSummary, Compared, FlowComparison):
+        # A figure's own name is the column's, with a percentile or `_max` in it.
+        keys = {key for key in get_type_hints(form) if not re.match("rtt_p|goodput", key)}
+        assert keys <= set(re.findall(r"`(\w+)`", described))
 
 
 def test_own_columns_are_read_as_they_are(directory: Path) -> None:

@@ -5,7 +5,6 @@ of all seeds, goodput and counts are means over the seeds, and a trajectory is t
 seeds at each moment.
 """
 
-import math
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ import polars as pl
 
 from sojourn import _core
 from sojourn.comparison import align, measure
-from sojourn.comparison.matching import Chosen, Matched, Pair, Side, controls, match
+from sojourn.comparison.matching import LATEST_S, Chosen, Matched, Pair, Side, controls, match
 from sojourn.contract import ComparisonSummary, NotCompared, OnlyIn
 from sojourn.errors import UsageError
 from sojourn.layout import What
@@ -61,8 +60,8 @@ class Comparison:
 
 def compare(a: Side, b: Side, chosen: Chosen) -> Comparison:
     """Compares what both have; refuses two runs that have nothing in common."""
-    if not math.isfinite(b.shift_s):
-        raise UsageError(f"the shift of B is {b.shift_s}; it must be a number of seconds")
+    if not abs(b.shift_s) < LATEST_S:
+        raise UsageError(f"the shift of B is {b.shift_s}; it is in seconds, below {LATEST_S:g}")
     matched = match(a, b, chosen)
     compared: dict[What, list[tuple[Pair, align.Grid, pl.DataFrame]]] = {"flows": [], "links": []}
     left_out: list[NotCompared] = []

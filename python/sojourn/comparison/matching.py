@@ -11,8 +11,8 @@ from sojourn.layout import What
 from sojourn.record import Run
 
 NS = 1_000_000_000
-# An hour is a long run; a thousand years is a clock that was read in another unit.
-_LATEST_S = 3.2e10
+LATEST_S = 4e9
+"""Beyond are times that were read in another unit: since 1970, that is the year 2096."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def _check_keys(frame: pl.DataFrame, keys: tuple[str, ...], where: str) -> None:
 def _timed(frame: pl.DataFrame, shift_s: float, where: str) -> pl.DataFrame:
     """With the time as whole nanoseconds, `ns`, which have no rounding of their own."""
     largest: Any = frame["t_s"].abs().max()
-    if largest is not None and not largest < _LATEST_S:
+    if largest is not None and not largest < LATEST_S:
         raise RunDirectoryError(f"{where}: column `t_s` has {largest:g}; times are in seconds")
     ns = (pl.col("t_s") * NS).round().cast(pl.Int64) + round(shift_s * NS)
     return frame.with_columns(ns.alias("ns"))

@@ -126,13 +126,14 @@ def time_text(summary: ComparisonSummary) -> str:
     }
     first, last = min(span[0] for span in spans), max(span[1] for span in spans)
     steps = sorted({span[2] for span in spans})
-    every = " or ".join(_step_text(step) for step in steps)
+    every = " or ".join(step_text(step) for step in steps)
     shift = f"; B moved by {summary['shift_b_s']:+g} s" if summary["shift_b_s"] else ""
     each = ", each for the time that both have it" if len(spans) > 1 else ""
     return f"Compared from {first:.6g} s to {last:.6g} s, every {every}{each}{shift}"
 
 
-def _step_text(step_s: float) -> str:
+def step_text(step_s: float) -> str:
+    """A short time as one says it: `10 ms`, `1 s`."""
     return f"{step_s:.4g} s" if step_s >= 1 else f"{1000 * step_s:.4g} ms"
 
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from sojourn import table
 from sojourn.comparison import measure
-from sojourn.comparison.table import time_text
+from sojourn.comparison.table import step_text, time_text
 from sojourn.legend import Legend
 from sojourn.report import panels, series, spec
 from sojourn.report.canvas import Canvas
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COLOURS = {"a": "#7d8da0", "b": "#c2185b"}
 _GREY, _PALE = "#d4d4d4", {"a": "#d3d9e0", "b": "#f3cddb"}
 _WIDTHS = (2.6, 1.2)
-# A capacity that differs by less is the same one, sampled at other moments.
+# A capacity that mostly differs by less is the same one, sampled at other moments.
 _SAME = 0.01
 # Cells in the right side, at least.
 _FEWEST_CELLS = 20
@@ -118,7 +118,7 @@ class _Rows:
             name = f"{one.name}_capacity{at}"
             self.canvas.datasets[name] = series.to_csv(steps.with_columns(pl.col("v") / scale))
             behind.append(panels.capacity_step(name, colour))
-        said = f"{one.title}, mean of the last {1000 * width_s:.3g} ms"
+        said = f"{one.title}, mean of the last {step_text(width_s)}"
         panel = Panel(one.name, said, unit, one.height, key=_capacity_key(len(capacity)))
         self.canvas.row(frame, panel, goodput, scale, behind=behind)
 
@@ -132,8 +132,9 @@ class _Rows:
         a, b = (both.filter(pl.col("series") == self.labels[side]) for side in ("a", "b"))
         if a.is_empty() or b.is_empty():
             return {_GREY: b if a.is_empty() else a} if both.height else {}
-        apart = a.join(b, on="t").select((pl.col("v_right") / pl.col("v") - 1).abs().median())
-        return {_GREY: a} if apart.item() < _SAME else {_PALE["a"]: a, _PALE["b"]: b}
+        apart = (pl.col("v_right") - pl.col("v")).abs()
+        same = a.join(b, on="t").select((apart <= _SAME * pl.col("v")).mean()).item()
+        return {_GREY: a} if (same or 0) > 0.5 else {_PALE["a"]: a, _PALE["b"]: b}
 
     def _flows(self, control: str, column: str) -> pl.DataFrame:
         return self._drawn(self.comparison.flows, control, column, pl.col("flow"))
