@@ -74,6 +74,20 @@ def test_the_table_shows_both_and_their_difference(place: Path, capsys: Captured
     assert ["cubic", "flow", "up", *window] in rows
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+def test_figures_stay_whole_where_there_is_little_room(
+    place: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    flows = {("a-controller-of-ones-own", 1, "an-upload-with-a-name"): FLOW_A}
+    for name in ("c", "d"):
+        write(place / name, flows)
+    assert main(["compare", "c", "d", "--plot", "x.svg"]) == 0
+    table = capsys.readouterr().out.split("Congestion window")[0]
+    assert "…" not in table
+    assert [line.split()[-1] for line in table.splitlines() if "RTT" in line] == ["1.000"] * 3
+
+
 def test_what_is_written_by_itself(place: Path, capsys: Captured) -> None:
     files = ["comparison.json", "report.html", "report.png", "report.svg"]
     for expected in ("one-vs-two", "one-vs-two-2"):

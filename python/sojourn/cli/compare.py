@@ -3,6 +3,7 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Literal
 
 from rich import box
 from rich.table import Table
@@ -12,6 +13,9 @@ from sojourn import api, folder, rundir
 from sojourn.cli.tables import console
 from sojourn.comparison import Comparison, directory, table
 from sojourn.report import require_free_figure
+
+# Controllers, and flows or links.
+_FOLDED = 2
 
 
 def compare(args: argparse.Namespace) -> int:
@@ -68,7 +72,12 @@ def _show(comparison: Comparison, written: str) -> None:
 def _table(grid: table.TextTable) -> Table:
     part = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for place, head in enumerate(grid.heads):
-        part.add_column(head, justify="left" if place < grid.names else "right", no_wrap=True)
+        justify: Literal["left", "right"] = "left" if place < grid.names else "right"
+        # The user's own names may be long and fold; figures and what they are stay whole.
+        if place < _FOLDED:
+            part.add_column(head, overflow="fold")
+        else:
+            part.add_column(head, justify=justify, no_wrap=True)
     for place, row in enumerate(grid.rows):
         part.add_row(*map(Text, row), end_section=place + 1 in grid.starts)
     return part

@@ -61,7 +61,7 @@ class Comparison:
 def compare(a: Side, b: Side, chosen: Chosen) -> Comparison:
     """Compares what both have; refuses two runs that have nothing in common."""
     if not abs(b.shift_s) < LATEST_S:
-        raise UsageError(f"the shift of B is {b.shift_s}; it is in seconds, below {LATEST_S:g}")
+        raise UsageError(f"the shift of B is {b.shift_s:g}; it is in seconds, below {LATEST_S:g}")
     matched = match(a, b, chosen)
     compared: dict[What, list[tuple[Pair, align.Grid, pl.DataFrame]]] = {"flows": [], "links": []}
     left_out: list[NotCompared] = []
