@@ -30,6 +30,7 @@ pub(crate) fn read(
     {
         check_bursts(checker, source, &transport, &value.at);
     }
+    check_tso(checker, fields);
     let named = fields.get("control");
     let control = named.map(control);
     let transport = fields.get("transport").and_then(transport);
@@ -139,6 +140,18 @@ fn check_bursts(checker: &mut Checker, source: &Source, transport: &Transport, a
     }
 }
 
+/// A burst of less than two packets is none, and would silently do nothing.
+fn check_tso(checker: &mut Checker, flow: &Fields) {
+    let Some((_, fields)) = flow.get("transport").and_then(Checked::variant) else { return };
+    let (Some(given), Some(mss)) = (fields.get("tso"), fields.data("mss")) else { return };
+    let tso = fields.data("tso").unwrap_or(Bytes::ZERO);
+    if Bytes::ZERO < tso && tso < mss * 2 {
+        let message = format!("`tso` is {tso}, less than two packets of {mss}");
+        let help = format!("give 0B for single packets, or {} or more", mss * 2);
+        checker.report(&given.at, message, help);
+    }
+}
+
 fn source(value: &Checked) -> Option<Source> {
     let (kind, fields) = value.variant()?;
     match kind {
@@ -184,6 +197,8 @@ fn transport(value: &Checked) -> Option<Transport> {
         sack_ranges: fields.integer("sack_ranges")?,
         ecn: fields.switch("ecn")?,
         pacing: fields.switch("pacing")?,
+        tso: fields.data("tso")?,
+        gro: fields.time("gro")?,
         min_rto: fields.time("min_rto")?,
     })
 }

@@ -263,6 +263,10 @@ pub struct Transport {
     pub ecn: bool,
     /// Whether packets are paced where the controller does not pace.
     pub pacing: bool,
+    /// Greatest burst of segmentation offload, in bytes of payload; zero for none.
+    pub tso: Bytes,
+    /// How long the receiving host coalesces packets at most; zero for not.
+    pub gro: Duration,
     /// Least retransmission timeout (RFC 6298; Linux 200 ms).
     pub min_rto: Duration,
 }

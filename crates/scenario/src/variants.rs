@@ -1,8 +1,8 @@
 //! What is chosen by name: controllers and queues as they register themselves,
 //! sources, and transport profiles.
 
-use sojourn_units::Bytes;
 use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Duration};
 
 use crate::schema::DISTRIBUTIONS;
 use crate::shape::{
@@ -106,6 +106,8 @@ struct Profile {
     ack_delay: Default,
     sack_ranges: Default,
     pacing: Default,
+    tso: Default,
+    gro: Default,
     min_rto: Default,
 }
 
@@ -117,6 +119,12 @@ const TCP: Profile = Profile {
     ack_delay: ("40ms", "Linux TCP_DELACK_MIN; RFC 9293 allows up to 500ms"),
     sack_ranges: ("3", "RFC 2018 section 3, with timestamps"),
     pacing: ("false", "Linux paces only where the controller asks for it"),
+    tso: (
+        "0B",
+        "with it, a burst is what the pacing rate moves in about 1ms, and at least two packets: \
+         Linux 6.12 tcp_tso_autosize",
+    ),
+    gro: ("0s", "ethtool -C rx-usecs and Linux gro_flush_timeout are 20us to 50us where set"),
     min_rto: ("200ms", "Linux TCP_RTO_MIN; RFC 6298 has 1s"),
 };
 
@@ -132,10 +140,16 @@ const QUIC: Profile = Profile {
     ack_delay: ("25ms", "max_ack_delay, RFC 9000 section 18.2"),
     sack_ranges: ("32", "RFC 9000 section 13.2.3 leaves the number to the receiver"),
     pacing: ("true", "RFC 9002 section 7.7"),
+    tso: ("0B", "with it, batches of UDP GSO are filled whatever the rate; 14200B: ten packets"),
+    gro: ("0s", "UDP GRO, as TCP's"),
     min_rto: ("1ms", "kGranularity, RFC 9002 section 6.1.2"),
 };
 
-fn transport(profile: &Profile) -> [Field; 11] {
+/// Interrupts are held back for tens of microseconds, rarely hundreds.
+const COALESCING: Shape =
+    Shape::Scalar(Kind::Time(Duration::ZERO, Duration::ZERO, Duration::from_millis(10)));
+
+fn transport(profile: &Profile) -> [Field; 13] {
     let field = |name, shape, (default, source): Default, doc| {
         Field::new(name, shape, default, doc).from(source)
     };
@@ -157,6 +171,20 @@ fn transport(profile: &Profile) -> [Field; 11] {
         ),
         Field::new("ecn", SWITCH, "true", "ECN, where the controller uses it"),
         field("pacing", SWITCH, profile.pacing, "pacing, where the controller does not pace"),
+        field(
+            "tso",
+            up_to(65_536),
+            profile.tso,
+            "greatest burst of payload that leaves back to back, as segmentation offload makes \
+             it; 0B for single packets",
+        ),
+        field(
+            "gro",
+            COALESCING,
+            profile.gro,
+            "how long the receiving host holds packets at most to hand them up, and acknowledge \
+             them, together; 0s for not at all",
+        ),
         field("min_rto", SPAN, profile.min_rto, "least retransmission timeout"),
     ]
 }

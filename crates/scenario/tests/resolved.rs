@@ -127,6 +127,8 @@ fn transports() {
     assert_eq!((quic.ack_delay, quic.pacing), (Duration::from_millis(25), true));
     assert_eq!((custom.mss, custom.header), (Bytes(1200), Bytes(55)));
     assert_eq!((custom.receive_window, custom.ack_every), (Some(Bytes(6 << 20)), 10));
+    assert_eq!((tcp.tso, tcp.gro), (Bytes::ZERO, Duration::ZERO));
+    assert_eq!((custom.tso, custom.gro), (Bytes(14_000), Duration::from_micros(50)));
 }
 
 #[test]

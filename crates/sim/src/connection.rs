@@ -55,6 +55,8 @@ pub(crate) fn config(transport: &Transport) -> Config {
         sack_ranges: transport.sack_ranges as usize,
         ecn: transport.ecn,
         pacing: transport.pacing,
+        tso: transport.tso,
+        gro: transport.gro,
         min_rto: transport.min_rto,
     }
 }

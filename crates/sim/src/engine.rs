@@ -213,6 +213,12 @@ impl Simulation {
     fn on_data(&mut self, id: usize, packet: &Packet) {
         let connection = &mut self.connections[id];
         connection.receiver.on_data(self.now, &packet.as_data(connection.header));
+        self.answer(id);
+    }
+
+    /// What the receiver says to what it has just been handed.
+    fn answer(&mut self, id: usize) {
+        let connection = &mut self.connections[id];
         if connection.receiver.in_order_bytes() >= connection.watch {
             self.on_delivered(id);
         }
@@ -285,7 +291,8 @@ impl Simulation {
         }
         connection.timer_at = Instant::MAX;
         if connection.receiver.timer() <= self.now {
-            self.send_ack(id);
+            connection.receiver.on_timer(self.now);
+            self.answer(id);
         }
         let connection = &mut self.connections[id];
         if connection.sender.timer() <= self.now {

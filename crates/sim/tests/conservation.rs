@@ -132,10 +132,14 @@ fn source() -> impl Strategy<Value = String> {
 
 fn transport() -> impl Strategy<Value = String> {
     let window = prop::option::of(3_000_u64..3_000_000);
-    (any::<bool>(), 1_u64..5, window).prop_map(|(quic, ack_every, window)| {
+    let offload = (prop_oneof![Just(0), 2896_u64..65_536], prop_oneof![Just(0), 1_u64..10_000]);
+    (any::<bool>(), 1_u64..5, window, offload).prop_map(|(quic, ack_every, window, (tso, gro))| {
         let profile = if quic { "quic" } else { "tcp" };
         let window = window.map_or(String::new(), |w| format!(", receive_window = \"{w}B\""));
-        format!("{{ profile = \"{profile}\", ack_every = {ack_every}{window} }}")
+        format!(
+            "{{ profile = \"{profile}\", ack_every = {ack_every}{window}, tso = \"{tso}B\", \
+             gro = \"{gro}us\" }}"
+        )
     })
 }
 

@@ -34,6 +34,12 @@ pub struct Config {
     pub ecn: bool,
     /// Whether packets are paced where the controller does not pace.
     pub pacing: bool,
+    /// Greatest burst that leaves back to back, in bytes of payload, as
+    /// segmentation offload makes it; zero for none.
+    pub tso: Bytes,
+    /// How long the receiving host holds packets at most to hand them up
+    /// together; zero for not at all.
+    pub gro: Duration,
     /// Floor of the variance term of RTO and PTO: Linux keeps 200 ms for TCP,
     /// RFC 9002 section 6.1.2 1 ms (kGranularity).
     pub min_rto: Duration,

@@ -13,6 +13,7 @@
 
 mod config;
 mod delivery;
+mod gro;
 mod loss;
 mod pacer;
 mod prr;

@@ -3,6 +3,7 @@
 use sojourn_units::{Ecn, Instant};
 
 use crate::config::{Config, Profile};
+use crate::gro::Gro;
 use crate::reassembly::{Arrival, Reassembly};
 use crate::wire::{Ack, Data, EcnCounts};
 
@@ -12,6 +13,7 @@ pub struct Receiver {
     config: Config,
     /// Whether acknowledgements carry receive times.
     receive_times: bool,
+    gro: Gro,
     reassembly: Reassembly,
     counts: EcnCounts,
     /// Classic ECN echo: set by CE, until CWR (RFC 3168 section 6.1.3).
@@ -35,6 +37,7 @@ impl Receiver {
             config.sack_ranges = config.sack_ranges.max(1);
         }
         Receiver {
+            gro: Gro::new(&config),
             config,
             receive_times,
             reassembly: Reassembly::default(),
@@ -55,6 +58,33 @@ impl Receiver {
     /// A data packet arrived. Afterwards [`Receiver::ack_due`] says whether to
     /// acknowledge at once.
     pub fn on_data(&mut self, now: Instant, data: &Data) {
+        if !self.gro.is_on() {
+            return self.receive(now, data);
+        }
+        if !self.gro.takes(data) {
+            self.hand_up(now);
+        }
+        if self.gro.hold(now, data) {
+            self.hand_up(now);
+        }
+    }
+
+    /// The timer is due. Afterwards [`Receiver::ack_due`] says whether to
+    /// acknowledge.
+    pub fn on_timer(&mut self, now: Instant) {
+        if self.gro.due() <= now {
+            self.hand_up(now);
+        }
+    }
+
+    /// A batch is received in one go, and answered at most once.
+    fn hand_up(&mut self, now: Instant) {
+        let held = self.gro.take();
+        held.iter().for_each(|data| self.receive(now, data));
+        self.gro.give_back(held);
+    }
+
+    fn receive(&mut self, now: Instant, data: &Data) {
         let arrival = self.reassembly.receive(data, self.config.sack_ranges);
         self.note_ecn(data);
         if data.number >= self.newest {
@@ -111,10 +141,11 @@ impl Receiver {
         self.ack_now || self.ack_at <= now
     }
 
-    /// When an acknowledgement will be due; [`Instant::MAX`] for never.
+    /// When to call [`Receiver::on_timer`], since an acknowledgement will be due
+    /// or packets are held back until then; [`Instant::MAX`] for never.
     #[inline]
     pub fn timer(&self) -> Instant {
-        self.ack_at
+        self.ack_at.min(self.gro.due())
     }
 
     /// Writes the acknowledgement into `ack`, whose memory is used again.

@@ -178,6 +178,11 @@ impl Scoreboard {
         self.segments.first().map(|s| s.offset)
     }
 
+    /// When the first unacknowledged segment left.
+    pub(crate) fn base_sent_at(&self) -> Option<Instant> {
+        self.segments.front().map(|s| s.sent_at)
+    }
+
     /// Bytes sent and neither delivered: in flight, or deemed lost.
     pub(crate) fn outstanding(&self) -> u64 {
         self.in_flight + self.lost_bytes

@@ -3,7 +3,7 @@
 mod common;
 
 use common::network::{Mishaps, Network, Path};
-use common::{config, ms};
+use common::{MSS, config, ms};
 use proptest::prelude::*;
 use sojourn_transport::{Config, Profile};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -64,12 +64,18 @@ fn paths() -> impl Strategy<Value = Path> {
 
 fn configs() -> impl Strategy<Value = Config> {
     let windows = prop_oneof![Just(Bytes::MAX), (300_u64..50_000).prop_map(Bytes)];
-    (prop::sample::select(&PROFILES[..]), windows, any::<bool>(), 1_u64..9, 0_usize..5).prop_map(
-        |(profile, receive_window, pacing, ack_every, sack_ranges)| Config {
+    // Half of them with bursts, from two packets to 64 kB, and half coalesced.
+    let tso = prop_oneof![Just(0), 2 * MSS..65_536].prop_map(Bytes);
+    let gro = prop_oneof![Just(0), 1_u64..10_000].prop_map(Duration::from_micros);
+    let acks = (1_u64..9, 0_usize..5);
+    (prop::sample::select(&PROFILES[..]), windows, any::<bool>(), acks, tso, gro).prop_map(
+        |(profile, receive_window, pacing, (ack_every, sack_ranges), tso, gro)| Config {
             receive_window,
             pacing,
             ack_every,
             sack_ranges,
+            tso,
+            gro,
             ..config(profile)
         },
     )

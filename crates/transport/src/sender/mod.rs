@@ -16,6 +16,7 @@ use crate::wire::{Data, EcnCounts};
 mod feedback;
 mod timers;
 mod transmit;
+mod tso;
 
 /// What the sender wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,7 @@ pub struct Sender<C> {
     delivery: Delivery,
     rtt: Rtt,
     pacer: Pacer,
+    tso: tso::Tso,
     episode: Episode,
     /// Highest segment ever deemed lost, plus one.
     lost_end: u64,
@@ -103,6 +105,7 @@ impl<C: Controller> Sender<C> {
             delivery: Delivery::default(),
             rtt: Rtt::new(config.profile, config.min_rto),
             pacer: Pacer::default(),
+            tso: tso::Tso::new(config.tso),
             episode: Episode::None,
             lost_end: 0,
             written: 0,
@@ -152,7 +155,7 @@ impl<C: Controller> Sender<C> {
     fn refresh(&mut self, now: Instant) {
         self.limits = self.controller.limits();
         if let Some(rate) = self.pacing_rate() {
-            self.pacer.rate_rose(now, self.config.mss, rate);
+            self.pacer.rate_rose(now, self.tso.spaced(self.config.mss), rate);
         }
         if let Some(prr) = self.episode.prr() {
             prr.follow(self.limits.cwnd);

@@ -38,11 +38,15 @@ impl<C: Controller> Sender<C> {
         // a window of nothing forbids it.
         if in_flight + len > cwnd && (in_flight > 0 || cwnd == 0) {
             self.limited[0] = true;
+            self.tso.end();
             return Some(Poll::Blocked);
+        }
+        if self.tso.is_under_way() {
+            return None;
         }
         let next = self.pacer.next();
         if next <= now {
-            return None;
+            return self.begin_burst(now);
         }
         self.limited[0] |= self.would_fill_window();
         Some(if next < Instant::MAX { Poll::Wait(next) } else { Poll::Blocked })
@@ -73,6 +77,7 @@ impl<C: Controller> Sender<C> {
 
     fn nothing_to_send(&mut self) -> Poll {
         self.probes = 0;
+        self.tso.end();
         if self.written == self.offset && self.scoreboard.in_flight < self.cwnd().0 {
             self.delivery.on_app_limited(self.scoreboard.in_flight);
         }
@@ -104,6 +109,7 @@ impl<C: Controller> Sender<C> {
         }
         self.next_number += 1;
         self.stats.sent += 1;
+        self.tso.on_sent();
         self.stats.retransmitted += u64::from(lost.is_some());
         (self.sent_at, self.touched_at) = (now, now);
         if let Some(prr) = self.episode.prr() {

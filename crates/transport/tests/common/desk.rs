@@ -85,9 +85,13 @@ impl Desk {
     }
 
     pub(crate) fn with_needs(config: Config, packets: u64, needs: Needs) -> Desk {
+        Desk::with_pacing(config, packets, needs, Pacing::Unpaced)
+    }
+
+    pub(crate) fn with_pacing(config: Config, packets: u64, needs: Needs, pacing: Pacing) -> Desk {
         let controller = Halving {
             cwnd: Bytes(packets * MSS),
-            pacing: Pacing::Unpaced,
+            pacing,
             last: Heard::default(),
             loss_events: 0,
             ecn_events: 0,

@@ -36,6 +36,8 @@ pub(crate) fn config(profile: Profile) -> Config {
         sack_ranges,
         ecn: true,
         pacing: false,
+        tso: Bytes::ZERO,
+        gro: Duration::ZERO,
         min_rto,
     }
 }

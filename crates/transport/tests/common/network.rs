@@ -218,6 +218,9 @@ impl Network {
                 self.take_event();
             }
             if self.receiver.timer() <= next {
+                self.receiver.on_timer(next);
+            }
+            if self.receiver.ack_due(next) {
                 self.acknowledge();
             }
             if self.sender.timer() <= next {

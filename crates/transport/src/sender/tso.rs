@@ -1,0 +1,160 @@
+//! Bursts as segmentation offload makes them: TCP's as Linux sizes and defers
+//! them (6.12, `net/ipv4/tcp_output.c`), QUIC's as batches of UDP GSO.
+
+use sojourn_cc::{Controller, Pacing};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use super::{Poll, Sender};
+use crate::config::Profile;
+
+/// `sk_pacing_shift`: a burst is what the rate moves in 2^-10 s.
+const PACING_SHIFT: u32 = 10;
+/// `tcp_tso_rtt_log`: the allowance of a near peer halves with every 2^9 us.
+const NEAR: Duration = Duration::from_micros(1 << 9);
+/// `tcp_min_tso_segs`.
+const LEAST: u64 = 2;
+/// `bbr_min_tso_rate`: a controller that paces below it has single packets.
+const SINGLE_BELOW: Rate = Rate(1_200_000);
+/// `tcp_tso_win_divisor`: with this part of the window free, a burst goes.
+const WIN_DIVISOR: u64 = 3;
+/// Only what sent this lately waits for more room (`tcp_tso_should_defer`).
+const RECENT: Duration = Duration::from_millis(1);
+
+/// The burst under way.
+#[derive(Debug)]
+pub(super) struct Tso {
+    /// Greatest burst, in bytes of payload; zero for no bursts.
+    greatest: Bytes,
+    /// Packets that the last burst began with; none while it is off.
+    packets: u64,
+    /// Those of them that are still to leave.
+    left: u64,
+}
+
+impl Tso {
+    pub(super) fn new(greatest: Bytes) -> Tso {
+        Tso { greatest, packets: 0, left: 0 }
+    }
+
+    /// Whether the next packet belongs to a burst that has been let go.
+    #[inline]
+    pub(super) fn is_under_way(&self) -> bool {
+        self.left > 0
+    }
+
+    #[inline]
+    pub(super) fn on_sent(&mut self) {
+        self.left = self.left.saturating_sub(1);
+    }
+
+    /// No data or no window for the rest.
+    #[inline]
+    pub(super) fn end(&mut self) {
+        self.left = 0;
+    }
+
+    /// What the pacer spaces: the last burst, or a packet.
+    #[inline]
+    pub(super) fn spaced(&self, mss: Bytes) -> Bytes {
+        mss * self.packets.max(1)
+    }
+}
+
+impl<C: Controller> Sender<C> {
+    /// The pacer lets the next burst go: why it waits nevertheless.
+    #[inline]
+    pub(super) fn begin_burst(&mut self, now: Instant) -> Option<Poll> {
+        if self.tso.greatest == Bytes::ZERO {
+            return None;
+        }
+        let goal = self.burst_goal();
+        if self.should_defer(now, goal) {
+            self.limited[0] |= self.window_room() < self.receive_room();
+            return Some(Poll::Blocked);
+        }
+        let packets = goal.min(self.burst_quota());
+        (self.tso.packets, self.tso.left) = (packets, packets);
+        None
+    }
+
+    /// Packets that a burst should have (`tcp_tso_segs`). A QUIC stack fills its
+    /// batch whatever the rate; a controller that sets the gap of each packet
+    /// has no bursts.
+    fn burst_goal(&self) -> u64 {
+        let mss = self.config.mss.0;
+        let greatest = (self.tso.greatest.0 / mss).max(1);
+        if matches!(self.limits.pacing, Pacing::Gap(_)) {
+            return 1;
+        }
+        let Some(rate) = self.sizing_rate().filter(|_| self.config.profile == Profile::Tcp) else {
+            return greatest;
+        };
+        let paces = matches!(self.limits.pacing, Pacing::Rate(_));
+        let least = if paces && rate < SINGLE_BELOW { 1 } else { LEAST };
+        let bytes = ((rate.0 / 8) >> PACING_SHIFT) + self.near_allowance();
+        (bytes / mss).max(least).min(greatest)
+    }
+
+    /// Near peers may get greater bursts: losses are repaired soon there
+    /// (`tcp_tso_autosize`, since Linux 5.18).
+    fn near_allowance(&self) -> u64 {
+        let halvings = self.rtt.min.0 / NEAR.0;
+        if halvings < 64 { self.tso.greatest.0 >> halvings } else { 0 }
+    }
+
+    /// `sk_pacing_rate`, which sizes bursts whether or not it paces them
+    /// (`tcp_update_pacing_rate`): twice the window a round trip in slow start,
+    /// 1.2 times from half the threshold on. None before the first sample.
+    fn sizing_rate(&self) -> Option<Rate> {
+        let measured = self.rtt.srtt > Duration::ZERO;
+        self.pacing_rate().or_else(|| {
+            let cwnd = self.limits.cwnd;
+            let ssthresh = self.controller.probe().ssthresh.unwrap_or(Bytes::MAX);
+            let percent = if cwnd < ssthresh / 2 { 200 } else { 120 };
+            measured.then(|| Rate::from_transfer(cwnd * percent / 100, self.rtt.srtt))
+        })
+    }
+
+    /// Room in the congestion window, in bytes.
+    fn window_room(&self) -> u64 {
+        self.cwnd().0.saturating_sub(self.scoreboard.in_flight)
+    }
+
+    /// Room in the receive window, in bytes.
+    fn receive_room(&self) -> u64 {
+        let base = self.scoreboard.base_offset().unwrap_or(self.offset);
+        self.config.receive_window.0.saturating_sub(self.offset - base)
+    }
+
+    /// Packets that one burst may take of the window: what is free, and in TCP
+    /// at most half of the whole (`tcp_cwnd_test`).
+    fn burst_quota(&self) -> u64 {
+        let free = self.window_room();
+        let bytes = match self.config.profile {
+            Profile::Tcp => free.min(self.cwnd().0 / 2),
+            Profile::Quic => free,
+        };
+        (bytes / self.config.mss.0).max(1)
+    }
+
+    /// Whether to wait for an acknowledgement that lets a whole burst go
+    /// (`tcp_tso_should_defer`). Where all that waits to be sent fits, waiting
+    /// would not make the burst greater.
+    fn should_defer(&self, now: Instant, goal: u64) -> bool {
+        let last = self.sent_at.max(self.pacer.next());
+        let mends = self.episode.is_recovery() || self.scoreboard.lost_bytes() > 0;
+        if self.config.profile == Profile::Quic || mends || now.since(last) > RECENT {
+            return false;
+        }
+        let room = self.window_room().min(self.receive_room());
+        let wanted = (goal * self.config.mss.0).min(self.written - self.offset);
+        let chunk = self.cwnd().0.min(self.config.receive_window.0) / WIN_DIVISOR;
+        if room >= wanted || room >= chunk {
+            return false;
+        }
+        // The next acknowledgement is for the oldest packet out; one that is
+        // more than half a round trip away is not waited for.
+        let oldest = self.scoreboard.base_sent_at();
+        oldest.is_some_and(|sent_at| now.since(sent_at) >= self.rtt.srtt / 2)
+    }
+}

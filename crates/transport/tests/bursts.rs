@@ -1,0 +1,169 @@
+//! Bursts of segmentation offload: how long, when they are put off, and how
+//! they are paced. Figures are Linux's rules (6.12, `net/ipv4/tcp_output.c`).
+
+mod common;
+
+use common::desk::{Desk, needs};
+use common::{MSS, at, config};
+use sojourn_cc::{EcnUse, Pacing};
+use sojourn_transport::{Config, Poll, Profile};
+use sojourn_units::{Bytes, Duration, Instant};
+
+fn with_tso(profile: Profile, packets: u64) -> Config {
+    Config { tso: Bytes(packets * MSS), ..config(profile) }
+}
+
+/// A sender with a window of `packets`, a round trip of 100 ms behind it and as
+/// much to send as it may.
+fn measured(config: Config, packets: u64) -> Desk {
+    let mut desk = Desk::new(config, packets);
+    desk.write(1);
+    desk.send(at(0));
+    desk.ack(at(100), 1, &[], 0);
+    desk.write(10_000);
+    desk
+}
+
+fn us(n: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(n)
+}
+
+/// The transport's pacing is 5/4 of the window a round trip, and a burst 2^-10 s
+/// of that in whole packets (`tcp_tso_autosize`), two at least. 2000 packets in
+/// 100 ms: 25 MB/s, 24414 bytes. The ten packets that an idle sender may send
+/// (RFC 9002 section 7.7) become whole bursts.
+#[test]
+fn a_burst_is_a_millisecond_of_the_rate() {
+    for (window, greatest, burst, first) in
+        [(2000, 64, 24, 24), (2000, 16, 16, 16), (20, 64, 2, 10), (2000, 4, 4, 12)]
+    {
+        let config = Config { pacing: true, ..with_tso(Profile::Tcp, greatest) };
+        let mut desk = measured(config, window);
+        assert_eq!(desk.send(at(1000)).len(), first, "{window} {greatest}");
+        for _ in 0..3 {
+            let Poll::Wait(next) = desk.sender.poll_transmit(at(1000)) else { panic!("paced") };
+            assert_eq!(desk.send(next).len(), burst, "{window} {greatest}");
+            // A burst later: packets of 1000 bytes, 5/4 of `window` in 100 ms.
+            let gap = Duration(burst as u64 * 80_000_000 / window);
+            assert_eq!(desk.sender.poll_transmit(next), Poll::Wait(next + gap));
+        }
+    }
+}
+
+/// A rate that rises shortens the wait in proportion, not to that of a packet.
+#[test]
+fn a_rate_that_rises_keeps_the_burst_s_spacing() {
+    let config = Config { pacing: true, ..with_tso(Profile::Tcp, 64) };
+    let mut desk = measured(config, 2000);
+    desk.send(at(1000));
+    desk.set_window(at(1000), 4000 * MSS);
+    // The 24 packets that left, at 50 MB/s.
+    assert_eq!(desk.sender.poll_transmit(at(1000)), Poll::Wait(us(1_000_480)));
+}
+
+/// QUIC's batches follow no rate: stacks fill them as far as the window goes.
+#[test]
+fn a_batch_of_quic_is_of_packets() {
+    let config = Config { pacing: true, ..with_tso(Profile::Quic, 10) };
+    let mut desk = measured(config, 40);
+    assert_eq!(desk.send(at(1000)).len(), 10);
+    let Poll::Wait(next) = desk.sender.poll_transmit(at(1000)) else { panic!("it is paced") };
+    assert_eq!(desk.send(next).len(), 10);
+}
+
+/// `tcp_tso_should_defer`: a sender that sent within the last millisecond waits
+/// for room for a whole burst, where less than a third of its window is free.
+/// 2000 packets in 100 ms, not paced, and in slow start as far as Linux would
+/// know: 40 MB/s are 39 packets in 2^-10 s.
+#[test]
+fn room_for_less_than_a_burst_is_let_grow() {
+    let mut desk = measured(with_tso(Profile::Tcp, 64), 2000);
+    assert_eq!(desk.send(at(200)).len(), 2000);
+    desk.ack(us(300_000), 2, &[], 1);
+    assert_eq!(desk.send(us(300_000)).len(), 1, "the last write was long ago");
+    for acked in 3..41 {
+        desk.ack(us(300_000 + acked), acked, &[], acked - 1);
+        assert_eq!(desk.send(us(300_000 + acked)).len(), 0, "{acked}");
+    }
+    desk.ack(us(300_041), 41, &[], 40);
+    assert_eq!(desk.send(us(300_041)).len(), 39);
+    // It was the congestion window that held it back.
+    assert!(desk.cc().last.cwnd_limited);
+}
+
+/// What puts nothing off: too little data for more, a window of which a third is
+/// free, an acknowledgement that is far away, a recovery, QUIC.
+#[test]
+fn what_need_not_wait_goes() {
+    let little = || {
+        let mut desk = Desk::new(with_tso(Profile::Tcp, 64), 1000);
+        desk.write(1000);
+        desk.send(at(0));
+        desk.ack(at(100), 2, &[], 1);
+        desk.write(3);
+        assert_eq!(desk.send(at(100)).len(), 2, "the window's room");
+        desk.ack(us(100_010), 3, &[], 2);
+        desk.send(us(100_010)).len()
+    };
+    assert_eq!(little(), 1, "all that there is fits");
+
+    let mut small = measured(with_tso(Profile::Tcp, 64), 3);
+    assert_eq!(small.send(at(200)).len(), 3);
+    small.ack(at(300), 2, &[], 1);
+    small.send(at(300));
+    small.ack(us(300_010), 3, &[], 2);
+    assert_eq!(small.send(us(300_010)).len(), 1, "a third of the window");
+
+    let mut far = measured(with_tso(Profile::Tcp, 64), 2000);
+    far.send(at(200));
+    far.ack(at(220), 2, &[], 1);
+    far.send(at(220));
+    far.ack(us(220_010), 3, &[], 2);
+    assert_eq!(far.send(us(220_010)).len(), 1, "the oldest packet has been out for 20 ms");
+
+    let mut quic = measured(with_tso(Profile::Quic, 64), 2000);
+    quic.send(at(200));
+    quic.ack(at(300), 2, &[], 1);
+    quic.send(at(300));
+    quic.ack(us(300_010), 3, &[], 2);
+    assert_eq!(quic.send(us(300_010)).len(), 1, "QUIC stacks wait for nothing");
+}
+
+/// A lost packet is repaired at once, and recovery does not wait for bursts.
+#[test]
+fn repairs_are_not_put_off() {
+    let mut desk = measured(with_tso(Profile::Tcp, 64), 2000);
+    desk.send(at(200));
+    desk.ack(us(300_000), 2, &[], 1);
+    desk.send(us(300_000));
+    desk.ack(us(300_010), 2, &[(3, 40)], 39);
+    assert_eq!(desk.segments(us(300_010))[0], 2);
+}
+
+/// Small senders too may always send: whatever the window, data does not stand
+/// still while nothing is out.
+#[test]
+fn an_empty_network_is_never_waited_for() {
+    for window in 1..5 {
+        let mut desk = measured(with_tso(Profile::Tcp, 64), window);
+        let mut acked = 1;
+        for round in 0..40 {
+            // A round trip of 200 us: the last burst was always a moment ago.
+            let now = us(200_000 + 200 * round);
+            let left = desk.send(now).len() as u64;
+            assert_eq!(left, window, "round {round}");
+            acked += left;
+            desk.ack(now + Duration::from_micros(200), acked, &[], acked - 1);
+        }
+    }
+}
+
+/// A controller that gives each packet its own gap has no bursts.
+#[test]
+fn gaps_of_a_controller_are_kept() {
+    let gap = Pacing::Gap(Duration::from_millis(3));
+    let mut desk = Desk::with_pacing(with_tso(Profile::Tcp, 64), 100, needs(EcnUse::None), gap);
+    desk.write(100);
+    assert_eq!(desk.send(at(0)).len(), 1);
+    assert_eq!(desk.sender.poll_transmit(at(0)), Poll::Wait(at(3)));
+}
