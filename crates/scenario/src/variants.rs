@@ -124,7 +124,7 @@ const TCP: Profile = Profile {
         "with it, a burst is what the pacing rate moves in about 1ms, and at least two packets: \
          Linux 6.12 tcp_tso_autosize",
     ),
-    gro: ("0s", "ethtool -C rx-usecs and Linux gro_flush_timeout are 20us to 50us where set"),
+    gro: ("0s", "ethtool -C rx-usecs, Linux gro_flush_timeout"),
     min_rto: ("200ms", "Linux TCP_RTO_MIN; RFC 6298 has 1s"),
 };
 

@@ -50,15 +50,35 @@ fn a_burst_is_a_millisecond_of_the_rate() {
     }
 }
 
-/// A rate that rises shortens the wait in proportion, not to that of a packet.
+/// What a burst of TCP takes at the rate at which it left stands when the rate
+/// rises: `tcp_wstamp_ns` never moves back. The wait behind a batch of QUIC, which
+/// may be long, becomes that of a batch at the new rate.
 #[test]
-fn a_rate_that_rises_keeps_the_burst_s_spacing() {
+fn a_rate_that_rises_does_not_undo_a_burst() {
+    for (profile, packets, wait) in [(Profile::Tcp, 24, 24 * 40), (Profile::Quic, 10, 10 * 20)] {
+        let config = Config { pacing: true, ..with_tso(profile, packets) };
+        let mut desk = measured(config, 2000);
+        desk.send(at(1000));
+        let Poll::Wait(next) = desk.sender.poll_transmit(at(1000)) else { panic!("paced") };
+        assert_eq!(desk.send(next).len() as u64, packets);
+        // 25 MB/s become 50: a packet takes 20 us in place of 40.
+        desk.set_window(next, 4000 * MSS);
+        let later = next + Duration::from_micros(wait);
+        assert_eq!(desk.sender.poll_transmit(next), Poll::Wait(later), "{profile:?}");
+    }
+}
+
+/// A pacing rate of nothing passes with bursts too.
+#[test]
+fn a_rate_of_zero_is_not_for_ever() {
     let config = Config { pacing: true, ..with_tso(Profile::Tcp, 64) };
-    let mut desk = measured(config, 2000);
-    desk.send(at(1000));
-    desk.set_window(at(1000), 4000 * MSS);
-    // The 24 packets that left, at 50 MB/s.
-    assert_eq!(desk.sender.poll_transmit(at(1000)), Poll::Wait(us(1_000_480)));
+    let mut desk = measured(config, 4);
+    desk.send(at(100));
+    desk.set_window(at(100), 0);
+    let (_, left) = desk.fire();
+    assert_eq!(left.len(), 1, "a probe, at that rate");
+    desk.set_window(at(500), 8 * MSS);
+    assert!(!desk.send(at(600)).is_empty());
 }
 
 /// QUIC's batches follow no rate: stacks fill them as far as the window goes.

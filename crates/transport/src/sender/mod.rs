@@ -154,7 +154,7 @@ impl<C: Controller> Sender<C> {
 
     fn refresh(&mut self, now: Instant) {
         self.limits = self.controller.limits();
-        if let Some(rate) = self.pacing_rate() {
+        if let Some(rate) = self.pacing_rate().filter(|_| !self.burst_has_its_time()) {
             self.pacer.rate_rose(now, self.tso.spaced(self.config.mss), rate);
         }
         if let Some(prr) = self.episode.prr() {

@@ -77,6 +77,17 @@ impl<C: Controller> Sender<C> {
         None
     }
 
+    /// Whether what a burst takes at the rate at which it left stands when the
+    /// rate rises, as in Linux (`tcp_wstamp_ns` never moves back): BBR reckons
+    /// with that time. A burst is short; a batch of QUIC at a low rate is not, and
+    /// at rate zero the wait would be for ever.
+    #[inline]
+    pub(super) fn burst_has_its_time(&self) -> bool {
+        self.tso.greatest > Bytes::ZERO
+            && self.config.profile == Profile::Tcp
+            && self.pacer.next() < Instant::MAX
+    }
+
     /// Packets that a burst should have (`tcp_tso_segs`). A QUIC stack fills its
     /// batch whatever the rate; a controller that sets the gap of each packet
     /// has no bursts.
