@@ -136,6 +136,9 @@ fn loss(fields: &Fields) -> Option<Loss> {
     match &fields.get("loss")?.value {
         Got::Scalar(Scalar::Number(0.0)) => Some(Loss::None),
         Got::Scalar(Scalar::Number(p)) => Some(Loss::Random(*p)),
+        Got::Table(table) if table.get("every").is_some() => {
+            Some(Loss::Periodic(table.integer("every")?))
+        }
         Got::Table(table) => Some(Loss::GilbertElliott {
             p: table.number("p")?,
             r: table.number("r")?,

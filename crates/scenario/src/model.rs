@@ -48,7 +48,7 @@ pub struct Link {
     pub queue: Discipline,
     /// How much may wait.
     pub buffer: Buffer,
-    /// Random loss on the wire, after the queue.
+    /// Loss on the wire, after the queue.
     pub loss: Loss,
     /// Extra delay, uniform in [0, jitter], that never reorders.
     pub jitter: Duration,
@@ -124,11 +124,14 @@ pub enum Buffer {
     Time(Duration),
 }
 
-/// Random loss.
+/// Loss on a wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loss {
     /// None.
     None,
+    /// The last of each so many packets: the deterministic loss in which the
+    /// laws of congestion control are stated (RFC 9438 section 5).
+    Periodic(u64),
     /// Each packet with this probability.
     Random(f64),
     /// Two states (Gilbert 1960, Elliott 1963; parameters as tc-netem(8)

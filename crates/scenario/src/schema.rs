@@ -3,7 +3,7 @@
 use sojourn_units::params::Kind;
 
 use crate::shape::{
-    Either, Field, Form, OneOf, PROBABILITY, RATE, SPAN, Shape, TIME, integer, up_to,
+    COUNT, Either, Field, Form, OneOf, PROBABILITY, RATE, SPAN, Shape, TIME, integer, up_to,
 };
 use crate::variants;
 
@@ -66,7 +66,7 @@ static LINK: Form = Form {
             "how much may wait: \"300kB\", \"100packets\", \"50ms\" (what the link carries in \
              that time) or \"unlimited\"; the discipline's own default where absent",
         ),
-        Field::new("loss", Shape::Either(&LOSS), "0", "random loss on the wire, after the queue"),
+        Field::new("loss", Shape::Either(&LOSS), "0", "loss on the wire, after the queue"),
         Field::new("jitter", TIME, "0s", "extra delay, uniform in [0, jitter], without reordering"),
         Field::new(
             "overhead",
@@ -158,22 +158,27 @@ static DELAY_RAMP: Form = Form {
     ],
 };
 
-static LOSS: Either = Either {
-    short: PROBABILITY,
-    key: None,
-    forms: &[Form {
-        title: "Gilbert-Elliott loss",
-        fields: &[
-            Field::required("p", PROBABILITY, "probability a packet to enter the bad state")
-                .from("tc-netem(8), gemodel"),
-            Field::required("r", PROBABILITY, "probability a packet to leave the bad state")
-                .from("tc-netem(8), gemodel"),
-            Field::new("loss_bad", PROBABILITY, "1", "loss in the bad state")
-                .from("tc-netem(8), gemodel: 1-h"),
-            Field::new("loss_good", PROBABILITY, "0", "loss in the good state")
-                .from("tc-netem(8), gemodel: 1-k"),
-        ],
-    }],
+static LOSS: Either =
+    Either { short: PROBABILITY, key: None, forms: &[PERIODIC_LOSS, GILBERT_ELLIOTT] };
+
+const PERIODIC_LOSS: Form = Form {
+    title: "periodic loss",
+    fields: &[Field::required("every", COUNT, "packets of which the last is lost")
+        .from("RFC 9438 section 5: the deterministic loss model")],
+};
+
+const GILBERT_ELLIOTT: Form = Form {
+    title: "Gilbert-Elliott loss",
+    fields: &[
+        Field::required("p", PROBABILITY, "probability a packet to enter the bad state")
+            .from("tc-netem(8), gemodel"),
+        Field::required("r", PROBABILITY, "probability a packet to leave the bad state")
+            .from("tc-netem(8), gemodel"),
+        Field::new("loss_bad", PROBABILITY, "1", "loss in the bad state")
+            .from("tc-netem(8), gemodel: 1-h"),
+        Field::new("loss_good", PROBABILITY, "0", "loss in the good state")
+            .from("tc-netem(8), gemodel: 1-k"),
+    ],
 };
 
 static FLOW: Form = Form {

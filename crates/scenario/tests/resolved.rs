@@ -56,6 +56,7 @@ fn links_in_their_order() {
     assert_eq!(links[0].loss, Loss::Random(0.01));
     let gilbert = Loss::GilbertElliott { p: 0.01, r: 0.2, loss_bad: 1.0, loss_good: 0.001 };
     assert_eq!(links[1].loss, gilbert);
+    assert_eq!(links[2].loss, Loss::Periodic(1000));
     assert_eq!((links[0].jitter, links[0].overhead), (Duration::from_millis(1), Bytes(14)));
     assert_eq!(links[0].queue.params.time("target"), Duration::from_millis(10));
 }

@@ -1,4 +1,4 @@
-//! The wire behind a link: delay, jitter, random loss; order is kept.
+//! The wire behind a link: delay, jitter, loss; order is kept.
 
 use sojourn_ring::Ring;
 use sojourn_scenario::Loss;
@@ -58,17 +58,19 @@ impl DelayLine {
     }
 }
 
-/// Random loss.
+/// Loss.
 #[derive(Debug)]
 pub(crate) struct Losses {
     model: Loss,
     bad: bool,
+    /// Packets since the last that was lost periodically.
+    since: u64,
     draws: Uniform,
 }
 
 impl Losses {
     pub(crate) fn new(model: Loss, draws: Uniform) -> Losses {
-        Losses { model, bad: false, draws }
+        Losses { model, bad: false, since: 0, draws }
     }
 
     /// Whether the next packet is lost.
@@ -77,6 +79,10 @@ impl Losses {
         match self.model {
             Loss::None => false,
             Loss::Random(p) => self.draws.next() < p,
+            Loss::Periodic(every) => {
+                self.since = (self.since + 1) % every;
+                self.since == 0
+            }
             Loss::GilbertElliott { p, r, loss_bad, loss_good } => {
                 let flips = self.draws.next() < if self.bad { r } else { p };
                 self.bad ^= flips;

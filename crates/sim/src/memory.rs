@@ -100,7 +100,7 @@ fn greatest_delay(link: &Link) -> Duration {
 pub fn is_random(scenario: &Scenario) -> bool {
     let link = |link: &Link| {
         let queue = sojourn_queue::find(&link.queue.kind).is_some_and(|info| info.random);
-        link.loss != Loss::None
+        !matches!(link.loss, Loss::None | Loss::Periodic(_))
             || link.jitter > Duration::ZERO
             || queue && link.rate != Capacity::Unlimited
     };

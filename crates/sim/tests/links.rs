@@ -216,6 +216,15 @@ fn random_loss_has_its_probability() {
     assert_eq!(lost, n);
 }
 
+/// Of 1000 packets a second for ten seconds, the seventh, the fourteenth, ...
+#[test]
+fn periodic_loss_takes_the_last_of_each_period() {
+    for every in [1, 7, 1000] {
+        let (lost, n) = lossy(&format!("{{ every = {every} }}"), 10);
+        assert_eq!(lost, (n / f64::from(every)).floor(), "every {every}");
+    }
+}
+
 /// The bad state holds for p / (p + r) of all packets. States of successive
 /// packets correlate by 1 - p - r, which multiplies the binomial's variance by
 /// (2 - p - r) / (p + r) (an AR(1) sum).
