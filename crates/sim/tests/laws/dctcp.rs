@@ -1,0 +1,105 @@
+//! DCTCP's steady queue: sawtooth, fluid model, simulation.
+
+use crate::common::{scenario, simulate};
+use crate::fluid::{Model, Steady};
+use crate::series;
+use crate::table::{Table, assert_within};
+
+const PACKET_BITS: f64 = 12_000.0;
+/// The setting of the SIGMETRICS paper's figures: 10 Gbit/s, 100 us, K of 65
+/// packets, g of 1/16.
+const RATE: f64 = 10e9;
+const DELAY: f64 = 100e-6;
+const K: f64 = 65.0;
+const G: f64 = 1.0 / 16.0;
+/// Let pass before the steady state is looked at, of what is run.
+const SETTLED_S: f64 = 0.04;
+
+/// The step: `ce_threshold` marks by the time that a packet waited, once it is
+/// over. In a FIFO at a constant rate that is what stood before it when it came,
+/// so that these are the packets that a threshold of K packets marks on arrival.
+fn simulated(flows: u64, profile: &str) -> Steady {
+    let threshold = K * PACKET_BITS / RATE * 1e9;
+    let mut text = format!(
+        r#"
+duration = "120ms"
+record = {{ interval = "7us" }}
+[link.bottleneck]
+rate = "10Gbit"
+delay = "50us"
+buffer = "unlimited"
+queue = {{ kind = "codel", target = "1000s", ce_threshold = "{threshold}ns" }}
+[link.back]
+delay = "50us"
+"#
+    );
+    for flow in 0..flows {
+        text += &format!(
+            r#"
+[flow.f{flow}]
+control = {{ kind = "dctcp", g = {G} }}
+path = ["bottleneck"]
+back = ["back"]
+start = "{}us"
+transport = {{ profile = "{profile}", mss = "1448B", header = "52B", ack_every = 1, pacing = false }}
+"#,
+            flow * 37
+        );
+    }
+    let scenario = scenario(&text);
+    let outcome = simulate(&scenario, scenario.seed);
+    let name = format!("dctcp-{flows}-{profile}");
+    let queue = series::columns(&outcome, true, &name, ["t_s", "queue_packets"]);
+    // Two links a sample, the bottleneck first.
+    let queue: Vec<_> =
+        queue.iter().step_by(2).filter(|r| r[0] > SETTLED_S).map(|r| r[1]).collect();
+    let alpha = series::columns(&outcome, false, &name, ["t_s", "alpha"]);
+    let alpha: Vec<_> = alpha.iter().filter(|r| r[0] > SETTLED_S).map(|r| r[1]).collect();
+    let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
+    Steady {
+        mean: mean(&queue),
+        min: queue.iter().copied().fold(f64::MAX, f64::min),
+        max: queue.iter().copied().fold(0.0, f64::max),
+        alpha: mean(&alpha),
+    }
+}
+
+#[test]
+fn dctcp_has_the_steady_queue_of_its_fluid_model() {
+    let mut table =
+        Table::new(&["flows", "by", "mean queue", "least", "greatest", "swing", "alpha"]);
+    for flows in [2, 10, 40] {
+        let (n, c) = (flows as f64, RATE / PACKET_BITS);
+        let model = Model { n, c, d: DELAY, k: K, g: G, holds: false };
+        let (sawtooth, fluid) = (model.sawtooth(), model.steady(4_000));
+        let ours = simulated(flows, "tcp");
+        let all = [
+            ("sawtooth", sawtooth),
+            ("fluid model", fluid),
+            ("fluid model that holds", Model { holds: true, ..model }.steady(4_000)),
+            ("simulation, TCP", ours),
+            ("simulation, QUIC", simulated(flows, "quic")),
+        ];
+        for (by, steady) in all {
+            table.row(&cells(flows, by, &steady));
+        }
+        // All flows add a packet in the round trip after the mark, none more.
+        assert!((ours.max - sawtooth.max).abs() <= 1.0, "{flows} flows: K + N, not {}", ours.max);
+        if flows < 40 {
+            assert_within(ours.mean, fluid.mean, 0.1, &format!("mean queue of {flows} flows"));
+        }
+    }
+    table.publish();
+}
+
+fn cells(flows: u64, by: &str, steady: &Steady) -> Vec<String> {
+    vec![
+        flows.to_string(),
+        by.to_owned(),
+        format!("{:.1}", steady.mean),
+        format!("{:.1}", steady.min),
+        format!("{:.1}", steady.max),
+        format!("{:.1}", steady.max - steady.min),
+        format!("{:.3}", steady.alpha),
+    ]
+}

@@ -1,0 +1,122 @@
+//! FQ-CoDel's fairness: among flows of unequal round trips, and among packets
+//! of unequal size (RFC 8290).
+
+use crate::common::run;
+use crate::table::Table;
+
+/// Jain, Chiu and Hawe, "A Quantitative Measure of Fairness" (1984): 1 where all
+/// have the same, 1/n where one has all.
+fn jain(shares: &[f64]) -> f64 {
+    let (sum, squares) = shares.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
+    sum * sum / (shares.len() as f64 * squares)
+}
+
+/// Round trips of the flows.
+const RTTS_MS: [u64; 3] = [10, 50, 200];
+
+/// Goodputs in bit/s of three flows on 50 Mbit/s for two minutes.
+fn goodputs(control: &str, queue: &str) -> Vec<f64> {
+    let mut text = format!(
+        r#"
+duration = "120s"
+record = {{ interval = "0s" }}
+[link.bottleneck]
+rate = "50Mbit"
+buffer = "100ms"
+queue = {queue}
+"#
+    );
+    for rtt in RTTS_MS {
+        text += &format!(
+            r#"
+[link.back{rtt}]
+delay = "{rtt}ms"
+[flow.f{rtt}]
+control = "{control}"
+path = ["bottleneck"]
+back = ["back{rtt}"]
+"#
+        );
+    }
+    run(&text).flows.iter().map(|flow| flow.goodput_bps).collect()
+}
+
+/// CoDel's interval is to be a round trip that is long for the link's flows (RFC
+/// 8289 section 4.2): 100 ms is not, for a flow of 200 ms.
+const LONG: &str = r#"{ kind = "fq_codel", interval = "400ms", target = "20ms" }"#;
+
+#[test]
+fn fq_codel_is_fair_to_every_round_trip() {
+    let mut table = Table::new(&["control", "queue", "10 ms", "50 ms", "200 ms", "Jain's index"]);
+    let queues = [
+        ("droptail", r#""droptail""#, 0.0),
+        ("fq_codel", r#""fq_codel""#, 0.95),
+        ("fq_codel, interval 400 ms", LONG, 0.98),
+    ];
+    for control in ["reno", "cubic"] {
+        for (name, queue, least) in queues {
+            let shares = goodputs(control, queue);
+            let mut cells = vec![control.to_owned(), name.to_owned()];
+            cells.extend(shares.iter().map(|bps| format!("{:.1} Mbit/s", bps / 1e6)));
+            cells.push(format!("{:.3}", jain(&shares)));
+            table.row(&cells);
+            assert!(jain(&shares) >= least, "{control} over {name}: {shares:?}");
+        }
+    }
+    table.publish();
+}
+
+/// The scheduler alone: CoDel never acts.
+const SCHEDULER: &str = r#"{ kind = "fq_codel", target = "1000s" }"#;
+/// RFC 8290 section 5.2.4: the default.
+const QUANTUM: f64 = 1514.0;
+/// Bytes of a packet of each flow.
+const SIZES: [u64; 3] = [1500, 600, 100];
+const SECONDS: f64 = 20.0;
+
+/// Bits/s that three flows get of 10 Mbit/s, who all send 10 000 packets a
+/// second.
+fn throughputs(queue: &str) -> Vec<f64> {
+    let mut text = format!(
+        r#"
+duration = "{SECONDS}s"
+record = {{ interval = "0s" }}
+[link.bottleneck]
+rate = "10Mbit"
+queue = {queue}
+"#
+    );
+    for size in SIZES {
+        text += &format!(
+            r#"
+[flow.f{size}]
+control = "none"
+path = ["bottleneck"]
+source = {{ kind = "on-off", rate = "{}kbit", on = "1s", off = "0s" }}
+transport = {{ mss = "{size}B", header = "0B" }}
+"#,
+            size * 80
+        );
+    }
+    run(&text).flows.iter().map(|flow| flow.goodput_bps).collect()
+}
+
+#[test]
+fn fq_codel_shares_bytes_whatever_the_packets_size() {
+    let mut table = Table::new(&["queue", "1500 B", "600 B", "100 B", "most apart"]);
+    for (queue, setting) in [("droptail", r#""droptail""#), ("fq_codel", SCHEDULER)] {
+        let shares = throughputs(setting);
+        let (most, least) =
+            shares.iter().fold((0.0_f64, f64::MAX), |(m, l), x| (m.max(*x), l.min(*x)));
+        let apart = (most - least) * SECONDS / 8.0;
+        let mut cells = vec![queue.to_owned()];
+        cells.extend(shares.iter().map(|bps| format!("{:.4} Mbit/s", bps / 1e6)));
+        cells.push(format!("{apart:.0} B"));
+        table.row(&cells);
+        // A turn ends with the packet that takes the last of the quantum, and
+        // one more packet is under way.
+        let is_fair = apart < QUANTUM + 2.0 * 1500.0;
+        assert_eq!(is_fair, queue == "fq_codel", "{queue}: {apart} bytes apart");
+    }
+    table.publish();
+}

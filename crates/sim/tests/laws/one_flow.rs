@@ -1,0 +1,86 @@
+//! One bulk flow over links that only delay and lose: nothing but the losses
+//! limits it, as the laws of the loss rate have it.
+
+use crate::common::{scenario, simulate};
+use crate::series;
+
+/// Payload of a full packet of the TCP profile.
+const MSS: f64 = 1448.0;
+
+/// What is run.
+pub(crate) struct Path {
+    /// A name that no other run has.
+    pub(crate) name: String,
+    /// The controller, as the scenario has it.
+    pub(crate) control: String,
+    /// Seconds.
+    pub(crate) rtt: f64,
+    /// The key `loss` of the link.
+    pub(crate) loss: String,
+    /// Packets to a loss, on the average.
+    pub(crate) period: f64,
+    /// Packets an acknowledgement.
+    pub(crate) ack_every: u32,
+    /// The average window that is expected, in packets.
+    pub(crate) expected: f64,
+    /// The initial window and the receive window, in packets. Where they are the
+    /// same there is no slow start before the first loss: it would end far above
+    /// the steady windows, and take long to be forgotten.
+    pub(crate) start_and_limit: (f64, f64),
+    /// Losses that are let pass first, and losses that are measured over.
+    pub(crate) losses: (u64, u64),
+}
+
+impl Path {
+    fn text(&self) -> String {
+        let Path { control, loss, ack_every, losses: (skipped, measured), .. } = self;
+        let round_trips = (skipped + measured) as f64 * self.period / self.expected;
+        // A third more than expected: the run must not end too soon.
+        let duration = (1.3 * round_trips * self.rtt).ceil();
+        format!(
+            r#"
+duration = "{duration}s"
+record = {{ interval = "{interval}us" }}
+[link.way]
+delay = "{half}us"
+loss = {loss}
+[link.back]
+delay = "{half}us"
+[flow.f]
+control = {control}
+path = ["way"]
+back = ["back"]
+transport = {{ ack_every = {ack_every}, initial_window = {start}, receive_window = "{limit}B" }}
+"#,
+            interval = (self.rtt * 1e6).round(),
+            half = (self.rtt * 5e5).round(),
+            start = self.start_and_limit.0.round(),
+            limit = self.start_and_limit.1.round() * MSS,
+        )
+    }
+
+    /// The average window of a run without timeouts, which the laws leave out.
+    pub(crate) fn mean_window(&self) -> f64 {
+        let (window, timeouts) = self.window_and_timeouts();
+        assert_eq!(timeouts, 0, "{}", self.name);
+        window
+    }
+
+    /// Packets delivered in a round trip, on the average over whole periods from
+    /// one loss to another: the average window, where nothing waits in a queue.
+    /// And the timeouts of the run.
+    pub(crate) fn window_and_timeouts(&self) -> (f64, u64) {
+        let scenario = scenario(&self.text());
+        let outcome = simulate(&scenario, scenario.seed);
+        let columns = ["t_s", "delivered_bytes", "lost_packets"];
+        let rows = series::columns(&outcome, false, &self.name, columns);
+        let with = |losses: u64| {
+            let found = rows.iter().find(|row| row[2] >= losses as f64);
+            *found.unwrap_or_else(|| panic!("the run ends before {losses} losses"))
+        };
+        let (skipped, measured) = self.losses;
+        let (first, last) = (with(skipped), with(skipped + measured));
+        let window = (last[1] - first[1]) / (last[0] - first[0]) * self.rtt / MSS;
+        (window, outcome.summary.flows[0].timeouts)
+    }
+}

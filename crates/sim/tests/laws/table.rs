@@ -1,0 +1,67 @@
+//! A table of `docs/fidelity.md`: printed, and held against the document.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// Tests run at once, and with `UPDATE=1` write the same file.
+static DOCUMENT: Mutex<()> = Mutex::new(());
+
+/// A table in Markdown, row by row.
+pub(crate) struct Table(Vec<String>);
+
+impl Table {
+    /// A table with these columns.
+    pub(crate) fn new(columns: &[&str]) -> Table {
+        let cells = |cells: &[&str]| format!("| {} |", cells.join(" | "));
+        Table(vec![cells(columns), format!("|{}", "---|".repeat(columns.len()))])
+    }
+
+    /// Adds a row.
+    pub(crate) fn row(&mut self, cells: &[String]) {
+        self.0.push(format!("| {} |", cells.join(" | ")));
+    }
+
+    /// Prints the table and asserts that the document has it; with `UPDATE=1`
+    /// it is put there, in place of the table with the same columns.
+    #[track_caller]
+    pub(crate) fn publish(&self) {
+        println!("{}\n", self.0.join("\n"));
+        let _guard = DOCUMENT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let path = path();
+        let text = std::fs::read_to_string(&path).expect("docs/fidelity.md");
+        let (before, shown, after) = self.find(&text);
+        if std::env::var_os("UPDATE").is_some() {
+            let all = [before, self.0.iter().map(String::as_str).collect(), after].concat();
+            return std::fs::write(&path, all.join("\n") + "\n").expect("docs/fidelity.md");
+        }
+        assert_eq!(shown, self.0, "docs/fidelity.md is out of date: UPDATE=1 writes it anew");
+    }
+
+    /// The lines of the document before the table with these columns, of it, and after.
+    #[track_caller]
+    fn find<'a>(&self, text: &'a str) -> (Vec<&'a str>, Vec<&'a str>, Vec<&'a str>) {
+        let lines: Vec<_> = text.lines().collect();
+        let begin = lines.iter().position(|line| *line == self.0[0]);
+        let begin = begin.unwrap_or_else(|| panic!("docs/fidelity.md has no {}", self.0[0]));
+        let rows = lines[begin..].iter().take_while(|line| line.starts_with('|')).count();
+        let (before, rest) = lines.split_at(begin);
+        let (shown, after) = rest.split_at(rows);
+        (before.to_vec(), shown.to_vec(), after.to_vec())
+    }
+}
+
+fn path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/fidelity.md")
+}
+
+/// How far ours is from theirs, in per cent of theirs.
+pub(crate) fn off(ours: f64, theirs: f64) -> String {
+    format!("{:+.1} %", 100.0 * (ours / theirs - 1.0))
+}
+
+/// Asserts that ours is within `share` of theirs.
+#[track_caller]
+pub(crate) fn assert_within(ours: f64, theirs: f64, share: f64, what: &str) {
+    let apart = (ours / theirs - 1.0).abs();
+    assert!(apart <= share, "{what}: {ours} is {:+.1} % from {theirs}", 100.0 * apart);
+}
