@@ -22,8 +22,8 @@ fn simulated(flows: u64, profile: &str) -> Steady {
     let threshold = K * PACKET_BITS / RATE * 1e9;
     let mut text = format!(
         r#"
-duration = "120ms"
-record = {{ interval = "7us" }}
+duration = "100ms"
+record = {{ interval = "11us" }}
 [link.bottleneck]
 rate = "10Gbit"
 delay = "50us"
