@@ -180,7 +180,7 @@ impl Scoreboard {
 
     /// When the first unacknowledged segment left.
     pub(crate) fn base_sent_at(&self) -> Option<Instant> {
-        self.segments.front().map(|s| s.sent_at)
+        self.segments.first().map(|s| s.sent_at)
     }
 
     /// Bytes sent and neither delivered: in flight, or deemed lost.
