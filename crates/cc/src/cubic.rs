@@ -9,7 +9,7 @@ use sojourn_units::{Bytes, Duration, Instant};
 use crate::contract::{
     Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
 };
-use crate::hystart::SlowStart;
+use crate::hystart::{self, SlowStart};
 use crate::window::Window;
 
 /// The CUBIC controller.
@@ -23,6 +23,7 @@ pub struct Cubic {
     c: f64,
     beta: f64,
     fast_convergence: bool,
+    tcp_friendliness: bool,
     slow_start: SlowStart,
     /// Segments; none before the first congestion event and after a timeout.
     w_max: Option<f64>,
@@ -105,6 +106,13 @@ impl Cubic {
                 source: "RFC 9438 section 4.7",
             },
             Param {
+                name: "tcp_friendliness",
+                kind: Kind::Switch(true),
+                doc: "never grow slower than Reno would; without it the window follows the cubic \
+                      function alone, as older simulators have it",
+                source: "RFC 9438 section 4.3; Linux tcp_friendliness",
+            },
+            Param {
                 name: "slow_start",
                 kind: Kind::Choice("hystart", SlowStart::NAMES),
                 doc: "how slow start ends before a loss; the default is what Linux deploys, with \
@@ -112,6 +120,8 @@ impl Cubic {
                       9438 recommends hystart++",
                 source: "Linux tcp_cubic.c; RFC 9406; RFC 5681",
             },
+            hystart::DETECT,
+            hystart::TRAIN,
         ],
         needs: Needs { ecn: EcnUse::Classic, receive_times: false, signal: false, prr: true },
         random: false,
@@ -127,7 +137,8 @@ impl Cubic {
             c: p.number("c"),
             beta: p.number("beta"),
             fast_convergence: p.switch("fast_convergence"),
-            slow_start: SlowStart::new(p.choice("slow_start"), setup.paced),
+            tcp_friendliness: p.switch("tcp_friendliness"),
+            slow_start: SlowStart::new(setup),
             w_max: None,
             cwnd_prior: 0.0,
             epoch: None,
@@ -188,7 +199,7 @@ impl Cubic {
         epoch.updated = now;
         epoch.w_est += alpha * share_acked;
         let t = seconds(now.since(epoch.t_epoch));
-        epoch.reno_friendly = epoch.w_cubic(c, t) < epoch.w_est;
+        epoch.reno_friendly = self.tcp_friendliness && epoch.w_cubic(c, t) < epoch.w_est;
         let next = if epoch.reno_friendly {
             epoch.w_est
         } else {

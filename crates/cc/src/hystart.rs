@@ -1,11 +1,29 @@
 //! How slow start ends before it loses packets: HyStart as Linux has it, and
 //! HyStart++ (RFC 9406).
 
+use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::contract::Feedback;
+use crate::contract::{Feedback, Setup};
 use crate::round::Round;
 use crate::window::Window;
+
+/// What tells HyStart that slow start is over.
+pub(crate) const DETECT: Param = Param {
+    name: "hystart_detect",
+    kind: Kind::Choice("both", &["both", "train", "delay"]),
+    doc: "what ends HyStart's slow start: a long train of ACKs, a grown delay, or either",
+    source: "Linux hystart_detect",
+};
+
+/// How long a train of ACKs says that the path is full.
+pub(crate) const TRAIN: Param = Param {
+    name: "hystart_train",
+    kind: Kind::Number(0.5, 0.1, 2.0),
+    doc: "how long a train of ACKs must last to end HyStart's slow start, in least round-trip \
+          times; Linux doubles it where packets are paced",
+    source: "Linux hystart_update",
+};
 
 /// How a controller's slow start ends.
 #[derive(Clone, Copy, Debug)]
@@ -22,12 +40,12 @@ impl SlowStart {
     /// The names that [`SlowStart::new`] knows, the default first.
     pub(crate) const NAMES: &'static [&'static str] = &["hystart", "hystart++", "standard"];
 
-    /// `name` is one of [`SlowStart::NAMES`]; `paced`: whether the transport
-    /// spreads packets over the round trip.
-    pub(crate) fn new(name: &str, paced: bool) -> SlowStart {
-        match name {
-            "hystart" => SlowStart::Hystart(Hystart::new(paced)),
-            "hystart++" => SlowStart::HystartPlusPlus(HystartPlusPlus::new(paced)),
+    /// As `slow_start` in the controller's parameters says, one of
+    /// [`SlowStart::NAMES`].
+    pub(crate) fn new(setup: &Setup) -> SlowStart {
+        match setup.params.choice("slow_start") {
+            "hystart" => SlowStart::Hystart(Hystart::new(Detection::new(setup))),
+            "hystart++" => SlowStart::HystartPlusPlus(HystartPlusPlus::new(setup.paced)),
             _ => SlowStart::Standard,
         }
     }
@@ -55,7 +73,7 @@ impl SlowStart {
     /// slow start.
     pub(crate) fn on_timeout(&mut self) {
         if let SlowStart::Hystart(h) = self {
-            *h = Hystart::new(h.paced);
+            *h = Hystart::new(h.detection);
         }
     }
 
@@ -85,12 +103,33 @@ const ACK_DELAY_MAX: Duration = Duration::from_millis(1);
 /// Four of the largest aggregates (`GSO_MAX_SIZE`, 64 KiB).
 const ACK_DELAY_BYTES: Bytes = Bytes(4 * 65_536);
 
+/// What HyStart looks for.
+#[derive(Clone, Copy, Debug)]
+struct Detection {
+    train: bool,
+    delay: bool,
+    /// Length of a train that ends slow start, in least RTTs.
+    train_rtts: f64,
+}
+
+impl Detection {
+    fn new(setup: &Setup) -> Detection {
+        let detect = setup.params.choice("hystart_detect");
+        let spread = if setup.paced { 2.0 } else { 1.0 };
+        Detection {
+            train: detect != "delay",
+            delay: detect != "train",
+            train_rtts: setup.params.number("hystart_train") * spread,
+        }
+    }
+}
+
 /// HyStart as in Linux 5.10 (`hystart_update` in tcp_cubic.c), after Ha and
 /// Rhee, "Taming the elephants", 2008. One thing differs: `delay_min` is the
 /// connection's least RTT, which Linux forgets at a timeout.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hystart {
-    paced: bool,
+    detection: Detection,
     round: Round,
     /// None until the first round begins.
     round_start: Option<Instant>,
@@ -103,9 +142,9 @@ pub(crate) struct Hystart {
 }
 
 impl Hystart {
-    fn new(paced: bool) -> Hystart {
+    fn new(detection: Detection) -> Hystart {
         Hystart {
-            paced,
+            detection,
             round: Round::default(),
             round_start: None,
             last_ack: Instant::ZERO,
@@ -138,11 +177,12 @@ impl Hystart {
         };
         let train = self.train_is_long(now, start, feedback, cwnd);
         let delay = self.delay_has_grown(rtt, feedback.min_rtt);
-        train || delay
+        (train && self.detection.train) || (delay && self.detection.delay)
     }
 
-    /// ACKs that keep arriving closely for half the least RTT (all of it where
-    /// pacing spreads the packets anyway): the window fills the path.
+    /// ACKs that keep arriving closely for half the least RTT, or what the
+    /// parameter says (twice that where pacing spreads the packets anyway): the
+    /// window fills the path.
     fn train_is_long(
         &mut self,
         now: Instant,
@@ -155,8 +195,7 @@ impl Hystart {
         }
         self.last_ack = now;
         let whole = feedback.min_rtt + ack_delay(cwnd, feedback.srtt);
-        let threshold = if self.paced { whole } else { whole / 2 };
-        now.since(start) > threshold
+        now.since(start) > Duration((whole.0 as f64 * self.detection.train_rtts) as u64)
     }
 
     /// From the ninth sample of a round on, as Linux counts.

@@ -123,6 +123,17 @@ fn grows_as_reno_on_short_paths() {
     assert_eq!(c.cc.probe().phase, "reno_friendly");
 }
 
+/// Without section 4.3 the same window follows figure 1 alone: K is
+/// cbrt(6 / 0.4) = 2.5 s, so that within 160 ms it grows from 14 by
+/// 6 - 0.4 (2.47 - 0.16)^3 = 1.1 packets.
+#[test]
+fn without_friendliness_only_the_cubic_function_grows() {
+    let mut c = cubic(20, 10, &[("tcp_friendliness", Value::Switch(false))]);
+    c.lose();
+    assert_eq!(c.trajectory(16).last(), Some(&15));
+    assert_eq!(c.cc.probe().phase, "concave");
+}
+
 /// Section 4.7: a loss below the last w_max lowers it to (1 + beta)/2 of the
 /// window, so the next plateau is at 0.85 of 850 packets, not at 850.
 #[test]

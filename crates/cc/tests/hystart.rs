@@ -4,6 +4,7 @@ mod common;
 
 use common::{Driver, build_over, choice};
 use sojourn_cc::Controller;
+use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration, Instant};
 
 const RTT: Duration = Duration::from_millis(100);
@@ -60,6 +61,33 @@ fn an_ack_train_of_half_the_least_rtt_ends_slow_start() {
     for (paced, expected) in [(false, 51), (true, 102)] {
         let mut c = cubic("hystart", paced, 40);
         assert_eq!(train(&mut c, Duration::from_millis(1)), Duration::from_millis(expected));
+    }
+}
+
+/// `hystart_train` is that share of min_rtt, `hystart_detect` leaves one of the two
+/// out (Linux's parameter of that name).
+#[test]
+fn what_hystart_looks_for_can_be_chosen() {
+    let build = |detect: &str| {
+        let train = ("hystart_train", Value::Number(1.0));
+        let params = [train, ("hystart_detect", choice(detect))];
+        let mut driver = Driver::new(build_over(false, "cubic", 40, &params), RTT);
+        driver.spacing = Some(Duration::from_millis(3));
+        driver
+    };
+    let ms = Duration::from_millis(1);
+    assert_eq!(train(&mut build("both"), ms), Duration::from_millis(102));
+    assert_eq!(train(&mut build("train"), ms), Duration::from_millis(102));
+    assert!(!left_slow_start(&{
+        let mut c = build("delay");
+        train(&mut c, ms);
+        c
+    }));
+    // The first ACK begins the round; the ninth sample within it tells.
+    for (detect, exit) in [("both", Some(10)), ("delay", Some(10)), ("train", None)] {
+        let mut c = build(detect);
+        assert_eq!(round_at(&mut c, RTT), None);
+        assert_eq!(round_at(&mut c, RTT * 2), exit, "{detect}");
     }
 }
 
