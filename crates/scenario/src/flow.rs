@@ -193,12 +193,15 @@ fn transport(value: &Checked) -> Option<Transport> {
         initial_window: fields.integer("initial_window")?,
         receive_window: Some(fields.data("receive_window")?).filter(|size| *size != Bytes::MAX),
         ack_every: fields.integer("ack_every")?,
+        quick_acks: fields.integer("quick_acks")?,
         ack_delay: fields.time("ack_delay")?,
         sack_ranges: fields.integer("sack_ranges")?,
         ecn: fields.switch("ecn")?,
         pacing: fields.switch("pacing")?,
         tso: fields.data("tso")?,
         gro: fields.time("gro")?,
+        // QUIC has none (RFC 9002 section 7.3.2 leaves it open).
+        prr: fields.switch("prr").unwrap_or(false),
         min_rto: fields.time("min_rto")?,
     })
 }

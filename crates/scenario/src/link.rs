@@ -6,7 +6,7 @@ use sojourn_units::{Duration, Rate};
 use crate::check::Checker;
 use crate::checked::{Checked, Fields, Got};
 use crate::error::Problem;
-use crate::model::{Buffer, Capacity, Discipline, Link, Loss, Schedule, Trace};
+use crate::model::{Buffer, Capacity, Discipline, Link, Loss, Ring, Schedule, Trace};
 use crate::schedule::{self, End};
 use crate::trace;
 
@@ -31,13 +31,14 @@ pub(crate) fn read(
         delay: delay?,
         queue: queue(fields)?,
         buffer: buffer(fields)?,
+        ring: ring(fields)?,
         loss: loss(fields)?,
         jitter: fields.time("jitter")?,
         overhead: fields.data("overhead")?,
     })
 }
 
-/// A queue or a buffer does nothing where no packet ever waits.
+/// A queue, a buffer or a ring does nothing where no packet ever waits.
 fn idle(checker: &mut Checker, name: &str, fields: &Fields) {
     // A misspelt `rate` is one fault, not three.
     let below = format!("link.{name}.");
@@ -45,7 +46,7 @@ fn idle(checker: &mut Checker, name: &str, fields: &Fields) {
     if fields.get("rate").is_some() || misspelt {
         return;
     }
-    let values = ["queue", "buffer"].into_iter().filter_map(|name| fields.get(name));
+    let values = ["queue", "buffer", "ring"].into_iter().filter_map(|name| fields.get(name));
     for value in values.filter(|value| value.given) {
         let what = value.at.subject();
         let message = format!("`{what}` does nothing: no packet waits at a link without `rate`");
@@ -130,6 +131,12 @@ fn buffer(fields: &Fields) -> Option<Buffer> {
         Some(Got::Buffer(buffer)) => Some(*buffer),
         Some(_) => None,
     }
+}
+
+fn ring(fields: &Fields) -> Option<Option<Ring>> {
+    let Some(ring) = fields.get("ring") else { return Some(None) };
+    let ring = ring.table()?;
+    Some(Some(Ring { packets: ring.integer("packets")?, hold_time: ring.time("hold_time")? }))
 }
 
 fn loss(fields: &Fields) -> Option<Loss> {

@@ -48,6 +48,9 @@ pub struct Link {
     pub queue: Discipline,
     /// How much may wait.
     pub buffer: Buffer,
+    /// The device's transmit ring below the queue discipline; none where the
+    /// discipline hands over one packet at a time.
+    pub ring: Option<Ring>,
     /// Loss on the wire, after the queue.
     pub loss: Loss,
     /// Extra delay, uniform in [0, jitter], that never reorders.
@@ -122,6 +125,15 @@ pub enum Buffer {
     /// What the link carries in this time, at its rate of the moment (a trace:
     /// at its mean rate).
     Time(Duration),
+}
+
+/// A device's transmit ring, held short by byte queue limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ring {
+    /// Greatest number of packets in it.
+    pub packets: u64,
+    /// How long bytes that it may hold must go unused before they are taken back.
+    pub hold_time: Duration,
 }
 
 /// Loss on a wire.
@@ -258,6 +270,8 @@ pub struct Transport {
     pub receive_window: Option<Bytes>,
     /// Full packets received for each acknowledgement.
     pub ack_every: u64,
+    /// Packets at the beginning that are each acknowledged at once.
+    pub quick_acks: u64,
     /// Longest that an acknowledgement is delayed.
     pub ack_delay: Duration,
     /// Ranges that an acknowledgement reports beyond the cumulative one.
@@ -270,6 +284,8 @@ pub struct Transport {
     pub tso: Bytes,
     /// How long the receiving host coalesces packets at most; zero for not.
     pub gro: Duration,
+    /// Whether a reduction of the window is spread over a round trip by PRR; TCP only.
+    pub prr: bool,
     /// Least retransmission timeout (RFC 6298; Linux 200 ms).
     pub min_rto: Duration,
 }

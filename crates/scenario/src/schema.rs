@@ -66,6 +66,12 @@ static LINK: Form = Form {
             "how much may wait: \"300kB\", \"100packets\", \"50ms\" (what the link carries in \
              that time) or \"unlimited\"; the discipline's own default where absent",
         ),
+        Field::optional(
+            "ring",
+            Shape::Table(&RING),
+            "the device's transmit ring below the queue, held short by byte queue limits; where \
+             absent the queue hands over one packet at a time",
+        ),
         Field::new("loss", Shape::Either(&LOSS), "0", "loss on the wire, after the queue"),
         Field::new("jitter", TIME, "0s", "extra delay, uniform in [0, jitter], without reordering"),
         Field::new(
@@ -178,6 +184,20 @@ const GILBERT_ELLIOTT: Form = Form {
             .from("tc-netem(8), gemodel: 1-h"),
         Field::new("loss_good", PROBABILITY, "0", "loss in the good state")
             .from("tc-netem(8), gemodel: 1-k"),
+    ],
+};
+
+static RING: Form = Form {
+    title: "transmit ring",
+    fields: &[
+        Field::required("packets", COUNT, "greatest number of packets in it"),
+        Field::new(
+            "hold_time",
+            TIME,
+            "1s",
+            "how long bytes that it may hold must go unused before they are taken back",
+        )
+        .from("Linux dql_init, slack_hold_time"),
     ],
 };
 

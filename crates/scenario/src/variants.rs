@@ -88,11 +88,21 @@ const REQUEST: &[Field] = &[
 
 /// Every transport profile.
 pub(crate) fn transports() -> Vec<Variant> {
+    let tcp = [&transport(&TCP)[..], &[PRR]].concat();
     vec![
-        plain("tcp", "TCP: RFC 9293 with SACK, timestamps, RACK-TLP and PRR", &transport(&TCP)),
+        plain("tcp", "TCP: RFC 9293 with SACK, timestamps, RACK-TLP and PRR", &tcp),
         plain("quic", "QUIC: RFC 9000 and RFC 9002", &transport(&QUIC)),
     ]
 }
+
+const PRR: Field = Field::new(
+    "prr",
+    SWITCH,
+    "true",
+    "spread a reduction of the window over a round trip, where the controller leaves it to the \
+     transport; if not, it shrinks at once (RFC 6675)",
+)
+.from("Linux tcp_cwnd_reduction, RFC 9937");
 
 /// A default and its source.
 type Default = (&'static str, &'static str);
@@ -149,7 +159,7 @@ const QUIC: Profile = Profile {
 const COALESCING: Shape =
     Shape::Scalar(Kind::Time(Duration::ZERO, Duration::ZERO, Duration::from_millis(10)));
 
-fn transport(profile: &Profile) -> [Field; 13] {
+fn transport(profile: &Profile) -> [Field; 14] {
     let field = |name, shape, (default, source): Default, doc| {
         Field::new(name, shape, default, doc).from(source)
     };
@@ -162,6 +172,13 @@ fn transport(profile: &Profile) -> [Field; 13] {
         field("initial_window", COUNT, window, "initial congestion window in packets"),
         Field::new("receive_window", WINDOW, "unlimited", "receive window"),
         field("ack_every", COUNT, profile.ack_every, "full packets for each acknowledgement"),
+        Field::new(
+            "quick_acks",
+            integer(0, 1_000_000_000),
+            "0",
+            "packets at the beginning that are each acknowledged at once",
+        )
+        .from("up to 16 in Linux, TCP_MAX_QUICKACKS; 1 in ns-3"),
         field("ack_delay", TIME, profile.ack_delay, "longest delay of an acknowledgement"),
         field(
             "sack_ranges",

@@ -51,12 +51,14 @@ pub(crate) fn config(transport: &Transport) -> Config {
         mss: transport.mss,
         receive_window: transport.receive_window.unwrap_or(Bytes::MAX),
         ack_every: transport.ack_every,
+        quick_acks: transport.quick_acks,
         ack_delay: transport.ack_delay,
         sack_ranges: transport.sack_ranges as usize,
         ecn: transport.ecn,
         pacing: transport.pacing,
         tso: transport.tso,
         gro: transport.gro,
+        prr: transport.prr,
         min_rto: transport.min_rto,
     }
 }

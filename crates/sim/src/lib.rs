@@ -17,6 +17,7 @@ mod outcome;
 mod packet;
 mod record;
 mod route;
+mod ring;
 mod seed;
 mod server;
 mod setup;

@@ -9,6 +9,7 @@ use crate::events::{Clock, EventQueue, Kind};
 use crate::line::{DelayLine, Losses};
 use crate::measure::SpikeTracker;
 use crate::packet::{Packet, PacketKind};
+use crate::ring::Ring;
 use crate::seed::{Stream, Uniform, seed};
 use crate::server::{RateServer, Server, TraceServer, mean_rate};
 
@@ -64,6 +65,8 @@ struct Wire {
 
 struct Service {
     queue: AnyQueue<Packet>,
+    /// None where the queue hands over one packet at a time.
+    ring: Option<Ring>,
     server: Server,
     /// The buffer, where it is given in time.
     time_limit: Option<Duration>,
@@ -119,6 +122,11 @@ impl Link {
         });
         if service.under_way.is_none() {
             self.serve(now, events);
+        } else if let Some(ring) = &mut service.ring {
+            ring.fill(now, &mut service.queue, &mut |p, _: DropReason| {
+                *dropped += 1;
+                gone.push(p);
+            });
         }
     }
 
@@ -127,6 +135,7 @@ impl Link {
         let Some(service) = &mut self.service else { return };
         let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
         service.queue.dequeue_into(now, &mut service.under_way, &mut |p, _: DropReason| {
+        let next = service.next(now, &mut |p, _: DropReason| {
             *dropped += 1;
             gone.push(p);
         });
@@ -279,7 +288,8 @@ impl Link {
         self.counts.sent_bits + part
     }
 
-    /// Packets and bytes that wait, the one under way not included.
+    /// Packets and bytes that wait in the queue: not the one under way, nor those
+    /// in the device's ring.
     pub(crate) fn backlog(&self) -> sojourn_queue::Backlog {
         self.service.as_ref().map(|s| s.queue.backlog()).unwrap_or_default()
     }
@@ -288,6 +298,8 @@ impl Link {
     pub(crate) fn is_conserving(&self) -> bool {
         let under_way = self.service.as_ref().is_some_and(|s| s.under_way.is_some());
         let inside = self.backlog().packets + u64::from(under_way) + self.wire.line.len();
+        let ring = self.service.as_ref().and_then(|s| s.ring.as_ref()).map_or(0, Ring::len);
+        let inside = self.backlog().packets + ring + u64::from(under_way) + self.line.len();
         let counts = &self.counts;
         counts.arrived == counts.delivered + counts.dropped + counts.lost + inside
     }
@@ -334,6 +346,7 @@ impl Service {
         let setup = Setup { limit, mtu, seed, params: spec.queue.params.clone() };
         Some(Service {
             queue: AnyQueue::build(&spec.queue.kind, &setup).expect("the scenario was validated"),
+            ring: spec.ring.as_ref().map(Ring::new),
             server,
             time_limit: match spec.buffer {
                 Buffer::Time(span) => Some(span),
@@ -343,6 +356,15 @@ impl Service {
             under_way: None,
             departs_at: Instant::MAX,
         })
+    }
+
+    /// Takes the next packet to send.
+    #[inline]
+    fn next(&mut self, now: Instant, drops: &mut dyn FnMut(Packet, DropReason)) -> Option<Packet> {
+        match &mut self.ring {
+            None => self.queue.dequeue(now, drops),
+            Some(ring) => ring.next(now, &mut self.queue, drops),
+        }
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Config {
     pub receive_window: Bytes,
     /// Packets received for each acknowledgement.
     pub ack_every: u64,
+    /// Packets at the beginning of a connection that are each acknowledged at once.
+    pub quick_acks: u64,
     /// Longest that an acknowledgement is held back.
     pub ack_delay: Duration,
     /// Ranges that an acknowledgement reports beyond the cumulative one. At least
@@ -40,6 +42,10 @@ pub struct Config {
     /// How long the receiving host holds packets at most to hand them up
     /// together; zero for not at all.
     pub gro: Duration,
+    /// Whether TCP spreads a reduction over a round trip (PRR, RFC 9937). If not
+    /// the window is the new one at once, and nothing leaves until what is in
+    /// flight fits it (RFC 6675).
+    pub prr: bool,
     /// Floor of the variance term of RTO and PTO: Linux keeps 200 ms for TCP,
     /// RFC 9002 section 6.1.2 1 ms (kGranularity).
     pub min_rto: Duration,

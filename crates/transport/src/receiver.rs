@@ -107,11 +107,12 @@ impl Receiver {
         // By packets, not by the bytes of two full ones that RFC 5681 section
         // 4.2 has: QUIC counts packets (RFC 9000 section 13.2.2).
         self.unacked += 1;
-        if self.unacked >= self.config.ack_every {
+        if self.unacked >= self.config.ack_every || self.config.quick_acks > 0 {
             self.ack_now = true;
         } else if self.ack_at == Instant::MAX {
             self.ack_at = now + self.config.ack_delay;
         }
+        self.config.quick_acks = self.config.quick_acks.saturating_sub(1);
     }
 
     fn note_ecn(&mut self, data: &Data) {

@@ -184,3 +184,19 @@ fn receive_times_are_told_once() {
     assert_eq!(ack_of(&mut receiver, at(5)).received, [(0, at(3)), (1, at(5))]);
     assert_eq!(ack_of(&mut receiver, at(5)).received, []);
 }
+
+/// The first packets are acknowledged one by one, those after them in pairs.
+#[test]
+fn quick_acks_are_for_the_beginning() {
+    let mut receiver = Receiver::new(Config { quick_acks: 3, ..config(Profile::Tcp) }, false);
+    let due = |number| {
+        receiver.on_data(at(0), &packet(number, number));
+        let due = receiver.ack_due(at(0));
+        if due {
+            ack_of(&mut receiver, at(0));
+        }
+        due
+    };
+    let all: Vec<bool> = (0..7).map(due).collect();
+    assert_eq!(all, [true, true, true, false, true, false, true]);
+}

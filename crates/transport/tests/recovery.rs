@@ -24,6 +24,28 @@ fn tcp(ecn: EcnUse) -> Desk {
     full(config(Profile::Tcp), needs(ecn))
 }
 
+/// Without PRR the same loss leaves ten packets of window at once: the
+/// retransmission leaves, then nothing until less than ten are in flight (RFC 6675
+/// section 5).
+#[test]
+fn without_prr_the_window_shrinks_at_once() {
+    let mut desk = full(Config { prr: false, ..config(Profile::Tcp) }, needs(EcnUse::None));
+    for last in [2, 3] {
+        desk.ack(at(200), 1, &[(2, last + 1)], last);
+        assert_eq!(desk.segments(at(200)).len(), 1);
+    }
+    let mut out = Vec::new();
+    for last in 4..=20 {
+        desk.ack(at(200), 1, &[(2, last + 1)], last);
+        out.push(desk.segments(at(200)).len());
+    }
+    assert_eq!(desk.sender.cwnd(), Bytes(10 * MSS));
+    assert_eq!(out[0], 1);
+    // 22 sent, less 3 delivered and one lost, and one sent again: 19 in flight.
+    assert!(out[1..10].iter().all(|sent| *sent == 0), "{out:?}");
+    assert!(out[10..].iter().all(|sent| *sent == 1), "{out:?}");
+}
+
 /// Segment 1 is lost, all others arrive one by one. The third begins the
 /// recovery; 20 packets were out before it (RecoverFS), ssthresh is 10. The
 /// retransmission leaves at once, and then half of what was delivered has left:

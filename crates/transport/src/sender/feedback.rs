@@ -240,8 +240,9 @@ impl<C: Controller> Sender<C> {
         // RFC 3168 section 6.1.2: CWR follows a reduction for whatever reason,
         // or the echo of a mark in the same window would make another.
         self.cwr = true;
-        if profile == Profile::Quic {
-            // RFC 9002 section 7.3.2: one packet may leave before the window shrinks.
+        if profile == Profile::Quic || !self.config.prr {
+            // RFC 9002 section 7.3.2: one packet may leave before the window shrinks;
+            // RFC 6675 section 5, step 4.3: the first retransmission does.
             self.probes = self.probes.max(1);
         }
         true
@@ -336,7 +337,7 @@ impl<C: Controller> Sender<C> {
     }
 
     fn begin_prr(&mut self, outstanding: u64) {
-        if self.needs.prr && self.config.profile == Profile::Tcp {
+        if self.needs.prr && self.config.prr && self.config.profile == Profile::Tcp {
             self.episode.set_prr(Prr::new(self.limits.cwnd, outstanding));
         }
     }

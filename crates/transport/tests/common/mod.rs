@@ -38,6 +38,8 @@ pub(crate) fn config(profile: Profile) -> Config {
         pacing: false,
         tso: Bytes::ZERO,
         gro: Duration::ZERO,
+        prr: true,
+        quick_acks: 0,
         min_rto,
     }
 }
