@@ -134,8 +134,7 @@ impl Link {
     fn serve(&mut self, now: Instant, events: &mut EventQueue) {
         let Some(service) = &mut self.service else { return };
         let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
-        service.queue.dequeue_into(now, &mut service.under_way, &mut |p, _: DropReason| {
-        let next = service.next(now, &mut |p, _: DropReason| {
+        service.next(now, &mut |p, _: DropReason| {
             *dropped += 1;
             gone.push(p);
         });
@@ -299,7 +298,7 @@ impl Link {
         let under_way = self.service.as_ref().is_some_and(|s| s.under_way.is_some());
         let inside = self.backlog().packets + u64::from(under_way) + self.wire.line.len();
         let ring = self.service.as_ref().and_then(|s| s.ring.as_ref()).map_or(0, Ring::len);
-        let inside = self.backlog().packets + ring + u64::from(under_way) + self.line.len();
+        let inside = self.backlog().packets + ring + u64::from(under_way) + self.wire.line.len();
         let counts = &self.counts;
         counts.arrived == counts.delivered + counts.dropped + counts.lost + inside
     }
@@ -360,10 +359,10 @@ impl Service {
 
     /// Takes the next packet to send.
     #[inline]
-    fn next(&mut self, now: Instant, drops: &mut dyn FnMut(Packet, DropReason)) -> Option<Packet> {
+    fn next(&mut self, now: Instant, drops: &mut dyn FnMut(Packet, DropReason)) {
         match &mut self.ring {
-            None => self.queue.dequeue(now, drops),
-            Some(ring) => ring.next(now, &mut self.queue, drops),
+            None => self.queue.dequeue_into(now, &mut self.under_way, drops),
+            Some(ring) => self.under_way = ring.next(now, &mut self.queue, drops),
         }
     }
 }

@@ -1,0 +1,40 @@
+//! Series of a run, read back from its Parquet.
+
+use std::fs::File;
+use std::path::Path;
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use sojourn_sim::{Outcome, series_parquet};
+
+/// The columns `names` of the rows of one flow. `file` keeps tests apart, which
+/// run at once. What is no number, or absent, is NaN.
+pub(crate) fn flow_series<const N: usize>(
+    outcome: &Outcome,
+    file: &str,
+    flow: &str,
+    names: [&str; N],
+) -> Vec<[f64; N]> {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{file}.parquet"));
+    std::fs::write(&path, series_parquet(&[outcome], false).unwrap()).unwrap();
+    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    let rows = reader.get_row_iter(None).unwrap().map(|row| row.unwrap().into_columns());
+    let is_flow = |columns: &Vec<(String, Field)>| {
+        columns.iter().any(|(name, field)| name == "flow" && *field == Field::Str(flow.into()))
+    };
+    let values = |columns: Vec<(String, Field)>| {
+        names.map(|name| {
+            let found = columns.iter().find(|(column, _)| column == name);
+            number(&found.unwrap_or_else(|| panic!("no column {name}")).1)
+        })
+    };
+    rows.filter(is_flow).map(values).collect()
+}
+
+fn number(field: &Field) -> f64 {
+    match field {
+        Field::Double(value) => *value,
+        Field::ULong(value) => *value as f64,
+        _ => f64::NAN,
+    }
+}
