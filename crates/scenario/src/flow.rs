@@ -8,7 +8,7 @@ use crate::check::Checker;
 use crate::checked::{Checked, Fields};
 use crate::error::At;
 use crate::link::params;
-use crate::model::{Control, Flow, Pause, Profile, Source, Transport};
+use crate::model::{Control, Flow, Pause, Profile, PrrRule, Source, Transport};
 use crate::nearest;
 use crate::schedule::End;
 
@@ -201,7 +201,11 @@ fn transport(value: &Checked) -> Option<Transport> {
         tso: fields.data("tso")?,
         gro: fields.time("gro")?,
         // QUIC has none (RFC 9002 section 7.3.2 leaves it open).
-        prr: fields.switch("prr").unwrap_or(false),
+        prr: match fields.scalar("prr") {
+            Some(Scalar::Choice(rule)) if rule == "rfc9937" => PrrRule::Rfc9937,
+            Some(Scalar::Choice(rule)) if rule == "linux-5.10" => PrrRule::Linux510,
+            _ => PrrRule::None,
+        },
         min_rto: fields.time("min_rto")?,
     })
 }

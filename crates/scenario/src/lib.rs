@@ -33,6 +33,6 @@ pub use document::Document;
 pub use error::{Errors, Item, Position};
 pub use export::json_schema;
 pub use model::{
-    Buffer, Capacity, Change, Control, Discipline, Flow, Link, Loss, Pause, Profile, Record, Ring,
-    Scenario, Schedule, Source, Trace, Transport,
+    Buffer, Capacity, Change, Control, Discipline, Flow, Link, Loss, Pause, Profile, PrrRule,
+    Record, Ring, Scenario, Schedule, Source, Trace, Transport,
 };

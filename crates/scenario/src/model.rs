@@ -284,10 +284,21 @@ pub struct Transport {
     pub tso: Bytes,
     /// How long the receiving host coalesces packets at most; zero for not.
     pub gro: Duration,
-    /// Whether a reduction of the window is spread over a round trip by PRR; TCP only.
-    pub prr: bool,
+    /// How a reduction of the window is spread over a round trip; TCP only.
+    pub prr: PrrRule,
     /// Least retransmission timeout (RFC 6298; Linux 200 ms).
     pub min_rto: Duration,
+}
+
+/// What a reduction of the window sends for each acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrrRule {
+    /// RFC 9937.
+    Rfc9937,
+    /// Linux 5.10: what was delivered leaves at once or never.
+    Linux510,
+    /// Nothing, until what is in flight fits the window (RFC 6675).
+    None,
 }
 
 /// Whose rules a transport follows.

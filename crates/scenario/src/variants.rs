@@ -97,12 +97,13 @@ pub(crate) fn transports() -> Vec<Variant> {
 
 const PRR: Field = Field::new(
     "prr",
-    SWITCH,
-    "true",
-    "spread a reduction of the window over a round trip, where the controller leaves it to the \
-     transport; if not, it shrinks at once (RFC 6675)",
+    Shape::Scalar(Kind::Choice("rfc9937", &["rfc9937", "linux-5.10", "none"])),
+    "rfc9937",
+    "how a reduction of the window is spread over a round trip, where the controller leaves it to \
+     the transport; by `linux-5.10` what is not sent at once is lost until the reduction ends, \
+     with `none` the window shrinks at once",
 )
-.from("Linux tcp_cwnd_reduction, RFC 9937");
+.from("RFC 9937; Linux 5.10 tcp_cwnd_reduction; RFC 6675");
 
 /// A default and its source.
 type Default = (&'static str, &'static str);

@@ -2,7 +2,7 @@
 //! between them.
 
 use sojourn_cc::AnyController;
-use sojourn_scenario::{self as scenario, Profile, Transport};
+use sojourn_scenario::{self as scenario, Profile, PrrRule, Transport};
 use sojourn_trace::Histogram;
 use sojourn_transport::{Ack, Config, Receiver, Sender};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -58,7 +58,11 @@ pub(crate) fn config(transport: &Transport) -> Config {
         pacing: transport.pacing,
         tso: transport.tso,
         gro: transport.gro,
-        prr: transport.prr,
+        prr: match transport.prr {
+            PrrRule::Rfc9937 => sojourn_transport::PrrRule::Rfc9937,
+            PrrRule::Linux510 => sojourn_transport::PrrRule::Linux510,
+            PrrRule::None => sojourn_transport::PrrRule::None,
+        },
         min_rto: transport.min_rto,
     }
 }

@@ -11,6 +11,23 @@ pub enum Profile {
     Quic,
 }
 
+/// Whose Proportional Rate Reduction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PrrRule {
+    /// RFC 9937: what was delivered and not yet replaced may leave later. Linux
+    /// has it since 5.11 where nothing was lost (commit 7e901ee7b6ab), and since
+    /// commit 9ad084d66619 ("tcp: improve PRR loss recovery") everywhere.
+    #[default]
+    Rfc9937,
+    /// None: the window is the new one at once, and nothing leaves until what is
+    /// in flight fits it (RFC 6675).
+    None,
+    /// `tcp_cwnd_reduction` of Linux 5.10: below `ssthresh` an acknowledgement
+    /// lets as much leave as it delivers, at once or never. A sender that puts
+    /// it off loses it until the reduction ends.
+    Linux510,
+}
+
 /// The settings of one connection, both ends.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -42,10 +59,8 @@ pub struct Config {
     /// How long the receiving host holds packets at most to hand them up
     /// together; zero for not at all.
     pub gro: Duration,
-    /// Whether TCP spreads a reduction over a round trip (PRR, RFC 9937). If not
-    /// the window is the new one at once, and nothing leaves until what is in
-    /// flight fits it (RFC 6675).
-    pub prr: bool,
+    /// What a reduction of the window sends for each acknowledgement; TCP only.
+    pub prr: PrrRule,
     /// Floor of the variance term of RTO and PTO: Linux keeps 200 ms for TCP,
     /// RFC 9002 section 6.1.2 1 ms (kGranularity).
     pub min_rto: Duration,

@@ -2,9 +2,12 @@
 
 use sojourn_units::Bytes;
 
+use crate::config::PrrRule;
+
 /// The state of one reduction (RFC 9937 section 6).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prr {
+    rule: PrrRule,
     ssthresh: u64,
     recover_fs: u64,
     prr_delivered: u64,
@@ -13,12 +16,14 @@ pub(crate) struct Prr {
 }
 
 impl Prr {
-    /// Begins a reduction. `outstanding`: SND.NXT - SND.UNA before this
-    /// acknowledgement, less what was selectively acknowledged before it.
-    pub(crate) fn new(ssthresh: Bytes, outstanding: u64) -> Prr {
+    /// Begins a reduction. `size`: SND.NXT - SND.UNA before this
+    /// acknowledgement, less what was selectively acknowledged before it. Linux
+    /// 5.10 has the window before the reduction (`prior_cwnd`).
+    pub(crate) fn new(rule: PrrRule, ssthresh: Bytes, size: u64) -> Prr {
         Prr {
+            rule,
             ssthresh: ssthresh.0,
-            recover_fs: outstanding.max(1),
+            recover_fs: size.max(1),
             prr_delivered: 0,
             prr_out: 0,
             cwnd: 0,
@@ -26,7 +31,8 @@ impl Prr {
     }
 
     /// Section 6.2: an acknowledgement delivered `delivered` bytes. `safe`:
-    /// it advanced SND.UNA and told of no further loss. A timer that finds
+    /// it advanced SND.UNA and told of no further loss; to Linux 5.10, it
+    /// delivered a retransmission and told of none. A timer that finds
     /// losses delivers nothing: it begins a reduction with one packet, and
     /// leaves the window of one that is under way as it is (Linux,
     /// `tcp_rack_reo_timeout`).
@@ -41,7 +47,11 @@ impl Prr {
             target.saturating_sub(self.prr_out)
         } else {
             let conserved = self.prr_delivered.saturating_sub(self.prr_out).max(delivered);
-            let count = if safe { conserved + mss } else { conserved };
+            let count = match self.rule {
+                _ if safe => conserved + mss,
+                PrrRule::Rfc9937 | PrrRule::None => conserved,
+                PrrRule::Linux510 => delivered,
+            };
             count.min(self.ssthresh - in_flight)
         };
         // The fast retransmission leaves at once. The RFC has SndCnt = 0 here,

@@ -5,7 +5,7 @@ mod common;
 use common::desk::{Desk, needs};
 use common::{MSS, at, config};
 use sojourn_cc::{EcnUse, Needs};
-use sojourn_transport::{Config, Data, Profile};
+use sojourn_transport::{Config, Data, Profile, PrrRule};
 use sojourn_units::{Bytes, Ecn};
 
 /// A window of 20 packets, all of it under way at 100 ms as segments 1 to 20,
@@ -29,7 +29,7 @@ fn tcp(ecn: EcnUse) -> Desk {
 /// section 5).
 #[test]
 fn without_prr_the_window_shrinks_at_once() {
-    let mut desk = full(Config { prr: false, ..config(Profile::Tcp) }, needs(EcnUse::None));
+    let mut desk = full(Config { prr: PrrRule::None, ..config(Profile::Tcp) }, needs(EcnUse::None));
     for last in [2, 3] {
         desk.ack(at(200), 1, &[(2, last + 1)], last);
         assert_eq!(desk.segments(at(200)).len(), 1);
@@ -125,6 +125,21 @@ fn a_mark_reduces_by_prr() {
     desk.ack(at(300), 22, &[], 21);
     assert!(!desk.cc().last.in_recovery);
     assert_eq!(desk.sender.cwnd(), Bytes(10 * MSS));
+}
+
+/// A sender that lets acknowledgements pass catches up by RFC 9937; by the rule
+/// of Linux 5.10 it sends what the last one delivered, and one at least.
+#[test]
+fn linux_5_10_forgets_what_was_put_off() {
+    for (prr, left) in [(PrrRule::Rfc9937, 4), (PrrRule::Linux510, 1)] {
+        let mut desk = full(Config { prr, ..config(Profile::Tcp) }, needs(EcnUse::Classic));
+        desk.ack.ece = true;
+        for segment in 1..=14 {
+            desk.ack(at(200), segment + 1, &[], segment);
+        }
+        // Six in flight, ssthresh is ten.
+        assert_eq!(desk.send(at(200)).len(), left, "{prr:?}");
+    }
 }
 
 /// At most one reduction in a window of data, however long the echo lasts.

@@ -4,7 +4,7 @@ use sojourn_cc::{Controller, EcnUse, Feedback, RateSample, Received};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use super::Sender;
-use crate::config::Profile;
+use crate::config::{Profile, PrrRule};
 use crate::prr::Prr;
 use crate::recovery::Episode;
 use crate::scoreboard::{Lost, Newly};
@@ -15,6 +15,7 @@ use crate::wire::{Ack, EcnCounts};
 pub(super) struct Before {
     pub(super) in_flight: u64,
     outstanding: u64,
+    cwnd: u64,
 }
 
 impl<C: Controller> Sender<C> {
@@ -59,7 +60,7 @@ impl<C: Controller> Sender<C> {
 
     pub(super) fn before(&self) -> Before {
         let outstanding = self.scoreboard.outstanding();
-        Before { in_flight: self.scoreboard.in_flight, outstanding }
+        Before { in_flight: self.scoreboard.in_flight, outstanding, cwnd: self.limits.cwnd.0 }
     }
 
     /// Follows the controller once it has heard of `newly` and `lost`.
@@ -79,7 +80,7 @@ impl<C: Controller> Sender<C> {
         }
         self.refresh(now);
         if reduces {
-            self.begin_prr(before.outstanding);
+            self.begin_prr(before);
         }
         self.advance_prr(newly, lost);
     }
@@ -240,7 +241,7 @@ impl<C: Controller> Sender<C> {
         // RFC 3168 section 6.1.2: CWR follows a reduction for whatever reason,
         // or the echo of a mark in the same window would make another.
         self.cwr = true;
-        if profile == Profile::Quic || !self.config.prr {
+        if profile == Profile::Quic || self.config.prr == PrrRule::None {
             // RFC 9002 section 7.3.2: one packet may leave before the window shrinks;
             // RFC 6675 section 5, step 4.3: the first retransmission does.
             self.probes = self.probes.max(1);
@@ -336,16 +337,25 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    fn begin_prr(&mut self, outstanding: u64) {
-        if self.needs.prr && self.config.prr && self.config.profile == Profile::Tcp {
-            self.episode.set_prr(Prr::new(self.limits.cwnd, outstanding));
+    fn begin_prr(&mut self, before: &Before) {
+        let size = match self.config.prr {
+            PrrRule::None => return,
+            PrrRule::Rfc9937 => before.outstanding,
+            PrrRule::Linux510 => before.cwnd,
+        };
+        if self.needs.prr && self.config.profile == Profile::Tcp {
+            self.episode.set_prr(Prr::new(self.config.prr, self.limits.cwnd, size));
         }
     }
 
     fn advance_prr(&mut self, newly: &Newly, lost: &Lost) {
         let (in_flight, mss) = (self.scoreboard.in_flight, self.config.mss.0);
+        let repairs = match self.config.prr {
+            PrrRule::Rfc9937 | PrrRule::None => newly.advanced,
+            PrrRule::Linux510 => newly.retransmitted,
+        };
         if let Some(prr) = self.episode.prr() {
-            prr.on_ack(newly.bytes, in_flight, mss, newly.advanced && lost.packets == 0);
+            prr.on_ack(newly.bytes, in_flight, mss, repairs && lost.packets == 0);
         }
     }
 }

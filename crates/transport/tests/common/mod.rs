@@ -6,7 +6,7 @@
 pub(crate) mod desk;
 pub(crate) mod network;
 
-use sojourn_transport::{Config, Profile};
+use sojourn_transport::{Config, Profile, PrrRule};
 use sojourn_units::{Bytes, Duration, Instant};
 
 /// Payload of a full packet.
@@ -38,7 +38,7 @@ pub(crate) fn config(profile: Profile) -> Config {
         pacing: false,
         tso: Bytes::ZERO,
         gro: Duration::ZERO,
-        prr: true,
+        prr: PrrRule::Rfc9937,
         quick_acks: 0,
         min_rto,
     }
