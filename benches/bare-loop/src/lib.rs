@@ -1,0 +1,178 @@
+//! The bare loop: the least work that a simulation of a window-limited flow can
+//! do. A sender with CUBIC's window, a FIFO with a limit in bytes that is served
+//! at a rate, delay lines, a receiver that acknowledges every second packet, and
+//! a binary heap of events. Nothing of Sojourn is in it, so that its speed is a
+//! yardstick of the machine.
+//!
+//! What it leaves out: SACK and retransmission (what was lost is sent again as
+//! new data), timers, ECN, statistics of any kind. What it does not leave out:
+//! every packet waits in the FIFO and on the wire, every event goes through the
+//! heap, and overflow of the FIFO is what makes the window smaller.
+
+mod cubic;
+mod heap;
+mod path;
+mod sender;
+
+use crate::heap::{Event, Heap};
+use crate::path::{Fifo, Full, Line};
+use crate::sender::Sender;
+
+/// The loop that is simulated.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Time that the bottleneck needs for a byte, in nanoseconds.
+    pub ns_per_byte: u64,
+    /// Round-trip propagation delay in nanoseconds, half of it each way.
+    pub base_rtt_ns: u64,
+    /// What may wait in the FIFO, in bytes.
+    pub limit_bytes: u64,
+    /// Size of a packet in bytes.
+    pub packet_bytes: u64,
+    /// How long it runs, in nanoseconds.
+    pub duration_ns: u64,
+}
+
+impl Setup {
+    /// One CUBIC flow over 100 Mbit/s with 20 ms and a FIFO of a
+    /// bandwidth-delay product: case A of the benchmark.
+    pub fn case_a(duration_ns: u64) -> Setup {
+        Setup {
+            ns_per_byte: 80,
+            base_rtt_ns: 20_000_000,
+            limit_bytes: 250_000,
+            packet_bytes: 1500,
+            duration_ns,
+        }
+    }
+}
+
+/// What a run has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Data packets that arrived at the receiver.
+    pub delivered: u64,
+    /// Data packets that the FIFO dropped.
+    pub dropped: u64,
+    /// How often the window was made smaller.
+    pub reductions: u64,
+    /// Events taken from the heap.
+    pub events: u64,
+}
+
+/// A data packet.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    number: u64,
+    sent_at: u64,
+    bytes: u64,
+}
+
+/// An acknowledgement of all that the receiver has seen.
+#[derive(Clone, Copy, Debug)]
+struct Ack {
+    /// One more than the greatest number seen.
+    next: u64,
+    /// Packets seen; the FIFO keeps order, so the others are lost.
+    received: u64,
+    /// When the newest packet was sent.
+    sent_at: u64,
+}
+
+/// Simulates one flow over one bottleneck.
+pub fn run(setup: &Setup) -> Counts {
+    let mut run = Run::new(setup);
+    run.send(0);
+    while let Some((now, event)) = run.events.pop() {
+        if now > setup.duration_ns {
+            break;
+        }
+        run.counts.events += 1;
+        match event {
+            Event::Departure => run.on_departure(now),
+            Event::Data => run.on_data(now),
+            Event::Ack => run.on_ack(now),
+        }
+    }
+    run.counts
+}
+
+struct Run {
+    packet_bytes: u64,
+    events: Heap,
+    sender: Sender,
+    fifo: Fifo,
+    wire: Line<Packet>,
+    way_back: Line<Ack>,
+    /// Packets received, those among them that were not acknowledged yet.
+    received: u64,
+    unacknowledged: u64,
+    counts: Counts,
+}
+
+impl Run {
+    fn new(setup: &Setup) -> Run {
+        let one_way = setup.base_rtt_ns / 2;
+        Run {
+            packet_bytes: setup.packet_bytes,
+            events: Heap::default(),
+            sender: Sender::default(),
+            fifo: Fifo::new(setup.ns_per_byte, setup.limit_bytes),
+            wire: Line::new(one_way),
+            way_back: Line::new(setup.base_rtt_ns - one_way),
+            received: 0,
+            unacknowledged: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Sends what the window allows.
+    fn send(&mut self, now: u64) {
+        while let Some(number) = self.sender.next() {
+            let packet = Packet { number, sent_at: now, bytes: self.packet_bytes };
+            match self.fifo.push(now, packet) {
+                Ok(None) => {}
+                Ok(Some(departure)) => self.events.push(departure, Event::Departure),
+                Err(Full) => self.counts.dropped += 1,
+            }
+        }
+    }
+
+    fn on_departure(&mut self, now: u64) {
+        let (packet, next) = self.fifo.pop(now);
+        if let Some(departure) = next {
+            self.events.push(departure, Event::Departure);
+        }
+        if let Some(arrival) = self.wire.push(now, packet) {
+            self.events.push(arrival, Event::Data);
+        }
+    }
+
+    /// Acknowledges every second packet (RFC 9293 section 3.8.6.3).
+    fn on_data(&mut self, now: u64) {
+        let (packet, next) = self.wire.pop();
+        if let Some(arrival) = next {
+            self.events.push(arrival, Event::Data);
+        }
+        self.counts.delivered += 1;
+        self.received += 1;
+        self.unacknowledged += 1;
+        if self.unacknowledged < 2 {
+            return;
+        }
+        self.unacknowledged = 0;
+        let ack = Ack { next: packet.number + 1, received: self.received, sent_at: packet.sent_at };
+        if let Some(arrival) = self.way_back.push(now, ack) {
+            self.events.push(arrival, Event::Ack);
+        }
+    }
+
+    fn on_ack(&mut self, now: u64) {
+        let (ack, next) = self.way_back.pop();
+        if let Some(arrival) = next {
+            self.events.push(arrival, Event::Ack);
+        }
+        self.counts.reductions += u64::from(self.sender.on_ack(now, &ack));
+        self.send(now);
+    }
+}
