@@ -8,12 +8,12 @@ SCENARIO := scenarios/capacity-drop.toml
 
 # Whatever changes the installed package. Its stamps have the time at which a build began, so that
 # what changes meanwhile is built the next time.
-SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml) \
+SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates benches -name '*.rs' -o -name '*.toml') \
 	$(shell find python -type f -not -name '*.pyc' -not -path '*/__pycache__*')
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-rust test-python install reference lint clean
+.PHONY: help demo bench test test-rust test-python install reference lint clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | expand -t 14
@@ -22,6 +22,9 @@ demo: $(VENV)/.installed  ## set up, and run the capacity drop for every control
 	$(BIN)/sojourn run $(SCENARIO)
 
 test: lint test-rust test-python  ## set up, and run every test
+
+bench: $(VENV)/.installed  ## measure speed, memory and start-up; takes a few minutes
+	$(BIN)/sojourn bench
 
 install: $(VENV)/.installed  ## set up only: the `sojourn` command in .venv/bin
 

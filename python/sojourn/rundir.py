@@ -4,6 +4,7 @@ import errno
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 from sojourn import _core, folder, layout
 from sojourn.contract import ComparisonSummary, Summary
@@ -16,7 +17,24 @@ SERIES: tuple[What, What] = ("flows", "links")
 
 def summary_text(summary: Summary | ComparisonSummary) -> str:
     """`summary.json` or `comparison.json`, and what `--json` prints."""
-    return json.dumps(summary, indent=1, ensure_ascii=False) + "\n"
+    return _indented(summary, "\n") + "\n"
+
+
+def _indented(value: Any, line: str) -> str:
+    """JSON with a line for each table of plain values.
+
+    Python's encoder takes seconds to indent what thousands of flows leave.
+    """
+    inside = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, (dict, list)) or not any(
+        isinstance(item, (dict, list)) for item in inside
+    ):
+        return json.dumps(value, ensure_ascii=False)
+    deeper = f"{line} "
+    if isinstance(value, dict):
+        keys = (f"{json.dumps(key)}: {_indented(item, deeper)}" for key, item in value.items())
+        return f"{{{deeper}{f',{deeper}'.join(keys)}{line}}}"
+    return f"[{deeper}{f',{deeper}'.join(_indented(item, deeper) for item in value)}{line}]"
 
 
 def write(run: Run, target: Path) -> Path:

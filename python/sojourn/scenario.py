@@ -99,6 +99,8 @@ class Scenario(MutableMapping[str, Any]):
         source: str | Mapping[str, Any] | None = None,
         start: Quantity | None = None,
         stop: Quantity | None = None,
+        count: int | None = None,
+        stagger: Quantity | None = None,
         transport: str | Mapping[str, Any] | None = None,
     ) -> "Scenario":
         """Adds a flow, or replaces the one of this name; returns the scenario."""
@@ -109,6 +111,8 @@ class Scenario(MutableMapping[str, Any]):
             "source": source,
             "start": start,
             "stop": stop,
+            "count": count,
+            "stagger": stagger,
             "transport": transport,
         }
         return self._put("flow", name, given)

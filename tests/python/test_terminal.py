@@ -78,6 +78,16 @@ def test_several_flows_and_changes_have_their_rows(sojourn: Sojourn, small: Path
     assert "bottleneck 6 Mbit/s → 4 Mbit/s at 5 s" in done.stdout
 
 
+def test_of_many_flows_the_first_are_shown(sojourn: Sojourn, small: Path) -> None:
+    small.write_text(f"{SMALL}count = 150\n".replace('"6s"', '"4s"'))
+    done = sojourn("run", small, "--control", "cubic")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split()[2] for line in done.stdout.splitlines() if " ● " in line]
+    assert rows == [f"upload-{number}" for number in range(1, 101)]
+    assert "100 of 150 rows" in done.stdout
+    assert "upload-150" in (small.parent / "runs" / "small" / "summary.json").read_text()
+
+
 def test_several_links_with_a_rate_have_their_rows(sojourn: Sojourn, small: Path) -> None:
     small.write_text(SMALL.replace("[link.back]", '[link.back]\nrate = "1Mbit"'))
     done = sojourn("run", small, "--control", "cubic")

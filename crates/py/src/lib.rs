@@ -1,5 +1,6 @@
 //! The Python module `sojourn._core`: no logic, only translation.
 
+mod bench;
 mod errors;
 mod listing;
 mod run;
@@ -18,6 +19,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(listing::controllers, module)?)?;
     module.add_function(wrap_pyfunction!(listing::queues, module)?)?;
     module.add_function(wrap_pyfunction!(listing::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::bare_loop, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(listing::theory_spike, module)?)?;
     Ok(())
 }

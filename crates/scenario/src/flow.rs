@@ -6,6 +6,7 @@ use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::check::Checker;
 use crate::checked::{Checked, Fields};
+use crate::copies::Copies;
 use crate::error::At;
 use crate::link::params;
 use crate::model::{Control, Flow, Pause, Profile, PrrRule, Source, Transport};
@@ -58,10 +59,17 @@ fn times(checker: &mut Checker, fields: &Fields, end: Option<End>) {
     if let (Some(end), Some(given)) = (end, fields.get("start").filter(|start| start.given)) {
         end.holds(checker, start, &given.at);
     }
+    let last = start + Copies::of(fields).last_delay();
+    if let (Some(end), Some(given)) = (end, fields.get("stagger").filter(|_| last > start)) {
+        end.holds_last(checker, last, &given.at);
+    }
     let Some(given) = fields.get("stop") else { return };
     let Some(stop) = given.time() else { return };
     if stop <= start {
         let message = format!("`stop` is {stop}, not after `start`, which is {start}");
+        checker.report(&given.at, message, "a flow stops after it starts");
+    } else if stop <= last {
+        let message = format!("`stop` is {stop}, but `stagger` starts the last flow at {last}");
         checker.report(&given.at, message, "a flow stops after it starts");
     } else if let Some(end) = end.filter(|end| stop > end.duration) {
         let message = format!("`stop` is {stop}, when the run is over");

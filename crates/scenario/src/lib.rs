@@ -9,6 +9,7 @@
 
 mod check;
 mod checked;
+mod copies;
 mod document;
 mod error;
 mod export;

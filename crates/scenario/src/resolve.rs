@@ -4,6 +4,7 @@ use sojourn_units::Duration;
 
 use crate::check::Checker;
 use crate::checked::{Checked, Fields, Got};
+use crate::copies;
 use crate::error::{At, Problem};
 use crate::flow;
 use crate::link::{self, ReadFile};
@@ -42,6 +43,7 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
     let links = links?;
     flow_of_time(checker, fields, &flows, &links);
     unused_links(checker, fields, &flows);
+    copies::check(checker, fields);
     listening::check(checker, fields, &flows, &links, controls.as_deref().unwrap_or_default());
     Some(Scenario {
         title: fields.get("title")?.text()?.to_owned(),
@@ -54,7 +56,8 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
             spike_window: record.time("spike_window")?,
         },
         links,
-        flows: flows.into_iter().collect::<Option<_>>()?,
+        // Last, so that what is wrong with many is told once.
+        flows: copies::expand(fields, flows.into_iter().collect::<Option<_>>()?),
     })
 }
 

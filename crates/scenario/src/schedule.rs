@@ -26,7 +26,16 @@ impl End {
         within
     }
 
-    /// The same for a change, which `spread` may delay.
+    /// Whether the last of several flows, which starts at `time`, does so at all.
+    pub(crate) fn holds_last(self, checker: &mut Checker, time: Duration, at: &At) {
+        if time >= self.duration {
+            let message = format!("`{}` starts the last flow at {time}", at.subject());
+            let help = format!("the run ends at {} (`duration`)", self.duration);
+            checker.report(at, message, help);
+        }
+    }
+
+    /// What [`End::holds`] tells for a change, which `spread` may delay.
     fn holds_change(self, checker: &mut Checker, time: Duration, at: &At) {
         let latest = time + self.spread;
         if self.holds(checker, time, at) && latest > self.duration {

@@ -10,6 +10,9 @@ use crate::variants;
 /// The version of the schema that this code reads.
 pub(crate) const VERSION: u64 = 1;
 
+/// Flows that one table may stand for: more than any machine's memory holds in use.
+const MOST_COPIES: u64 = 1_000_000;
+
 /// The document.
 pub(crate) static DOCUMENT: Form = Form {
     title: "scenario",
@@ -223,6 +226,18 @@ static FLOW: Form = Form {
         Field::new("source", Shape::OneOf(&SOURCE), "bulk", "what it sends"),
         Field::new("start", TIME, "0s", "when it starts"),
         Field::optional("stop", TIME, "when it stops; it goes on to the end where absent"),
+        Field::new(
+            "count",
+            integer(1, MOST_COPIES),
+            "1",
+            "how many flows alike it stands for; two or more are called NAME-1, NAME-2, ...",
+        ),
+        Field::new(
+            "stagger",
+            TIME,
+            "0s",
+            "time over which the flows of `count` start, at even distances",
+        ),
         Field::new("transport", Shape::OneOf(&TRANSPORT), "tcp", "how it is carried"),
     ],
 };

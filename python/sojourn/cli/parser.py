@@ -51,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_listing(commands, "queues", "the queue disciplines and their parameters")
     check = _add(commands, "check", "scenarios:check", "validate scenario files")
     check.add_argument("files", metavar="FILE", nargs="+")
+    _add_bench(commands)
     schema = _add(commands, "schema", "scenarios:schema", "print the JSON Schema of scenario files")
     schema.add_argument(
         "--markdown", action="store_true", help="print it as a reference to read: every key"
@@ -158,6 +159,22 @@ def _add_listing(commands: Any, name: str, doc: str) -> None:
     listing = _add(commands, name, f"listings:{name}", f"list {doc}")
     listing.add_argument("name", metavar="NAME", nargs="?", help="show this one in full")
     listing.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def _add_bench(commands: Any) -> None:
+    bench = _add(commands, "bench", "bench:bench", "measure speed, memory and start-up")
+    add = bench.add_argument
+    add("--quick", action="store_true", help="only show that everything can be measured")
+    add(
+        "--case",
+        metavar="NAME",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="measure these cases alone: A, B, B-lossless, C, C-codel",
+    )
+    add("--out", metavar="DIR", help="write bench.json and a figure to this folder as well")
+    add("--json", action="store_true", help="print the figures as one JSON object")
 
 
 def _names(text: str) -> list[str]:

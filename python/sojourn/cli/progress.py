@@ -26,6 +26,12 @@ class Bar:
         """Shows how many simulated seconds are done."""
         self._progress.update(self._task, completed=done_s, total=total_s)
 
+    def measuring(self, what: str, done: int, total: int) -> None:
+        """Shows what is being measured, and how many measurements are done."""
+        self._progress.update(
+            self._task, description=f"Measuring {what}", completed=done, total=total
+        )
+
     def writing(self) -> None:
         """Shows that the simulations are over and the report is being made."""
         self._progress.reset(self._task, description="Writing the report", total=None)

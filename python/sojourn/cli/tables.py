@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich import box
@@ -16,6 +17,8 @@ from sojourn.record import Run
 
 # Without a terminal or COLUMNS there is no width to fit; this one holds the table of one run.
 _PIPED_WIDTH = "160"
+# More rows than anyone reads, and each takes its time to lay out.
+_MOST_ROWS = 100
 
 
 class _Console(Console):
@@ -40,11 +43,20 @@ def show(run: Run, target: Path) -> None:
     tables = table.build_all(run.summary)
     for one in tables:
         out.print(Text(one.caption, style="dim"))
-        for part in _parts(one, out):
+        for part in _parts(_first_rows(one), out):
             out.print(part)
+        if len(one.names) > _MOST_ROWS:
+            rest = f"{_MOST_ROWS} of {len(one.names):,} rows; the others are in summary.json"
+            out.print(Text(rest, style="dim"))
     for note in table.notes(tables):
         out.print(Text(note, style="dim"))
     out.print(f"Run directory: {target} (open report.html)", soft_wrap=True, markup=False)
+
+
+def _first_rows(data: table.Table) -> table.Table:
+    """What a terminal can show of a table."""
+    columns = [replace(column, cells=column.cells[:_MOST_ROWS]) for column in data.columns]
+    return replace(data, names=data.names[:_MOST_ROWS], columns=columns)
 
 
 def _parts(data: table.Table, out: Console) -> Iterator[Table]:

@@ -43,7 +43,7 @@ def document(canvas: Canvas, heading: Spec, shown: tuple[float, float], interact
         "concat": canvas.views,
         "columns": 2,
         "spacing": {"row": 8, "column": 20},
-        "config": _CONFIG,
+        "config": CONFIG,
     }
 
 
@@ -207,7 +207,8 @@ def _params(rows: list[Panel], window: tuple[float, float], interactive: bool) -
     return [part, shown, hover]
 
 
-_CONFIG: Spec = {
+# How every figure looks.
+CONFIG: Spec = {
     "font": "Liberation Sans, Helvetica, Arial, sans-serif",
     "view": {"stroke": "#dddddd"},
     "axis": {

@@ -1,0 +1,84 @@
+//! Flows by number: one table that stands for many flows alike.
+
+use sojourn_units::{Duration, Instant};
+
+use crate::check::Checker;
+use crate::checked::{Checked, Fields};
+use crate::model::Flow;
+
+/// How many flows a table stands for, and the time over which they start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copies {
+    pub(crate) count: u64,
+    stagger: Duration,
+}
+
+impl Copies {
+    /// Those of a flow's table.
+    pub(crate) fn of(fields: &Fields) -> Copies {
+        Copies {
+            count: fields.integer("count").unwrap_or(1),
+            stagger: fields.time("stagger").unwrap_or(Duration::ZERO),
+        }
+    }
+
+    /// How long after the first one the copy `place` (from 0) starts.
+    fn delay(self, place: u64) -> Duration {
+        let part = u128::from(self.stagger.0) * u128::from(place) / u128::from(self.count);
+        Duration(part as u64)
+    }
+
+    /// How long after the first one the last one starts.
+    pub(crate) fn last_delay(self) -> Duration {
+        self.delay(self.count - 1)
+    }
+}
+
+/// Refuses names that stand for two flows, and `stagger` where it does nothing.
+pub(crate) fn check(checker: &mut Checker, fields: &Fields) {
+    let flows = fields.named("flow");
+    let copies = |flow: &Checked| flow.table().map_or(1, |table| Copies::of(table).count);
+    for (name, flow) in flows {
+        single(checker, flow);
+        let group = flows.iter().find(|(group, of)| is_copy(name, group, copies(of)));
+        if let (1, Some((group, _))) = (copies(flow), group) {
+            let message = format!("flow `{name}` is one of the flows that `{group}` stands for");
+            checker.report(&flow.at, message, "give one of them another name");
+        }
+    }
+}
+
+/// Whether `name` is what one of the `count` flows of `group` is called.
+fn is_copy(name: &str, group: &str, count: u64) -> bool {
+    let number = name.strip_prefix(group).and_then(|rest| rest.strip_prefix('-'));
+    let Some(place) = number.and_then(|number| number.parse::<u64>().ok()) else { return false };
+    count > 1 && (1..=count).contains(&place) && number == Some(&place.to_string())
+}
+
+fn single(checker: &mut Checker, flow: &Checked) {
+    let Some(table) = flow.table() else { return };
+    let is_given = |key| table.get(key).filter(|value| value.given);
+    if let (Some(stagger), None) = (is_given("stagger"), is_given("count")) {
+        let message = "`stagger` does nothing without `count`";
+        checker.report(&stagger.at, message, "add `count`, or remove `stagger`");
+    }
+}
+
+/// Every flow that the tables stand for, in their order.
+pub(crate) fn expand(fields: &Fields, flows: Vec<Flow>) -> Vec<Flow> {
+    let tables = fields.named("flow").iter().filter_map(|(_, flow)| flow.table());
+    let total = tables.clone().map(|table| Copies::of(table).count as usize).sum();
+    let mut all = Vec::with_capacity(total);
+    for (flow, table) in flows.into_iter().zip(tables) {
+        match Copies::of(table) {
+            Copies { count: 1, .. } => all.push(flow),
+            copies => all.extend((0..copies.count).map(|place| copy(&flow, copies, place))),
+        }
+    }
+    all
+}
+
+fn copy(flow: &Flow, copies: Copies, place: u64) -> Flow {
+    let start: Instant = flow.start + copies.delay(place);
+    Flow { name: format!("{}-{}", flow.name, place + 1), start, ..flow.clone() }
+}

@@ -1,0 +1,79 @@
+"""What `bench --out` leaves: the figures as JSON, and a picture of them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sojourn.bench.contract import Bench
+from sojourn.report import render
+from sojourn.report.spec import CONFIG
+
+Spec = dict[str, Any]
+
+_COLOURS = {"nothing recorded": "#0072b2", "10 ms samples": "#d55e00"}
+
+
+def write(found: Bench, target: Path) -> None:
+    """Writes `bench.json`, `bench.svg` and `bench.png`."""
+    svg = render.svg(figure(found))
+    png = render.png(svg)
+    target.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    (target / "bench.json").write_text(text, "utf-8")
+    (target / "bench.svg").write_text(svg, "utf-8")
+    (target / "bench.png").write_bytes(png)
+
+
+def figure(found: Bench) -> Spec:
+    """The speed of each case, and the time of a packet over the number of flows."""
+    bare = found["bare_loop_pps"] / 1e6
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "title": {
+            "text": f"Sojourn {found['version']}: speed",
+            "subtitle": f"bare loop: {bare:.1f} million packets a CPU second",
+            "anchor": "start",
+            "fontSize": 18,
+        },
+        "background": "white",
+        "padding": 14,
+        "hconcat": [_cases(found), *([_scaling(found)] if found["scaling"] else [])],
+        "config": CONFIG,
+    }
+
+
+def _cases(found: Bench) -> Spec:
+    bars = []
+    for name, case in found["cases"].items():
+        bars.append({"case": name, "what": "nothing recorded", "ratio": case["ratio"]})
+        bars.append({"case": name, "what": "10 ms samples", "ratio": case["sampled_ratio"]})
+    scale = {"domain": list(_COLOURS), "range": list(_COLOURS.values())}
+    names = list(found["cases"])
+    return {
+        "title": "Packets a CPU second, as a share of the bare loop's",
+        "width": 90 * max(len(names), 3),
+        "height": 260,
+        "data": {"values": bars},
+        "mark": "bar",
+        "encoding": {
+            "x": {"field": "case", "sort": names, "title": None, "axis": {"labelAngle": 0}},
+            "xOffset": {"field": "what", "sort": list(_COLOURS)},
+            "y": {"field": "ratio", "type": "quantitative", "title": None},
+            "color": {"field": "what", "scale": scale},
+        },
+    }
+
+
+def _scaling(found: Bench) -> Spec:
+    points = [{"flows": one["flows"], "ns": one["ns_per_packet"]} for one in found["scaling"]]
+    return {
+        "title": "Nanoseconds a packet, by the number of flows",
+        "width": 320,
+        "height": 260,
+        "data": {"values": points},
+        "mark": {"type": "line", "point": True, "color": _COLOURS["nothing recorded"]},
+        "encoding": {
+            "x": {"field": "flows", "type": "quantitative", "scale": {"type": "log"}},
+            "y": {"field": "ns", "type": "quantitative", "title": None},
+        },
+    }

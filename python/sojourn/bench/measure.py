@@ -1,0 +1,167 @@
+"""Measures everything, one process after the other, and makes figures of it."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from statistics import median
+
+from sojourn import _core
+from sojourn.bench import jobs, startup
+from sojourn.bench.contract import Bench, Memory, Parts, Scaling
+from sojourn.bench.contract import Case as CaseFigures
+from sojourn.bench.plan import CASES, SAMPLED, Case, Plan
+from sojourn.bench.worker import Figures, Job
+
+PartsOf = Callable[[Case], Parts]
+
+
+class Progress:
+    """Tells what is being measured, and how many measurements are done."""
+
+    def __init__(self, tell: Callable[[str, int, int], None], total: int) -> None:
+        self._tell = tell
+        self._total = total
+        self._done = -1
+
+    def step(self, what: str) -> None:
+        """The next measurement begins."""
+        self._done += 1
+        self._tell(what, self._done, self._total)
+
+
+class _Bare:
+    """The speed of the bare loop beside every measurement."""
+
+    def __init__(self) -> None:
+        self.pps: list[float] = []
+
+    def take(self, figures: Figures) -> float:
+        """Keeps it; answers with the ratio of the two speeds."""
+        self.pps.append(figures["bare_loop_pps"])
+        return figures["pps"] / figures["bare_loop_pps"]
+
+
+def bench(
+    plan: Plan,
+    names: Sequence[str],
+    tell: Callable[[str, int, int], None],
+    parts_of: PartsOf | None = None,
+) -> Bench:
+    """Measures the cases of these names; without names all of them, and all else.
+
+    `parts_of` tells where the time of a case's packets goes, where something can tell.
+    """
+    everything = not names
+    cases = [plan.case(name) for name in names or [case.name for case in CASES]]
+    bare = _Bare()
+    progress = Progress(tell, _steps(plan, len(cases), everything))
+    measured = {case.name: _case(plan, case, bare, progress, parts_of) for case in cases}
+    scaling = [_scaling(plan, flows, bare, progress) for flows in plan.flows if everything]
+    found: Bench = {
+        "version": _core.__version__,
+        "quick": plan.quick,
+        "machine": _machine(),
+        "bare_loop_pps": median(bare.pps),
+        "bare_loop_low_pps": min(bare.pps),
+        "bare_loop_high_pps": max(bare.pps),
+        "cases": measured,
+        "scaling": scaling,
+    }
+    if everything:
+        found["memory"] = _memory(plan, progress)
+        progress.step("start-up")
+        found["startup"] = startup.measure(plan.startups)
+        progress.step("threads")
+        found["jobs"] = jobs.measure(plan)
+    return found
+
+
+def _steps(plan: Plan, cases: int, everything: bool) -> int:
+    return 2 * plan.rounds * cases + (len(plan.flows) + 3 if everything else 0)
+
+
+def _machine() -> dict[str, object]:
+    return {"system": platform.platform(), "cores": os.cpu_count(), "processor": _processor()}
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:  # noqa: PTH123
+            names = [line.split(":", 1)[1].strip() for line in lines if "model name" in line]
+    except OSError:
+        names = []
+    return names[0] if names else platform.machine()
+
+
+def _case(
+    plan: Plan, case: Case, bare: _Bare, progress: Progress, parts_of: PartsOf | None
+) -> CaseFigures:
+    plain, sampled = [], []
+    # By turns, so that a slow minute of the machine meets both.
+    for _ in range(plan.rounds):
+        progress.step(f"case {case.name}")
+        plain.append(run_worker(plan, case))
+        progress.step(f"case {case.name}, sampled")
+        sampled.append(run_worker(plan, case.changed(SAMPLED)))
+    ratios = [bare.take(one) for one in plain]
+    figures: CaseFigures = {
+        "pps": median(one["pps"] for one in plain),
+        "ratio": median(ratios),
+        "ratio_low": min(ratios),
+        "ratio_high": max(ratios),
+        "sampled_pps": median(one["pps"] for one in sampled),
+        "sampled_ratio": median(bare.take(one) for one in sampled),
+        "peak_memory_bytes": max(one["peak_memory_bytes"] for one in plain),
+        "delivered_packets": plain[0]["delivered_packets"],
+        "dropped_packets": plain[0]["dropped_packets"],
+    }
+    if parts_of is not None:
+        figures["parts"] = parts_of(case)
+    return figures
+
+
+def _scaling(plan: Plan, flows: int, bare: _Bare, progress: Progress) -> Scaling:
+    progress.step("1 flow" if flows == 1 else f"{flows:,} flows")
+    rate, case = plan.scaling(flows)
+    figures = run_worker(plan, case)
+    return {
+        "flows": flows,
+        "rate": rate,
+        "ns_per_packet": 1e9 / figures["pps"],
+        "ratio": bare.take(figures),
+        "setup_cpu_s": figures["setup_cpu_s"],
+        "peak_memory_bytes": figures["peak_memory_bytes"],
+        "delivered_packets": figures["delivered_packets"],
+    }
+
+
+def _memory(plan: Plan, progress: Progress) -> Memory:
+    progress.step(plan.in_flight.name)
+    figures = run_worker(plan, plan.in_flight, count_in_flight=True)
+    in_flight = figures["in_flight_packets"] or 0
+    return {
+        "peak_memory_bytes": figures["peak_memory_bytes"],
+        "in_flight_packets": in_flight,
+        "bytes_per_packet": figures["peak_memory_bytes"] / in_flight,
+    }
+
+
+def run_worker(plan: Plan, case: Case, count_in_flight: bool = False) -> Figures:
+    """Measures a case in a process of its own."""
+    job: Job = {
+        "file": case.file,
+        "changes": list(case.changes),
+        "case_cpu_s": plan.case_cpu_s,
+        "bare_cpu_s": plan.bare_cpu_s,
+        "count_in_flight": count_in_flight,
+    }
+    command = [sys.executable, "-m", "sojourn.bench.worker"]
+    done = subprocess.run(command, input=json.dumps(job), capture_output=True, text=True)
+    if done.returncode != 0:
+        last = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
+        raise RuntimeError(f"measuring {case.name} failed: {last[0]}")
+    figures: Figures = json.loads(done.stdout)
+    return figures

@@ -1,0 +1,150 @@
+"""The benchmark measures what it says it measures. Nothing here is held to a time."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sojourn
+from rich.console import Console
+from sojourn import _core
+from sojourn.bench import measure, plan, worker
+from sojourn.bench.contract import Parts
+from sojourn.bench.plan import CASES, FULL, QUICK, Case
+from sojourn.cli import bench as command_of
+from support import ROOT, Sojourn
+
+QUICKEST = ("bench", "--quick", "--case", "A")
+
+
+def test_everything_is_measured(sojourn: Sojourn, tmp_path: Path) -> None:
+    done = sojourn("bench", "--quick", "--json", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    found = json.loads(done.stdout)
+    assert 0 < found["bare_loop_low_pps"] <= found["bare_loop_pps"] <= found["bare_loop_high_pps"]
+    assert list(found["cases"]) == [case.name for case in CASES]
+    for name, case in found["cases"].items():
+        assert all(figure > 0 for key, figure in case.items() if key != "dropped_packets"), name
+        assert case["ratio_low"] <= case["ratio"] <= case["ratio_high"]
+        assert case["ratio"] == pytest.approx(case["pps"] / found["bare_loop_pps"], rel=0.9)
+    assert [one["flows"] for one in found["scaling"]] == list(QUICK.flows)
+    assert all(
+        one["ns_per_packet"] > 0 and one["delivered_packets"] > 0 for one in found["scaling"]
+    )
+    memory = found["memory"]
+    assert memory["in_flight_packets"] > 10_000
+    # A packet's number, size and time of sending cannot be kept in less than 16 bytes.
+    assert memory["bytes_per_packet"] > 16
+    assert all(seconds > 0 for seconds in found["startup"].values())
+    assert all(found["jobs"][key] > 0 for key in ("1", "2", "speedup"))
+    assert json.loads((tmp_path / "out" / "bench.json").read_text()) == found
+    assert "Nanoseconds a packet" in (tmp_path / "out" / "bench.svg").read_text()
+    assert (tmp_path / "out" / "bench.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_case_alone(sojourn: Sojourn) -> None:
+    done = sojourn(*QUICKEST)
+    assert done.returncode == 0, done.stderr
+    (row,) = [line.split() for line in done.stdout.splitlines() if line.startswith(" A ")]
+    assert len(row) == 9
+    assert all(float(cell) >= 0 for cell in row[1:])
+    assert "Start-up" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [(("--case", "D"), "there are: A, B"), (("--case", "A", "--out", "."), "empty")],
+)
+def test_bad_input_is_told_before_anything_runs(
+    sojourn: Sojourn, small: Path, args: tuple[str, ...], says: str
+) -> None:
+    done = sojourn("bench", *args)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_parts_are_shown_where_something_tells_them() -> None:
+    parts: Parts = {
+        "queue": 10.5,
+        "transport": 20.5,
+        "controller": 3.5,
+        "engine": 30.5,
+        "recording": 0.0,
+    }
+    asked: list[str] = []
+
+    def parts_of(case: Case) -> Parts:
+        asked.append(case.name)
+        return parts
+
+    found = measure.bench(QUICK, ["a"], lambda *_: None, parts_of)
+    assert asked == ["A"]
+    assert found["cases"]["A"]["parts"] == parts
+    out = io.StringIO()
+    command_of.show(found, Console(file=out, width=160))
+    assert "20.5" in out.getvalue()
+
+
+def test_cases_are_what_they_say() -> None:
+    """The bottleneck carries data alone, and every case keeps the default size of a packet."""
+    every = [*CASES, plan.IN_FLIGHT, plan.FULL.scaling(10)[1]]
+    for case in every:
+        document = json.loads(worker.scenario(case).to_json())
+        for flow in document["flow"].values():
+            assert flow["path"] == ["bottleneck"]
+            assert "bottleneck" not in flow["back"]
+            assert "mss" not in flow.get("transport", {})
+        assert ("-" in case.name) or document.get("title")
+
+
+def test_case_files_are_the_ones_in_the_repository() -> None:
+    files = {path.stem: path.read_text() for path in (ROOT / "benches" / "cases").glob("*.toml")}
+    assert dict(_core.bench_cases()) == files
+
+
+def test_b_loses_and_its_twin_does_not() -> None:
+    lossy = sojourn.run(json.loads(worker.scenario(QUICK.case("B")).to_json()))
+    spared = sojourn.run(json.loads(worker.scenario(QUICK.case("B-lossless")).to_json()))
+    assert lossy.runs[0]["links"][0]["dropped_packets"] > 1000
+    assert spared.runs[0]["links"][0]["dropped_packets"] == 0
+
+
+def test_every_plan_has_every_case() -> None:
+    for one in (QUICK, FULL):
+        for case in CASES:
+            worker.scenario(one.case(case.name))
+        for flows in one.flows:
+            worker.scenario(one.scaling(flows)[1])
+
+
+# Numbers for plotting and tables cost more than a short simulation.
+HEAVY = {"polars", "altair", "vl_convert", "pyarrow", "numpy", "pandas", "subprocess"}
+
+
+def modules_after(code: str) -> set[str]:
+    script = f"import sys\n{code}\nprint(*sys.modules, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["run", "SMALL", "--json"],
+        ["check", "SMALL"],
+        ["controllers"],
+        ["schema"],
+        ["theory", "spike", "--from", "2Mbit", "--to", "1Mbit", "--delay", "1ms"],
+    ],
+)
+def test_commands_that_draw_nothing_load_nothing_heavy(small: Path, args: list[str]) -> None:
+    typed = [str(small) if arg == "SMALL" else arg for arg in args]
+    before = modules_after("")
+    after = modules_after(f"from sojourn.cli import main\nassert main({typed!r}) == 0")
+    assert after - before >= {"sojourn._core"}
+    assert (after - before) & HEAVY == set()
