@@ -27,12 +27,17 @@ pub fn estimate(scenario: &Scenario) -> Bytes {
     let packets = queued.chain(free).fold(0, u64::saturating_add);
     let samples = scenario.duration.0.checked_div(scenario.record.interval.0).unwrap_or(0);
     let rows = samples.saturating_mul((scenario.flows.len() + scenario.links.len()) as u64);
-    let connections = scenario.flows.len() as u64 * 2;
+    let connections: u64 = scenario.flows.iter().map(connections).sum();
     let steps: u64 = scenario.links.iter().map(ramp_steps).sum();
     Bytes(packets) * PER_PACKET
         + Bytes(rows) * PER_ROW
         + Bytes(connections) * PER_CONNECTION
         + Bytes(steps) * PER_STEP
+}
+
+/// One for the data, and one for the requests of a flow that asks.
+fn connections(flow: &Flow) -> u64 {
+    if matches!(flow.source, Source::Request { .. }) { 2 } else { 1 }
 }
 
 fn packets_on(scenario: &Scenario, link: &Link) -> u64 {

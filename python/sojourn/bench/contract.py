@@ -44,6 +44,7 @@ class Scaling(TypedDict):
     setup_cpu_s: float
     peak_memory_bytes: int
     delivered_packets: int
+    dropped_packets: int
 
 
 class Memory(TypedDict):

@@ -59,13 +59,14 @@ def _cases(found: Bench) -> Spec:
             "x": {"field": "case", "sort": names, "title": None, "axis": {"labelAngle": 0}},
             "xOffset": {"field": "what", "sort": list(_COLOURS)},
             "y": {"field": "ratio", "type": "quantitative", "title": None},
-            "color": {"field": "what", "scale": scale},
+            "color": {"field": "what", "scale": scale, "legend": {"symbolType": "square"}},
         },
     }
 
 
 def _scaling(found: Bench) -> Spec:
     points = [{"flows": one["flows"], "ns": one["ns_per_packet"]} for one in found["scaling"]]
+    ticks = {"values": [one["flows"] for one in found["scaling"]], "format": ","}
     return {
         "title": "Nanoseconds a packet, by the number of flows",
         "width": 320,
@@ -73,7 +74,12 @@ def _scaling(found: Bench) -> Spec:
         "data": {"values": points},
         "mark": {"type": "line", "point": True, "color": _COLOURS["nothing recorded"]},
         "encoding": {
-            "x": {"field": "flows", "type": "quantitative", "scale": {"type": "log"}},
+            "x": {
+                "field": "flows",
+                "type": "quantitative",
+                "scale": {"type": "log"},
+                "axis": ticks,
+            },
             "y": {"field": "ns", "type": "quantitative", "title": None},
         },
     }

@@ -135,6 +135,7 @@ def _scaling(plan: Plan, flows: int, bare: _Bare, progress: Progress) -> Scaling
         "setup_cpu_s": figures["setup_cpu_s"],
         "peak_memory_bytes": figures["peak_memory_bytes"],
         "delivered_packets": figures["delivered_packets"],
+        "dropped_packets": figures["dropped_packets"],
     }
 
 

@@ -63,7 +63,7 @@ def _mb(count: int) -> str:
 
 _CASE = ("M packets/s", "ratio", "low", "high", "sampled M/s", "ratio", "peak MB", "drops")
 _PARTS = ("queue", "transport", "controller", "engine", "recording")
-_SCALING = ("rate", "ns a packet", "ratio", "set up s", "peak MB")
+_SCALING = ("rate", "ns a packet", "ratio", "set up s", "peak MB", "drops")
 
 
 def _cases(found: Bench) -> Iterator[tuple[str, list[str]]]:
@@ -90,7 +90,8 @@ def _scaling(found: Bench) -> Iterator[list[str]]:
             f"{one['ratio']:.3f}",
             f"{one['setup_cpu_s']:.3f}",
         ]
-        yield [f"{one['flows']:,}", one["rate"], *figures, _mb(one["peak_memory_bytes"])]
+        rest = [_mb(one["peak_memory_bytes"]), str(one["dropped_packets"])]
+        yield [f"{one['flows']:,}", one["rate"], *figures, *rest]
 
 
 def _lines(found: Bench) -> Iterator[str]:
