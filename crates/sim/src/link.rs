@@ -296,7 +296,6 @@ impl Link {
     /// Conservation: what came in went out, was dropped, or is still here.
     pub(crate) fn is_conserving(&self) -> bool {
         let under_way = self.service.as_ref().is_some_and(|s| s.under_way.is_some());
-        let inside = self.backlog().packets + u64::from(under_way) + self.wire.line.len();
         let ring = self.service.as_ref().and_then(|s| s.ring.as_ref()).map_or(0, Ring::len);
         let inside = self.backlog().packets + ring + u64::from(under_way) + self.wire.line.len();
         let counts = &self.counts;
