@@ -14,7 +14,7 @@ const GREATEST: u64 = 65_536;
 pub(crate) struct Gro {
     profile: Profile,
     mss: u64,
-    /// How long the first packet of a batch waits at most; zero for no batches.
+    /// How long the first packet of a batch waits at most.
     span: Duration,
     held: Vec<Data>,
     bytes: u64,
@@ -22,20 +22,16 @@ pub(crate) struct Gro {
 }
 
 impl Gro {
-    pub(crate) fn new(config: &Config) -> Gro {
-        Gro {
+    /// None where nothing is to be held back.
+    pub(crate) fn new(config: &Config) -> Option<Gro> {
+        (config.gro > Duration::ZERO).then(|| Gro {
             profile: config.profile,
             mss: config.mss.0,
             span: config.gro,
             held: Vec::new(),
             bytes: 0,
             due: Instant::MAX,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn is_on(&self) -> bool {
-        self.span > Duration::ZERO
+        })
     }
 
     /// When what is held must be handed up; [`Instant::MAX`] where nothing is.

@@ -49,6 +49,7 @@ impl Reassembly {
         self.next_offset
     }
 
+    #[inline]
     pub(crate) fn receive(&mut self, data: &Data, remembered: usize) -> Arrival {
         if data.segment < self.next {
             return Arrival::Duplicate;
@@ -58,6 +59,10 @@ impl Reassembly {
             (self.next, self.next_offset) = (self.next + 1, end_offset);
             return Arrival::InOrder;
         }
+        self.receive_beyond_gap(data, end_offset, remembered)
+    }
+
+    fn receive_beyond_gap(&mut self, data: &Data, end_offset: u64, remembered: usize) -> Arrival {
         let is_new = self.insert(data.segment, end_offset);
         self.advance();
         // A duplicate too: its island is the second block of RFC 2883 section 4,

@@ -1,6 +1,6 @@
 //! The receiving end.
 
-use sojourn_units::{Ecn, Instant};
+use sojourn_units::{Duration, Ecn, Instant};
 
 use crate::config::{Config, Profile};
 use crate::gro::Gro;
@@ -10,10 +10,16 @@ use crate::wire::{Ack, Data, EcnCounts};
 /// Receives data and says when to acknowledge.
 #[derive(Debug)]
 pub struct Receiver {
-    config: Config,
+    profile: Profile,
+    /// Full packets for each acknowledgement, and its longest delay.
+    ack_every: u64,
+    ack_delay: Duration,
+    /// Packets that are still each acknowledged at once.
+    quick_acks: u64,
+    sack_ranges: usize,
     /// Whether acknowledgements carry receive times.
     receive_times: bool,
-    gro: Gro,
+    gro: Option<Box<Gro>>,
     reassembly: Reassembly,
     counts: EcnCounts,
     /// Classic ECN echo: set by CE, until CWR (RFC 3168 section 6.1.3).
@@ -32,14 +38,19 @@ pub struct Receiver {
 impl Receiver {
     /// A receiver that has nothing yet. With `receive_times` it reports when
     /// each packet arrived.
-    pub fn new(mut config: Config, receive_times: bool) -> Receiver {
-        if config.profile == Profile::Quic {
-            config.sack_ranges = config.sack_ranges.max(1);
-        }
+    pub fn new(config: Config, receive_times: bool) -> Receiver {
         Receiver {
-            gro: Gro::new(&config),
-            config,
+            profile: config.profile,
+            ack_every: config.ack_every,
+            ack_delay: config.ack_delay,
+            quick_acks: config.quick_acks,
+            sack_ranges: match config.profile {
+                Profile::Tcp => config.sack_ranges,
+                // RFC 9000 section 19.3: a frame has one at least.
+                Profile::Quic => config.sack_ranges.max(1),
+            },
             receive_times,
+            gro: Gro::new(&config).map(Box::new),
             reassembly: Reassembly::default(),
             counts: EcnCounts::default(),
             ece: false,
@@ -57,35 +68,45 @@ impl Receiver {
 
     /// A data packet arrived. Afterwards [`Receiver::ack_due`] says whether to
     /// acknowledge at once.
+    #[inline]
     pub fn on_data(&mut self, now: Instant, data: &Data) {
-        if !self.gro.is_on() {
-            return self.receive(now, data);
+        match self.gro.take() {
+            None => self.receive(now, data),
+            Some(gro) => self.coalesce(now, data, gro),
         }
-        if !self.gro.takes(data) {
-            self.hand_up(now);
+    }
+
+    fn coalesce(&mut self, now: Instant, data: &Data, mut gro: Box<Gro>) {
+        if !gro.takes(data) {
+            self.hand_up(now, &mut gro);
         }
-        if self.gro.hold(now, data) {
-            self.hand_up(now);
+        if gro.hold(now, data) {
+            self.hand_up(now, &mut gro);
         }
+        self.gro = Some(gro);
     }
 
     /// The timer is due. Afterwards [`Receiver::ack_due`] says whether to
     /// acknowledge.
     pub fn on_timer(&mut self, now: Instant) {
-        if self.gro.due() <= now {
-            self.hand_up(now);
+        if let Some(mut gro) = self.gro.take() {
+            if gro.due() <= now {
+                self.hand_up(now, &mut gro);
+            }
+            self.gro = Some(gro);
         }
     }
 
     /// A batch is received in one go, and answered at most once.
-    fn hand_up(&mut self, now: Instant) {
-        let held = self.gro.take();
+    fn hand_up(&mut self, now: Instant, gro: &mut Gro) {
+        let held = gro.take();
         held.iter().for_each(|data| self.receive(now, data));
-        self.gro.give_back(held);
+        gro.give_back(held);
     }
 
+    #[inline]
     fn receive(&mut self, now: Instant, data: &Data) {
-        let arrival = self.reassembly.receive(data, self.config.sack_ranges);
+        let arrival = self.reassembly.receive(data, self.sack_ranges);
         self.note_ecn(data);
         if data.number >= self.newest {
             (self.newest, self.newest_at) = (data.number, now);
@@ -107,12 +128,12 @@ impl Receiver {
         // By packets, not by the bytes of two full ones that RFC 5681 section
         // 4.2 has: QUIC counts packets (RFC 9000 section 13.2.2).
         self.unacked += 1;
-        if self.unacked >= self.config.ack_every || self.config.quick_acks > 0 {
+        if self.unacked >= self.ack_every || self.quick_acks > 0 {
             self.ack_now = true;
         } else if self.ack_at == Instant::MAX {
-            self.ack_at = now + self.config.ack_delay;
+            self.ack_at = now + self.ack_delay;
         }
-        self.config.quick_acks = self.config.quick_acks.saturating_sub(1);
+        self.quick_acks = self.quick_acks.saturating_sub(1);
     }
 
     fn note_ecn(&mut self, data: &Data) {
@@ -127,7 +148,7 @@ impl Receiver {
         }
         let ce = data.ecn == Ecn::Ce;
         self.ece |= ce;
-        self.ack_now |= match self.config.profile {
+        self.ack_now |= match self.profile {
             // RFC 8257 section 3.2, RFC 9768 section 3.2.2.5.1: a change of CE.
             Profile::Tcp => ce != self.last_ce,
             // RFC 9000 section 13.2.1: every CE.
@@ -146,7 +167,7 @@ impl Receiver {
     /// or packets are held back until then; [`Instant::MAX`] for never.
     #[inline]
     pub fn timer(&self) -> Instant {
-        self.ack_at.min(self.gro.due())
+        self.gro.as_ref().map_or(self.ack_at, |gro| self.ack_at.min(gro.due()))
     }
 
     /// Writes the acknowledgement into `ack`, whose memory is used again.
@@ -154,7 +175,7 @@ impl Receiver {
         ack.cumulative = self.reassembly.next();
         ack.ranges.clear();
         if self.reassembly.has_gaps() {
-            self.reassembly.newest(self.config.sack_ranges, &mut ack.ranges);
+            self.reassembly.newest(self.sack_ranges, &mut ack.ranges);
         }
         ack.newest = self.newest;
         ack.delay = now.since(self.newest_at);

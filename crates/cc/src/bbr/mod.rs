@@ -51,8 +51,12 @@ use window::Window;
 /// than a cycle of PROBE_BW has.
 const BW_ROUNDS: u64 = 10;
 
-/// The BBR controller.
-pub struct Bbr {
+/// The BBR controller. It has far more to remember than the others: in a box, it
+/// does not keep their connections apart in memory.
+pub struct Bbr(Box<Model>);
+
+/// What it knows, and what it makes of that.
+struct Model {
     config: Config,
     rng: Xoshiro256PlusPlus,
     mode: Mode,
@@ -121,10 +125,17 @@ impl Bbr {
         random: true,
     };
 
-    /// Builds one (`bbr_init`).
+    /// Builds one.
     pub fn new(setup: &Setup) -> Bbr {
+        Bbr(Box::new(Model::new(setup)))
+    }
+}
+
+impl Model {
+    /// `bbr_init`.
+    fn new(setup: &Setup) -> Model {
         let config = Config::new(setup);
-        Bbr {
+        Model {
             rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
             mode: Mode::Startup,
             pacing_gain: config.high_gain,
@@ -287,6 +298,28 @@ impl Bbr {
 }
 
 impl Controller for Bbr {
+    fn on_sent(&mut self, now: Instant, sent: &Sent) {
+        self.0.on_sent(now, sent);
+    }
+
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        self.0.on_feedback(now, feedback);
+    }
+
+    fn on_timeout(&mut self, now: Instant, in_flight: Bytes) {
+        self.0.on_timeout(now, in_flight);
+    }
+
+    fn limits(&self) -> Limits {
+        self.0.limits()
+    }
+
+    fn probe(&self) -> Probe {
+        self.0.probe()
+    }
+}
+
+impl Controller for Model {
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
         if self.is_restart(now, sent) {
             self.restart_from_idle(now);
