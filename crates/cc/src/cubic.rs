@@ -241,7 +241,7 @@ impl Cubic {
 /// acknowledgement.
 #[inline]
 fn seconds(span: Duration) -> f64 {
-    span.0 as f64 * 1e-9
+    span.as_nanos_f64() * 1e-9
 }
 
 impl Controller for Cubic {

@@ -24,6 +24,7 @@ use sojourn_units::Instant;
 
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
+use crate::apart::{Apart, refuse};
 
 pub(crate) mod control;
 
@@ -65,10 +66,10 @@ impl<P: Packet> Codel<P> {
 }
 
 impl<P: Packet + Send> Queue<P> for Codel<P> {
-    #[inline(never)]
+    #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
         if !self.limit.admits(self.fifo.backlog(), packet.size()) {
-            return drops(packet, DropReason::Full);
+            return refuse(&Apart(packet), drops);
         }
         self.fifo.push(now, packet);
     }

@@ -4,6 +4,7 @@ use sojourn_units::Instant;
 
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
+use crate::apart::{Apart, refuse};
 
 /// What a listing says of it.
 pub(crate) const INFO: Info = Info {
@@ -32,7 +33,7 @@ impl<P: Packet + Send> Queue<P> for DropTail<P> {
     #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
         if !self.limit.admits(self.fifo.backlog(), packet.size()) {
-            return drops(packet, DropReason::Full);
+            return refuse(&Apart(packet), drops);
         }
         self.fifo.push(now, packet);
     }

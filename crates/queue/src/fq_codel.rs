@@ -21,6 +21,7 @@ use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
 
 use crate::codel::control::{self, Control, State};
+use crate::apart::Apart;
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
 
@@ -185,13 +186,18 @@ impl<P: Packet> FqCodel<P> {
     }
 }
 
-impl<P: Packet + Send> Queue<P> for FqCodel<P> {
-    // RFC 8290 section 4.1.
+impl<P: Packet> FqCodel<P> {
+    /// RFC 8290 section 4.1.
     #[inline(never)]
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+    fn take_in(
+        &mut self,
+        now: Instant,
+        Apart(packet): &Apart<P>,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) {
         let index = self.classify(packet.flow_hash());
         let flow = &mut self.flows[index];
-        flow.fifo.push(now, packet);
+        flow.fifo.push(now, *packet);
         if !flow.active {
             flow.active = true;
             flow.credits = self.quantum;
@@ -204,6 +210,13 @@ impl<P: Packet + Send> Queue<P> for FqCodel<P> {
         while self.is_over_limit() {
             self.drop_from_fattest(drops);
         }
+    }
+}
+
+impl<P: Packet + Send> Queue<P> for FqCodel<P> {
+    #[inline(always)]
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+        self.take_in(now, &Apart(packet), drops);
     }
 
     // RFC 8290 section 4.2.

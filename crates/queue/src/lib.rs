@@ -7,6 +7,7 @@
 
 use sojourn_units::Instant;
 
+mod apart;
 mod contract;
 mod fifo;
 mod registry;

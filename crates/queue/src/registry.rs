@@ -36,7 +36,7 @@ macro_rules! queues {
         impl<P: Packet + Send> Queue<P> for AnyQueue<P> {
             #[inline(always)]
             fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-                match self { $(Self::$variant(q) => q.enqueue(now, packet, drops),)+ Self::User(q) => q.enqueue(now, packet, drops) }
+                match self { $(Self::$variant(q) => q.enqueue(now, packet, drops),)+ Self::User(q) => crate::apart::enqueue(q.as_mut(), now, &crate::apart::Apart(packet), drops) }
             }
             #[inline]
             fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {

@@ -19,6 +19,9 @@ use crate::signal::{Ear, Pending};
 use crate::source::Action;
 use crate::timeline::{Timeline, What};
 
+/// A packet at its destination.
+struct Delivered(Packet);
+
 /// A run in virtual time.
 pub struct Simulation {
     pub(crate) scenario: Scenario,
@@ -172,7 +175,8 @@ impl Simulation {
                 self.links[link].arrive(self.clock, packet, &mut self.events);
                 self.collect_gone(link);
             }
-            None => self.deliver(packet),
+            // In a place of its own: see `sojourn_queue`'s `apart.rs`.
+            None => self.deliver(&Delivered(packet)),
         }
     }
 
@@ -197,10 +201,10 @@ impl Simulation {
     }
 
     #[inline]
-    fn deliver(&mut self, packet: Packet) {
+    fn deliver(&mut self, Delivered(packet): &Delivered) {
         let owner = packet.connection as usize;
         match packet.kind() {
-            PacketKind::Data => self.on_data(owner, &packet),
+            PacketKind::Data => self.on_data(owner, packet),
             PacketKind::Ack => self.on_ack(owner, packet.number as usize),
             PacketKind::Datagram => {
                 let flow = &mut self.flows[owner];
@@ -217,6 +221,7 @@ impl Simulation {
     }
 
     /// What the receiver says to what it has just been handed.
+    #[inline(always)]
     fn answer(&mut self, id: usize) {
         let connection = &mut self.connections[id];
         if connection.receiver.in_order_bytes() >= connection.watch {

@@ -121,7 +121,7 @@ impl Link {
             gone.push(p);
         });
         if service.under_way.is_none() {
-            self.serve(now, events);
+            self.serve_newcomer(now, events);
         } else if let Some(ring) = &mut service.ring {
             ring.fill(now, &mut service.queue, &mut |p, _: DropReason| {
                 *dropped += 1;
@@ -130,7 +130,14 @@ impl Link {
         }
     }
 
+    /// The link was idle: apart, since a busy link has no need of it.
+    #[inline(never)]
+    fn serve_newcomer(&mut self, now: Instant, events: &mut EventQueue) {
+        self.serve(now, events);
+    }
+
     /// Takes the next packet out of the queue and begins to send it.
+    #[inline(always)]
     fn serve(&mut self, now: Instant, events: &mut EventQueue) {
         let Some(service) = &mut self.service else { return };
         let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
