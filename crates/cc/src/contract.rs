@@ -5,7 +5,8 @@ use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 /// A congestion controller. All amounts are payload bytes (no headers).
 pub trait Controller: Send {
-    /// A packet leaves the sender.
+    /// A packet leaves the sender. One that follows on another is told only to
+    /// controllers with [`Needs::every_packet`]; the first after idleness to all.
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
         let _ = (now, sent);
     }
@@ -24,7 +25,7 @@ pub trait Controller: Send {
         let _ = (now, signal);
     }
 
-    /// What the sender may do now. Asked before every transmission.
+    /// What the sender may do now. Asked after each of the calls above.
     fn limits(&self) -> Limits;
 
     /// What a recording shows of the inside.
@@ -213,6 +214,9 @@ pub struct Needs {
     pub ecn: EcnUse,
     /// Per-packet receive timestamps.
     pub receive_times: bool,
+    /// Whether it is to hear of every packet that leaves, since it paces or counts
+    /// by them; if not, only of the first after idleness.
+    pub every_packet: bool,
     /// Signals from the bottleneck itself (simulation only).
     pub signal: bool,
     /// Whether the transport reduces its window to the controller's by

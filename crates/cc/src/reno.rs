@@ -26,7 +26,7 @@ impl Reno {
             doc: "what a congestion event leaves of the window",
             source: "RFC 5681 section 3.1, equation 4",
         }],
-        needs: Needs { ecn: EcnUse::Classic, receive_times: false, signal: false, prr: true },
+        needs: Needs { ecn: EcnUse::Classic, receive_times: false, every_packet: false, signal: false, prr: true },
         random: false,
     };
 

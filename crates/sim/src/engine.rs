@@ -441,7 +441,7 @@ impl Simulation {
             at: now,
             sent_bits: link.sent_bits(now),
             could_send_bits: link.could_send_bits(now).unwrap_or(0.0),
-            waited: link.counts.waited,
+            waited: (link.delays.sum() as u64, link.delays.count()),
             sent_by: link.sent_by.clone().unwrap_or_default(),
         }
     }

@@ -28,8 +28,6 @@ pub(crate) struct Counts {
     pub(crate) marked: u64,
     /// Bits sent, of packets that are through.
     pub(crate) sent_bits: u64,
-    /// Waiting times added up, and how many, for means between two moments.
-    pub(crate) waited: (u64, u64),
     /// Greatest waiting time since the last sample, where there was one.
     pub(crate) longest: Option<Duration>,
 }
@@ -167,8 +165,6 @@ impl Link {
     fn note_wait(&mut self, now: Instant, enqueued_at: Instant, marked: bool) {
         let wait = now.since(enqueued_at);
         self.delays.record(wait.0);
-        self.counts.waited.0 += wait.0;
-        self.counts.waited.1 += 1;
         self.counts.longest = self.counts.longest.max(Some(wait));
         self.counts.marked += u64::from(marked);
         if !self.trackers.is_empty() {

@@ -107,6 +107,11 @@ impl Histogram {
         });
     }
 
+    /// All values added up, exactly.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
     /// How many values were recorded.
     pub fn count(&self) -> u64 {
         self.count

@@ -121,7 +121,7 @@ impl Bbr {
         title: "BBR v1: sends by a model of bandwidth and round-trip time",
         source: "Linux 5.10 net/ipv4/tcp_bbr.c; draft-cardwell-iccrg-bbr-congestion-control-00",
         params: config::PARAMS,
-        needs: Needs { ecn: EcnUse::None, receive_times: false, signal: false, prr: false },
+        needs: Needs { ecn: EcnUse::None, receive_times: false, every_packet: true, signal: false, prr: false },
         random: true,
     };
 

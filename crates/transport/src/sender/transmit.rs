@@ -115,20 +115,35 @@ impl<C: Controller> Sender<C> {
         if let Some(prr) = self.episode.prr() {
             prr.on_sent(len);
         }
-        let sent = Sent {
-            number,
-            bytes: Bytes(len),
-            in_flight_before: Bytes(in_flight_before),
-            retransmission: lost.is_some(),
-            idle,
-            rto: if idle > Duration::ZERO { self.rtt.rto() } else { Duration::MAX },
-        };
-        self.controller.on_sent(now, &sent);
-        self.limits = self.controller.limits();
+        if self.needs.every_packet || is_idle {
+            self.tell_of(now, number, len, lost.is_some(), (in_flight_before, idle));
+        }
         self.pace(now, Bytes(len));
         let cwr = self.cwr && lost.is_none();
         self.cwr &= !cwr;
         Data { number, segment: place, offset, len: len as u32, ecn: self.codepoint(lost), cwr }
+    }
+
+    /// The controller hears of a packet that leaves. `before`: bytes in flight, and
+    /// how long nothing was sent.
+    fn tell_of(
+        &mut self,
+        now: Instant,
+        number: u64,
+        len: u64,
+        retransmission: bool,
+        before: (u64, Duration),
+    ) {
+        let sent = Sent {
+            number,
+            bytes: Bytes(len),
+            in_flight_before: Bytes(before.0),
+            retransmission,
+            idle: before.1,
+            rto: if before.1 > Duration::ZERO { self.rtt.rto() } else { Duration::MAX },
+        };
+        self.controller.on_sent(now, &sent);
+        self.limits = self.controller.limits();
     }
 
     /// ECN field of a data packet. A classic TCP's retransmissions are not

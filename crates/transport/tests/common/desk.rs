@@ -68,7 +68,7 @@ impl Controller for Halving {
 }
 
 pub(crate) fn needs(ecn: EcnUse) -> Needs {
-    Needs { ecn, receive_times: false, signal: false, prr: true }
+    Needs { ecn, receive_times: false, every_packet: true, signal: false, prr: true }
 }
 
 /// The sender, and the latest packet number that "arrived".
