@@ -231,9 +231,41 @@ impl Scoreboard {
         offset
     }
 
+    /// Takes in the cumulative acknowledgement alone, where everything below it
+    /// left once and in order, and nothing beyond it was delivered: the usual
+    /// case. What it delivers is seen from its first and last segment; false
+    /// where that is not so.
+    #[inline]
+    pub(crate) fn acknowledge_in_order(&mut self, ack: &Ack, newly: &mut Newly) -> bool {
+        let count = ack.cumulative.min(self.next()).saturating_sub(self.base);
+        if count == 0 || !ack.ranges.is_empty() || !self.is_untroubled() {
+            return false;
+        }
+        let (first, last) = (&self.segments[0], &self.segments[count as usize - 1]);
+        newly.bytes = last.offset + u64::from(last.len) - first.offset;
+        newly.packets = count;
+        newly.newest = Some(last.newest());
+        newly.oldest_sent_at = Some(first.sent_at);
+        newly.advanced = true;
+        self.in_flight -= newly.bytes;
+        self.segments.skip(count as usize);
+        self.base += count;
+        self.highest = self.base;
+        true
+    }
+
+    /// Nothing was delivered beyond a gap, lost or sent again, as far as
+    /// segments are still under way.
+    #[inline]
+    fn is_untroubled(&self) -> bool {
+        self.sacked.is_empty()
+            && self.lost.is_empty()
+            && self.resent.is_empty()
+            && self.superseded.is_empty()
+    }
+
     /// Takes in an acknowledgement, and adds what it newly delivered to `newly`.
     /// `each` sees every such segment.
-    #[inline]
     pub(crate) fn acknowledge(
         &mut self,
         ack: &Ack,
@@ -275,7 +307,6 @@ impl Scoreboard {
         self.sacked = sacked;
     }
 
-    #[inline]
     fn deliver(
         &mut self,
         place: u64,

@@ -65,6 +65,7 @@ impl<C: Controller> Sender<C> {
 
     /// Follows the controller once it has heard of `newly` and `lost`.
     /// `reduces`: a reduction of the window begins.
+    #[inline]
     pub(super) fn settle(
         &mut self,
         now: Instant,
@@ -85,10 +86,16 @@ impl<C: Controller> Sender<C> {
         self.advance_prr(newly, lost);
     }
 
+    #[inline]
     fn take_in(&mut self, ack: &Ack, newly: &mut Newly) {
-        if !self.needs.receive_times {
-            return self.scoreboard.acknowledge(ack, newly, &mut |_| {});
+        if self.needs.receive_times {
+            self.take_in_with_times(ack, newly);
+        } else if !self.scoreboard.acknowledge_in_order(ack, newly) {
+            self.scoreboard.acknowledge(ack, newly, &mut |_| {});
         }
+    }
+
+    fn take_in_with_times(&mut self, ack: &Ack, newly: &mut Newly) {
         self.received.clear();
         let delivered = &mut self.delivered_now;
         delivered.clear();
@@ -178,11 +185,16 @@ impl<C: Controller> Sender<C> {
     }
 
     /// RFC 8985 section 6.2 step 5, RFC 9002 section 6.1.
+    #[inline]
     pub(super) fn detect(&mut self, now: Instant) -> Lost {
         if self.scoreboard.is_in_order(&self.detector) {
             self.reorder_at = Instant::MAX;
             return Lost::default();
         }
+        self.look_for_losses(now)
+    }
+
+    fn look_for_losses(&mut self, now: Instant) -> Lost {
         let eager = self.episode.is_recovery() || self.scoreboard.sacked_segments() >= 3;
         self.detector.set_window(&self.rtt, eager);
         let (lost, next) = self.scoreboard.detect(now, &self.detector);

@@ -152,6 +152,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
+    #[inline]
     fn refresh(&mut self, now: Instant) {
         self.limits = self.controller.limits();
         if let Some(rate) = self.pacing_rate().filter(|_| !self.burst_has_its_time()) {
@@ -164,6 +165,7 @@ impl<C: Controller> Sender<C> {
 
     /// A sender whose controller does not pace may still be paced, a quarter
     /// faster than its window a round trip (RFC 9002 section 7.7).
+    #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         match self.limits.pacing {
             Pacing::Rate(rate) => Some(rate),

@@ -118,7 +118,9 @@ impl<C: Controller> Sender<C> {
         if self.needs.every_packet || is_idle {
             self.tell_of(now, number, len, lost.is_some(), (in_flight_before, idle));
         }
-        self.pace(now, Bytes(len));
+        if self.limits.pacing != Pacing::Unpaced || self.config.pacing {
+            self.pace(now, Bytes(len));
+        }
         let cwr = self.cwr && lost.is_none();
         self.cwr &= !cwr;
         Data { number, segment: place, offset, len: len as u32, ecn: self.codepoint(lost), cwr }
