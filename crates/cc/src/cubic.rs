@@ -232,7 +232,9 @@ impl Cubic {
     /// would take it back; growth does not (section 4.2).
     fn grow_to(&mut self, segments: f64) {
         let bytes = segments * self.window.mss.as_f64();
-        self.window.cwnd = self.window.cwnd.max(Bytes(bytes as u64));
+        // Through a signed number: one instruction. No window is as large.
+        let whole = bytes as i64;
+        self.window.cwnd = self.window.cwnd.max(Bytes(whole.max(0) as u64));
         self.fraction = (bytes - self.window.cwnd.as_f64()).clamp(0.0, 1.0);
     }
 }

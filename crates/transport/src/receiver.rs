@@ -136,7 +136,14 @@ impl Receiver {
         self.quick_acks = self.quick_acks.saturating_sub(1);
     }
 
+    #[inline]
     fn note_ecn(&mut self, data: &Data) {
+        if data.ecn != Ecn::NotEct || data.cwr || self.last_ce {
+            self.note_codepoint(data);
+        }
+    }
+
+    fn note_codepoint(&mut self, data: &Data) {
         match data.ecn {
             Ecn::NotEct => {}
             Ecn::Ect0 => self.counts.ect0 += 1,

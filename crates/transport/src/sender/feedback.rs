@@ -65,7 +65,7 @@ impl<C: Controller> Sender<C> {
 
     /// Follows the controller once it has heard of `newly` and `lost`.
     /// `reduces`: a reduction of the window begins.
-    #[inline]
+    #[inline(always)]
     pub(super) fn settle(
         &mut self,
         now: Instant,

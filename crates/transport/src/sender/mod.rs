@@ -152,7 +152,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn refresh(&mut self, now: Instant) {
         self.limits = self.controller.limits();
         if let Some(rate) = self.pacing_rate().filter(|_| !self.burst_has_its_time()) {
