@@ -130,13 +130,17 @@ impl Packet {
         }
     }
 
-    /// Sets the size that a link with this overhead counts, where it is another:
-    /// see [`sojourn_ring::Ring::push`].
+    /// Sets the size that a link with this overhead counts, and forgets another
+    /// link's mark; only where that changes anything: see
+    /// [`sojourn_ring::Ring::push`].
     #[inline]
     pub(crate) fn enter_link(&mut self, overhead: u32) {
         let size = self.ip_size + overhead;
         if self.size != size {
             self.size = size;
+        }
+        if self.is_marked() {
+            self.label.0 &= !MARKED;
         }
     }
 
@@ -145,7 +149,6 @@ impl Packet {
     pub(crate) fn leave_link(&mut self, at: Instant) {
         self.stamp = at;
         self.next += 1;
-        self.label.0 &= !MARKED;
     }
 }
 
