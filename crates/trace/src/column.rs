@@ -18,12 +18,16 @@ pub struct Text {
 }
 
 impl Text {
-    /// Appends a row. At once where it equals the row before; otherwise a
-    /// search among the distinct values.
+    /// Appends a row. At once where it equals the row before, or has the value
+    /// that came new after that one, as where names take turns; otherwise a search
+    /// among the distinct values.
     pub fn push(&mut self, value: &str) {
-        let code = match self.codes.last() {
-            Some(last) if self.values[*last as usize] == value => *last,
-            _ => self.code(value),
+        let last = self.codes.last().map_or(0, |code| *code as usize);
+        let turn = if last + 1 < self.values.len() { last + 1 } else { 0 };
+        let is = |code: &usize| self.values.get(*code).is_some_and(|known| known == value);
+        let code = match [last, turn].into_iter().find(is) {
+            Some(code) => code as u32,
+            None => self.code(value),
         };
         self.codes.push(code);
     }
