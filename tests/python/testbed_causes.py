@@ -55,7 +55,7 @@ CAUSES: dict[str, Change] = {
     "bursts, and Linux 5.10's rule of reduction": transport(),
     "the same with alpha as a float": with_exact_alpha,
     'bursts alone (`prr = "rfc9937"`)': transport(prr="rfc9937"),
-    "the rule alone (`tso = \"0B\"`)": transport(tso="0B"),
+    'the rule alone (`tso = "0B"`)': transport(tso="0B"),
     "neither": plain,
     f"neither, {JITTER_MS} ms of jitter on the acknowledgements": with_jitter,
     f"neither, the acknowledgements {PAUSE_MS} ms late for {PAUSED_MS} ms, "

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import rundir
+from sojourn import folder
 from sojourn.bench import measure, plan
 from sojourn.bench.contract import Bench
 from sojourn.cli.progress import Bar
@@ -23,13 +23,13 @@ def bench(args: argparse.Namespace) -> int:
     for name in args.case:
         chosen.case(name)
     if args.out is not None:
-        rundir.require_free(Path(args.out))
+        folder.require_free(Path(args.out))
     with Bar() as bar:
         found = measure.bench(chosen, args.case, bar.measuring)
     if args.out is not None:
-        from sojourn.bench import folder
+        from sojourn.bench import files
 
-        folder.write(found, Path(args.out))
+        files.write(found, Path(args.out))
     if args.json:
         print(json.dumps(found, indent=1, ensure_ascii=False))
     else:

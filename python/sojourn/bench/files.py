@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from sojourn import folder
 from sojourn.bench.contract import Bench
 from sojourn.report import render
 from sojourn.report.spec import CONFIG
@@ -14,14 +15,16 @@ _COLOURS = {"nothing recorded": "#0072b2", "10 ms samples": "#d55e00"}
 
 
 def write(found: Bench, target: Path) -> None:
-    """Writes `bench.json`, `bench.svg` and `bench.png`."""
+    """Writes `bench.json`, `bench.svg` and `bench.png` to `target`, which must be free."""
+    folder.write(target, lambda place: _write_files(found, place))
+
+
+def _write_files(found: Bench, place: Path) -> None:
     svg = render.svg(figure(found))
-    png = render.png(svg)
-    target.mkdir(parents=True, exist_ok=True)
     text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
-    (target / "bench.json").write_text(text, "utf-8")
-    (target / "bench.svg").write_text(svg, "utf-8")
-    (target / "bench.png").write_bytes(png)
+    (place / "bench.json").write_text(text, "utf-8")
+    (place / "bench.svg").write_text(svg, "utf-8")
+    (place / "bench.png").write_bytes(render.png(svg))
 
 
 def figure(found: Bench) -> Spec:
