@@ -16,7 +16,10 @@ fn with_tso(profile: Profile, packets: u64) -> Config {
 /// A sender with a window of `packets`, a round trip of 100 ms behind it and as
 /// much to send as it may.
 fn measured(config: Config, packets: u64) -> Desk {
-    let mut desk = Desk::new(config, packets);
+    warmed_up(Desk::new(config, packets))
+}
+
+fn warmed_up(mut desk: Desk) -> Desk {
     desk.write(1);
     desk.send(at(0));
     desk.ack(at(100), 1, &[], 0);
@@ -109,6 +112,28 @@ fn room_for_less_than_a_burst_is_let_grow() {
     assert_eq!(desk.send(us(300_041)).len(), 39);
     // It was the congestion window that held it back.
     assert!(desk.cc().last.cwnd_limited);
+}
+
+/// While a reduction lasts Linux's window is what the reduction makes of it, and
+/// that sizes bursts too (`tcp_update_pacing_rate` with `tcp_cwnd_reduction`). 2000
+/// packets become 1000 at a mark: half of what is delivered may leave again. After
+/// 78 packets that is 39, of which one has left; 1961 packets of window make bursts
+/// of 38 then, and 1000 would have made bursts of 19 long before.
+#[test]
+fn a_reduction_sizes_bursts_by_its_own_window() {
+    let config = with_tso(Profile::Tcp, 64);
+    let mut desk = warmed_up(Desk::with_needs(config, 2000, needs(EcnUse::Classic)));
+    assert_eq!(desk.send(at(200)).len(), 2000);
+    desk.ack.ece = true;
+    desk.ack(us(300_000), 2, &[], 1);
+    desk.ack.ece = false;
+    assert_eq!(desk.send(us(300_000)).len(), 1, "the last write was long ago");
+    for acked in 3..79 {
+        desk.ack(us(300_000 + acked), acked, &[], acked - 1);
+        assert_eq!(desk.send(us(300_000 + acked)).len(), 0, "{acked}");
+    }
+    desk.ack(us(300_079), 79, &[], 78);
+    assert_eq!(desk.send(us(300_079)).len(), 38);
 }
 
 /// What puts nothing off: too little data for more, a window of which a third is

@@ -115,14 +115,17 @@ impl<C: Controller> Sender<C> {
 
     /// `sk_pacing_rate`, which sizes bursts whether or not it paces them
     /// (`tcp_update_pacing_rate`): twice the window a round trip in slow start,
-    /// 1.2 times from half the threshold on. None before the first sample.
+    /// 1.2 times from half the threshold on. The window is that of the moment,
+    /// which a reduction under way sets, or what is out where that is more. None
+    /// before the first sample.
     fn sizing_rate(&self) -> Option<Rate> {
         let measured = self.rtt.srtt > Duration::ZERO;
         self.pacing_rate().or_else(|| {
-            let cwnd = self.limits.cwnd;
+            let cwnd = self.cwnd();
             let ssthresh = self.controller.probe().ssthresh.unwrap_or(Bytes::MAX);
             let percent = if cwnd < ssthresh / 2 { 200 } else { 120 };
-            measured.then(|| Rate::from_transfer(cwnd * percent / 100, self.rtt.srtt))
+            let window = cwnd.max(Bytes(self.scoreboard.in_flight));
+            measured.then(|| Rate::from_transfer(window * percent / 100, self.rtt.srtt))
         })
     }
 
