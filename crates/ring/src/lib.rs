@@ -16,7 +16,7 @@ const BLOCK: usize = 64;
 ///
 /// ```
 /// let mut ring = sojourn_ring::Ring::default();
-/// (0..200).for_each(|value| ring.push(value));
+/// (0..200).for_each(|value| { ring.push(value); });
 /// assert_eq!((ring.pop(), ring.len(), ring.get(99)), (Some(0), 199, Some(&100)));
 /// ```
 #[derive(Clone, Debug)]
