@@ -119,7 +119,7 @@ impl Simulation {
     pub fn advance(&mut self, until: Instant) {
         let until = until.min(self.end);
         while let Some(event) = self.events.pop(until) {
-            (self.now, self.clock) = (event.at, Clock::at(event));
+            (self.now, self.clock) = (event.at, self.clock.at(event));
             let index = event.index;
             match event.kind {
                 Kind::Arrival => self.on_arrival(index),

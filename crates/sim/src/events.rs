@@ -49,10 +49,12 @@ impl Clock {
     /// At the start of a run.
     pub(crate) const START: Clock = Clock { now: Instant::ZERO, horizon: Instant::ZERO };
 
+    /// At the next event. Where departures of the same moment came before, as
+    /// they do before whatever arrives at once over a wire without delay, all do.
     #[inline]
-    pub(crate) fn at(event: Event) -> Clock {
+    pub(crate) fn at(self, event: Event) -> Clock {
         let after = u64::from(event.kind >= Kind::Departure);
-        Clock { now: event.at, horizon: Instant(event.at.0 + after) }
+        Clock { now: event.at, horizon: self.horizon.max(Instant(event.at.0 + after)) }
     }
 
     /// After everything up to `end`.
