@@ -13,6 +13,7 @@ mod copies;
 mod document;
 mod error;
 mod export;
+mod extent;
 mod flow;
 mod labels;
 mod link;
@@ -33,6 +34,7 @@ mod write;
 pub use document::Document;
 pub use error::{Errors, Item, Position};
 pub use export::json_schema;
+pub use extent::{KIND_BITS, index_bits, longest_run};
 pub use model::{
     Buffer, Capacity, Change, Control, Discipline, Flow, Link, Loss, Pause, Profile, PrrRule,
     Record, Ring, Scenario, Schedule, Source, Trace, Transport,

@@ -6,6 +6,7 @@ use crate::check::Checker;
 use crate::checked::{Checked, Fields, Got};
 use crate::copies;
 use crate::error::{At, Problem};
+use crate::extent;
 use crate::flow;
 use crate::link::{self, ReadFile};
 use crate::listening;
@@ -45,6 +46,9 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
     unused_links(checker, fields, &flows);
     copies::check(checker, fields);
     listening::check(checker, fields, &flows, &links, controls.as_deref().unwrap_or_default());
+    // Last, so that what is wrong with many is told once.
+    let flows = copies::expand(fields, flows.into_iter().collect::<Option<_>>()?);
+    extent::check(checker, fields, links.len(), &flows);
     Some(Scenario {
         title: fields.get("title")?.text()?.to_owned(),
         duration: fields.time("duration")?,
@@ -56,8 +60,7 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
             spike_window: record.time("spike_window")?,
         },
         links,
-        // Last, so that what is wrong with many is told once.
-        flows: copies::expand(fields, flows.into_iter().collect::<Option<_>>()?),
+        flows,
     })
 }
 

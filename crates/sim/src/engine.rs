@@ -54,14 +54,13 @@ impl Simulation {
         let timeline = Timeline::new(scenario, seed);
         let built = setup::build(scenario, control, seed, &timeline);
         let changes = timeline.capacity_changes.len();
-        let things = built.links.len() + built.connections.len() + built.flows.len();
         let mut simulation = Simulation {
             control: built.control,
             seed,
             now: Instant::ZERO,
             clock: Clock::START,
             end: Instant::ZERO + scenario.duration,
-            events: EventQueue::new(Instant::ZERO + scenario.duration, things),
+            events: EventQueue::new(Instant::ZERO + scenario.duration, scenario.things()),
             changed: 0,
             signalled: 0,
             routes: built.routes,

@@ -1,5 +1,6 @@
 //! The event queue: one entry for each thing that waits.
 
+use sojourn_scenario::{KIND_BITS, index_bits, longest_run};
 use sojourn_units::Instant;
 
 /// What waits. Of two events at the same moment the one listed first here goes
@@ -26,7 +27,7 @@ pub(crate) enum Kind {
     Sample,
 }
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 1 << KIND_BITS] = [
     Kind::Change,
     Kind::Arrival,
     Kind::Departure,
@@ -71,9 +72,6 @@ pub(crate) struct Event {
     pub(crate) index: usize,
 }
 
-/// Bits of a [`Kind`].
-const KIND_BITS: u32 = 3;
-
 /// The time, the kind and the index of an event as one number, by which events
 /// are ordered: one comparison in place of three.
 #[derive(Clone, Copy, Debug)]
@@ -82,15 +80,6 @@ struct Layout {
 }
 
 impl Layout {
-    /// For indices below `things`.
-    fn new(things: usize) -> Layout {
-        Layout { index_bits: usize::BITS - things.leading_zeros() }
-    }
-
-    fn latest(self) -> Instant {
-        Instant((u64::MAX >> (KIND_BITS + self.index_bits)) - 1)
-    }
-
     #[inline]
     fn key(self, at: Instant, kind: Kind, index: usize) -> u64 {
         (at.0 << KIND_BITS | kind as u64) << self.index_bits | index as u64
@@ -130,17 +119,12 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
-    /// For events up to `end`, of links, connections or flows that are fewer
-    /// than `things`.
+    /// For events up to `end`, of links, connections or flows: up to `things` of
+    /// each.
     pub(crate) fn new(end: Instant, things: usize) -> EventQueue {
-        let layout = Layout::new(things);
-        assert!(end <= layout.latest(), "the scenario was validated");
+        assert!(end.0 <= longest_run(things).0, "the scenario was validated");
+        let layout = Layout { index_bits: index_bits(things) };
         EventQueue { top: NONE, children: Vec::new(), len: 0, hole: false, end, layout }
-    }
-
-    /// The longest run of so many things.
-    pub(crate) fn longest(things: usize) -> Instant {
-        Layout::new(things).latest()
     }
 
     /// Adds an event, unless it would be after the end.
@@ -268,5 +252,17 @@ mod tests {
         let kinds: Vec<Kind> = popped.iter().map(|event| event.kind).collect();
         assert!(kinds.is_sorted());
         assert_eq!((popped.len(), popped[3].index, popped[4].index), (9, 1, 2));
+    }
+
+    /// The greatest number that stands for an event is not that for none.
+    #[test]
+    fn the_longest_run_has_events_to_its_end() {
+        for things in [1, 1000, 100_000] {
+            let end = Instant::ZERO + longest_run(things);
+            let last = Event { at: end, kind: Kind::Sample, index: (1 << index_bits(things)) - 1 };
+            let mut queue = EventQueue::new(end, things);
+            queue.push(last.at, last.kind, last.index);
+            assert_eq!(queue.pop(end), Some(last));
+        }
     }
 }

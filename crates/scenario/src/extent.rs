@@ -1,0 +1,58 @@
+//! How long a run may be: the order of events is one number of 64 bits, in
+//! which time, kind and index of an event share the room.
+
+use sojourn_units::Duration;
+
+use crate::check::Checker;
+use crate::checked::Fields;
+use crate::model::{Flow, Scenario, Source};
+
+/// Bits of the kind of an event.
+pub const KIND_BITS: u32 = 3;
+
+/// Bits of the index of an event, which is that of a link, a connection or a
+/// flow, where there are up to `things` of each.
+pub fn index_bits(things: usize) -> u32 {
+    usize::BITS - things.leading_zeros()
+}
+
+/// The longest run with up to `things` links, connections and flows each: what
+/// is left of 64 bits counts nanoseconds. The last moment stays free, since the
+/// greatest number stands for no event.
+///
+/// A thousand flows may run for 26 days, a hundred thousand for 4.9 hours, a
+/// million for 36 minutes:
+///
+/// ```
+/// let hours = |things| sojourn_scenario::longest_run(things).as_secs_f64() / 3600.0;
+/// assert_eq!(hours(1000) as u64 / 24, 26);
+/// assert_eq!((hours(100_000) * 10.0).round(), 49.0);
+/// assert_eq!((hours(1_000_000) * 60.0) as u64, 36);
+/// ```
+pub fn longest_run(things: usize) -> Duration {
+    Duration((u64::MAX >> (KIND_BITS + index_bits(things))) - 1)
+}
+
+impl Scenario {
+    /// The greatest number of things of one sort: links, connections (of which a
+    /// flow that asks has two) or flows. See [`longest_run`].
+    pub fn things(&self) -> usize {
+        things(self.links.len(), &self.flows)
+    }
+}
+
+fn things(links: usize, flows: &[Flow]) -> usize {
+    let asks = |flow: &&Flow| matches!(flow.source, Source::Request { .. });
+    links.max(flows.len() + flows.iter().filter(asks).count())
+}
+
+/// Refuses a run that is longer than its events can be told apart in time.
+pub(crate) fn check(checker: &mut Checker, fields: &Fields, links: usize, flows: &[Flow]) {
+    let longest = longest_run(things(links, flows));
+    let Some(duration) = fields.get("duration") else { return };
+    if duration.time().is_some_and(|time| time > longest) {
+        let (flows, seconds) = (flows.len(), Duration::from_secs(longest.0 / 1_000_000_000));
+        let message = format!("`duration` is too long for {flows} flows: at most {seconds}");
+        checker.report(&duration.at, message, "make the run shorter, or the flows fewer");
+    }
+}
