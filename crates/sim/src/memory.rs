@@ -5,9 +5,14 @@ use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::server::mean_rate;
 
-/// State of a packet: its place in a queue or on a wire, and in its sender's
-/// scoreboard; twice, since rings grow by doubling.
-const PER_PACKET: u64 = 2 * (56 + 64);
+/// A packet in a queue or on a wire, and what its sender remembers of it: 56 bytes
+/// each. Rings take blocks of 64 of them: the block's own vector, in a list that
+/// grows by doubling, and what the allocator keeps are less than a byte a packet.
+const PER_PACKET: u64 = 57;
+const PER_SEGMENT: u64 = 57;
+/// An acknowledgement under way: its packet, 104 bytes of what it says, four ranges
+/// of 16 bytes with the allocator's 16, and its place in the list of free ones.
+const PER_ACK: u64 = PER_PACKET + 104 + 4 * 16 + 16 + 8;
 /// A row of a series.
 const PER_ROW: u64 = 160;
 /// A step of a ramp, in every list that holds it.
@@ -17,22 +22,28 @@ const PER_CONNECTION: u64 = 16 << 10;
 
 /// An upper estimate in bytes of what simulating `scenario` takes.
 ///
-/// No sender can have more in flight than its links hold; where a buffer has
-/// no limit, no more than the link carries in the whole run, since a window
-/// grows by at most what is delivered. Where no link on the way has a rate,
+/// No sender can have more in flight than its links hold, and what they carry in
+/// a round trip; where a buffer has no limit, no more than the link carries in the
+/// whole run, since a window grows by at most what is delivered. Where no link on the way has a rate,
 /// only the flow itself may limit what is in flight.
 pub fn estimate(scenario: &Scenario) -> Bytes {
-    let queued = scenario.links.iter().map(|l| packets_on(scenario, l));
+    let queued = (0..scenario.links.len()).map(|l| packets_of(scenario, l));
     let free = scenario.flows.iter().map(|f| packets_without_rate(scenario, f));
     let packets = queued.chain(free).fold(0, u64::saturating_add);
     let samples = scenario.duration.0.checked_div(scenario.record.interval.0).unwrap_or(0);
     let rows = samples.saturating_mul((scenario.flows.len() + scenario.links.len()) as u64);
     let connections: u64 = scenario.flows.iter().map(connections).sum();
     let steps: u64 = scenario.links.iter().map(ramp_steps).sum();
-    Bytes(packets) * PER_PACKET
+    Bytes(packets) * per_packet(scenario)
         + Bytes(rows) * PER_ROW
         + Bytes(connections) * PER_CONNECTION
         + Bytes(steps) * PER_STEP
+}
+
+/// State of a packet in flight: on its way, or as its share of an acknowledgement.
+fn per_packet(scenario: &Scenario) -> u64 {
+    let every = scenario.flows.iter().map(|f| f.transport.ack_every).min().unwrap_or(1);
+    PER_SEGMENT + PER_PACKET.max(PER_ACK / every.max(1))
 }
 
 /// One for the data, and one for the requests of a flow that asks.
@@ -40,12 +51,16 @@ fn connections(flow: &Flow) -> u64 {
     if matches!(flow.source, Source::Request { .. }) { 2 } else { 1 }
 }
 
-fn packets_on(scenario: &Scenario, link: &Link) -> u64 {
+/// What waits for a link and in its device's ring, and what it carries in a round
+/// trip: that is on a wire, or acknowledged without its sender knowing of it.
+fn packets_of(scenario: &Scenario, place: usize) -> u64 {
+    let link = &scenario.links[place];
     let size = scenario.flows.iter().map(|f| (f.transport.mss + f.transport.header).0).min();
     let size = Bytes(size.unwrap_or(1500)) + link.overhead;
     let Some(rate) = greatest_rate(link) else { return 0 };
     let in_time = |span: Duration| rate.bytes_in(span).0 / size.0.max(1) + 1;
-    let wire = in_time(greatest_delay(link) + link.jitter);
+    let flying = in_time(greatest_loop(scenario, place));
+    let ring = link.ring.as_ref().map_or(0, |ring| ring.packets);
     let all = in_time(scenario.duration);
     let waiting = match link.buffer {
         Buffer::Unlimited => all,
@@ -56,7 +71,7 @@ fn packets_on(scenario: &Scenario, link: &Link) -> u64 {
         Buffer::Packets(packets) => packets,
         Buffer::Time(span) => in_time(span),
     };
-    wire.saturating_add(waiting).min(all)
+    flying.saturating_add(waiting).saturating_add(ring).min(all)
 }
 
 /// What a flow over links without a rate may have in flight: nothing slows the
@@ -95,9 +110,20 @@ fn greatest_rate(link: &Link) -> Option<Rate> {
     }
 }
 
+/// Greatest delay out and back, without queues, of a flow that uses the link.
+fn greatest_loop(scenario: &Scenario, place: usize) -> Duration {
+    let links = |flow: &Flow| flow.path.iter().chain(&flow.back).copied().collect::<Vec<_>>();
+    let ways = scenario.flows.iter().map(links).filter(|way| way.contains(&place));
+    let total = |way: Vec<usize>| {
+        let delays = way.iter().map(|l| greatest_delay(&scenario.links[*l]));
+        delays.fold(Duration::ZERO, |sum, delay| sum + delay)
+    };
+    ways.map(total).max().unwrap_or_default()
+}
+
 fn greatest_delay(link: &Link) -> Duration {
     let delays = link.delay.changes.iter().map(|c| c.value);
-    delays.chain([link.delay.start]).max().unwrap_or_default()
+    delays.chain([link.delay.start]).max().unwrap_or_default() + link.jitter
 }
 
 /// Whether another seed can give another result: something in the scenario,

@@ -28,6 +28,24 @@ fn a_buffer_without_limit_holds_at_most_the_whole_run() {
     assert!((packets * 100..packets * 1000).contains(&bytes), "{bytes}");
 }
 
+/// What stands in a device's ring is beside what the buffer holds.
+#[test]
+fn a_transmit_ring_is_counted() {
+    let link = "rate = \"1Gbit\"\nbuffer = \"50ms\"";
+    let ring = of(&format!("{link}\nring = {{ packets = 60000 }}"), "") - of(link, "");
+    assert!((60_000 * 56..60_000 * 256).contains(&ring), "{ring}");
+}
+
+/// What was delivered is remembered until its acknowledgement is back.
+#[test]
+fn the_way_back_is_counted() {
+    let long = "back = [\"b\"]\n[link.b]\ndelay = \"950ms\"";
+    let link = "rate = \"60Mbit\"\nbuffer = \"50ms\"";
+    let packets = 60_000_000 / 8 * 95 / 100 / 1500;
+    let back = of(link, long) - of(link, "back = [\"b\"]\n[link.b]\ndelay = \"0s\"");
+    assert!((packets * 56..packets * 256).contains(&back), "{back}");
+}
+
 /// Nothing slows the doubling of the window: more than any machine has.
 #[test]
 fn a_bulk_flow_without_a_rate_is_beyond_all_memory() {
