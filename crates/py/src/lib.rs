@@ -3,6 +3,7 @@
 mod bench;
 mod errors;
 mod listing;
+mod parts;
 mod run;
 mod scenario;
 
@@ -21,6 +22,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(listing::schema, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bare_loop, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_cases, module)?)?;
+    module.add_function(wrap_pyfunction!(parts::bench_parts, module)?)?;
     module.add_function(wrap_pyfunction!(listing::theory_spike, module)?)?;
     Ok(())
 }

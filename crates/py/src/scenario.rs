@@ -16,7 +16,7 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    fn resolve(&self, py: Python<'_>) -> PyResult<Resolved> {
+    pub(crate) fn resolve(&self, py: Python<'_>) -> PyResult<Resolved> {
         let read = |name: &str| read(&self.base_dir, name);
         self.document.resolve(&read).map_err(|errors| scenario_error(py, &errors))
     }
@@ -27,7 +27,7 @@ fn read(base: &Path, name: &str) -> Result<String, String> {
 }
 
 /// The control of run number `index`; none where the flows name their own.
-fn control(scenario: &Resolved, index: usize) -> PyResult<Option<&Control>> {
+pub(crate) fn control(scenario: &Resolved, index: usize) -> PyResult<Option<&Control>> {
     match scenario.controls.get(index) {
         None if index == 0 => Ok(None),
         None => Err(value_error(format!("there is no controller number {index}"))),

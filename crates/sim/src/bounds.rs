@@ -7,6 +7,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::engine::Simulation;
 use crate::measure::Load;
+use crate::meter::Metering;
 use crate::setup::{Carrier, FlowState};
 use crate::signal::loop_delay;
 use crate::timeline::{CapacityChange, What};
@@ -22,8 +23,8 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    pub(crate) fn new(
-        simulation: &Simulation,
+    pub(crate) fn new<M: Metering>(
+        simulation: &Simulation<M>,
         change: &CapacityChange,
         loads: (&Load, &Load),
         carried: Rate,
@@ -65,7 +66,11 @@ fn is_step(change: &CapacityChange) -> bool {
 
 /// Whether no other change of the link is near enough to have a part in the
 /// spike: the one before is over, and the one after comes later than the peak.
-fn is_alone(simulation: &Simulation, change: &CapacityChange, delay: Duration) -> bool {
+fn is_alone<M: Metering>(
+    simulation: &Simulation<M>,
+    change: &CapacityChange,
+    delay: Duration,
+) -> bool {
     let changes = simulation.timeline.capacity_changes.iter();
     let mut earlier = changes.filter(|c| c.link == change.link && c.at < change.at);
     // A queue of (r - 1) d that is drained by a pause as long: r d in all.
@@ -79,8 +84,8 @@ fn is_alone(simulation: &Simulation, change: &CapacityChange, delay: Duration) -
 /// The bound among other changes, or through a ramp: for one sender with the
 /// mean loop delay that also drains what it caused, over what comes in before
 /// the next change. Until this one is complete, no more than `most` was sent.
-fn among_others(
-    simulation: &Simulation,
+fn among_others<M: Metering>(
+    simulation: &Simulation<M>,
     change: &CapacityChange,
     delay: Duration,
     most: Rate,
@@ -92,7 +97,11 @@ fn among_others(
 
 /// The link's capacity over the whole run; at most `most` until the change is
 /// complete.
-fn steps(simulation: &Simulation, change: &CapacityChange, most: Rate) -> Vec<Step> {
+fn steps<M: Metering>(
+    simulation: &Simulation<M>,
+    change: &CapacityChange,
+    most: Rate,
+) -> Vec<Step> {
     let entries = simulation.timeline.entries.iter();
     let rates = entries.filter_map(|entry| match entry.what {
         What::Rate(rate) if entry.link == change.link => Some((entry.at, rate)),
@@ -106,7 +115,7 @@ fn steps(simulation: &Simulation, change: &CapacityChange, most: Rate) -> Vec<St
 }
 
 /// How long the link's buffer, full, takes at the new capacity.
-fn held(simulation: &Simulation, change: &CapacityChange) -> Duration {
+fn held<M: Metering>(simulation: &Simulation<M>, change: &CapacityChange) -> Duration {
     let scenario = &simulation.scenario;
     let link = &scenario.links[change.link];
     let packets = |count: u64| {
@@ -128,8 +137,8 @@ fn held(simulation: &Simulation, change: &CapacityChange) -> Duration {
 
 /// Each flow's share of what the link carried before the change, with its
 /// loop delay. Equal shares where it carried nothing.
-fn shares(
-    simulation: &Simulation,
+fn shares<M: Metering>(
+    simulation: &Simulation<M>,
     change: &CapacityChange,
     loads: (&Load, &Load),
 ) -> Vec<(f64, Duration)> {
@@ -151,8 +160,8 @@ fn shares(
 
 /// d = d_signal + d_flight of a flow: via the receiver, or twice d_flight for
 /// one that the bottleneck itself tells directly.
-fn loop_of(
-    simulation: &Simulation,
+fn loop_of<M: Metering>(
+    simulation: &Simulation<M>,
     flow: &FlowState,
     index: usize,
     change: &CapacityChange,
@@ -169,7 +178,10 @@ fn loop_of(
 }
 
 /// The greatest loop delay of the flows over a link at a change.
-pub(crate) fn greatest_delay(simulation: &Simulation, change: &CapacityChange) -> Duration {
+pub(crate) fn greatest_delay<M: Metering>(
+    simulation: &Simulation<M>,
+    change: &CapacityChange,
+) -> Duration {
     let over = |(index, flow): (usize, &FlowState)| {
         let uses = simulation.scenario.flows[index].path.contains(&change.link);
         uses.then(|| loop_of(simulation, flow, index, change))

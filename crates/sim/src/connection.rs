@@ -1,17 +1,17 @@
 //! A connection: a sender at one host, a receiver at another, and the way
 //! between them.
 
-use sojourn_cc::AnyController;
 use sojourn_scenario::{self as scenario, Profile, PrrRule, Transport};
 use sojourn_trace::Histogram;
 use sojourn_transport::{Ack, Config, Receiver, Sender};
 use sojourn_units::{Bytes, Duration, Instant};
 
+use crate::meter::Metering;
 use crate::route::Routes;
 
 /// One direction of data, with its acknowledgements.
-pub(crate) struct Connection {
-    pub(crate) sender: Sender<AnyController>,
+pub(crate) struct Connection<M: Metering> {
+    pub(crate) sender: Sender<M::Controller>,
     pub(crate) receiver: Receiver,
     /// Where the routes of its data and of its acknowledgements begin.
     pub(crate) out: u32,
@@ -33,7 +33,7 @@ pub(crate) struct Connection {
     pub(crate) dropped: u64,
 }
 
-impl Connection {
+impl<M: Metering> Connection<M> {
     /// The time at which its timer should fire.
     #[inline]
     pub(crate) fn deadline(&self) -> Instant {
@@ -68,7 +68,7 @@ pub(crate) fn config(transport: &Transport) -> Config {
 }
 
 /// A connection of `flow`, or of its requests the other way.
-pub(crate) fn connect(
+pub(crate) fn connect<M: Metering>(
     spec: &scenario::Flow,
     flow: usize,
     algorithm: &sojourn_cc::Algorithm,
@@ -76,7 +76,7 @@ pub(crate) fn connect(
     seed: u64,
     is_request: bool,
     routes: &mut Routes,
-) -> Connection {
+) -> Connection<M> {
     let transport = &spec.transport;
     let setup = sojourn_cc::Setup {
         mss: transport.mss,
@@ -88,7 +88,7 @@ pub(crate) fn connect(
     let (config, needs) = (config(transport), algorithm.info.needs);
     let (out, back) = if is_request { (&spec.back, &spec.path) } else { (&spec.path, &spec.back) };
     Connection {
-        sender: Sender::new(config.clone(), needs, (algorithm.build)(&setup)),
+        sender: Sender::new(config.clone(), needs, (algorithm.build)(&setup).into()),
         receiver: Receiver::new(config, needs.receive_times),
         out: routes.add(out),
         back: routes.add(back),

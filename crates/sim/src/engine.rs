@@ -10,6 +10,7 @@ use crate::connection::{AckSlab, Connection};
 use crate::events::{Clock, EventQueue, Kind};
 use crate::link::Link;
 use crate::measure::{Load, SpikeTracker};
+use crate::meter::{Metering, Off, On, Part};
 use crate::outcome::Outcome;
 use crate::packet::{Packet, PacketKind};
 use crate::record::Recorder;
@@ -23,7 +24,7 @@ use crate::timeline::{Timeline, What};
 struct Delivered(Packet);
 
 /// A run in virtual time.
-pub struct Simulation {
+pub struct Simulation<M: Metering = Off> {
     pub(crate) scenario: Scenario,
     pub(crate) control: String,
     pub(crate) seed: u64,
@@ -31,8 +32,8 @@ pub struct Simulation {
     clock: Clock,
     pub(crate) end: Instant,
     events: EventQueue,
-    pub(crate) links: Vec<Link>,
-    pub(crate) connections: Vec<Connection>,
+    pub(crate) links: Vec<Link<M>>,
+    pub(crate) connections: Vec<Connection<M>>,
     pub(crate) flows: Vec<FlowState>,
     acks: AckSlab,
     pub(crate) timeline: Timeline,
@@ -51,6 +52,20 @@ impl Simulation {
     /// Sets up a run of a validated scenario. `control` is for the flows that
     /// name none of their own.
     pub fn new(scenario: &Scenario, control: Option<&Control>, seed: u64) -> Simulation {
+        Simulation::build(scenario, control, seed)
+    }
+}
+
+impl Simulation<On> {
+    /// The same run, with the same outcome, that says which part of it is at work:
+    /// see [`crate::at_work`].
+    pub fn metered(scenario: &Scenario, control: Option<&Control>, seed: u64) -> Simulation<On> {
+        Simulation::build(scenario, control, seed)
+    }
+}
+
+impl<M: Metering> Simulation<M> {
+    fn build(scenario: &Scenario, control: Option<&Control>, seed: u64) -> Simulation<M> {
         let timeline = Timeline::new(scenario, seed);
         let built = setup::build(scenario, control, seed, &timeline);
         let changes = timeline.capacity_changes.len();
@@ -99,7 +114,7 @@ impl Simulation {
     }
 
     /// The same run under another name in its summary and series.
-    pub fn labelled(mut self, label: &str) -> Simulation {
+    pub fn labelled(mut self, label: &str) -> Simulation<M> {
         self.control = label.to_owned();
         self
     }
@@ -116,6 +131,7 @@ impl Simulation {
 
     /// Runs up to `until`, or to the end where that is earlier.
     pub fn advance(&mut self, until: Instant) {
+        M::enter(Part::Engine);
         let until = until.min(self.end);
         while let Some(event) = self.events.pop(until) {
             (self.now, self.clock) = (event.at, self.clock.at(event));
@@ -215,7 +231,9 @@ impl Simulation {
     #[inline(never)]
     fn on_data(&mut self, id: usize, packet: &Packet) {
         let connection = &mut self.connections[id];
+        M::enter(Part::Transport);
         connection.receiver.on_data(self.now, &packet.as_data(connection.header));
+        M::enter(Part::Engine);
         self.answer(id);
     }
 
@@ -226,10 +244,10 @@ impl Simulation {
         if connection.receiver.in_order_bytes() >= connection.watch {
             self.on_delivered(id);
         }
-        if self.connections[id].receiver.ack_due(self.now) {
+        if M::of(Part::Transport, || self.connections[id].receiver.ack_due(self.now)) {
             self.send_ack(id);
         } else {
-            let due = self.connections[id].receiver.timer();
+            let due = M::of(Part::Transport, || self.connections[id].receiver.timer());
             self.schedule_timer(id, due);
         }
     }
@@ -237,7 +255,9 @@ impl Simulation {
     fn send_ack(&mut self, id: usize) {
         let connection = &mut self.connections[id];
         let place = self.acks.take();
+        M::enter(Part::Transport);
         connection.receiver.take_ack(self.now, self.acks.get(place));
+        M::enter(Part::Engine);
         let (route, size) = (connection.back, connection.ack_size);
         let mut packet = Packet::plain(id, route, PacketKind::Ack, size);
         packet.number = place as u64;
@@ -247,10 +267,13 @@ impl Simulation {
     #[inline(never)]
     fn on_ack(&mut self, id: usize, place: usize) {
         let connection = &mut self.connections[id];
+        M::enter(Part::Transport);
         if let Some(rtt) = connection.sender.on_ack(self.now, self.acks.get(place)) {
+            M::enter(Part::Recording);
             connection.rtts.record(rtt.0);
             connection.longest_rtt = connection.longest_rtt.max(Some(rtt));
         }
+        M::enter(Part::Engine);
         self.acks.free(place);
         self.transmit(id);
     }
@@ -259,7 +282,10 @@ impl Simulation {
     fn transmit(&mut self, id: usize) {
         loop {
             let connection = &mut self.connections[id];
-            match connection.sender.poll_transmit(self.now) {
+            M::enter(Part::Transport);
+            let poll = connection.sender.poll_transmit(self.now);
+            M::enter(Part::Engine);
+            match poll {
                 Poll::Packet(data) => {
                     let packet = Packet::data(id, connection.out, &data, connection.header);
                     self.forward(packet);
@@ -274,7 +300,7 @@ impl Simulation {
                 Poll::Blocked => break,
             }
         }
-        let due = self.connections[id].sender.timer();
+        let due = M::of(Part::Transport, || self.connections[id].sender.timer());
         self.schedule_timer(id, due);
     }
 
@@ -295,15 +321,15 @@ impl Simulation {
         }
         connection.timer_at = Instant::MAX;
         if connection.receiver.timer() <= self.now {
-            connection.receiver.on_timer(self.now);
+            M::of(Part::Transport, || connection.receiver.on_timer(self.now));
             self.answer(id);
         }
         let connection = &mut self.connections[id];
         if connection.sender.timer() <= self.now {
-            connection.sender.on_timer(self.now);
+            M::of(Part::Transport, || connection.sender.on_timer(self.now));
             self.transmit(id);
         }
-        let due = self.connections[id].deadline();
+        let due = M::of(Part::Transport, || self.connections[id].deadline());
         self.schedule_timer(id, due);
     }
 
@@ -347,7 +373,7 @@ impl Simulation {
     }
 
     fn write(&mut self, id: usize, bytes: u64) {
-        self.connections[id].sender.write(bytes);
+        M::of(Part::Transport, || self.connections[id].sender.write(bytes));
         self.transmit(id);
     }
 
@@ -464,13 +490,16 @@ impl Simulation {
             return;
         };
         if let Carrier::Connection { data, .. } = flow.carrier {
-            self.connections[data].sender.on_signal(self.now, Signal { rate });
+            M::of(Part::Transport, || {
+                self.connections[data].sender.on_signal(self.now, Signal { rate });
+            });
             self.transmit(data);
         }
     }
 
     fn on_sample(&mut self) {
         self.catch_up();
+        M::enter(Part::Recording);
         let span = self.recorder.begin(self.now);
         for (place, flow) in self.flows.iter().enumerate() {
             match flow.carrier {
@@ -488,6 +517,7 @@ impl Simulation {
             debug_assert!(link.is_conserving(), "link {} has lost count of a packet", link.name);
             self.recorder.link(self.now, span, place, link);
         }
+        M::enter(Part::Engine);
         self.events.push(self.now + self.recorder.interval, Kind::Sample, 0);
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! [`Simulation`] takes a validated scenario, one controller and a seed, and
 //! answers with an [`Outcome`]. Nothing here reads a clock or shares state:
-//! the same scenario and seed give the same bytes, on any thread.
+//! the same scenario and seed give the same bytes, on any thread. (A metered
+//! simulation shares one mark, that nothing here reads: see [`at_work`].)
 
 mod bounds;
 mod connection;
@@ -13,6 +14,7 @@ mod line;
 mod link;
 mod measure;
 mod memory;
+mod meter;
 mod outcome;
 mod packet;
 mod record;
@@ -28,5 +30,6 @@ mod timeline;
 
 pub use engine::Simulation;
 pub use memory::{estimate, is_random};
+pub use meter::{Metering, Off, On, Part, at_work};
 pub use outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
 pub use record::series_parquet;

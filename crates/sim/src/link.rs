@@ -1,5 +1,7 @@
 //! A one-way link: a queue, a server, a wire.
 
+use std::marker::PhantomData;
+
 use sojourn_queue::{AnyQueue, DropReason, Limit, Packet as _, Queue, Setup};
 use sojourn_scenario::{self as scenario, Buffer, Capacity};
 use sojourn_trace::Histogram;
@@ -8,6 +10,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 use crate::events::{Clock, EventQueue, Kind};
 use crate::line::{DelayLine, Losses};
 use crate::measure::SpikeTracker;
+use crate::meter::{Metering, Part};
 use crate::packet::{Packet, PacketKind};
 use crate::ring::Ring;
 use crate::seed::{Stream, Uniform, seed};
@@ -33,7 +36,7 @@ pub(crate) struct Counts {
 }
 
 /// A link.
-pub(crate) struct Link {
+pub(crate) struct Link<M> {
     index: usize,
     pub(crate) name: String,
     overhead: u32,
@@ -52,6 +55,7 @@ pub(crate) struct Link {
     /// Bits that could have been sent up to `capacity_at`.
     capacity_bits: u128,
     capacity_at: Instant,
+    metering: PhantomData<M>,
 }
 
 /// What is behind the server.
@@ -74,14 +78,14 @@ struct Service {
     departs_at: Instant,
 }
 
-impl Link {
+impl<M: Metering> Link<M> {
     pub(crate) fn new(
         spec: &scenario::Link,
         index: usize,
         run_seed: u64,
         connections: Option<usize>,
         mtu: u32,
-    ) -> Link {
+    ) -> Link<M> {
         let draws = |stream| Uniform::new(run_seed, stream, index);
         Link {
             index,
@@ -100,6 +104,7 @@ impl Link {
             gone: Vec::new(),
             capacity_bits: 0,
             capacity_at: Instant::ZERO,
+            metering: PhantomData,
         }
     }
 
@@ -114,17 +119,21 @@ impl Link {
             return self.wire.take(now, packet, &mut self.counts, &mut self.gone, events);
         };
         let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
+        M::enter(Part::Queue);
         service.queue.enqueue(now, packet, &mut |p, _: DropReason| {
             *dropped += 1;
             gone.push(p);
         });
+        M::enter(Part::Engine);
         if service.under_way.is_none() {
             self.serve_newcomer(now, events);
         } else if let Some(ring) = &mut service.ring {
+            M::enter(Part::Queue);
             ring.fill(now, &mut service.queue, &mut |p, _: DropReason| {
                 *dropped += 1;
                 gone.push(p);
             });
+            M::enter(Part::Engine);
         }
     }
 
@@ -139,10 +148,12 @@ impl Link {
     fn serve(&mut self, now: Instant, events: &mut EventQueue) {
         let Some(service) = &mut self.service else { return };
         let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
+        M::enter(Part::Queue);
         service.next(now, &mut |p, _: DropReason| {
             *dropped += 1;
             gone.push(p);
         });
+        M::enter(Part::Engine);
         match &service.under_way {
             Some(packet) => {
                 service.departs_at = service.server.begin(now, packet.size());
@@ -163,6 +174,7 @@ impl Link {
 
     #[inline]
     fn note_wait(&mut self, now: Instant, enqueued_at: Instant, marked: bool) {
+        M::enter(Part::Recording);
         let wait = now.since(enqueued_at);
         self.delays.record(wait.0);
         self.counts.longest = self.counts.longest.max(Some(wait));
@@ -170,6 +182,7 @@ impl Link {
         if !self.trackers.is_empty() {
             self.track(now, enqueued_at, wait);
         }
+        M::enter(Part::Engine);
     }
 
     /// A wait counts for the change that was the last when the packet came in,

@@ -6,6 +6,7 @@ use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::connection::Connection;
 use crate::link::Link;
+use crate::meter::Metering;
 use crate::outcome::Outcome;
 
 /// A window that no run can fill is none at all.
@@ -106,13 +107,13 @@ impl Recorder {
         bytes as f64 * 8.0 / span
     }
 
-    pub(crate) fn flow(
+    pub(crate) fn flow<M: Metering>(
         &mut self,
         now: Instant,
         span: f64,
         place: usize,
         name: &str,
-        connection: &mut Connection,
+        connection: &mut Connection<M>,
     ) {
         let sender = &connection.sender;
         let probe = sender.controller().probe();
@@ -169,7 +170,13 @@ impl Recorder {
         );
     }
 
-    pub(crate) fn link(&mut self, now: Instant, span: f64, place: usize, link: &mut Link) {
+    pub(crate) fn link<M: Metering>(
+        &mut self,
+        now: Instant,
+        span: f64,
+        place: usize,
+        link: &mut Link<M>,
+    ) {
         let sent = link.sent_bits(now);
         let bits = sent - std::mem::replace(&mut self.last_sent_bits[place], sent);
         let capacity = link.could_send_bits(now).map_or(NONE, |could| {

@@ -7,6 +7,7 @@ use sojourn_units::params::{Params, Value};
 
 use crate::connection::{Connection, connect};
 use crate::link::Link;
+use crate::meter::Metering;
 use crate::route::Routes;
 use crate::seed::{Stream, Uniform, seed};
 use crate::signal::{self, Ear, Listener, Pending};
@@ -67,29 +68,29 @@ impl FlowState {
 }
 
 /// What a scenario becomes.
-pub(crate) struct Built {
+pub(crate) struct Built<M: Metering> {
     pub(crate) control: String,
-    pub(crate) links: Vec<Link>,
-    pub(crate) connections: Vec<Connection>,
+    pub(crate) links: Vec<Link<M>>,
+    pub(crate) connections: Vec<Connection<M>>,
     pub(crate) flows: Vec<FlowState>,
     pub(crate) signals: Vec<Pending>,
     pub(crate) routes: Routes,
 }
 
 /// Connections and the ways that they take.
-#[derive(Default)]
-struct Network {
-    connections: Vec<Connection>,
+struct Network<M: Metering> {
+    connections: Vec<Connection<M>>,
     routes: Routes,
 }
 
-pub(crate) fn build(
+pub(crate) fn build<M: Metering>(
     scenario: &Scenario,
     control: Option<&Control>,
     run_seed: u64,
     timeline: &Timeline,
-) -> Built {
-    let (mut network, mut flows) = (Network::default(), Vec::new());
+) -> Built<M> {
+    let mut network = Network { connections: Vec::new(), routes: Routes::default() };
+    let mut flows = Vec::new();
     for (index, spec) in scenario.flows.iter().enumerate() {
         let control = spec.control.as_ref().or(control).expect("the scenario was validated");
         let mut state = flow(scenario, spec, index, control, run_seed, &mut network);
@@ -117,7 +118,12 @@ fn names(flows: &[FlowState]) -> String {
     names.join("+")
 }
 
-fn links(scenario: &Scenario, run_seed: u64, timeline: &Timeline, connections: usize) -> Vec<Link> {
+fn links<M: Metering>(
+    scenario: &Scenario,
+    run_seed: u64,
+    timeline: &Timeline,
+    connections: usize,
+) -> Vec<Link<M>> {
     let mtu = scenario.flows.iter().map(|f| (f.transport.mss + f.transport.header).0).max();
     let build = |(index, spec)| {
         let changes = timeline.capacity_changes.iter().any(|c| c.link == index);
@@ -127,13 +133,13 @@ fn links(scenario: &Scenario, run_seed: u64, timeline: &Timeline, connections: u
     scenario.links.iter().enumerate().map(build).collect()
 }
 
-fn flow(
+fn flow<M: Metering>(
     scenario: &Scenario,
     spec: &Flow,
     index: usize,
     control: &Control,
     run_seed: u64,
-    network: &mut Network,
+    network: &mut Network<M>,
 ) -> FlowState {
     let draws = Uniform::new(run_seed, Stream::Source, index);
     let application = Application::new(spec.source.clone(), spec.start, spec.transport.mss, draws);
@@ -168,14 +174,14 @@ fn flow(
     state
 }
 
-fn carry(
+fn carry<M: Metering>(
     spec: &Flow,
     index: usize,
     algorithm: &Algorithm,
     params: &Params,
     seed: u64,
     asks: bool,
-    network: &mut Network,
+    network: &mut Network<M>,
 ) -> Carrier {
     let mut add = |seed, is_request| {
         let routes = &mut network.routes;

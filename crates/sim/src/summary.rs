@@ -6,11 +6,12 @@ use crate::bounds::Bounds;
 use crate::engine::Simulation;
 use crate::link::Link;
 use crate::measure::Load;
+use crate::meter::Metering;
 use crate::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
 use crate::setup::Carrier;
 use crate::signal::loop_delay;
 
-pub(crate) fn outcome(mut simulation: Simulation) -> Outcome {
+pub(crate) fn outcome<M: Metering>(mut simulation: Simulation<M>) -> Outcome {
     let spikes = (0..simulation.loads.len()).filter_map(|i| spike(&mut simulation, i)).collect();
     let now = simulation.now;
     let summary = RunSummary {
@@ -28,7 +29,7 @@ fn seconds(ns: Option<u64>) -> Option<f64> {
     ns.map(|ns| ns as f64 / 1e9)
 }
 
-fn flow(simulation: &Simulation, index: usize) -> FlowSummary {
+fn flow<M: Metering>(simulation: &Simulation<M>, index: usize) -> FlowSummary {
     let (state, spec) = (&simulation.flows[index], &simulation.scenario.flows[index]);
     let done = state.application.completed_at;
     let end = done.or(state.stop).unwrap_or(simulation.end).min(simulation.end);
@@ -63,7 +64,11 @@ fn flow(simulation: &Simulation, index: usize) -> FlowSummary {
     }
 }
 
-fn of_connection(base: FlowSummary, simulation: &Simulation, data: usize) -> FlowSummary {
+fn of_connection<M: Metering>(
+    base: FlowSummary,
+    simulation: &Simulation<M>,
+    data: usize,
+) -> FlowSummary {
     let connection = &simulation.connections[data];
     let stats = connection.sender.stats();
     FlowSummary {
@@ -84,7 +89,7 @@ fn goodput(bytes: u64, span: Duration) -> f64 {
     if span == Duration::ZERO { 0.0 } else { bytes as f64 * 8.0 / span.as_secs_f64() }
 }
 
-fn link(link: &mut Link, now: Instant) -> LinkSummary {
+fn link<M: Metering>(link: &mut Link<M>, now: Instant) -> LinkSummary {
     let could = link.could_send_bits(now);
     let sent = link.sent_bits(now) as f64;
     LinkSummary {
@@ -101,7 +106,7 @@ fn link(link: &mut Link, now: Instant) -> LinkSummary {
     }
 }
 
-fn spike(simulation: &mut Simulation, index: usize) -> Option<SpikeSummary> {
+fn spike<M: Metering>(simulation: &mut Simulation<M>, index: usize) -> Option<SpikeSummary> {
     let change = simulation.timeline.capacity_changes[index];
     let trackers = &simulation.links[change.link].trackers;
     let tracker = trackers.iter().find(|tracker| tracker.index == index)?.clone();
@@ -137,7 +142,7 @@ fn spike(simulation: &mut Simulation, index: usize) -> Option<SpikeSummary> {
 
 /// Loads at the change of the same link before this one (or the start), and at
 /// the one after it (or the end).
-fn neighbours(simulation: &mut Simulation, index: usize) -> (Load, Load) {
+fn neighbours<M: Metering>(simulation: &mut Simulation<M>, index: usize) -> (Load, Load) {
     let link = simulation.timeline.capacity_changes[index].link;
     let at = |place: Option<usize>| place.and_then(|p| simulation.loads[p].1.clone());
     let changes = &simulation.timeline.capacity_changes;

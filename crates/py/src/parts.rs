@@ -1,0 +1,62 @@
+//! Which parts of the simulation take the time: whole metered runs on one thread,
+//! and looks at their mark from another.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use sojourn_scenario::{Control, Scenario as Resolved};
+use sojourn_sim::{Part, Simulation, at_work};
+
+use crate::scenario::{Scenario, control};
+
+/// Least and greatest pause between two looks. They differ, lest they keep step
+/// with what a run does again and again.
+const PAUSE_US: (u64, u64) = (50, 150);
+
+/// Simulates a scenario, as often as it takes to look at least `least_looks` times
+/// at what is at work; answers with the looks that found each part. Runs are
+/// looked at whole, since no stretch of a run stands for all of it.
+#[pyfunction]
+pub(crate) fn bench_parts(
+    py: Python<'_>,
+    scenario: PyRef<'_, Scenario>,
+    least_looks: u64,
+) -> PyResult<Vec<(&'static str, u64)>> {
+    let scenario = scenario.resolve(py)?;
+    let control = control(&scenario, 0)?;
+    let found = py.detach(|| looked_at(&scenario, control, least_looks));
+    Ok(Part::ALL.into_iter().map(|part| (part.name(), found[part as usize])).collect())
+}
+
+fn looked_at(scenario: &Resolved, control: Option<&Control>, least: u64) -> [u64; Part::ALL.len()] {
+    let (looks, done) = (AtomicU64::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let looking = scope.spawn(|| look(&looks, &done));
+        while looks.load(Ordering::Relaxed) < least {
+            Simulation::metered(scenario, control, scenario.seed).finish();
+        }
+        done.store(true, Ordering::Relaxed);
+        looking.join().expect("looking cannot fail")
+    })
+}
+
+fn look(looks: &AtomicU64, done: &AtomicBool) -> [u64; Part::ALL.len()] {
+    let (mut found, mut draws) = ([0; Part::ALL.len()], 1_u64);
+    loop {
+        std::thread::sleep(Duration::from_micros(pause_us(&mut draws)));
+        if done.load(Ordering::Relaxed) {
+            return found;
+        }
+        found[at_work() as usize] += 1;
+        looks.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Marsaglia, "Xorshift RNGs" (2003), the triple 13, 7, 17.
+fn pause_us(draws: &mut u64) -> u64 {
+    *draws ^= *draws << 13;
+    *draws ^= *draws >> 7;
+    *draws ^= *draws << 17;
+    PAUSE_US.0 + *draws % (PAUSE_US.1 - PAUSE_US.0 + 1)
+}
