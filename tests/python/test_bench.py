@@ -10,7 +10,7 @@ import pytest
 import sojourn
 from rich.console import Console
 from sojourn import _core
-from sojourn.bench import measure, plan, worker
+from sojourn.bench import measure, parts, plan, worker
 from sojourn.bench.contract import Parts
 from sojourn.bench.plan import CASES, FULL, QUICK, Case
 from sojourn.cli import bench as command_of
@@ -27,7 +27,11 @@ def test_everything_is_measured(sojourn: Sojourn, tmp_path: Path) -> None:
     assert 0 < found["bare_loop_low_pps"] <= found["bare_loop_pps"] <= found["bare_loop_high_pps"]
     assert list(found["cases"]) == [case.name for case in CASES]
     for name, case in found["cases"].items():
+        of = case.pop("parts")
         assert all(figure > 0 for key, figure in case.items() if key != "dropped_packets"), name
+        assert all(ns > 0 for ns in of.values()), name
+        # Measured at another moment of a machine that may be busy.
+        assert sum(of.values()) == pytest.approx(1e9 / case["sampled_pps"], rel=0.9), name
         assert case["ratio_low"] <= case["ratio"] <= case["ratio_high"]
         assert case["ratio"] == pytest.approx(case["pps"] / found["bare_loop_pps"], rel=0.9)
     assert [one["flows"] for one in found["scaling"]] == list(QUICK.flows)
@@ -40,7 +44,7 @@ def test_everything_is_measured(sojourn: Sojourn, tmp_path: Path) -> None:
     assert memory["bytes_per_packet"] > 16
     assert all(seconds > 0 for seconds in found["startup"].values())
     assert all(found["jobs"][key] > 0 for key in ("1", "2", "speedup"))
-    assert json.loads((tmp_path / "out" / "bench.json").read_text()) == found
+    assert json.loads((tmp_path / "out" / "bench.json").read_text()) == json.loads(done.stdout)
     assert "Nanoseconds a packet" in (tmp_path / "out" / "bench.svg").read_text()
     assert (tmp_path / "out" / "bench.png").read_bytes().startswith(b"\x89PNG")
 
@@ -48,9 +52,9 @@ def test_everything_is_measured(sojourn: Sojourn, tmp_path: Path) -> None:
 def test_a_case_alone(sojourn: Sojourn) -> None:
     done = sojourn(*QUICKEST)
     assert done.returncode == 0, done.stderr
-    (row,) = [line.split() for line in done.stdout.splitlines() if line.startswith(" A ")]
-    assert len(row) == 9
-    assert all(float(cell) >= 0 for cell in row[1:])
+    speed, of = (line.split() for line in done.stdout.splitlines() if line.startswith(" A "))
+    assert (len(speed), len(of)) == (9, 6)
+    assert all(float(cell) >= 0 for cell in (*speed[1:], *of[1:]))
     assert "Start-up" not in done.stdout
 
 
@@ -66,8 +70,20 @@ def test_bad_input_is_told_before_anything_runs(
     assert says in done.stderr
 
 
+def test_parts_are_shares_of_the_whole() -> None:
+    looks = {"queue": 1, "transport": 5, "controller": 1, "engine": 2, "recording": 1}
+    of = parts.shared(80.0, looks)
+    assert of == {
+        "queue": 8.0,
+        "transport": 40.0,
+        "controller": 8.0,
+        "engine": 16.0,
+        "recording": 8.0,
+    }
+
+
 def test_parts_are_shown_where_something_tells_them() -> None:
-    parts: Parts = {
+    told: Parts = {
         "queue": 10.5,
         "transport": 20.5,
         "controller": 3.5,
@@ -78,11 +94,11 @@ def test_parts_are_shown_where_something_tells_them() -> None:
 
     def parts_of(case: Case) -> Parts:
         asked.append(case.name)
-        return parts
+        return told
 
     found = measure.bench(QUICK, ["a"], lambda *_: None, parts_of)
     assert asked == ["A"]
-    assert found["cases"]["A"]["parts"] == parts
+    assert found["cases"]["A"]["parts"] == told
     out = io.StringIO()
     command_of.show(found, Console(file=out, width=160))
     assert "20.5" in out.getvalue()

@@ -4,7 +4,10 @@ from typing import Any, TypedDict
 
 
 class Parts(TypedDict):
-    """Where the time of a data packet goes, in nanoseconds of CPU time."""
+    """Where the time of a data packet goes, in nanoseconds of CPU time.
+
+    Of a run with a sample of every flow and link each 10 ms; together they are its time.
+    """
 
     queue: float
     transport: float

@@ -52,12 +52,12 @@ def bench(
 ) -> Bench:
     """Measures the cases of these names; without names all of them, and all else.
 
-    `parts_of` tells where the time of a case's packets goes, where something can tell.
+    `parts_of` tells where the time of a case's packets goes: see `parts.py`.
     """
     everything = not names
     cases = [plan.case(name) for name in names or [case.name for case in CASES]]
     bare = _Bare()
-    progress = Progress(tell, _steps(plan, len(cases), everything))
+    progress = Progress(tell, _steps(plan, len(cases), everything, parts_of is not None))
     measured = {case.name: _case(plan, case, bare, progress, parts_of) for case in cases}
     scaling = [_scaling(plan, flows, bare, progress) for flows in plan.flows if everything]
     found: Bench = {
@@ -79,8 +79,9 @@ def bench(
     return found
 
 
-def _steps(plan: Plan, cases: int, everything: bool) -> int:
-    return 2 * plan.rounds * cases + (len(plan.flows) + 3 if everything else 0)
+def _steps(plan: Plan, cases: int, everything: bool, parts: bool) -> int:
+    each = 2 * plan.rounds + (1 if parts else 0)
+    return each * cases + (len(plan.flows) + 3 if everything else 0)
 
 
 def _machine() -> dict[str, object]:
@@ -119,6 +120,7 @@ def _case(
         "dropped_packets": plain[0]["dropped_packets"],
     }
     if parts_of is not None:
+        progress.step(f"case {case.name}, its parts")
         figures["parts"] = parts_of(case)
     return figures
 
@@ -150,7 +152,7 @@ def _memory(plan: Plan, progress: Progress) -> Memory:
     }
 
 
-def run_worker(plan: Plan, case: Case, count_in_flight: bool = False) -> Figures:
+def run_worker(plan: Plan, case: Case, count_in_flight: bool = False, looks: int = 0) -> Figures:
     """Measures a case in a process of its own."""
     job: Job = {
         "file": case.file,
@@ -158,6 +160,7 @@ def run_worker(plan: Plan, case: Case, count_in_flight: bool = False) -> Figures
         "case_cpu_s": plan.case_cpu_s,
         "bare_cpu_s": plan.bare_cpu_s,
         "count_in_flight": count_in_flight,
+        "looks": looks,
     }
     command = [sys.executable, "-m", "sojourn.bench.worker"]
     done = subprocess.run(command, input=json.dumps(job), capture_output=True, text=True)

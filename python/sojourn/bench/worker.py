@@ -28,6 +28,8 @@ class Job(TypedDict):
     case_cpu_s: float
     bare_cpu_s: float
     count_in_flight: bool
+    # How often to look, at least, at which part is at work; 0: not at all.
+    looks: int
 
 
 class Figures(TypedDict):
@@ -40,6 +42,8 @@ class Figures(TypedDict):
     delivered_packets: int
     dropped_packets: int
     in_flight_packets: int | None
+    # Looks that found each part at work, in metered runs.
+    looks: dict[str, int]
 
 
 def scenario(case: Case) -> _core.Scenario:
@@ -73,6 +77,7 @@ def measure(job: Job) -> Figures:
         spent += cpu_s
         runs += 1
     after = _bare_loop(job["bare_cpu_s"])
+    looks = dict(_core.bench_parts(core, job["looks"])) if job["looks"] else {}
     return {
         "pps": runs * link["delivered_packets"] / spent,
         "bare_loop_pps": (before + after) / 2,
@@ -81,6 +86,7 @@ def measure(job: Job) -> Figures:
         "delivered_packets": link["delivered_packets"],
         "dropped_packets": link["dropped_packets"],
         "in_flight_packets": in_flight,
+        "looks": looks,
     }
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn import folder
-from sojourn.bench import measure, plan
+from sojourn.bench import measure, parts, plan
 from sojourn.bench.contract import Bench
 from sojourn.cli.progress import Bar
 from sojourn.cli.tables import console
@@ -25,7 +25,7 @@ def bench(args: argparse.Namespace) -> int:
     if args.out is not None:
         folder.require_free(Path(args.out))
     with Bar() as bar:
-        found = measure.bench(chosen, args.case, bar.measuring)
+        found = measure.bench(chosen, args.case, bar.measuring, parts.teller(chosen))
     if args.out is not None:
         from sojourn.bench import files
 
@@ -43,8 +43,8 @@ def show(found: Bench, out: Console) -> None:
     bare = f"{_m(found['bare_loop_pps'])} M packets a CPU second ({_m(low)} to {_m(high)})"
     out.print(Text("Bare loop: ", style="bold").append(bare, style="default"))
     _print(out, "case", _CASE, [[name, *row] for name, row in _cases(found)])
-    if parts := list(_parts(found)):
-        _print(out, "ns a packet", _PARTS, parts)
+    if rows := list(_parts(found)):
+        _print(out, "ns a packet", _PARTS, rows)
     if found["scaling"]:
         _print(out, "flows", _SCALING, list(_scaling(found)))
     for line in _lines(found):
@@ -77,9 +77,9 @@ def _cases(found: Bench) -> Iterator[tuple[str, list[str]]]:
 def _parts(found: Bench) -> Iterator[list[str]]:
     for name, case in found["cases"].items():
         if "parts" in case:
-            parts = case["parts"]
-            figures = (parts["queue"], parts["transport"], parts["controller"])
-            rest = (parts["engine"], parts["recording"])
+            of = case["parts"]
+            figures = (of["queue"], of["transport"], of["controller"])
+            rest = (of["engine"], of["recording"])
             yield [name, *(f"{figure:.1f}" for figure in (*figures, *rest))]
 
 
