@@ -12,7 +12,7 @@ use crate::line::{DelayLine, Losses};
 use crate::measure::SpikeTracker;
 use crate::meter::{Metering, Part};
 use crate::packet::{Packet, PacketKind};
-use crate::ring::Ring;
+use crate::ring::TransmitRing;
 use crate::seed::{Stream, Uniform, seed};
 use crate::server::{RateServer, Server, TraceServer, mean_rate};
 
@@ -68,7 +68,7 @@ struct Wire {
 struct Service {
     queue: AnyQueue<Packet>,
     /// None where the queue hands over one packet at a time.
-    ring: Option<Ring>,
+    ring: Option<TransmitRing>,
     server: Server,
     /// The buffer, where it is given in time.
     time_limit: Option<Duration>,
@@ -312,7 +312,7 @@ impl<M: Metering> Link<M> {
     /// Conservation: what came in went out, was dropped, or is still here.
     pub(crate) fn is_conserving(&self) -> bool {
         let under_way = self.service.as_ref().is_some_and(|s| s.under_way.is_some());
-        let ring = self.service.as_ref().and_then(|s| s.ring.as_ref()).map_or(0, Ring::len);
+        let ring = self.service.as_ref().and_then(|s| s.ring.as_ref()).map_or(0, TransmitRing::len);
         let inside = self.backlog().packets + ring + u64::from(under_way) + self.wire.line.len();
         let counts = &self.counts;
         counts.arrived == counts.delivered + counts.dropped + counts.lost + inside
@@ -360,7 +360,7 @@ impl Service {
         let setup = Setup { limit, mtu, seed, params: spec.queue.params.clone() };
         Some(Service {
             queue: AnyQueue::build(&spec.queue.kind, &setup).expect("the scenario was validated"),
-            ring: spec.ring.as_ref().map(Ring::new),
+            ring: spec.ring.as_ref().map(TransmitRing::new),
             server,
             time_limit: match spec.buffer {
                 Buffer::Time(span) => Some(span),

@@ -18,16 +18,16 @@ use sojourn_units::{Duration, Instant};
 use crate::packet::Packet;
 
 /// A transmit ring.
-pub(crate) struct Ring {
+pub(crate) struct TransmitRing {
     packets: VecDeque<Packet>,
     /// Greatest number of packets.
     places: u64,
     limits: ByteLimits,
 }
 
-impl Ring {
-    pub(crate) fn new(spec: &scenario::Ring) -> Ring {
-        Ring {
+impl TransmitRing {
+    pub(crate) fn new(spec: &scenario::Ring) -> TransmitRing {
+        TransmitRing {
             packets: VecDeque::new(),
             places: spec.packets,
             limits: ByteLimits { hold_time: spec.hold_time, ..ByteLimits::default() },
