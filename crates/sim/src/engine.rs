@@ -185,7 +185,7 @@ impl<M: Metering> Simulation<M> {
     /// Sends a packet onto its next link, or hands it to its host.
     #[inline(always)]
     fn forward(&mut self, packet: Packet) {
-        match self.routes.link(packet.next) {
+        match self.routes.link(packet.next()) {
             Some(link) => {
                 self.links[link].arrive(self.clock, packet, &mut self.events);
                 self.collect_gone(link);

@@ -5,10 +5,10 @@ use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::server::mean_rate;
 
-/// A packet in a queue or on a wire, and what its sender remembers of it: 56 bytes
-/// each. Rings take blocks of 64 of them: the block's own vector, in a list that
+/// A packet in a queue or on a wire, 48 bytes, and what its sender remembers of it,
+/// 56. Rings take blocks of 64 of them: the block's own vector, in a list that
 /// grows by doubling, and what the allocator keeps are less than a byte a packet.
-const PER_PACKET: u64 = 57;
+const PER_PACKET: u64 = 49;
 const PER_SEGMENT: u64 = 57;
 /// An acknowledgement under way: its packet, 104 bytes of what it says, four ranges
 /// of 16 bytes with the allocator's 16, and its place in the list of free ones.

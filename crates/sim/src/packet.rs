@@ -18,8 +18,6 @@ pub(crate) struct Packet {
     /// Size as the link counts it where the packet is now.
     size: u32,
     pub(crate) connection: u32,
-    /// Where it goes next, as a place in the table of routes.
-    pub(crate) next: u32,
     label: Label,
 }
 
@@ -36,7 +34,8 @@ pub(crate) enum PacketKind {
 
 /// The small things that are said of a packet, in one word: a packet is copied
 /// several times on its way, and whole words copy best. From the lowest bit: ECN
-/// (2), [`PacketKind`] (2), CWR, marked by the link where it is now.
+/// (2), [`PacketKind`] (2), CWR, marked by the link where it is now, and where it
+/// goes next, as a place in the table of routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Label(u32);
 
@@ -44,12 +43,15 @@ const ECN: u32 = 3;
 const KIND_SHIFT: u32 = 2;
 const CWR: u32 = 1 << 4;
 const MARKED: u32 = 1 << 5;
+const NEXT_SHIFT: u32 = 6;
+/// Places that a table of routes may have.
+pub(crate) const PLACES: u32 = 1 << (u32::BITS - NEXT_SHIFT);
 
 impl Label {
     #[inline]
-    fn new(kind: PacketKind, ecn: Ecn, cwr: bool) -> Label {
+    fn new(route: u32, kind: PacketKind, ecn: Ecn, cwr: bool) -> Label {
         let cwr = if cwr { CWR } else { 0 };
-        Label(ecn as u32 | (kind as u32) << KIND_SHIFT | cwr)
+        Label(route << NEXT_SHIFT | ecn as u32 | (kind as u32) << KIND_SHIFT | cwr)
     }
 
     #[inline]
@@ -79,7 +81,7 @@ impl Packet {
             number: data.number,
             segment: data.segment,
             offset: data.offset,
-            label: Label::new(PacketKind::Data, data.ecn, data.cwr),
+            label: Label::new(route, PacketKind::Data, data.ecn, data.cwr),
             ..Packet::plain(connection, route, PacketKind::Data, data.len + header)
         }
     }
@@ -95,8 +97,7 @@ impl Packet {
             ip_size,
             size: ip_size,
             connection: connection as u32,
-            next: route,
-            label: Label::new(kind, Ecn::NotEct, false),
+            label: Label::new(route, kind, Ecn::NotEct, false),
         }
     }
 
@@ -104,6 +105,12 @@ impl Packet {
     #[inline]
     pub(crate) fn kind(&self) -> PacketKind {
         self.label.kind()
+    }
+
+    /// Where it goes next, as a place in the table of routes.
+    #[inline]
+    pub(crate) fn next(&self) -> u32 {
+        self.label.0 >> NEXT_SHIFT
     }
 
     /// Whether the link where it is now has marked it.
@@ -148,7 +155,7 @@ impl Packet {
     #[inline]
     pub(crate) fn leave_link(&mut self, at: Instant) {
         self.stamp = at;
-        self.next += 1;
+        self.label.0 += 1 << NEXT_SHIFT;
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::packet::PLACES;
+
 /// Stands behind the last link of a route: the packet is for its host.
 const HOST: u32 = u32::MAX;
 
@@ -20,6 +22,7 @@ impl Routes {
             let start = self.links.len() as u32;
             self.links.extend(links.iter().map(|link| *link as u32));
             self.links.push(HOST);
+            assert!(self.links.len() < PLACES as usize, "more routes than memory has room for");
             start
         })
     }

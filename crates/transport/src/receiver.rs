@@ -104,7 +104,8 @@ impl Receiver {
         gro.give_back(held);
     }
 
-    #[inline]
+    // Always: a metered simulation beside the plain one calls it, too.
+    #[inline(always)]
     fn receive(&mut self, now: Instant, data: &Data) {
         let arrival = self.reassembly.receive(data, self.sack_ranges);
         self.note_ecn(data);
@@ -178,6 +179,7 @@ impl Receiver {
     }
 
     /// Writes the acknowledgement into `ack`, whose memory is used again.
+    #[inline(always)]
     pub fn take_ack(&mut self, now: Instant, ack: &mut Ack) {
         ack.cumulative = self.reassembly.next();
         ack.ranges.clear();

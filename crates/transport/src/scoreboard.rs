@@ -235,7 +235,7 @@ impl Scoreboard {
     /// left once and in order, and nothing beyond it was delivered: the usual
     /// case. What it delivers is seen from its first and last segment; false
     /// where that is not so.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn acknowledge_in_order(&mut self, ack: &Ack, newly: &mut Newly) -> bool {
         let count = ack.cumulative.min(self.next()).saturating_sub(self.base);
         if count == 0 || !ack.ranges.is_empty() || !self.is_untroubled() {
