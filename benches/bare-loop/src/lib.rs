@@ -1,13 +1,18 @@
-//! The bare loop: the least work that a simulation of a window-limited flow can
-//! do. A sender with CUBIC's window, a FIFO with a limit in bytes that is served
-//! at a rate, delay lines, a receiver that acknowledges every second packet, and
-//! a binary heap of events. Nothing of Sojourn is in it, so that its speed is a
-//! yardstick of the machine.
+//! The bare loop: the straightforward loop of a window-limited flow. A sender with
+//! CUBIC's window, a FIFO with a limit in bytes that is served at a rate, delay
+//! lines, a receiver that acknowledges every second packet, and a binary heap of
+//! events. Nothing of Sojourn is in it, so that its speed is a yardstick of the
+//! machine. It is no lower bound: each departure is an event here, which a
+//! simulation can save while something is on the wire.
 //!
 //! What it leaves out: SACK and retransmission (what was lost is sent again as
 //! new data), timers, ECN, statistics of any kind. What it does not leave out:
 //! every packet waits in the FIFO and on the wire, every event goes through the
 //! heap, and overflow of the FIFO is what makes the window smaller.
+//!
+//! Its limit: no timer sends an acknowledgement that waits for a second packet. A
+//! flow would stand still for good if only one of the last two packets of a window
+//! survived. Case A does not meet that.
 
 mod cubic;
 mod heap;
