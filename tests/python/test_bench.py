@@ -38,6 +38,9 @@ def test_everything_is_measured(sojourn: Sojourn, tmp_path: Path) -> None:
     assert all(
         one["ns_per_packet"] > 0 and one["delivered_packets"] > 0 for one in found["scaling"]
     )
+    for one in found["scaling"]:
+        assert one["rounds"] == 1
+        assert one["ns_per_packet_low"] == one["ns_per_packet"] == one["ns_per_packet_high"]
     memory = found["memory"]
     assert memory["in_flight_packets"] > 10_000
     # A packet's number, size and time of sending cannot be kept in less than 16 bytes.
@@ -47,6 +50,32 @@ def test_everything_is_measured(sojourn: Sojourn, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out" / "bench.json").read_text()) == json.loads(done.stdout)
     assert "Nanoseconds a packet" in (tmp_path / "out" / "bench.svg").read_text()
     assert (tmp_path / "out" / "bench.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_many_flows_are_measured_several_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 1,000, 250 and 500 ns a packet, beside a bare loop of 10 M packets a second.
+    speeds = iter((1e6, 4e6, 2e6))
+    told: list[tuple[str, int]] = []
+
+    def measured(*_: object) -> worker.Figures:
+        return {
+            "pps": next(speeds),
+            "bare_loop_pps": 1e7,
+            "setup_cpu_s": 0.0,
+            "peak_memory_bytes": 1,
+            "delivered_packets": 1,
+            "dropped_packets": 0,
+            "in_flight_packets": None,
+        }
+
+    monkeypatch.setattr(measure, "run_worker", measured)
+    progress = measure.Progress(lambda what, done, _: told.append((what, done)), 3)
+    found = measure._scaling(FULL, 10, measure._Bare(), progress)
+    assert found["rounds"] == 3
+    assert (found["ns_per_packet_low"], found["ns_per_packet"]) == (250, 500)
+    assert (found["ns_per_packet_high"], found["ratio"]) == (1000, 0.2)
+    assert told == [("10 flows", 0), ("10 flows", 1), ("10 flows", 2)]
+    assert [FULL.scaling_rounds(flows) for flows in FULL.flows] == [3, 3, 3, 3, 3, 1]
 
 
 def test_a_case_alone(sojourn: Sojourn) -> None:

@@ -38,11 +38,14 @@ class Case(_Case, total=False):
 
 
 class Scaling(TypedDict):
-    """The same link with so many flows."""
+    """The same link with so many flows: medians of the rounds, and the range of `ns_per_packet`."""
 
     flows: int
     rate: str
+    rounds: int
     ns_per_packet: float
+    ns_per_packet_low: float
+    ns_per_packet_high: float
     ratio: float
     setup_cpu_s: float
     peak_memory_bytes: int

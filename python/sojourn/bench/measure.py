@@ -81,7 +81,8 @@ def bench(
 
 def _steps(plan: Plan, cases: int, everything: bool, parts: bool) -> int:
     each = 2 * plan.rounds + (1 if parts else 0)
-    return each * cases + (len(plan.flows) + 3 if everything else 0)
+    scaling = sum(map(plan.scaling_rounds, plan.flows))
+    return each * cases + (scaling + 3 if everything else 0)
 
 
 def _machine() -> dict[str, object]:
@@ -126,18 +127,24 @@ def _case(
 
 
 def _scaling(plan: Plan, flows: int, bare: _Bare, progress: Progress) -> Scaling:
-    progress.step("1 flow" if flows == 1 else f"{flows:,} flows")
     rate, case = plan.scaling(flows)
-    figures = run_worker(plan, case)
+    rounds = []
+    for _ in range(plan.scaling_rounds(flows)):
+        progress.step("1 flow" if flows == 1 else f"{flows:,} flows")
+        rounds.append(run_worker(plan, case))
+    each_ns = [1e9 / one["pps"] for one in rounds]
     return {
         "flows": flows,
         "rate": rate,
-        "ns_per_packet": 1e9 / figures["pps"],
-        "ratio": bare.take(figures),
-        "setup_cpu_s": figures["setup_cpu_s"],
-        "peak_memory_bytes": figures["peak_memory_bytes"],
-        "delivered_packets": figures["delivered_packets"],
-        "dropped_packets": figures["dropped_packets"],
+        "rounds": len(rounds),
+        "ns_per_packet": median(each_ns),
+        "ns_per_packet_low": min(each_ns),
+        "ns_per_packet_high": max(each_ns),
+        "ratio": median(bare.take(one) for one in rounds),
+        "setup_cpu_s": median(one["setup_cpu_s"] for one in rounds),
+        "peak_memory_bytes": max(one["peak_memory_bytes"] for one in rounds),
+        "delivered_packets": rounds[0]["delivered_packets"],
+        "dropped_packets": rounds[0]["dropped_packets"],
     }
 
 

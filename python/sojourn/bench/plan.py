@@ -8,6 +8,10 @@ from sojourn.errors import UsageError
 SAMPLED = "record.interval=10ms"
 _WINDOW = 'flow.pair.transport={ profile = "tcp", receive_window = "60MB" }'
 
+# Two sizes are told apart by the ratio of their times: a single time is not enough for that.
+_SCALING_ROUNDS = 3
+_MOST_REPEATED = 10_000
+
 
 @dataclass(frozen=True)
 class Case:
@@ -60,6 +64,10 @@ class Plan:
                 return case.changed(*self.changes.get(case.name, ()))
         names = ", ".join(case.name for case in CASES)
         raise UsageError(f"there is no case `{name}`; there are: {names}")
+
+    def scaling_rounds(self, flows: int) -> int:
+        """How often so many flows are measured; the most of them once, since that takes long."""
+        return 1 if flows > _MOST_REPEATED else min(_SCALING_ROUNDS, self.rounds)
 
     def scaling(self, flows: int) -> tuple[str, Case]:
         """So many flows: the rate of their link, and the case."""

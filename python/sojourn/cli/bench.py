@@ -63,7 +63,7 @@ def _mb(count: int) -> str:
 
 _CASE = ("M packets/s", "ratio", "low", "high", "sampled M/s", "ratio", "peak MB", "drops")
 _PARTS = ("queue", "transport", "controller", "engine", "recording")
-_SCALING = ("rate", "ns a packet", "ratio", "set up s", "peak MB", "drops")
+_SCALING = ("rate", "ns a packet", "low", "high", "ratio", "set up s", "peak MB", "drops")
 
 
 def _cases(found: Bench) -> Iterator[tuple[str, list[str]]]:
@@ -87,6 +87,8 @@ def _scaling(found: Bench) -> Iterator[list[str]]:
     for one in found["scaling"]:
         figures = [
             f"{one['ns_per_packet']:.1f}",
+            f"{one['ns_per_packet_low']:.1f}",
+            f"{one['ns_per_packet_high']:.1f}",
             f"{one['ratio']:.3f}",
             f"{one['setup_cpu_s']:.3f}",
         ]
