@@ -134,9 +134,20 @@ class Compared(TypedDict):
     ratio: float | None
 
 
-class WindowComparison(TypedDict):
-    """How far B's congestion window lies from A's, cell by cell; ratios are over A's."""
+class ComparedSteps(Compared):
+    """A figure over steps of the time in common, and how many had a value, over all seeds."""
 
+    cells_a: int
+    cells_b: int
+
+
+class WindowComparison(TypedDict):
+    """How far B's congestion window lies from A's, cell by cell; ratios are over A's.
+
+    `cells` is how many of them have a window on both sides.
+    """
+
+    cells: int
     mean_relative_difference: float | None
     largest_difference_bytes: float
     largest_difference_ratio: float
@@ -152,29 +163,39 @@ class _PairComparison(TypedDict):
     from_s: float
     until_s: float
     interval_s: float
+    cells: int
 
 
 class FlowComparison(_PairComparison):
-    """A flow that both runs have; `rtt_column` says what its round-trip times are from."""
+    """A flow that both runs have; `rtt_column` says what its peaks are from.
 
-    goodput_bps: Compared
+    Keys with `peak` are percentiles of the greatest value in each step of `interval_s`, and depend
+    on it. Those without are of all packets of whole runs, from the summaries.
+    """
+
+    goodput_bps: ComparedSteps
     rtt_column: str | None
+    rtt_peak_p50_s: ComparedSteps
+    rtt_peak_p95_s: ComparedSteps
+    rtt_peak_p99_s: ComparedSteps
     rtt_p50_s: Compared
-    rtt_p95_s: Compared
     rtt_p99_s: Compared
     window: WindowComparison | None
 
 
 class LinkComparison(_PairComparison):
-    """A link that both runs have."""
+    """A link that both runs have; `peak` likewise."""
 
+    queue_delay_peak_p50_s: ComparedSteps
+    queue_delay_peak_p95_s: ComparedSteps
+    queue_delay_peak_p99_s: ComparedSteps
+    queue_delay_peak_max_s: ComparedSteps
     queue_delay_p50_s: Compared
-    queue_delay_p95_s: Compared
     queue_delay_p99_s: Compared
     queue_delay_max_s: Compared
-    utilisation: Compared
-    dropped_packets: Compared
-    marked_packets: Compared
+    utilisation: ComparedSteps
+    dropped_packets: ComparedSteps
+    marked_packets: ComparedSteps
 
 
 class ComparedRun(TypedDict):

@@ -9,7 +9,7 @@ import pytest
 import sojourn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from runs import Columns, run_of, write
+from runs import Columns, change_summary, run_of, write
 from sojourn.cli import main
 from sojourn.comparison import align
 from sojourn.comparison.matching import Pair
@@ -57,13 +57,17 @@ def pair(tmp_path: Path) -> Both:
     return a, b
 
 
-def compared(a: Any, b: Any, difference: Any, ratio: Any) -> dict[str, Any]:
-    return {
+def compared(
+    a: Any, b: Any, difference: Any, ratio: Any, cells: tuple[int, int] | None = None
+) -> dict[str, Any]:
+    """A figure; over steps, with the number of those that have a value."""
+    figure = {
         "a": None if a is None else pytest.approx(a),
         "b": None if b is None else pytest.approx(b),
         "difference": None if difference is None else pytest.approx(difference),
         "ratio": None if ratio is None else pytest.approx(ratio),
     }
+    return figure if cells is None else {**figure, "cells_a": cells[0], "cells_b": cells[1]}
 
 
 def of_windows(times: list[float], windows: list[float], **more: list[Any]) -> Columns:
@@ -80,18 +84,19 @@ def test_flows_have_the_figures_computed_by_hand(pair: Both) -> None:
     assert (flow["from_s"], flow["until_s"], flow["interval_s"]) == (0, 4, 1)
     assert (flow["seeds_a"], flow["seeds_b"]) == ([1], [7])
     # 4000 and 8000 bytes in four seconds.
-    assert flow["goodput_bps"] == compared(8000, 16000, 8000, 2)
+    assert flow["goodput_bps"] == compared(8000, 16000, 8000, 2, (4, 4))
     # 0.1, 0.2, 0.3, 0.4: between the second and the third, and 0.95 x 3 and 0.99 x 3 steps up.
     assert flow["rtt_column"] == "rtt_s"
-    assert flow["rtt_p50_s"] == compared(0.25, 0.2, -0.05, 0.8)
-    assert flow["rtt_p95_s"] == compared(0.385, 0.2, -0.185, 0.2 / 0.385)
-    assert flow["rtt_p99_s"] == compared(0.397, 0.2, -0.197, 0.2 / 0.397)
+    assert flow["rtt_peak_p50_s"] == compared(0.25, 0.2, -0.05, 0.8, (4, 4))
+    assert flow["rtt_peak_p95_s"] == compared(0.385, 0.2, -0.185, 0.2 / 0.385, (4, 4))
+    assert flow["rtt_peak_p99_s"] == compared(0.397, 0.2, -0.197, 0.2 / 0.397, (4, 4))
 
 
 def test_windows_have_the_figures_computed_by_hand(pair: Both) -> None:
     # 10, 20, 20, 40 kB against 20, 20, 10, 40 kB: apart by 1, 0, 1/2 and 0 of A's. Deviations
     # from the mean of 22.5 kB give 375 over 475.
     assert only_flow(*pair)["window"] == {
+        "cells": 4,
         "mean_relative_difference": 0.375,
         "largest_difference_bytes": 10_000,
         "largest_difference_ratio": 1.0,
@@ -103,14 +108,14 @@ def test_windows_have_the_figures_computed_by_hand(pair: Both) -> None:
 def test_links_have_the_figures_computed_by_hand(pair: Both) -> None:
     (link,) = sojourn.compare(*pair).summary["links"]
     assert (link["control"], link["name"]) == ("cubic", "neck")
-    assert link["queue_delay_p50_s"] == compared(0.025, 0.02, -0.005, 0.8)
-    assert link["queue_delay_p95_s"] == compared(0.0385, 0.02, -0.0185, 0.02 / 0.0385)
-    assert link["queue_delay_p99_s"] == compared(0.0397, 0.02, -0.0197, 0.02 / 0.0397)
-    assert link["queue_delay_max_s"] == compared(0.04, 0.02, -0.02, 0.5)
+    assert link["queue_delay_peak_p50_s"] == compared(0.025, 0.02, -0.005, 0.8, (4, 3))
+    assert link["queue_delay_peak_p95_s"] == compared(0.0385, 0.02, -0.0185, 0.02 / 0.0385, (4, 3))
+    assert link["queue_delay_peak_p99_s"] == compared(0.0397, 0.02, -0.0197, 0.02 / 0.0397, (4, 3))
+    assert link["queue_delay_peak_max_s"] == compared(0.04, 0.02, -0.02, 0.5, (4, 3))
     # 16 Mbit of 32, and of 20.
-    assert link["utilisation"] == compared(0.5, 0.8, 0.3, 1.6)
-    assert link["dropped_packets"] == compared(3, 1, -2, 1 / 3)
-    assert link["marked_packets"] == compared(4, 0, -4, 0)
+    assert link["utilisation"] == compared(0.5, 0.8, 0.3, 1.6, (4, 4))
+    assert link["dropped_packets"] == compared(3, 1, -2, 1 / 3, (4, 4))
+    assert link["marked_packets"] == compared(4, 0, -4, 0, (4, 4))
 
 
 def test_a_run_differs_in_nothing_from_itself(small: Path, tmp_path: Path) -> None:
@@ -125,7 +130,8 @@ def test_a_run_differs_in_nothing_from_itself(small: Path, tmp_path: Path) -> No
         for figure in item.values()
         if isinstance(figure, dict) and "difference" in figure
     ]
-    assert len(figures) == 2 * 4 + 4 * 7
+    # Those over steps, and those of the summaries.
+    assert len(figures) == 2 * (4 + 2) + 4 * (7 + 3)
     assert {figure["difference"] for figure in figures} <= {0.0, None}
     assert {figure["ratio"] for figure in figures} <= {1.0, None}
     for flow in summary["flows"]:
@@ -144,7 +150,10 @@ def test_figures_agree_with_the_summary_of_the_run(small: Path, tmp_path: Path) 
     summary = sojourn.compare(run, run.save(tmp_path / "run")).summary
     flow, link = run.runs[0]["flows"][0], run.runs[0]["links"][0]
     # All but the first 10 ms of six seconds.
-    goodput, delay = summary["flows"][0]["goodput_bps"], summary["links"][0]["queue_delay_max_s"]
+    goodput, delay = (
+        summary["flows"][0]["goodput_bps"],
+        summary["links"][0]["queue_delay_peak_max_s"],
+    )
     assert goodput["a"] == pytest.approx(flow["goodput_bps"], rel=0.01)
     # The summary's histogram has buckets of 1/256.
     assert delay["a"] == pytest.approx(link["queue_delay_max_s"], rel=1 / 256)
@@ -184,7 +193,7 @@ def test_samples_at_other_moments_lose_no_bytes(tmp_path: Path) -> None:
     b = write(tmp_path / "b", {("c", 1, "up"): {"t_s": late, **delivered}})
     flow = only_flow(a, b)
     assert (flow["from_s"], flow["until_s"]) == (0.5, 3.5)
-    assert flow["goodput_bps"] == compared(800, 800, 0, 1)
+    assert flow["goodput_bps"] == compared(800, 800, 0, 1, (3, 3))
 
 
 @settings(deadline=None, max_examples=50)
@@ -251,10 +260,10 @@ def test_seeds_are_pooled(tmp_path: Path) -> None:
     # No window moves: nothing to correlate.
     assert flow["window"]["correlation"] is None
     # The mean of 8000 and 24000; percentiles over 0.1, 0.1, 0.3, 0.3.
-    assert flow["goodput_bps"] == compared(16_000, 8, 8 - 16_000, 8 / 16_000)
-    assert flow["rtt_p50_s"] == compared(0.2, 0.2, 0, 1)
-    assert flow["rtt_p99_s"]["a"] == pytest.approx(0.3)
-    assert link["dropped_packets"] == compared(1.5, 4, 2.5, 4 / 1.5)
+    assert flow["goodput_bps"] == compared(16_000, 8, 8 - 16_000, 8 / 16_000, (4, 2))
+    assert flow["rtt_peak_p50_s"] == compared(0.2, 0.2, 0, 1, (4, 2))
+    assert flow["rtt_peak_p99_s"]["a"] == pytest.approx(0.3)
+    assert link["dropped_packets"] == compared(1.5, 4, 2.5, 4 / 1.5, (4, 2))
 
 
 def test_what_one_alone_has_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -315,7 +324,7 @@ def test_smoothed_round_trips_stand_in_on_both_sides(tmp_path: Path) -> None:
     a = write(tmp_path / "a", {("c", 1, "up"): both})
     flow = only_flow(a, write(tmp_path / "b", {("c", 1, "up"): smoothed}))
     assert flow["rtt_column"] == "srtt_s"
-    assert flow["rtt_p50_s"] == compared(0.1, 0.2, 0.1, 2)
+    assert flow["rtt_peak_p50_s"] == compared(0.1, 0.2, 0.1, 2, (4, 4))
 
 
 def test_goodput_stands_in_for_bytes(tmp_path: Path) -> None:
@@ -323,7 +332,7 @@ def test_goodput_stands_in_for_bytes(tmp_path: Path) -> None:
     counted = write(tmp_path / "a", {("c", 1, "up"): FLOW_A})
     flow = only_flow(counted, write(tmp_path / "b", {("c", 1, "up"): rates}))
     # What the first sample tells lies before the time in common.
-    assert flow["goodput_bps"] == compared(8000, 2500, -5500, 2500 / 8000)
+    assert flow["goodput_bps"] == compared(8000, 2500, -5500, 2500 / 8000, (4, 4))
 
 
 def test_what_is_not_known_is_null(tmp_path: Path) -> None:
@@ -334,9 +343,9 @@ def test_what_is_not_known_is_null(tmp_path: Path) -> None:
     (flow,), (link,) = found["flows"], found["links"]
     assert flow["window"] is None
     assert flow["rtt_column"] is None
-    assert flow["goodput_bps"] == compared(8000, None, None, None)
-    assert link["dropped_packets"] == compared(3, None, None, None)
-    assert link["utilisation"] == compared(0.5, None, None, None)
+    assert flow["goodput_bps"] == compared(8000, None, None, None, (4, 0))
+    assert link["dropped_packets"] == compared(3, None, None, None, (4, 0))
+    assert link["utilisation"] == compared(0.5, None, None, None, (4, 0))
 
 
 def test_order_of_rows_and_nan_do_not_matter(tmp_path: Path, pair: Both) -> None:
@@ -352,7 +361,7 @@ def test_order_of_rows_and_nan_do_not_matter(tmp_path: Path, pair: Both) -> None
     assert flow["window"]["mean_relative_difference"] == 0
     assert flow["goodput_bps"]["difference"] == 0
     # 0.2, 0.3, 0.4 are left.
-    assert flow["rtt_p50_s"]["b"] == pytest.approx(0.3)
+    assert flow["rtt_peak_p50_s"]["b"] == pytest.approx(0.3)
 
 
 def test_runs_that_are_at_hand_are_compared(small: Path) -> None:
@@ -360,8 +369,29 @@ def test_runs_that_are_at_hand_are_compared(small: Path) -> None:
     b = sojourn.run(small, control="cubic", set={"link.bottleneck.delay": "20ms"})
     comparison = sojourn.compare(a, b)
     assert comparison.summary["a"]["directory"] == "A small drop"
-    rtt = comparison.summary["flows"][0]["rtt_p50_s"]
+    rtt = comparison.summary["flows"][0]["rtt_peak_p50_s"]
     assert rtt["difference"] is not None
     assert rtt["difference"] > 0.005
     assert "queue p99" in comparison._repr_html_()
     assert SMALL.splitlines()[0].split('"')[1] in repr(comparison)
+
+
+def test_percentiles_over_all_packets_come_from_the_summaries(tmp_path: Path) -> None:
+    flows = {("c", seed, "up"): FLOW_A for seed in (1, 2, 3)}
+    a, b = (write(tmp_path / name, flows, {("c", 1, "neck"): LINK_A}) for name in "ab")
+    told: dict[Path, list[float | None]] = {a: [0.010, 0.030, 0.020], b: [0.060, None, 0.040]}
+    for place, medians in told.items():
+        runs = [run_of("c", seed, ["up"], ["neck"] * (seed == 1)) for seed in (1, 2, 3)]
+        for run, value in zip(runs, medians, strict=True):
+            run["flows"][0]["rtt_p50_s"] = value
+        change_summary(place, runs=runs)
+    runs[0]["links"][0]["queue_delay_max_s"] = 0.5
+    change_summary(b, runs=runs)
+    summary = sojourn.compare(a, b).summary
+    (flow,), (link,) = summary["flows"], summary["links"]
+    # Medians of the seeds: of 10, 20 and 30 ms, and of 40 and 60.
+    assert flow["rtt_p50_s"] == compared(0.020, 0.050, 0.030, 2.5)
+    assert flow["rtt_p99_s"] == compared(None, None, None, None)
+    assert link["queue_delay_max_s"] == compared(None, 0.5, None, None)
+    # The series are the same.
+    assert flow["rtt_peak_p50_s"]["difference"] == 0

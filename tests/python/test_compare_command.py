@@ -17,13 +17,22 @@ TOP = {
     *("version", "a", "b", "shift_b_s", "only_in_a", "only_in_b", "not_compared"),
     *("flows", "links"),
 }
-PAIR = {"control", "name", "seeds_a", "seeds_b", "from_s", "until_s", "interval_s"}
-FLOW = {"goodput_bps", "rtt_column", "rtt_p50_s", "rtt_p95_s", "rtt_p99_s", "window"}
-LINK = {
-    *("queue_delay_p50_s", "queue_delay_p95_s", "queue_delay_p99_s", "queue_delay_max_s"),
+PAIR = {"control", "name", "seeds_a", "seeds_b", "from_s", "until_s", "interval_s", "cells"}
+# Of whole runs, under the names of their summaries.
+WHOLE = {
+    *("rtt_p50_s", "rtt_p99_s"),
+    *("queue_delay_p50_s", "queue_delay_p99_s", "queue_delay_max_s"),
+}
+FLOW_STEPS = {"goodput_bps", "rtt_peak_p50_s", "rtt_peak_p95_s", "rtt_peak_p99_s"}
+FLOW = FLOW_STEPS | {"rtt_column", "rtt_p50_s", "rtt_p99_s", "window"}
+LINK_STEPS = {
+    *("queue_delay_peak_p50_s", "queue_delay_peak_p95_s"),
+    *("queue_delay_peak_p99_s", "queue_delay_peak_max_s"),
     *("utilisation", "dropped_packets", "marked_packets"),
 }
+LINK = LINK_STEPS | {"queue_delay_p50_s", "queue_delay_p99_s", "queue_delay_max_s"}
 WINDOW = {
+    "cells",
     *("mean_relative_difference", "largest_difference_bytes", "largest_difference_ratio"),
     *("largest_difference_at_s", "correlation"),
 }
@@ -56,8 +65,11 @@ def test_json_has_its_keys_and_nothing_is_written(place: Path, capsys: Captured)
     assert set(flow) == PAIR | FLOW
     assert set(flow["window"]) == WINDOW
     assert set(link) == PAIR | LINK
-    figures = [flow[key] for key in FLOW - {"rtt_column", "window"}] + [link[key] for key in LINK]
-    assert all(set(figure) == FIGURE for figure in figures)
+    whole = [item[key] for item in (flow, link) for key in WHOLE & set(item)]
+    steps = [flow[key] for key in FLOW_STEPS] + [link[key] for key in LINK_STEPS]
+    assert len(whole) == len(WHOLE)
+    assert all(set(figure) == FIGURE for figure in whole)
+    assert all(set(figure) == FIGURE | {"cells_a", "cells_b"} for figure in steps)
     assert names(place) == ["one", "two"]
 
 
@@ -65,10 +77,10 @@ def test_the_table_shows_both_and_their_difference(place: Path, capsys: Captured
     assert main(["compare", "one", "two"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "A: one (by hand; hand 1)"
-    assert "Compared from 0 s to 4 s, every 1 s" in lines[2]
+    assert "Compared from 0 s to 4 s, in steps of 1 s" in lines[2]
     rows = [line.split() for line in lines]
     assert ["cubic", "flow", "up", "goodput", "kbit/s", "8.00", "16.00", "+8.00", "2.000"] in rows
-    assert ["queue", "max", "ms", "40.0", "20.0", "-20.0", "0.500"] in rows
+    assert ["queue", "peak", "max", "ms", "40.0", "20.0", "-20.0", "0.500"] in rows
     assert ["utilisation", "%", "50.0", "80.0", "+30.0", "1.600"] in rows
     window = ["37.5", "%", "+10.0", "kB", "(+100", "%)", "1", "s", "0.789"]
     assert ["cubic", "flow", "up", *window] in rows
@@ -107,8 +119,10 @@ def test_the_figure_has_both_runs(place: Path, capsys: Captured) -> None:
         assert f"Figure: {name}" in capsys.readouterr().out
     assert (place / "x.png").read_bytes().startswith(b"\x89PNG\r\n")
     drawn = (place / "x.svg").read_text()
-    for text in ("A: one", "B: two", "Queueing delay of neck", "Congestion window"):
+    for text in ("A: one", "B: two", "Congestion window"):
         assert text in drawn
+    for text in ("Queueing delay of neck", "Round-trip time"):
+        assert f"{text}, greatest in each 1 s" in drawn
     # Goodput, queueing delay, window and RTT; the whole and a part: a line each for A and B,
     # and one in the legend.
     for colour in ("#7d8da0", "#c2185b"):
@@ -158,9 +172,14 @@ def test_a_simulated_run_beside_one_that_was_measured(
     assert flow["interval_s"] == 0.23
     assert flow["rtt_column"] == "srtt_s"
     assert flow["window"]["mean_relative_difference"] > 0
-    assert flow["rtt_p50_s"]["b"] == 0.021
+    assert flow["rtt_peak_p50_s"]["b"] == 0.021
+    # The other has no figures of its own.
+    assert flow["rtt_p50_s"]["a"] > 0.02
+    assert flow["rtt_p50_s"]["b"] is None
     assert summary["only_in_a"]["controls"] == ["dctcp"]
-    assert " srtt p95 " in sojourn("compare", "sim", "lab").stdout
+    shown = sojourn("compare", "sim", "lab").stdout
+    assert " srtt peak p95 " in shown
+    assert "run: RTT p50" not in shown
 
 
 def drop(what: str, *columns: str) -> Callable[[Path], None]:

@@ -108,6 +108,13 @@ def _add_run(commands: Any) -> None:
 def _add_compare(commands: Any) -> None:
     doc = "lay two run directories side by side, whoever wrote them (docs/run-directory.md)"
     compare = _add(commands, "compare", "compare:compare", doc)
+    compare.description = (
+        "Lay two run directories side by side, whoever wrote them (docs/run-directory.md). Both "
+        "are compared in steps of the longer of their intervals. Percentiles of peaks (`_peak_` in "
+        "--json) are over the greatest value in each step, since that is what a series has: they "
+        "depend on the step, and as a rule lie above those over all packets, which are given "
+        "beside them, for whole runs, where both summaries have them."
+    )
     add = compare.add_argument
     add("a", metavar="A", help="the run directory that differences are counted from")
     add("b", metavar="B", help="the other one")

@@ -1,8 +1,8 @@
 """Two runs side by side: what both have on one grid of time, and the figures of it.
 
-Controllers, flows and links are matched by name, seeds are pooled: percentiles are over the samples
-of all seeds, goodput and counts are means over the seeds, and a trajectory is the median of the
-seeds at each moment.
+Controllers, flows and links are matched by name, seeds are pooled: percentiles are over the peaks
+of the steps of all seeds, goodput and counts are means over the seeds, and a trajectory is the
+median of the seeds at each moment. Percentiles over all packets are those of the summaries.
 """
 
 from os import PathLike
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sojourn import _core
-from sojourn.comparison import align, measure
+from sojourn.comparison import align, measure, whole
 from sojourn.comparison.matching import LATEST_S, Chosen, Matched, Pair, Side, controls, match
 from sojourn.contract import ComparisonSummary, NotCompared, OnlyIn
 from sojourn.errors import UsageError
@@ -82,8 +82,8 @@ def compare(a: Side, b: Side, chosen: Chosen) -> Comparison:
         "only_in_a": _only(matched, a, b, chosen),
         "only_in_b": _only(matched, b, a, chosen),
         "not_compared": left_out,
-        "flows": [measure.flow(*one) for one in compared["flows"]],
-        "links": [measure.link(*one) for one in compared["links"]],
+        "flows": [measure.flow(*one, whole.of(one[0], a.run, b.run)) for one in compared["flows"]],
+        "links": [measure.link(*one, whole.of(one[0], a.run, b.run)) for one in compared["links"]],
     }
     return Comparison(a, b, summary, _frame(compared["flows"]), _frame(compared["links"]))
 

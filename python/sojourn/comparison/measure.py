@@ -7,12 +7,18 @@ import polars as pl
 
 from sojourn.comparison.align import Grid
 from sojourn.comparison.matching import NS, Pair
-from sojourn.contract import Compared, FlowComparison, LinkComparison, WindowComparison
+from sojourn.contract import (
+    Compared,
+    ComparedSteps,
+    FlowComparison,
+    LinkComparison,
+    WindowComparison,
+)
 
-_Measure = Callable[[pl.DataFrame], float | None]
+_Whole = Callable[[str], Compared]
 
 
-def flow(pair: Pair, grid: Grid, cells: pl.DataFrame) -> FlowComparison:
+def flow(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: _Whole) -> FlowComparison:
     """Goodput, round-trip times and the window of one flow."""
     rtt = _rtt_column(cells)
     return {
@@ -23,16 +29,19 @@ def flow(pair: Pair, grid: Grid, cells: pl.DataFrame) -> FlowComparison:
         "from_s": grid.start_ns / NS,
         "until_s": grid.end_ns / NS,
         "interval_s": grid.step_ns / NS,
-        "goodput_bps": _compared(cells, _mean("goodput_bps")),
+        "cells": grid.cells,
+        "goodput_bps": _compared(cells, "goodput_bps", _mean),
         "rtt_column": rtt,
-        "rtt_p50_s": _compared(cells, _quantile(rtt, 0.50)),
-        "rtt_p95_s": _compared(cells, _quantile(rtt, 0.95)),
-        "rtt_p99_s": _compared(cells, _quantile(rtt, 0.99)),
+        "rtt_peak_p50_s": _compared(cells, rtt, _quantile(0.50)),
+        "rtt_peak_p95_s": _compared(cells, rtt, _quantile(0.95)),
+        "rtt_peak_p99_s": _compared(cells, rtt, _quantile(0.99)),
+        "rtt_p50_s": whole("rtt_p50_s"),
+        "rtt_p99_s": whole("rtt_p99_s"),
         "window": window(trajectories(cells, "cwnd_bytes")),
     }
 
 
-def link(pair: Pair, grid: Grid, cells: pl.DataFrame) -> LinkComparison:
+def link(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: _Whole) -> LinkComparison:
     """Queueing delay, utilisation, drops and marks of one link."""
     delay = "queue_delay_s"
     return {
@@ -43,13 +52,17 @@ def link(pair: Pair, grid: Grid, cells: pl.DataFrame) -> LinkComparison:
         "from_s": grid.start_ns / NS,
         "until_s": grid.end_ns / NS,
         "interval_s": grid.step_ns / NS,
-        "queue_delay_p50_s": _compared(cells, _quantile(delay, 0.50)),
-        "queue_delay_p95_s": _compared(cells, _quantile(delay, 0.95)),
-        "queue_delay_p99_s": _compared(cells, _quantile(delay, 0.99)),
-        "queue_delay_max_s": _compared(cells, _quantile(delay, 1.0)),
-        "utilisation": _compared(cells, _utilisation),
-        "dropped_packets": _compared(cells, _per_run("dropped_packets")),
-        "marked_packets": _compared(cells, _per_run("marked_packets")),
+        "cells": grid.cells,
+        "queue_delay_peak_p50_s": _compared(cells, delay, _quantile(0.50)),
+        "queue_delay_peak_p95_s": _compared(cells, delay, _quantile(0.95)),
+        "queue_delay_peak_p99_s": _compared(cells, delay, _quantile(0.99)),
+        "queue_delay_peak_max_s": _compared(cells, delay, _quantile(1.0)),
+        "queue_delay_p50_s": whole("queue_delay_p50_s"),
+        "queue_delay_p99_s": whole("queue_delay_p99_s"),
+        "queue_delay_max_s": whole("queue_delay_max_s"),
+        "utilisation": _utilisation(cells),
+        "dropped_packets": _per_run(cells, "dropped_packets"),
+        "marked_packets": _per_run(cells, "marked_packets"),
     }
 
 
@@ -71,6 +84,7 @@ def window(both: pl.DataFrame) -> WindowComparison | None:
     relative = difference / known["a"]
     largest = int(difference.abs().arg_max() or 0)
     return {
+        "cells": known.height,
         "mean_relative_difference": _number(relative.abs().mean()),
         "largest_difference_bytes": float(difference[largest]),
         "largest_difference_ratio": float(relative[largest]),
@@ -87,7 +101,7 @@ def _correlation(known: pl.DataFrame) -> float | None:
 
 
 def _rtt_column(cells: pl.DataFrame) -> str | None:
-    """The longest of each interval where both have it, else the smoothed one."""
+    """The longest of each step where both have it, else the smoothed one."""
     for column in ("rtt_s", "srtt_s"):
         known = cells.group_by("side").agg(pl.col(column).count())
         if known[column].min():
@@ -95,36 +109,58 @@ def _rtt_column(cells: pl.DataFrame) -> str | None:
     return None
 
 
-def _compared(cells: pl.DataFrame, measure: _Measure) -> Compared:
-    a, b = (measure(cells.filter(pl.col("side") == side)) for side in ("a", "b"))
+def between(a: float | None, b: float | None) -> Compared:
+    """A figure of both, and what lies between them."""
     if a is None or b is None:
         return {"a": a, "b": b, "difference": None, "ratio": None}
     return {"a": a, "b": b, "difference": b - a, "ratio": b / a if a else None}
 
 
-def _mean(column: str) -> _Measure:
-    return lambda side: _number(side[column].mean())
+_Measure = Callable[[pl.Series], float | None]
 
 
-def _quantile(column: str | None, q: float) -> _Measure:
-    """Over the cells of every seed, interpolated as all of Sojourn's medians are."""
+def _compared(cells: pl.DataFrame, column: str | None, measure: _Measure) -> ComparedSteps:
+    """A figure over the cells that have a value, of every seed."""
     if column is None:
-        return lambda side: None
-    return lambda side: _number(side[column].quantile(q, interpolation="linear"))
+        return _of_steps((None, None), (0, 0))
+    a, b = (cells.filter(pl.col("side") == side)[column] for side in ("a", "b"))
+    return _of_steps((measure(a), measure(b)), (a.count(), b.count()))
 
 
-def _per_run(column: str) -> _Measure:
+def _of_steps(figures: tuple[float | None, float | None], counts: tuple[int, int]) -> ComparedSteps:
+    return {**between(*figures), "cells_a": counts[0], "cells_b": counts[1]}
+
+
+def _mean(values: pl.Series) -> float | None:
+    return _number(values.mean())
+
+
+def _quantile(q: float) -> _Measure:
+    """Interpolated as all of Sojourn's medians are."""
+    return lambda values: _number(values.quantile(q, interpolation="linear"))
+
+
+def _per_run(cells: pl.DataFrame, column: str) -> ComparedSteps:
     """A count over the whole time, the mean of the seeds."""
+    seeds = {side: cells.filter(pl.col("side") == side)["seed"].n_unique() for side in ("a", "b")}
+    totals = _compared(cells, column, _sum)
+    a, b = totals["a"], totals["b"]
+    each = (None if a is None else a / seeds["a"], None if b is None else b / seeds["b"])
+    return _of_steps(each, (totals["cells_a"], totals["cells_b"]))
 
-    def measure(side: pl.DataFrame) -> float | None:
-        known = side[column].count() > 0
-        return float(side[column].sum()) / side["seed"].n_unique() if known else None
 
-    return measure
+def _sum(counts: pl.Series) -> float | None:
+    return float(counts.sum()) if counts.count() else None
 
 
-def _utilisation(side: pl.DataFrame) -> float | None:
-    known = side.select("carried_bps", "capacity_bps").drop_nulls()
+def _utilisation(cells: pl.DataFrame) -> ComparedSteps:
+    """What was carried over what could have been, where both are known."""
+    known = cells.select("side", "carried_bps", "capacity_bps").drop_nulls()
+    a, b = (known.filter(pl.col("side") == side) for side in ("a", "b"))
+    return _of_steps((_used(a), _used(b)), (a.height, b.height))
+
+
+def _used(known: pl.DataFrame) -> float | None:
     capacity = float(known["capacity_bps"].sum())
     return float(known["carried_bps"].sum()) / capacity if capacity else None
 

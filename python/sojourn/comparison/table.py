@@ -23,25 +23,39 @@ class TextTable:
 _Rows = Sequence[tuple[str, str, Unit]]
 _FLOW: _Rows = (
     ("goodput_bps", "goodput", "rate"),
-    ("rtt_p50_s", "RTT p50", "ms"),
-    ("rtt_p95_s", "RTT p95", "ms"),
-    ("rtt_p99_s", "RTT p99", "ms"),
+    ("rtt_peak_p50_s", "RTT peak p50", "ms"),
+    ("rtt_peak_p95_s", "RTT peak p95", "ms"),
+    ("rtt_peak_p99_s", "RTT peak p99", "ms"),
+    ("rtt_p50_s", "run: RTT p50", "ms"),
+    ("rtt_p99_s", "run: RTT p99", "ms"),
 )
 _LINK: _Rows = (
-    ("queue_delay_p50_s", "queue p50", "ms"),
-    ("queue_delay_p95_s", "queue p95", "ms"),
-    ("queue_delay_p99_s", "queue p99", "ms"),
-    ("queue_delay_max_s", "queue max", "ms"),
+    ("queue_delay_peak_p50_s", "queue peak p50", "ms"),
+    ("queue_delay_peak_p95_s", "queue peak p95", "ms"),
+    ("queue_delay_peak_p99_s", "queue peak p99", "ms"),
+    ("queue_delay_peak_max_s", "queue peak max", "ms"),
+    ("queue_delay_p50_s", "run: queue p50", "ms"),
+    ("queue_delay_p99_s", "run: queue p99", "ms"),
+    ("queue_delay_max_s", "run: queue max", "ms"),
     ("utilisation", "utilisation", "percent"),
     ("dropped_packets", "drops", "count"),
     ("marked_packets", "marks", "count"),
 )
 
+# What a step may have no value of, by one key of its figures.
+_MAY_LACK = {
+    "goodput_bps": "goodput",
+    "rtt_peak_p50_s": "RTT",
+    "queue_delay_peak_p50_s": "queue",
+    "utilisation": "utilisation",
+}
+
 NOTES = (
-    "goodput: mean over the time in common; RTT, queue: percentiles over the greatest value of "
-    "each interval of it",
-    "drops, marks: of the link, in that time, a run; window: congestion window, B less A over A, "
-    "interval by interval",
+    "goodput: mean over the time in common; RTT peak, queue peak: percentiles of the greatest "
+    "value in each step of it, which depend on the step",
+    "run: from both summaries, over all packets of whole runs, on whatever time each has",
+    "drops, marks: of the link, in the time in common, a run; window: congestion window, B less A "
+    "over A, step by step",
     "srtt: smoothed RTT, where one of both has no other; "
     "several seeds: percentiles are over all of them, other figures their means, and a window is "
     "their median at each moment",
@@ -86,15 +100,30 @@ def about(summary: ComparisonSummary) -> list[str]:
 
 
 def gaps(summary: ComparisonSummary) -> list[str]:
-    """What could not be compared, and what one run alone has."""
+    """What could not be compared, what has no value for a while, and what one run alone has."""
     lines = [
         f"not compared: {one['what']} {one['name']} of {one['control']}: {one['why']}"
         for one in summary["not_compared"]
     ]
+    for kind, _, item in _items(summary):
+        lines += [f"{kind} {item['name']} of {item['control']}: {one}" for one in _lacking(item)]
     for letter, only in (("A", summary["only_in_a"]), ("B", summary["only_in_b"])):
         if named := _only(only):
             lines.append(f"only in {letter}: {named}")
     return lines
+
+
+def _lacking(item: Mapping[str, Any]) -> Iterator[str]:
+    """In how many steps a figure has no value; the table itself shows where it never has one."""
+    for side in ("a", "b"):
+        cells = item["cells"] * len(item[f"seeds_{side}"])
+        short = [
+            f"{name} in {cells - item[key][f'cells_{side}']:,}"
+            for key, name in _MAY_LACK.items()
+            if key in item and 0 < item[key][f"cells_{side}"] < cells
+        ]
+        if short:
+            yield f"of {cells:,} steps {side.upper()} has no {', '.join(short)}"
 
 
 def _items(summary: ComparisonSummary) -> Iterator[tuple[str, _Rows, Mapping[str, Any]]]:
@@ -129,7 +158,7 @@ def time_text(summary: ComparisonSummary) -> str:
     every = " or ".join(step_text(step) for step in steps)
     shift = f"; B moved by {summary['shift_b_s']:+g} s" if summary["shift_b_s"] else ""
     each = ", each for the time that both have it" if len(spans) > 1 else ""
-    return f"Compared from {first:.6g} s to {last:.6g} s, every {every}{each}{shift}"
+    return f"Compared from {first:.6g} s to {last:.6g} s, in steps of {every}{each}{shift}"
 
 
 def step_text(step_s: float) -> str:
@@ -146,8 +175,11 @@ def _rows(item: Mapping[str, Any], metrics: _Rows) -> Iterator[list[str]]:
     for key, name, unit in metrics:
         compared = item[key]
         known = [abs(compared[side]) for side in ("a", "b") if compared[side] is not None]
-        if known:
-            said = name.replace("RTT", "srtt") if item.get("rtt_column") == "srtt_s" else name
+        of_steps = "cells_a" in compared
+        # Whole runs may lie on different times: one alone says nothing about the other.
+        if len(known) == 2 or (known and of_steps):
+            smoothed = of_steps and item.get("rtt_column") == "srtt_s"
+            said = name.replace("RTT", "srtt") if smoothed else name
             yield [said, *_cells(compared, unit, max(known))]
 
 

@@ -8,6 +8,7 @@ import polars as pl
 from sojourn import table
 from sojourn.comparison import measure
 from sojourn.comparison.table import step_text, time_text
+from sojourn.layout import What
 from sojourn.legend import Legend
 from sojourn.report import panels, series, spec
 from sojourn.report.canvas import Canvas
@@ -92,7 +93,8 @@ class _Rows:
         )
         self._rate(frame, Panel(f"rate{place}", f"{own}Goodput", "", 150), control, link)
         if link is not None:
-            delay = Panel(f"delay{place}", f"{own}Queueing delay of {link}", "ms", 190)
+            said = f"{own}Queueing delay of {link}, greatest in each {self._step('links', control)}"
+            delay = Panel(f"delay{place}", said, "ms", 190)
             self._row(frame, delay, self._link(control, link, "queue_delay_s"), 1e-3)
         window = Panel(f"window{place}", f"{own}Congestion window", "kB", 150)
         self._row(frame, window, self._flows(control, "cwnd_bytes"), 1e3)
@@ -156,8 +158,16 @@ class _Rows:
         flows = self.comparison.summary["flows"]
         columns = {flow["rtt_column"] for flow in flows if flow["control"] == control}
         smoothed = "srtt_s" in columns
-        said = "Smoothed round-trip time" if smoothed else "Round-trip time"
+        said = f"Round-trip time, greatest in each {self._step('flows', control)}"
+        if smoothed:
+            said = "Smoothed round-trip time"
         return self._flows(control, "srtt_s" if smoothed else "rtt_s"), said
+
+    def _step(self, what: What, control: str) -> str:
+        """The step, or the steps, in which what is drawn of this controller was compared."""
+        items = self.comparison.summary[what]
+        steps = {item["interval_s"] for item in items if item["control"] == control}
+        return " or ".join(map(step_text, sorted(steps)))
 
     def _focus(self, control: str) -> str | None:
         """The link that is drawn: the one that is drawn of A, where both have it."""
