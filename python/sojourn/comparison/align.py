@@ -92,12 +92,13 @@ def _cells(part: pl.DataFrame, what: What, grid: Grid) -> pl.DataFrame:
 
 def _carried(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
     """State, such as a window: the last value at or before the end of each cell."""
-    return _before(part, column, grid.ends())
+    return _before(part, column, grid.ends(), grid.step_ns)
 
 
-def _before(part: pl.DataFrame, column: str, times: pl.DataFrame) -> pl.Series:
+def _before(part: pl.DataFrame, column: str, times: pl.DataFrame, longest_ns: int) -> pl.Series:
+    """The last value; null where it is older than the samples of the coarser run lie apart."""
     known = part.select("ns", column).drop_nulls()
-    return times.join_asof(known, on="ns", strategy="backward")[column]
+    return times.join_asof(known, on="ns", strategy="backward", tolerance=longest_ns)[column]
 
 
 def _greatest(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
@@ -109,31 +110,46 @@ def _greatest(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
 
 
 def _counted(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
-    """What was counted in each cell; whole, and told with the sample that has it."""
-    counts = grid.edges().with_columns(_before(part, column, grid.edges()))
-    return counts.select(pl.col(column).cast(pl.Int64).diff().slice(1))[column]
+    """What was counted in each cell; whole, and told with the sample that has it.
+
+    Where nothing was told for a while, the next that is told has all since then.
+    """
+    counts = _before(part, column, grid.edges(), grid.step_ns).cast(pl.Int64)
+    grown: pl.Series = counts - counts.fill_null(strategy="forward").shift(1)
+    return grown.slice(1)
 
 
-def _rate(part: pl.DataFrame, total: pl.Expr, grid: Grid) -> pl.Series:
-    """The mean rate in each cell, of a total that grows evenly from sample to sample."""
-    known = part.select("ns", total.cast(pl.Float64).alias("total")).drop_nulls()
-    both = grid.edges().join(known, on="ns", how="full", coalesce=True).sort("ns")
-    filled = both.with_columns(pl.col("total").interpolate_by("ns"))
+def _rate(part: pl.DataFrame, bits: pl.Expr, grid: Grid) -> pl.Series:
+    """The mean rate in each cell, of bits that come evenly from sample to sample.
+
+    Null where the bits of any part of the cell are not known: null is not zero.
+    """
+    span_ns = pl.col("ns").diff().fill_null(0)
+    sums = part.select(
+        "ns",
+        bits.fill_null(0.0).cum_sum().alias("bits"),
+        pl.when(bits.is_null()).then(span_ns).otherwise(0).cum_sum().alias("unknown_ns"),
+    )
+    both = grid.edges().join(sums, on="ns", how="full", coalesce=True).sort("ns")
+    filled = both.with_columns(pl.col("bits", "unknown_ns").interpolate_by("ns"))
     edges = grid.edges().join(filled, on="ns", how="left", maintain_order="left")
-    return edges.select(pl.col("total").diff().slice(1) / (grid.step_ns / NS)).to_series()
+    # Times are whole nanoseconds: what is less comes from interpolation.
+    known = pl.col("unknown_ns").diff() < 0.5
+    rate = pl.when(known).then(pl.col("bits").diff() / (grid.step_ns / NS))
+    return edges.select(rate.slice(1)).to_series()
 
 
 def _delivered(part: pl.DataFrame) -> pl.Expr:
-    """Bits delivered since the start: counted, or else the sum of the goodput."""
+    """Bits delivered since the sample before: counted, or else from the goodput."""
     counted = part["delivered_bytes"].count() > 0
-    return 8 * pl.col("delivered_bytes").cast(pl.Float64) if counted else _bits("goodput_bps")
+    if counted:
+        return 8 * pl.col("delivered_bytes").cast(pl.Float64).diff()
+    return _bits("goodput_bps")
 
 
 def _bits(column: str) -> pl.Expr:
-    """What a rate adds up to; null where there is no rate at all."""
-    span_s = pl.col("ns").diff().fill_null(0) / NS
-    known = pl.col(column).count() > 0
-    return pl.when(known).then((pl.col(column).fill_null(0.0) * span_s).cum_sum())
+    """What a rate gave since the sample before; null where it is not known."""
+    return pl.col(column).cast(pl.Float64) * (pl.col("ns").diff() / NS)
 
 
 def _first(part: pl.DataFrame) -> int:
