@@ -105,29 +105,43 @@ pub(crate) fn connect<M: Metering>(
     }
 }
 
-/// Acknowledgements under way. Places are used again, with their memory.
+/// Acknowledgements in a block.
+const BLOCK: usize = 32;
+
+/// Acknowledgements under way. Places are used again, with their memory; they are in
+/// blocks as small as those of the rings, so that one can take the memory that the
+/// other gave back.
 #[derive(Debug, Default)]
 pub(crate) struct AckSlab {
-    acks: Vec<Ack>,
-    free: Vec<usize>,
+    #[expect(clippy::vec_box, reason = "a block for itself, or the list would be one block")]
+    blocks: Vec<Box<[Ack; BLOCK]>>,
+    free: Vec<u32>,
 }
 
 impl AckSlab {
     #[inline]
     pub(crate) fn take(&mut self) -> usize {
-        self.free.pop().unwrap_or_else(|| {
-            self.acks.push(Ack::default());
-            self.acks.len() - 1
-        })
+        match self.free.pop() {
+            Some(place) => place as usize,
+            None => self.grow(),
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) -> usize {
+        let first = self.blocks.len() * BLOCK;
+        self.blocks.push(Box::default());
+        self.free.extend((first + 1..first + BLOCK).rev().map(|place| place as u32));
+        first
     }
 
     #[inline]
     pub(crate) fn get(&mut self, place: usize) -> &mut Ack {
-        &mut self.acks[place]
+        &mut self.blocks[place / BLOCK][place % BLOCK]
     }
 
     #[inline]
     pub(crate) fn free(&mut self, place: usize) {
-        self.free.push(place);
+        self.free.push(place as u32);
     }
 }

@@ -12,7 +12,7 @@ const PER_PACKET: u64 = 49;
 const PER_SEGMENT: u64 = 57;
 /// An acknowledgement under way: its packet, 104 bytes of what it says, four ranges
 /// of 16 bytes with the allocator's 16, and its place in the list of free ones.
-const PER_ACK: u64 = PER_PACKET + 104 + 4 * 16 + 16 + 8;
+const PER_ACK: u64 = PER_PACKET + 104 + 4 * 16 + 16 + 4;
 /// A row of a series.
 const PER_ROW: u64 = 160;
 /// A step of a ramp, in every list that holds it.
