@@ -1,8 +1,8 @@
 //! The simulator against ns-3's published TCP validation, whose figures stand in
 //! the comments and checks of `examples/tcp/tcp-validation.cc`.
 //!
-//! `cargo test -p sojourn-sim --test ns3 -- --nocapture` prints the table that
-//! is in `docs/fidelity.md`.
+//! `cargo test -p sojourn-sim --test ns3 -- --nocapture` prints the table, and
+//! checks that its rows stand in `docs/fidelity.md`.
 
 mod common;
 #[path = "common/series.rs"]
@@ -17,7 +17,12 @@ const MSS: f64 = 1448.0;
 /// Samples of 1 ms in ns-3's interval of throughput, 200 ms.
 const SAMPLES: usize = 200;
 
-/// A figure: theirs and ours, from least to greatest, and what ours must be within.
+/// What the rows stand in.
+const DOCUMENT: &str = include_str!("../../../docs/fidelity.md");
+
+/// A figure: theirs and ours, from least to greatest, and what ours must be within:
+/// theirs, or, where that is not met, bounds against getting worse unseen.
+#[derive(Clone)]
 struct Row {
     case: &'static str,
     figure: &'static str,
@@ -46,6 +51,15 @@ impl Row {
         };
         let (theirs, ours) = (span(self.theirs), span(ours));
         format!("| {} | {} | {theirs} | {ours} | {difference} |", self.case, self.figure)
+    }
+
+    /// Prints the row, and says what is wrong with it.
+    fn verdict(&self) -> Option<String> {
+        let text = self.text();
+        println!("{text}");
+        let is_shown = DOCUMENT.contains(&text);
+        (!self.holds() || !is_shown)
+            .then(|| format!("{text} holds: {}, in the document: {is_shown}", self.holds()))
     }
 
     fn holds(&self) -> bool {
@@ -97,6 +111,11 @@ fn mean(values: impl Iterator<Item = f64>) -> (f64, f64) {
     (sum / count, sum / count)
 }
 
+/// The share of samples outside a range, in per cent, as a range of one value.
+fn outside(values: impl Iterator<Item = f64>, (least, most): (f64, f64)) -> (f64, f64) {
+    mean(values.map(|v| if v < least || v > most { 100.0 } else { 0.0 }))
+}
+
 const BELOW: f64 = f64::NEG_INFINITY;
 const ABOVE: f64 = f64::INFINITY;
 
@@ -111,6 +130,15 @@ fn same(
     Row { case, figure, theirs, ours, within: theirs, digits }
 }
 
+/// What ns-3's check of each value of alpha at 10 ms accepts after 7 s.
+const CHECKED: (f64, f64) = (0.055, 0.09);
+
+/// A share of samples, in per cent, where ns-3 has none. Not met; `most` is a
+/// regression bound, a few points above what it was when it was written.
+fn share(case: &'static str, figure: &'static str, ours: (f64, f64), most: f64) -> Row {
+    Row { within: (0.0, most), ..same(case, figure, (0.0, 0.0), ours, 1) }
+}
+
 fn dctcp_10ms() -> Vec<Row> {
     let case = "dctcp-10ms";
     let all = simulate(case);
@@ -120,15 +148,19 @@ fn dctcp_10ms() -> Vec<Row> {
         same(case, "goodput after 5.6 s, Mbit/s", (48.0, 49.0), goodput, 2),
         same(case, "alpha after 5.4 s", (BELOW, 0.1), range(alphas(&all, 5.4, 14.0)), 3),
         Row {
-            // ns-3 itself accepts 0.055 to 0.09.
-            within: (0.055, 0.09),
+            // ns-3's own check of each value.
+            within: CHECKED,
             ..same(case, "mean alpha after 7 s", (0.06, 0.085), mean(late()), 3)
         },
         Row {
-            // Below by one window without marks more: (15/16)^8 is 0.6.
-            within: (0.6 * 0.055, 0.09),
+            // Not met by single samples; a regression bound. A window without marks
+            // multiplies alpha by 15/16, and (15/16)^8 is 0.6: eight such windows
+            // below the least that ns-3 accepts.
+            within: (0.6 * CHECKED.0, CHECKED.1),
             ..same(case, "alpha after 7 s", (0.06, 0.085), range(late()), 3)
         },
+        share(case, "samples outside 0.060 to 0.085, %", outside(late(), (0.06, 0.085)), 60.0),
+        share(case, "own check: samples outside 0.055 to 0.090, %", outside(late(), CHECKED), 42.0),
     ]
 }
 
@@ -146,11 +178,13 @@ fn dctcp_80ms() -> Vec<Row> {
         same(case, "alpha from 11 s to 30 s", (BELOW, 0.01), quiet, 3),
         same(case, "mean alpha after 34 s", (0.015, 0.025), mean(late()), 3),
         Row {
-            // One window of marks less or more is a sixteenth of it; ns-3's own
-            // check of this figure asks for both sides at once and never fails.
-            within: (0.01, 0.035),
+            // Not met by single samples; a regression bound: a window without marks
+            // less or more is a sixteenth of alpha, and six make it 0.68 or 1.4 times
+            // as much. ns-3's own check of this figure never fails.
+            within: (0.68 * 0.015, 1.4 * 0.025),
             ..same(case, "alpha after 34 s", (0.015, 0.025), range(late()), 3)
         },
+        share(case, "samples outside 0.015 to 0.025, %", outside(late(), (0.015, 0.025)), 25.0),
     ]
 }
 
@@ -161,36 +195,94 @@ fn peak(samples: &[Sample], from: f64, to: f64) -> (f64, f64) {
     (top.cwnd, top.t)
 }
 
+const CUBIC: &str = "cubic-50ms";
+
 fn cubic_50ms() -> Vec<Row> {
-    let all = simulate("cubic-50ms");
-    let (first, second, third) =
-        (peak(&all, 5.0, 5.6), peak(&all, 10.0, 15.0), peak(&all, 15.0, 19.0));
-    // The least of the first reductions, and when it is reached.
-    let reduced = range(all.iter().filter(|s| s.t > 5.5 && s.t < 6.0).map(|s| s.cwnd)).0;
-    let when = all.iter().find(|s| s.t > 5.5 && s.cwnd == reduced).expect("it is there").t;
-    let row = |figure, theirs: f64, ours: f64, off: f64, digits| Row {
-        case: "cubic-50ms",
+    let all = simulate(CUBIC);
+    [cubic_maxima(&all), cubic_instants(&all), cubic_checks(&all)].concat()
+}
+
+/// A figure that may be off by `off`.
+fn near(figure: &'static str, theirs: f64, ours: f64, off: f64, digits: usize) -> Row {
+    Row {
+        case: CUBIC,
         figure,
         theirs: (theirs, theirs),
         ours: (ours, ours),
         within: (theirs - off, theirs + off),
         digits,
-    };
+    }
+}
+
+/// Our own maxima, beside those that ns-3 states, and when each is reached.
+fn cubic_maxima(all: &[Sample]) -> Vec<Row> {
+    let (first, second, third) =
+        (peak(all, 5.0, 5.6), peak(all, 10.0, 15.0), peak(all, 15.0, 19.0));
+    // The least of the first reductions, and when it is reached.
+    let reduced = windows(all, 5.5, 6.0).0;
+    let when = all.iter().find(|s| s.t > 5.5 && s.cwnd == reduced).expect("it is there").t;
     // Linux allows a train of ACKs up to 1 ms more, which is 4 packets here: of
     // these 0.7^3 are left after three reductions. 4 packets move the cubic
     // function's next maxima by what a packet takes there, about 0.1 s each; the
     // third begins where the second ended.
     vec![
-        row("greatest window, packets", 511.0, first.0, 6.0, 0),
-        row("when, s", 5.4593, first.1, 0.010, 3),
-        row("window after the first drops, packets", 173.0, reduced, 5.0, 0),
+        near("greatest window, packets", 511.0, first.0, 6.0, 0),
+        near("when, s", 5.4593, first.1, 0.010, 3),
+        near("window after the first drops, packets", 173.0, reduced, 5.0, 0),
         // The last of three reductions happens at once here, and takes ns-3 up to a
         // round trip.
-        row("when, s", 5.80304, when, 0.06, 3),
-        row("second maximum, packets", 236.0, second.0, 4.0, 0),
-        row("when, s", 14.2815, second.1, 0.2, 2),
-        row("third maximum, packets", 234.0, third.0, 4.0, 0),
-        row("when, s", 18.048, third.1, 0.4, 2),
+        near("when, s", 5.80304, when, 0.06, 3),
+        near("second maximum, packets", 236.0, second.0, 4.0, 0),
+        near("when, s", 14.2815, second.1, 0.2, 2),
+        near("third maximum, packets", 234.0, third.0, 4.0, 0),
+        near("when, s", 18.048, third.1, 0.4, 2),
+    ]
+}
+
+/// Our window at the instants of ns-3's maxima.
+fn cubic_instants(all: &[Sample]) -> Vec<Row> {
+    let at = |t: f64| all.iter().rev().find(|s| s.t <= t + 1e-6).expect("samples").cwnd;
+    vec![
+        near("window at 5.459 s, packets", 511.0, at(5.4593), 6.0, 0),
+        near("window at 5.803 s, packets", 173.0, at(5.80304), 5.0, 0),
+        // Not met: the window fell to 0.7 of its maximum before. A regression bound.
+        near("window at 14.28 s, packets", 236.0, at(14.2815), 0.3 * 236.0 + 4.0, 0),
+        near("window at 18.05 s, packets", 234.0, at(18.048), 4.0, 0),
+    ]
+}
+
+/// Least and greatest window between two times.
+fn windows(all: &[Sample], from: f64, to: f64) -> (f64, f64) {
+    range(all.iter().filter(|s| s.t > from && s.t < to).map(|s| s.cwnd))
+}
+
+/// ns-3's own checks, each of every window between two times.
+fn cubic_checks(all: &[Sample]) -> Vec<Row> {
+    let check = |figure, theirs, ours| same(CUBIC, figure, theirs, ours, 0);
+    let least = |from, to| (windows(all, from, to).0, windows(all, from, to).0);
+    let most = (windows(all, 5.795, 6.0).1, windows(all, 5.795, 6.0).1);
+    vec![
+        Row {
+            // Not met; a regression bound. The first reduction, to 0.7, comes before
+            // the end: above.
+            within: (0.7 * 500.0, ABOVE),
+            ..check(
+                "own check: least window, 5.43 s to 5.465 s",
+                (500.0, ABOVE),
+                least(5.43, 5.465),
+            )
+        },
+        check("own check: greatest window, 5.795 s to 6 s", (BELOW, 190.0), most),
+        Row {
+            // Not met; a regression bound, of the same kind.
+            within: (0.7 * 225.0, ABOVE),
+            ..check(
+                "own check: least window, 14 s to 14.328 s",
+                (225.0, ABOVE),
+                least(14.0, 14.328),
+            )
+        },
+        check("own check: least window, 17 s to 18.2 s", (225.0, ABOVE), least(17.0, 18.2)),
     ]
 }
 
@@ -198,8 +290,7 @@ fn cubic_50ms() -> Vec<Row> {
 fn ns3_s_validation_is_met() {
     let rows: Vec<Row> = [dctcp_10ms(), dctcp_80ms(), cubic_50ms()].into_iter().flatten().collect();
     println!("| case | figure | ns-3 | here | difference |\n|---|---|---|---|---|");
-    rows.iter().for_each(|row| println!("{}", row.text()));
-    let broken: Vec<String> = rows.iter().filter(|r| !r.holds()).map(Row::text).collect();
+    let broken: Vec<String> = rows.iter().filter_map(Row::verdict).collect();
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
@@ -216,6 +307,7 @@ fn without_the_ring_more_is_marked() {
         let ours = mean(alphas(&all, from, to));
         let bare = same(case, "mean alpha without the ring", theirs, ours, 3);
         println!("{}", bare.text());
+        assert!(DOCUMENT.contains(&bare.text()), "docs/fidelity.md lacks {}", bare.text());
         let with = mean(alphas(&simulate_apart(case), from, to));
         assert!(ours.0 > 1.2 * with.0, "{ours:?} {with:?}");
     }
