@@ -105,7 +105,7 @@ impl Run {
         let first = begin * greatest(expected, self.is_cubic());
         let measured = (losses / 10).max(3);
         let path = Path {
-            name: format!("cubic-{rtt}-{period}-{fast_convergence}"),
+            name: format!("cubic-{rtt}-{period}-{begin}-{fast_convergence}"),
             control: format!("{{ kind = \"cubic\", fast_convergence = {fast_convergence} }}"),
             rtt,
             loss: format!("{{ every = {period} }}"),
@@ -158,7 +158,8 @@ fn cubic_has_the_windows_of_the_rfc_s_tables() {
     table.publish();
 }
 
-/// All outside the Reno-friendly region.
+/// All outside the Reno-friendly region. Begun far from the law's window, a run says
+/// whether it comes near; begun at it, whether it stays.
 #[test]
 fn cubic_has_its_law_over_three_decades() {
     let mut table = Table::new(&[
@@ -172,7 +173,13 @@ fn cubic_has_its_law_over_three_decades() {
         "difference to that",
         "ours with fast convergence",
     ]);
-    let cells = [(500, 2.0, 600), (5_000, 2.0, 300), (50_000, 1.5, 80), (500_000, 1.1, 6)];
+    let cells = [
+        (500, 2.0, 600),
+        (5_000, 2.0, 300),
+        (50_000, 1.5, 80),
+        (50_000, 1.0, 80),
+        (500_000, 1.0, 6),
+    ];
     for (period, begin, losses) in cells {
         let run = Run { rtt: 0.2, period, begin, losses, fast_convergence: false };
         assert!(run.is_cubic(), "{} is in the Reno-friendly region", run.p());
@@ -190,8 +197,9 @@ fn cubic_has_its_law_over_three_decades() {
             off(ours, counted),
             format!("{with:.1}"),
         ]);
-        let what = format!("p = {}", run.p());
-        assert_within(ours, theirs, 0.1, &what);
+        let what = format!("p = {} from {begin}", run.p());
+        // What stays is off by the round trip of the recovery alone.
+        assert_within(ours, theirs, if begin > 1.0 { 0.1 } else { 0.03 }, &what);
         // The least window is 31 packets: half a packet of it is not sent, and
         // growth comes in steps of a round trip, of which a cycle has 16.
         assert_within(ours, counted, 0.06, &what);

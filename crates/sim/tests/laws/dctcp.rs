@@ -72,24 +72,41 @@ fn dctcp_has_the_steady_queue_of_its_fluid_model() {
         let (n, c) = (flows as f64, RATE / PACKET_BITS);
         let model = Model { n, c, d: DELAY, k: K, g: G, holds: false };
         let (sawtooth, fluid) = (model.sawtooth(), model.steady(4_000));
-        let ours = simulated(flows, "tcp");
+        let [tcp, quic] = ["tcp", "quic"].map(|profile| simulated(flows, profile));
         let all = [
             ("sawtooth", sawtooth),
             ("fluid model", fluid),
-            ("fluid model that holds", Model { holds: true, ..model }.steady(4_000)),
-            ("simulation, TCP", ours),
-            ("simulation, QUIC", simulated(flows, "quic")),
+            ("fluid model that holds, ours", Model { holds: true, ..model }.steady(4_000)),
+            ("simulation, TCP", tcp),
+            ("simulation, QUIC", quic),
         ];
         for (by, steady) in all {
             table.row(&cells(flows, by, &steady));
         }
-        // All flows add a packet in the round trip after the mark, none more.
-        assert!((ours.max - sawtooth.max).abs() <= 1.0, "{flows} flows: K + N, not {}", ours.max);
-        if flows < 40 {
-            assert_within(ours.mean, fluid.mean, 0.1, &format!("mean queue of {flows} flows"));
+        for ours in [tcp, quic] {
+            // All flows add a packet in the round trip after the mark, none more.
+            let greatest = ours.max;
+            assert!((greatest - sawtooth.max).abs() <= 1.0, "{flows} flows: K + N, not {greatest}");
+            assert_near_the_fluid_model(flows, &ours, &fluid);
         }
     }
     table.publish();
+}
+
+/// The mean of 2 and 10 flows is met, that of 40 is not. What is not met has
+/// regression bounds: parts of the fluid model's figure, a few hundredths beyond
+/// the further of the two profiles when they were written.
+fn assert_near_the_fluid_model(flows: u64, ours: &Steady, fluid: &Steady) {
+    let (mean, alpha, swing) = match flows {
+        2 => (0.05, 0.75..=1.0, 0.65..=1.1),
+        10 => (0.05, 0.65..=1.0, 0.9..=1.1),
+        _ => (0.25, 0.53..=1.0, 1.4..=1.6),
+    };
+    assert_within(ours.mean, fluid.mean, mean, &format!("mean queue of {flows} flows"));
+    let part = ours.alpha / fluid.alpha;
+    assert!(alpha.contains(&part), "alpha of {flows} flows: {part} of the fluid model's");
+    let part = (ours.max - ours.min) / (fluid.max - fluid.min);
+    assert!(swing.contains(&part), "swing of {flows} flows: {part} of the fluid model's");
 }
 
 fn cells(flows: u64, by: &str, steady: &Steady) -> Vec<String> {

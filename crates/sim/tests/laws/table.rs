@@ -34,7 +34,9 @@ impl Table {
             let all = [before, self.0.iter().map(String::as_str).collect(), after].concat();
             return std::fs::write(&path, all.join("\n") + "\n").expect("docs/fidelity.md");
         }
-        assert_eq!(shown, self.0, "docs/fidelity.md is out of date: UPDATE=1 writes it anew");
+        let is_shown = |(ours, shown): (&String, &&str)| ours == shown || both_about(ours, shown);
+        let is_same = shown.len() == self.0.len() && self.0.iter().zip(&shown).all(is_shown);
+        assert!(is_same, "docs/fidelity.md is out of date: UPDATE=1 writes it anew\n{shown:#?}");
     }
 
     /// The lines of the document before the table with these columns, of it, and after.
@@ -48,6 +50,16 @@ impl Table {
         let (shown, after) = rest.split_at(rows);
         (before.to_vec(), shown.to_vec(), after.to_vec())
     }
+}
+
+/// Rows of one chaotic process, where the last digit of a window decides on all that
+/// follows: the same up to the first cell that says "about". What holds of them
+/// is asserted where they are computed.
+fn both_about(ours: &str, shown: &str) -> bool {
+    let (Some(ours), Some(shown)) = (ours.split_once("about"), shown.split_once("about")) else {
+        return false;
+    };
+    ours.0 == shown.0
 }
 
 fn path() -> PathBuf {
