@@ -9,7 +9,7 @@ import pytest
 import sojourn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from runs import Columns, change_summary, run_of, write
+from made_runs import Columns, change_summary, run_of, write
 from sojourn.cli import main
 from sojourn.comparison import align
 from sojourn.comparison.matching import Pair

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import vl_convert
-from runs import Columns, change_series, change_summary, write
+from made_runs import Columns, change_series, change_summary, write
 from sojourn.cli import main
 from support import Sojourn
 from test_compare import FLOW_A, FLOW_B, LINK_A, LINK_B

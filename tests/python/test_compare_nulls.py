@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 import sojourn
-from runs import Columns, write
+from made_runs import Columns, write
 from sojourn.cli import main
 from test_compare import FLOW_A, LINK_A
 

@@ -8,7 +8,7 @@ from typing import get_type_hints
 import polars as pl
 import pytest
 import sojourn
-from runs import change_summary, write
+from made_runs import change_summary, write
 from sojourn import layout
 from sojourn.contract import Compared, ComparisonSummary, FlowComparison
 from sojourn.layout import What
