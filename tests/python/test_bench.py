@@ -66,7 +66,7 @@ def test_many_flows_are_measured_several_times(monkeypatch: pytest.MonkeyPatch) 
             "delivered_packets": 1,
             "dropped_packets": 0,
             "in_flight_packets": None,
-            "looks": None,
+            "looks": {},
         }
 
     monkeypatch.setattr(measure, "run_worker", measured)
