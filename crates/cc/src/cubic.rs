@@ -123,7 +123,13 @@ impl Cubic {
             hystart::DETECT,
             hystart::TRAIN,
         ],
-        needs: Needs { ecn: EcnUse::Classic, receive_times: false, every_packet: false, signal: false, prr: true },
+        needs: Needs {
+            ecn: EcnUse::Classic,
+            receive_times: false,
+            every_packet: false,
+            signal: false,
+            prr: true,
+        },
         random: false,
     };
 

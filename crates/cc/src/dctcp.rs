@@ -68,7 +68,13 @@ impl Dctcp {
                 source: "RFC 8257 section 4.2; Linux dctcp_update_alpha",
             },
         ],
-        needs: Needs { ecn: EcnUse::Counts, receive_times: false, every_packet: false, signal: false, prr: true },
+        needs: Needs {
+            ecn: EcnUse::Counts,
+            receive_times: false,
+            every_packet: false,
+            signal: false,
+            prr: true,
+        },
         random: false,
     };
 

@@ -35,7 +35,13 @@ impl Ideal {
             source: "A lower bound on latency spikes, figure 1",
         }],
         // ECN-capable only so that marks need not be drops: it heeds neither.
-        needs: Needs { ecn: EcnUse::Classic, receive_times: false, every_packet: false, signal: true, prr: false },
+        needs: Needs {
+            ecn: EcnUse::Classic,
+            receive_times: false,
+            every_packet: false,
+            signal: true,
+            prr: false,
+        },
         random: false,
     };
 

@@ -26,7 +26,13 @@ impl Reno {
             doc: "what a congestion event leaves of the window",
             source: "RFC 5681 section 3.1, equation 4",
         }],
-        needs: Needs { ecn: EcnUse::Classic, receive_times: false, every_packet: false, signal: false, prr: true },
+        needs: Needs {
+            ecn: EcnUse::Classic,
+            receive_times: false,
+            every_packet: false,
+            signal: false,
+            prr: true,
+        },
         random: false,
     };
 
@@ -50,7 +56,8 @@ impl Controller for Reno {
             return;
         }
         if w.may_grow(feedback) {
-            let rest = if w.in_slow_start() { w.slow_start(feedback.acked) } else { feedback.acked };
+            let rest =
+                if w.in_slow_start() { w.slow_start(feedback.acked) } else { feedback.acked };
             w.additive_increase(rest, w.cwnd);
         }
     }

@@ -22,9 +22,9 @@
 
 use sojourn_units::Instant;
 
+use crate::apart::{Apart, refuse};
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
-use crate::apart::{Apart, refuse};
 
 pub(crate) mod control;
 

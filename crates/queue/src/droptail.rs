@@ -2,9 +2,9 @@
 
 use sojourn_units::Instant;
 
+use crate::apart::{Apart, refuse};
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
-use crate::apart::{Apart, refuse};
 
 /// What a listing says of it.
 pub(crate) const INFO: Info = Info {

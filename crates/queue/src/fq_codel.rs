@@ -20,8 +20,8 @@ use std::collections::VecDeque;
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
 
-use crate::codel::control::{self, Control, State};
 use crate::apart::Apart;
+use crate::codel::control::{self, Control, State};
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
 

@@ -121,7 +121,13 @@ impl Bbr {
         title: "BBR v1: sends by a model of bandwidth and round-trip time",
         source: "Linux 5.10 net/ipv4/tcp_bbr.c; draft-cardwell-iccrg-bbr-congestion-control-00",
         params: config::PARAMS,
-        needs: Needs { ecn: EcnUse::None, receive_times: false, every_packet: true, signal: false, prr: false },
+        needs: Needs {
+            ecn: EcnUse::None,
+            receive_times: false,
+            every_packet: true,
+            signal: false,
+            prr: false,
+        },
         random: true,
     };
 
@@ -189,11 +195,8 @@ impl Model {
         self.round.start = false;
         let Some(sample) = ack.sample else { return };
         if sample.prior_delivered >= self.round.next_delivered {
-            self.round = Round {
-                count: self.round.count + 1,
-                next_delivered: ack.delivered,
-                start: true,
-            };
+            self.round =
+                Round { count: self.round.count + 1, next_delivered: ack.delivered, start: true };
             self.window.packet_conservation = false;
         }
         self.sample_long_term(ack.losses > 0, sample.app_limited);
