@@ -155,7 +155,9 @@ class WindowComparison(TypedDict):
     correlation: float | None
 
 
-class _PairComparison(TypedDict):
+class PairComparison(TypedDict):
+    """What is compared: the name in both runs, and the steps that both have."""
+
     control: str
     name: str
     seeds_a: list[int]
@@ -166,7 +168,7 @@ class _PairComparison(TypedDict):
     cells: int
 
 
-class FlowComparison(_PairComparison):
+class FlowComparison(PairComparison):
     """A flow that both runs have; `rtt_column` says what its peaks are from.
 
     Keys with `peak` are percentiles of the greatest value in each step of `interval_s`, and depend
@@ -183,7 +185,7 @@ class FlowComparison(_PairComparison):
     window: WindowComparison | None
 
 
-class LinkComparison(_PairComparison):
+class LinkComparison(PairComparison):
     """A link that both runs have; `peak` likewise."""
 
     queue_delay_peak_p50_s: ComparedSteps

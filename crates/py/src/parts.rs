@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::SplitMix64;
 use sojourn_scenario::{Control, Scenario as Resolved};
 use sojourn_sim::{Part, Simulation, at_work};
 
@@ -42,7 +44,7 @@ fn looked_at(scenario: &Resolved, control: Option<&Control>, least: u64) -> [u64
 }
 
 fn look(looks: &AtomicU64, done: &AtomicBool) -> [u64; Part::ALL.len()] {
-    let (mut found, mut draws) = ([0; Part::ALL.len()], 1_u64);
+    let (mut found, mut draws) = ([0; Part::ALL.len()], SplitMix64::seed_from_u64(1));
     loop {
         std::thread::sleep(Duration::from_micros(pause_us(&mut draws)));
         if done.load(Ordering::Relaxed) {
@@ -53,10 +55,6 @@ fn look(looks: &AtomicU64, done: &AtomicBool) -> [u64; Part::ALL.len()] {
     }
 }
 
-/// Marsaglia, "Xorshift RNGs" (2003), the triple 13, 7, 17.
-fn pause_us(draws: &mut u64) -> u64 {
-    *draws ^= *draws << 13;
-    *draws ^= *draws >> 7;
-    *draws ^= *draws << 17;
-    PAUSE_US.0 + *draws % (PAUSE_US.1 - PAUSE_US.0 + 1)
+fn pause_us(draws: &mut SplitMix64) -> u64 {
+    PAUSE_US.0 + draws.next_u64() % (PAUSE_US.1 - PAUSE_US.0 + 1)
 }

@@ -12,6 +12,7 @@ from sojourn.contract import (
     ComparedSteps,
     FlowComparison,
     LinkComparison,
+    PairComparison,
     WindowComparison,
 )
 
@@ -22,14 +23,7 @@ def flow(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: _Whole) -> FlowComp
     """Goodput, round-trip times and the window of one flow."""
     rtt = _rtt_column(cells)
     return {
-        "control": pair.control,
-        "name": pair.name,
-        "seeds_a": sorted(pair.a),
-        "seeds_b": sorted(pair.b),
-        "from_s": grid.start_ns / NS,
-        "until_s": grid.end_ns / NS,
-        "interval_s": grid.step_ns / NS,
-        "cells": grid.cells,
+        **_compared_over(pair, grid),
         "goodput_bps": _compared(cells, "goodput_bps", _mean),
         "rtt_column": rtt,
         "rtt_peak_p50_s": _compared(cells, rtt, _quantile(0.50)),
@@ -45,14 +39,7 @@ def link(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: _Whole) -> LinkComp
     """Queueing delay, utilisation, drops and marks of one link."""
     delay = "queue_delay_s"
     return {
-        "control": pair.control,
-        "name": pair.name,
-        "seeds_a": sorted(pair.a),
-        "seeds_b": sorted(pair.b),
-        "from_s": grid.start_ns / NS,
-        "until_s": grid.end_ns / NS,
-        "interval_s": grid.step_ns / NS,
-        "cells": grid.cells,
+        **_compared_over(pair, grid),
         "queue_delay_peak_p50_s": _compared(cells, delay, _quantile(0.50)),
         "queue_delay_peak_p95_s": _compared(cells, delay, _quantile(0.95)),
         "queue_delay_peak_p99_s": _compared(cells, delay, _quantile(0.99)),
@@ -63,6 +50,20 @@ def link(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: _Whole) -> LinkComp
         "utilisation": _utilisation(cells),
         "dropped_packets": _per_run(cells, "dropped_packets"),
         "marked_packets": _per_run(cells, "marked_packets"),
+    }
+
+
+def _compared_over(pair: Pair, grid: Grid) -> PairComparison:
+    """What is compared, of which runs, over which steps."""
+    return {
+        "control": pair.control,
+        "name": pair.name,
+        "seeds_a": sorted(pair.a),
+        "seeds_b": sorted(pair.b),
+        "from_s": grid.start_ns / NS,
+        "until_s": grid.end_ns / NS,
+        "interval_s": grid.step_ns / NS,
+        "cells": grid.cells,
     }
 
 

@@ -1,5 +1,6 @@
 """The figure of a run or of two: shown in a notebook, or saved."""
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from html import escape
 from os import PathLike
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
 ENDINGS = (".html", ".svg", ".png")
 
 
-class _Drawing:
+class _Drawing(ABC):
     """A figure as Vega-Lite, SVG, PNG and a page of its own."""
 
-    def _document(self, interactive: bool) -> dict[str, Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def _document(self, interactive: bool) -> dict[str, Any]: ...
 
     @cached_property
     def spec(self) -> dict[str, Any]:
@@ -41,10 +42,10 @@ class _Drawing:
 
         return render.png(self.svg)
 
-    @cached_property
+    @property
+    @abstractmethod
     def html(self) -> str:
         """The interactive report with the tables: one page that works offline."""
-        raise NotImplementedError
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Writes the figure; the name's ending says how: .html, .svg or .png."""
