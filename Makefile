@@ -13,7 +13,7 @@ SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates benches -nam
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo bench test test-rust test-python install reference lint clean
+.PHONY: help demo bench test test-rust test-python install reference matrix lint clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | expand -t 14
@@ -30,6 +30,10 @@ install: $(VENV)/.installed  ## set up only: the `sojourn` command in .venv/bin
 
 reference: $(VENV)/.installed  ## write docs/scenario.md anew, from the schema
 	$(BIN)/sojourn schema --markdown > docs/scenario.md
+
+matrix: $(VENV)/.installed  ## write docs/matrix.md anew: every controller over every queue
+	$(BIN)/sojourn matrix --markdown > docs/matrix.md.new
+	mv docs/matrix.md.new docs/matrix.md
 
 # `cargo fmt` does not see the modules that the registries' macros declare: all files, by name.
 lint: $(VENV)/.tested

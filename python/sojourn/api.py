@@ -126,7 +126,7 @@ def record(
         len(plan) * core.memory_bytes(),
         "shorten the scenario, record less often (record.interval) or ask for fewer runs",
     )
-    outcomes = experiment.simulate(core, plan, _threads(jobs), lambda outcome: outcome, progress)
+    outcomes = experiment.simulate(plan, threads_of(jobs), lambda outcome: outcome, progress)
     summary = _summary(core, name, runs, [json.loads(one.summary_json()) for one in outcomes])
     series = {
         "flows": _core.series_parquet(outcomes, "flows"),
@@ -144,13 +144,13 @@ def summarise(
     progress: experiment.Progress | None = None,
 ) -> Summary:
     """Simulates a prepared scenario for its summary alone."""
-    plan, threads = _plan(core, runs), _threads(jobs)
+    plan, threads = _plan(core, runs), threads_of(jobs)
     memory.require(
         min(threads, len(plan)) * core.memory_bytes(),
         "shorten the scenario, record less often (record.interval) or use fewer threads",
     )
     done = experiment.simulate(
-        core, plan, threads, lambda outcome: json.loads(outcome.summary_json()), progress
+        plan, threads, lambda outcome: json.loads(outcome.summary_json()), progress
     )
     return _summary(core, name, runs, done)
 
@@ -161,7 +161,8 @@ def _plan(core: _core.Scenario, runs: int) -> list[experiment.Job]:
     return experiment.jobs_of(core, runs)
 
 
-def _threads(jobs: int | None) -> int:
+def threads_of(jobs: int | None) -> int:
+    """The number of threads asked for; one a core where none is."""
     if jobs is not None and jobs < 1:
         raise ValueError(f"jobs is {jobs}; it must be 1 or more")
     return jobs or os.cpu_count() or 1

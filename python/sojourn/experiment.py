@@ -26,8 +26,9 @@ class Progress(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """One simulation."""
+    """One simulation: a checked scenario, which of its controllers, and the seed."""
 
+    scenario: _core.Scenario
     control: int
     seed: int
 
@@ -61,18 +62,17 @@ def jobs_of(scenario: _core.Scenario, runs: int) -> list[Job]:
     """Every simulation that `runs` seeds ask for, controller by controller."""
     first = scenario.seed()
     controls = range(len(scenario.controls()))
-    return [Job(control, first + extra) for control in controls for extra in range(runs)]
+    return [Job(scenario, control, first + extra) for control in controls for extra in range(runs)]
 
 
 def simulate(
-    scenario: _core.Scenario,
     jobs: Sequence[Job],
     threads: int,
     take: Callable[[_core.Outcome], T],
     progress: Progress | None = None,
 ) -> list[T]:
     """What `take` makes of each outcome, in the order of `jobs` whatever the number of threads."""
-    pool = _Pool(scenario, len(jobs), take, progress)
+    pool = _Pool(jobs, take, progress)
     with ThreadPoolExecutor(max_workers=max(1, min(threads, len(jobs)))) as executor:
         futures = [executor.submit(pool.one, job) for job in jobs]
         try:
@@ -88,13 +88,11 @@ def simulate(
 class _Pool:
     def __init__(
         self,
-        scenario: _core.Scenario,
-        count: int,
+        jobs: Sequence[Job],
         take: Callable[[_core.Outcome], Any],
         progress: Progress | None,
     ) -> None:
-        self.scenario = scenario
-        self.total_s = count * scenario.duration_s()
+        self.total_s = sum(job.scenario.duration_s() for job in jobs)
         self.take = take
         self.progress = progress
         self.stop = threading.Event()
@@ -102,7 +100,7 @@ class _Pool:
         self.done_s = 0.0
 
     def one(self, job: Job) -> Any:
-        simulation = self.scenario.simulation(job.control, job.seed)
+        simulation = job.scenario.simulation(job.control, job.seed)
         piece = _FIRST_PIECE_S
         now = 0.0
         while now < simulation.duration_s:

@@ -31,7 +31,6 @@ def test_outcomes_come_in_the_order_of_the_jobs() -> None:
     jobs = experiment.jobs_of(scenario, 3)
     seen: list[tuple[float, float]] = []
     done = experiment.simulate(
-        scenario,
         jobs,
         4,
         lambda one: json.loads(one.summary_json()),
@@ -52,4 +51,4 @@ def test_what_goes_wrong_in_a_thread_is_raised() -> None:
         raise ZeroDivisionError("in a thread")
 
     with pytest.raises(ZeroDivisionError, match="in a thread"):
-        experiment.simulate(scenario, experiment.jobs_of(scenario, 20), 2, wrong)
+        experiment.simulate(experiment.jobs_of(scenario, 20), 2, wrong)

@@ -46,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     _add_run(commands)
     _add_compare(commands)
+    _add_matrix(commands)
     _add_theory(commands)
     _add_listing(commands, "controllers", "the congestion controllers and their parameters")
     _add_listing(commands, "queues", "the queue disciplines and their parameters")
@@ -103,6 +104,24 @@ def _add_run(commands: Any) -> None:
     add("--jobs", metavar="N", type=_positive, help="threads (default: one a core)")
     add("--out", metavar="DIR", help="run directory (default: runs/NAME, -2, -3, ... if taken)")
     add("--json", action="store_true", help=_CONTRACT)
+
+
+def _add_matrix(commands: Any) -> None:
+    doc = "every controller over every queue, alone and two against each other"
+    matrix = _add(commands, "matrix", "matrix:matrix", doc)
+    add = matrix.add_argument
+    add("--controls", metavar="A,B", type=_names, help="these controllers (default: all)")
+    add("--queues", metavar="X,Y", type=_names, help="these queues (default: all)")
+    add("--rtts", metavar="T,U", type=_names, help="base RTTs (default: 10ms,40ms,160ms)")
+    add("--rate", metavar="RATE", help="of the bottleneck (default: 50Mbit)")
+    add("--buffer", metavar="SIZE", help="in bytes, packets or time (default: 100ms)")
+    add("--duration", metavar="DURATION", help="of each simulation (default: 30s)")
+    add("--seed", metavar="N", type=_whole, help="seed of everything random (default: 1)")
+    add("--jobs", metavar="N", type=_positive, help="threads (default: one a core)")
+    add("--out", metavar="DIR", help="write matrix.json, matrix.md and heat maps to this folder")
+    form = matrix.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print every figure as one JSON object")
+    form.add_argument("--markdown", action="store_true", help="print the whole table as Markdown")
 
 
 def _add_compare(commands: Any) -> None:

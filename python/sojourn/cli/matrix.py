@@ -1,0 +1,72 @@
+"""`sojourn matrix`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from sojourn import api, folder
+from sojourn.cli.progress import Bar
+from sojourn.cli.tables import console
+from sojourn.matrix import files, measure, plan, table
+from sojourn.matrix.contract import MatrixSummary
+
+# Beyond, a terminal shows the flows alone: two against each other are in the files.
+_MOST_ROWS = 100
+
+
+def matrix(args: argparse.Namespace) -> int:
+    """Simulates every combination, shows the table, and writes it where that is asked for."""
+    axes = plan.axes(
+        args.controls,
+        args.queues,
+        rtts=args.rtts,
+        rate=args.rate,
+        buffer=args.buffer,
+        duration=args.duration,
+        seed=args.seed,
+    )
+    if args.out is not None:
+        folder.require_free(Path(args.out))
+    with Bar() as bar:
+        found = measure.measure(axes, api.threads_of(args.jobs), bar.simulating)
+        if args.out is not None:
+            bar.writing()
+            files.write(found, Path(args.out))
+    if args.json:
+        sys.stdout.write(files.text(found))
+    elif args.markdown:
+        sys.stdout.write(table.markdown(found))
+    else:
+        _show(found, console())
+    return 0
+
+
+def _show(found: MatrixSummary, out: Console) -> None:
+    """Prints the rows; those of flows alone where there are more than anyone reads."""
+    rows = list(table.rows(found))
+    shown = rows if len(rows) <= _MOST_ROWS else [row for row in rows if row.alone]
+    for queue in found["queues"]:
+        out.print(_table(queue, [row for row in shown if row.queue == queue]))
+    for line in (table.about(found), *table.refusals(found)):
+        out.print(line, style="dim", highlight=False, markup=False)
+    if hidden := len(rows) - len(shown):
+        out.print(
+            f"{hidden:,} rows of two against each other are not shown: name fewer --controls or "
+            "--queues, or write all with --out DIR",
+            style="dim",
+            highlight=False,
+        )
+
+
+def _table(queue: str, rows: list[table.Row]) -> Table:
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    shown.add_column(queue, no_wrap=True)
+    for metric in table.METRICS:
+        shown.add_column(f"{metric.name}\n{metric.unit}", justify="right")
+    for row in rows:
+        shown.add_row(row.flows, *("  ".join(texts) for texts in row.texts))
+    return shown

@@ -1,0 +1,1 @@
+"""Every controller over every queue: planned, simulated, tabulated, drawn."""

@@ -1,0 +1,133 @@
+"""The matrix as heat maps: what lies far from the rest shows at a glance."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sojourn.matrix.contract import Cell, MatrixSummary
+from sojourn.report.spec import CONFIG
+
+Spec = dict[str, Any]
+# Over each map.
+_RTT = {"labelExpr": "'base RTT ' + datum.value", "labelFontSize": 11, "labelPadding": 4}
+Value = Callable[[Cell], float]
+
+_SQUARE = 34
+# The darkest is the worst in orange, and the best in green.
+_WORSE: Spec = {"scheme": "oranges"}
+_BETTER: Spec = {"scheme": "greens"}
+_EVEN: Spec = {"scheme": "purpleorange", "domain": [0, 100], "domainMid": 50}
+
+
+def alone(found: MatrixSummary) -> Spec:
+    """Controllers by queues: a row of maps a metric, a column an RTT."""
+    metrics: list[tuple[str, Spec, Value]] = [
+        ("share of the capacity (%)", _BETTER, lambda cell: 100 * cell["utilisation"]),
+        ("queue p99 (ms)", _WORSE, lambda cell: 1e3 * cell["queue_delay_p99_s"]),
+        ("marks (‰)", _WORSE, lambda cell: _permille(cell, "marked_packets")),
+        ("drops (‰)", _WORSE, lambda cell: _permille(cell, "dropped_packets")),
+    ]
+    cells = [cell for cell in found["cells"] if len(cell["controls"]) == 1]
+    values = {
+        name: [_square(cell, cell["queue"], cell["controls"][0], of(cell)) for cell in cells]
+        for name, _, of in metrics
+    }
+    maps = [
+        _across(found, name, scheme, values[name], found["queues"]) for name, scheme, _ in metrics
+    ]
+    return _document(found, "Every controller alone over every queue", maps)
+
+
+def together(found: MatrixSummary, queue: str) -> Spec:
+    """Two against each other over one queue: who gets how much, at which delay."""
+    cells = [c for c in found["cells"] if c["queue"] == queue and len(c["controls"]) == 2]
+    shares = [square for cell in cells for square in _shares(cell)]
+    delays = [square for cell in cells for square in _both(cell, 1e3 * cell["queue_delay_p99_s"])]
+    fairness = [square for cell in cells for square in _both(cell, cell["jain"] or 0.0)]
+    controls = found["controls"]
+    maps = [
+        _across(found, "share of the row against the column (%)", _EVEN, shares, controls),
+        _across(found, "queue p99 (ms)", _WORSE, delays, controls),
+        _across(found, "Jain's index", _BETTER, fairness, controls, digits=2),
+    ]
+    return _document(found, f"Two against each other over {queue}", maps)
+
+
+def _permille(cell: Cell, key: str) -> float:
+    counts: dict[str, Any] = {**cell}
+    return 1000 * int(counts[key]) / max(1, cell["delivered_packets"])
+
+
+def _shares(cell: Cell) -> Iterator[Spec]:
+    """The share of each against the other."""
+    first, second = cell["goodput_bps"]
+    total = (first + second) or 1.0
+    yield _square(cell, cell["controls"][1], cell["controls"][0], 100 * first / total)
+    if cell["controls"][0] != cell["controls"][1]:
+        yield _square(cell, cell["controls"][0], cell["controls"][1], 100 * second / total)
+
+
+def _both(cell: Cell, value: float) -> Iterator[Spec]:
+    """What both have in common, on either side of the diagonal."""
+    for row, column in dict.fromkeys([tuple(cell["controls"]), tuple(cell["controls"][::-1])]):
+        yield _square(cell, column, row, value)
+
+
+def _square(cell: Cell, x: str, y: str, value: float) -> Spec:
+    return {"rtt": cell["rtt"], "x": x, "y": y, "value": value}
+
+
+def _across(
+    found: MatrixSummary,
+    name: str,
+    scheme: Spec,
+    values: list[Spec],
+    columns: list[str],
+    digits: int = 1,
+) -> Spec:
+    """A map for each RTT, side by side, with one scale for all."""
+    x = {"field": "x", "sort": columns, "title": None, "axis": {"labelAngle": -45}}
+    y = {"field": "y", "sort": found["controls"], "title": None}
+    text = {
+        "mark": {"type": "text", "fontSize": 9},
+        "encoding": {
+            "text": {"field": "value", "format": f".{digits}f"},
+            "color": {
+                "condition": {"test": _dark(values, scheme), "value": "white"},
+                "value": "#222",
+            },
+        },
+    }
+    colour = {"field": "value", "type": "quantitative", "scale": scheme, "legend": None}
+    return {
+        "title": {"text": name, "anchor": "start"},
+        "data": {"values": values},
+        "facet": {"column": {"field": "rtt", "sort": found["rtts"], "title": None, "header": _RTT}},
+        "spec": {
+            "width": _SQUARE * len(columns),
+            "height": 20 * len(found["controls"]),
+            "encoding": {"x": x, "y": y},
+            "layer": [{"mark": "rect", "encoding": {"color": colour}}, text],
+        },
+    }
+
+
+def _dark(values: list[Spec], scheme: Spec) -> str:
+    """Where a square is so dark that its figure must be white."""
+    if scheme is _EVEN:
+        return "abs(datum.value - 50) > 32"
+    least = min((one["value"] for one in values), default=0.0)
+    most = max((one["value"] for one in values), default=0.0)
+    return f"datum.value > {least + 0.6 * (most - least)}"
+
+
+def _document(found: MatrixSummary, title: str, maps: list[Spec]) -> Spec:
+    about = f"{found['rate']}, buffer {found['buffer']}, {found['duration']}"
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "title": {"text": title, "subtitle": about, "anchor": "start", "fontSize": 18},
+        "background": "white",
+        "padding": 14,
+        "vconcat": maps,
+        "resolve": {"scale": {"color": "independent"}},
+        "config": CONFIG,
+    }

@@ -1,0 +1,92 @@
+"""Runs every combination and gathers what came out."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+from sojourn import _core, experiment
+from sojourn.contract import RunSummary
+from sojourn.experiment import Job, Progress
+from sojourn.matrix import plan
+from sojourn.matrix.contract import Cell, MatrixSummary, Refusal
+from sojourn.matrix.plan import Axes, Place
+
+
+def measure(of: Axes, threads: int, progress: Progress | None = None) -> MatrixSummary:
+    """Every combination that can be, in the order of queues, controllers and RTTs."""
+    places, jobs, refused = _possible(of)
+    runs = experiment.simulate(jobs, threads, _summary, progress)
+    return {
+        "version": _core.__version__,
+        "controls": list(of.controls),
+        "queues": list(of.queues),
+        "rtts": list(of.rtts),
+        "rate": of.rate,
+        "buffer": of.buffer,
+        "duration": of.duration,
+        "seed": of.seed,
+        "cells": [_cell(place, run) for place, run in zip(places, runs, strict=True)],
+        "refused": refused,
+    }
+
+
+def jain(goodputs: Sequence[float]) -> float:
+    """Jain's fairness index: 1 where all are equal, 1/n where one has everything.
+
+    Jain, Chiu and Hawe, "A Quantitative Measure of Fairness" (DEC-TR-301, 1984).
+    """
+    squares = sum(one * one for one in goodputs)
+    return sum(goodputs) ** 2 / (len(goodputs) * squares) if squares else 1.0
+
+
+def _possible(of: Axes) -> tuple[list[Place], list[Job], list[Refusal]]:
+    """What can be run; the rest with its reason, once for all RTTs."""
+    places, jobs, refused = [], [], []
+    for place in plan.places(of):
+        core = plan.scenario(of, place).compile()
+        try:
+            core.check()
+        except _core.ScenarioError as error:
+            _require_own_fault(error)
+            refused.append((place, error.items[0]["message"]))
+            continue
+        places.append(place)
+        jobs.append(Job(core, 0, of.seed))
+    return places, jobs, _once(refused)
+
+
+def _require_own_fault(error: _core.ScenarioError) -> None:
+    """A combination that cannot be is told; anything else is an axis that is wrong."""
+    if not all(item["path"].startswith("flow.") for item in error.items):
+        raise error
+
+
+def _once(refused: Sequence[tuple[Place, str]]) -> list[Refusal]:
+    reasons = {(place.queue, place.controls): reason for place, reason in refused}
+    return [
+        {"queue": queue, "controls": list(controls), "reason": reason}
+        for (queue, controls), reason in reasons.items()
+    ]
+
+
+def _summary(outcome: _core.Outcome) -> RunSummary:
+    return cast(RunSummary, json.loads(outcome.summary_json()))
+
+
+def _cell(place: Place, run: RunSummary) -> Cell:
+    link: Any = next(link for link in run["links"] if link["name"] == plan.BOTTLENECK)
+    goodputs = [flow["goodput_bps"] for flow in run["flows"]]
+    return {
+        "queue": place.queue,
+        "rtt": place.rtt,
+        "base_rtt_s": run["flows"][0]["base_rtt_s"],
+        "controls": list(place.controls),
+        "goodput_bps": goodputs,
+        "jain": jain(goodputs) if len(goodputs) > 1 else None,
+        "utilisation": link["utilisation"],
+        "queue_delay_p50_s": link["queue_delay_p50_s"] or 0.0,
+        "queue_delay_p99_s": link["queue_delay_p99_s"] or 0.0,
+        "marked_packets": link["marked_packets"],
+        "dropped_packets": link["dropped_packets"],
+        "delivered_packets": link["delivered_packets"],
+    }

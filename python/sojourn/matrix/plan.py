@@ -1,0 +1,94 @@
+"""Which combinations there are, and the scenario of each."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Any
+
+from sojourn import api
+from sojourn.errors import UsageError
+from sojourn.scenario import Scenario
+
+# A path of a few milliseconds to a data centre near by, one across a continent, one around half
+# the world: each four times the one before.
+RTTS = ("10ms", "40ms", "160ms")
+# The second flow comes once the first has left slow start on most paths.
+_SECOND_STARTS = "1s"
+
+BOTTLENECK = "bottleneck"
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What is combined, and over which bottleneck. Amounts are text with units, as in scenarios."""
+
+    controls: Sequence[str]
+    queues: Sequence[str]
+    rtts: Sequence[str] = RTTS
+    rate: str = "50Mbit"
+    buffer: str = "100ms"
+    duration: str = "30s"
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Place:
+    """One combination."""
+
+    queue: str
+    rtt: str
+    controls: tuple[str, ...]
+
+
+def axes(controls: Sequence[str] | None, queues: Sequence[str] | None, **others: Any) -> Axes:
+    """The axes as asked for; everything that ships where nothing is named."""
+    return Axes(
+        _chosen("controller", controls, [one["name"] for one in api.controllers()]),
+        _chosen("queue", queues, [one["name"] for one in api.queues()]),
+        **{key: value for key, value in others.items() if value is not None},
+    )
+
+
+def places(of: Axes) -> Iterator[Place]:
+    """Every controller alone, then every two: queue by queue, and the RTTs of each together."""
+    alone = [(one,) for one in of.controls]
+    pairs = combinations_with_replacement(of.controls, 2)
+    who: list[tuple[str, ...]] = [*alone, *pairs]
+    for queue in of.queues:
+        for controls in who:
+            for rtt in of.rtts:
+                yield Place(queue, rtt, controls)
+
+
+def scenario(of: Axes, place: Place) -> Scenario:
+    """One bottleneck, all of the delay on the way back, and bulk flows."""
+    built = Scenario(
+        title=" against ".join(place.controls),
+        duration=of.duration,
+        seed=of.seed,
+        record={"interval": "0s"},
+    )
+    built.link(BOTTLENECK, rate=of.rate, buffer=of.buffer, queue=_queue(place.queue))
+    built.link("back", delay=place.rtt)
+    for number, control in enumerate(place.controls):
+        start = _SECOND_STARTS if number else "0s"
+        path, back = [BOTTLENECK], ["back"]
+        built.flow(f"flow-{number + 1}", control=control, path=path, back=back, start=start)
+    return built
+
+
+def _queue(name: str) -> dict[str, Any]:
+    """The queue with its defaults, and ECN where that is a choice."""
+    known = next(one for one in api.queues() if one["name"] == name)
+    ecn = any(param["name"] == "ecn" for param in known["params"])
+    return {"kind": name, **({"ecn": True} if ecn else {})}
+
+
+def _chosen(kind: str, asked: Sequence[str] | None, known: list[str]) -> list[str]:
+    """The names asked for, each once; all where none is."""
+    if asked is None:
+        return known
+    for name in asked:
+        if name not in known:
+            raise UsageError(f"there is no {kind} `{name}`; there are: {', '.join(known)}")
+    return list(dict.fromkeys(asked))

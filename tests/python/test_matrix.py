@@ -1,0 +1,82 @@
+"""`sojourn matrix`: the shipped table is what is simulated; the rest by small ones."""
+
+import json
+from pathlib import Path
+
+import pytest
+from sojourn.matrix import measure
+from support import ROOT, Sojourn
+
+SMALL = ("--controls", "cubic,ideal", "--queues", "droptail,codel", "--rtts", "10ms,40ms")
+
+
+@pytest.mark.parametrize(
+    ("goodputs", "index"), [([7.0, 7.0], 1.0), ([5.0, 0.0], 0.5), ([1.0, 3.0], 0.8), ([0.0], 1.0)]
+)
+def test_jain_s_index(goodputs: list[float], index: float) -> None:
+    assert measure.jain(goodputs) == pytest.approx(index)
+
+
+def test_every_combination_is_there_once(sojourn: Sojourn) -> None:
+    done = sojourn("matrix", *SMALL, "--duration", "3s", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    combinations = [(one["queue"], *one["controls"], one["rtt"]) for one in found["cells"]]
+    flows = [("cubic",), ("ideal",), ("cubic", "cubic"), ("ideal", "ideal")]
+    assert combinations == [
+        (queue, *controls, rtt)
+        for queue in ("droptail", "codel")
+        for controls in flows
+        for rtt in ("10ms", "40ms")
+    ]
+    for one in found["cells"]:
+        assert len(one["goodput_bps"]) == len(one["controls"])
+        # Each over its own life.
+        assert all(0 < bps <= 50e6 for bps in one["goodput_bps"])
+        assert one["queue_delay_p50_s"] <= one["queue_delay_p99_s"] <= 0.1
+    # The ideal controller divides the link among its own kind only: said, not left out.
+    refused = [(one["queue"], one["controls"]) for one in found["refused"]]
+    assert refused == [("droptail", ["cubic", "ideal"]), ("codel", ["cubic", "ideal"])]
+    assert all("told the capacity" in one["reason"] for one in found["refused"])
+
+
+def test_threads_change_nothing(sojourn: Sojourn) -> None:
+    one, two = (sojourn("matrix", *SMALL, "--duration", "2s", "--jobs", n) for n in ("1", "2"))
+    assert one.stdout == two.stdout != ""
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--controls", "cubik"), "there is no controller `cubik`; there are: reno, cubic"),
+        (("--queues", "kodel"), "there is no queue `kodel`; there are: droptail"),
+        (("--rtts", "10"), "10"),
+        (("--rate", "0bit"), "rate"),
+        (("--duration", "1h30"), "1h30"),
+    ],
+)
+def test_bad_axes_are_refused(sojourn: Sojourn, args: tuple[str, ...], said: str) -> None:
+    done = sojourn("matrix", *args)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert said in done.stderr
+
+
+def test_files_are_written_whole(sojourn: Sojourn, tmp_path: Path) -> None:
+    done = sojourn("matrix", *SMALL, "--duration", "2s", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    names = sorted(file.name for file in (tmp_path / "out").iterdir())
+    maps = ["alone", "together-codel", "together-droptail"]
+    assert names == sorted(
+        ["matrix.json", "matrix.md", *(f"{m}.{end}" for m in maps for end in ("png", "svg"))]
+    )
+    assert sojourn("matrix", *SMALL, "--out", "out").returncode == 2
+
+
+def test_the_shipped_table_is_what_is_simulated(sojourn: Sojourn) -> None:
+    """A change of behaviour shows here: look at the difference, then `make matrix`."""
+    done = sojourn("matrix", "--markdown")
+    assert done.returncode == 0, done.stderr
+    shipped = (ROOT / "docs" / "matrix.md").read_text("utf-8")
+    changed = [line for line in done.stdout.splitlines() if line not in shipped.splitlines()]
+    assert done.stdout == shipped, f"{len(changed)} lines differ, such as {changed[:3]}"
