@@ -32,6 +32,12 @@ impl<P: Packet> Fifo<P> {
         Some(packet)
     }
 
+    /// The packet that has waited longest.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<&P> {
+        self.packets.first()
+    }
+
     #[inline]
     pub(crate) fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len() as u64, bytes: self.bytes }

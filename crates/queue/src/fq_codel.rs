@@ -24,6 +24,7 @@ use crate::apart::Apart;
 use crate::codel::control::{self, Control, State};
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
+use crate::random::mix;
 
 const FLOWS: Param = Param {
     name: "flows",
@@ -254,14 +255,4 @@ impl<P: Packet + Send> Queue<P> for FqCodel<P> {
     fn backlog(&self) -> Backlog {
         self.backlog
     }
-}
-
-/// Spreads a number over 64 bits: the finaliser of SplitMix64 (Steele, Lea,
-/// Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
-#[inline]
-fn mix(number: u64) -> u64 {
-    let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

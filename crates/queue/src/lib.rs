@@ -9,7 +9,9 @@ use sojourn_units::Instant;
 
 mod apart;
 mod contract;
+mod dualq;
 mod fifo;
+mod random;
 mod registry;
 
 pub use contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
@@ -18,6 +20,8 @@ registry::queues! {
     DropTail = droptail,
     Codel = codel,
     FqCodel = fq_codel,
+    DualPi2 = dualpi2,
+    DualPi2Linux = dualpi2_linux,
 }
 
 /// What there is, in the order of listings.

@@ -26,25 +26,58 @@ struct Config {
     ecn: bool,
     /// Whether there is anything that marks.
     marks: bool,
+    /// Whether L4S packets have a queue of their own (RFC 9332).
+    is_dual: bool,
+}
+
+impl Config {
+    /// The order in which a flow's packets come out is kept within each of these.
+    fn lane(&self, packet: &TestPacket) -> (u64, bool) {
+        (packet.flow, self.is_dual && matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce))
+    }
 }
 
 /// Defaults; ECN off and on; a threshold beside it: what the queue declares.
 fn configs(info: &Info) -> Vec<Config> {
+    if info.name.starts_with("dualpi2") {
+        return dual_configs();
+    }
     let default_ecn = info.params.iter().find(|p| p.name == "ecn").map(|p| p.kind);
     let Some(Kind::Switch(on)) = default_ecn else {
-        return vec![Config { values: vec![], ecn: false, marks: false }];
+        return vec![Config { values: vec![], ecn: false, marks: false, is_dual: false }];
     };
-    let switch = |on| Config { values: vec![("ecn", Value::Switch(on))], ecn: on, marks: on };
-    let mut all = vec![Config { values: vec![], ecn: on, marks: on }, switch(true), switch(false)];
+    let switch = |on| Config {
+        values: vec![("ecn", Value::Switch(on))],
+        ecn: on,
+        marks: on,
+        is_dual: false,
+    };
+    let mut all = vec![Config { values: vec![], ..switch(on) }, switch(true), switch(false)];
     if info.params.iter().any(|p| p.name == "ce_threshold") {
         let threshold = ("ce_threshold", Value::Time(Duration::from_millis(1)));
         all.push(Config {
             values: vec![("ecn", Value::Switch(false)), threshold],
             ecn: false,
             marks: true,
+            is_dual: false,
         });
     }
     all
+}
+
+/// Two queues, each way to schedule them, and both ways through overload: only
+/// one of them drops what could be marked.
+fn dual_configs() -> Vec<Config> {
+    let config = |scheduler: &str, drops| Config {
+        values: vec![
+            ("scheduler", Value::Choice(scheduler.to_owned())),
+            ("drop_on_overload", Value::Switch(drops)),
+        ],
+        ecn: !drops,
+        marks: true,
+        is_dual: true,
+    };
+    ["wrr", "ts-fifo"].into_iter().flat_map(|s| [config(s, true), config(s, false)]).collect()
 }
 
 /// What became of a packet.
@@ -65,7 +98,7 @@ struct Checked {
     /// Whether it has come out, by id.
     out: Vec<bool>,
     backlog: Backlog,
-    last_delivered: BTreeMap<u64, u64>,
+    last_delivered: BTreeMap<(u64, bool), u64>,
     fates: Vec<Fate>,
 }
 
@@ -113,9 +146,10 @@ impl Checked {
     }
 
     fn take(&mut self) {
-        let waiting = self.backlog.packets;
         let may_leave = self.rig.queue.ready_at().is_none();
         let packet = self.rig.take(self.now);
+        // All that waited may have been dropped.
+        let waiting = self.rig.queue.backlog().packets;
         assert!(packet.is_some() || waiting == 0 || !may_leave, "idle while {waiting} wait");
         if let Some(packet) = packet {
             self.settle_delivery(packet);
@@ -131,7 +165,7 @@ impl Checked {
             assert!(self.config.marks, "marked although nothing is to mark");
             assert!(before.ecn.is_capable() && packet.ecn == Ecn::Ce, "{before:?} -> {packet:?}");
         }
-        if let Some(last) = self.last_delivered.insert(packet.flow, packet.id) {
+        if let Some(last) = self.last_delivered.insert(self.config.lane(&before), packet.id) {
             assert!(last < packet.id, "{last} overtook {} of the same flow", packet.id);
         }
         self.fates.push(Fate::Delivered(packet));

@@ -1,0 +1,151 @@
+//! DualPI2 as the pseudocode of RFC 9332 appendix A has it, with the extension
+//! for overload of its section A.2.
+//!
+//! What is left open there:
+//!
+//! - p_CL is bounded by p_Lmax, and p' by 0 and 1. Without that the counter of
+//!   `recur` would run away under overload.
+//! - The scheduler is weighted round robin by bytes, as Linux's, with the
+//!   weight of 1/16 that section 4.2.2's conditional priority is commonly given;
+//!   the time-shifted FIFO is there by choice.
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Duration, Ecn};
+
+use crate::contract::{Info, Setup};
+use crate::dualq::{Case, DualQ, Judge, Verdict, params};
+
+const MIN_TH: Param = Param {
+    name: "min_th",
+    kind: Kind::Time(Duration::from_micros(800), Duration::ZERO, Duration::MAX),
+    doc: "Sojourn time above which the L queue's own AQM begins to mark",
+    source: "RFC 9332 appendix A.1, minTh",
+};
+
+const RANGE: Param = Param {
+    name: "range",
+    kind: Kind::Time(Duration::from_micros(400), Duration::ZERO, Duration::MAX),
+    doc: "Above min_th, where the L queue's own AQM marks all; 0 makes a step of the ramp",
+    source: "RFC 9332 appendix A.1",
+};
+
+const TH_LEN: Param = Param {
+    name: "th_len",
+    kind: Kind::Integer(1, 0, u32::MAX as u64),
+    doc: "Packets in the L queue up to which its own AQM never marks",
+    source: "RFC 9332 appendix A.1, Th_len",
+};
+
+/// What a listing says of it.
+pub(crate) const INFO: Info = Info {
+    name: "dualpi2",
+    title: "DualPI2: an L4S queue beside a Classic one, coupled, by the RFC's pseudocode",
+    source: "RFC 9332 appendix A",
+    params: &[
+        params::TARGET,
+        params::tupdate(
+            Duration::from_millis(15),
+            "RFC 9332 appendix A.1: min(target, RTT_max / 3)",
+        ),
+        params::alpha(0.15, "RFC 9332 appendix A.1: 0.1 Tupdate / RTT_max^2, RTT_max 100 ms"),
+        params::beta(3.0, "RFC 9332 appendix A.1: 0.3 / RTT_max"),
+        params::K,
+        MIN_TH,
+        RANGE,
+        TH_LEN,
+        params::DROP_ON_OVERLOAD,
+        params::SCHEDULER,
+        params::classic_protection(0.0625, "RFC 9332 section 4.2.2 (bounded priority): 1 in 16"),
+        params::TSHIFT,
+    ],
+    // The RFC's 250 ms depend on the link; Linux's limit.
+    default_packets: 10_000,
+    random: false,
+};
+
+/// The coupled queues of RFC 9332.
+pub(crate) type DualPi2<P> = DualQ<P, Rfc>;
+
+/// Deterministic marking: no chance anywhere.
+pub struct Rfc {
+    k: f64,
+    min_th: Duration,
+    range: Duration,
+    th_len: u64,
+    drop_on_overload: bool,
+    /// `lq.count` and `cq.count` of `recur`.
+    l_count: f64,
+    c_count: f64,
+}
+
+impl Rfc {
+    /// p_CL, at most p_Lmax = 1.
+    fn p_cl(&self, case: &Case) -> f64 {
+        (self.k * case.p).min(1.0)
+    }
+
+    /// Whether marking all of the L queue does not suffice: p_CL at p_Lmax,
+    /// which is p_C at p_Cmax = 1/k^2.
+    fn is_overload(&self, case: &Case) -> bool {
+        self.drop_on_overload && self.p_cl(case) >= 1.0
+    }
+
+    /// The L queue's own AQM: `laqm`, with p'_L from 0 to 1.
+    fn laqm(&self, case: &Case) -> f64 {
+        // The queue's length where the pseudocode looks at it: after the packet
+        // has been taken.
+        if case.behind.packets <= self.th_len || case.sojourn <= self.min_th {
+            return 0.0;
+        }
+        let beyond = case.sojourn.saturating_sub(self.min_th);
+        if beyond >= self.range { 1.0 } else { beyond.as_nanos_f64() / self.range.as_nanos_f64() }
+    }
+}
+
+/// `recur`: true as often as `likelihood` says, at even distances.
+fn recur(count: &mut f64, likelihood: f64) -> bool {
+    *count += likelihood;
+    let is_due = *count > 1.0;
+    if is_due {
+        *count -= 1.0;
+    }
+    is_due
+}
+
+impl Judge for Rfc {
+    fn new(setup: &Setup) -> Rfc {
+        Rfc {
+            k: setup.params.number("k"),
+            min_th: setup.params.time("min_th"),
+            range: setup.params.time("range"),
+            th_len: setup.params.integer("th_len"),
+            drop_on_overload: setup.params.switch("drop_on_overload"),
+            l_count: 0.0,
+            c_count: 0.0,
+        }
+    }
+
+    /// RFC 9332 appendix A.2: the greater of the native and the coupled
+    /// probability, linearly; once saturated, first the Classic drop.
+    fn l4s(&mut self, case: &Case) -> Verdict {
+        let p_cl = self.p_cl(case);
+        if !self.is_overload(case) {
+            let p_l = self.laqm(case).max(p_cl);
+            return if recur(&mut self.l_count, p_l) { Verdict::Mark } else { Verdict::Pass };
+        }
+        if recur(&mut self.l_count, case.p * case.p) {
+            return Verdict::Drop;
+        }
+        if recur(&mut self.l_count, p_cl) { Verdict::Mark } else { Verdict::Pass }
+    }
+
+    /// RFC 9332 appendix A.2: p_C = p'^2, a drop for what cannot be marked and
+    /// for all under overload.
+    fn classic(&mut self, case: &Case) -> Verdict {
+        if !recur(&mut self.c_count, case.p * case.p) {
+            return Verdict::Pass;
+        }
+        let must_drop = case.ecn == Ecn::NotEct || self.is_overload(case);
+        if must_drop { Verdict::Drop } else { Verdict::Mark }
+    }
+}

@@ -1,0 +1,177 @@
+//! The coupled dual queue (RFC 9332): a queue for L4S traffic and one for
+//! Classic traffic under one base probability.
+//!
+//! This is what both parameter sets share, [`crate::dualpi2`] (the RFC's
+//! pseudocode) and [`crate::dualpi2_linux`] (`net/sched/sch_dualpi2.c`): the
+//! classifier, the buffer, the PI controller ([`pi`]) and the scheduler
+//! ([`scheduler`]). How a packet is judged once it is chosen is a [`Judge`] of
+//! each.
+
+use sojourn_units::{Ecn, Instant};
+
+use crate::apart::{Apart, refuse};
+use crate::contract::{Backlog, DropReason, Limit, Packet, Queue, Setup};
+use crate::fifo::Fifo;
+
+pub(crate) mod params;
+pub(crate) mod pi;
+mod scheduler;
+
+use pi::Pi;
+use scheduler::Scheduler;
+
+/// What becomes of a packet that the scheduler has chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It leaves as it is.
+    Pass,
+    /// It leaves with CE.
+    Mark,
+    /// It is dropped, as a congestion signal.
+    Drop,
+}
+
+/// The queue that a packet waited in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// Low latency: the L queue.
+    L4s,
+    /// The C queue.
+    Classic,
+}
+
+/// What a judge may look at: the controller, and what still waits behind the
+/// packet that was chosen.
+pub struct Case {
+    /// The base probability p'.
+    pub(crate) p: f64,
+    /// How long the packet waited.
+    pub(crate) sojourn: sojourn_units::Duration,
+    /// What waits in the packet's own queue, without it.
+    pub(crate) behind: Backlog,
+    /// What waits in both, without it.
+    pub(crate) behind_both: Backlog,
+    /// The packet's ECN field.
+    pub(crate) ecn: Ecn,
+}
+
+/// How packets are judged when they are dequeued.
+pub trait Judge: Send {
+    /// From the queue's parameters.
+    fn new(setup: &Setup) -> Self;
+    /// A packet of the L queue.
+    fn l4s(&mut self, case: &Case) -> Verdict;
+    /// A packet of the C queue.
+    fn classic(&mut self, case: &Case) -> Verdict;
+}
+
+/// Two FIFOs, coupled.
+pub struct DualQ<P, J> {
+    lq: Fifo<P>,
+    cq: Fifo<P>,
+    limit: Limit,
+    pi: Pi,
+    scheduler: Scheduler,
+    judge: J,
+}
+
+impl<P: Packet, J: Judge> DualQ<P, J> {
+    pub(crate) fn new(setup: &Setup) -> DualQ<P, J> {
+        DualQ {
+            lq: Fifo::new(),
+            cq: Fifo::new(),
+            limit: setup.limit,
+            pi: Pi::new(&setup.params),
+            scheduler: Scheduler::new(setup),
+            judge: J::new(setup),
+        }
+    }
+
+    fn total(&self) -> Backlog {
+        let (l, c) = (self.lq.backlog(), self.cq.backlog());
+        Backlog { packets: l.packets + c.packets, bytes: l.bytes + c.bytes }
+    }
+
+    /// The updates of p' that were due by `now`: nothing has come or gone since.
+    #[inline]
+    fn update(&mut self, now: Instant) {
+        if self.pi.is_due(now) {
+            // Whichever queue has waited longest drives the controller, so that
+            // L4S traffic alone can be overload too (RFC 9332 appendix A.2, and
+            // Linux's calculate_probability).
+            let oldest = [&self.lq, &self.cq].into_iter().filter_map(Fifo::first);
+            self.pi.update(now, oldest.map(P::enqueued_at).min());
+        }
+    }
+
+    /// Judges a packet that was taken from the queue of `class`.
+    fn judge(&mut self, now: Instant, class: Class, packet: &P) -> Verdict {
+        let own = if class == Class::L4s { &self.lq } else { &self.cq };
+        let case = Case {
+            p: self.pi.p(),
+            sojourn: now.since(packet.enqueued_at()),
+            behind: own.backlog(),
+            behind_both: self.total(),
+            ecn: packet.ecn(),
+        };
+        match class {
+            Class::L4s => self.judge.l4s(&case),
+            Class::Classic => self.judge.classic(&case),
+        }
+    }
+
+    /// `dualpi2_dequeue` of RFC 9332 appendix A.
+    #[inline(never)]
+    fn take(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+        while let Some(class) = self.scheduler.choose(&self.lq, &self.cq) {
+            let both_wait = self.lq.first().is_some() && self.cq.first().is_some();
+            let own = if class == Class::L4s { &mut self.lq } else { &mut self.cq };
+            let mut packet = own.pop()?;
+            match self.judge(now, class, &packet) {
+                Verdict::Drop => {
+                    drops(packet, DropReason::Aqm);
+                    continue;
+                }
+                Verdict::Mark => packet.mark_ce(),
+                Verdict::Pass => {}
+            }
+            if both_wait {
+                self.scheduler.sent(class, packet.size());
+            }
+            return Some(packet);
+        }
+        None
+    }
+}
+
+impl<P: Packet + Send, J: Judge> Queue<P> for DualQ<P, J> {
+    /// `dualpi2_enqueue` of RFC 9332 appendix A.1. What is held against the
+    /// limit is the packet's own size, not the MTU.
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+        self.update(now);
+        if !self.limit.admits(self.total(), packet.size()) {
+            return refuse(&Apart(packet), drops);
+        }
+        // RFC 9331 section 5.1: ECT(1) and CE are L4S.
+        match packet.ecn() {
+            Ecn::Ect1 | Ecn::Ce => self.lq.push(now, packet),
+            Ecn::NotEct | Ecn::Ect0 => self.cq.push(now, packet),
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+        self.update(now);
+        self.take(now, drops)
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.total()
+    }
+}

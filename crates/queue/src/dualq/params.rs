@@ -1,0 +1,88 @@
+//! Parameters of both DualPI2s; each has its own defaults.
+
+use sojourn_units::Duration;
+use sojourn_units::params::{Kind, Param};
+
+/// Queueing delay that the PI controller aims at.
+pub(crate) const TARGET: Param = Param {
+    name: "target",
+    kind: Kind::Time(Duration::from_millis(15), Duration::ZERO, Duration::MAX),
+    doc: "Queueing delay that Classic traffic is held to",
+    source: "RFC 9332 appendix A.1; dualpi2_reset_default in Linux",
+};
+
+/// Time between two updates of the base probability.
+pub(crate) const fn tupdate(default: Duration, source: &'static str) -> Param {
+    Param {
+        name: "tupdate",
+        // Linux counts in microseconds; no shorter one can be configured.
+        kind: Kind::Time(default, Duration::from_micros(1), Duration::MAX),
+        doc: "Time between two updates of the base probability",
+        source,
+    }
+}
+
+/// Integral gain.
+pub(crate) const fn alpha(default: f64, source: &'static str) -> Param {
+    Param {
+        name: "alpha",
+        // Linux's least and greatest: 1/256 and (2^31 - 1)/256.
+        kind: Kind::Number(default, 0.003_906_25, 8_388_607.996_093_75),
+        doc: "Integral gain in Hz: of the delay beyond target",
+        source,
+    }
+}
+
+/// Proportional gain.
+pub(crate) const fn beta(default: f64, source: &'static str) -> Param {
+    Param {
+        name: "beta",
+        kind: Kind::Number(default, 0.003_906_25, 8_388_607.996_093_75),
+        doc: "Proportional gain in Hz: of the delay's change since the last update",
+        source,
+    }
+}
+
+/// Coupling factor.
+pub(crate) const K: Param = Param {
+    name: "k",
+    kind: Kind::Number(2.0, 1.0, 255.0),
+    doc: "Coupling factor: the L queue's coupled probability over the base probability",
+    source: "RFC 9332 section 4.1; range of tc-dualpi2(8), coupling_factor",
+};
+
+/// What happens when marking everything is not enough.
+pub(crate) const DROP_ON_OVERLOAD: Param = Param {
+    name: "drop_on_overload",
+    kind: Kind::Switch(true),
+    doc: "Drops from both queues once the L queue is marked wholly; otherwise ECN-capable \
+          packets are never dropped, and overload fills the buffer",
+    source: "RFC 9332 section 4.2.3 and appendix A.2; tc-dualpi2(8), drop_on_overload and overflow",
+};
+
+/// Which packet goes next.
+pub(crate) const SCHEDULER: Param = Param {
+    name: "scheduler",
+    kind: Kind::Choice("wrr", &["wrr", "ts-fifo"]),
+    doc: "Weighted round robin, or the FIFO shifted in time",
+    source: "RFC 9332 appendix A.1; dequeue_packet in Linux",
+};
+
+/// The C queue's share where both queues wait, under WRR.
+pub(crate) const fn classic_protection(default: f64, source: &'static str) -> Param {
+    Param {
+        name: "classic_protection",
+        kind: Kind::Number(default, 0.0, 1.0),
+        doc: "Share of the link that the C queue has while both wait, with scheduler = \"wrr\"",
+        source,
+    }
+}
+
+/// The L queue's head start in a FIFO shifted in time.
+pub(crate) const TSHIFT: Param = Param {
+    name: "tshift",
+    kind: Kind::Time(Duration::from_millis(40), Duration::ZERO, Duration::MAX),
+    doc: "How much longer than the L queue's a Classic packet must have waited to go first, \
+          with scheduler = \"ts-fifo\"",
+    source: "the L4S team's first dualq qdisc (sch_pi2.c, tshift)",
+};
