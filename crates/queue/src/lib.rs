@@ -22,6 +22,10 @@ registry::queues! {
     FqCodel = fq_codel,
     DualPi2 = dualpi2,
     DualPi2Linux = dualpi2_linux,
+    Pie = pie,
+    Red = red,
+    Step = step,
+    HeadDrop = head_drop,
 }
 
 /// What there is, in the order of listings.

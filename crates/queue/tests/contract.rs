@@ -39,8 +39,10 @@ impl Config {
 
 /// Defaults; ECN off and on; a threshold beside it: what the queue declares.
 fn configs(info: &Info) -> Vec<Config> {
-    if info.name.starts_with("dualpi2") {
-        return dual_configs();
+    match info.name {
+        "dualpi2" | "dualpi2_linux" => return dual_configs(),
+        "step" => return vec![Config { values: vec![], ecn: true, marks: true, is_dual: false }],
+        _ => {}
     }
     let default_ecn = info.params.iter().find(|p| p.name == "ecn").map(|p| p.kind);
     let Some(Kind::Switch(on)) = default_ecn else {
@@ -62,7 +64,22 @@ fn configs(info: &Info) -> Vec<Config> {
             is_dual: false,
         });
     }
-    all
+    match info.name {
+        // Section 5.1 of RFC 8033: up to a probability, and up to any.
+        "pie" => pie_configs(&all),
+        _ => all,
+    }
+}
+
+/// With ECN, PIE drops what it could mark above `mark_ecnth`.
+fn pie_configs(all: &[Config]) -> Vec<Config> {
+    let threshold = |config: &Config, at| {
+        let mut config = Config { ecn: config.ecn && at >= 1.0, ..config.clone() };
+        config.values.push(("mark_ecnth", Value::Number(at)));
+        config.values.push(("dq_rate_estimator", Value::Switch(at < 1.0)));
+        config
+    };
+    all.iter().flat_map(|c| [threshold(c, 0.1), threshold(c, 1.0)]).collect()
 }
 
 /// Two queues, each way to schedule them, and both ways through overload: only

@@ -1,0 +1,247 @@
+//! PIE: proportional integral controller enhanced (RFC 8033).
+//!
+//! Arrivals are dropped at random ([`Pie::judge`]); how often follows from the
+//! queueing delay by the control loop in [`control`]. The delay is that of the
+//! last packet dequeued, or, by choice, what the bytes that wait will take by
+//! the rate of [`dq_rate`] (RFC 8033 section 4.3 allows either).
+//!
+//! Of the optional elements of section 5, marking, the estimate of the dequeue
+//! rate, derandomisation and the cap on adjustments are here. PIE is always
+//! active: section 5.3, which turns it on at a third of the buffer, would leave a
+//! large buffer without any control of its delay, and Linux does without.
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Duration, Instant};
+
+use crate::apart::{Apart, refuse};
+use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
+use crate::fifo::Fifo;
+use crate::random::Random;
+
+mod control;
+mod dq_rate;
+
+use control::Control;
+use dq_rate::DqRate;
+
+const TARGET: Param = Param {
+    name: "target",
+    kind: Kind::Time(Duration::from_millis(15), Duration::ZERO, Duration::MAX),
+    doc: "Queueing delay that is aimed at",
+    source: "RFC 8033 section 4.2, QDELAY_REF",
+};
+
+const TUPDATE: Param = Param {
+    name: "tupdate",
+    // Linux counts in microseconds; no shorter one can be configured.
+    kind: Kind::Time(Duration::from_millis(15), Duration::from_micros(1), Duration::MAX),
+    doc: "Time between two updates of the drop probability",
+    source: "RFC 8033 section 4.2, T_UPDATE",
+};
+
+const ALPHA: Param = Param {
+    name: "alpha",
+    kind: Kind::Number(0.125, 0.0, 32.0),
+    doc: "Integral gain in Hz: of the delay beyond target",
+    source: "RFC 8033 section 4.2; range of tc-pie(8)",
+};
+
+const BETA: Param = Param {
+    name: "beta",
+    kind: Kind::Number(1.25, 0.0, 32.0),
+    doc: "Proportional gain in Hz: of the delay's change since the last update",
+    source: "RFC 8033 section 4.2; range of tc-pie(8)",
+};
+
+const MAX_BURST: Param = Param {
+    name: "max_burst",
+    kind: Kind::Time(Duration::from_millis(150), Duration::ZERO, Duration::MAX),
+    doc: "How long a burst into a calm queue is let pass",
+    source: "RFC 8033 section 4.4, MAX_BURST",
+};
+
+const ECN: Param = Param {
+    name: "ecn",
+    kind: Kind::Switch(false),
+    doc: "Marks ECN-capable packets CE in place of dropping them, up to mark_ecnth",
+    source: "RFC 8033 section 5.1; tc-pie(8)",
+};
+
+const MARK_ECNTH: Param = Param {
+    name: "mark_ecnth",
+    kind: Kind::Number(0.1, 0.0, 1.0),
+    doc: "Drop probability above which ECN-capable packets are dropped too",
+    source: "RFC 8033 section 5.1",
+};
+
+const DQ_RATE_ESTIMATOR: Param = Param {
+    name: "dq_rate_estimator",
+    kind: Kind::Switch(false),
+    doc: "Takes the delay from the bytes that wait and the dequeue rate, not from timestamps",
+    source: "RFC 8033 sections 4.3 and 5.2; tc-pie(8)",
+};
+
+/// What a listing says of it.
+pub(crate) const INFO: Info = Info {
+    name: "pie",
+    title: "PIE: drops arrivals at random, as often as holds the queueing delay at target",
+    source: "RFC 8033",
+    params: &[TARGET, TUPDATE, ALPHA, BETA, MAX_BURST, ECN, MARK_ECNTH, DQ_RATE_ESTIMATOR],
+    // tc-pie(8): limit.
+    default_packets: 1000,
+    random: true,
+};
+
+/// A FIFO controlled by PIE.
+pub struct Pie<P> {
+    fifo: Fifo<P>,
+    limit: Limit,
+    control: Control,
+    latency: Latency,
+    /// What has added up since the last drop (`accu_prob_`).
+    accu_prob: f64,
+    ecn: bool,
+    mark_ecnth: f64,
+    mtu: Bytes,
+    random: Random,
+}
+
+/// Where the current queueing delay comes from.
+enum Latency {
+    /// The sojourn time of the last packet dequeued.
+    Timestamp(Duration),
+    /// Little's law.
+    DqRate(DqRate),
+}
+
+impl Latency {
+    /// `current_qdelay`, in seconds.
+    fn qdelay(&self, backlog: Backlog) -> f64 {
+        match self {
+            Latency::Timestamp(sojourn) => sojourn.as_secs_f64(),
+            Latency::DqRate(rate) => rate.qdelay(backlog.bytes),
+        }
+    }
+
+    /// Takes note of a dequeued packet of `size`; `backlog` is what it left.
+    fn on_dequeued(&mut self, now: Instant, size: Bytes, sojourn: Duration, backlog: Backlog) {
+        match self {
+            // An empty queue has no delay, whatever its last packet had (Linux,
+            // pie_process_dequeue): nobody would tell it otherwise.
+            Latency::Timestamp(last) if backlog.packets == 0 => *last = Duration::ZERO,
+            Latency::Timestamp(last) => *last = sojourn,
+            Latency::DqRate(rate) => rate.on_dequeued(now, size, backlog.bytes),
+        }
+    }
+}
+
+impl<P: Packet> Pie<P> {
+    pub(crate) fn new(setup: &Setup) -> Pie<P> {
+        let estimates = setup.params.switch("dq_rate_estimator");
+        Pie {
+            fifo: Fifo::new(),
+            limit: setup.limit,
+            control: Control::new(&setup.params),
+            latency: if estimates {
+                Latency::DqRate(DqRate::default())
+            } else {
+                Latency::Timestamp(Duration::ZERO)
+            },
+            accu_prob: 0.0,
+            ecn: setup.params.switch("ecn"),
+            mark_ecnth: setup.params.number("mark_ecnth"),
+            mtu: setup.mtu,
+            random: Random::new(setup.seed),
+        }
+    }
+
+    #[inline]
+    fn update(&mut self, now: Instant) {
+        if self.control.is_due(now) {
+            self.control.update(now, self.latency.qdelay(self.fifo.backlog()));
+        }
+    }
+
+    /// Whether an arrival is to be dropped or marked: `drop_early()` of RFC
+    /// 8033, with the burst allowance before it (section 4.4).
+    fn judge(&mut self) -> bool {
+        if self.control.allows_burst(self.latency.qdelay(self.fifo.backlog())) {
+            return false;
+        }
+        // Section 4.1: no queue is so short that it must not empty. Two packets
+        // are no queue.
+        if self.control.is_calm() || self.fifo.backlog().bytes <= self.mtu * 2 {
+            return false;
+        }
+        self.rolls()
+    }
+
+    /// Section 5.4: neither two drops close together nor a long time without.
+    fn rolls(&mut self) -> bool {
+        let drop_prob = self.control.drop_prob();
+        if drop_prob <= 0.0 {
+            self.accu_prob = 0.0;
+        }
+        self.accu_prob += drop_prob;
+        let hits = match self.accu_prob {
+            accu_prob if accu_prob < 0.85 => false,
+            accu_prob if accu_prob >= 8.5 => true,
+            _ => self.random.rolls(drop_prob),
+        };
+        if hits {
+            self.accu_prob = 0.0;
+        }
+        hits
+    }
+
+    /// Section 5.1.
+    fn may_mark(&self, packet: &P) -> bool {
+        self.ecn && packet.ecn().is_capable() && self.control.drop_prob() <= self.mark_ecnth
+    }
+
+    #[inline(never)]
+    fn take_in(
+        &mut self,
+        now: Instant,
+        Apart(packet): &mut Apart<P>,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) {
+        if !self.limit.admits(self.fifo.backlog(), packet.size()) {
+            self.accu_prob = 0.0;
+            return refuse(&Apart(*packet), drops);
+        }
+        if self.judge() {
+            if !self.may_mark(packet) {
+                return drops(*packet, DropReason::Aqm);
+            }
+            packet.mark_ce();
+        }
+        self.fifo.push(now, *packet);
+    }
+}
+
+impl<P: Packet + Send> Queue<P> for Pie<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+        self.update(now);
+        self.take_in(now, &mut Apart(packet), drops);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, _drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+        self.update(now);
+        let packet = self.fifo.pop()?;
+        let sojourn = now.since(packet.enqueued_at());
+        self.latency.on_dequeued(now, packet.size(), sojourn, self.fifo.backlog());
+        Some(packet)
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.fifo.backlog()
+    }
+}

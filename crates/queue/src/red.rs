@@ -1,0 +1,281 @@
+//! RED: random early detection (Floyd and Jacobson, "Random Early Detection
+//! Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking,
+//! August 1993).
+//!
+//! Figure 2 of the paper is what is followed, with the second of its two ways
+//! to space marks (section 7): uniformly, by the count of packets since the
+//! last one. The queue is measured in packets, or in bytes over the largest
+//! packet (section 4's variant).
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::apart::{Apart, refuse};
+use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
+use crate::fifo::Fifo;
+use crate::random::Random;
+
+const MIN_TH: Param = Param {
+    name: "min_th",
+    kind: Kind::Number(5.0, 0.0, 1e9),
+    doc: "Average queue in packets from which on packets may be marked",
+    source: "Floyd and Jacobson 1993, section 5",
+};
+
+const MAX_TH: Param = Param {
+    name: "max_th",
+    kind: Kind::Number(15.0, 0.0, 1e9),
+    doc: "Average queue in packets from which on every packet is marked",
+    source: "Floyd and Jacobson 1993, section 5",
+};
+
+const MAX_P: Param = Param {
+    name: "max_p",
+    kind: Kind::Number(0.02, 0.0, 1.0),
+    doc: "Probability of a mark just below max_th",
+    source: "Floyd and Jacobson 1993, section 5: 1/50",
+};
+
+const W_Q: Param = Param {
+    name: "w_q",
+    // A weight of 0 would never look at the queue.
+    kind: Kind::Number(0.002, 1e-9, 1.0),
+    doc: "Weight of the queue of the moment in its average",
+    source: "Floyd and Jacobson 1993, section 6",
+};
+
+const GENTLE: Param = Param {
+    name: "gentle",
+    kind: Kind::Switch(false),
+    doc: "Lets the probability rise from max_p at max_th to 1 at twice max_th",
+    source: "Floyd: Recommendation on using the gentle_ variant of RED, 2000",
+};
+
+const UNIT: Param = Param {
+    name: "unit",
+    kind: Kind::Choice("packets", &["packets", "bytes"]),
+    doc: "What the queue is measured in; bytes count as parts of the largest packet, and \
+          larger packets are marked more often",
+    source: "Floyd and Jacobson 1993, section 4",
+};
+
+const BANDWIDTH: Param = Param {
+    name: "bandwidth",
+    kind: Kind::Rate(Rate::from_mbit(10), Rate(1), Rate::MAX),
+    doc: "Rate by which the average falls while the queue is empty; to be the link's",
+    source: "Floyd and Jacobson 1993, section 4 (s); tc-red(8)",
+};
+
+const ECN: Param = Param {
+    name: "ecn",
+    kind: Kind::Switch(false),
+    doc: "Marks ECN-capable packets CE in place of dropping them",
+    source: "tc-red(8)",
+};
+
+const HARDDROP: Param = Param {
+    name: "harddrop",
+    kind: Kind::Switch(false),
+    doc: "Drops all packets, those that could be marked too, where all are to be marked",
+    source: "RFC 3168 section 7; tc-red(8)",
+};
+
+/// What a listing says of it.
+pub(crate) const INFO: Info = Info {
+    name: "red",
+    title: "RED: drops or marks at random, more often the longer the average queue",
+    source: "Floyd and Jacobson, IEEE/ACM ToN, August 1993",
+    params: &[MIN_TH, MAX_TH, MAX_P, W_Q, GENTLE, UNIT, BANDWIDTH, ECN, HARDDROP],
+    // Linux's default transmit queue length.
+    default_packets: 1000,
+    random: true,
+};
+
+/// A FIFO controlled by RED.
+pub struct Red<P> {
+    fifo: Fifo<P>,
+    limit: Limit,
+    average: Average,
+    marking: Marking,
+    ecn: bool,
+    harddrop: bool,
+    /// The largest packet, where the queue is measured in bytes.
+    packet_bytes: Option<f64>,
+}
+
+/// The average queue.
+struct Average {
+    avg: f64,
+    w_q: f64,
+    /// Since when the queue has been empty: `q_time`.
+    idle_since: Option<Instant>,
+    /// Time that a packet takes: `s`.
+    s: Duration,
+}
+
+impl Average {
+    /// Takes the queue `q` at an arrival into account.
+    fn update(&mut self, now: Instant, q: f64) {
+        match self.idle_since.take() {
+            // As if as many small packets had found it empty.
+            Some(since) => {
+                let m = now.since(since).as_nanos_f64() / self.s.as_nanos_f64();
+                self.avg *= libm::pow(1.0 - self.w_q, m);
+            }
+            None => self.avg += self.w_q * (q - self.avg),
+        }
+    }
+}
+
+/// What is to become of an arrival.
+enum Verdict {
+    Pass,
+    /// One in so many is to be marked.
+    Early,
+    /// All are.
+    Forced,
+}
+
+/// The calculation of the marking probability.
+struct Marking {
+    min_th: f64,
+    max_th: f64,
+    max_p: f64,
+    gentle: bool,
+    /// Packets since the last mark, while the average is between the
+    /// thresholds; -1 before.
+    count: i64,
+    random: Random,
+}
+
+impl Marking {
+    /// p_b for an average between the thresholds; 1 and above for beyond.
+    fn p_b(&self, avg: f64) -> f64 {
+        if avg < self.max_th {
+            self.max_p * (avg - self.min_th) / (self.max_th - self.min_th)
+        } else if self.gentle && avg < 2.0 * self.max_th {
+            self.max_p + (1.0 - self.max_p) * (avg - self.max_th) / self.max_th
+        } else {
+            1.0
+        }
+    }
+
+    /// Figure 2 of the paper; `share` is the packet's size over the largest.
+    fn judge(&mut self, avg: f64, share: f64) -> Verdict {
+        if avg < self.min_th {
+            self.count = -1;
+            return Verdict::Pass;
+        }
+        let p_b = self.p_b(avg);
+        if p_b >= 1.0 {
+            self.count = 0;
+            return Verdict::Forced;
+        }
+        self.count += 1;
+        let p_b = p_b * share;
+        // Where count p_b has reached 1, the mark is due.
+        let left = 1.0 - self.count as f64 * p_b;
+        let is_due = left <= p_b || self.random.rolls(p_b / left);
+        if !is_due {
+            return Verdict::Pass;
+        }
+        self.count = 0;
+        Verdict::Early
+    }
+}
+
+impl<P: Packet> Red<P> {
+    pub(crate) fn new(setup: &Setup) -> Red<P> {
+        let params = &setup.params;
+        let s = params.rate("bandwidth").time_for(setup.mtu).max(Duration(1));
+        let in_bytes = params.choice("unit") == "bytes";
+        Red {
+            fifo: Fifo::new(),
+            limit: setup.limit,
+            average: Average { avg: 0.0, w_q: params.number("w_q"), idle_since: None, s },
+            marking: Marking {
+                min_th: params.number("min_th"),
+                max_th: params.number("max_th"),
+                max_p: params.number("max_p"),
+                gentle: params.switch("gentle"),
+                count: -1,
+                random: Random::new(setup.seed),
+            },
+            ecn: params.switch("ecn"),
+            harddrop: params.switch("harddrop"),
+            packet_bytes: in_bytes.then(|| setup.mtu.max(Bytes(1)).as_f64()),
+        }
+    }
+
+    /// The queue in packets.
+    fn queue(&self) -> f64 {
+        let backlog = self.fifo.backlog();
+        match self.packet_bytes {
+            Some(largest) => backlog.bytes.as_f64() / largest,
+            None => backlog.packets as f64,
+        }
+    }
+
+    /// Whether `packet` must go, or is marked, or passes.
+    fn drops(&mut self, now: Instant, packet: &mut P) -> bool {
+        self.average.update(now, self.queue());
+        let share = self.packet_bytes.map_or(1.0, |largest| packet.size().as_f64() / largest);
+        let may_mark = self.ecn && packet.ecn().is_capable();
+        let marks = match self.marking.judge(self.average.avg, share) {
+            Verdict::Pass => return false,
+            Verdict::Early => may_mark,
+            Verdict::Forced => may_mark && !self.harddrop,
+        };
+        if marks {
+            packet.mark_ce();
+        }
+        !marks
+    }
+
+    fn note_if_idle(&mut self, now: Instant) {
+        if self.fifo.first().is_none() {
+            self.average.idle_since.get_or_insert(now);
+        }
+    }
+
+    #[inline(never)]
+    fn take_in(
+        &mut self,
+        now: Instant,
+        Apart(packet): &mut Apart<P>,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) {
+        if self.drops(now, packet) {
+            drops(*packet, DropReason::Aqm);
+        } else if self.limit.admits(self.fifo.backlog(), packet.size()) {
+            self.fifo.push(now, *packet);
+        } else {
+            refuse(&Apart(*packet), drops);
+        }
+        // Nothing may have been taken in.
+        self.note_if_idle(now);
+    }
+}
+
+impl<P: Packet + Send> Queue<P> for Red<P> {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+        self.take_in(now, &mut Apart(packet), drops);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, _drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+        let packet = self.fifo.pop();
+        self.note_if_idle(now);
+        packet
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.fifo.backlog()
+    }
+}

@@ -1,0 +1,92 @@
+//! Step marking: one FIFO that marks every packet which arrives at a queue
+//! longer than a threshold.
+//!
+//! This is RED with both thresholds at K and an average that is the queue of the
+//! moment, as the DCTCP paper has it, without what that leaves unused. RED so
+//! set drops packets that cannot be marked; this leaves them to the buffer.
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Instant};
+
+use crate::apart::{Apart, refuse};
+use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
+use crate::fifo::Fifo;
+
+const K: Param = Param {
+    name: "k",
+    // 10^7 packets are more than any flow has in flight.
+    kind: Kind::Integer(65, 0, 10_000_000),
+    doc: "Packets that wait beyond which an arriving packet is marked",
+    source: "Alizadeh et al.: Data Center TCP (DCTCP), SIGCOMM 2010, section 3.1 and, for \
+             10 Gbit/s, section 4",
+};
+
+const K_BYTES: Param = Param {
+    name: "k_bytes",
+    kind: Kind::Data(Bytes::MAX, Bytes::ZERO, Bytes::MAX),
+    doc: "Bytes that wait beyond which an arriving packet is marked; off at the default",
+    source: "RFC 8257 section 3.1: the threshold, as switches that count bytes have it",
+};
+
+/// What a listing says of it.
+pub(crate) const INFO: Info = Info {
+    name: "step",
+    title: "Step marking: a FIFO that marks all arrivals beyond a threshold, for DCTCP",
+    source: "RFC 8257 section 3.1; Alizadeh et al., SIGCOMM 2010",
+    params: &[K, K_BYTES],
+    // Linux's default transmit queue length.
+    default_packets: 1000,
+    random: false,
+};
+
+/// A FIFO with a threshold.
+pub struct Step<P> {
+    fifo: Fifo<P>,
+    limit: Limit,
+    k: u64,
+    k_bytes: Bytes,
+}
+
+impl<P: Packet> Step<P> {
+    pub(crate) fn new(setup: &Setup) -> Step<P> {
+        Step {
+            fifo: Fifo::new(),
+            limit: setup.limit,
+            k: setup.params.integer("k"),
+            k_bytes: setup.params.data("k_bytes"),
+        }
+    }
+
+    #[inline]
+    fn is_beyond(&self) -> bool {
+        let backlog = self.fifo.backlog();
+        backlog.packets > self.k || backlog.bytes > self.k_bytes
+    }
+}
+
+impl<P: Packet + Send> Queue<P> for Step<P> {
+    #[inline(always)]
+    fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+        if !self.limit.admits(self.fifo.backlog(), packet.size()) {
+            return refuse(&Apart(packet), drops);
+        }
+        if self.is_beyond() && packet.ecn().is_capable() {
+            packet.mark_ce();
+        }
+        self.fifo.push(now, packet);
+    }
+
+    #[inline(always)]
+    fn dequeue(&mut self, _now: Instant, _drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+        self.fifo.pop()
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.fifo.backlog()
+    }
+}
