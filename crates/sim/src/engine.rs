@@ -28,8 +28,7 @@ pub struct Simulation<M: Metering = Off> {
     pub(crate) scenario: Scenario,
     pub(crate) control: String,
     pub(crate) seed: u64,
-    pub(crate) now: Instant,
-    clock: Clock,
+    pub(crate) clock: Clock,
     pub(crate) end: Instant,
     events: EventQueue,
     pub(crate) links: Vec<Link<M>>,
@@ -72,7 +71,6 @@ impl<M: Metering> Simulation<M> {
         let mut simulation = Simulation {
             control: built.control,
             seed,
-            now: Instant::ZERO,
             clock: Clock::START,
             end: Instant::ZERO + scenario.duration,
             events: EventQueue::new(Instant::ZERO + scenario.duration, scenario.things()),
@@ -109,7 +107,7 @@ impl<M: Metering> Simulation<M> {
             self.events.push(flow.stop.unwrap_or(Instant::MAX), Kind::Source, index);
         }
         if self.recorder.interval > Duration::ZERO {
-            self.events.push(self.now + self.recorder.interval, Kind::Sample, 0);
+            self.events.push(self.clock.now + self.recorder.interval, Kind::Sample, 0);
         }
     }
 
@@ -121,7 +119,7 @@ impl<M: Metering> Simulation<M> {
 
     /// Where the run stands.
     pub fn now(&self) -> Instant {
-        self.now
+        self.clock.now
     }
 
     /// When it ends.
@@ -134,11 +132,11 @@ impl<M: Metering> Simulation<M> {
         M::enter(Part::Engine);
         let until = until.min(self.end);
         while let Some(event) = self.events.pop(until) {
-            (self.now, self.clock) = (event.at, self.clock.at(event));
+            self.clock = self.clock.at(event);
             let index = event.index;
             match event.kind {
                 Kind::Arrival => self.on_arrival(index),
-                Kind::Departure => self.on_departure(index),
+                Kind::Departure => self.catch_up(index),
                 Kind::Timer => self.on_timer(index),
                 Kind::Pace => self.on_pace(index),
                 Kind::Source => self.on_source(index),
@@ -147,14 +145,14 @@ impl<M: Metering> Simulation<M> {
                 Kind::Sample => self.on_sample(),
             }
         }
-        self.now = self.now.max(until);
+        self.clock.now = self.clock.now.max(until);
     }
 
     /// Runs to the end and answers.
     pub fn finish(mut self) -> Outcome {
         self.advance(self.end);
         self.clock = Clock::after(self.end);
-        self.catch_up();
+        self.catch_up_all();
         debug_assert!(
             self.links.iter().all(Link::is_conserving),
             "a link has lost count of a packet"
@@ -170,15 +168,16 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    fn on_departure(&mut self, link: usize) {
+    /// Does what has become due at a link: at its event, or for whoever looks at it.
+    fn catch_up(&mut self, link: usize) {
         self.links[link].catch_up(self.clock, &mut self.events);
         self.collect_gone(link);
     }
 
     /// Brings all links up to now, for whoever looks at them from outside.
-    fn catch_up(&mut self) {
+    fn catch_up_all(&mut self) {
         for link in 0..self.links.len() {
-            self.on_departure(link);
+            self.catch_up(link);
         }
     }
 
@@ -228,11 +227,13 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
+    /// Apart, as is [`Simulation::on_ack`]: the loop over events keeps its registers
+    /// to itself.
     #[inline(never)]
     fn on_data(&mut self, id: usize, packet: &Packet) {
         let connection = &mut self.connections[id];
         M::enter(Part::Transport);
-        connection.receiver.on_data(self.now, &packet.as_data(connection.header));
+        connection.receiver.on_data(self.clock.now, &packet.as_data(connection.header));
         M::enter(Part::Engine);
         self.answer(id);
     }
@@ -244,7 +245,7 @@ impl<M: Metering> Simulation<M> {
         if connection.receiver.in_order_bytes() >= connection.watch {
             self.on_delivered(id);
         }
-        if M::of(Part::Transport, || self.connections[id].receiver.ack_due(self.now)) {
+        if M::of(Part::Transport, || self.connections[id].receiver.ack_due(self.clock.now)) {
             self.send_ack(id);
         } else {
             let due = M::of(Part::Transport, || self.connections[id].receiver.timer());
@@ -256,7 +257,7 @@ impl<M: Metering> Simulation<M> {
         let connection = &mut self.connections[id];
         let place = self.acks.take();
         M::enter(Part::Transport);
-        connection.receiver.take_ack(self.now, self.acks.get(place));
+        connection.receiver.take_ack(self.clock.now, self.acks.get(place));
         M::enter(Part::Engine);
         let (route, size) = (connection.back, connection.ack_size);
         let mut packet = Packet::plain(id, route, PacketKind::Ack, size);
@@ -268,7 +269,7 @@ impl<M: Metering> Simulation<M> {
     fn on_ack(&mut self, id: usize, place: usize) {
         let connection = &mut self.connections[id];
         M::enter(Part::Transport);
-        if let Some(rtt) = connection.sender.on_ack(self.now, self.acks.get(place)) {
+        if let Some(rtt) = connection.sender.on_ack(self.clock.now, self.acks.get(place)) {
             M::enter(Part::Recording);
             connection.rtts.record(rtt.0);
             connection.longest_rtt = connection.longest_rtt.max(Some(rtt));
@@ -283,7 +284,7 @@ impl<M: Metering> Simulation<M> {
         loop {
             let connection = &mut self.connections[id];
             M::enter(Part::Transport);
-            let poll = connection.sender.poll_transmit(self.now);
+            let poll = connection.sender.poll_transmit(self.clock.now);
             M::enter(Part::Engine);
             match poll {
                 Poll::Packet(data) => {
@@ -316,17 +317,17 @@ impl<M: Metering> Simulation<M> {
 
     fn on_timer(&mut self, id: usize) {
         let connection = &mut self.connections[id];
-        if connection.timer_at != self.now {
+        if connection.timer_at != self.clock.now {
             return;
         }
         connection.timer_at = Instant::MAX;
-        if connection.receiver.timer() <= self.now {
-            M::of(Part::Transport, || connection.receiver.on_timer(self.now));
+        if connection.receiver.timer() <= self.clock.now {
+            M::of(Part::Transport, || connection.receiver.on_timer(self.clock.now));
             self.answer(id);
         }
         let connection = &mut self.connections[id];
-        if connection.sender.timer() <= self.now {
-            M::of(Part::Transport, || connection.sender.on_timer(self.now));
+        if connection.sender.timer() <= self.clock.now {
+            M::of(Part::Transport, || connection.sender.on_timer(self.clock.now));
             self.transmit(id);
         }
         let due = M::of(Part::Transport, || self.connections[id].deadline());
@@ -334,7 +335,7 @@ impl<M: Metering> Simulation<M> {
     }
 
     fn on_pace(&mut self, id: usize) {
-        if self.connections[id].pace_at == self.now {
+        if self.connections[id].pace_at == self.clock.now {
             self.connections[id].pace_at = Instant::MAX;
             self.transmit(id);
         }
@@ -342,14 +343,14 @@ impl<M: Metering> Simulation<M> {
 
     fn on_source(&mut self, index: usize) {
         let flow = &mut self.flows[index];
-        if flow.stop.is_some_and(|stop| stop <= self.now) {
+        if flow.stop.is_some_and(|stop| stop <= self.clock.now) {
             return self.stop_flow(index);
         }
         flow.started = true;
-        if flow.application.next_at != self.now {
+        if flow.application.next_at != self.clock.now {
             return;
         }
-        let action = flow.application.act(self.now);
+        let action = flow.application.act(self.clock.now);
         let target = flow.application.target();
         self.schedule_source(index);
         match (action, self.flows[index].carrier) {
@@ -416,7 +417,7 @@ impl<M: Metering> Simulation<M> {
             return self.on_request(id, flow);
         }
         let state = &mut self.flows[flow];
-        state.application.on_delivered(self.now);
+        state.application.on_delivered(self.clock.now);
         self.connections[id].watch = u64::MAX;
         self.schedule_source(flow);
     }
@@ -435,10 +436,10 @@ impl<M: Metering> Simulation<M> {
     fn on_change(&mut self) {
         let entry = self.timeline.entries[self.changed];
         self.changed += 1;
-        self.on_departure(entry.link);
+        self.catch_up(entry.link);
         let link = &mut self.links[entry.link];
         match entry.what {
-            What::Rate(rate) => link.set_rate(self.now, rate, &mut self.events),
+            What::Rate(rate) => link.set_rate(self.clock.now, rate, &mut self.events),
             What::Delay(delay) => link.set_delay(delay),
             What::Before(change) => self.loads[change].0 = Some(self.load(entry.link)),
             What::Capacity(change) => self.on_capacity_change(change),
@@ -460,7 +461,7 @@ impl<M: Metering> Simulation<M> {
     }
 
     pub(crate) fn load(&mut self, link: usize) -> Load {
-        let now = self.now;
+        let now = self.clock.now;
         let link = &mut self.links[link];
         Load {
             at: now,
@@ -491,33 +492,33 @@ impl<M: Metering> Simulation<M> {
         };
         if let Carrier::Connection { data, .. } = flow.carrier {
             M::of(Part::Transport, || {
-                self.connections[data].sender.on_signal(self.now, Signal { rate });
+                self.connections[data].sender.on_signal(self.clock.now, Signal { rate });
             });
             self.transmit(data);
         }
     }
 
     fn on_sample(&mut self) {
-        self.catch_up();
+        self.catch_up_all();
         M::enter(Part::Recording);
-        let span = self.recorder.begin(self.now);
+        let span = self.recorder.begin(self.clock.now);
         for (place, flow) in self.flows.iter().enumerate() {
             match flow.carrier {
                 Carrier::Datagrams => {
                     let received = flow.datagrams.received_bytes;
-                    self.recorder.datagrams(self.now, span, place, &flow.name, received);
+                    self.recorder.datagrams(self.clock.now, span, place, &flow.name, received);
                 }
                 Carrier::Connection { data, .. } => {
                     let connection = &mut self.connections[data];
-                    self.recorder.flow(self.now, span, place, &flow.name, connection);
+                    self.recorder.flow(self.clock.now, span, place, &flow.name, connection);
                 }
             }
         }
         for (place, link) in self.links.iter_mut().enumerate() {
             debug_assert!(link.is_conserving(), "link {} has lost count of a packet", link.name);
-            self.recorder.link(self.now, span, place, link);
+            self.recorder.link(self.clock.now, span, place, link);
         }
         M::enter(Part::Engine);
-        self.events.push(self.now + self.recorder.interval, Kind::Sample, 0);
+        self.events.push(self.clock.now + self.recorder.interval, Kind::Sample, 0);
     }
 }

@@ -166,6 +166,7 @@ impl EventQueue {
         }
     }
 
+    /// Apart: most events fill the hole that the last one left.
     #[inline(never)]
     fn append(&mut self, key: u64) {
         let mut at = self.len;

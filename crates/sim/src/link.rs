@@ -37,7 +37,6 @@ pub(crate) struct Counts {
 
 /// A link.
 pub(crate) struct Link<M> {
-    index: usize,
     pub(crate) name: String,
     overhead: u32,
     /// None where the link only delays.
@@ -60,6 +59,7 @@ pub(crate) struct Link<M> {
 
 /// What is behind the server.
 struct Wire {
+    /// The link's place among all.
     link: usize,
     line: DelayLine,
     losses: Losses,
@@ -88,7 +88,6 @@ impl<M: Metering> Link<M> {
     ) -> Link<M> {
         let draws = |stream| Uniform::new(run_seed, stream, index);
         Link {
-            index,
             name: spec.name.clone(),
             overhead: spec.overhead.0 as u32,
             service: Service::new(spec, seed(run_seed, Stream::Queue, index), mtu),
@@ -231,7 +230,7 @@ impl<M: Metering> Link<M> {
         let packet = *self.wire.line.first()?;
         self.counts.delivered += 1;
         match self.wire.line.advance() {
-            Some(at) => events.push(at, Kind::Arrival, self.index),
+            Some(at) => events.push(at, Kind::Arrival, self.wire.link),
             None => self.expect_departure(events),
         }
         Some(packet)
@@ -240,7 +239,7 @@ impl<M: Metering> Link<M> {
     /// Nothing is on the wire: what is under way will be.
     fn expect_departure(&self, events: &mut EventQueue) {
         if let Some(service) = &self.service {
-            events.push(service.departs_at, Kind::Departure, self.index);
+            events.push(service.departs_at, Kind::Departure, self.wire.link);
         }
     }
 

@@ -24,8 +24,8 @@ const PER_CONNECTION: u64 = 16 << 10;
 ///
 /// No sender can have more in flight than its links hold, and what they carry in
 /// a round trip; where a buffer has no limit, no more than the link carries in the
-/// whole run, since a window grows by at most what is delivered. Where no link on the way has a rate,
-/// only the flow itself may limit what is in flight.
+/// whole run, since a window grows by at most what is delivered. Where no link on
+/// the way has a rate, only the flow itself may limit what is in flight.
 pub fn estimate(scenario: &Scenario) -> Bytes {
     let queued = (0..scenario.links.len()).map(|l| packets_of(scenario, l));
     let free = scenario.flows.iter().map(|f| packets_without_rate(scenario, f));

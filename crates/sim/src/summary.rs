@@ -13,7 +13,7 @@ use crate::signal::loop_delay;
 
 pub(crate) fn outcome<M: Metering>(mut simulation: Simulation<M>) -> Outcome {
     let spikes = (0..simulation.loads.len()).filter_map(|i| spike(&mut simulation, i)).collect();
-    let now = simulation.now;
+    let now = simulation.clock.now;
     let summary = RunSummary {
         control: simulation.control.clone(),
         seed: simulation.seed,
