@@ -3,8 +3,9 @@
 //!
 //! `VecDeque` doubles: a million packets in flight may hold memory for two
 //! million, and all of it is touched in turn. A ring in blocks holds what it
-//! needs and two blocks more, never moves what is in it, and its ends, where
-//! all the work is, are plain vectors.
+//! needs and up to three blocks more: what has left of the first, what is free of
+//! the last, and a spare one. Blocks never move, but for the very first, which
+//! grows to its size. The ends, where all the work is, are plain vectors.
 
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
