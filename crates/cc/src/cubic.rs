@@ -238,9 +238,7 @@ impl Cubic {
     /// would take it back; growth does not (section 4.2).
     fn grow_to(&mut self, segments: f64) {
         let bytes = segments * self.window.mss.as_f64();
-        // Through a signed number: one instruction. No window is as large.
-        let whole = bytes as i64;
-        self.window.cwnd = self.window.cwnd.max(Bytes(whole.max(0) as u64));
+        self.window.cwnd = self.window.cwnd.max(Bytes(bytes as u64));
         self.fraction = (bytes - self.window.cwnd.as_f64()).clamp(0.0, 1.0);
     }
 }
@@ -249,15 +247,12 @@ impl Cubic {
 /// acknowledgement.
 #[inline]
 fn seconds(span: Duration) -> f64 {
-    span.as_nanos_f64() * 1e-9
+    span.0 as f64 * 1e-9
 }
 
 impl Controller for Cubic {
     #[inline]
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
-        if sent.idle == Duration::ZERO {
-            return;
-        }
         self.window.on_sent(sent);
         if let Some(epoch) = &mut self.epoch {
             epoch.exclude(now, sent.idle);

@@ -25,7 +25,7 @@ impl Bytes {
     /// As a float, for formulas.
     #[inline]
     pub fn as_f64(self) -> f64 {
-        crate::float(self.0)
+        self.0 as f64
     }
     /// This amount scaled by `factor`, rounded down; negative and NaN become zero.
     #[inline]

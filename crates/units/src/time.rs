@@ -68,11 +68,6 @@ impl Duration {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// This span in nanoseconds, for formulas.
-    #[inline]
-    pub fn as_nanos_f64(self) -> f64 {
-        crate::float(self.0)
-    }
     /// This span in whole microseconds, rounded down.
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
