@@ -210,9 +210,9 @@ fn transport(value: &Checked) -> Option<Transport> {
         gro: fields.time("gro")?,
         // QUIC has none (RFC 9002 section 7.3.2 leaves it open).
         prr: match fields.scalar("prr") {
-            Some(Scalar::Choice(rule)) if rule == "rfc9937" => PrrRule::Rfc9937,
-            Some(Scalar::Choice(rule)) if rule == "linux-5.10" => PrrRule::Linux510,
-            _ => PrrRule::None,
+            Some(Scalar::Choice(rule)) if rule == "rfc9937" => Some(PrrRule::Rfc9937),
+            Some(Scalar::Choice(rule)) if rule == "linux-5.10" => Some(PrrRule::Linux510),
+            _ => None,
         },
         min_rto: fields.time("min_rto")?,
     })

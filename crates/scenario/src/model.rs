@@ -284,8 +284,9 @@ pub struct Transport {
     pub tso: Bytes,
     /// How long the receiving host coalesces packets at most; zero for not.
     pub gro: Duration,
-    /// How a reduction of the window is spread over a round trip; TCP only.
-    pub prr: PrrRule,
+    /// How a reduction of the window is spread over a round trip; TCP only. None:
+    /// nothing leaves until what is in flight fits the window (RFC 6675).
+    pub prr: Option<PrrRule>,
     /// Least retransmission timeout (RFC 6298; Linux 200 ms).
     pub min_rto: Duration,
 }
@@ -297,8 +298,6 @@ pub enum PrrRule {
     Rfc9937,
     /// Linux 5.10: what was delivered leaves at once or never.
     Linux510,
-    /// Nothing, until what is in flight fits the window (RFC 6675).
-    None,
 }
 
 /// Whose rules a transport follows.

@@ -146,8 +146,8 @@ fn transports() {
     assert_eq!((tcp.profile, tcp.mss, tcp.header), (Profile::Tcp, Bytes(1448), Bytes(52)));
     assert_eq!((tcp.min_rto, tcp.pacing), (Duration::from_millis(200), false));
     assert_eq!((tcp.receive_window, tcp.sack_ranges, tcp.ecn), (None, 3, true));
-    assert_eq!((tcp.prr, tcp.quick_acks, quic.prr), (PrrRule::Rfc9937, 0, PrrRule::None));
-    assert_eq!((flows[5].transport.prr, flows[5].transport.quick_acks), (PrrRule::None, 1));
+    assert_eq!((tcp.prr, tcp.quick_acks, quic.prr), (Some(PrrRule::Rfc9937), 0, None));
+    assert_eq!((flows[5].transport.prr, flows[5].transport.quick_acks), (None, 1));
     assert_eq!((quic.profile, quic.mss, quic.header), (Profile::Quic, Bytes(1420), Bytes(55)));
     assert_eq!((quic.ack_delay, quic.pacing), (Duration::from_millis(25), true));
     assert_eq!((custom.mss, custom.header), (Bytes(1200), Bytes(55)));

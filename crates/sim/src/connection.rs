@@ -58,11 +58,10 @@ pub(crate) fn config(transport: &Transport) -> Config {
         pacing: transport.pacing,
         tso: transport.tso,
         gro: transport.gro,
-        prr: match transport.prr {
+        prr: transport.prr.map(|rule| match rule {
             PrrRule::Rfc9937 => sojourn_transport::PrrRule::Rfc9937,
             PrrRule::Linux510 => sojourn_transport::PrrRule::Linux510,
-            PrrRule::None => sojourn_transport::PrrRule::None,
-        },
+        }),
         min_rto: transport.min_rto,
     }
 }

@@ -19,9 +19,6 @@ pub enum PrrRule {
     /// commit 9ad084d66619 ("tcp: improve PRR loss recovery") everywhere.
     #[default]
     Rfc9937,
-    /// None: the window is the new one at once, and nothing leaves until what is
-    /// in flight fits it (RFC 6675).
-    None,
     /// `tcp_cwnd_reduction` of Linux 5.10: below `ssthresh` an acknowledgement
     /// lets as much leave as it delivers, at once or never. A sender that puts
     /// it off loses it until the reduction ends.
@@ -60,7 +57,9 @@ pub struct Config {
     /// together; zero for not at all.
     pub gro: Duration,
     /// What a reduction of the window sends for each acknowledgement; TCP only.
-    pub prr: PrrRule,
+    /// None: the window is the new one at once, and nothing leaves until what is
+    /// in flight fits it (RFC 6675).
+    pub prr: Option<PrrRule>,
     /// Floor of the variance term of RTO and PTO: Linux keeps 200 ms for TCP,
     /// RFC 9002 section 6.1.2 1 ms (kGranularity).
     pub min_rto: Duration,

@@ -7,7 +7,7 @@ use crate::config::PrrRule;
 /// The state of one reduction (RFC 9937 section 6).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prr {
-    rule: PrrRule,
+    pub(crate) rule: PrrRule,
     ssthresh: u64,
     recover_fs: u64,
     prr_delivered: u64,
@@ -49,7 +49,7 @@ impl Prr {
             let conserved = self.prr_delivered.saturating_sub(self.prr_out).max(delivered);
             let count = match self.rule {
                 _ if safe => conserved + mss,
-                PrrRule::Rfc9937 | PrrRule::None => conserved,
+                PrrRule::Rfc9937 => conserved,
                 PrrRule::Linux510 => delivered,
             };
             count.min(self.ssthresh - in_flight)

@@ -29,7 +29,7 @@ fn tcp(ecn: EcnUse) -> Desk {
 /// section 5).
 #[test]
 fn without_prr_the_window_shrinks_at_once() {
-    let mut desk = full(Config { prr: PrrRule::None, ..config(Profile::Tcp) }, needs(EcnUse::None));
+    let mut desk = full(Config { prr: None, ..config(Profile::Tcp) }, needs(EcnUse::None));
     for last in [2, 3] {
         desk.ack(at(200), 1, &[(2, last + 1)], last);
         assert_eq!(desk.segments(at(200)).len(), 1);
@@ -132,7 +132,8 @@ fn a_mark_reduces_by_prr() {
 #[test]
 fn linux_5_10_forgets_what_was_put_off() {
     for (prr, left) in [(PrrRule::Rfc9937, 4), (PrrRule::Linux510, 1)] {
-        let mut desk = full(Config { prr, ..config(Profile::Tcp) }, needs(EcnUse::Classic));
+        let mut desk =
+            full(Config { prr: Some(prr), ..config(Profile::Tcp) }, needs(EcnUse::Classic));
         desk.ack.ece = true;
         for segment in 1..=14 {
             desk.ack(at(200), segment + 1, &[], segment);

@@ -253,7 +253,7 @@ impl<C: Controller> Sender<C> {
         // RFC 3168 section 6.1.2: CWR follows a reduction for whatever reason,
         // or the echo of a mark in the same window would make another.
         self.cwr = true;
-        if profile == Profile::Quic || self.config.prr == PrrRule::None {
+        if profile == Profile::Quic || self.config.prr.is_none() {
             // RFC 9002 section 7.3.2: one packet may leave before the window shrinks;
             // RFC 6675 section 5, step 4.3: the first retransmission does.
             self.probes = self.probes.max(1);
@@ -350,23 +350,23 @@ impl<C: Controller> Sender<C> {
     }
 
     fn begin_prr(&mut self, before: &Before) {
-        let size = match self.config.prr {
-            PrrRule::None => return,
+        let Some(rule) = self.config.prr else { return };
+        let size = match rule {
             PrrRule::Rfc9937 => before.outstanding,
             PrrRule::Linux510 => before.cwnd,
         };
         if self.needs.prr && self.config.profile == Profile::Tcp {
-            self.episode.set_prr(Prr::new(self.config.prr, self.limits.cwnd, size));
+            self.episode.set_prr(Prr::new(rule, self.limits.cwnd, size));
         }
     }
 
     fn advance_prr(&mut self, newly: &Newly, lost: &Lost) {
         let (in_flight, mss) = (self.scoreboard.in_flight, self.config.mss.0);
-        let repairs = match self.config.prr {
-            PrrRule::Rfc9937 | PrrRule::None => newly.advanced,
-            PrrRule::Linux510 => newly.retransmitted,
-        };
         if let Some(prr) = self.episode.prr() {
+            let repairs = match prr.rule {
+                PrrRule::Rfc9937 => newly.advanced,
+                PrrRule::Linux510 => newly.retransmitted,
+            };
             prr.on_ack(newly.bytes, in_flight, mss, repairs && lost.packets == 0);
         }
     }

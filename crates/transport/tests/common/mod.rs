@@ -38,7 +38,7 @@ pub(crate) fn config(profile: Profile) -> Config {
         pacing: false,
         tso: Bytes::ZERO,
         gro: Duration::ZERO,
-        prr: PrrRule::Rfc9937,
+        prr: Some(PrrRule::Rfc9937),
         quick_acks: 0,
         min_rto,
     }
