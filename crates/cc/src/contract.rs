@@ -95,7 +95,8 @@ pub struct Feedback<'a> {
     /// Least round-trip time of the connection; [`Duration::MAX`] before the first.
     pub min_rtt: Duration,
 
-    /// Delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation).
+    /// Delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation); none unless
+    /// [`Needs::rate_samples`].
     pub rate: Option<RateSample>,
     /// All bytes delivered so far, this feedback included.
     pub delivered: Bytes,
@@ -214,6 +215,8 @@ pub struct Needs {
     pub ecn: EcnUse,
     /// Per-packet receive timestamps.
     pub receive_times: bool,
+    /// Delivery-rate samples; for these the transport notes more of each packet.
+    pub rate_samples: bool,
     /// Whether it is to hear of every packet that leaves, since it paces or counts
     /// by them; if not, only of the first after idleness.
     pub every_packet: bool,

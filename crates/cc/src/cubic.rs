@@ -126,6 +126,7 @@ impl Cubic {
         needs: Needs {
             ecn: EcnUse::Classic,
             receive_times: false,
+            rate_samples: false,
             every_packet: false,
             signal: false,
             prr: true,

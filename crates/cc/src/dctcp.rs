@@ -71,6 +71,7 @@ impl Dctcp {
         needs: Needs {
             ecn: EcnUse::Counts,
             receive_times: false,
+            rate_samples: false,
             every_packet: false,
             signal: false,
             prr: true,

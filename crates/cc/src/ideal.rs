@@ -38,6 +38,7 @@ impl Ideal {
         needs: Needs {
             ecn: EcnUse::Classic,
             receive_times: false,
+            rate_samples: false,
             every_packet: false,
             signal: true,
             prr: false,

@@ -29,6 +29,7 @@ impl Reno {
         needs: Needs {
             ecn: EcnUse::Classic,
             receive_times: false,
+            rate_samples: false,
             every_packet: false,
             signal: false,
             prr: true,

@@ -233,7 +233,8 @@ impl<M: Metering> Simulation<M> {
     fn on_data(&mut self, id: usize, packet: &Packet) {
         let connection = &mut self.connections[id];
         M::enter(Part::Transport);
-        connection.receiver.on_data(self.clock.now, &packet.as_data(connection.header));
+        let data = packet.as_data(connection.header, connection.receiver.expects());
+        connection.receiver.on_data(self.clock.now, &data);
         M::enter(Part::Engine);
         self.answer(id);
     }
@@ -261,7 +262,7 @@ impl<M: Metering> Simulation<M> {
         M::enter(Part::Engine);
         let (route, size) = (connection.back, connection.ack_size);
         let mut packet = Packet::plain(id, route, PacketKind::Ack, size);
-        packet.number = place as u64;
+        packet.number = place as u32;
         self.forward(packet);
     }
 

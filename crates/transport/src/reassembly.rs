@@ -8,15 +8,16 @@ use crate::wire::{Data, SegmentRange};
 struct Island {
     start: u64,
     end: u64,
-    /// Place in the stream, in bytes, where `end` begins.
-    end_offset: u64,
+    /// Payload of its segments.
+    bytes: u64,
 }
 
 /// Segments received: all below `next`, and islands beyond it.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     next: u64,
-    next_offset: u64,
+    /// Payload of the segments below `next`.
+    in_order_bytes: u64,
     islands: VecDeque<Island>,
     /// A segment of each island that changed lately, the newest first.
     recent: VecDeque<u64>,
@@ -46,7 +47,7 @@ impl Reassembly {
 
     /// Bytes that the application can read, from the beginning of the stream.
     pub(crate) fn in_order_bytes(&self) -> u64 {
-        self.next_offset
+        self.in_order_bytes
     }
 
     #[inline]
@@ -54,16 +55,16 @@ impl Reassembly {
         if data.segment < self.next {
             return Arrival::Duplicate;
         }
-        let end_offset = data.offset + u64::from(data.len);
+        let bytes = u64::from(data.len);
         if data.segment == self.next && self.islands.is_empty() {
-            (self.next, self.next_offset) = (self.next + 1, end_offset);
+            (self.next, self.in_order_bytes) = (self.next + 1, self.in_order_bytes + bytes);
             return Arrival::InOrder;
         }
-        self.receive_beyond_gap(data, end_offset, remembered)
+        self.receive_beyond_gap(data, bytes, remembered)
     }
 
-    fn receive_beyond_gap(&mut self, data: &Data, end_offset: u64, remembered: usize) -> Arrival {
-        let is_new = self.insert(data.segment, end_offset);
+    fn receive_beyond_gap(&mut self, data: &Data, bytes: u64, remembered: usize) -> Arrival {
+        let is_new = self.insert(data.segment, bytes);
         self.advance();
         // A duplicate too: its island is the second block of RFC 2883 section 4,
         // and the sender cannot know of it, or it would not have sent it again.
@@ -72,21 +73,21 @@ impl Reassembly {
     }
 
     /// Adds one segment to the islands; false where it is in one already.
-    fn insert(&mut self, segment: u64, end_offset: u64) -> bool {
+    fn insert(&mut self, segment: u64, bytes: u64) -> bool {
         let at = self.islands.partition_point(|i| i.end < segment);
         match self.islands.get_mut(at) {
             Some(island) if island.start <= segment && segment < island.end => false,
             Some(island) if island.end == segment => {
-                (island.end, island.end_offset) = (segment + 1, end_offset);
+                (island.end, island.bytes) = (segment + 1, island.bytes + bytes);
                 self.join(at);
                 true
             }
             Some(island) if island.start == segment + 1 => {
-                island.start = segment;
+                (island.start, island.bytes) = (segment, island.bytes + bytes);
                 true
             }
             _ => {
-                self.islands.insert(at, Island { start: segment, end: segment + 1, end_offset });
+                self.islands.insert(at, Island { start: segment, end: segment + 1, bytes });
                 true
             }
         }
@@ -97,14 +98,16 @@ impl Reassembly {
         let end = self.islands[at].end;
         if self.islands.get(at + 1).is_some_and(|next| next.start == end) {
             let next = self.islands.remove(at + 1).expect("it was just seen");
-            (self.islands[at].end, self.islands[at].end_offset) = (next.end, next.end_offset);
+            self.islands[at].end = next.end;
+            self.islands[at].bytes += next.bytes;
         }
     }
 
     /// Takes the first island in, where it begins at `next`.
     fn advance(&mut self) {
         if let Some(first) = self.islands.front().filter(|i| i.start <= self.next) {
-            (self.next, self.next_offset) = (first.end, first.end_offset);
+            self.next = first.end;
+            self.in_order_bytes += first.bytes;
             self.islands.pop_front();
         }
     }
@@ -144,7 +147,7 @@ mod tests {
 
     fn data(segment: u64) -> Data {
         let ecn = Ecn::NotEct;
-        Data { number: segment, segment, offset: segment * 10, len: 10, ecn, cwr: false }
+        Data { number: segment, segment, len: 10, ecn, cwr: false }
     }
 
     proptest! {

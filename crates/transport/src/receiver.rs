@@ -197,6 +197,13 @@ impl Receiver {
         self.duplicate = false;
     }
 
+    /// The newest packet number, and the first segment that is missing: what comes
+    /// next is near them.
+    #[inline]
+    pub fn expects(&self) -> (u64, u64) {
+        (self.newest, self.reassembly.next())
+    }
+
     /// Bytes that the application can read, from the beginning of the stream.
     #[inline]
     pub fn in_order_bytes(&self) -> u64 {

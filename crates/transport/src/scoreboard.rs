@@ -31,50 +31,14 @@ pub(crate) struct Segment {
     pub(crate) number: u64,
     /// When that left.
     pub(crate) sent_at: Instant,
-    /// Delivery state when that left; see [`Stamp`].
-    delivered: u64,
-    delivered_at: Instant,
-    first_sent_at: Instant,
     pub(crate) len: u32,
     pub(crate) state: State,
     pub(crate) retransmitted: bool,
-    app_limited: bool,
 }
 
 impl Segment {
-    pub(crate) fn new(
-        offset: u64,
-        len: u32,
-        number: u64,
-        sent_at: Instant,
-        stamp: &Stamp,
-    ) -> Segment {
-        Segment {
-            offset,
-            number,
-            sent_at,
-            delivered: stamp.delivered,
-            delivered_at: stamp.delivered_at,
-            first_sent_at: stamp.first_sent_at,
-            len,
-            state: State::InFlight,
-            retransmitted: false,
-            app_limited: stamp.app_limited,
-        }
-    }
-
-    fn newest(&self) -> Newest {
-        Newest {
-            number: self.number,
-            sent_at: self.sent_at,
-            retransmitted: self.retransmitted,
-            stamp: Stamp {
-                delivered: self.delivered,
-                delivered_at: self.delivered_at,
-                first_sent_at: self.first_sent_at,
-                app_limited: self.app_limited,
-            },
-        }
+    pub(crate) fn new(offset: u64, len: u32, number: u64, sent_at: Instant) -> Segment {
+        Segment { offset, number, sent_at, len, state: State::InFlight, retransmitted: false }
     }
 }
 
@@ -85,7 +49,8 @@ pub(crate) struct Newest {
     pub(crate) number: u64,
     pub(crate) sent_at: Instant,
     pub(crate) retransmitted: bool,
-    pub(crate) stamp: Stamp,
+    /// Where delivery rates are measured.
+    pub(crate) stamp: Option<Stamp>,
 }
 
 /// What one acknowledgement newly delivered.
@@ -136,6 +101,9 @@ struct Superseded {
 pub(crate) struct Scoreboard {
     base: u64,
     segments: Ring<Segment>,
+    /// The delivery state when each of them left; nothing where no one asks for
+    /// delivery rates.
+    stamps: Ring<Stamp>,
     sacked: RangeSet,
     /// Segments in `sacked`.
     sacked_segments: u64,
@@ -209,13 +177,19 @@ impl Scoreboard {
 
     /// New data leaves.
     #[inline]
-    pub(crate) fn push(&mut self, segment: Segment) {
+    pub(crate) fn push(&mut self, segment: Segment, stamp: Option<Stamp>) {
         self.in_flight += u64::from(segment.len);
         self.segments.push(segment);
+        if let Some(stamp) = stamp {
+            self.stamps.push(stamp);
+        }
     }
 
-    /// Segment `place` leaves again, as packet `number`; returns its place in bytes.
-    pub(crate) fn resend(&mut self, place: u64, number: u64, now: Instant, stamp: &Stamp) -> u64 {
+    /// Segment `place` leaves again, as packet `number`.
+    pub(crate) fn resend(&mut self, place: u64, number: u64, now: Instant, stamp: Option<Stamp>) {
+        if let Some(stamp) = stamp {
+            self.stamps[(place - self.base) as usize] = stamp;
+        }
         let segment = &mut self.segments[(place - self.base) as usize];
         let len = u64::from(segment.len);
         if segment.state == State::Lost {
@@ -224,11 +198,9 @@ impl Scoreboard {
         }
         *segment = Segment {
             retransmitted: true,
-            ..Segment::new(segment.offset, segment.len, number, now, stamp)
+            ..Segment::new(segment.offset, segment.len, number, now)
         };
-        let offset = segment.offset;
         self.resent.push_back((place, number));
-        offset
     }
 
     /// Takes in the cumulative acknowledgement alone, where everything below it
@@ -244,12 +216,11 @@ impl Scoreboard {
         let (first, last) = (&self.segments[0], &self.segments[count as usize - 1]);
         newly.bytes = last.offset + u64::from(last.len) - first.offset;
         newly.packets = count;
-        newly.newest = Some(last.newest());
+        newly.newest = Some(self.newest(count as usize - 1));
         newly.oldest_sent_at = Some(first.sent_at);
         newly.advanced = true;
         self.in_flight -= newly.bytes;
-        self.segments.skip(count as usize);
-        self.base += count;
+        self.forget(count);
         self.highest = self.base;
         true
     }
@@ -280,11 +251,26 @@ impl Scoreboard {
         if !(self.sacked.is_empty() && ack.ranges.is_empty()) {
             self.take_in_ranges(ack, cumulative, newly, each);
         }
-        newly.newest = newly
-            .newest_place
-            .map(|(_, place)| self.segments[(place - self.base) as usize].newest());
-        self.segments.skip((cumulative - self.base) as usize);
-        self.base = cumulative;
+        newly.newest =
+            newly.newest_place.map(|(_, place)| self.newest((place - self.base) as usize));
+        self.forget(cumulative - self.base);
+    }
+
+    /// What is to be known of the segment at `place` behind the first.
+    #[inline]
+    fn newest(&self, place: usize) -> Newest {
+        let Segment { number, sent_at, retransmitted, .. } = self.segments[place];
+        Newest { number, sent_at, retransmitted, stamp: self.stamps.get(place).copied() }
+    }
+
+    /// The first `count` segments are cumulatively acknowledged.
+    #[inline]
+    fn forget(&mut self, count: u64) {
+        self.base += count;
+        self.segments.skip(count as usize);
+        if !self.stamps.is_empty() {
+            self.stamps.skip(count as usize);
+        }
     }
 
     /// Selective acknowledgements, beyond the cumulative one.

@@ -9,8 +9,6 @@ pub struct Data {
     pub number: u64,
     /// Place of the payload in the stream, in segments.
     pub segment: u64,
-    /// Place of the payload in the stream, in bytes.
-    pub offset: u64,
     /// Payload in bytes.
     pub len: u32,
     /// ECN field.

@@ -17,8 +17,7 @@ fn receiver(profile: Profile, ack_every: u64) -> Receiver {
 }
 
 fn packet(segment: u64) -> Data {
-    let (offset, len) = (segment * MSS, MSS as u32);
-    Data { number: segment, segment, offset, len, ecn: Ecn::Ect0, cwr: false }
+    Data { number: segment, segment, len: MSS as u32, ecn: Ecn::Ect0, cwr: false }
 }
 
 fn ack_of(receiver: &mut Receiver, now: Instant) -> Ack {

@@ -7,7 +7,7 @@ use sojourn_transport::{Ack, Config, Data, EcnCounts, Profile, Receiver};
 use sojourn_units::{Ecn, Instant};
 
 fn packet(number: u64, segment: u64) -> Data {
-    Data { number, segment, offset: segment * 500, len: 500, ecn: Ecn::NotEct, cwr: false }
+    Data { number, segment, len: 500, ecn: Ecn::NotEct, cwr: false }
 }
 
 fn marked(number: u64, ecn: Ecn, cwr: bool) -> Data {

@@ -124,6 +124,7 @@ impl Bbr {
         needs: Needs {
             ecn: EcnUse::None,
             receive_times: false,
+            rate_samples: true,
             every_packet: true,
             signal: false,
             prr: false,

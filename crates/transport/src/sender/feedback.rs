@@ -155,7 +155,7 @@ impl<C: Controller> Sender<C> {
         self.detector.on_delivered(now, newly, &self.rtt);
         let newest = newly.newest.as_ref()?;
         self.largest_acked = self.largest_acked.max(newest.number);
-        self.delivery.sample(&newest.stamp, newest.sent_at, self.rtt.min)
+        self.delivery.sample(&newest.stamp?, newest.sent_at, self.rtt.min)
     }
 
     /// RFC 8985 section 7.4; also takes in what a duplicate says (section 6.2

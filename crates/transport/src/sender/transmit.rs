@@ -90,17 +90,16 @@ impl<C: Controller> Sender<C> {
         // RFC 5681 section 4.1: since data was last sent.
         let is_idle = in_flight_before == 0 && self.next_number > 0;
         let idle = if is_idle { now.since(self.sent_at) } else { Duration::ZERO };
-        let stamp = self.delivery.on_sent(now, self.scoreboard.is_empty());
+        let is_first = self.scoreboard.is_empty();
+        let stamp = self.needs.rate_samples.then(|| self.delivery.on_sent(now, is_first));
         let number = self.next_number;
-        let (offset, place) = match lost {
-            Some(place) => (self.scoreboard.resend(place, number, now, &stamp), place),
-            None => {
-                let (offset, place) = (self.offset, self.scoreboard.next());
-                self.scoreboard.push(Segment::new(offset, len as u32, number, now, &stamp));
-                self.offset += len;
-                (offset, place)
-            }
-        };
+        let segment = lost.unwrap_or(self.scoreboard.next());
+        if lost.is_some() {
+            self.scoreboard.resend(segment, number, now, stamp);
+        } else {
+            self.scoreboard.push(Segment::new(self.offset, len as u32, number, now), stamp);
+            self.offset += len;
+        }
         // RFC 6298 section 5.1 starts the timer where it does not run; RFC 6675
         // section 6 starts it anew with every retransmission in a recovery, lest
         // it expire while repairs make progress.
@@ -123,7 +122,7 @@ impl<C: Controller> Sender<C> {
         }
         let cwr = self.cwr && lost.is_none();
         self.cwr &= !cwr;
-        Data { number, segment: place, offset, len: len as u32, ecn: self.codepoint(lost), cwr }
+        Data { number, segment, len: len as u32, ecn: self.codepoint(lost), cwr }
     }
 
     /// The controller hears of a packet that leaves. `before`: bytes in flight, and

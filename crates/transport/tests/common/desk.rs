@@ -68,7 +68,14 @@ impl Controller for Halving {
 }
 
 pub(crate) fn needs(ecn: EcnUse) -> Needs {
-    Needs { ecn, receive_times: false, every_packet: true, signal: false, prr: true }
+    Needs {
+        ecn,
+        receive_times: false,
+        rate_samples: true,
+        every_packet: true,
+        signal: false,
+        prr: true,
+    }
 }
 
 /// The sender, and the latest packet number that "arrived".
