@@ -4,8 +4,9 @@
 use sojourn_scenario::{self as scenario, Profile, PrrRule, Transport};
 use sojourn_trace::Histogram;
 use sojourn_transport::{Ack, Config, Receiver, Sender};
-use sojourn_units::{Bytes, Duration, Instant};
+use sojourn_units::{Bytes, Instant};
 
+use crate::measure::Peak;
 use crate::meter::Metering;
 use crate::route::Routes;
 
@@ -28,7 +29,7 @@ pub(crate) struct Connection<M: Metering> {
     pub(crate) watch: u64,
     pub(crate) rtts: Histogram,
     /// Greatest round-trip time since the last sample, where there was one.
-    pub(crate) longest_rtt: Option<Duration>,
+    pub(crate) longest_rtt: Peak,
     /// Data packets that a link dropped or lost.
     pub(crate) dropped: u64,
 }
@@ -99,7 +100,7 @@ pub(crate) fn connect<M: Metering>(
         pace_at: Instant::MAX,
         watch: u64::MAX,
         rtts: Histogram::default(),
-        longest_rtt: None,
+        longest_rtt: Peak::default(),
         dropped: 0,
     }
 }

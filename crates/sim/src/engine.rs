@@ -273,7 +273,7 @@ impl<M: Metering> Simulation<M> {
         if let Some(rtt) = connection.sender.on_ack(self.clock.now, self.acks.get(place)) {
             M::enter(Part::Recording);
             connection.rtts.record(rtt.0);
-            connection.longest_rtt = connection.longest_rtt.max(Some(rtt));
+            connection.longest_rtt.note(rtt);
         }
         M::enter(Part::Engine);
         self.acks.free(place);

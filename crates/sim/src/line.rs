@@ -74,8 +74,13 @@ impl Losses {
     }
 
     /// Whether the next packet is lost.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> bool {
+        !matches!(self.model, Loss::None) && self.draw()
+    }
+
+    #[inline(never)]
+    fn draw(&mut self) -> bool {
         match self.model {
             Loss::None => false,
             Loss::Random(p) => self.draws.next() < p,

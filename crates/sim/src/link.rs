@@ -9,7 +9,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::events::{Clock, EventQueue, Kind};
 use crate::line::{DelayLine, Losses};
-use crate::measure::SpikeTracker;
+use crate::measure::{Peak, SpikeTracker};
 use crate::meter::{Metering, Part};
 use crate::packet::{Packet, PacketKind};
 use crate::ring::TransmitRing;
@@ -32,7 +32,7 @@ pub(crate) struct Counts {
     /// Bits sent, of packets that are through.
     pub(crate) sent_bits: u64,
     /// Greatest waiting time since the last sample, where there was one.
-    pub(crate) longest: Option<Duration>,
+    pub(crate) longest: Peak,
 }
 
 /// A link.
@@ -171,12 +171,12 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn note_wait(&mut self, now: Instant, enqueued_at: Instant, marked: bool) {
         M::enter(Part::Recording);
         let wait = now.since(enqueued_at);
         self.delays.record(wait.0);
-        self.counts.longest = self.counts.longest.max(Some(wait));
+        self.counts.longest.note(wait);
         self.counts.marked += u64::from(marked);
         if !self.trackers.is_empty() {
             self.track(now, enqueued_at, wait);
@@ -184,6 +184,7 @@ impl<M: Metering> Link<M> {
         M::enter(Part::Engine);
     }
 
+    #[inline(never)]
     /// A wait counts for the change that was the last when the packet came in,
     /// and shows how long the last one's spike lasts.
     fn track(&mut self, now: Instant, enqueued_at: Instant, wait: Duration) {

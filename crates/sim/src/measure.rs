@@ -12,6 +12,24 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// share of its peak (the testbed's data: within 10 % of the baseline).
 const OVER: f64 = 0.1;
 
+/// The greatest of some spans since it was last asked: one more than that, zero for
+/// none. Less to do for each than with an `Option`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Peak(u64);
+
+impl Peak {
+    /// One of them.
+    #[inline]
+    pub(crate) fn note(&mut self, span: Duration) {
+        self.0 = self.0.max(span.0 + 1);
+    }
+
+    /// The greatest, where there was one; begins anew.
+    pub(crate) fn take(&mut self) -> Option<Duration> {
+        std::mem::take(&mut self.0).checked_sub(1).map(Duration)
+    }
+}
+
 /// Load of a link over a stretch of time.
 #[derive(Clone, Debug)]
 pub(crate) struct Load {

@@ -184,7 +184,7 @@ impl Recorder {
         });
         let backlog = link.backlog();
         // Nothing left the queue: its delay is not known, rather than zero.
-        let longest = std::mem::take(&mut link.counts.longest).map_or(NONE, |d| d.as_secs_f64());
+        let longest = link.counts.longest.take().map_or(NONE, |d| d.as_secs_f64());
         self.links.push(
             &[&link.name],
             &[now.as_secs_f64(), capacity, bits as f64 / span, longest],

@@ -24,13 +24,14 @@ const SUB_BUCKETS: u64 = 1 << SUB_BITS;
 /// assert_eq!(delays.quantile(0.99), Some(99));
 /// assert_eq!(delays.mean(), Some(50.5));
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Histogram {
     /// The bucket that `counts` begins with.
     first: usize,
     counts: Vec<u64>,
     count: u64,
     sum: u128,
+    /// [`u64::MAX`] without values.
     min: u64,
     max: u64,
 }
@@ -52,10 +53,16 @@ fn midpoint(bucket: usize) -> u64 {
     least + ((1 << shift) - 1) / 2
 }
 
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram::new()
+    }
+}
+
 impl Histogram {
     /// Without values, and without memory.
     pub fn new() -> Histogram {
-        Histogram::default()
+        Histogram { first: 0, counts: Vec::new(), count: 0, sum: 0, min: u64::MAX, max: 0 }
     }
 
     /// Counts `value` once.
@@ -66,7 +73,7 @@ impl Histogram {
             Some(count) => *count += 1,
             None => self.grow(bucket, bucket, |counts| counts[0] += 1),
         }
-        self.min = if self.count == 0 { value } else { self.min.min(value) };
+        self.min = self.min.min(value);
         self.max = self.max.max(value);
         self.sum += u128::from(value);
         self.count += 1;
@@ -98,7 +105,7 @@ impl Histogram {
         if other.count == 0 {
             return;
         }
-        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
+        self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.sum += other.sum;
         self.count += other.count;
