@@ -205,24 +205,27 @@ impl Scoreboard {
 
     /// Takes in the cumulative acknowledgement alone, where everything below it
     /// left once and in order, and nothing beyond it was delivered: the usual
-    /// case. What it delivers is seen from its first and last segment; false
+    /// case. What it delivers is seen from its first and last segment; none
     /// where that is not so.
     #[inline(always)]
-    pub(crate) fn acknowledge_in_order(&mut self, ack: &Ack, newly: &mut Newly) -> bool {
+    pub(crate) fn acknowledge_in_order(&mut self, ack: &Ack) -> Option<Newly> {
         let count = ack.cumulative.min(self.next()).saturating_sub(self.base);
         if count == 0 || !ack.ranges.is_empty() || !self.is_untroubled() {
-            return false;
+            return None;
         }
         let (first, last) = (&self.segments[0], &self.segments[count as usize - 1]);
-        newly.bytes = last.offset + u64::from(last.len) - first.offset;
-        newly.packets = count;
-        newly.newest = Some(self.newest(count as usize - 1));
-        newly.oldest_sent_at = Some(first.sent_at);
-        newly.advanced = true;
+        let newly = Newly {
+            bytes: last.offset + u64::from(last.len) - first.offset,
+            packets: count,
+            newest: Some(self.newest(count as usize - 1)),
+            oldest_sent_at: Some(first.sent_at),
+            advanced: true,
+            ..Newly::default()
+        };
         self.in_flight -= newly.bytes;
         self.forget(count);
         self.highest = self.base;
-        true
+        Some(newly)
     }
 
     /// Nothing was delivered beyond a gap, lost or sent again, as far as
@@ -235,29 +238,30 @@ impl Scoreboard {
             && self.superseded.is_empty()
     }
 
-    /// Takes in an acknowledgement, and adds what it newly delivered to `newly`.
-    /// `each` sees every such segment.
-    pub(crate) fn acknowledge(
-        &mut self,
-        ack: &Ack,
-        newly: &mut Newly,
-        each: &mut impl FnMut(&Segment),
-    ) {
+    /// Takes in an acknowledgement; returns what it newly delivered. `each` sees
+    /// every such segment.
+    #[inline(never)]
+    pub(crate) fn acknowledge(&mut self, ack: &Ack, each: &mut impl FnMut(&Segment)) -> Newly {
         let cumulative = ack.cumulative.clamp(self.base, self.next());
-        (newly.highest_before, newly.advanced) = (self.highest, cumulative > self.base);
+        let mut newly = Newly {
+            highest_before: self.highest,
+            advanced: cumulative > self.base,
+            ..Newly::default()
+        };
         for place in self.base..cumulative {
-            self.deliver(place, ack.newest, newly, each);
+            self.deliver(place, ack.newest, &mut newly, each);
         }
         if !(self.sacked.is_empty() && ack.ranges.is_empty()) {
-            self.take_in_ranges(ack, cumulative, newly, each);
+            self.take_in_ranges(ack, cumulative, &mut newly, each);
         }
         newly.newest =
             newly.newest_place.map(|(_, place)| self.newest((place - self.base) as usize));
         self.forget(cumulative - self.base);
+        newly
     }
 
     /// What is to be known of the segment at `place` behind the first.
-    #[inline]
+    #[inline(always)]
     fn newest(&self, place: usize) -> Newest {
         let Segment { number, sent_at, retransmitted, .. } = self.segments[place];
         Newest { number, sent_at, retransmitted, stamp: self.stamps.get(place).copied() }

@@ -12,23 +12,82 @@ use crate::tail_probe::Outcome;
 use crate::wire::{Ack, EcnCounts};
 
 /// How things stood before an acknowledgement or a timer.
+#[derive(Clone, Copy)]
 pub(super) struct Before {
     pub(super) in_flight: u64,
     outstanding: u64,
     cwnd: u64,
 }
 
+/// What an acknowledgement told at once.
+#[derive(Clone, Copy)]
+struct Seen {
+    before: Before,
+    newly: Newly,
+    rtt: Option<Duration>,
+    rate: Option<RateSample>,
+}
+
+/// In a place of its own, so that what has no trouble need not be in memory.
+struct Apart(Seen);
+
 impl<C: Controller> Sender<C> {
     /// An acknowledgement arrived. Returns the round-trip time that it gives.
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
         self.touched_at = now;
         let before = self.before();
-        let mut newly = Newly::default();
-        self.take_in(ack, &mut newly);
+        let newly = self.take_in(ack);
         let rtt = self.measure(now, ack, &newly);
         let rate = self.deliver(now, &newly);
+        let seen = Seen { before, newly, rtt, rate };
+        if seen.newly.packets > 0 && self.is_untroubled(ack) {
+            self.go_on(now, ack, &seen);
+        } else {
+            self.see_to_trouble(now, ack, &Apart(seen));
+        }
+        rtt
+    }
+
+    /// Whether nothing is lost, marked, repeated or being repaired, so that there is
+    /// nothing to do but go on: the usual case, seen at a glance.
+    #[inline]
+    fn is_untroubled(&self, ack: &Ack) -> bool {
+        matches!(self.episode, Episode::None)
+            && self.tail_probe.is_none()
+            && self.untold.1 == 0
+            && self.lost_end <= self.scoreboard.base()
+            && !(ack.ece | ack.duplicate)
+            && (ack.counts.ce == self.counts.ce || self.hears_flag())
+            && self.scoreboard.is_in_order(&self.detector)
+    }
+
+    /// An acknowledgement of what left in order.
+    #[inline(always)]
+    fn go_on(&mut self, now: Instant, ack: &Ack, seen: &Seen) {
+        self.reorder_at = Instant::MAX;
+        let ecn = self.count_ecn(ack);
+        self.turn_round();
+        let feedback = Feedback {
+            acked: Bytes(seen.newly.bytes),
+            acked_packets: seen.newly.packets,
+            ect0_packets: ecn.ect0,
+            ect1_packets: ecn.ect1,
+            rtt: seen.rtt,
+            rate: seen.rate,
+            in_flight_before: Bytes(seen.before.in_flight),
+            received: &self.received,
+            ..self.feedback()
+        };
+        self.controller.on_feedback(now, &feedback);
+        self.refresh(now);
+    }
+
+    /// Losses, marks, and their repair.
+    #[inline(never)]
+    fn see_to_trouble(&mut self, now: Instant, ack: &Ack, Apart(seen): &Apart) {
+        let Seen { before, newly, rtt, rate } = seen;
         let repaired = self.end_tail_probe(ack);
-        self.end_episode(&newly);
+        self.end_episode(newly);
         // Where nothing was delivered nothing was learned; the timer has its own call.
         let lost = if newly.packets > 0 { self.detect(now) } else { Lost::default() };
         let starts = self.begin_loss_episode(&lost);
@@ -47,15 +106,14 @@ impl<C: Controller> Sender<C> {
             ect1_packets: ecn.ect1,
             loss_event: starts || repaired.is_some(),
             ecn_event,
-            rtt,
-            rate,
+            rtt: *rtt,
+            rate: *rate,
             in_flight_before: Bytes(before.in_flight),
             received: &self.received,
             ..self.feedback()
         };
         self.controller.on_feedback(now, &feedback);
-        self.settle(now, &before, starts || ecn_event, &newly, &lost);
-        rtt
+        self.settle(now, before, starts || ecn_event, newly, &lost);
     }
 
     pub(super) fn before(&self) -> Before {
@@ -86,20 +144,22 @@ impl<C: Controller> Sender<C> {
         self.advance_prr(newly, lost);
     }
 
-    #[inline]
-    fn take_in(&mut self, ack: &Ack, newly: &mut Newly) {
+    #[inline(always)]
+    fn take_in(&mut self, ack: &Ack) -> Newly {
         if self.needs.receive_times {
-            self.take_in_with_times(ack, newly);
-        } else if !self.scoreboard.acknowledge_in_order(ack, newly) {
-            self.scoreboard.acknowledge(ack, newly, &mut |_| {});
+            self.take_in_with_times(ack)
+        } else if let Some(newly) = self.scoreboard.acknowledge_in_order(ack) {
+            newly
+        } else {
+            self.scoreboard.acknowledge(ack, &mut |_| {})
         }
     }
 
-    fn take_in_with_times(&mut self, ack: &Ack, newly: &mut Newly) {
+    fn take_in_with_times(&mut self, ack: &Ack) -> Newly {
         self.received.clear();
         let delivered = &mut self.delivered_now;
         delivered.clear();
-        self.scoreboard.acknowledge(ack, newly, &mut |s| {
+        let newly = self.scoreboard.acknowledge(ack, &mut |s| {
             delivered.push((s.number, s.sent_at, s.len));
         });
         delivered.sort_unstable();
@@ -110,6 +170,7 @@ impl<C: Controller> Sender<C> {
         });
         self.received.extend(times);
         self.received.sort_unstable_by_key(|r| r.number);
+        newly
     }
 
     /// Round-trip times, and with them the timers. The one that the controller
