@@ -26,6 +26,7 @@ registry::queues! {
     Red = red,
     Step = step,
     HeadDrop = head_drop,
+    Threshold = threshold,
 }
 
 /// What there is, in the order of listings.

@@ -1,0 +1,92 @@
+//! A single FIFO that marks what waited too long: the step of DCTCP's marking by
+//! delay, as in the test of document 002.
+//!
+//! That test's link (picoquic's `sim_link.c`) knows when the packets before a new one
+//! will be through, and marks it at once if that is too late. Here it is marked on
+//! leaving, by how long it did wait. In a FIFO at a constant rate that is the same
+//! packets: a packet waits as long as those before it take. It needs no rate, and
+//! where the rate changes it is what the packet really met.
+//!
+//! That test drops by delay, too: `buffer = "20ms"` does that here, for any queue.
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Duration, Instant};
+
+use crate::apart::{Apart, refuse};
+use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
+use crate::fifo::Fifo;
+
+/// What a listing says of it.
+pub(crate) const INFO: Info = Info {
+    name: "threshold",
+    title: "Threshold: one FIFO that marks whatever waited longer than a threshold",
+    source: "document 002; RFC 8257 section 3.1, by delay",
+    params: &[
+        Param {
+            name: "ce_threshold",
+            kind: Kind::Time(Duration::from_millis(5), Duration::ZERO, Duration::from_secs(10)),
+            doc: "sojourn time from which on ECN-capable packets are marked",
+            source: "document 002",
+        },
+        Param {
+            name: "ecn",
+            kind: Kind::Switch(true),
+            doc: "mark; without it the queue is drop-tail",
+            source: "document 002, whose New Reno had no marks",
+        },
+    ],
+    // Linux's default transmit queue length.
+    default_packets: 1000,
+    random: false,
+};
+
+/// A FIFO with a threshold.
+pub struct Threshold<P> {
+    fifo: Fifo<P>,
+    limit: Limit,
+    /// None where nothing is marked.
+    ce_threshold: Option<Duration>,
+}
+
+impl<P: Packet> Threshold<P> {
+    pub(crate) fn new(setup: &Setup) -> Threshold<P> {
+        let threshold = setup.params.time("ce_threshold");
+        let ce_threshold = setup.params.switch("ecn").then_some(threshold);
+        Threshold { fifo: Fifo::new(), limit: setup.limit, ce_threshold }
+    }
+
+    /// Whether `packet` is to leave with CE.
+    #[inline]
+    fn marks(&self, now: Instant, packet: &P) -> bool {
+        let waited = now.since(packet.enqueued_at());
+        packet.ecn().is_capable() && self.ce_threshold.is_some_and(|least| waited >= least)
+    }
+}
+
+impl<P: Packet + Send> Queue<P> for Threshold<P> {
+    #[inline(always)]
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+        if !self.limit.admits(self.fifo.backlog(), packet.size()) {
+            return refuse(&Apart(packet), drops);
+        }
+        self.fifo.push(now, packet);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, _drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+        let mut packet = self.fifo.pop()?;
+        if self.marks(now, &packet) {
+            packet.mark_ce();
+        }
+        Some(packet)
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.fifo.backlog()
+    }
+}
