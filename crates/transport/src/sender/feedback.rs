@@ -303,12 +303,14 @@ impl<C: Controller> Sender<C> {
             return false;
         }
         self.tail_probe = None;
-        if let (Episode::Ecn { prr, .. }, Profile::Tcp) = (self.episode, profile) {
-            self.episode = Episode::Loss { until, prr };
-            return false;
-        }
-        if !self.episode.is_outlived_by(profile, lost.newest) {
-            return false;
+        if !self.answers_beside_marks() {
+            if let (Episode::Ecn { prr, .. }, Profile::Tcp) = (self.episode, profile) {
+                self.episode = Episode::Loss { until, prr };
+                return false;
+            }
+            if !self.episode.is_outlived_by(profile, lost.newest) {
+                return false;
+            }
         }
         self.episode = Episode::Loss { until, prr: None };
         // RFC 3168 section 6.1.2: CWR follows a reduction for whatever reason,
@@ -320,6 +322,13 @@ impl<C: Controller> Sender<C> {
             self.probes = self.probes.max(1);
         }
         true
+    }
+
+    /// Whether an episode of marks does not hide a loss from the controller. L4S
+    /// marks nearly every round trip, for little: a loss says more, and the
+    /// controller is to answer it (RFC 9331 section 4.3; Linux, `set_state`).
+    fn answers_beside_marks(&self) -> bool {
+        self.needs.ecn == EcnUse::L4s && matches!(self.episode, Episode::Ecn { .. })
     }
 
     /// Whether a recovery of TCP has just ended before what was sent and lost
