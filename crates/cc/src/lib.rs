@@ -25,6 +25,7 @@ registry::controllers! {
     Cubic = cubic,
     Bbr = bbr,
     Dctcp = dctcp,
+    Prague = prague,
     Ideal = ideal,
 }
 

@@ -1,0 +1,77 @@
+//! What a listing says of Prague: its parameters, by the draft's names.
+
+use sojourn_units::Duration;
+use sojourn_units::params::{Kind, Param};
+
+use crate::contract::{EcnUse, Info, Needs};
+
+/// What a listing says of it.
+pub(super) const INFO: Info = Info {
+    name: "prague",
+    title: "Prague: the scalable controller of L4S, DCTCP made for the Internet",
+    source: "draft-briscoe-iccrg-prague-congestion-control-04; document 002",
+    params: &[G, ALPHA_INIT, RTT_VIRT_MIN, D, MAX_BURST_DELAY, RESPONSE, SUSPECT_EPOCH],
+    needs: Needs {
+        ecn: EcnUse::L4s,
+        receive_times: false,
+        every_packet: false,
+        signal: false,
+        // Linux's module has `cong_control`, which takes PRR's place.
+        prr: false,
+    },
+    random: false,
+};
+
+const G: Param = Param {
+    name: "g",
+    kind: Kind::Number(1.0 / 16.0, 1.0 / 1024.0, 1.0),
+    doc: "weight of the newest round trip in alpha",
+    source: "draft section 2.3.2; Linux PRAGUE_SHIFT_G",
+};
+
+const ALPHA_INIT: Param = Param {
+    name: "alpha_init",
+    kind: Kind::Number(1.0, 0.0, 1.0),
+    doc: "alpha with the first mark, which is answered by it and ends slow start",
+    source: "Linux prague_init; picoquic's prague.c begins at zero",
+};
+
+const RTT_VIRT_MIN: Param = Param {
+    name: "rtt_virt_min",
+    kind: Kind::Time(Duration::from_millis(25), Duration::ZERO, Duration::from_secs(1)),
+    doc: "round-trip time that shorter ones count as, so that they get no more of the link; \
+          0s for each its own",
+    source: "draft section 2.4.4; Linux prague_rtt_target",
+};
+
+const D: Param = Param {
+    name: "d",
+    kind: Kind::Integer(500, 0, 1_000_000_000),
+    doc: "round trips after slow start before `rtt_virt_min` takes effect",
+    source: "draft section 2.4.4; Linux prague_rtt_transition",
+};
+
+const MAX_BURST_DELAY: Param = Param {
+    name: "max_burst_delay",
+    kind: Kind::Time(Duration::from_micros(250), Duration::ZERO, Duration::from_secs(1)),
+    doc: "how long a burst may take at the pacing rate; one packet always leaves",
+    source: "draft section 2.5.2; Linux prague_burst_shift",
+};
+
+const RESPONSE: Param = Param {
+    name: "response",
+    kind: Kind::Choice("mark", &["mark", "epoch"]),
+    doc: "reduce at the first mark of a round trip, by alpha as it is then; or when an epoch that \
+          had marks ends, as a loss where more than half of its packets were marked, since alpha \
+          follows a sudden onset too late",
+    source: "draft section 2.4.2; document 002 and picoquic's prague.c",
+};
+
+const SUSPECT_EPOCH: Param = Param {
+    name: "suspect_epoch",
+    kind: Kind::Switch(true),
+    doc: "count an epoch with more than half of its packets marked as 1/8 where alpha was below \
+          1/8 and the epoch lasted longer than the smoothed round trip: what was sent after a \
+          pause met its own burst",
+    source: "document 002, addition; picoquic's prague.c",
+};
