@@ -1,4 +1,4 @@
-//! A table of `docs/fidelity.md`: printed, and held against the document.
+//! A table of `docs/fidelity.md`, or of another document: printed, and held against it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -21,30 +21,40 @@ impl Table {
         self.0.push(format!("| {} |", cells.join(" | ")));
     }
 
+    /// Publishes it in `docs/fidelity.md`.
+    #[track_caller]
+    pub(crate) fn publish(&self) {
+        self.publish_in("fidelity.md");
+    }
+
     /// Prints the table and asserts that the document has it; with `UPDATE=1`
     /// it is put there, in place of the table with the same columns.
     #[track_caller]
-    pub(crate) fn publish(&self) {
+    pub(crate) fn publish_in(&self, document: &str) {
         println!("{}\n", self.0.join("\n"));
         let _guard = DOCUMENT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let path = path();
-        let text = std::fs::read_to_string(&path).expect("docs/fidelity.md");
-        let (before, shown, after) = self.find(&text);
+        let path = path(document);
+        let text = std::fs::read_to_string(&path).expect(document);
+        let (before, shown, after) = self.find(&text, document);
         if std::env::var_os("UPDATE").is_some() {
             let all = [before, self.0.iter().map(String::as_str).collect(), after].concat();
-            return std::fs::write(&path, all.join("\n") + "\n").expect("docs/fidelity.md");
+            return std::fs::write(&path, all.join("\n") + "\n").expect(document);
         }
         let is_shown = |(ours, shown): (&String, &&str)| ours == shown || both_about(ours, shown);
         let is_same = shown.len() == self.0.len() && self.0.iter().zip(&shown).all(is_shown);
-        assert!(is_same, "docs/fidelity.md is out of date: UPDATE=1 writes it anew\n{shown:#?}");
+        assert!(is_same, "docs/{document} is out of date: UPDATE=1 writes it anew\n{shown:#?}");
     }
 
     /// The lines of the document before the table with these columns, of it, and after.
     #[track_caller]
-    fn find<'a>(&self, text: &'a str) -> (Vec<&'a str>, Vec<&'a str>, Vec<&'a str>) {
+    fn find<'a>(
+        &self,
+        text: &'a str,
+        document: &str,
+    ) -> (Vec<&'a str>, Vec<&'a str>, Vec<&'a str>) {
         let lines: Vec<_> = text.lines().collect();
         let begin = lines.iter().position(|line| *line == self.0[0]);
-        let begin = begin.unwrap_or_else(|| panic!("docs/fidelity.md has no {}", self.0[0]));
+        let begin = begin.unwrap_or_else(|| panic!("docs/{document} has no {}", self.0[0]));
         let rows = lines[begin..].iter().take_while(|line| line.starts_with('|')).count();
         let (before, rest) = lines.split_at(begin);
         let (shown, after) = rest.split_at(rows);
@@ -62,8 +72,8 @@ fn both_about(ours: &str, shown: &str) -> bool {
     ours.0 == shown.0
 }
 
-fn path() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/fidelity.md")
+fn path(document: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(document)
 }
 
 /// How far ours is from theirs, in per cent of theirs.
