@@ -157,7 +157,8 @@ impl RateSample {
 /// Told by the bottleneck itself, after the delay that the scenario gives.
 #[derive(Clone, Copy, Debug)]
 pub struct Signal {
-    /// This flow's share of the bottleneck's capacity, as a rate of payload.
+    /// This flow's share of the bottleneck's capacity, less what datagrams without
+    /// control take of it, as a rate of payload.
     pub rate: Rate,
 }
 
@@ -239,7 +240,7 @@ pub struct Info {
     pub source: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// What it needs of the transport.
+    /// What it needs of the transport, with default parameters.
     pub needs: Needs,
     /// Whether it draws from its seed.
     pub random: bool,

@@ -7,6 +7,7 @@
 //!
 //! To add one: write its file, and add its line below.
 
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Instant};
 
 mod contract;
@@ -27,6 +28,7 @@ registry::controllers! {
     Dctcp = dctcp,
     Prague = prague,
     Ideal = ideal,
+    Rapid = rapid: needs,
 }
 
 /// A controller that ships.
@@ -36,6 +38,9 @@ pub struct Algorithm {
     pub info: &'static Info,
     /// Builds one.
     pub build: fn(&Setup) -> AnyController,
+    /// What it needs of the transport with these parameters (`info.needs`: with the
+    /// defaults).
+    pub needs: fn(&Params) -> Needs,
 }
 
 /// The controller of this name.

@@ -1,9 +1,13 @@
 //! The macro that makes the registry out of one line a controller.
 
 /// Declares the controllers, `Type = module` for each: the modules, the
-/// statically dispatched `AnyController`, and the list of all.
+/// statically dispatched `AnyController`, and the list of all. What a controller needs
+/// of the transport stands in its `INFO`; where it depends on the parameters,
+/// `Type = module: needs` names the type's function that says so.
 macro_rules! controllers {
-    ($($variant:ident = $module:ident),+ $(,)?) => {
+    (@needs $controller:ty) => { |_| <$controller>::INFO.needs };
+    (@needs $controller:ty, $needs:ident) => { <$controller>::$needs };
+    ($($variant:ident = $module:ident $(: $needs:ident)?),+ $(,)?) => {
         $(mod $module;)+
 
         /// Any controller that ships, dispatched without a pointer; or a
@@ -17,6 +21,7 @@ macro_rules! controllers {
         const ALL: &[Algorithm] = &[$(Algorithm {
             info: &$module::$variant::INFO,
             build: |setup| AnyController::$variant($module::$variant::new(setup)),
+            needs: $crate::registry::controllers!(@needs $module::$variant $(, $needs)?),
         }),+];
 
         impl Controller for AnyController {

@@ -1,0 +1,296 @@
+//! Rapid, the packet-scale paradigm: "RAPID: Shrinking the Congestion-control
+//! Timescale" (Konda and Kaur, INFOCOM 2009), as "Impact of Cross Traffic Burstiness on
+//! the Packet-scale Paradigm" (Lovewell and Kaur, UNC TR11-007: document 001) has it.
+//!
+//! All packets are probes. They leave in streams, each packet with its own exact gap;
+//! the receiver's times say up to which rate the path took them without a queue
+//! growing, and the mean rate of the streams follows that.
+
+use sojourn_units::params::Params;
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::contract::{
+    Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup, Signal,
+};
+
+mod collect;
+mod estimate;
+mod filter;
+mod params;
+mod stream;
+
+use collect::{Collector, Stream};
+use estimate::Rule;
+use filter::Filter;
+use stream::Shape;
+
+/// Packets of a stream in start-up: what TCP may send at once (RFC 6928).
+const STARTUP_PACKETS: usize = 10;
+/// Each probes at twice the rate of the one before, so that one stream looks over three
+/// orders of magnitude, as far as a slow start of nine round trips.
+const STARTUP_SPREAD: f64 = 2.0;
+/// It never probes more slowly than a packet a second, lest it hear nothing any more.
+const LEAST_PACKETS_A_SECOND: f64 = 1.0;
+/// Nor faster than 10 Tbit/s: gaps are whole nanoseconds.
+const MOST: f64 = 1e13;
+/// No window may be greater: sums with it must not saturate.
+const UNLIMITED: Bytes = Bytes(u64::MAX / 4);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// Looking for the order of magnitude.
+    Startup,
+    /// Following the estimate through the filter.
+    Steady,
+}
+
+/// The stream that is leaving.
+struct Leaving {
+    startup: bool,
+    /// Its packets that have left.
+    sent: usize,
+    duration: Duration,
+    /// When the next one is due.
+    due: Instant,
+}
+
+/// The Rapid controller.
+pub struct Rapid {
+    mss: Bytes,
+    initial_window: Bytes,
+    initial_rate: f64,
+    beta: f64,
+    shape: Shape,
+    startup_shape: Shape,
+    rule: Rule,
+    filter: Filter,
+    phase: Phase,
+    /// The mean rate of the streams, in bit/s of payload.
+    rate: f64,
+    /// The greatest since the last timeout.
+    peak: f64,
+    /// The last estimate of the available bandwidth, in bit/s of payload.
+    estimate: Option<f64>,
+    leaving: Leaving,
+    /// None where the bottleneck itself tells the available bandwidth.
+    collector: Option<Collector>,
+    srtt: Duration,
+}
+
+impl Rapid {
+    /// What a listing says of it.
+    pub const INFO: Info = Info {
+        name: "rapid",
+        title: "Rapid: the packet-scale paradigm, every packet a probe of the available bandwidth",
+        source: "Konda and Kaur, INFOCOM 2009; Lovewell and Kaur, UNC TR11-007",
+        params: params::PARAMS,
+        needs: params::NEEDS,
+        random: false,
+    };
+
+    /// Builds one.
+    pub fn new(setup: &Setup) -> Rapid {
+        let params = &setup.params;
+        let initial_rate = params.rate("initial_rate").as_f64();
+        let mut rapid = Rapid {
+            mss: setup.mss,
+            initial_window: setup.initial_window,
+            initial_rate,
+            beta: params.number("beta"),
+            shape: Shape::new(params.integer("packets") as usize, params.number("spread")),
+            startup_shape: Shape::new(STARTUP_PACKETS, STARTUP_SPREAD),
+            rule: Rule {
+                over: 1.0 / params.number("decrease_factor"),
+                resolution: params.time("resolution").as_nanos_f64(),
+            },
+            filter: Filter::new(
+                params.choice("filter") == "linear",
+                params.time("tau"),
+                params.time("eta"),
+            ),
+            phase: Phase::Startup,
+            rate: initial_rate,
+            peak: initial_rate,
+            estimate: None,
+            leaving: Leaving {
+                startup: true,
+                sent: 0,
+                duration: Duration::ZERO,
+                due: Instant::ZERO,
+            },
+            collector: (!params::is_ideal(params)).then(Collector::default),
+            srtt: Duration::ZERO,
+        };
+        rapid.plan();
+        rapid
+    }
+
+    /// What it needs of the transport with these parameters.
+    pub fn needs(params: &Params) -> Needs {
+        params::needs(params)
+    }
+
+    fn set_rate(&mut self, rate: f64) {
+        let least = LEAST_PACKETS_A_SECOND * self.mss.as_f64() * 8.0;
+        self.rate = rate.clamp(least, MOST.max(least));
+        self.peak = self.peak.max(self.rate);
+    }
+
+    fn shape_of(&self, startup: bool) -> &Shape {
+        if startup { &self.startup_shape } else { &self.shape }
+    }
+
+    /// How long the next packet follows on the last.
+    fn gap(&self) -> Duration {
+        self.shape_of(self.leaving.startup).gap(self.leaving.sent, self.leaving.duration)
+    }
+
+    /// Plans the next stream: its gaps are such that its mean rate is the sender's.
+    fn plan(&mut self) {
+        self.leaving.startup = self.phase == Phase::Startup;
+        self.leaving.sent = 0;
+        let packets = self.shape_of(self.leaving.startup).packets() as u64;
+        let bits = (self.mss * packets).as_f64() * 8.0;
+        self.leaving.duration = Duration::from_secs_f64(bits / self.rate);
+    }
+
+    /// Plans anew, whatever was leaving.
+    fn restart(&mut self) {
+        if let (1.., Some(collector)) = (self.leaving.sent, &mut self.collector) {
+            collector.abandon();
+        }
+        self.plan();
+    }
+
+    /// The stream is out. The rate for the next one follows the estimate, for as long
+    /// as this one lasted (document 001, section II.A: L).
+    fn turn_to_next_stream(&mut self) {
+        if let (Phase::Steady, Some(estimate)) = (self.phase, self.estimate) {
+            let rate = self.filter.next(self.rate, estimate, self.leaving.duration);
+            self.set_rate(rate);
+        }
+        self.plan();
+    }
+
+    /// A stream that does not leave as planned measures something else.
+    fn is_on_schedule(&self, now: Instant) -> bool {
+        self.leaving.due <= now && now.since(self.leaving.due) <= self.gap()
+    }
+
+    /// A stream has told what it met.
+    fn on_estimate(&mut self, stream: &Stream, last_before_trend: Option<usize>) {
+        if stream.startup != (self.phase == Phase::Startup) {
+            return;
+        }
+        let shape = self.shape_of(stream.startup);
+        let place = last_before_trend.unwrap_or(shape.packets() - 1);
+        let estimate = stream.mean * shape.rate(place);
+        self.estimate = Some(estimate);
+        match last_before_trend {
+            _ if self.phase == Phase::Steady => {}
+            // Streams that left before the last step up know less.
+            None => self.set_rate(self.rate.max(estimate)),
+            Some(_) => {
+                self.phase = Phase::Steady;
+                self.set_rate(estimate);
+            }
+        }
+    }
+
+    /// Takes in when packets were received. Returns whether that changed the rate at
+    /// once, as only start-up does.
+    fn take_in(&mut self, feedback: &Feedback<'_>) -> bool {
+        let (mut collector, before) = (self.collector.take(), self.rate);
+        for received in feedback.received {
+            let arrived = collector.as_mut().and_then(|c| c.take(received));
+            if let Some((stream, delays)) = arrived {
+                let last = self.rule.last_before_trend(delays, self.shape_of(stream.startup));
+                self.on_estimate(&stream, last);
+            }
+        }
+        self.collector = collector;
+        self.rate != before
+    }
+}
+
+impl Controller for Rapid {
+    fn on_sent(&mut self, now: Instant, sent: &Sent) {
+        if self.leaving.sent > 0 && !self.is_on_schedule(now) {
+            self.restart();
+        }
+        let shape = self.shape_of(self.leaving.startup);
+        let (packets, startup) = (shape.packets(), self.leaving.startup);
+        if let (0, Some(collector)) = (self.leaving.sent, &mut self.collector) {
+            collector.begin(Stream { first: sent.number, packets, mean: self.rate, startup });
+        }
+        self.leaving.sent += 1;
+        if self.leaving.sent == packets {
+            self.turn_to_next_stream();
+        }
+        self.leaving.due = now + self.gap();
+    }
+
+    fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
+        self.srtt = feedback.srtt;
+        let mut changed = self.take_in(feedback);
+        if feedback.loss_event {
+            // What the streams said before the loss no longer counts: the rate stays
+            // until a later one is heard.
+            (self.phase, self.estimate) = (Phase::Steady, None);
+            self.filter.reset();
+            self.set_rate(self.rate * self.beta);
+            changed = true;
+        }
+        if changed {
+            self.restart();
+        }
+    }
+
+    fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
+        self.filter.reset();
+        let mut rate = self.rate * self.beta;
+        if self.collector.is_some() {
+            // RFC 5681 section 3.1: as at the beginning.
+            (self.phase, self.estimate) = (Phase::Startup, None);
+            rate = rate.min(self.initial_rate);
+        }
+        self.peak = 0.0;
+        self.set_rate(rate);
+        self.restart();
+    }
+
+    fn on_signal(&mut self, _now: Instant, signal: Signal) {
+        if self.collector.is_some() {
+            return;
+        }
+        self.estimate = Some(signal.rate.as_f64());
+        // A perfect estimate needs no search.
+        if std::mem::replace(&mut self.phase, Phase::Steady) == Phase::Startup {
+            self.set_rate(signal.rate.as_f64());
+            self.restart();
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        // The rate limits it. The window only ends it where nothing is heard for two
+        // round trips and a second.
+        let silence = self.srtt * 2 + Duration::from_secs(1);
+        let cwnd = Rate(self.peak as u64).bytes_in(silence);
+        Limits {
+            cwnd: cwnd.max(self.initial_window).min(UNLIMITED),
+            pacing: Pacing::Gap(self.gap()),
+            burst: self.mss,
+        }
+    }
+
+    fn probe(&self) -> Probe {
+        Probe {
+            phase: match self.phase {
+                Phase::Startup => "startup",
+                Phase::Steady => "steady",
+            },
+            bandwidth: self.estimate.map(|bps| Rate(bps as u64)),
+            ..Probe::default()
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Rapid's parameters, and what it needs of the transport with them.
+
+use sojourn_units::params::{Kind, Param, Params};
+use sojourn_units::{Duration, Rate};
+
+use crate::contract::{EcnUse, Needs};
+
+pub(super) const PARAMS: &[Param] = &[
+    Param {
+        name: "packets",
+        kind: Kind::Integer(30, 5, 200),
+        doc: "packets of a p-stream (N)",
+        source: "Konda and Kaur 2009: some 30; a trend must be told from its noise",
+    },
+    Param {
+        name: "spread",
+        kind: Kind::Number(1.045, 1.001, 1.5),
+        doc: "each packet probes at so many times the rate of the one before; 30 packets then \
+              look from 0.57 to 2 times the mean rate",
+        source: "ours; PathChirp's spread factor, which is 1.2",
+    },
+    Param {
+        name: "tau",
+        kind: Kind::Time(Duration::from_millis(200), Duration::ZERO, Duration::from_secs(60)),
+        doc: "time to rise to a greater estimate",
+        source: "TR11-007 section VI, figure 8",
+    },
+    Param {
+        name: "eta",
+        kind: Kind::Time(Duration::from_millis(175), Duration::ZERO, Duration::from_secs(60)),
+        doc: "time to fall to a smaller estimate; 0s: at once, as in the paper of 2009. Stable \
+              where it is less than tau",
+        source: "TR11-007 section VI, figure 8; footnotes 3 and 6",
+    },
+    Param {
+        name: "filter",
+        kind: Kind::Choice("exponential", &["exponential", "linear"]),
+        doc: "how the rate follows the estimate: 63 % of the way after tau (eta), or in a ramp \
+              that lasts tau (eta)",
+        source: "TR11-007 section II.A: the first is the formula, the second what the text says",
+    },
+    Param {
+        name: "estimator",
+        kind: Kind::Choice("probe", &["probe", "ideal"]),
+        doc: "where the estimate is from: what the p-streams met, or the bottleneck itself, \
+              which only a simulation has",
+        source: "TR11-007 section II.A, where a p-stream returns a perfect estimate",
+    },
+    Param {
+        name: "decrease_factor",
+        kind: Kind::Number(1.5, 1.0, 100.0),
+        doc: "an excursion of the delay is over when it has fallen to its height divided by this",
+        source: "PathChirp (Ribeiro et al. 2003), section 3: 1.5",
+    },
+    Param {
+        name: "resolution",
+        kind: Kind::Time(Duration::from_nanos(2), Duration::ZERO, Duration::from_millis(1)),
+        doc: "delays that differ by no more are the same: what the timestamps leave open",
+        source: "both times are in whole nanoseconds here",
+    },
+    Param {
+        name: "beta",
+        kind: Kind::Number(0.5, 0.1, 0.95),
+        doc: "what a congestion event leaves of the rate",
+        source: "RFC 5681 section 3.1, equation 4",
+    },
+    Param {
+        name: "initial_rate",
+        kind: Kind::Rate(Rate::from_mbit(10), Rate(10_000), Rate::from_mbit(100_000)),
+        doc: "mean rate of the first p-stream, which probes up to 100 times as fast",
+        source: "ours: ten packets in some 12 ms",
+    },
+];
+
+/// With the default parameters. It is not ECN-capable: it has no use for marks.
+pub(super) const NEEDS: Needs =
+    Needs { ecn: EcnUse::None, receive_times: true, every_packet: true, signal: false, prr: false };
+
+/// Whether the bottleneck itself tells the available bandwidth.
+pub(super) fn is_ideal(params: &Params) -> bool {
+    params.choice("estimator") == "ideal"
+}
+
+/// What the estimator is made from.
+pub(super) fn needs(params: &Params) -> Needs {
+    let signal = is_ideal(params);
+    Needs { signal, receive_times: !signal, ..NEEDS }
+}
