@@ -124,9 +124,9 @@ pub(crate) fn check_ecn(
     at: &At,
     flow: &str,
 ) {
-    let Control::Algorithm { kind, .. } = control else { return };
+    let Control::Algorithm { kind, params } = control else { return };
     let Some(algorithm) = sojourn_cc::find(kind) else { return };
-    let counts = match algorithm.info.needs.ecn {
+    let counts = match (algorithm.needs)(params).ecn {
         EcnUse::Counts => "exact counts of ECN marks",
         EcnUse::L4s => "exact counts of L4S marks",
         EcnUse::None | EcnUse::Classic => return,

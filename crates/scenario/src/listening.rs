@@ -1,5 +1,5 @@
-//! Controllers that the bottleneck itself tells its capacity need it to
-//! themselves: what others send over it they are not told.
+//! Controllers that the bottleneck itself tells what they may send need it to
+//! themselves: of others, they are told of those without control alone.
 
 use crate::check::Checker;
 use crate::checked::Fields;
@@ -24,7 +24,8 @@ pub(crate) fn check(
                 "flow `{}` is told the capacity of link `{link}`, but flow `{other}` uses it untold",
                 me.name
             );
-            let help = "`ideal` can share a link only with flows that are `ideal` too";
+            let help = "it can share a link only with flows that are told too, and with those \
+                        without control";
             checker.report(&value.at, message, help);
         }
     }
@@ -42,14 +43,22 @@ fn disturber<'a>(
     }
     let rated = me.path.iter().filter(|link| links[**link].rate != Capacity::Unlimited);
     rated.into_iter().find_map(|link| {
-        let uses = |flow: &&&Flow| flow.path.contains(link) && !listens(flow, run);
+        let uses = |flow: &&&Flow| flow.path.contains(link) && is_untold(flow, run);
         let other = flows.iter().find(uses)?;
         Some((links[*link].name.as_str(), other.name.as_str()))
     })
 }
 
+fn control<'a>(flow: &'a Flow, run: Option<&'a Control>) -> Option<&'a Control> {
+    flow.control.as_ref().or(run)
+}
+
+/// Whether nobody tells what it sends: it has a controller that is not told either.
+fn is_untold(flow: &Flow, run: Option<&Control>) -> bool {
+    control(flow, run) != Some(&Control::None) && !listens(flow, run)
+}
+
 fn listens(flow: &Flow, run: Option<&Control>) -> bool {
-    let control = flow.control.as_ref().or(run);
-    let algorithm = control.and_then(|control| sojourn_cc::find(control.name()));
-    algorithm.is_some_and(|algorithm| algorithm.info.needs.signal)
+    let Some(Control::Algorithm { kind, params }) = control(flow, run) else { return false };
+    sojourn_cc::find(kind).is_some_and(|algorithm| (algorithm.needs)(params).signal)
 }

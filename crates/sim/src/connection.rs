@@ -85,7 +85,7 @@ pub(crate) fn connect<M: Metering>(
         seed,
         params,
     };
-    let (config, needs) = (config(transport), algorithm.info.needs);
+    let (config, needs) = (config(transport), (algorithm.needs)(&setup.params));
     let (out, back) = if is_request { (&spec.back, &spec.path) } else { (&spec.path, &spec.back) };
     Connection {
         sender: Sender::new(config.clone(), needs, (algorithm.build)(&setup).into()),

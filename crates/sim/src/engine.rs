@@ -7,6 +7,7 @@ use sojourn_units::{Duration, Instant};
 
 use crate::bounds::greatest_delay;
 use crate::connection::{AckSlab, Connection};
+use crate::cross::{NEWS, UnderWay};
 use crate::events::{Clock, EventQueue, Kind};
 use crate::link::Link;
 use crate::measure::{Load, SpikeTracker};
@@ -30,7 +31,7 @@ pub struct Simulation<M: Metering = Off> {
     pub(crate) seed: u64,
     pub(crate) clock: Clock,
     pub(crate) end: Instant,
-    events: EventQueue,
+    pub(crate) events: EventQueue,
     pub(crate) links: Vec<Link<M>>,
     pub(crate) connections: Vec<Connection<M>>,
     pub(crate) flows: Vec<FlowState>,
@@ -41,6 +42,8 @@ pub struct Simulation<M: Metering = Off> {
     signals: Vec<Pending>,
     /// The next signal.
     signalled: usize,
+    /// News of traffic without control.
+    pub(crate) under_way: UnderWay,
     routes: Routes,
     /// Loads before and at each change of capacity.
     pub(crate) loads: Vec<(Option<Load>, Option<Load>)>,
@@ -76,6 +79,7 @@ impl<M: Metering> Simulation<M> {
             events: EventQueue::new(Instant::ZERO + scenario.duration, scenario.things()),
             changed: 0,
             signalled: 0,
+            under_way: UnderWay::default(),
             routes: built.routes,
             links: built.links,
             connections: built.connections,
@@ -141,6 +145,7 @@ impl<M: Metering> Simulation<M> {
                 Kind::Pace => self.on_pace(index),
                 Kind::Source => self.on_source(index),
                 Kind::Change => self.on_change(),
+                Kind::Signal if index == NEWS => self.on_news(),
                 Kind::Signal => self.on_signal(),
                 Kind::Sample => self.on_sample(),
             }
@@ -169,7 +174,7 @@ impl<M: Metering> Simulation<M> {
     }
 
     /// Does what has become due at a link: at its event, or for whoever looks at it.
-    fn catch_up(&mut self, link: usize) {
+    pub(crate) fn catch_up(&mut self, link: usize) {
         self.links[link].catch_up(self.clock, &mut self.events);
         self.collect_gone(link);
     }
@@ -354,6 +359,9 @@ impl<M: Metering> Simulation<M> {
         let action = flow.application.act(self.clock.now);
         let target = flow.application.target();
         self.schedule_source(index);
+        if !self.flows[index].application.turns.is_empty() {
+            self.spread_news(index);
+        }
         match (action, self.flows[index].carrier) {
             (Action::Write(bytes), Carrier::Datagrams) => self.send_datagram(index, bytes),
             (Action::Write(bytes), Carrier::Connection { data, .. }) => {
@@ -394,6 +402,9 @@ impl<M: Metering> Simulation<M> {
         }
         flow.application.next_at = Instant::MAX;
         self.flows[index].received_at_stop = Some(self.received_bytes(index));
+        if self.flows[index].application.is_heard {
+            self.announce(index, self.clock.now, false);
+        }
         let flow = &self.flows[index];
         if let Carrier::Connection { data, requests } = flow.carrier {
             self.connections[data].sender.stop();
@@ -486,7 +497,7 @@ impl<M: Metering> Simulation<M> {
 
     /// Flows that hear signals share each bottleneck evenly: the least share
     /// that a flow knows of is what it may send.
-    fn tell(&mut self, index: usize) {
+    pub(crate) fn tell(&mut self, index: usize) {
         let flow = &self.flows[index];
         let (true, Some(rate)) = (flow.listens(), flow.ears.iter().map(Ear::share).min()) else {
             return;

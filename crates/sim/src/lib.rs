@@ -8,6 +8,7 @@
 
 mod bounds;
 mod connection;
+mod cross;
 mod engine;
 mod events;
 mod line;

@@ -309,6 +309,20 @@ impl<M: Metering> Link<M> {
         self.service.as_ref().map(|s| s.queue.backlog()).unwrap_or_default()
     }
 
+    /// How long a packet that comes in now would wait in a FIFO; zero where the link has
+    /// no rate of its own, or none now.
+    pub(crate) fn wait(&self, now: Instant) -> Duration {
+        let Some(service) = &self.service else { return Duration::ZERO };
+        let Server::Rate(server) = &service.server else { return Duration::ZERO };
+        if server.rate() == Rate::ZERO {
+            return Duration::ZERO;
+        }
+        let ring = service.ring.as_ref().map_or(Bytes::ZERO, TransmitRing::bytes);
+        let waiting = service.queue.backlog().bytes + ring;
+        let under_way = if service.under_way.is_some() { server.left(now) } else { 0 };
+        server.rate().time_for(waiting + Bytes(under_way / 8))
+    }
+
     /// Conservation: what came in went out, was dropped, or is still here.
     pub(crate) fn is_conserving(&self) -> bool {
         let under_way = self.service.as_ref().is_some_and(|s| s.under_way.is_some());

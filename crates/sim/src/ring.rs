@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use sojourn_queue::{DropReason, Packet as _, Queue};
 use sojourn_scenario as scenario;
-use sojourn_units::{Duration, Instant};
+use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::packet::Packet;
 
@@ -36,6 +36,10 @@ impl TransmitRing {
 
     pub(crate) fn len(&self) -> u64 {
         self.packets.len() as u64
+    }
+
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.packets.iter().fold(Bytes::ZERO, |sum, packet| sum + packet.size())
     }
 
     /// Takes from `queue` what the limits allow.

@@ -6,6 +6,7 @@ use sojourn_units::Instant;
 use sojourn_units::params::{Params, Value};
 
 use crate::connection::{Connection, connect};
+use crate::cross;
 use crate::link::Link;
 use crate::meter::Metering;
 use crate::route::Routes;
@@ -97,6 +98,7 @@ pub(crate) fn build<M: Metering>(
         state.stop = spec.stop.map(|stop| stop + timeline.shift);
         flows.push(state);
     }
+    note_heard(scenario, &mut flows);
     Built {
         control: control.map_or_else(|| names(&flows), |c| c.name().to_owned()),
         links: links(scenario, run_seed, timeline, network.connections.len()),
@@ -104,6 +106,16 @@ pub(crate) fn build<M: Metering>(
         routes: network.routes,
         signals: signals(scenario, &flows, timeline),
         flows,
+    }
+}
+
+/// Which flows without control others want to hear of.
+fn note_heard(scenario: &Scenario, flows: &mut [FlowState]) {
+    let ears = flows.iter().flat_map(|flow| &flow.ears);
+    let heard: Vec<usize> = ears.map(|ear| ear.link).collect();
+    for (flow, spec) in flows.iter_mut().zip(&scenario.flows) {
+        let is_datagrams = matches!(flow.carrier, Carrier::Datagrams);
+        flow.application.is_heard = is_datagrams && cross::is_heard(spec, &heard);
     }
 }
 
@@ -165,7 +177,7 @@ fn flow<M: Metering>(
         let asks = state.application.asks();
         let seed = seed(run_seed, Stream::Controller, index);
         state.carrier = carry(spec, index, algorithm, params, seed, asks, network);
-        if algorithm.info.needs.signal {
+        if (algorithm.needs)(params).signal {
             state.ears = signal::ears(scenario, spec);
             let direct = Value::Choice("direct".into());
             state.direct = params.iter().any(|(name, value)| name == "signal" && *value == direct);

@@ -1,6 +1,8 @@
 //! Signals from bottlenecks to the flows that may hear them (document 000:
 //! the optimal controller's direct link, figure 1c).
 
+use std::collections::BTreeMap;
+
 use sojourn_scenario::{Capacity, Flow, Link, Scenario, Schedule};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
@@ -40,15 +42,19 @@ pub(crate) struct Ear {
     pub(crate) rate: Rate,
     /// What it knows of how many share it.
     pub(crate) sharing: u64,
+    /// What it knows of the flows without control that use it, each with its rate.
+    pub(crate) cross: BTreeMap<usize, Rate>,
     /// Payload and size of a full packet on that link.
     payload: u64,
     size: u64,
 }
 
 impl Ear {
-    /// The flow's share as a rate of payload.
+    /// The flow's share of what flows without control leave, as a rate of payload.
     pub(crate) fn share(&self) -> Rate {
-        let payload = u128::from(self.rate.0) * u128::from(self.payload) / u128::from(self.size);
+        let taken: u64 = self.cross.values().map(|rate| rate.0).fold(0, u64::saturating_add);
+        let left = self.rate.0.saturating_sub(taken);
+        let payload = u128::from(left) * u128::from(self.payload) / u128::from(self.size);
         Rate((payload / u128::from(self.sharing.max(1))) as u64)
     }
 }
@@ -60,7 +66,7 @@ pub(crate) fn ears(scenario: &Scenario, flow: &Flow) -> Vec<Ear> {
         let payload = flow.transport.mss.0;
         let size = payload + flow.transport.header.0 + spec.overhead.0;
         let rate = history(spec, scenario.duration, Duration::ZERO).first()?.1;
-        Some(Ear { link, rate, sharing: 1, payload, size })
+        Some(Ear { link, rate, sharing: 1, cross: BTreeMap::new(), payload, size })
     };
     flow.path.iter().filter_map(listen).collect()
 }
@@ -129,7 +135,7 @@ fn trace_history(opportunities: &[u64], duration: Duration) -> Vec<(Instant, Rat
 
 /// `d_signal` of document 000: from the bottleneck's queue via the receiver to
 /// the sender; or straight back, as long as packets take to reach it.
-fn signal_delay(
+pub(crate) fn signal_delay(
     scenario: &Scenario,
     flow: &Flow,
     link: usize,

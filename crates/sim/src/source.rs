@@ -33,6 +33,10 @@ pub(crate) struct Application {
     on_packets: u64,
     on_due: Duration,
     on_left: Duration,
+    /// Whether anybody wants to hear when it is on, and when it will begin and cease to
+    /// be, as far as that is settled and not passed on.
+    pub(crate) is_heard: bool,
+    pub(crate) turns: Vec<(Instant, bool)>,
     /// When the last transfer was delivered.
     pub(crate) completed_at: Option<Instant>,
     /// Times from each request to its response.
@@ -51,6 +55,8 @@ impl Application {
             on_packets: 0,
             on_due: Duration::ZERO,
             on_left: Duration::ZERO,
+            is_heard: false,
+            turns: Vec::new(),
             completed_at: None,
             responses: Histogram::default(),
             mss: mss.0,
@@ -83,6 +89,7 @@ impl Application {
     fn emit(&mut self, now: Instant, rate: Rate, times: (Duration, Duration), exponential: bool) {
         if self.on_packets == 0 {
             self.on_left = self.draw(times.0, exponential);
+            self.turn(now, true);
         }
         self.on_packets += 1;
         let due = rate.time_for(Bytes(self.mss * self.on_packets));
@@ -90,11 +97,21 @@ impl Application {
         let mut next = now;
         while times.1 > Duration::ZERO && wait >= self.on_left {
             wait = wait - self.on_left;
-            next = next + self.on_left + self.draw(times.1, exponential);
+            next += self.on_left;
+            self.turn(next, false);
+            next += self.draw(times.1, exponential);
+            self.turn(next, true);
             self.on_left = self.draw(times.0, exponential);
         }
         self.on_left = self.on_left.saturating_sub(wait);
         self.next_at = next + wait;
+    }
+
+    /// It will be on, or off, from `at`.
+    fn turn(&mut self, at: Instant, on: bool) {
+        if self.is_heard {
+            self.turns.push((at, on));
+        }
     }
 
     fn draw(&mut self, mean: Duration, exponential: bool) -> Duration {

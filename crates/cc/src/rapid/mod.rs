@@ -24,11 +24,10 @@ use estimate::Rule;
 use filter::Filter;
 use stream::Shape;
 
-/// Packets of a stream in start-up: what TCP may send at once (RFC 6928).
-const STARTUP_PACKETS: usize = 10;
-/// Each probes at twice the rate of the one before, so that one stream looks over three
-/// orders of magnitude, as far as a slow start of nine round trips.
-const STARTUP_SPREAD: f64 = 2.0;
+/// In start-up each packet probes at so many times the rate of the one before
+/// (PathChirp's spread factor), so that one stream of 30 looks from a fifth to 39 times
+/// its mean rate.
+const STARTUP_SPREAD: f64 = 1.2;
 /// It never probes more slowly than a packet a second, lest it hear nothing any more.
 const LEAST_PACKETS_A_SECOND: f64 = 1.0;
 /// Nor faster than 10 Tbit/s: gaps are whole nanoseconds.
@@ -92,13 +91,14 @@ impl Rapid {
     pub fn new(setup: &Setup) -> Rapid {
         let params = &setup.params;
         let initial_rate = params.rate("initial_rate").as_f64();
+        let (packets, spread) = (params.integer("packets") as usize, params.number("spread"));
         let mut rapid = Rapid {
             mss: setup.mss,
             initial_window: setup.initial_window,
             initial_rate,
             beta: params.number("beta"),
-            shape: Shape::new(params.integer("packets") as usize, params.number("spread")),
-            startup_shape: Shape::new(STARTUP_PACKETS, STARTUP_SPREAD),
+            shape: Shape::new(packets, spread),
+            startup_shape: Shape::new(packets, STARTUP_SPREAD.max(spread)),
             rule: Rule {
                 over: 1.0 / params.number("decrease_factor"),
                 resolution: params.time("resolution").as_nanos_f64(),
@@ -149,9 +149,12 @@ impl Rapid {
     fn plan(&mut self) {
         self.leaving.startup = self.phase == Phase::Startup;
         self.leaving.sent = 0;
-        let packets = self.shape_of(self.leaving.startup).packets() as u64;
-        let bits = (self.mss * packets).as_f64() * 8.0;
-        self.leaving.duration = Duration::from_secs_f64(bits / self.rate);
+        self.leaving.duration = self.duration_of(self.leaving.startup, self.rate);
+    }
+
+    fn duration_of(&self, startup: bool, mean: f64) -> Duration {
+        let packets = self.shape_of(startup).packets() as u64;
+        Duration::from_secs_f64((self.mss * packets).as_f64() * 8.0 / mean)
     }
 
     /// Plans anew, whatever was leaving.
@@ -177,24 +180,47 @@ impl Rapid {
         self.leaving.due <= now && now.since(self.leaving.due) <= self.gap()
     }
 
+    /// The available bandwidth by a stream whose packets had these delays; and whether
+    /// it is less than what the stream could have found.
+    fn estimate_by(&self, stream: &Stream, delays: &[f64]) -> (f64, bool) {
+        let shape = self.shape_of(stream.startup);
+        let last = self.rule.last_before_trend(delays, shape);
+        let place = last.unwrap_or(shape.packets() - 1);
+        let estimate = stream.mean * shape.rate(place);
+        if last != Some(0) {
+            return (estimate, last.is_some());
+        }
+        // All probed too fast, so that the available bandwidth is below the lowest
+        // rate; how far the papers do not say. It is no more than what came through.
+        let bits = (self.mss * (delays.len() as u64 - 1)).as_f64() * 8.0;
+        let grown = delays[delays.len() - 1] / 1e9;
+        let span = shape.span(self.duration_of(stream.startup, stream.mean)).as_secs_f64();
+        (estimate.min(bits / (span + grown).max(1e-9)), true)
+    }
+
     /// A stream has told what it met.
-    fn on_estimate(&mut self, stream: &Stream, last_before_trend: Option<usize>) {
+    fn on_estimate(&mut self, stream: &Stream, estimate: f64, is_limited: bool) {
         if stream.startup != (self.phase == Phase::Startup) {
             return;
         }
-        let shape = self.shape_of(stream.startup);
-        let place = last_before_trend.unwrap_or(shape.packets() - 1);
-        let estimate = stream.mean * shape.rate(place);
         self.estimate = Some(estimate);
-        match last_before_trend {
-            _ if self.phase == Phase::Steady => {}
+        if self.phase == Phase::Startup {
             // Streams that left before the last step up know less.
-            None => self.set_rate(self.rate.max(estimate)),
-            Some(_) => {
-                self.phase = Phase::Steady;
-                self.set_rate(estimate);
-            }
+            let rate = if is_limited { estimate } else { self.rate.max(estimate) };
+            self.phase = if is_limited { Phase::Steady } else { Phase::Startup };
+            self.set_rate(rate);
         }
+    }
+
+    /// The rate limits the sender. The window holds back what follows on the first
+    /// stream until it is heard of, and ends everything where nothing is heard for two
+    /// round trips and a second.
+    fn window(&self) -> Bytes {
+        if self.phase == Phase::Startup && self.estimate.is_none() {
+            return self.mss * self.startup_shape.packets() as u64;
+        }
+        let silence = self.srtt * 2 + Duration::from_secs(1);
+        Rate(self.peak as u64).bytes_in(silence).max(self.initial_window).min(UNLIMITED)
     }
 
     /// Takes in when packets were received. Returns whether that changed the rate at
@@ -204,8 +230,8 @@ impl Rapid {
         for received in feedback.received {
             let arrived = collector.as_mut().and_then(|c| c.take(received));
             if let Some((stream, delays)) = arrived {
-                let last = self.rule.last_before_trend(delays, self.shape_of(stream.startup));
-                self.on_estimate(&stream, last);
+                let (estimate, is_limited) = self.estimate_by(&stream, delays);
+                self.on_estimate(&stream, estimate, is_limited);
             }
         }
         self.collector = collector;
@@ -272,15 +298,7 @@ impl Controller for Rapid {
     }
 
     fn limits(&self) -> Limits {
-        // The rate limits it. The window only ends it where nothing is heard for two
-        // round trips and a second.
-        let silence = self.srtt * 2 + Duration::from_secs(1);
-        let cwnd = Rate(self.peak as u64).bytes_in(silence);
-        Limits {
-            cwnd: cwnd.max(self.initial_window).min(UNLIMITED),
-            pacing: Pacing::Gap(self.gap()),
-            burst: self.mss,
-        }
+        Limits { cwnd: self.window(), pacing: Pacing::Gap(self.gap()), burst: self.mss }
     }
 
     fn probe(&self) -> Probe {

@@ -54,6 +54,11 @@ impl Shape {
         end(place).saturating_sub(begin)
     }
 
+    /// How long a stream that lasts `duration` takes from its first packet to its last.
+    pub(super) fn span(&self, duration: Duration) -> Duration {
+        duration.saturating_sub(self.gap(0, duration))
+    }
+
     /// How many packets the delay takes from its turn up to `share` of what it will
     /// have grown `rest` packets later, where a queue drains before and grows after:
     /// rates change little from packet to packet, so that it turns slowly.

@@ -15,12 +15,32 @@ pub(crate) fn flow_series<const N: usize>(
     flow: &str,
     names: [&str; N],
 ) -> Vec<[f64; N]> {
+    rows_of(outcome, file, ("flow", flow), names)
+}
+
+/// The same of one link.
+#[allow(dead_code)]
+pub(crate) fn link_series<const N: usize>(
+    outcome: &Outcome,
+    file: &str,
+    link: &str,
+    names: [&str; N],
+) -> Vec<[f64; N]> {
+    rows_of(outcome, file, ("link", link), names)
+}
+
+fn rows_of<const N: usize>(
+    outcome: &Outcome,
+    file: &str,
+    (what, which): (&str, &str),
+    names: [&str; N],
+) -> Vec<[f64; N]> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{file}.parquet"));
-    std::fs::write(&path, series_parquet(&[outcome], false).unwrap()).unwrap();
+    std::fs::write(&path, series_parquet(&[outcome], what == "link").unwrap()).unwrap();
     let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
     let rows = reader.get_row_iter(None).unwrap().map(|row| row.unwrap().into_columns());
-    let is_flow = |columns: &Vec<(String, Field)>| {
-        columns.iter().any(|(name, field)| name == "flow" && *field == Field::Str(flow.into()))
+    let is_meant = |columns: &Vec<(String, Field)>| {
+        columns.iter().any(|(name, field)| name == what && *field == Field::Str(which.into()))
     };
     let values = |columns: Vec<(String, Field)>| {
         names.map(|name| {
@@ -28,7 +48,7 @@ pub(crate) fn flow_series<const N: usize>(
             number(&found.unwrap_or_else(|| panic!("no column {name}")).1)
         })
     };
-    rows.filter(is_flow).map(values).collect()
+    rows.filter(is_meant).map(values).collect()
 }
 
 fn number(field: &Field) -> f64 {

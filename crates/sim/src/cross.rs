@@ -1,0 +1,129 @@
+//! News of traffic without control, for those that a bottleneck tells what they may
+//! send: they hear what it leaves of the capacity (document 001: the available
+//! bandwidth, C less the cross traffic's rate).
+
+use std::collections::BTreeMap;
+
+use sojourn_scenario::{Flow, Scenario, Source};
+use sojourn_units::{Instant, Rate};
+
+use crate::engine::Simulation;
+use crate::events::Kind;
+use crate::meter::Metering;
+use crate::setup::Carrier;
+use crate::signal::{delay_at, signal_delay};
+
+/// The index of news among the events of the kind [`Kind::Signal`].
+pub(crate) const NEWS: usize = 1;
+
+/// A source without control begins or ceases to send.
+#[derive(Clone, Copy, Debug)]
+struct News {
+    source: usize,
+    on: bool,
+    reaches: Place,
+}
+
+/// Where news arrives.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Link(usize),
+    Listener { flow: usize, ear: usize },
+}
+
+/// News under way, in the order of arrival.
+#[derive(Debug, Default)]
+pub(crate) struct UnderWay {
+    news: BTreeMap<(Instant, u64), News>,
+    count: u64,
+}
+
+impl UnderWay {
+    fn add(&mut self, at: Instant, news: News) {
+        self.news.insert((at, self.count), news);
+        self.count += 1;
+    }
+}
+
+/// Whether anybody may want to hear of flow `source`: one without control, over a link
+/// that a flow listens to.
+pub(crate) fn is_heard(source: &Flow, heard: &[usize]) -> bool {
+    source.path.iter().any(|link| heard.contains(link))
+}
+
+/// What a source takes of a link while it is on, as the link counts it.
+fn rate_on(scenario: &Scenario, source: usize, link: usize) -> Rate {
+    let flow = &scenario.flows[source];
+    let Source::OnOff { rate, .. } = flow.source else { return Rate::ZERO };
+    let payload = u128::from(flow.transport.mss.0);
+    let headers = flow.transport.header.0 + scenario.links[link].overhead.0;
+    Rate((u128::from(rate.0) * (payload + u128::from(headers)) / payload.max(1)) as u64)
+}
+
+impl<M: Metering> Simulation<M> {
+    /// Sends off what the source of flow `index` has said of its own times. News travels
+    /// with its packets: it is at a link once they have the ways before it behind them.
+    pub(crate) fn spread_news(&mut self, index: usize) {
+        let mut turns = std::mem::take(&mut self.flows[index].application.turns);
+        for (at, on) in turns.drain(..) {
+            self.announce(index, at, on);
+        }
+        self.flows[index].application.turns = turns;
+    }
+
+    /// The source of flow `index` begins or ceases to send at `at`.
+    pub(crate) fn announce(&mut self, index: usize, at: Instant, on: bool) {
+        if !matches!(self.flows[index].carrier, Carrier::Datagrams) {
+            return;
+        }
+        let mut reached = at;
+        for place in 0..self.scenario.flows[index].path.len() {
+            let link = self.scenario.flows[index].path[place];
+            if self.flows.iter().any(|flow| flow.ears.iter().any(|ear| ear.link == link)) {
+                self.send_news(reached, News { source: index, on, reaches: Place::Link(link) });
+            }
+            let written = reached.saturating_sub(self.timeline.shift);
+            reached = reached + delay_at(&self.scenario.links[link].delay, written);
+        }
+    }
+
+    fn send_news(&mut self, at: Instant, news: News) {
+        self.under_way.add(at, news);
+        self.events.push(at, Kind::Signal, NEWS);
+    }
+
+    pub(crate) fn on_news(&mut self) {
+        let Some((_, news)) = self.under_way.news.pop_first() else { return };
+        // What was to come of a flow that has stopped does not.
+        let on = news.on && !self.flows[news.source].stopped;
+        match news.reaches {
+            Place::Link(link) => self.pass_on(link, News { on, ..news }),
+            Place::Listener { flow, ear } => {
+                let heard = &mut self.flows[flow].ears[ear];
+                let rate = rate_on(&self.scenario, news.source, heard.link);
+                heard.cross.insert(news.source, if on { rate } else { Rate::ZERO });
+                self.tell(flow);
+            }
+        }
+    }
+
+    /// From a link to all that listen to it: as a packet would tell that arrives there
+    /// now, behind all that waits (document 001, section IV: RTT + D). What takes the
+    /// direct way does not wait.
+    fn pass_on(&mut self, link: usize, news: News) {
+        self.catch_up(link);
+        let now = self.clock.now;
+        let wait = self.links[link].wait(now);
+        for flow in 0..self.flows.len() {
+            let Some(ear) = self.flows[flow].ears.iter().position(|ear| ear.link == link) else {
+                continue;
+            };
+            let direct = self.flows[flow].direct;
+            let written = now.saturating_sub(self.timeline.shift);
+            let spec = &self.scenario.flows[flow];
+            let way = signal_delay(&self.scenario, spec, link, written, direct);
+            let at = if direct { now + way } else { now + wait + way };
+            self.send_news(at, News { reaches: Place::Listener { flow, ear }, ..news });
+        }
+    }
+}
