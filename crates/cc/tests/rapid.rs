@@ -1,0 +1,439 @@
+//! Rapid's parts against its papers' descriptions: p-streams, the estimate from
+//! receive times, the filter in closed form, start-up, losses.
+
+mod common;
+
+use common::{MSS, build, choice};
+use proptest::prelude::*;
+use sojourn_cc::{AnyController, Controller, Feedback, Pacing, Received, Sent, Signal};
+use sojourn_units::params::{Params, Value};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+const PACKETS: usize = 30;
+const SPREAD: f64 = 1.045;
+const MBIT: f64 = 1e6;
+
+/// A sender whose packets leave exactly when they may, over a path that the test makes.
+struct Bench {
+    cc: AnyController,
+    now: Instant,
+    number: u64,
+    srtt: Duration,
+}
+
+impl Bench {
+    fn new(params: &[(&str, Value)]) -> Bench {
+        let cc = build("rapid", 10, params);
+        Bench { cc, now: Instant(1_000_000), number: 0, srtt: Duration::from_millis(20) }
+    }
+
+    /// One that the bottleneck tells `mbit` at once, so that it needs no search.
+    fn ideal(mbit: u64, params: &[(&str, Value)]) -> Bench {
+        let mut bench = Bench::new(&[&[("estimator", choice("ideal"))], params].concat());
+        bench.signal(mbit);
+        bench
+    }
+
+    fn signal(&mut self, mbit: u64) {
+        self.cc.on_signal(self.now, Signal { rate: Rate::from_mbit(mbit) });
+    }
+
+    fn gap(&self) -> Duration {
+        let Pacing::Gap(gap) = self.cc.limits().pacing else { panic!("no gap") };
+        gap
+    }
+
+    /// Sends a packet; the next may leave a gap later, which this waits for.
+    fn send(&mut self) -> (u64, Instant) {
+        let sent = Sent {
+            number: self.number,
+            bytes: MSS,
+            in_flight_before: MSS,
+            retransmission: false,
+            idle: Duration::ZERO,
+            rto: Duration::MAX,
+        };
+        let packet = (self.number, self.now);
+        self.number += 1;
+        self.cc.on_sent(self.now, &sent);
+        self.now += self.gap();
+        packet
+    }
+
+    /// Sends a stream. Returns its packets, and how long each waited for.
+    fn stream(&mut self, packets: usize) -> (Vec<(u64, Instant)>, Vec<Duration>) {
+        let mut gaps = Vec::new();
+        let sent = (0..packets)
+            .map(|_| {
+                gaps.push(self.gap());
+                self.send()
+            })
+            .collect();
+        (sent, gaps)
+    }
+
+    /// Sends a steady stream. Returns its packets, and its mean rate in bit/s.
+    fn probe(&mut self) -> (Vec<(u64, Instant)>, f64) {
+        let (packets, gaps) = self.stream(PACKETS);
+        let span: u64 = gaps.iter().map(|gap| gap.0).sum();
+        (packets, (MSS * PACKETS as u64).as_f64() * 8e9 / span as f64)
+    }
+
+    /// The mean rate of the next stream.
+    fn rate(&mut self) -> f64 {
+        self.probe().1
+    }
+
+    fn feedback(&mut self, received: &[Received], edit: impl FnOnce(&mut Feedback<'_>)) {
+        let mut feedback = Feedback {
+            acked: MSS * received.len() as u64,
+            acked_packets: received.len() as u64,
+            lost: Bytes::ZERO,
+            lost_packets: 0,
+            ce_packets: 0,
+            ect0_packets: 0,
+            ect1_packets: 0,
+            loss_event: false,
+            ecn_event: false,
+            in_recovery: false,
+            after_timeout: false,
+            rtt: Some(self.srtt),
+            srtt: self.srtt,
+            min_rtt: self.srtt,
+            rate: None,
+            delivered: MSS,
+            in_flight_before: MSS,
+            in_flight: MSS,
+            cwnd_limited: false,
+            largest_acked: 0,
+            next_number: self.number,
+            received,
+        };
+        edit(&mut feedback);
+        self.cc.on_feedback(self.now, &feedback);
+    }
+
+    /// The receiver reports `packets`, each with its delay in nanoseconds.
+    fn report(&mut self, packets: &[(u64, Instant)], delays: &[u64]) {
+        let both = packets.iter().zip(delays);
+        let received: Vec<_> = both
+            .map(|(&(number, sent_at), delay)| Received {
+                number,
+                sent_at,
+                received_at: sent_at + Duration(*delay),
+                bytes: MSS,
+            })
+            .collect();
+        self.feedback(&received, |_| {});
+    }
+
+    fn estimate(&self) -> f64 {
+        self.cc.probe().bandwidth.expect("it has heard").as_f64()
+    }
+
+    /// Sends start-up's streams until it is steady at about `mbit`.
+    fn settle(&mut self, mbit: f64) {
+        for _ in 0..9 {
+            if self.cc.probe().phase == "steady" {
+                return;
+            }
+            let (packets, _) = self.stream(PACKETS);
+            let delays = fluid(&packets, mbit * MBIT, 0.0);
+            self.report(&packets, &delays);
+        }
+        panic!("still in start-up");
+    }
+}
+
+/// Delays in nanoseconds behind a link with so much bandwidth available, and all of it,
+/// at which `backlog` nanoseconds wait: a queue of fluid (document 001, appendix IX).
+fn fluid(packets: &[(u64, Instant)], available: f64, backlog: f64) -> Vec<u64> {
+    let work = MSS.as_f64() * 8e9 / available;
+    let mut wait = backlog;
+    let mut last = None;
+    packets
+        .iter()
+        .map(|&(_, at)| {
+            if let Some(before) = last.replace(at) {
+                wait = (wait + work - at.since(before).as_nanos_f64()).max(0.0);
+            }
+            10_000_000 + wait as u64
+        })
+        .collect()
+}
+
+fn assert_near(found: f64, expected: f64, share: f64, what: &str) {
+    assert!((found / expected - 1.0).abs() <= share, "{what}: {found}, not {expected}");
+}
+
+/// N packets, rates that rise by the same factor from each to the next, and a duration
+/// that makes the mean rate the sender's, to a nanosecond.
+#[test]
+fn a_stream_s_rates_rise_geometrically_around_its_mean() {
+    for mbit in [1, 100, 997, 10_000] {
+        let mut bench = Bench::ideal(mbit, &[]);
+        for _ in 0..3 {
+            let (_, gaps) = bench.stream(PACKETS);
+            let span: u64 = gaps.iter().map(|gap| gap.0).sum();
+            let expected = MSS.as_f64() * PACKETS as f64 * 8e3 / mbit as f64;
+            assert!((span as f64 - expected).abs() <= 1.0, "{span}, not {expected}");
+            for pair in gaps.windows(2) {
+                // Either end of a gap is rounded to half a nanosecond.
+                let exact = pair[0].as_nanos_f64() / SPREAD;
+                assert!((pair[1].as_nanos_f64() - exact).abs() <= 2.0, "{pair:?}");
+            }
+        }
+    }
+}
+
+/// With 30 packets and the default spread, from 0.57 to 2.03 times the mean; one rate
+/// lies just above it, or a sender near the available bandwidth would not see what is left.
+#[test]
+fn a_stream_looks_to_twice_its_mean() {
+    let (_, gaps) = Bench::ideal(100, &[]).stream(PACKETS);
+    let mean = gaps.iter().map(|gap| gap.0).sum::<u64>() as f64 / PACKETS as f64;
+    let rates: Vec<_> = gaps.iter().map(|gap| mean / gap.as_nanos_f64()).collect();
+    assert_near(rates[0], 0.57, 0.01, "the lowest");
+    assert_near(rates[PACKETS - 1], 2.03, 0.01, "the highest");
+    let above = rates.iter().copied().find(|rate| *rate > 1.0).unwrap();
+    assert!(above < 1.02, "{above}");
+}
+
+/// The highest probing rate for which the delay does not grow: not above what is
+/// available, and within one step of it, whether the queue is empty or not (document
+/// 001, observation 1).
+#[test]
+fn the_estimate_is_the_last_rate_without_a_trend() {
+    for available in [70.0, 85.0, 100.0, 120.0, 160.0, 190.0] {
+        for backlog in [0.0, 5e6, 100e6] {
+            let mut bench = Bench::new(&[]);
+            bench.settle(100.0);
+            let (packets, at) = bench.probe();
+            let truth = available / 100.0 * at;
+            bench.report(&packets, &fluid(&packets, truth, backlog));
+            let found = bench.estimate() / truth;
+            // Whole nanoseconds make a rate that is just above look even.
+            assert!(found < 1.002 && found > 1.0 / SPREAD - 0.002, "{available}: {found}");
+        }
+    }
+}
+
+/// All below what is available: the highest rate. All above: what came through.
+#[test]
+fn beyond_the_stream_s_range_it_says_what_it_can() {
+    for (available, expected) in [(300.0, 2.03), (40.0, 0.4)] {
+        let mut bench = Bench::new(&[]);
+        bench.settle(100.0);
+        let (packets, at) = bench.probe();
+        bench.report(&packets, &fluid(&packets, available / 100.0 * at, 0.0));
+        assert_near(bench.estimate() / at, expected, 0.01, "the estimate");
+    }
+}
+
+/// A burst of others that comes and is served lifts the delay, which falls back: no
+/// trend of the stream's own making (PathChirp's excursions). One that stays is.
+#[test]
+fn what_falls_back_is_no_trend() {
+    let mut bench = Bench::new(&[]);
+    bench.settle(100.0);
+    let (packets, at) = bench.probe();
+    let mut delays = vec![10_000_000; PACKETS];
+    for (place, lift) in [400_000, 350_000, 270_000, 180_000, 90_000].into_iter().enumerate() {
+        delays[8 + place] += lift;
+    }
+    bench.report(&packets, &delays);
+    assert_near(bench.estimate() / at, 2.03, 0.01, "after a burst that went");
+
+    let (packets, at) = bench.probe();
+    let delays: Vec<_> =
+        (0..PACKETS as u64).map(|n| 10_000_000 + 50_000 * n.saturating_sub(19)).collect();
+    bench.report(&packets, &delays);
+    let expected = 0.5674 * SPREAD.powi(19);
+    assert_near(bench.estimate() / at, expected, 0.02, "a trend from the 20th packet on");
+}
+
+/// Clocks need not agree, and differences up to the resolution are none.
+#[test]
+fn only_differences_of_delays_count_and_only_great_ones() {
+    let coarse = Value::Time(Duration::from_micros(1));
+    for (resolution, expected) in [(None, 0.5674 * SPREAD.powi(9)), (Some(coarse), 2.03)] {
+        let params: Vec<_> = resolution.into_iter().map(|r| ("resolution", r)).collect();
+        let mut bench = Bench::new(&params);
+        bench.settle(100.0);
+        let (packets, at) = bench.probe();
+        // An hour ahead, and 20 ns more with each packet from the 10th on.
+        let delays: Vec<_> =
+            (0..PACKETS as u64).map(|n| 3_600_000_000_000 + 20 * n.saturating_sub(9)).collect();
+        bench.report(&packets, &delays);
+        assert_near(bench.estimate() / at, expected, 0.01, "the estimate");
+    }
+}
+
+/// A stream of which a packet is missing, or that left late, says nothing; the next does.
+#[test]
+fn only_whole_streams_that_left_as_planned_count() {
+    let mut bench = Bench::new(&[]);
+    bench.settle(100.0);
+    bench.rate();
+    let before = bench.estimate();
+    let (mut packets, _) = bench.stream(PACKETS);
+    packets.remove(7);
+    bench.report(&packets, &fluid(&packets, 50.0 * MBIT, 0.0));
+    assert_eq!(bench.estimate(), before, "with a packet missing");
+
+    let (mut packets, _) = bench.stream(10);
+    bench.now += Duration::from_secs(1);
+    // What follows on the pause is a stream of its own.
+    let (whole, _) = bench.stream(PACKETS);
+    packets.extend(&whole[..PACKETS - 10]);
+    bench.report(&packets, &fluid(&packets, 50.0 * MBIT, 0.0));
+    assert_eq!(bench.estimate(), before, "with a pause within");
+    let rest = &whole[PACKETS - 10..];
+    bench.report(rest, &fluid(&whole, 60.0 * MBIT, 0.0)[PACKETS - 10..]);
+    assert!(bench.estimate() < before, "a whole one");
+}
+
+/// The formula as printed, with both conditions the right way round: from stream to
+/// stream, R <- R + L/tau (B - R) below, and with eta above (document 001, section II.A).
+#[test]
+fn the_exponential_filter_is_the_printed_formula() {
+    let (tau, eta) = (0.2, 0.1);
+    let eta_ms = Value::Time(Duration::from_millis(100));
+    let mut bench = Bench::ideal(500, &[("eta", eta_ms)]);
+    assert_near(bench.rate(), 500.0 * MBIT, 1e-5, "told, it begins there");
+    for (target, span) in [(900, tau), (300, eta)] {
+        bench.signal(target);
+        let (mut rate, mut spent) = (bench.rate(), 0.0);
+        let begin = rate;
+        // What left meanwhile was planned before the signal.
+        while spent < span {
+            let length = MSS.as_f64() * PACKETS as f64 * 8.0 / rate;
+            rate += length / span * (target as f64 * MBIT - rate);
+            spent += length;
+            // Gaps are whole nanoseconds.
+            assert_near(bench.rate(), rate, 1e-4, "the rate");
+        }
+        let way = (rate - begin) / (target as f64 * MBIT - begin);
+        assert!((0.62..0.65).contains(&way), "63 % after its time constant, not {way}");
+        (0..3000).for_each(|_| drop(bench.stream(PACKETS)));
+    }
+}
+
+/// In words: linearly, to the new value over tau (eta). A change before it is there
+/// begins a ramp of its own.
+#[test]
+fn the_linear_filter_is_a_ramp_that_lasts_tau_or_eta() {
+    let mut bench = Bench::ideal(500, &[("filter", choice("linear"))]);
+    let mut ramp = |target: u64, from: f64, span: f64, until: f64| {
+        bench.signal(target);
+        let (begin, mut rate) = (bench.now, 0.0);
+        loop {
+            let spent = bench.now.since(begin).as_secs_f64();
+            if spent > until {
+                return rate;
+            }
+            rate = bench.rate();
+            let whole = target as f64 * MBIT - from;
+            // The first stream was planned before, and each keeps its rate throughout:
+            // two streams' length of lag, at most 1.5 ms of 175 ms.
+            let expected = from + whole * (spent / span).min(1.0);
+            assert!((rate - expected).abs() <= 0.01 * whole.abs(), "{rate}, not {expected}");
+        }
+    };
+    let top = ramp(900, 500.0 * MBIT, 0.2, 0.3);
+    assert_near(top, 900.0 * MBIT, 1e-5, "risen");
+    let bottom = ramp(300, 900.0 * MBIT, 0.175, 0.3);
+    assert_near(bottom, 300.0 * MBIT, 1e-5, "fallen");
+    let half = ramp(700, 300.0 * MBIT, 0.2, 0.1);
+    assert_near(half, 500.0 * MBIT, 0.01, "half risen");
+    ramp(100, half, 0.175, 0.3);
+}
+
+/// With eta = 0 it falls at once, as in the paper of 2009.
+#[test]
+fn without_eta_it_falls_at_once() {
+    let mut bench = Bench::ideal(500, &[("eta", Value::Time(Duration::ZERO))]);
+    bench.rate();
+    bench.signal(100);
+    bench.rate();
+    assert_near(bench.rate(), 100.0 * MBIT, 1e-5, "the next stream");
+}
+
+/// One stream finds the order of magnitude; what it saw all of is looked beyond.
+#[test]
+fn start_up_takes_a_stream_for_each_factor_of_39() {
+    for (mbit, streams) in [(6.0, 1), (20.0, 1), (500.0, 1), (20_000.0, 2)] {
+        let mut bench = Bench::new(&[]);
+        for _ in 0..streams {
+            assert_eq!(bench.cc.probe().phase, "startup", "{mbit}");
+            let (packets, _) = bench.stream(PACKETS);
+            let delays = fluid(&packets, mbit * MBIT, 0.0);
+            bench.report(&packets, &delays);
+        }
+        assert_eq!(bench.cc.probe().phase, "steady", "{mbit}");
+        let rate = bench.rate() / MBIT / mbit;
+        // One of start-up's steps below, at most.
+        assert!(rate < 1.002 && rate > 1.0 / 1.2 - 0.002, "{mbit}: {rate}");
+    }
+}
+
+/// Until it has heard, it has no more out than its first stream.
+#[test]
+fn the_first_stream_waits_for_its_feedback() {
+    let mut bench = Bench::new(&[]);
+    assert_eq!(bench.cc.limits().cwnd, MSS * PACKETS as u64);
+    bench.settle(100.0);
+    // More than two round trips and a second at the rate at which it sends.
+    assert!(bench.cc.limits().cwnd >= Rate::from_mbit(80).bytes_in(Duration::from_millis(1040)));
+}
+
+#[test]
+fn a_loss_halves_the_rate_and_a_timeout_begins_anew() {
+    let mut bench = Bench::new(&[]);
+    bench.settle(400.0);
+    bench.rate();
+    let before = bench.rate();
+    bench.feedback(&[], |f| f.loss_event = true);
+    assert_near(bench.rate(), before / 2.0, 1e-5, "after a loss");
+    let now = bench.now;
+    bench.cc.on_timeout(now, MSS);
+    assert_eq!(bench.cc.probe().phase, "startup");
+    assert_near(bench.rate(), 25.0 * MBIT, 1e-4, "after a timeout");
+}
+
+/// Either needs the receiver's times, or the bottleneck's word.
+#[test]
+fn what_it_needs_depends_on_its_estimator() {
+    let rapid = sojourn_cc::find("rapid").expect("registered");
+    let mut params = Params::defaults(rapid.info.params);
+    let probe = (rapid.needs)(&params);
+    assert_eq!(probe, rapid.info.needs);
+    assert!(probe.receive_times && !probe.signal && !probe.prr);
+    params.set(rapid.info.params, "estimator", choice("ideal")).unwrap();
+    let ideal = (rapid.needs)(&params);
+    assert!(!ideal.receive_times && ideal.signal);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever delays a stream meets, and whatever the parameters: a rate of its own
+    /// range, and gaps that are not for ever.
+    #[test]
+    fn any_delays_give_an_estimate_within_reach(
+        delays in prop::collection::vec(0_u64..20_000_000, PACKETS),
+        factor in 1.0_f64..100.0,
+        linear in any::<bool>(),
+    ) {
+        let filter = choice(if linear { "linear" } else { "exponential" });
+        let mut bench = Bench::new(&[("filter", filter), ("decrease_factor", Value::Number(factor))]);
+        bench.settle(100.0);
+        let (packets, at) = bench.probe();
+        bench.report(&packets, &delays);
+        // 20 ms of delay make the slowest: 30 packets in 24 ms.
+        let slowest = MSS.as_f64() * 29.0 * 8.0 / 0.025;
+        prop_assert!(bench.estimate() <= 2.04 * at && bench.estimate() >= slowest);
+        (0..100).for_each(|_| drop(bench.stream(PACKETS)));
+        prop_assert!(bench.gap() < Duration::from_secs(1));
+    }
+}
