@@ -1,0 +1,78 @@
+//! The topology of document 001, figure 2: a bottleneck, with delay only beside it, and
+//! enough room for whatever waits.
+
+use sojourn_sim::Outcome;
+
+use crate::common::{scenario, simulate};
+use crate::series::{flow_series, link_series};
+
+/// What the bottleneck carries of a payload bit.
+pub(crate) const WIRE: f64 = 1500.0 / 1448.0;
+
+/// A run of flow `f`.
+pub(crate) struct Dumbbell {
+    /// Capacity in bit/s.
+    pub(crate) capacity: f64,
+    pub(crate) rtt_ms: f64,
+    pub(crate) seconds: u64,
+    /// Time between samples.
+    pub(crate) sample_ms: u64,
+    /// What stands behind `kind = "rapid"`.
+    pub(crate) params: &'static str,
+    /// Traffic without control: its rate on the bottleneck while it is on, in bit/s, the
+    /// milliseconds that it is on and off, and the second at which it starts.
+    pub(crate) cross: Option<(f64, u64, u64, u64)>,
+}
+
+impl Dumbbell {
+    pub(crate) fn run(&self) -> Outcome {
+        let half = self.rtt_ms / 2.0;
+        let (capacity, seconds) = (self.capacity as u64, self.seconds);
+        let (sample, params) = (self.sample_ms, self.params);
+        let cross = self.cross.map_or(String::new(), |(rate, on, off, start)| {
+            let payload = (rate / WIRE) as u64;
+            format!(
+                "[flow.cross]\ncontrol = \"none\"\npath = [\"bottleneck\"]\nstart = \"{start}s\"\n\
+                 source = {{ kind = \"on-off\", rate = \"{payload}bit\", on = \"{on}ms\", \
+                 off = \"{off}ms\" }}\n"
+            )
+        });
+        let text = format!(
+            r#"
+duration = "{seconds}s"
+record = {{ interval = "{sample}ms" }}
+[link.bottleneck]
+rate = "{capacity}bit"
+delay = "{half}ms"
+buffer = "unlimited"
+[link.back]
+delay = "{half}ms"
+[flow.f]
+control = {{ kind = "rapid"{params} }}
+path = ["bottleneck"]
+back = ["back"]
+{cross}"#
+        );
+        simulate(&scenario(&text), 1)
+    }
+}
+
+/// Seconds with the estimate of the available bandwidth, as the link counts it.
+pub(crate) fn estimates(outcome: &Outcome, file: &str) -> Vec<(f64, f64)> {
+    let rows = flow_series(outcome, file, "f", ["t_s", "bandwidth_bps"]);
+    rows.into_iter().map(|[t, bps]| (t, bps * WIRE)).collect()
+}
+
+/// Seconds, what the bottleneck carried in the time before, and the greatest delay in it.
+pub(crate) fn loads(outcome: &Outcome, file: &str) -> Vec<(f64, f64, f64)> {
+    let names = ["t_s", "carried_bps", "queue_delay_s"];
+    let rows = link_series(outcome, &format!("{file}-link"), "bottleneck", names);
+    rows.into_iter()
+        .map(|[t, bps, wait]| (t, bps, if wait.is_nan() { 0.0 } else { wait }))
+        .collect()
+}
+
+pub(crate) fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0), |(sum, count), v| (sum + v, count + 1));
+    sum / f64::from(count)
+}

@@ -1,0 +1,20 @@
+//! Rapid over a link: alone, beside constant traffic, and beside bursts, where the fluid
+//! model of "Impact of Cross Traffic Burstiness on the Packet-scale Paradigm" (document
+//! 001) says what comes of it.
+//!
+//!     cargo test -p sojourn-sim --test rapid -- --nocapture
+//!
+//! prints the table of `docs/rapid.md`; with `UPDATE=1` it writes it there.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/series.rs"]
+mod series;
+#[path = "../laws/table.rs"]
+#[allow(dead_code)]
+mod table;
+
+mod alone;
+mod available;
+mod bursts;
+mod dumbbell;
