@@ -122,3 +122,18 @@ fn browsing_is_faster_behind_fair_queueing() {
     assert!((0.060..0.110).contains(&fair), "{fair}");
     assert!(deep > 2.0 * fair, "{deep} {fair}");
 }
+
+/// The model says 0.903, and 50 ms in the worst phase, which this is; CUBIC fills 125 ms.
+#[test]
+fn rapid_follows_bursts_with_less_than_half_of_cubic_s_queue() {
+    let all = summaries("rapid-bursts.toml");
+    let [probe, ideal, cubic] = &all[..] else { panic!("three controllers") };
+    for summary in [probe, ideal] {
+        let bottleneck = link(summary, "bottleneck");
+        // Less than the model's, since start-up is a part of the 8 s.
+        assert!(bottleneck.utilisation.unwrap() > 0.85, "{bottleneck:?}");
+        assert!(bottleneck.queue_delay_max_s.unwrap() < 0.055, "{bottleneck:?}");
+        assert_eq!(bottleneck.dropped_packets, 0);
+    }
+    assert!(link(cubic, "bottleneck").queue_delay_max_s.unwrap() > 0.110);
+}
