@@ -401,6 +401,21 @@ fn a_loss_halves_the_rate_and_a_timeout_begins_anew() {
     assert_near(bench.rate(), 25.0 * MBIT, 1e-4, "after a timeout");
 }
 
+/// The bottleneck's word stands: after a loss the rate comes back to it.
+#[test]
+fn what_the_bottleneck_said_outlasts_a_loss() {
+    let mut bench = Bench::ideal(500, &[]);
+    bench.rate();
+    bench.feedback(&[], |f| f.loss_event = true);
+    assert_near(bench.rate(), 250.0 * MBIT, 1e-5, "after a loss");
+    // Seven times tau.
+    let until = bench.now + Duration::from_millis(1400);
+    while bench.now < until {
+        bench.rate();
+    }
+    assert_near(bench.rate(), 500.0 * MBIT, 1e-3, "in the end");
+}
+
 /// Either needs the receiver's times, or the bottleneck's word.
 #[test]
 fn what_it_needs_depends_on_its_estimator() {

@@ -83,7 +83,7 @@ impl<M: Metering> Simulation<M> {
                 self.send_news(reached, News { source: index, on, reaches: Place::Link(link) });
             }
             let written = reached.saturating_sub(self.timeline.shift);
-            reached = reached + delay_at(&self.scenario.links[link].delay, written);
+            reached += delay_at(&self.scenario.links[link].delay, written);
         }
     }
 

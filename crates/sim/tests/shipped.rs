@@ -130,7 +130,7 @@ fn rapid_follows_bursts_with_less_than_half_of_cubic_s_queue() {
     let [probe, ideal, cubic] = &all[..] else { panic!("three controllers") };
     for summary in [probe, ideal] {
         let bottleneck = link(summary, "bottleneck");
-        // Less than the model's, since start-up is a part of the 8 s.
+        // Less than the model's, since start-up is a part of the 6 s.
         assert!(bottleneck.utilisation.unwrap() > 0.85, "{bottleneck:?}");
         assert!(bottleneck.queue_delay_max_s.unwrap() < 0.055, "{bottleneck:?}");
         assert_eq!(bottleneck.dropped_packets, 0);

@@ -260,9 +260,12 @@ impl Controller for Rapid {
         self.srtt = feedback.srtt;
         let mut changed = self.take_in(feedback);
         if feedback.loss_event {
-            // What the streams said before the loss no longer counts: the rate stays
-            // until a later one is heard.
-            (self.phase, self.estimate) = (Phase::Steady, None);
+            self.phase = Phase::Steady;
+            if self.collector.is_some() {
+                // What streams have said no longer counts: the rate stays until the
+                // next one is heard. The bottleneck's word stands.
+                self.estimate = None;
+            }
             self.filter.reset();
             self.set_rate(self.rate * self.beta);
             changed = true;
