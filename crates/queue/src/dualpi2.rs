@@ -98,7 +98,7 @@ impl Rfc {
             return 0.0;
         }
         let beyond = case.sojourn.saturating_sub(self.min_th);
-        if beyond >= self.range { 1.0 } else { beyond.as_nanos_f64() / self.range.as_nanos_f64() }
+        if beyond >= self.range { 1.0 } else { beyond.0 as f64 / self.range.0 as f64 }
     }
 }
 

@@ -119,7 +119,7 @@ impl Average {
         match self.idle_since.take() {
             // As if as many small packets had found it empty.
             Some(since) => {
-                let m = now.since(since).as_nanos_f64() / self.s.as_nanos_f64();
+                let m = now.since(since).0 as f64 / self.s.0 as f64;
                 self.avg *= libm::pow(1.0 - self.w_q, m);
             }
             None => self.avg += self.w_q * (q - self.avg),

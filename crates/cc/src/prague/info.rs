@@ -14,6 +14,7 @@ pub(super) const INFO: Info = Info {
     needs: Needs {
         ecn: EcnUse::L4s,
         receive_times: false,
+        rate_samples: true,
         every_packet: false,
         signal: false,
         // Linux's module has `cong_control`, which takes PRR's place.

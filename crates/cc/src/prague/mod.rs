@@ -104,7 +104,7 @@ impl Prague {
     /// `ai_per_rtt` in bytes: a packet in a virtual round trip over a virtual window,
     /// each M times the real one (section 2.4.4).
     fn ai_per_rtt(&self) -> f64 {
-        let m = self.rtt_virt().map_or(1.0, |virt| virt.as_nanos_f64() / self.srtt.as_nanos_f64());
+        let m = self.rtt_virt().map_or(1.0, |virt| virt.0 as f64 / self.srtt.0 as f64);
         self.window.mss.as_f64() / (m * m)
     }
 

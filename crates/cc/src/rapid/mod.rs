@@ -101,7 +101,7 @@ impl Rapid {
             startup_shape: Shape::new(packets, STARTUP_SPREAD.max(spread)),
             rule: Rule {
                 over: 1.0 / params.number("decrease_factor"),
-                resolution: params.time("resolution").as_nanos_f64(),
+                resolution: params.time("resolution").0 as f64,
             },
             filter: Filter::new(
                 params.choice("filter") == "linear",

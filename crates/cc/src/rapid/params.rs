@@ -74,8 +74,14 @@ pub(super) const PARAMS: &[Param] = &[
 ];
 
 /// With the default parameters. It is not ECN-capable: it has no use for marks.
-pub(super) const NEEDS: Needs =
-    Needs { ecn: EcnUse::None, receive_times: true, every_packet: true, signal: false, prr: false };
+pub(super) const NEEDS: Needs = Needs {
+    ecn: EcnUse::None,
+    receive_times: true,
+    rate_samples: false,
+    every_packet: true,
+    signal: false,
+    prr: false,
+};
 
 /// Whether the bottleneck itself tells the available bandwidth.
 pub(super) fn is_ideal(params: &Params) -> bool {
