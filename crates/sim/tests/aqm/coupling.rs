@@ -1,0 +1,115 @@
+//! DualPI2's steady state under loads that do not yield (RFC 9332 section 2.1).
+
+use sojourn_queue::Limit;
+use sojourn_units::params::Value;
+use sojourn_units::{Duration, Ecn, Instant};
+
+use crate::rig::Rig;
+use crate::table::{Table, assert_within, off};
+
+/// 1500 bytes at 120 Mbit/s.
+const SERVICE: Duration = Duration::from_micros(100);
+const SIZE: u64 = 1500;
+const K: f64 = 2.0;
+/// Services before anything is counted, and then: 20 and 200 seconds.
+const SETTLING: u64 = 200_000;
+const COUNTED: u64 = 2_000_000;
+/// Share of the link that L4S traffic is offered.
+const L4S: f64 = 0.2;
+
+/// What became of the packets of one class.
+#[derive(Default)]
+struct Class {
+    arrived: u64,
+    dropped: u64,
+    marked: u64,
+    /// Sum of the sojourn times of what was sent, in seconds.
+    waited: f64,
+}
+
+impl Class {
+    fn share(&self, count: u64) -> f64 {
+        count as f64 / self.arrived as f64
+    }
+
+    fn mean_wait(&self) -> f64 {
+        self.waited / (self.arrived - self.dropped) as f64
+    }
+}
+
+/// Both classes at a constant rate: Classic packets that only a drop can tell,
+/// so that the drops are what balances the load.
+fn steady(queue: &str, classic_load: f64) -> [Class; 2] {
+    // Above what the L queue waits here: only what is coupled is to be counted.
+    let own = if queue == "dualpi2" { "min_th" } else { "step_thresh" };
+    let never = (own, Value::Time(Duration::from_secs(1)));
+    let mut rig = Rig::new(queue, Limit::NONE, 1, &[never]);
+    let mut classes = [Class::default(), Class::default()];
+    let (mut due, loads) = ([0.0, 0.0], [L4S, classic_load]);
+    for turn in 0..SETTLING + COUNTED {
+        if turn == SETTLING {
+            classes = [Class::default(), Class::default()];
+        }
+        let now = Instant::ZERO + SERVICE * turn;
+        for (place, ecn) in [Ecn::Ect1, Ecn::NotEct].into_iter().enumerate() {
+            due[place] += loads[place];
+            if due[place] >= 1.0 {
+                due[place] -= 1.0;
+                classes[place].arrived += 1;
+                rig.put(now, place as u64, SIZE, ecn);
+            }
+        }
+        if let Some(packet) = rig.take(now) {
+            let class = &mut classes[packet.flow as usize];
+            class.marked += u64::from(packet.ecn == Ecn::Ce);
+            class.waited += now.since(packet.enqueued_at).as_secs_f64();
+        }
+        for (packet, _) in rig.dropped.drain(..) {
+            classes[packet.flow as usize].dropped += 1;
+        }
+    }
+    classes
+}
+
+#[test]
+fn classic_drops_are_the_square_of_what_is_marked_of_l4s() {
+    let mut table = Table::new(&[
+        "queue",
+        "offered",
+        "p_C by the load",
+        "p_C",
+        "p_CL",
+        "(p_CL / k)^2",
+        "off",
+        "C queue",
+        "L queue",
+    ]);
+    for queue in ["dualpi2", "dualpi2_linux"] {
+        for by_load in [0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2] {
+            // What is offered beyond what the L4S traffic leaves is dropped.
+            let load = (1.0 - L4S) / (1.0 - by_load);
+            let [l4s, classic] = steady(queue, load);
+            let (p_c, p_cl) = (classic.share(classic.dropped), l4s.share(l4s.marked));
+            let coupled = (p_cl / K).powi(2);
+            let ms = |seconds: f64| format!("{:.2} ms", seconds * 1e3);
+            table.row(&[
+                queue.to_owned(),
+                format!("{:.1} %", 100.0 * (load + L4S)),
+                format!("{by_load:.3}"),
+                format!("{p_c:.4}"),
+                format!("{p_cl:.4}"),
+                format!("{coupled:.4}"),
+                off(p_c, coupled),
+                ms(classic.mean_wait()),
+                ms(l4s.mean_wait()),
+            ]);
+            assert_within(p_c, coupled, 0.05, "the coupling");
+            // The load alone says what must be dropped: no choice of the queue's.
+            assert_within(p_c, by_load, 0.02, "the balance");
+            // The integral holds what it can see, at its head, to target.
+            assert_within(classic.mean_wait(), 0.015, 0.05, "the target");
+            assert_eq!(l4s.dropped, 0, "L4S traffic is not dropped");
+        }
+    }
+    table.publish_in("queues.md");
+}

@@ -1,0 +1,135 @@
+//! How near their targets AQMs hold the queue of a few flows, and of many.
+
+use crate::common::{link, scenario, simulate};
+use crate::series;
+use crate::table::Table;
+
+/// A link that CUBIC flows share.
+struct Setting {
+    label: &'static str,
+    rate_bps: f64,
+    rtt: &'static str,
+    /// Of which the first `SETTLING_S` do not count.
+    duration_s: u32,
+}
+
+const SETTLING_S: f64 = 10.0;
+
+/// Where the mean delay is held to target. With few flows a queue can only be
+/// held that half of the window does not empty: the round trip must not be much
+/// longer than the target, or there must be more flows.
+const PIE_LINK: Setting =
+    Setting { label: "10 Mbit/s, 50 ms", rate_bps: 10e6, rtt: "50ms", duration_s: 120 };
+const CODEL_LINK: Setting =
+    Setting { label: "100 Mbit/s, 10 ms", rate_bps: 100e6, rtt: "10ms", duration_s: 40 };
+/// The setting of Pan et al., "PIE: A Lightweight Control Scheme to Address the
+/// Bufferbloat Problem", HPSR 2013, for 5 and 50 flows.
+const PAPER_LINK: Setting =
+    Setting { label: "10 Mbit/s, 100 ms", rate_bps: 10e6, rtt: "100ms", duration_s: 120 };
+
+const FEW: [u64; 5] = [1, 2, 3, 4, 5];
+const MANY: u64 = 50;
+
+/// What a link was like once it had settled.
+struct Held {
+    mean_s: f64,
+    p99_s: f64,
+    utilisation: f64,
+    lost: f64,
+}
+
+fn held(queue: &str, setting: &Setting, flows: u64) -> Held {
+    let outcome = {
+        let scenario = scenario(&text(queue, setting, flows));
+        simulate(&scenario, scenario.seed)
+    };
+    let name = format!("{queue}-{}-{flows}", setting.label.replace(['/', ' ', ','], ""));
+    let samples = series::columns(&outcome, true, &name, ["t_s", "queue_bytes"]);
+    // Two links a sample, the bottleneck first. What waits, at the link's rate.
+    let settled = samples.iter().step_by(2).filter(|sample| sample[0] > SETTLING_S);
+    let mut delays: Vec<_> = settled.map(|sample| sample[1] * 8.0 / setting.rate_bps).collect();
+    delays.sort_by(f64::total_cmp);
+    let bottleneck = link(&outcome.summary, "bottleneck");
+    Held {
+        mean_s: delays.iter().sum::<f64>() / delays.len() as f64,
+        p99_s: delays[delays.len() * 99 / 100],
+        utilisation: bottleneck.utilisation.expect("a link with a capacity"),
+        lost: bottleneck.dropped_packets as f64 / bottleneck.arrived_packets as f64,
+    }
+}
+
+/// Flows without ECN, so that every queue drops.
+fn text(queue: &str, setting: &Setting, flows: u64) -> String {
+    let Setting { rate_bps, rtt, duration_s, .. } = setting;
+    let mut text = format!(
+        r#"
+duration = "{duration_s}s"
+record = {{ interval = "5ms" }}
+[link.bottleneck]
+rate = "{rate}kbit"
+buffer = "unlimited"
+queue = "{queue}"
+[link.back]
+delay = "{rtt}"
+"#,
+        rate = rate_bps / 1e3,
+    );
+    for flow in 0..flows {
+        text += &format!(
+            r#"
+[flow.f{flow}]
+control = "cubic"
+path = ["bottleneck"]
+back = ["back"]
+start = "{start}ms"
+transport = {{ ecn = false }}
+"#,
+            start = flow * 37,
+        );
+    }
+    text
+}
+
+/// Adds four rows to `table`; the mean delays of a few flows, in seconds.
+fn rows(table: &mut Table, queue: &str, setting: &Setting) -> Vec<f64> {
+    let all: Vec<_> = FEW.iter().chain([&MANY]).map(|flows| held(queue, setting, *flows)).collect();
+    let mut row = |what: &str, cell: &dyn Fn(&Held) -> String| {
+        let mut cells = vec![queue.to_owned(), setting.label.to_owned(), what.to_owned()];
+        cells.extend(all.iter().map(|held| format!("about {}", cell(held))));
+        table.row(&cells);
+    };
+    row("mean delay", &|held| format!("{:.1} ms", held.mean_s * 1e3));
+    row("99th percentile", &|held| format!("{:.1} ms", held.p99_s * 1e3));
+    row("utilisation", &|held| format!("{:.3}", held.utilisation));
+    row("lost", &|held| format!("{:.2} %", held.lost * 100.0));
+    all[..FEW.len()].iter().map(|held| held.mean_s).collect()
+}
+
+/// Asserts that all `means` are from `least` to `most` parts of the target.
+fn assert_near(means: &[f64], target_s: f64, least: f64, most: f64, what: &str) {
+    for (flows, mean) in FEW.iter().zip(means) {
+        let part = mean / target_s;
+        assert!((least..=most).contains(&part), "{what}, {flows} flows: {part} of the target");
+    }
+}
+
+#[test]
+fn aqms_hold_the_queue_of_a_few_flows_near_their_targets() {
+    let mut table =
+        Table::new(&["queue", "link, round trip", "", "1 flow", "2", "3", "4", "5", "50 flows"]);
+    for setting in [&PIE_LINK, &CODEL_LINK, &PAPER_LINK] {
+        let [pie, dualpi2, codel] =
+            ["pie", "dualpi2", "codel"].map(|queue| rows(&mut table, queue, setting));
+        if setting.label != PAPER_LINK.label {
+            assert_near(&pie, 0.015, 0.8, 1.2, "PIE");
+            assert_near(&dualpi2, 0.015, 0.8, 1.2, "DualPI2");
+        }
+        // CoDel holds the least delay of an interval, not the mean. A sawtooth
+        // that reaches from nothing to the target has half of it in the mean;
+        // one that ends an interval's growth above, half as much again.
+        if setting.label == CODEL_LINK.label {
+            assert_near(&codel, 0.005, 0.5, 1.5, "CoDel");
+        }
+    }
+    table.publish_in("queues.md");
+}
