@@ -18,14 +18,14 @@ pub use contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
 
 registry::queues! {
     DropTail = droptail,
+    HeadDrop = head_drop,
+    Step = step,
+    Red = red,
     Codel = codel,
     FqCodel = fq_codel,
+    Pie = pie,
     DualPi2 = dualpi2,
     DualPi2Linux = dualpi2_linux,
-    Pie = pie,
-    Red = red,
-    Step = step,
-    HeadDrop = head_drop,
     Threshold = threshold,
 }
 

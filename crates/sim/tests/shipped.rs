@@ -137,3 +137,23 @@ fn rapid_follows_bursts_with_less_than_half_of_cubic_s_queue() {
     }
     assert!(link(cubic, "bottleneck").queue_delay_max_s.unwrap() > 0.110);
 }
+
+#[test]
+fn queues_hold_what_they_aim_at() {
+    let summary = &summaries("queues.toml")[0];
+    let median_ms = |name| 1e3 * link(summary, name).queue_delay_p50_s.expect("a queue");
+    for deep in ["droptail", "head_drop"] {
+        assert!(median_ms(deep) > 100.0, "{deep}: {} ms", median_ms(deep));
+    }
+    // Targets of 15 ms; of 5 ms, for the least delay of an interval.
+    for pi in ["pie", "dualpi2"] {
+        assert!((10.0..20.0).contains(&median_ms(pi)), "{pi}: {} ms", median_ms(pi));
+    }
+    assert!(median_ms("codel") < 7.5, "{} ms", median_ms("codel"));
+    // max_th is 60 packets: 36 ms.
+    assert!(median_ms("red") < 36.0, "{} ms", median_ms("red"));
+    for name in ["droptail", "head_drop", "red", "codel", "pie", "dualpi2"] {
+        let utilisation = link(summary, name).utilisation.expect("a rate");
+        assert!(utilisation > 0.95, "{name}: {utilisation}");
+    }
+}
