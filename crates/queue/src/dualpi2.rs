@@ -5,9 +5,9 @@
 //!
 //! - p_CL is bounded by p_Lmax, and p' by 0 and 1. Without that the counter of
 //!   `recur` would run away under overload.
-//! - The scheduler is weighted round robin by bytes, as Linux's, with the
-//!   weight of 1/16 that section 4.2.2's conditional priority is commonly given;
-//!   the time-shifted FIFO is there by choice.
+//! - The scheduler is weighted round robin by bytes, as Linux's: it bounds the
+//!   L queue's priority, as section 4.2.2 asks. Its weight of 1/16 for the C queue
+//!   is ours. The time-shifted FIFO is there by choice.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Duration, Ecn};
@@ -55,7 +55,7 @@ pub(crate) const INFO: Info = Info {
         TH_LEN,
         params::DROP_ON_OVERLOAD,
         params::SCHEDULER,
-        params::classic_protection(0.0625, "RFC 9332 section 4.2.2 (bounded priority): 1 in 16"),
+        params::classic_protection(0.0625, "ours; RFC 9332 section 4.2.2 asks for some"),
         params::TSHIFT,
     ],
     // The RFC's 250 ms depend on the link; Linux's limit.

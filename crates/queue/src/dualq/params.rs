@@ -48,7 +48,7 @@ pub(crate) const K: Param = Param {
     name: "k",
     kind: Kind::Number(2.0, 1.0, 255.0),
     doc: "Coupling factor: the L queue's coupled probability over the base probability",
-    source: "RFC 9332 section 4.1; range of tc-dualpi2(8), coupling_factor",
+    source: "RFC 9332 section 2.1 and appendix A.1; range of tc-dualpi2(8), coupling_factor",
 };
 
 /// What happens when marking everything is not enough.
