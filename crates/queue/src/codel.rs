@@ -20,7 +20,7 @@
 //! - 1/sqrt(count) is exact to the nanosecond; Linux approximates it by one
 //!   Newton step a drop, in 16 bits, and counts time in units of 1024 ns.
 
-use sojourn_units::Instant;
+use sojourn_units::{Bytes, Instant};
 
 use crate::apart::{Apart, refuse};
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
@@ -41,9 +41,11 @@ pub(crate) const INFO: Info = Info {
         control::ecn(false, "tc-codel(8)"),
         control::CE_THRESHOLD,
     ],
+    inner: &[],
     // tc-codel(8): limit.
     default_packets: 1000,
     random: false,
+    shaping: None,
 };
 
 /// A FIFO controlled by CoDel.
@@ -81,6 +83,14 @@ impl<P: Packet + Send> Queue<P> for Codel<P> {
 
     fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
+    }
+
+    fn make_room(&mut self, _now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        self.fifo.drop_first(drops);
+    }
+
+    fn head_size(&self) -> Option<Bytes> {
+        self.fifo.head_size()
     }
 
     #[inline]

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use sojourn_units::params::{Param, Params};
-use sojourn_units::{Bytes, Ecn, Instant};
+use sojourn_units::{Bytes, Ecn, Instant, Rate};
+
+use crate::discipline::Discipline;
 
 /// What a queue must be able to see of a packet. Packets are small plain
 /// values: queues own them while they wait.
@@ -17,6 +19,8 @@ pub trait Packet: Copy + fmt::Debug {
     fn ecn(&self) -> Ecn;
     /// Sets the ECN field to CE.
     fn mark_ce(&mut self);
+    /// Whether it is an acknowledgement and carries nothing else.
+    fn is_ack(&self) -> bool;
     /// When the packet entered the queue.
     fn enqueued_at(&self) -> Instant;
     /// Notes when the packet entered the queue.
@@ -42,8 +46,25 @@ pub trait Queue<P: Packet>: Send {
     /// Changes how much may wait. What waits already stays; less is taken in.
     fn set_limit(&mut self, limit: Limit);
 
-    /// When to ask again, where packets wait but none may leave yet (shapers).
+    /// When to ask again, where packets wait but none may leave before (shapers).
+    /// It may be past: then one may leave now. After a `dequeue` that left packets
+    /// waiting and gave none, it is later than that.
     fn ready_at(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Drops a packet or more, as [`DropReason::Full`], where any waits: this
+    /// queue's part of a buffer that it shares with others is needed. The packet
+    /// whose turn it is goes, unless the discipline knows better.
+    fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        if let Some(packet) = self.dequeue(now, drops) {
+            drops(packet, DropReason::Full);
+        }
+    }
+
+    /// Size of the packet whose turn it is, where the discipline knows it before
+    /// [`Queue::dequeue`]; it may still choose to drop that packet then.
+    fn head_size(&self) -> Option<Bytes> {
         None
     }
 }
@@ -64,6 +85,14 @@ pub struct Backlog {
     pub packets: u64,
     /// Their sizes, added up.
     pub bytes: Bytes,
+}
+
+impl Backlog {
+    /// Whether more waits than may.
+    #[inline]
+    pub(crate) fn exceeds(&self, limit: Limit) -> bool {
+        self.packets > limit.packets || self.bytes > limit.bytes
+    }
 }
 
 /// How much may wait; [`Bytes::MAX`] and [`u64::MAX`] where there is no limit.
@@ -97,10 +126,38 @@ pub struct Info {
     pub source: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// Packets that may wait where the scenario names no buffer.
+    /// The queues that it holds; none in most.
+    pub inner: &'static [Inner],
+    /// Packets that may wait where the scenario names no buffer; zero where that is
+    /// what the queues inside it may hold together.
     pub default_packets: u64,
     /// Whether it draws from its seed.
     pub random: bool,
+    /// What it holds all that leaves to; none where it holds nothing back.
+    pub shaping: Option<fn(&Params) -> Shaping>,
+}
+
+/// A queue inside another, as the outer one declares it.
+#[derive(Clone, Copy, Debug)]
+pub struct Inner {
+    /// The key that names it in scenarios.
+    pub name: &'static str,
+    /// What it is where the scenario names none: a queue that needs no parameter.
+    pub default: &'static str,
+    /// What it holds, in one line.
+    pub doc: &'static str,
+    /// How many of it there are, each with its own state.
+    pub count: fn(&Params) -> u64,
+}
+
+/// What a shaper lets through in any span t: at most `rate` t + `burst`, and the
+/// rest of the packet that used up the burst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shaping {
+    /// The rate in the long run.
+    pub rate: Rate,
+    /// What may leave at once after a pause.
+    pub burst: Bytes,
 }
 
 /// What a queue is built from.
@@ -114,4 +171,6 @@ pub struct Setup {
     pub seed: u64,
     /// The declared parameters, each with a value.
     pub params: Params,
+    /// The queues inside it, in the order of [`Info::inner`].
+    pub inner: Vec<Discipline>,
 }

@@ -1,6 +1,6 @@
 //! Drop-tail: one FIFO that refuses what does not fit.
 
-use sojourn_units::Instant;
+use sojourn_units::{Bytes, Instant};
 
 use crate::apart::{Apart, refuse};
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
@@ -12,9 +12,11 @@ pub(crate) const INFO: Info = Info {
     title: "Drop-tail: one FIFO that refuses what does not fit",
     source: "RFC 7567 section 1",
     params: &[],
+    inner: &[],
     // Linux's default transmit queue length.
     default_packets: 1000,
     random: false,
+    shaping: None,
 };
 
 /// A drop-tail FIFO.
@@ -45,6 +47,14 @@ impl<P: Packet + Send> Queue<P> for DropTail<P> {
 
     fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
+    }
+
+    fn make_room(&mut self, _now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        self.fifo.drop_first(drops);
+    }
+
+    fn head_size(&self) -> Option<Bytes> {
+        self.fifo.head_size()
     }
 
     #[inline]

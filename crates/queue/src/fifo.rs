@@ -3,7 +3,7 @@
 use sojourn_ring::Ring;
 use sojourn_units::{Bytes, Instant};
 
-use crate::contract::{Backlog, Packet};
+use crate::contract::{Backlog, DropReason, Packet};
 
 /// Packets in the order of their arrival. Allocates nothing until the first
 /// comes.
@@ -36,6 +36,19 @@ impl<P: Packet> Fifo<P> {
     #[inline]
     pub(crate) fn first(&self) -> Option<&P> {
         self.packets.first()
+    }
+
+    /// Drops the packet that has waited longest, for want of room.
+    pub(crate) fn drop_first(&mut self, drops: &mut dyn FnMut(P, DropReason)) {
+        if let Some(packet) = self.pop() {
+            drops(packet, DropReason::Full);
+        }
+    }
+
+    /// Size of the packet that has waited longest.
+    #[inline]
+    pub(crate) fn head_size(&self) -> Option<Bytes> {
+        self.packets.first().map(Packet::size)
     }
 
     #[inline]

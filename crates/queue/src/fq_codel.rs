@@ -24,7 +24,7 @@ use crate::apart::Apart;
 use crate::codel::control::{self, Control, State};
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
-use crate::random::mix;
+use crate::hash::Buckets;
 
 const FLOWS: Param = Param {
     name: "flows",
@@ -62,9 +62,11 @@ pub(crate) const INFO: Info = Info {
         QUANTUM,
         DROP_BATCH,
     ],
+    inner: &[],
     // RFC 8290 section 5.2.3.
     default_packets: 10_240,
     random: true,
+    shaping: None,
 };
 
 /// Flows in turn, each a FIFO controlled by CoDel.
@@ -81,7 +83,7 @@ pub struct FqCodel<P> {
     limit: Limit,
     quantum: i64,
     drop_batch: u64,
-    salt: u64,
+    buckets: Buckets,
     control: Control,
 }
 
@@ -109,22 +111,9 @@ impl<P: Packet> FqCodel<P> {
             limit: setup.limit,
             quantum: setup.params.data("quantum").0 as i64,
             drop_batch: setup.params.integer("drop_batch"),
-            salt: mix(setup.seed),
+            buckets: Buckets::new(flows, setup.seed),
             control: Control::new(setup),
         }
-    }
-
-    /// The queue of a flow: its hash salted, so that which flows collide
-    /// depends on the seed alone (RFC 8290 section 4.1.1).
-    #[inline]
-    fn classify(&self, flow_hash: u64) -> usize {
-        let high = mix(flow_hash ^ self.salt) >> 32;
-        ((high * self.flows.len() as u64) >> 32) as usize
-    }
-
-    #[inline]
-    fn is_over_limit(&self) -> bool {
-        self.backlog.packets > self.limit.packets || self.backlog.bytes > self.limit.bytes
     }
 
     /// Makes room by dropping from the head of the fattest flow, several
@@ -196,7 +185,7 @@ impl<P: Packet> FqCodel<P> {
         Apart(packet): &Apart<P>,
         drops: &mut dyn FnMut(P, DropReason),
     ) {
-        let index = self.classify(packet.flow_hash());
+        let index = self.buckets.of(packet.flow_hash());
         let flow = &mut self.flows[index];
         flow.fifo.push(now, *packet);
         if !flow.active {
@@ -208,7 +197,7 @@ impl<P: Packet> FqCodel<P> {
         self.backlog.packets += 1;
         self.backlog.bytes += packet.size();
         // Once is enough for a limit in packets; one in bytes may need more.
-        while self.is_over_limit() {
+        while self.backlog.exceeds(self.limit) {
             self.drop_from_fattest(drops);
         }
     }
@@ -249,6 +238,10 @@ impl<P: Packet + Send> Queue<P> for FqCodel<P> {
 
     fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
+    }
+
+    fn make_room(&mut self, _now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        self.drop_from_fattest(drops);
     }
 
     #[inline]

@@ -3,18 +3,25 @@
 //! The same code serves the simulator and the live bottleneck: `now` is passed
 //! in, and drops and marks are told as outcomes.
 //!
+//! Queues nest, as qdiscs do: [`Info::inner`] declares what stands inside one. The
+//! limit is one for the whole. A queue with one inside hands it on; one with several
+//! shares it among them, and drops from the one that it owes least when it is full.
+//!
 //! To add one: write its file, and add its line below.
 
-use sojourn_units::Instant;
+use sojourn_units::{Bytes, Instant};
 
 mod apart;
 mod contract;
+mod discipline;
 mod dualq;
 mod fifo;
+mod hash;
 mod random;
 mod registry;
 
-pub use contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
+pub use contract::{Backlog, DropReason, Info, Inner, Limit, Packet, Queue, Setup, Shaping};
+pub use discipline::Discipline;
 
 registry::queues! {
     DropTail = droptail,
@@ -27,6 +34,9 @@ registry::queues! {
     DualPi2 = dualpi2,
     DualPi2Linux = dualpi2_linux,
     Threshold = threshold,
+    Htb = htb,
+    Drr = drr,
+    Prio = prio,
 }
 
 /// What there is, in the order of listings.

@@ -49,6 +49,12 @@ macro_rules! queues {
             fn set_limit(&mut self, limit: Limit) {
                 match self { $(Self::$variant(q) => q.set_limit(limit),)+ Self::User(q) => q.set_limit(limit) }
             }
+            fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+                match self { $(Self::$variant(q) => q.make_room(now, drops),)+ Self::User(q) => q.make_room(now, drops) }
+            }
+            fn head_size(&self) -> Option<Bytes> {
+                match self { $(Self::$variant(q) => q.head_size(),)+ Self::User(q) => q.head_size() }
+            }
             fn ready_at(&self) -> Option<Instant> {
                 match self { $(Self::$variant(q) => q.ready_at(),)+ Self::User(q) => q.ready_at() }
             }

@@ -1,13 +1,14 @@
-//! What every queue promises, whatever its discipline: driven by random
-//! sequences of packets, pauses and dequeues.
+//! What every queue promises, whatever its discipline and whatever stands inside it:
+//! driven by random sequences of packets, pauses and dequeues.
 
 mod common;
+mod trees;
 
 use std::collections::BTreeMap;
 
-use common::{Rig, TestPacket};
+use common::{Rig, TestPacket, discipline};
 use proptest::prelude::*;
-use sojourn_queue::{Backlog, DropReason, Info, Limit, Queue, infos};
+use sojourn_queue::{Backlog, Discipline, DropReason, Info, Limit, Queue, infos};
 use sojourn_units::params::{Kind, Value};
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
@@ -18,10 +19,10 @@ enum Step {
     Take { pause: Duration, packets: u64 },
 }
 
-/// A queue's parameters in one test, and what follows from them.
+/// A queue in one test, and what follows from its parameters.
 #[derive(Clone, Debug)]
 struct Config {
-    values: Vec<(&'static str, Value)>,
+    discipline: Discipline,
     /// Marks in place of drops.
     ecn: bool,
     /// Whether there is anything that marks.
@@ -40,61 +41,54 @@ impl Config {
 /// Defaults; ECN off and on; a threshold beside it: what the queue declares.
 fn configs(info: &Info) -> Vec<Config> {
     match info.name {
-        "dualpi2" | "dualpi2_linux" => return dual_configs(),
-        "step" => return vec![Config { values: vec![], ecn: true, marks: true, is_dual: false }],
+        "dualpi2" | "dualpi2_linux" => return dual_configs(info),
+        "step" => return vec![config(info, &[], true, true)],
         _ => {}
     }
     let default_ecn = info.params.iter().find(|p| p.name == "ecn").map(|p| p.kind);
-    let Some(Kind::Switch(on)) = default_ecn else {
-        return vec![Config { values: vec![], ecn: false, marks: false, is_dual: false }];
-    };
-    let switch = |on| Config {
-        values: vec![("ecn", Value::Switch(on))],
-        ecn: on,
-        marks: on,
-        is_dual: false,
-    };
-    let mut all = vec![Config { values: vec![], ..switch(on) }, switch(true), switch(false)];
+    let Some(Kind::Switch(on)) = default_ecn else { return vec![config(info, &[], false, false)] };
+    let switch = |on| config(info, &[("ecn", Value::Switch(on))], on, on);
+    let mut all = vec![config(info, &[], on, on), switch(true), switch(false)];
+    if info.name == "pie" {
+        return [None, Some(true), Some(false)].into_iter().flat_map(|e| pie(info, e, on)).collect();
+    }
     if info.params.iter().any(|p| p.name == "ce_threshold") {
         let threshold = ("ce_threshold", Value::Time(Duration::from_millis(1)));
-        all.push(Config {
-            values: vec![("ecn", Value::Switch(false)), threshold],
-            ecn: false,
-            marks: true,
-            is_dual: false,
-        });
+        all.push(config(info, &[("ecn", Value::Switch(false)), threshold], false, true));
     }
-    match info.name {
-        // Section 5.1 of RFC 8033: up to a probability, and up to any.
-        "pie" => pie_configs(&all),
-        _ => all,
-    }
+    all
 }
 
-/// With ECN, PIE drops what it could mark above `mark_ecnth`.
-fn pie_configs(all: &[Config]) -> Vec<Config> {
-    let threshold = |config: &Config, at| {
-        let mut config = Config { ecn: config.ecn && at >= 1.0, ..config.clone() };
-        config.values.push(("mark_ecnth", Value::Number(at)));
-        config.values.push(("dq_rate_estimator", Value::Switch(at < 1.0)));
-        config
-    };
-    all.iter().flat_map(|c| [threshold(c, 0.1), threshold(c, 1.0)]).collect()
+fn config(info: &Info, values: &[(&'static str, Value)], ecn: bool, marks: bool) -> Config {
+    let values = [trees::needed(info), values.to_vec()].concat();
+    Config { discipline: discipline(info.name, &values), ecn, marks, is_dual: false }
+}
+
+/// With ECN (its default is `on`), PIE drops what it could mark above `mark_ecnth`:
+/// up to a probability, and up to any (RFC 8033 section 5.1).
+fn pie(info: &Info, ecn: Option<bool>, on: bool) -> [Config; 2] {
+    [0.1, 1.0].map(|at| {
+        let mut values = vec![
+            ("mark_ecnth", Value::Number(at)),
+            ("dq_rate_estimator", Value::Switch(at < 1.0)),
+        ];
+        values.extend(ecn.map(|ecn| ("ecn", Value::Switch(ecn))));
+        let ecn = ecn.unwrap_or(on);
+        config(info, &values, ecn && at >= 1.0, ecn)
+    })
 }
 
 /// Two queues, each way to schedule them, and both ways through overload: only
 /// one of them drops what could be marked.
-fn dual_configs() -> Vec<Config> {
-    let config = |scheduler: &str, drops| Config {
-        values: vec![
+fn dual_configs(info: &Info) -> Vec<Config> {
+    let dual = |scheduler: &str, drops| {
+        let values = [
             ("scheduler", Value::Choice(scheduler.to_owned())),
             ("drop_on_overload", Value::Switch(drops)),
-        ],
-        ecn: !drops,
-        marks: true,
-        is_dual: true,
+        ];
+        Config { is_dual: true, ..config(info, &values, !drops, true) }
     };
-    ["wrr", "ts-fifo"].into_iter().flat_map(|s| [config(s, true), config(s, false)]).collect()
+    ["wrr", "ts-fifo"].into_iter().flat_map(|s| [dual(s, true), dual(s, false)]).collect()
 }
 
 /// What became of a packet.
@@ -120,9 +114,9 @@ struct Checked {
 }
 
 impl Checked {
-    fn new(info: &Info, config: &Config, limit: Limit, seed: u64) -> Checked {
+    fn new(config: &Config, limit: Limit, seed: u64) -> Checked {
         Checked {
-            rig: Rig::new(info.name, limit, seed, &config.values),
+            rig: Rig::of(&config.discipline, limit, seed),
             limit,
             config: config.clone(),
             now: Instant::ZERO,
@@ -163,7 +157,7 @@ impl Checked {
     }
 
     fn take(&mut self) {
-        let may_leave = self.rig.queue.ready_at().is_none();
+        let may_leave = self.rig.queue.ready_at().is_none_or(|at| at <= self.now);
         let packet = self.rig.take(self.now);
         // All that waited may have been dropped.
         let waiting = self.rig.queue.backlog().packets;
@@ -172,6 +166,9 @@ impl Checked {
             self.settle_delivery(packet);
         }
         self.settle_drops();
+        let ready_at = self.rig.queue.ready_at();
+        let waits = packet.is_none() && self.backlog.packets > 0;
+        assert!(!waits || ready_at > Some(self.now), "{ready_at:?}: when to ask again?");
     }
 
     fn settle_delivery(&mut self, packet: TestPacket) {
@@ -212,7 +209,7 @@ impl Checked {
     /// Takes what still waits: then all that went in must be out.
     fn finish(mut self) -> Vec<Fate> {
         while self.backlog.packets > 0 {
-            self.now = self.rig.queue.ready_at().unwrap_or(self.now);
+            self.now = self.now.max(self.rig.queue.ready_at().unwrap_or_default());
             self.take();
         }
         assert!(self.out.iter().all(|out| *out), "a packet was lost silently");
@@ -221,8 +218,8 @@ impl Checked {
     }
 }
 
-fn run(info: &Info, config: &Config, limit: Limit, seed: u64, steps: &[Step]) -> Vec<Fate> {
-    let mut checked = Checked::new(info, config, limit, seed);
+fn run(config: &Config, limit: Limit, seed: u64, steps: &[Step]) -> Vec<Fate> {
+    let mut checked = Checked::new(config, limit, seed);
     for step in steps {
         checked.step(step);
     }
@@ -274,11 +271,28 @@ proptest! {
     ) {
         for info in infos() {
             for config in configs(info) {
-                let fates = run(info, &config, limit, seed, &steps);
-                let again = run(info, &config, limit, seed, &steps);
+                let fates = run(&config, limit, seed, &steps);
+                let again = run(&config, limit, seed, &steps);
                 prop_assert_eq!(fates, again, "{} is not deterministic", info.name);
             }
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn queues_inside_queues_keep_the_contract(
+        discipline in trees::tree(3),
+        steps in proptest::collection::vec(step(), 1..40),
+        limit in limit(),
+        seed: u64,
+    ) {
+        // What may be marked depends on where a packet goes: nothing is claimed of it.
+        let config = Config { discipline, ecn: false, marks: true };
+        let fates = run(&config, limit, seed, &steps);
+        prop_assert_eq!(fates, run(&config, limit, seed, &steps), "not deterministic");
     }
 }
 
@@ -304,8 +318,8 @@ fn every_queue_keeps_the_contract_under_a_flood() {
     ];
     for info in infos() {
         for config in configs(info) {
-            for packets in [info.default_packets, u64::MAX] {
-                run(info, &config, Limit { packets, ..Limit::NONE }, 7, &steps);
+            for packets in [config.discipline.default_packets(), u64::MAX] {
+                run(&config, Limit { packets, ..Limit::NONE }, 7, &steps);
             }
         }
     }

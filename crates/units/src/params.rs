@@ -19,7 +19,8 @@ pub struct Param {
     pub source: &'static str,
 }
 
-/// What a parameter may be; each with its default first, then its range.
+/// What a parameter may be; each with its default first, then its range. A default
+/// outside the range means that there is none: the parameter must be given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A ratio or count without a unit: default, least, greatest.
@@ -55,6 +56,13 @@ pub enum Value {
     Switch(bool),
     /// A name.
     Choice(String),
+}
+
+impl Param {
+    /// Whether it must be given: its default is outside its range.
+    pub fn is_required(&self) -> bool {
+        !self.kind.admits(&self.kind.default_value())
+    }
 }
 
 impl Kind {

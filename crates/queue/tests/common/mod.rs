@@ -1,11 +1,14 @@
 //! What the tests of every queue share: a packet, and a queue built by name.
 
-use sojourn_queue::{AnyQueue, DropReason, Limit, Packet, Queue, Setup, find};
-use sojourn_units::params::{Params, Value};
+use sojourn_queue::{AnyQueue, Discipline, DropReason, Limit, Packet, Queue, Setup, find};
+use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Ecn, Instant};
 
 /// Largest packet on the tests' link.
 pub(crate) const MTU: Bytes = Bytes(1514);
+
+/// The flow whose packets are acknowledgements.
+pub(crate) const ACKS: u64 = 7;
 
 /// A packet that can be told from every other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,12 +33,25 @@ impl Packet for TestPacket {
     fn mark_ce(&mut self) {
         self.ecn = Ecn::Ce;
     }
+    fn is_ack(&self) -> bool {
+        self.flow == ACKS
+    }
     fn enqueued_at(&self) -> Instant {
         self.enqueued_at
     }
     fn set_enqueued_at(&mut self, now: Instant) {
         self.enqueued_at = now;
     }
+}
+
+/// A queue by name, with these parameters and with defaults inside it.
+pub(crate) fn discipline(name: &str, values: &[(&str, Value)]) -> Discipline {
+    let info = find(name).expect("a queue of this name");
+    let mut all = Discipline::plain(name).expect("a queue of this name");
+    for (name, value) in values {
+        all.params.set(info.params, name, value.clone()).expect("an admissible parameter");
+    }
+    all
 }
 
 /// A queue with what it dropped, and ids for the packets put into it.
@@ -46,15 +62,18 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// The queue of this name; parameters that are not named have defaults.
+    /// The queue of this name; parameters that are not named have defaults, and so
+    /// have the queues inside it.
+    #[allow(dead_code, reason = "not every test file builds by name")]
     pub(crate) fn new(name: &str, limit: Limit, seed: u64, values: &[(&str, Value)]) -> Rig {
-        let info = find(name).expect("a queue of this name");
-        let mut params = Params::defaults(info.params);
-        for (name, value) in values {
-            params.set(info.params, name, value.clone()).expect("an admissible parameter");
-        }
-        let setup = Setup { limit, mtu: MTU, seed, params };
-        let queue = AnyQueue::build(name, &setup).expect("a registered queue");
+        Rig::of(&discipline(name, values), limit, seed)
+    }
+
+    /// This queue.
+    pub(crate) fn of(discipline: &Discipline, limit: Limit, seed: u64) -> Rig {
+        let Discipline { kind, params, inner } = discipline.clone();
+        let setup = Setup { limit, mtu: MTU, seed, params, inner };
+        let queue = AnyQueue::build(&kind, &setup).expect("a registered queue");
         Rig { queue, dropped: Vec::new(), next_id: 0 }
     }
 

@@ -1,0 +1,96 @@
+//! Queues by name, one inside another.
+
+use sojourn_units::params::Params;
+
+use crate::contract::{Info, Inner, Limit, Packet, Setup, Shaping};
+use crate::random::mix;
+use crate::{AnyQueue, find};
+
+/// A queue by name, with its parameters and with the queues inside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Discipline {
+    /// Its name, one of [`crate::infos`].
+    pub kind: String,
+    /// Every parameter with a value.
+    pub params: Params,
+    /// The queues inside it, in the order of [`Info::inner`].
+    pub inner: Vec<Discipline>,
+}
+
+impl Discipline {
+    /// The queue of this name with all its defaults; none where there is no such
+    /// queue. A parameter that has no default must be set before it is built.
+    pub fn plain(kind: &str) -> Option<Discipline> {
+        let info = find(kind)?;
+        let inner = info.inner.iter().map(|inner| Discipline::plain(inner.default));
+        Some(Discipline {
+            kind: kind.to_owned(),
+            params: Params::defaults(info.params),
+            inner: inner.collect::<Option<_>>()?,
+        })
+    }
+
+    fn info(&self) -> Option<&'static Info> {
+        find(&self.kind)
+    }
+
+    /// The queues inside it, each with its declaration.
+    fn declared(&self) -> impl Iterator<Item = (&'static Inner, &Discipline)> {
+        self.info().map_or(&[][..], |info| info.inner).iter().zip(&self.inner)
+    }
+
+    /// Packets that may wait in the whole where the scenario names no buffer.
+    pub fn default_packets(&self) -> u64 {
+        match self.info().map_or(0, |info| info.default_packets) {
+            0 => self.inner.iter().map(Discipline::default_packets).sum(),
+            own => own,
+        }
+    }
+
+    /// Whether anything in it draws from its seed.
+    pub fn is_random(&self) -> bool {
+        self.info().is_some_and(|info| info.random) || self.inner.iter().any(Discipline::is_random)
+    }
+
+    /// Whether anything in it may hold packets back.
+    pub fn holds_back(&self) -> bool {
+        self.info().is_some_and(|info| info.shaping.is_some())
+            || self.inner.iter().any(Discipline::holds_back)
+    }
+
+    /// What all that leaves is held to: by this queue, or by the one queue inside
+    /// it that everything passes. None where nothing or only a part is.
+    pub fn shaping(&self) -> Option<Shaping> {
+        let own = self.info()?.shaping.map(|shaping| shaping(&self.params));
+        let inner = match &self.inner[..] {
+            [only] if self.queues() == 1 + only.queues() => only.shaping(),
+            _ => None,
+        };
+        own.into_iter().chain(inner).min_by_key(|shaping| shaping.rate)
+    }
+
+    /// How many queues there are in the whole.
+    pub fn queues(&self) -> u64 {
+        let inside = self
+            .declared()
+            .map(|(declared, inner)| (declared.count)(&self.params).saturating_mul(inner.queues()));
+        inside.fold(1, u64::saturating_add)
+    }
+
+    /// How many stand one inside the other, this one included.
+    pub fn depth(&self) -> u64 {
+        1 + self.inner.iter().map(Discipline::depth).max().unwrap_or(0)
+    }
+}
+
+impl<P: Packet + Send> AnyQueue<P> {
+    /// Builds the queue inside another that was declared in `place`; `copy` counts
+    /// those that were declared once and stand there many times.
+    pub(crate) fn inside(outer: &Setup, place: usize, copy: u64, limit: Limit) -> AnyQueue<P> {
+        let Discipline { kind, params, inner } = outer.inner[place].clone();
+        // Each draws for itself.
+        let seed = mix(outer.seed ^ mix(copy << 8 | place as u64));
+        let setup = Setup { limit, mtu: outer.mtu, seed, params, inner };
+        AnyQueue::build(&kind, &setup).expect("a queue is declared with queues that there are")
+    }
+}

@@ -1,0 +1,255 @@
+//! DRR: deficit round robin over hashed flows, each a queue of its own (M. Shreedhar,
+//! G. Varghese, "Efficient Fair Queuing Using Deficit Round Robin", SIGCOMM 1995 and
+//! IEEE/ACM Transactions on Networking 4(3), 1996).
+//!
+//! The flows that wait take turns. A turn adds the quantum to a flow's deficit
+//! counter, and as long as the counter covers the next packet, that one leaves. What
+//! is left is for the flow's next turn, unless the flow has nothing more.
+//!
+//! What the paper leaves open, or does otherwise:
+//!
+//! - Where the queue inside drops at the head, the packet that leaves may be larger
+//!   than the one that was looked at; where it does not tell its next packet, any
+//!   leaves while the counter is above zero. The counter is then below zero until the
+//!   next turn (surplus round robin: H. Adiseshu, G. Parulkar, G. Varghese, "A Reliable
+//!   and Scalable Striping Protocol", SIGCOMM 1996). The AQM so decides when a packet
+//!   leaves, not a round before as under Linux's `sch_drr`, which takes a packet out to
+//!   look at it.
+//! - A full buffer is relieved by the longest queue (the paper's buffer stealing), which
+//!   drops from its head, where the sender learns of it soonest.
+
+use std::collections::VecDeque;
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Instant};
+
+use crate::AnyQueue;
+use crate::apart::Apart;
+use crate::contract::{Backlog, DropReason, Info, Inner, Limit, Packet, Queue, Setup};
+use crate::hash::Buckets;
+
+const QUANTUM: Param = Param {
+    name: "quantum",
+    // The paper's work for a packet is constant where the quantum covers any packet
+    // (section 3); below 256 B the scheduler only goes round more often.
+    kind: Kind::Data(Bytes(1514), Bytes(256), Bytes(1 << 20)),
+    doc: "Bytes that a flow may send in a turn",
+    source: "Shreedhar and Varghese 1996, section 3; tc-drr(8): the interface's MTU",
+};
+
+const FLOWS: Param = Param {
+    name: "flows",
+    kind: Kind::Integer(1024, 1, 65_536),
+    doc: "Queues that flows are hashed into",
+    source: "RFC 8290 section 5.2.5, as FQ-CoDel; the paper's stochastic fair queueing hashes too",
+};
+
+/// What a listing says of it.
+pub(crate) const INFO: Info = Info {
+    name: "drr",
+    title: "DRR: flows take turns by bytes, each with a queue of its own inside",
+    source: "Shreedhar and Varghese, IEEE/ACM ToN 4(3), 1996",
+    params: &[QUANTUM, FLOWS],
+    inner: &[Inner {
+        name: "inner",
+        default: "droptail",
+        doc: "queue of each flow",
+        count: |params| params.integer("flows"),
+    }],
+    // RFC 8290 section 5.2.3, as FQ-CoDel.
+    default_packets: 10_240,
+    random: true,
+    shaping: None,
+};
+
+/// Flows in turn.
+pub struct Drr<P: Packet> {
+    flows: Vec<Flow<P>>,
+    /// Flows that wait, in the order of their turns: the paper's `ActiveList`.
+    active: VecDeque<u32>,
+    backlog: Backlog,
+    limit: Limit,
+    quantum: i64,
+    buckets: Buckets,
+}
+
+/// One of the queues that flows are hashed into.
+struct Flow<P: Packet> {
+    queue: AnyQueue<P>,
+    turn: Turn,
+}
+
+/// Where a flow stands, with its deficit counter: bytes that it may still send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// It has nothing to send: not on the list.
+    Idle,
+    /// On the list.
+    Waits(i64),
+    /// First on the list, with its quantum.
+    Has(i64),
+}
+
+impl<P: Packet + Send> Flow<P> {
+    /// Whether the deficit counter covers the next packet.
+    #[inline]
+    fn covers_next(&self, deficit: i64) -> bool {
+        self.queue.head_size().map_or(deficit > 0, |size| size.0 as i64 <= deficit)
+    }
+}
+
+impl<P: Packet + Send> Drr<P> {
+    pub(crate) fn new(setup: &Setup) -> Drr<P> {
+        let flows = setup.params.integer("flows");
+        // The buffer is shared: no flow has a part of its own.
+        let queue = |copy| AnyQueue::inside(setup, 0, copy, Limit::NONE);
+        Drr {
+            flows: (0..flows).map(|at| Flow { queue: queue(at), turn: Turn::Idle }).collect(),
+            active: VecDeque::new(),
+            backlog: Backlog::default(),
+            limit: setup.limit,
+            quantum: setup.params.data("quantum").0 as i64,
+            buckets: Buckets::new(flows as usize, setup.seed),
+        }
+    }
+
+    /// The paper's enqueuing module.
+    #[inline(never)]
+    fn take_in(
+        &mut self,
+        now: Instant,
+        Apart(packet): &Apart<P>,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) {
+        let index = self.buckets.of(packet.flow_hash());
+        self.on_flow(index, |queue| queue.enqueue(now, *packet, drops));
+        let flow = &mut self.flows[index];
+        if flow.turn == Turn::Idle && flow.queue.backlog().packets > 0 {
+            flow.turn = Turn::Waits(0);
+            self.active.push_back(index as u32);
+        }
+        while self.backlog.exceeds(self.limit) {
+            let before = self.backlog;
+            self.drop_from_longest(now, drops);
+            if self.backlog == before {
+                // A queue that gives nothing back: a user's own.
+                break;
+            }
+        }
+    }
+
+    /// The paper's buffer stealing. Only flows that wait are looked at.
+    #[cold]
+    fn drop_from_longest(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        let bytes = |index: &&u32| self.flows[**index as usize].queue.backlog().bytes;
+        let Some(&longest) = self.active.iter().max_by_key(bytes) else { return };
+        self.on_flow(longest as usize, |queue| queue.make_room(now, drops));
+        let flow = &mut self.flows[longest as usize];
+        if flow.queue.backlog().packets == 0 {
+            flow.turn = Turn::Idle;
+            self.active.retain(|index| *index != longest);
+        }
+    }
+
+    /// Does something to a flow's queue, and keeps the total in step.
+    #[inline]
+    fn on_flow<T>(&mut self, index: usize, change: impl FnOnce(&mut AnyQueue<P>) -> T) -> T {
+        let queue = &mut self.flows[index].queue;
+        let before = queue.backlog();
+        let answer = change(queue);
+        let after = queue.backlog();
+        self.backlog.packets = self.backlog.packets + after.packets - before.packets;
+        self.backlog.bytes = self.backlog.bytes + after.bytes - before.bytes;
+        answer
+    }
+
+    /// The next packet of the flow whose turn it is, as far as its deficit counter
+    /// covers it.
+    fn serve(
+        &mut self,
+        index: usize,
+        now: Instant,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) -> Served<P> {
+        let flow = &mut self.flows[index];
+        let deficit = match flow.turn {
+            Turn::Has(deficit) => deficit,
+            Turn::Waits(deficit) => deficit + self.quantum,
+            Turn::Idle => self.quantum,
+        };
+        if !flow.covers_next(deficit) {
+            self.end_turn(index, deficit);
+            return Served::Short;
+        }
+        let packet = self.on_flow(index, |queue| queue.dequeue(now, drops));
+        let sent = packet.map_or(0, |packet| packet.size().0 as i64);
+        let flow = &mut self.flows[index];
+        flow.turn = Turn::Has(deficit - sent);
+        if flow.queue.backlog().packets == 0 {
+            // What is left is not kept: an idle flow saves nothing up.
+            flow.turn = Turn::Idle;
+            self.active.pop_front();
+        } else if packet.is_none() {
+            // A shaper inside has its own reason to wait, and saves nothing up either:
+            // its next turn finds the counter as it is.
+            self.end_turn(index, deficit - self.quantum);
+            return Served::Held;
+        }
+        packet.map_or(Served::Short, Served::Packet)
+    }
+
+    #[inline]
+    fn end_turn(&mut self, index: usize, deficit: i64) {
+        self.flows[index].turn = Turn::Waits(deficit);
+        self.active.rotate_left(1);
+    }
+}
+
+/// What a turn gave.
+enum Served<P> {
+    Packet(P),
+    /// Nothing: what is left does not cover the next packet, or there is none.
+    Short,
+    /// Nothing: the flow's own queue holds its packets back.
+    Held,
+}
+
+impl<P: Packet + Send> Queue<P> for Drr<P> {
+    #[inline(always)]
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+        self.take_in(now, &Apart(packet), drops);
+    }
+
+    /// The paper's dequeuing module.
+    #[inline(never)]
+    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+        let mut held = 0;
+        while held < self.active.len() {
+            let index = *self.active.front()?;
+            match self.serve(index as usize, now, drops) {
+                Served::Packet(packet) => return Some(packet),
+                Served::Short => held = 0,
+                Served::Held => held += 1,
+            }
+        }
+        None
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    fn ready_at(&self) -> Option<Instant> {
+        // As soon as any may; none says that one may at once.
+        let each = self.active.iter().map(|index| self.flows[*index as usize].queue.ready_at());
+        each.min().flatten()
+    }
+
+    fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        self.drop_from_longest(now, drops);
+    }
+}

@@ -1,0 +1,158 @@
+//! HTB as a shaper: one class of the hierarchical token bucket, whose `ceil` is its
+//! `rate` (Linux, `net/sched/sch_htb.c`; tc-htb(8)).
+//!
+//! Tokens come at the rate, up to the burst, and each packet takes its size. A
+//! packet may leave while there is no debt (`htb_class_mode`, without hysteresis);
+//! what it takes beyond the tokens there are, the next ones wait for. So no more
+//! than rate t + burst leaves in any span t, but for the rest of the packet that
+//! used up the burst.
+//!
+//! A class with no parent to borrow from and `ceil` = `rate` is held by two buckets
+//! that fill alike, of `burst` and of `cburst`: by the smaller, which is `burst` here.
+//!
+//! Linux counts tokens as the nanoseconds that they last, rounded for every packet,
+//! which at 10 Gbit/s is up to 0.1 % of the rate. Here they are exact.
+
+use sojourn_units::params::{Kind, Param, Params};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::AnyQueue;
+use crate::apart::Apart;
+use crate::contract::{Backlog, DropReason, Info, Inner, Limit, Packet, Queue, Setup, Shaping};
+
+const RATE: Param = Param {
+    name: "rate",
+    // Above the least, no packet's debt lasts the 60 s after which Linux forgives it.
+    // The default is outside the range: a shaper must be told its rate.
+    kind: Kind::Rate(Rate::ZERO, Rate(32_000), Rate(1_000_000_000_000_000)),
+    doc: "Rate that it holds all that leaves to",
+    source: "tc-htb(8); mbuffer in sch_htb.c",
+};
+
+const BURST: Param = Param {
+    name: "burst",
+    kind: Kind::Data(Bytes(1600), Bytes(1), Bytes(1_000_000_000)),
+    doc: "Bytes that may leave at once after a pause",
+    source: "tc-htb(8); iproute2 q_htb.c: one Ethernet packet and what a timer's tick carries",
+};
+
+/// What a listing says of it.
+pub(crate) const INFO: Info = Info {
+    name: "htb",
+    title: "HTB: a shaper, which holds what leaves the queue inside it to a rate and a burst",
+    source: "Linux net/sched/sch_htb.c",
+    params: &[RATE, BURST],
+    inner: &[Inner {
+        name: "inner",
+        default: "droptail",
+        doc: "queue that waits for the tokens",
+        count: |_| 1,
+    }],
+    default_packets: 0,
+    random: false,
+    shaping: Some(shaping),
+};
+
+fn shaping(params: &Params) -> Shaping {
+    Shaping { rate: params.rate("rate"), burst: params.data("burst") }
+}
+
+/// A queue behind a token bucket.
+pub struct Htb<P: Packet> {
+    inner: Box<AnyQueue<P>>,
+    bucket: Bucket,
+}
+
+/// Tokens are in billionths of a bit: what a rate of 1 bit/s carries in 1 ns.
+struct Bucket {
+    rate: Rate,
+    burst: i64,
+    /// As they were at `since`; below zero where packets took more than there were.
+    tokens: i64,
+    since: Instant,
+    /// When there is no debt.
+    ready_at: Instant,
+}
+
+const TOKENS_PER_BYTE: u64 = 8_000_000_000;
+
+/// Tokens of more than this time are not counted (`mbuffer` of `htb_change_class`).
+const LONGEST: Duration = Duration::from_secs(60);
+
+impl Bucket {
+    /// A full one.
+    fn new(Shaping { rate, burst }: Shaping) -> Bucket {
+        let burst = (burst.0 * TOKENS_PER_BYTE) as i64;
+        Bucket { rate, burst, tokens: burst, since: Instant::ZERO, ready_at: Instant::ZERO }
+    }
+
+    /// `htb_charge_class`: first what has come since, then what the packet takes.
+    fn charge(&mut self, now: Instant, size: Bytes) {
+        let span = now.since(self.since).min(LONGEST);
+        let gained = u128::from(self.rate.0) * u128::from(span.0);
+        let room = self.burst.abs_diff(self.tokens);
+        self.tokens += gained.min(u128::from(room)) as i64;
+        self.tokens -= (size.0 * TOKENS_PER_BYTE) as i64;
+        self.since = self.since.max(now);
+        let debt = self.tokens.min(0).unsigned_abs();
+        // Rounded up: a nanosecond earlier there is still some.
+        self.ready_at = now + Duration(debt.div_ceil(self.rate.0.max(1)));
+    }
+}
+
+impl<P: Packet + Send> Htb<P> {
+    pub(crate) fn new(setup: &Setup) -> Htb<P> {
+        // It holds nothing itself: the whole buffer is the inner queue's.
+        let inner = AnyQueue::inside(setup, 0, 0, setup.limit);
+        Htb { inner: Box::new(inner), bucket: Bucket::new(shaping(&setup.params)) }
+    }
+
+    #[inline(never)]
+    fn take_in(
+        &mut self,
+        now: Instant,
+        Apart(packet): &Apart<P>,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) {
+        self.inner.enqueue(now, *packet, drops);
+    }
+}
+
+impl<P: Packet + Send> Queue<P> for Htb<P> {
+    #[inline(always)]
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+        self.take_in(now, &Apart(packet), drops);
+    }
+
+    #[inline(never)]
+    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+        if now < self.bucket.ready_at {
+            return None;
+        }
+        let packet = self.inner.dequeue(now, drops)?;
+        self.bucket.charge(now, packet.size());
+        Some(packet)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.inner.backlog()
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.inner.set_limit(limit);
+    }
+
+    fn ready_at(&self) -> Option<Instant> {
+        let waits = self.inner.backlog().packets > 0;
+        // Both must let it go.
+        waits.then(|| self.inner.ready_at().unwrap_or_default().max(self.bucket.ready_at))
+    }
+
+    fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        self.inner.make_room(now, drops);
+    }
+
+    fn head_size(&self) -> Option<Bytes> {
+        self.inner.head_size()
+    }
+}

@@ -1,0 +1,127 @@
+//! Strict priority for acknowledgements or small packets: what goes first waits for
+//! no more than the packet under way (RFC 3449, ACKs-first scheduling; "A Lower Bound
+//! on Latency Spikes", Teigen et al., names it among what shortens d_signal).
+//!
+//! It does not limit what goes first: where that fills the link, the rest gets nothing
+//! (tc-prio(8) has the same). Packets of one flow on both sides of `small` overtake
+//! each other.
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Instant};
+
+use crate::AnyQueue;
+use crate::apart::Apart;
+use crate::contract::{Backlog, DropReason, Info, Inner, Limit, Packet, Queue, Setup};
+
+const ACKS: Param = Param {
+    name: "acks",
+    kind: Kind::Switch(true),
+    doc: "Packets that only acknowledge go first",
+    source: "RFC 3449, ACKs-first scheduling",
+};
+
+const SMALL: Param = Param {
+    name: "small",
+    kind: Kind::Data(Bytes::ZERO, Bytes::ZERO, Bytes(65_535)),
+    doc: "Packets up to this size go first, whatever they are",
+    source: "The range is that of an IPv4 packet: RFC 791 section 3.1",
+};
+
+/// What a listing says of it.
+pub(crate) const INFO: Info = Info {
+    name: "prio",
+    title: "Strict priority: acknowledgements or small packets before all else",
+    source: "tc-prio(8); RFC 3449, ACKs-first scheduling",
+    params: &[ACKS, SMALL],
+    inner: &[
+        Inner { name: "first", default: "droptail", doc: "queue of what goes first", count: |_| 1 },
+        Inner { name: "inner", default: "droptail", doc: "queue of all else", count: |_| 1 },
+    ],
+    default_packets: 0,
+    random: false,
+    shaping: None,
+};
+
+/// What goes first, and the rest.
+pub struct Prio<P: Packet> {
+    bands: Box<[AnyQueue<P>; 2]>,
+    acks: bool,
+    small: Bytes,
+    limit: Limit,
+}
+
+impl<P: Packet + Send> Prio<P> {
+    pub(crate) fn new(setup: &Setup) -> Prio<P> {
+        // The buffer is shared: neither has a part of its own.
+        let band = |place| AnyQueue::inside(setup, place, 0, Limit::NONE);
+        Prio {
+            bands: Box::new([band(0), band(1)]),
+            acks: setup.params.switch("acks"),
+            small: setup.params.data("small"),
+            limit: setup.limit,
+        }
+    }
+
+    fn goes_first(&self, packet: &P) -> bool {
+        (self.acks && packet.is_ack()) || packet.size() <= self.small
+    }
+
+    #[inline(never)]
+    fn take_in(
+        &mut self,
+        now: Instant,
+        Apart(packet): &Apart<P>,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) {
+        let band = usize::from(!self.goes_first(packet));
+        self.bands[band].enqueue(now, *packet, drops);
+        while self.backlog().exceeds(self.limit) {
+            let before = self.backlog();
+            self.make_room(now, drops);
+            if self.backlog() == before {
+                // A queue that gives nothing back: a user's own.
+                break;
+            }
+        }
+    }
+}
+
+impl<P: Packet + Send> Queue<P> for Prio<P> {
+    #[inline(always)]
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+        self.take_in(now, &Apart(packet), drops);
+    }
+
+    #[inline(never)]
+    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+        self.bands.iter_mut().find_map(|band| band.dequeue(now, drops))
+    }
+
+    fn backlog(&self) -> Backlog {
+        let [first, rest] = [self.bands[0].backlog(), self.bands[1].backlog()];
+        Backlog { packets: first.packets + rest.packets, bytes: first.bytes + rest.bytes }
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    fn ready_at(&self) -> Option<Instant> {
+        // As soon as either may; none says that one may at once.
+        let waiting = self.bands.iter().filter(|band| band.backlog().packets > 0);
+        waiting.map(AnyQueue::ready_at).min().flatten()
+    }
+
+    /// What goes last is the first to be dropped.
+    fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        let waiting = self.bands.iter_mut().rev().find(|band| band.backlog().packets > 0);
+        if let Some(band) = waiting {
+            band.make_room(now, drops);
+        }
+    }
+
+    fn head_size(&self) -> Option<Bytes> {
+        let waiting = self.bands.iter().find(|band| band.backlog().packets > 0);
+        waiting.and_then(AnyQueue::head_size)
+    }
+}

@@ -1,0 +1,125 @@
+//! DRR: the paper's own example, its bound, hashed flows over an AQM, a full buffer.
+
+mod common;
+
+use common::{Rig, discipline};
+use proptest::prelude::*;
+use sojourn_queue::{Discipline, DropReason, Limit, Queue};
+use sojourn_units::params::Value;
+use sojourn_units::{Bytes, Ecn, Instant};
+
+fn drr(quantum: u64) -> Discipline {
+    discipline("drr", &[("quantum", Value::Data(Bytes(quantum)))])
+}
+
+fn rig(quantum: u64) -> Rig {
+    Rig::of(&drr(quantum), Limit::NONE, 1)
+}
+
+/// The flows and sizes of what leaves, in order.
+fn drain(rig: &mut Rig) -> Vec<(u64, u64)> {
+    std::iter::from_fn(|| rig.take(Instant::ZERO)).map(|p| (p.flow, p.size)).collect()
+}
+
+/// Figures 2 and 3 of the paper: a quantum of 500, and first in line packets of 200
+/// and 750. The 200 leave and 300 are kept, which the next turn's 500 make 800.
+#[test]
+fn what_a_turn_leaves_is_for_the_next() {
+    let mut rig = rig(500);
+    for (flow, sizes) in [(1, &[200, 750, 20][..]), (2, &[500, 500]), (3, &[200, 600, 100])] {
+        sizes.iter().for_each(|size| drop(rig.put(Instant::ZERO, flow, *size, Ecn::NotEct)));
+    }
+    let right = [
+        (1, 200),
+        (2, 500),
+        (3, 200),
+        // 300 + 500 cover 750 and leave 50, which covers the last; flow 2 has its
+        // 500; 300 + 500 cover 600 and 100.
+        (1, 750),
+        (1, 20),
+        (2, 500),
+        (3, 600),
+        (3, 100),
+    ];
+    assert_eq!(drain(&mut rig), right);
+}
+
+/// A flow that runs empty saves nothing up.
+#[test]
+fn an_idle_flow_keeps_no_deficit() {
+    let mut rig = rig(1500);
+    rig.put(Instant::ZERO, 1, 100, Ecn::NotEct);
+    assert_eq!(drain(&mut rig), [(1, 100)]);
+    for flow in [1, 2] {
+        (0..2).for_each(|_| drop(rig.put(Instant::ZERO, flow, 1000, Ecn::NotEct)));
+    }
+    assert_eq!(drain(&mut rig), [(1, 1000), (2, 1000), (1, 1000), (2, 1000)]);
+}
+
+/// The longest queue gives its oldest packet for one that comes to a full buffer.
+#[test]
+fn a_full_buffer_is_relieved_by_the_longest() {
+    let mut rig = Rig::of(&drr(1500), Limit { bytes: Bytes(5000), ..Limit::NONE }, 1);
+    (0..3).for_each(|_| drop(rig.put(Instant::ZERO, 1, 1000, Ecn::NotEct)));
+    rig.put(Instant::ZERO, 2, 1500, Ecn::NotEct);
+    assert!(rig.dropped.is_empty());
+    // 4500 wait; for 1500 more, flow 1 with its 3000 gives one packet.
+    rig.put(Instant::ZERO, 3, 1500, Ecn::NotEct);
+    assert_eq!(rig.dropped_ids(DropReason::Full), [0]);
+    // Now flow 3 is as long as flow 1, and came later.
+    rig.put(Instant::ZERO, 3, 500, Ecn::NotEct);
+    assert_eq!(rig.queue.backlog().bytes, Bytes(4000));
+    assert_eq!(rig.dropped_ids(DropReason::Full), [0, 4]);
+}
+
+/// Every flow has its own CoDel: the one that stands is dropped from, the one that
+/// does not is not.
+#[test]
+fn each_flow_has_its_own_aqm() {
+    let mut all = drr(1514);
+    all.inner = vec![discipline("codel", &[])];
+    let mut rig = Rig::of(&all, Limit::NONE, 1);
+    let mut sparse = Vec::new();
+    // 1514 bytes each 1 ms; flow 1 sends twice as much, and flow 2 a tenth.
+    for ms in 0..2000_u64 {
+        let now = Instant(ms * 1_000_000);
+        (0..2).for_each(|_| drop(rig.put(now, 1, 1514, Ecn::NotEct)));
+        if ms % 10 == 0 {
+            sparse.push(rig.put(now, 2, 1514, Ecn::NotEct).id);
+        }
+        rig.take(now);
+    }
+    let dropped = rig.dropped_ids(DropReason::Aqm);
+    assert!(dropped.len() > 20, "the standing queue is controlled: {}", dropped.len());
+    assert!(sparse.iter().all(|id| !dropped.contains(id)), "the short one is left alone");
+}
+
+proptest! {
+    /// Lemma 2 and theorem 1 of the paper: after k turns of a flow that always has
+    /// more, k quanta less what stays on its counter have left, and that is less than
+    /// a packet. So any two such flows differ by less than a quantum and a packet of
+    /// the greatest size at any time.
+    #[test]
+    fn flows_differ_by_less_than_a_quantum_and_a_packet(
+        quantum in 256_u64..4000,
+        sizes in prop::collection::vec((40_u64..1500, 40_u64..1500), 2..6),
+    ) {
+        let mut rig = rig(quantum);
+        let flows = sizes.len();
+        for (flow, (even, odd)) in sizes.iter().enumerate() {
+            for n in 0..400 {
+                let size = if n % 2 == 0 { even } else { odd };
+                rig.put(Instant::ZERO, flow as u64, *size, Ecn::NotEct);
+            }
+        }
+        let greatest = sizes.iter().map(|(a, b)| *a.max(b)).max().unwrap();
+        let mut sent = vec![0_u64; flows];
+        let least_waiting = 400 * 40;
+        while sent.iter().max().unwrap() + 2 * (quantum + greatest) < least_waiting {
+            let packet = rig.take(Instant::ZERO).expect("all have more");
+            sent[packet.flow as usize] += packet.size;
+            let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
+            prop_assert!(most - least < quantum + greatest, "{sent:?}");
+        }
+    }
+}
