@@ -12,7 +12,7 @@ fn params(params: &[Param]) -> Value {
     let one = |p: &Param| {
         json!({
             "name": p.name,
-            "default": p.kind.default_value().to_string(),
+            "default": if p.is_required() { "required".into() } else { p.kind.default_value().to_string() },
             "unit": p.kind.unit(),
             "range": p.kind.range(),
             "doc": p.doc,
@@ -47,12 +47,14 @@ pub(crate) fn controllers() -> String {
 /// Every queue with its parameters, as JSON.
 #[pyfunction]
 pub(crate) fn queues() -> String {
+    let inner = |inner: &sojourn_queue::Inner| json!({ "name": inner.name, "default": inner.default, "doc": inner.doc });
     let one = |info: &&sojourn_queue::Info| {
         json!({
             "name": info.name,
             "title": info.title,
             "source": info.source,
             "params": params(info.params),
+            "inner": info.inner.iter().map(inner).collect::<Value>(),
             "default_packets": info.default_packets,
         })
     };

@@ -146,8 +146,6 @@ pub struct Inner {
     pub default: &'static str,
     /// What it holds, in one line.
     pub doc: &'static str,
-    /// How many of it there are, each with its own state.
-    pub count: fn(&Params) -> u64,
 }
 
 /// What a shaper lets through in any span t: at most `rate` t + `burst`, and the

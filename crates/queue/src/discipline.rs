@@ -1,8 +1,8 @@
 //! Queues by name, one inside another.
 
-use sojourn_units::params::Params;
+use sojourn_units::params::{Params, Value};
 
-use crate::contract::{Info, Inner, Limit, Packet, Setup, Shaping};
+use crate::contract::{Info, Limit, Packet, Setup, Shaping};
 use crate::random::mix;
 use crate::{AnyQueue, find};
 
@@ -34,9 +34,14 @@ impl Discipline {
         find(&self.kind)
     }
 
-    /// The queues inside it, each with its declaration.
-    fn declared(&self) -> impl Iterator<Item = (&'static Inner, &Discipline)> {
-        self.info().map_or(&[][..], |info| info.inner).iter().zip(&self.inner)
+    /// How many queues it hashes flows into, by its parameter `flows`: what stands
+    /// inside it stands there as often.
+    fn flows(&self) -> u64 {
+        let mut values = self.params.iter();
+        match values.find(|(name, _)| *name == "flows") {
+            Some((_, Value::Integer(flows))) => *flows,
+            _ => 1,
+        }
     }
 
     /// Packets that may wait in the whole where the scenario names no buffer.
@@ -63,18 +68,16 @@ impl Discipline {
     pub fn shaping(&self) -> Option<Shaping> {
         let own = self.info()?.shaping.map(|shaping| shaping(&self.params));
         let inner = match &self.inner[..] {
-            [only] if self.queues() == 1 + only.queues() => only.shaping(),
+            [only] if self.flows() == 1 => only.shaping(),
             _ => None,
         };
         own.into_iter().chain(inner).min_by_key(|shaping| shaping.rate)
     }
 
-    /// How many queues there are in the whole.
+    /// How many queues there are in the whole, each with a state of its own.
     pub fn queues(&self) -> u64 {
-        let inside = self
-            .declared()
-            .map(|(declared, inner)| (declared.count)(&self.params).saturating_mul(inner.queues()));
-        inside.fold(1, u64::saturating_add)
+        let inner = self.inner.iter().map(Discipline::queues);
+        self.flows().saturating_mul(inner.fold(1, u64::saturating_add))
     }
 
     /// How many stand one inside the other, this one included.

@@ -34,8 +34,8 @@ pub(crate) const INFO: Info = Info {
     source: "tc-prio(8); RFC 3449, ACKs-first scheduling",
     params: &[ACKS, SMALL],
     inner: &[
-        Inner { name: "first", default: "droptail", doc: "queue of what goes first", count: |_| 1 },
-        Inner { name: "inner", default: "droptail", doc: "queue of all else", count: |_| 1 },
+        Inner { name: "first", default: "droptail", doc: "queue of what goes first" },
+        Inner { name: "inner", default: "droptail", doc: "queue of all else" },
     ],
     default_packets: 0,
     random: false,

@@ -27,7 +27,9 @@ fn drain(rig: &mut Rig) -> Vec<(u64, u64)> {
 fn what_a_turn_leaves_is_for_the_next() {
     let mut rig = rig(500);
     for (flow, sizes) in [(1, &[200, 750, 20][..]), (2, &[500, 500]), (3, &[200, 600, 100])] {
-        sizes.iter().for_each(|size| drop(rig.put(Instant::ZERO, flow, *size, Ecn::NotEct)));
+        for size in sizes {
+            rig.put(Instant::ZERO, flow, *size, Ecn::NotEct);
+        }
     }
     let right = [
         (1, 200),
@@ -51,7 +53,7 @@ fn an_idle_flow_keeps_no_deficit() {
     rig.put(Instant::ZERO, 1, 100, Ecn::NotEct);
     assert_eq!(drain(&mut rig), [(1, 100)]);
     for flow in [1, 2] {
-        (0..2).for_each(|_| drop(rig.put(Instant::ZERO, flow, 1000, Ecn::NotEct)));
+        rig.put_all(2, Instant::ZERO, flow, 1000);
     }
     assert_eq!(drain(&mut rig), [(1, 1000), (2, 1000), (1, 1000), (2, 1000)]);
 }
@@ -60,7 +62,7 @@ fn an_idle_flow_keeps_no_deficit() {
 #[test]
 fn a_full_buffer_is_relieved_by_the_longest() {
     let mut rig = Rig::of(&drr(1500), Limit { bytes: Bytes(5000), ..Limit::NONE }, 1);
-    (0..3).for_each(|_| drop(rig.put(Instant::ZERO, 1, 1000, Ecn::NotEct)));
+    rig.put_all(3, Instant::ZERO, 1, 1000);
     rig.put(Instant::ZERO, 2, 1500, Ecn::NotEct);
     assert!(rig.dropped.is_empty());
     // 4500 wait; for 1500 more, flow 1 with its 3000 gives one packet.
@@ -83,7 +85,7 @@ fn each_flow_has_its_own_aqm() {
     // 1514 bytes each 1 ms; flow 1 sends twice as much, and flow 2 a tenth.
     for ms in 0..2000_u64 {
         let now = Instant(ms * 1_000_000);
-        (0..2).for_each(|_| drop(rig.put(now, 1, 1514, Ecn::NotEct)));
+        rig.put_all(2, now, 1, 1514);
         if ms % 10 == 0 {
             sparse.push(rig.put(now, 2, 1514, Ecn::NotEct).id);
         }

@@ -32,7 +32,7 @@ fn at_us(departures: &[(Instant, u64)]) -> Vec<f64> {
 #[test]
 fn packets_leave_when_the_debt_is_paid() {
     let mut rig = Rig::of(&htb(Rate::from_mbit(12), 3000), Limit::NONE, 1);
-    (0..6).for_each(|_| drop(rig.put(Instant::ZERO, 0, 1500, Ecn::NotEct)));
+    rig.put_all(6, Instant::ZERO, 0, 1500);
     assert_eq!(
         at_us(&departures(&mut rig, Instant::ZERO)),
         [0.0, 0.0, 0.0, 1000.0, 2000.0, 3000.0]
@@ -40,7 +40,7 @@ fn packets_leave_when_the_debt_is_paid() {
     // Half a millisecond after the debt of the last is paid there are 750 bytes: 500
     // and 500 leave at once, and the next waits for the 250 beyond.
     let later = Instant(4_500_000);
-    (0..3).for_each(|_| drop(rig.put(later, 0, 500, Ecn::NotEct)));
+    rig.put_all(3, later, 0, 500);
     let wait_us = 250.0 * 8.0 / 12.0;
     let right = [4500.0, 4500.0, 4500.0 + (wait_us * 1e3_f64).ceil() / 1e3];
     assert_eq!(at_us(&departures(&mut rig, later)), right);
@@ -51,7 +51,7 @@ fn packets_leave_when_the_debt_is_paid() {
 fn a_pause_saves_up_the_burst_and_no_more() {
     let mut rig = Rig::of(&htb(Rate::from_mbit(12), 3000), Limit::NONE, 1);
     for start in [Instant::ZERO, Instant(3_600_000_000_000)] {
-        (0..5).for_each(|_| drop(rig.put(start, 0, 1500, Ecn::NotEct)));
+        rig.put_all(5, start, 0, 1500);
         let waits = departures(&mut rig, start);
         let waits: Vec<_> = waits.iter().map(|(at, _)| at.since(start).as_micros()).collect();
         assert_eq!(waits, [0, 0, 0, 1000, 2000]);
@@ -63,7 +63,7 @@ fn a_pause_saves_up_the_burst_and_no_more() {
 #[test]
 fn the_rate_is_exact() {
     let mut rig = Rig::of(&htb(Rate::from_mbit(7), 1), Limit::NONE, 1);
-    (0..702).for_each(|_| drop(rig.put(Instant::ZERO, 0, 1500, Ecn::NotEct)));
+    rig.put_all(702, Instant::ZERO, 0, 1500);
     let all = departures(&mut rig, Instant::ZERO);
     // One byte less than a packet of debt after the first.
     let first = all[1].0;
@@ -80,7 +80,7 @@ fn the_inner_queue_holds_and_chooses() {
     all.inner = vec![inner];
     assert_eq!(all.default_packets(), 10_240);
     let mut rig = Rig::of(&all, Limit { packets: 5, ..Limit::NONE }, 1);
-    (0..5).for_each(|_| drop(rig.put(Instant::ZERO, 0, 1500, Ecn::NotEct)));
+    rig.put_all(5, Instant::ZERO, 0, 1500);
     rig.put(Instant::ZERO, 1, 1500, Ecn::NotEct);
     assert_eq!(rig.dropped.iter().map(|(p, _)| p.id).collect::<Vec<_>>(), [0]);
     let mut order = Vec::new();
@@ -120,7 +120,7 @@ proptest! {
         let (mut now, mut left) = (Instant::ZERO, Vec::new());
         for (pause, size, count) in steps {
             now += Duration(pause);
-            (0..count).for_each(|_| drop(rig.put(now, 0, size, Ecn::NotEct)));
+            rig.put_all(count, now, 0, size);
             while rig.queue.ready_at().is_some_and(|at| at <= now) {
                 left.push((now, rig.take(now).expect("it is ready").size));
             }

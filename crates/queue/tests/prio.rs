@@ -84,14 +84,14 @@ fn each_band_has_its_own_queue() {
     all.inner[1] = discipline("codel", &[]);
     assert_eq!(all.default_packets(), 2000);
     let mut rig = Rig::of(&all, Limit::NONE, 1);
-    for _ in 0..500 {
-        rig.put(Instant::ZERO, DATA, 1500, Ecn::NotEct);
-    }
+    rig.put_all(500, Instant::ZERO, DATA, 1500);
     for ms in 0..1000_u64 {
         let now = Instant(ms * 1_000_000);
         rig.put(now, ACKS, 52, Ecn::NotEct);
         rig.put(now, DATA, 1500, Ecn::NotEct);
-        (0..2).for_each(|_| drop(rig.take(now)));
+        for _ in 0..2 {
+            rig.take(now);
+        }
     }
     assert!(!rig.dropped.is_empty(), "the standing queue is controlled");
     assert!(rig.dropped.iter().all(|(p, why)| p.flow == DATA && *why == DropReason::Aqm));

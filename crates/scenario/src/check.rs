@@ -73,7 +73,8 @@ impl Checker {
         let names: Vec<_> = form.fields.iter().map(|field| field.name).collect();
         match &node.value {
             Value::Table(_) => {
-                let keys = Keys { owner: at.table(), part: "key", names, fields: form.fields };
+                let owner = at.table();
+                let keys = Keys { owner, part: "key", names, fields: form.fields, among: None };
                 Got::Table(self.fields(node.entries(), &keys, at))
             }
             _ => self.wrong_type(node, at, &format!("a table with the keys {}", names.join(", "))),
@@ -120,8 +121,13 @@ impl Checker {
             None => (&either.forms[either.forms.len() - 1], either.forms),
         };
         let names = candidates.iter().flat_map(|form| form.fields).map(|field| field.name);
-        let keys =
-            Keys { owner: at.table(), part: "key", names: names.collect(), fields: form.fields };
+        let keys = Keys {
+            owner: at.table(),
+            part: "key",
+            names: names.collect(),
+            fields: form.fields,
+            among: None,
+        };
         Got::Table(self.fields(entries, &keys, at))
     }
 
@@ -174,6 +180,7 @@ impl Checker {
             part: one.part,
             names: variant.fields.iter().map(|field| field.name).collect(),
             fields: &variant.fields,
+            among: Some(one),
         };
         Got::Variant(variant.name.to_owned(), self.fields(&entries, &keys, at))
     }
@@ -189,8 +196,7 @@ impl Checker {
     fn fields(&mut self, entries: &[Entry], keys: &Keys<'_>, at: &At) -> Fields {
         for entry in entries.iter().filter(|entry| !keys.has(&entry.key)) {
             let message = format!("{} has no {} `{}`", keys.owner, keys.part, entry.key);
-            let help = nearest::help(&entry.key, &keys.names);
-            self.report(&at.below(&entry.key, entry.key_span), message, help);
+            self.report(&at.below(&entry.key, entry.key_span), message, keys.help(&entry.key));
         }
         let values = keys.fields.iter().filter_map(|field| {
             let given = entries.iter().find(|entry| entry.key == field.name);
@@ -237,9 +243,23 @@ struct Keys<'a> {
     /// Those that could be meant by a misspelt one.
     names: Vec<&'static str>,
     fields: &'a [Field],
+    /// The choice that the table is one of.
+    among: Option<&'a OneOf>,
 }
 
 impl Keys<'_> {
+    /// What could have been meant by `key`, which is none of these.
+    fn help(&self, key: &str) -> String {
+        let help = nearest::help(key, &self.names);
+        let all = self.among.map_or(vec![], |one| (one.variants)());
+        let has = |variant: &&Variant| variant.fields.iter().any(|field| field.name == key);
+        let others: Vec<_> = all.iter().filter(has).map(|variant| variant.name).collect();
+        match others.is_empty() || nearest::nearest(key, &self.names).is_some() {
+            true => help,
+            false => format!("{help}; `{key}` is a {} of {}", self.part, others.join(", ")),
+        }
+    }
+
     fn has(&self, key: &str) -> bool {
         self.fields.iter().any(|field| field.name == key)
     }

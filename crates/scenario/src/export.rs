@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use sojourn_units::params::Kind;
 
 use crate::scalar::{self, Unit};
-use crate::schema::{DOCUMENT, VERSION};
+use crate::schema::{DOCUMENT, QUEUE, VERSION};
 use crate::shape::{Either, Field, Form, Given, OneOf, Shape, Variant};
 use crate::tree::{self, FromToml};
 use crate::write;
@@ -35,6 +35,7 @@ fn definitions() -> Value {
         "duration": quantity(&scalar::TIME),
         "bytes": quantity(&scalar::DATA),
         "rate": quantity(&scalar::RATE),
+        "queue": queue(),
         "buffer": {
             "type": "string",
             "description": format!("A size of a buffer: {}", scalar::BUFFER),
@@ -44,6 +45,19 @@ fn definitions() -> Value {
             ),
         },
     })
+}
+
+/// A queue, with what its own table says of the rest.
+fn queue() -> Value {
+    let names: Vec<_> = (QUEUE.variants)().iter().map(|variant| variant.name).collect();
+    let mut queue = one_of(&QUEUE);
+    queue["description"] = format!(
+        "A queue discipline: its name, or a table of `kind` and its parameters \
+         (`sojourn queues NAME`); there are {}",
+        names.join(", ")
+    )
+    .into();
+    queue
 }
 
 /// A decimal number as the units' parser takes it.
@@ -80,6 +94,8 @@ fn shape(shape: Shape) -> Value {
             "additionalProperties": form(table),
         }),
         Shape::Either(short_or) => either(short_or),
+        // It may hold others of its shape: written out, it would have no end.
+        Shape::OneOf(one) if std::ptr::eq(one, &QUEUE) => json!({ "$ref": "#/$defs/queue" }),
         Shape::OneOf(one) => one_of(one),
     }
 }

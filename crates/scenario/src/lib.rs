@@ -20,6 +20,7 @@ mod link;
 mod listening;
 mod model;
 mod nearest;
+mod queue;
 mod resolve;
 mod scalar;
 mod schedule;

@@ -6,7 +6,8 @@ use sojourn_units::{Duration, Rate};
 use crate::check::Checker;
 use crate::checked::{Checked, Fields, Got};
 use crate::error::Problem;
-use crate::model::{Buffer, Capacity, Discipline, Link, Loss, Ring, Schedule, Trace};
+use crate::model::{Buffer, Capacity, Link, Loss, Ring, Schedule, Trace};
+use crate::queue;
 use crate::schedule::{self, End};
 use crate::trace;
 
@@ -25,11 +26,12 @@ pub(crate) fn read(
     // Each before any `?`, so that all that is wrong is told at once.
     let rate = capacity(checker, fields, end, read_file);
     let delay = delay(checker, fields, end);
+    let queue = queue::read(checker, fields, rate.as_ref());
     Some(Link {
         name: name.to_owned(),
         rate: rate?,
         delay: delay?,
-        queue: queue(fields)?,
+        queue: queue?,
         buffer: buffer(fields)?,
         ring: ring(fields)?,
         loss: loss(fields)?,
@@ -106,12 +108,6 @@ fn delay(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Sch
         Some(table) => schedule::read(checker, table, "delay", Checked::time, end),
         None => Some(Schedule { start: delay.time()?, changes: Vec::new() }),
     }
-}
-
-fn queue(fields: &Fields) -> Option<Discipline> {
-    let (kind, values) = fields.get("queue")?.variant()?;
-    let params = params(sojourn_queue::find(kind)?.params, values)?;
-    Some(Discipline { kind: kind.to_owned(), params })
 }
 
 /// The parameters of a controller or a queue, from values that were checked

@@ -19,6 +19,14 @@ pub(crate) fn check(
         if controls.is_empty() { vec![None] } else { controls.iter().map(Some).collect() };
     for (me, (_, value)) in flows.iter().zip(fields.named("flow")) {
         let disturbs = |run: &Option<&Control>| disturber(me, &flows, links, *run);
+        if let Some(link) = runs.iter().find_map(|run| shaped(me, links, *run)) {
+            let message = format!(
+                "flow `{}` is told the rate of link `{link}`, but a shaper there lets less through",
+                me.name
+            );
+            let help = "remove the shaper from the link's `queue`, and make its rate the link's";
+            checker.report(&value.at, message, help);
+        }
         if let Some((link, other)) = runs.iter().find_map(disturbs) {
             let message = format!(
                 "flow `{}` is told the capacity of link `{link}`, but flow `{other}` uses it untold",
@@ -56,6 +64,13 @@ fn control<'a>(flow: &'a Flow, run: Option<&'a Control>) -> Option<&'a Control> 
 /// Whether nobody tells what it sends: it has a controller that is not told either.
 fn is_untold(flow: &Flow, run: Option<&Control>) -> bool {
     control(flow, run) != Some(&Control::None) && !listens(flow, run)
+}
+
+/// The link whose rate `me` is told, although it is not what passes.
+fn shaped<'a>(me: &Flow, links: &'a [Link], run: Option<&Control>) -> Option<&'a str> {
+    let mut path = me.path.iter().map(|link| &links[*link]);
+    let shaped = path.find(|link| link.queue.holds_back() && listens(me, run));
+    shaped.map(|link| link.name.as_str())
 }
 
 fn listens(flow: &Flow, run: Option<&Control>) -> bool {

@@ -1,5 +1,6 @@
 //! A scenario after validation: what theory, simulation and live runs take.
 
+pub use sojourn_queue::Discipline;
 use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
@@ -100,15 +101,6 @@ pub struct Trace {
     /// Opportunities in milliseconds, never decreasing; the last one is the
     /// period, greater than zero.
     pub opportunities_ms: Vec<u64>,
-}
-
-/// A queue discipline with its parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Discipline {
-    /// Its name, one of `sojourn_queue::infos()`.
-    pub kind: String,
-    /// Every parameter with a value.
-    pub params: Params,
 }
 
 /// How much may wait in front of a link.

@@ -252,7 +252,8 @@ static CONTROLLER: OneOf = OneOf {
 
 static CONTROL: OneOf = OneOf { variants: variants::controls, ..CONTROLLER };
 
-static QUEUE: OneOf = OneOf {
+/// A queue, which may hold others: its shape stands in its own variants.
+pub(crate) static QUEUE: OneOf = OneOf {
     what: "queue",
     part: "parameter",
     tag: "kind",

@@ -1,10 +1,11 @@
 //! What is chosen by name: controllers and queues as they register themselves,
 //! sources, and transport profiles.
 
+use sojourn_queue::Inner;
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration};
 
-use crate::schema::DISTRIBUTIONS;
+use crate::schema::{DISTRIBUTIONS, QUEUE};
 use crate::shape::{
     COUNT, Field, Given, SIZE, SPAN, SPEED, SWITCH, Shape, TIME, Variant, WINDOW, integer, up_to,
 };
@@ -22,17 +23,26 @@ pub(crate) fn controls() -> Vec<Variant> {
     all
 }
 
-/// Every queue that ships.
+/// Every queue that ships, with the keys of the queues inside it.
 pub(crate) fn queues() -> Vec<Variant> {
     let all = sojourn_queue::infos().iter();
-    all.map(|info| registered(info.name, info.title, info.params)).collect()
+    all.map(|info| {
+        let mut variant = registered(info.name, info.title, info.params);
+        variant.fields.extend(info.inner.iter().map(inner));
+        variant
+    })
+    .collect()
+}
+
+fn inner(inner: &Inner) -> Field {
+    Field::new(inner.name, Shape::OneOf(&QUEUE), inner.default, inner.doc)
 }
 
 fn registered(name: &'static str, title: &'static str, params: &[Param]) -> Variant {
     let fields = params.iter().map(|param| Field {
         name: param.name,
         shape: Shape::Scalar(param.kind),
-        given: Given::OfKind,
+        given: if param.is_required() { Given::Required } else { Given::OfKind },
         doc: param.doc,
         source: param.source,
     });

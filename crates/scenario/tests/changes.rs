@@ -82,6 +82,20 @@ fn a_short_value_becomes_its_table() {
 }
 
 #[test]
+fn a_queue_in_a_queue_is_set_by_its_keys() {
+    let scenario = after(&[
+        "link.bottleneck.queue=drr",
+        "link.bottleneck.queue.inner=codel",
+        "link.bottleneck.queue.inner.ecn=true",
+        "link.bottleneck.queue.flows=16",
+    ]);
+    let queue = &scenario.links[0].queue;
+    assert_eq!((queue.kind.as_str(), queue.params.integer("flows")), ("drr", 16));
+    assert_eq!(queue.inner[0].kind, "codel");
+    assert!(queue.inner[0].params.switch("ecn"));
+}
+
+#[test]
 fn lists_grow_by_one_place() {
     let scenario = after(&["link.back.delay=5ms", "flow.upload.back.0=back", "controls.1=cubic"]);
     assert_eq!(scenario.flows[0].back, [1]);

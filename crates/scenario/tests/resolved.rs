@@ -1,8 +1,8 @@
 //! What a document means: every form, every default; text and JSON alike.
 
 use sojourn_scenario::{
-    Buffer, Capacity, Change, Control, Document, Loss, Pause, Profile, PrrRule, Ring, Scenario,
-    Source,
+    Buffer, Capacity, Change, Control, Discipline, Document, Loss, Pause, Profile, PrrRule, Ring,
+    Scenario, Source,
 };
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
@@ -62,6 +62,28 @@ fn links_in_their_order() {
     let ring = Ring { packets: 3, hold_time: Duration::from_millis(1) };
     assert_eq!((links[0].ring, links[1].ring), (Some(ring), None));
     assert_eq!(links[0].queue.params.time("target"), Duration::from_millis(10));
+}
+
+/// A shaper over priority over fair queueing over an AQM: each with its parameters,
+/// those of the default included.
+#[test]
+fn queues_stand_in_queues() {
+    let links = resolve(EVERYTHING).links;
+    let link = links.iter().find(|link| link.name == "shaped").expect("it is there");
+    let htb = &link.queue;
+    assert_eq!((htb.kind.as_str(), htb.params.data("burst")), ("htb", Bytes(15_000)));
+    let [prio] = &htb.inner[..] else { panic!("{htb:?}") };
+    assert_eq!((prio.kind.as_str(), prio.params.switch("acks")), ("prio", true));
+    let [first, drr] = &prio.inner[..] else { panic!("{prio:?}") };
+    assert_eq!((first.kind.as_str(), drr.kind.as_str()), ("codel", "drr"));
+    assert_eq!((drr.params.integer("flows"), drr.params.data("quantum")), (64, Bytes(1500)));
+    let [codel] = &drr.inner[..] else { panic!("{drr:?}") };
+    assert_eq!((first.params.switch("ecn"), codel.params.switch("ecn")), (false, true));
+    // 1000 for codel (tc-codel(8)), and 10240 for all flows of drr.
+    assert_eq!((htb.depth(), htb.default_packets()), (4, 11_240));
+    let plain = resolve(&EVERYTHING.replace("first = \"codel\", ", "")).links;
+    let first = &plain.iter().find(|link| link.name == "shaped").unwrap().queue.inner[0].inner[0];
+    assert_eq!(first, &Discipline::plain("droptail").unwrap());
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn variants(property: &Value) -> impl Iterator<Item = &Value> {
     all.filter(|variant| variant["type"] == "object")
 }
 
-fn assert_lists(property: &Value, name: &str, params: &[Param]) {
+fn assert_lists(property: &Value, name: &str, params: &[Param], more: usize) {
     let variant = variants(property).find(|v| v["properties"]["kind"]["const"] == name);
     let variant = variant.unwrap_or_else(|| panic!("the schema does not list {name}"));
     for param in params {
@@ -19,10 +19,11 @@ fn assert_lists(property: &Value, name: &str, params: &[Param]) {
         assert!(description.starts_with(param.doc), "{name}.{}: {listed}", param.name);
     }
     let listed = variant["properties"].as_object().map_or(0, serde_json::Map::len);
-    assert_eq!(listed, params.len() + 1, "{name} has its parameters and its kind");
+    assert_eq!(listed, params.len() + 1 + more, "{name} has its parameters and its kind");
     assert_eq!(variant["additionalProperties"], false);
     let names = property["anyOf"][0]["enum"].as_array().expect("names come first");
-    assert!(names.iter().any(|n| n == name), "{name} may stand alone");
+    let alone = !params.iter().any(Param::is_required);
+    assert_eq!(names.iter().any(|n| n == name), alone, "{name} may stand alone: {alone}");
 }
 
 #[test]
@@ -31,12 +32,20 @@ fn it_lists_every_controller_and_queue() {
     let control = &schema["properties"]["flow"]["additionalProperties"]["properties"]["control"];
     let listed = &schema["properties"]["controls"]["items"];
     for algorithm in sojourn_cc::all() {
-        assert_lists(control, algorithm.info.name, algorithm.info.params);
-        assert_lists(listed, algorithm.info.name, algorithm.info.params);
+        assert_lists(control, algorithm.info.name, algorithm.info.params, 0);
+        assert_lists(listed, algorithm.info.name, algorithm.info.params, 0);
     }
-    let queue = &schema["properties"]["link"]["additionalProperties"]["properties"]["queue"];
+    let link = &schema["properties"]["link"]["additionalProperties"]["properties"];
+    assert_eq!(link["queue"]["$ref"], "#/$defs/queue");
+    let queue = &schema["$defs"]["queue"];
     for info in sojourn_queue::infos() {
-        assert_lists(queue, info.name, info.params);
+        assert_lists(queue, info.name, info.params, info.inner.len());
+        let variant = variants(queue).find(|v| v["title"] == info.name).expect("it is listed");
+        for inner in info.inner {
+            let listed = &variant["properties"][inner.name];
+            assert_eq!(listed["$ref"], "#/$defs/queue", "{}.{}", info.name, inner.name);
+            assert_eq!(listed["default"], inner.default);
+        }
     }
 }
 

@@ -128,10 +128,7 @@ fn held<M: Metering>(simulation: &Simulation<M>, change: &CapacityChange) -> Dur
         Buffer::Bytes(bytes) => change.to.time_for(bytes),
         Buffer::Packets(count) => packets(count),
         Buffer::Time(span) => span,
-        Buffer::Default => {
-            let info = sojourn_queue::find(&link.queue.kind);
-            info.map_or(Duration::MAX, |info| packets(info.default_packets))
-        }
+        Buffer::Default => packets(link.queue.default_packets()),
     }
 }
 

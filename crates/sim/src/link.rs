@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use sojourn_queue::{AnyQueue, DropReason, Limit, Packet as _, Queue, Setup};
+use sojourn_queue::{AnyQueue, DropReason, Limit, Packet as _, Queue, Setup, Shaping};
 use sojourn_scenario::{self as scenario, Buffer, Capacity};
 use sojourn_trace::Histogram;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -72,6 +72,8 @@ struct Service {
     server: Server,
     /// The buffer, where it is given in time.
     time_limit: Option<Duration>,
+    /// What the queue holds all that leaves to; the link's rate is then constant.
+    shaping: Option<Shaping>,
     /// Largest packet as the link counts it.
     mtu: Bytes,
     under_way: Option<Packet>,
@@ -164,7 +166,13 @@ impl<M: Metering> Link<M> {
                 let (enqueued_at, marked) = (packet.enqueued_at(), packet.is_marked());
                 self.note_wait(until, enqueued_at, marked);
             }
-            None => service.departs_at = service.queue.ready_at().unwrap_or(Instant::MAX),
+            None => {
+                let ready_at = service.queue.ready_at().unwrap_or(Instant::MAX);
+                // Known already, if another packet only came to wait behind a shaper.
+                if std::mem::replace(&mut service.departs_at, ready_at) == ready_at {
+                    return;
+                }
+            }
         }
         if self.wire.line.is_empty() {
             self.expect_departure(events);
@@ -273,10 +281,12 @@ impl<M: Metering> Link<M> {
         self.capacity_at = now;
     }
 
-    /// The rate; zero for a link without one.
+    /// The rate, or that of a shaper in front of it; zero for a link without one.
     pub(crate) fn rate(&self) -> Rate {
-        match self.service.as_ref().map(|s| &s.server) {
-            Some(Server::Rate(server)) => server.rate(),
+        match &self.service {
+            Some(Service { server: Server::Rate(server), shaping, .. }) => {
+                shaping.map_or(Rate::MAX, |shaping| shaping.rate).min(server.rate())
+            }
             _ => Rate::ZERO,
         }
     }
@@ -284,8 +294,13 @@ impl<M: Metering> Link<M> {
     /// Bits that the link could have sent so far; none where it has no rate.
     pub(crate) fn could_send_bits(&mut self, now: Instant) -> Option<f64> {
         self.count_capacity(now);
-        match &self.service.as_ref()?.server {
-            Server::Rate(_) => Some(self.capacity_bits as f64 / 1e9),
+        let service = self.service.as_ref()?;
+        match &service.server {
+            Server::Rate(server) => {
+                let bits = self.capacity_bits as f64 / 1e9;
+                let most = server.rate().as_f64() * now.as_secs_f64();
+                Some(service.beyond_rate().map_or(bits, |more| (bits + more).min(most)))
+            }
             Server::Trace(server) => Some(server.capacity_bits(now) as f64),
         }
     }
@@ -362,28 +377,39 @@ impl Service {
             Capacity::Trace(trace) => Server::Trace(TraceServer::new(trace)),
         };
         let mtu = Bytes(u64::from(mtu) + spec.overhead.0);
-        let default_packets =
-            sojourn_queue::find(&spec.queue.kind).map_or(0, |i| i.default_packets);
+        let default_packets = spec.queue.default_packets();
+        let shaping = spec.queue.shaping();
         let limit = match spec.buffer {
             Buffer::Default => Limit { packets: default_packets, bytes: Bytes::MAX },
             Buffer::Bytes(bytes) => Limit { bytes, packets: u64::MAX },
             Buffer::Packets(packets) => Limit { packets, bytes: Bytes::MAX },
             Buffer::Unlimited => Limit::NONE,
-            Buffer::Time(span) => limit_in_time(rate_at_start(&spec.rate), span, mtu),
+            Buffer::Time(span) => {
+                let shaped = shaping.map_or(Rate::MAX, |shaping| shaping.rate);
+                limit_in_time(rate_at_start(&spec.rate).min(shaped), span, mtu)
+            }
         };
-        let setup = Setup { limit, mtu, seed, params: spec.queue.params.clone() };
+        let sojourn_queue::Discipline { kind, params, inner } = spec.queue.clone();
+        let setup = Setup { limit, mtu, seed, params, inner };
         Some(Service {
-            queue: AnyQueue::build(&spec.queue.kind, &setup).expect("the scenario was validated"),
+            queue: AnyQueue::build(&kind, &setup).expect("the scenario was validated"),
             ring: spec.ring.as_ref().map(TransmitRing::new),
             server,
             time_limit: match spec.buffer {
                 Buffer::Time(span) => Some(span),
                 _ => None,
             },
+            shaping,
             mtu,
             under_way: None,
             departs_at: Instant::MAX,
         })
+    }
+
+    /// Bits that a shaper lets through beyond its rate: the burst, and the rest of the
+    /// packet that uses it up.
+    fn beyond_rate(&self) -> Option<f64> {
+        self.shaping.map(|shaping| (shaping.burst + self.mtu).as_f64() * 8.0)
     }
 
     /// Takes the next packet to send.

@@ -65,9 +65,7 @@ fn packets_of(scenario: &Scenario, place: usize) -> u64 {
     let all = in_time(scenario.duration);
     let waiting = match link.buffer {
         Buffer::Unlimited => all,
-        Buffer::Default => {
-            sojourn_queue::find(&link.queue.kind).map_or(u64::MAX, |info| info.default_packets)
-        }
+        Buffer::Default => link.queue.default_packets(),
         Buffer::Bytes(bytes) => bytes.0 / size.0.max(1) + 1,
         Buffer::Packets(packets) => packets,
         Buffer::Time(span) => in_time(span),
@@ -131,10 +129,9 @@ fn greatest_delay(link: &Link) -> Duration {
 /// a controller or a queue draws at random.
 pub fn is_random(scenario: &Scenario) -> bool {
     let link = |link: &Link| {
-        let queue = sojourn_queue::find(&link.queue.kind).is_some_and(|info| info.random);
         !matches!(link.loss, Loss::None | Loss::Periodic(_))
             || link.jitter > Duration::ZERO
-            || queue && link.rate != Capacity::Unlimited
+            || link.queue.is_random() && link.rate != Capacity::Unlimited
     };
     let flow = |flow: &Flow| {
         let exponential = matches!(flow.source, Source::OnOff { exponential: true, .. });

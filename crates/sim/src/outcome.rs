@@ -79,7 +79,8 @@ pub struct LinkSummary {
     /// Share of its capacity used, over the whole run; null for a link
     /// without a rate.
     pub utilisation: Option<f64>,
-    /// Mean capacity over the run; null for a link without a rate.
+    /// Mean capacity over the run, that of a shaper which all must pass included; null
+    /// for a link without a rate.
     pub capacity_bps: Option<f64>,
     /// Median time that packets waited in the queue.
     pub queue_delay_p50_s: Option<f64>,

@@ -187,6 +187,10 @@ impl Queued for Packet {
         }
     }
     #[inline]
+    fn is_ack(&self) -> bool {
+        self.kind() == PacketKind::Ack
+    }
+    #[inline]
     fn enqueued_at(&self) -> Instant {
         self.stamp
     }

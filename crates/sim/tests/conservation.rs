@@ -5,13 +5,18 @@ mod common;
 
 use common::{scenario, scenario_with_trace, simulate};
 use proptest::prelude::*;
+use sojourn_queue::Info;
 use sojourn_scenario::Scenario;
 use sojourn_sim::{FlowSummary, LinkSummary, RunSummary};
 
 /// A link's text, and whether its rate may be what limits the run.
 fn link() -> impl Strategy<Value = String> {
-    (rate(), delay(), queue(), buffer(), loss(), 0_u64..3, 0_u64..100).prop_map(
-        |(rate, delay, queue, buffer, loss, jitter, overhead)| {
+    let rates = (rate(), bits());
+    (rates, delay(), queue(3), buffer(), loss(), 0_u64..3, 0_u64..100).prop_map(
+        |((rate, constant), delay, queue, buffer, loss, jitter, overhead)| {
+            // A shaper stands only where the rate is constant.
+            let shaped = queue.contains("htb");
+            let rate = if shaped { format!("\"{constant}bit\"") } else { rate };
             // Jitter in two links of three, up to 10 ms.
             let jitter_us = jitter * 5_000;
             format!(
@@ -69,15 +74,32 @@ fn delay() -> impl Strategy<Value = String> {
     )
 }
 
-/// Any queue that ships, with ECN where it knows it.
-fn queue() -> impl Strategy<Value = String> {
-    let infos = sojourn_queue::infos();
-    (0..infos.len(), any::<bool>()).prop_map(move |(place, ecn)| {
-        let info = infos[place];
-        let knows = info.params.iter().any(|p| p.name == "ecn");
-        let ecn = if knows { format!(", ecn = {ecn}") } else { String::new() };
-        format!("{{ kind = \"{}\"{ecn} }}", info.name)
-    })
+/// Any queue that ships, and any inside it, with ECN where it knows it.
+fn queue(depth: usize) -> BoxedStrategy<String> {
+    let fits = |info: &&&Info| depth > 1 || info.inner.is_empty();
+    let infos: Vec<_> = sojourn_queue::infos().iter().filter(fits).copied().collect();
+    let table = move |info: &'static Info| {
+        let inner = prop::collection::vec(queue(depth - 1), info.inner.len());
+        (any::<bool>(), bits(), inner).prop_map(move |(ecn, bits, inner)| {
+            let mut text = format!("kind = \"{}\"", info.name);
+            for param in info.params {
+                text += &match param.name {
+                    "ecn" => format!(", ecn = {ecn}"),
+                    "flows" => ", flows = 16".to_owned(),
+                    "rate" => format!(", rate = \"{bits}bit\""),
+                    _ => String::new(),
+                };
+            }
+            for (declared, inner) in info.inner.iter().zip(inner) {
+                text += &format!(", {} = {inner}", declared.name);
+            }
+            format!("{{ {text} }}")
+        })
+    };
+    if depth == 0 {
+        return Just("\"droptail\"".to_owned()).boxed();
+    }
+    prop::sample::select(infos).prop_flat_map(table).boxed()
 }
 
 fn buffer() -> impl Strategy<Value = String> {
@@ -185,8 +207,12 @@ fn scenarios() -> impl Strategy<Value = String> {
                 path.join(", ")
             );
         }
-        // `ideal` needs its links to itself.
-        if flows.len() > 1 { text.replace("\"ideal\"", "\"reno\"") } else { text }
+        // `ideal` needs its links to itself, without a shaper.
+        if flows.len() > 1 || text.contains("htb") {
+            text.replace("\"ideal\"", "\"reno\"")
+        } else {
+            text
+        }
     })
 }
 

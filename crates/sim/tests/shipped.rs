@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{all_shipped, flow, link, run_all, shipped, shipped_text};
+use common::{all_shipped, flow, link, run, run_all, shipped, shipped_text};
 use sojourn_sim::{RunSummary, estimate};
 
 fn summaries(name: &str) -> Vec<RunSummary> {
@@ -40,6 +40,23 @@ fn every_one_is_small() {
         let bytes = estimate(&shipped(&name)).0;
         assert!(bytes < 200 << 20, "{name} would take {bytes} bytes");
     }
+}
+
+/// A shaper keeps the modem's buffer empty; without it the upload fills it, and what
+/// is downloaded waits for its acknowledgements.
+#[test]
+fn the_shaper_moves_the_queue() {
+    let shaped = summaries("shaper.toml").remove(0);
+    let modem = |summary: &RunSummary| link(summary, "modem").queue_delay_p99_s.unwrap();
+    // The shaper's burst and the packet beyond it, 4500 bytes, at 20 Mbit/s.
+    assert!(modem(&shaped) <= 4500.0 * 8.0 / 20e6, "{}", modem(&shaped));
+    assert!(link(&shaped, "router").utilisation.unwrap() > 0.98, "the shaper is in use");
+    let text = shipped_text("shaper.toml");
+    let queue = text.lines().find(|line| line.starts_with("queue = { kind = \"htb\"")).unwrap();
+    let plain = run(&text.replace(queue, "queue = \"droptail\""));
+    assert!(modem(&plain) > 0.3, "{}", modem(&plain));
+    let download = |summary: &RunSummary| flow(summary, "download").rtt_p50_s.unwrap();
+    assert!(download(&plain) > 5.0 * download(&shaped));
 }
 
 /// The trace is what the scenario's comment says it is.

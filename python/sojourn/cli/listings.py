@@ -53,7 +53,7 @@ def _show_all(entries: Sequence[Mapping[str, Any]], kind: str) -> None:
     for head in (kind, "what it is", "parameters", "source"):
         table.add_column(head, overflow="fold", no_wrap=head == kind)
     for entry in entries:
-        params = ", ".join(param["name"] for param in entry["params"])
+        params = ", ".join(one["name"] for one in (*entry["params"], *entry.get("inner", ())))
         table.add_row(*map(escape, (entry["name"], entry["title"], params, entry["source"])))
     console().print(table)
     console().print(f"In full: sojourn {kind}s NAME", style="dim")
@@ -65,8 +65,12 @@ def _show_one(entry: Mapping[str, Any]) -> None:
     out.print(f"Source: {escape(entry['source'])}", highlight=False)
     if needs := _needs(entry.get("needs", {})):
         out.print(f"Needs: {escape(', '.join(needs))}", highlight=False)
+    for inner in entry.get("inner", ()):
+        out.print(escape(f"Holds `{inner['name']}`: {inner['doc']}; default {inner['default']}"))
     if "default_packets" in entry:
-        out.print(f"Buffer where a link names none: {entry['default_packets']} packets")
+        packets = entry["default_packets"]
+        held = f"{packets} packets" if packets else "those of the queues inside it together"
+        out.print(f"Buffer where a link names none: {held}")
     if not entry["params"]:
         out.print("It has no parameters.")
         return

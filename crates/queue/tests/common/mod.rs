@@ -85,6 +85,14 @@ impl Rig {
         packet
     }
 
+    /// Puts several alike in.
+    #[allow(dead_code, reason = "not every test file needs several")]
+    pub(crate) fn put_all(&mut self, count: usize, now: Instant, flow: u64, size: u64) {
+        for _ in 0..count {
+            self.put(now, flow, size, Ecn::NotEct);
+        }
+    }
+
     /// Takes one packet out.
     pub(crate) fn take(&mut self, now: Instant) -> Option<TestPacket> {
         self.queue.dequeue(now, &mut |p, why| self.dropped.push((p, why)))

@@ -1,0 +1,67 @@
+//! Queues, one inside another: from checked values to the model.
+
+use sojourn_queue::Discipline;
+
+use crate::check::Checker;
+use crate::checked::{Checked, Fields};
+use crate::link;
+use crate::model::Capacity;
+
+/// Queues one inside the other, as deep as Linux's classes go (`TC_HTB_MAXDEPTH`).
+const DEEPEST: u64 = 8;
+
+/// Queues in front of one link, each flow's of `drr` or `fq_codel` with its own state:
+/// twice what a `fq_codel` with the most `flows` in a shaper has.
+const MOST: u64 = 1 << 17;
+
+/// Reads the queue of a link; none where a problem tells why not.
+pub(crate) fn read(
+    checker: &mut Checker,
+    fields: &Fields,
+    rate: Option<&Capacity>,
+) -> Option<Discipline> {
+    let value = fields.get("queue")?;
+    let queue = discipline(value)?;
+    extent(checker, value, &queue);
+    if let (true, Some(rate)) = (queue.holds_back(), rate) {
+        constant_rate(checker, value, rate);
+    }
+    Some(queue)
+}
+
+fn discipline(value: &Checked) -> Option<Discipline> {
+    let (kind, values) = value.variant()?;
+    let info = sojourn_queue::find(kind)?;
+    let inner = info.inner.iter().map(|inner| discipline(values.get(inner.name)?));
+    Some(Discipline {
+        kind: kind.to_owned(),
+        params: link::params(info.params, values)?,
+        inner: inner.collect::<Option<_>>()?,
+    })
+}
+
+fn extent(checker: &mut Checker, value: &Checked, queue: &Discipline) {
+    let (depth, queues) = (queue.depth(), queue.queues());
+    if depth > DEEPEST {
+        let message = format!("`queue` is {depth} queues deep; it must be at most {DEEPEST}");
+        checker.report(&value.at, message, "put fewer inside each other");
+    } else if queues > MOST {
+        let message = format!("`queue` is {queues} queues in all; it must be at most {MOST}");
+        checker.report(&value.at, message, "give fewer `flows`, or put fewer inside each other");
+    }
+}
+
+/// A shaper passes what the link's rate lets it, and saves up what the link could not
+/// carry: with a rate that changes, neither bound nor utilisation would be true.
+fn constant_rate(checker: &mut Checker, value: &Checked, rate: &Capacity) {
+    let what = match rate {
+        Capacity::Unlimited => return,
+        Capacity::Rate(schedule) if schedule.changes.is_empty() => return,
+        Capacity::Rate(_) => "whose rate changes",
+        Capacity::Trace(_) => "with a trace",
+    };
+    let message = format!("`queue` has a shaper, but stands at a link {what}");
+    let help = "give the shaper a link of its own before this one, with a constant `rate` \
+                above the shaper's";
+    checker.report(&value.at, message, help);
+}
