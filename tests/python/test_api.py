@@ -29,6 +29,20 @@ def built() -> sojourn.Scenario:
     )
 
 
+def test_queues_nest() -> None:
+    queue = {"kind": "htb", "rate": "6Mbit", "inner": {"kind": "drr", "inner": "codel"}}
+    scenario = built()
+    scenario["link"]["bottleneck"] |= {"rate": "1Gbit", "queue": queue}
+    link = sojourn.run(scenario, control="cubic").link("bottleneck")
+    assert link.summary["capacity_bps"] == pytest.approx(6e6, rel=0.001)
+    assert link.summary["utilisation"] > 0.9
+    queue["inner"] = {"kind": "drr", "inner": {"kind": "codel", "inner": "droptail"}}
+    scenario["link"]["bottleneck"]["queue"] = queue
+    with pytest.raises(sojourn.ScenarioError, match=r"`codel` has no parameter `inner`") as refused:
+        scenario.check()
+    assert "link.bottleneck.queue.inner.inner.inner" in str(refused.value)
+
+
 def test_one_run_needs_no_choice(small: Path) -> None:
     run = sojourn.run(small, control="dctcp")
     flow = run.flow("upload")

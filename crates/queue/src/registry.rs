@@ -38,7 +38,9 @@ macro_rules! queues {
             fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
                 match self { $(Self::$variant(q) => q.enqueue(now, packet, drops),)+ Self::User(q) => crate::apart::enqueue(q.as_mut(), now, &crate::apart::Apart(packet), drops) }
             }
-            #[inline]
+            // One copy for all queues that hold others and for rings: the disciplines' code
+            // stays within the one hot place, `dequeue_into`.
+            #[inline(never)]
             fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
                 match self { $(Self::$variant(q) => q.dequeue(now, drops),)+ Self::User(q) => q.dequeue(now, drops) }
             }
