@@ -61,6 +61,8 @@ pub(crate) const INFO: Info = Info {
     // The RFC's 250 ms depend on the link; Linux's limit.
     default_packets: 10_000,
     random: false,
+    inner: &[],
+    shaping: None,
 };
 
 /// The coupled queues of RFC 9332.

@@ -48,6 +48,8 @@ pub(crate) const INFO: Info = Info {
     // tc-dualpi2(8): limit.
     default_packets: 10_000,
     random: true,
+    inner: &[],
+    shaping: None,
 };
 
 /// The coupled queues of Linux.

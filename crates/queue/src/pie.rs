@@ -90,6 +90,8 @@ pub(crate) const INFO: Info = Info {
     // tc-pie(8): limit.
     default_packets: 1000,
     random: true,
+    inner: &[],
+    shaping: None,
 };
 
 /// A FIFO controlled by PIE.

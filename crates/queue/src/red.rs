@@ -89,6 +89,8 @@ pub(crate) const INFO: Info = Info {
     // Linux's default transmit queue length.
     default_packets: 1000,
     random: true,
+    inner: &[],
+    shaping: None,
 };
 
 /// A FIFO controlled by RED.

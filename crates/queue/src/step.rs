@@ -37,6 +37,8 @@ pub(crate) const INFO: Info = Info {
     // Linux's default transmit queue length.
     default_packets: 1000,
     random: false,
+    inner: &[],
+    shaping: None,
 };
 
 /// A FIFO with a threshold.

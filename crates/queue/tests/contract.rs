@@ -50,7 +50,10 @@ fn configs(info: &Info) -> Vec<Config> {
     let switch = |on| config(info, &[("ecn", Value::Switch(on))], on, on);
     let mut all = vec![config(info, &[], on, on), switch(true), switch(false)];
     if info.name == "pie" {
-        return [None, Some(true), Some(false)].into_iter().flat_map(|e| pie(info, e, on)).collect();
+        return [None, Some(true), Some(false)]
+            .into_iter()
+            .flat_map(|e| pie(info, e, on))
+            .collect();
     }
     if info.params.iter().any(|p| p.name == "ce_threshold") {
         let threshold = ("ce_threshold", Value::Time(Duration::from_millis(1)));
@@ -68,10 +71,8 @@ fn config(info: &Info, values: &[(&'static str, Value)], ecn: bool, marks: bool)
 /// up to a probability, and up to any (RFC 8033 section 5.1).
 fn pie(info: &Info, ecn: Option<bool>, on: bool) -> [Config; 2] {
     [0.1, 1.0].map(|at| {
-        let mut values = vec![
-            ("mark_ecnth", Value::Number(at)),
-            ("dq_rate_estimator", Value::Switch(at < 1.0)),
-        ];
+        let mut values =
+            vec![("mark_ecnth", Value::Number(at)), ("dq_rate_estimator", Value::Switch(at < 1.0))];
         values.extend(ecn.map(|ecn| ("ecn", Value::Switch(ecn))));
         let ecn = ecn.unwrap_or(on);
         config(info, &values, ecn && at >= 1.0, ecn)
@@ -89,6 +90,11 @@ fn dual_configs(info: &Info) -> Vec<Config> {
         Config { is_dual: true, ..config(info, &values, !drops, true) }
     };
     ["wrr", "ts-fifo"].into_iter().flat_map(|s| [dual(s, true), dual(s, false)]).collect()
+}
+
+/// Whether L4S packets pass others anywhere within.
+fn holds_dual(discipline: &Discipline) -> bool {
+    discipline.kind.starts_with("dualpi2") || discipline.inner.iter().any(holds_dual)
 }
 
 /// What became of a packet.
@@ -290,7 +296,8 @@ proptest! {
         seed: u64,
     ) {
         // What may be marked depends on where a packet goes: nothing is claimed of it.
-        let config = Config { discipline, ecn: false, marks: true };
+        let is_dual = holds_dual(&discipline);
+        let config = Config { discipline, ecn: false, marks: true, is_dual };
         let fates = run(&config, limit, seed, &steps);
         prop_assert_eq!(fates, run(&config, limit, seed, &steps), "not deterministic");
     }
