@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sojourn import theory as theory
+    from sojourn._core import ControllerError as ControllerError
+    from sojourn._core import Feedback as Feedback
+    from sojourn._core import Limits as Limits
+    from sojourn._core import RateSample as RateSample
+    from sojourn._core import Received as Received
     from sojourn._core import ScenarioError as ScenarioError
+    from sojourn._core import Sent as Sent
+    from sojourn._core import Setup as Setup
     from sojourn._core import __version__ as __version__
     from sojourn.api import compare as compare
     from sojourn.api import controllers as controllers
@@ -28,6 +35,8 @@ if TYPE_CHECKING:
     from sojourn.errors import NotEnoughMemoryError as NotEnoughMemoryError
     from sojourn.errors import OutputExistsError as OutputExistsError
     from sojourn.errors import RunDirectoryError as RunDirectoryError
+    from sojourn.own import Controller as Controller
+    from sojourn.own import Param as Param
     from sojourn.record import Run as Run
     from sojourn.record import Selection as Selection
     from sojourn.report import Figure as Figure
@@ -35,14 +44,23 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Comparison": "sojourn.comparison",
+    "Controller": "sojourn.own",
+    "ControllerError": "sojourn._core",
+    "Feedback": "sojourn._core",
     "Figure": "sojourn.report",
+    "Limits": "sojourn._core",
     "NotEnoughMemoryError": "sojourn.errors",
     "OutputExistsError": "sojourn.errors",
+    "Param": "sojourn.own",
+    "RateSample": "sojourn._core",
+    "Received": "sojourn._core",
     "Run": "sojourn.record",
     "RunDirectoryError": "sojourn.errors",
     "Scenario": "sojourn.scenario",
     "ScenarioError": "sojourn._core",
     "Selection": "sojourn.record",
+    "Sent": "sojourn._core",
+    "Setup": "sojourn._core",
     "__version__": "sojourn._core",
     "compare": "sojourn.api",
     "controllers": "sojourn.api",
@@ -54,14 +72,23 @@ _HOME = {
 
 __all__ = [
     "Comparison",
+    "Controller",
+    "ControllerError",
+    "Feedback",
     "Figure",
+    "Limits",
     "NotEnoughMemoryError",
     "OutputExistsError",
+    "Param",
+    "RateSample",
+    "Received",
     "Run",
     "RunDirectoryError",
     "Scenario",
     "ScenarioError",
     "Selection",
+    "Sent",
+    "Setup",
     "__version__",
     "compare",
     "controllers",

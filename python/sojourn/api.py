@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sojourn import _core, experiment, memory, stats
 from sojourn.contract import FORMAT, RunSummary, Summary
+from sojourn.own import Factory, Own
 from sojourn.record import Run
 from sojourn.scenario import Scenario
 
@@ -27,6 +28,7 @@ def run(
     jobs: int | None = None,
     progress: bool = False,
     spread: str | None = None,
+    controllers: Mapping[str, Factory] | None = None,
 ) -> Run:
     """Simulates a scenario: a path, a dict or a `Scenario`.
 
@@ -34,18 +36,20 @@ def run(
     that many seeds in a row; `set` changes values, such as {"link.bottleneck.delay": "10ms"};
     `jobs` is the number of threads (default: one a core), and changes nothing in the results.
     `spread` moves every change of a link later by a random time up to this ("5s"), so that
-    repeated runs differ.
+    repeated runs differ. `controllers` are your own, classes by the names that the scenario or
+    `control` has for them (`sojourn.Controller`); they are slow, and threads take turns in them.
     """
     source = as_scenario(scenario)
+    own = Own(controllers or {})
     core = experiment.prepare(
-        source.compile(), assignments=set, control=control, seed=seed, spread=spread
+        source.compile(), assignments=set, control=control, seed=seed, spread=spread, own=own
     )
     if not progress:
-        return record(core, source.origin, runs, jobs)
+        return record(core, source.origin, runs, jobs, own=own)
     from sojourn.cli.progress import Bar
 
     with Bar() as bar:
-        return record(core, source.origin, runs, jobs, bar.simulating)
+        return record(core, source.origin, runs, jobs, bar.simulating, own)
 
 
 def load(directory: str | PathLike[str]) -> Run:
@@ -118,6 +122,7 @@ def record(
     runs: int,
     jobs: int | None,
     progress: experiment.Progress | None = None,
+    own: Own | None = None,
 ) -> Run:
     """Simulates a prepared scenario and keeps the series."""
     plan = _plan(core, runs)
@@ -133,7 +138,8 @@ def record(
         "links": _core.series_parquet(outcomes, "links"),
     }
     scenario, files = _as_run(core, runs)
-    return Run(summary, scenario, core.title(), cast(Any, series), files)
+    sources = own.record(summary) if own else {}
+    return Run(summary, scenario, core.title(), cast(Any, series), {**files, **sources})
 
 
 def summarise(
@@ -142,6 +148,7 @@ def summarise(
     runs: int,
     jobs: int | None,
     progress: experiment.Progress | None = None,
+    own: Own | None = None,
 ) -> Summary:
     """Simulates a prepared scenario for its summary alone."""
     plan, threads = _plan(core, runs), threads_of(jobs)
@@ -152,7 +159,10 @@ def summarise(
     done = experiment.simulate(
         plan, threads, lambda outcome: json.loads(outcome.summary_json()), progress
     )
-    return _summary(core, name, runs, done)
+    summary = _summary(core, name, runs, done)
+    if own:
+        own.record(summary)
+    return summary
 
 
 def _plan(core: _core.Scenario, runs: int) -> list[experiment.Job]:

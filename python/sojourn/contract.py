@@ -102,6 +102,13 @@ class Medians(TypedDict):
     spikes: list[dict[str, Any]]
 
 
+OwnController = TypedDict(
+    "OwnController",
+    {"name": str, "class": str | None, "file": str | None, "sha256": str | None},
+)
+"""A controller of the user's own that ran; null where its source is not known."""
+
+
 class _Required(TypedDict):
     format: int
     scenario: str
@@ -110,9 +117,12 @@ class _Required(TypedDict):
 
 
 class Summary(_Required, total=False):
-    """Everything: `medians` is there where a controller ran more than once."""
+    """Everything: `medians` is there where a controller ran more than once, `controllers` where
+    some were the user's own.
+    """
 
     medians: list[Medians]
+    controllers: list[OwnController]
 
 
 class SpikeTheory(TypedDict):

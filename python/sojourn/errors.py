@@ -13,5 +13,9 @@ class UsageError(ValueError):
     """What was asked for cannot be done, in one sentence for the user."""
 
 
+class OwnCodeError(UsageError):
+    """The user's own Python raised an exception while it was loaded: the cause of this one."""
+
+
 class RunDirectoryError(UsageError):
     """A folder is no run directory, or not one that this version can read."""

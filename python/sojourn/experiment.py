@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from sojourn import _core
+from sojourn.own import Own
 
 T = TypeVar("T")
 
@@ -44,8 +45,11 @@ def prepare(
     control: str | Sequence[str] | None = None,
     seed: int | None = None,
     spread: str | None = None,
+    own: Own | None = None,
 ) -> _core.Scenario:
     """Changes the scenario as asked for and checks it."""
+    if own:
+        scenario.use_controllers(own.catalogue)
     for assignment in _assignments(assignments):
         scenario.set(assignment)
     if spread is not None:

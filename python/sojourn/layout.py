@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
-from sojourn.contract import FORMAT, FlowSummary, LinkSummary, RunSummary, SpikeSummary, Summary
+from sojourn.contract import (
+    FORMAT,
+    FlowSummary,
+    LinkSummary,
+    OwnController,
+    RunSummary,
+    SpikeSummary,
+    Summary,
+)
 from sojourn.errors import RunDirectoryError
 
 if TYPE_CHECKING:
@@ -86,6 +94,11 @@ def check_summary(given: Any, file: str) -> Summary:
                 "number repeated runs by `seed`"
             )
     complete: Any = {**given, "runs": runs}
+    if given.get("controllers") is not None:
+        complete["controllers"] = [
+            _complete(entry, ("name",), OwnController, file, f"controllers[{at}]")
+            for at, entry in enumerate(given["controllers"])
+        ]
     return complete  # type: ignore[no-any-return]
 
 

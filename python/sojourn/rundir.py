@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _core, folder, layout
-from sojourn.contract import ComparisonSummary, Summary
+from sojourn.contract import ComparisonSummary, OwnController, Summary
 from sojourn.errors import RunDirectoryError
 from sojourn.layout import What
+from sojourn.own import kept_as
 from sojourn.record import Run
 
 SERIES: tuple[What, What] = ("flows", "links")
@@ -56,7 +57,20 @@ def read(directory: Path) -> Run:
         return Run(summary, "", summary["scenario"], series, {})
     scenario = file.read_text("utf-8")
     core = _core.Scenario.from_toml(str(file), scenario, str(directory))
-    return Run(summary, scenario, core.title(), series, dict(core.portable()[1]))
+    files = dict(core.portable()[1])
+    own = summary.get("controllers")
+    if not own:
+        return Run(summary, scenario, core.title(), series, files)
+    # It names controllers that are not at hand, so it cannot be held to the schema.
+    title = json.loads(core.to_json()).get("title", "")
+    return Run(summary, scenario, str(title), series, {**files, **_sources(directory, own)})
+
+
+def _sources(directory: Path, own: list[OwnController]) -> dict[str, str]:
+    names = [kept_as(one["name"]) for one in own]
+    # A name with a slash in it would lead elsewhere.
+    kept = [name for name in names if Path(name).name == name and (directory / name).is_file()]
+    return {name: (directory / name).read_text("utf-8") for name in kept}
 
 
 def _read_summary(directory: Path) -> Summary:

@@ -1,6 +1,13 @@
 //! What every controller keeps to, whatever a transport tells it: random
-//! operations, possible and impossible ones, drive each that ships.
+//! operations, possible and impossible ones, drive each that ships, with its defaults
+//! and with parameters from anywhere in their ranges.
 
+#[path = "contract/draws.rs"]
+mod draws;
+#[path = "contract/extremes.rs"]
+mod extremes;
+
+use draws::draw_params;
 use proptest::prelude::*;
 use sojourn_cc::{
     Algorithm, AnyController, Controller, Feedback, Limits, Pacing, RateSample, Received, Sent,
@@ -105,13 +112,13 @@ struct Run {
 }
 
 impl Run {
-    fn new(algorithm: &Algorithm) -> Run {
+    fn new(algorithm: &Algorithm, params: Params) -> Run {
         let setup = Setup {
             mss: Bytes(MSS),
             initial_window: Bytes(10 * MSS),
             paced: false,
             seed: 7,
-            params: Params::defaults(algorithm.info.params),
+            params,
         };
         Run {
             cc: (algorithm.build)(&setup),
@@ -216,18 +223,34 @@ proptest! {
     /// No panic, a usable window and pacing after every operation, `limits`
     /// without side effects, and the same answers from the same story.
     #[test]
-    fn every_controller_survives_any_story(story in prop::collection::vec(operation(), 1..200)) {
+    fn every_controller_survives_any_story(
+        story in prop::collection::vec(operation(), 1..200),
+        draws: u64,
+    ) {
         for algorithm in sojourn_cc::all() {
-            let name = algorithm.info.name;
-            let (mut one, mut two) = (Run::new(algorithm), Run::new(algorithm));
-            for operation in &story {
-                one.apply(operation);
-                two.apply(operation);
-                prop_assert_eq!(one.check(name)?, two.cc.limits(), "{} is not deterministic", name);
-                prop_assert_eq!(one.cc.probe(), two.cc.probe());
+            let declared = algorithm.info.params;
+            for params in [Params::defaults(declared), draw_params(declared, draws)] {
+                survives(algorithm, &params, &story)?;
             }
         }
     }
+}
+
+fn survives(
+    algorithm: &Algorithm,
+    params: &Params,
+    story: &[Operation],
+) -> Result<(), TestCaseError> {
+    let name = algorithm.info.name;
+    let (mut one, mut two) =
+        (Run::new(algorithm, params.clone()), Run::new(algorithm, params.clone()));
+    for operation in story {
+        one.apply(operation);
+        two.apply(operation);
+        prop_assert_eq!(one.check(name)?, two.cc.limits(), "{} is not deterministic", name);
+        prop_assert_eq!(one.cc.probe(), two.cc.probe());
+    }
+    Ok(())
 }
 
 #[test]

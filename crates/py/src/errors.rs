@@ -1,11 +1,18 @@
 //! Rust errors as Python exceptions.
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_scenario::Errors;
 
 pyo3::create_exception!(sojourn, ScenarioError, PyValueError, "A scenario that cannot be run.");
+
+pyo3::create_exception!(
+    sojourn,
+    ControllerError,
+    PyRuntimeError,
+    "A controller of the user's own raised an exception, which is the cause of this one."
+);
 
 /// An exception whose text is what a user is shown, with `items` for programs.
 pub(crate) fn scenario_error(py: Python<'_>, errors: &Errors) -> PyErr {

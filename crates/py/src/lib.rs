@@ -3,6 +3,7 @@
 mod bench;
 mod errors;
 mod listing;
+mod own;
 mod parts;
 mod run;
 mod scenario;
@@ -13,6 +14,14 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ScenarioError", module.py().get_type::<errors::ScenarioError>())?;
+    module.add("ControllerError", module.py().get_type::<errors::ControllerError>())?;
+    module.add_class::<own::Catalogue>()?;
+    module.add_class::<own::Limits>()?;
+    module.add_class::<own::Feedback>()?;
+    module.add_class::<own::RateSample>()?;
+    module.add_class::<own::Received>()?;
+    module.add_class::<own::Sent>()?;
+    module.add_class::<own::Setup>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Simulation>()?;
     module.add_class::<run::Outcome>()?;

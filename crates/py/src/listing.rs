@@ -22,11 +22,16 @@ fn params(params: &[Param]) -> Value {
     params.iter().map(one).collect()
 }
 
-/// Every controller with its parameters, as JSON.
+/// Every controller that ships with its parameters, as JSON.
 #[pyfunction]
 pub(crate) fn controllers() -> String {
-    let one = |a: &sojourn_cc::Algorithm| {
-        let needs = a.info.needs;
+    controllers_of(&sojourn_cc::Catalogue::shipped())
+}
+
+/// Every controller of a catalogue with its parameters, as JSON.
+pub(crate) fn controllers_of(catalogue: &sojourn_cc::Catalogue) -> String {
+    let one = |info: &sojourn_cc::Info| {
+        let needs = info.needs;
         let ecn = match needs.ecn {
             EcnUse::None => "none",
             EcnUse::Classic => "classic",
@@ -34,14 +39,14 @@ pub(crate) fn controllers() -> String {
             EcnUse::L4s => "l4s",
         };
         json!({
-            "name": a.info.name,
-            "title": a.info.title,
-            "source": a.info.source,
-            "params": params(a.info.params),
+            "name": info.name,
+            "title": info.title,
+            "source": info.source,
+            "params": params(info.params),
             "needs": { "ecn": ecn, "receive_times": needs.receive_times, "signal": needs.signal, "prr": needs.prr },
         })
     };
-    sojourn_cc::all().iter().map(one).collect::<Value>().to_string()
+    catalogue.infos().map(one).collect::<Value>().to_string()
 }
 
 /// Every queue with its parameters, as JSON.

@@ -1,6 +1,6 @@
 //! Runs.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, TryLockError};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -8,23 +8,45 @@ use pyo3::types::PyBytes;
 use sojourn_units::{Duration, Instant};
 
 use crate::errors::value_error;
+use crate::own::Failure;
 
 /// A run in virtual time, driven in slices so that Python can show progress
 /// and hear Ctrl-C between them.
 #[pyclass(module = "sojourn._core")]
-pub(crate) struct Simulation(Mutex<Option<sojourn_sim::Simulation>>);
+pub(crate) struct Simulation {
+    inner: Mutex<Option<sojourn_sim::Simulation>>,
+    /// Where its controllers in Python say what went wrong; none where it has none.
+    failure: Option<Failure>,
+}
 
 impl Simulation {
-    pub(crate) fn new(simulation: sojourn_sim::Simulation) -> Simulation {
-        Simulation(Mutex::new(Some(simulation)))
+    pub(crate) fn new(simulation: sojourn_sim::Simulation, failure: Option<Failure>) -> Simulation {
+        Simulation { inner: Mutex::new(Some(simulation)), failure }
+    }
+
+    /// Does `work` while other threads run Python; but where controllers are called
+    /// there for every acknowledgement, the interpreter is kept and changes threads
+    /// now and then on its own, which is far cheaper than to wait for it each time.
+    fn at_work<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce() -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        let Some(failure) = &self.failure else { return py.detach(work) };
+        let done = work()?;
+        failure.raise(py)?;
+        Ok(done)
     }
 
     fn with<T>(
         &self,
         f: impl FnOnce(&mut Option<sojourn_sim::Simulation>) -> Option<T>,
     ) -> PyResult<T> {
-        let mut inner =
-            self.0.lock().map_err(|_| PyRuntimeError::new_err("the simulation failed"))?;
+        // Never waits: whoever has it may be waiting for the interpreter.
+        let mut inner = self.inner.try_lock().map_err(|error| match error {
+            TryLockError::Poisoned(_) => PyRuntimeError::new_err("the simulation failed"),
+            TryLockError::WouldBlock => PyRuntimeError::new_err("the simulation is at work"),
+        })?;
         f(&mut inner).ok_or_else(|| PyRuntimeError::new_err("the simulation is finished"))
     }
 }
@@ -43,11 +65,11 @@ impl Simulation {
 
     fn advance(&self, py: Python<'_>, until_s: f64) -> PyResult<()> {
         let until = Instant::ZERO + Duration::from_secs_f64(until_s);
-        py.detach(|| self.with(|s| s.as_mut().map(|s| s.advance(until))))
+        self.at_work(py, || self.with(|s| s.as_mut().map(|s| s.advance(until))))
     }
 
     fn finish(&self, py: Python<'_>) -> PyResult<Outcome> {
-        py.detach(|| self.with(|s| s.take().map(|s| Outcome(s.finish()))))
+        self.at_work(py, || self.with(|s| s.take().map(|s| Outcome(s.finish()))))
     }
 }
 

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
-use sojourn_scenario::{Capacity, Control, Document, Scenario as Resolved};
+use sojourn_scenario::{Control, Document, Scenario as Resolved};
 
 use crate::errors::{scenario_error, value_error};
+use crate::own::{Catalogue, Failure};
 use crate::run::Simulation;
 
 /// A scenario document, with the folder that its files are relative to.
@@ -13,12 +14,41 @@ use crate::run::Simulation;
 pub(crate) struct Scenario {
     document: Document,
     base_dir: PathBuf,
+    controllers: Catalogue,
 }
 
 impl Scenario {
+    fn new(document: Document, base_dir: PathBuf) -> Scenario {
+        Scenario { document, base_dir, controllers: Catalogue::default() }
+    }
+
     pub(crate) fn resolve(&self, py: Python<'_>) -> PyResult<Resolved> {
+        self.resolve_for(py, &Failure::default())
+    }
+
+    /// For one simulation, whose failures in Python go to `failure`.
+    fn resolve_for(&self, py: Python<'_>, failure: &Failure) -> PyResult<Resolved> {
         let read = |name: &str| read(&self.base_dir, name);
-        self.document.resolve(&read).map_err(|errors| scenario_error(py, &errors))
+        let resolved = self.document.resolve_with(&self.controllers.of_run(failure), &read);
+        resolved.map_err(|errors| scenario_error(py, &errors))
+    }
+
+    /// The traces that its links name, by link: whatever else is wrong with it, and
+    /// whether or not its controllers are at hand.
+    fn traces(&self) -> Vec<(String, String)> {
+        let document = self.document.to_json();
+        let links = document["link"].as_object().into_iter().flatten();
+        let traced = links.filter_map(|(name, link)| {
+            Some((name.clone(), link["rate"]["trace"].as_str()?.to_owned()))
+        });
+        traced.collect()
+    }
+
+    /// Whether a run under this control calls Python.
+    fn calls_python(&self, scenario: &Resolved, control: Option<&Control>) -> bool {
+        let flows = scenario.flows.iter();
+        let controls = flows.filter_map(|flow| flow.control.as_ref()).chain(control);
+        controls.into_iter().any(|control| self.controllers.is_own(control.name()))
     }
 }
 
@@ -45,7 +75,7 @@ impl Scenario {
         base_dir: PathBuf,
     ) -> PyResult<Scenario> {
         let document = Document::from_toml(origin, text).map_err(|e| scenario_error(py, &e))?;
-        Ok(Scenario { document, base_dir })
+        Ok(Scenario::new(document, base_dir))
     }
 
     #[staticmethod]
@@ -57,7 +87,12 @@ impl Scenario {
     ) -> PyResult<Scenario> {
         let value = serde_json::from_str(json_text).map_err(value_error)?;
         let document = Document::from_json(origin, value).map_err(|e| scenario_error(py, &e))?;
-        Ok(Scenario { document, base_dir })
+        Ok(Scenario::new(document, base_dir))
+    }
+
+    /// The controllers that it may name, from now on.
+    fn use_controllers(&mut self, controllers: PyRef<'_, Catalogue>) {
+        self.controllers = controllers.clone();
     }
 
     fn set(&mut self, py: Python<'_>, assignment: &str) -> PyResult<()> {
@@ -84,16 +119,15 @@ impl Scenario {
         let mut document =
             Document::from_toml(origin, &toml).map_err(|e| scenario_error(py, &e))?;
         let mut files = Vec::new();
-        for link in self.resolve(py)?.links {
-            let Capacity::Trace(trace) = &link.rate else { continue };
-            let bare = Path::new(&trace.file).file_name().unwrap_or_default().to_string_lossy();
+        for (link, trace) in self.traces() {
+            let bare = Path::new(&trace).file_name().unwrap_or_default().to_string_lossy();
             // Two files may have the same bare name; links do not.
-            let prefix = format!("{}-", link.name);
+            let prefix = format!("{link}-");
             let name = if bare.starts_with(&prefix) { bare.into_owned() } else { prefix + &bare };
             let change =
-                format!("link.{}.rate.trace={}", link.name, serde_json::Value::from(name.as_str()));
+                format!("link.{link}.rate.trace={}", serde_json::Value::from(name.as_str()));
             document.set(&change).map_err(|e| scenario_error(py, &e))?;
-            files.push((name, read(&self.base_dir, &trace.file).map_err(value_error)?));
+            files.push((name, read(&self.base_dir, &trace).map_err(value_error)?));
         }
         Ok((document.to_toml(), files))
     }
@@ -131,12 +165,16 @@ impl Scenario {
     }
 
     fn simulation(&self, py: Python<'_>, control: usize, seed: u64) -> PyResult<Simulation> {
-        let scenario = self.resolve(py)?;
+        let failure = Failure::default();
+        let scenario = self.resolve_for(py, &failure)?;
         let chosen = self::control(&scenario, control)?;
+        let calls_python = self.calls_python(&scenario, chosen);
         let simulation = sojourn_sim::Simulation::new(&scenario, chosen, seed);
-        Ok(Simulation::new(match scenario.labels().get(control) {
+        let simulation = match scenario.labels().get(control) {
             Some(label) => simulation.labelled(label),
             None => simulation,
-        }))
+        };
+        failure.raise(py)?;
+        Ok(Simulation::new(simulation, calls_python.then_some(failure)))
     }
 }

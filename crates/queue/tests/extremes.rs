@@ -31,6 +31,9 @@ impl Packet for Small {
     fn mark_ce(&mut self) {
         self.ecn = Ecn::Ce;
     }
+    fn is_ack(&self) -> bool {
+        false
+    }
     fn enqueued_at(&self) -> Instant {
         self.enqueued_at
     }
@@ -41,7 +44,7 @@ impl Packet for Small {
 
 fn small_queue(info: &Info) -> AnyQueue<Small> {
     let params = Params::defaults(info.params);
-    let setup = Setup { limit: Limit::NONE, mtu: MTU, seed: 1, params };
+    let setup = Setup { limit: Limit::NONE, mtu: MTU, seed: 1, params, inner: Vec::new() };
     AnyQueue::build(info.name, &setup).expect("a registered queue")
 }
 

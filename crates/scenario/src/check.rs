@@ -1,5 +1,7 @@
 //! Holds a document to the schema: unknown keys, types, units, ranges.
 
+use sojourn_cc::Catalogue;
+
 use crate::checked::{Checked, Fields, Got};
 use crate::error::{At, Problem};
 use crate::nearest;
@@ -11,6 +13,8 @@ use crate::tree::{self, Entry, FromToml, Node, Value};
 #[derive(Default)]
 pub(crate) struct Checker {
     pub(crate) problems: Vec<Problem>,
+    /// The controllers that a scenario may name.
+    pub(crate) controllers: Catalogue,
 }
 
 impl Checker {
@@ -148,7 +152,7 @@ impl Checker {
                 &at,
                 &format!("the name of a {}, in quotation marks", one.what),
             ),
-            Ok((name, name_at)) => match one.find(name) {
+            Ok((name, name_at)) => match one.find(name, &self.controllers) {
                 None => self.unknown_variant(name, one, &name_at),
                 Some(variant) => self.variant(node, one, &variant, at),
             },
@@ -156,14 +160,16 @@ impl Checker {
     }
 
     fn untagged(&mut self, one: &OneOf, at: &At) -> Got {
-        let names: Vec<_> = (one.variants)().iter().map(|variant| variant.name).collect();
+        let names: Vec<_> =
+            (one.variants)(&self.controllers).iter().map(|variant| variant.name).collect();
         let help = format!("add `{}`, one of {}", one.tag, names.join(", "));
         self.report(at, format!("{} has no `{}`", at.table(), one.tag), help);
         Got::Bad
     }
 
     fn unknown_variant(&mut self, name: &str, one: &OneOf, at: &At) -> Got {
-        let names: Vec<_> = (one.variants)().iter().map(|variant| variant.name).collect();
+        let names: Vec<_> =
+            (one.variants)(&self.controllers).iter().map(|variant| variant.name).collect();
         let message = format!("there is no {} `{name}`", one.what);
         self.report(at, message, nearest::help(name, &names));
         Got::Bad
@@ -196,7 +202,8 @@ impl Checker {
     fn fields(&mut self, entries: &[Entry], keys: &Keys<'_>, at: &At) -> Fields {
         for entry in entries.iter().filter(|entry| !keys.has(&entry.key)) {
             let message = format!("{} has no {} `{}`", keys.owner, keys.part, entry.key);
-            self.report(&at.below(&entry.key, entry.key_span), message, keys.help(&entry.key));
+            let help = keys.help(&entry.key, &self.controllers);
+            self.report(&at.below(&entry.key, entry.key_span), message, help);
         }
         let values = keys.fields.iter().filter_map(|field| {
             let given = entries.iter().find(|entry| entry.key == field.name);
@@ -249,9 +256,9 @@ struct Keys<'a> {
 
 impl Keys<'_> {
     /// What could have been meant by `key`, which is none of these.
-    fn help(&self, key: &str) -> String {
+    fn help(&self, key: &str, controllers: &Catalogue) -> String {
         let help = nearest::help(key, &self.names);
-        let all = self.among.map_or(vec![], |one| (one.variants)());
+        let all = self.among.map_or(vec![], |one| (one.variants)(controllers));
         let has = |variant: &&Variant| variant.fields.iter().any(|field| field.name == key);
         let others: Vec<_> = all.iter().filter(has).map(|variant| variant.name).collect();
         match others.is_empty() || nearest::nearest(key, &self.names).is_some() {

@@ -1,5 +1,6 @@
 //! The document: read, changed, written, resolved.
 
+use sojourn_cc::Catalogue;
 use toml::de::DeTable;
 
 use crate::error::{At, Errors, Problem, Source};
@@ -99,7 +100,20 @@ impl Document {
         &self,
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Scenario, Errors> {
-        let resolved = resolve::resolve(&self.root, read);
+        self.resolve_with(&Catalogue::shipped(), read)
+    }
+
+    /// The same where the scenario may name the controllers of a catalogue: those that
+    /// ship, and a user's own.
+    ///
+    /// # Errors
+    /// Everything that is wrong, each with its place.
+    pub fn resolve_with(
+        &self,
+        controllers: &Catalogue,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Scenario, Errors> {
+        let resolved = resolve::resolve(&self.root, controllers, read);
         resolved.map_err(|problems| Errors::new(&self.sources, problems))
     }
 }

@@ -1,6 +1,7 @@
 //! The schema as JSON Schema (draft 2020-12), for editors.
 
 use serde_json::{Map, Value, json};
+use sojourn_cc::Catalogue;
 use sojourn_units::params::Kind;
 
 use crate::scalar::{self, Unit};
@@ -11,13 +12,18 @@ use crate::write;
 
 /// The JSON Schema of scenario documents (draft 2020-12).
 pub fn json_schema() -> Value {
+    json_schema_with(&Catalogue::shipped())
+}
+
+/// The same where a scenario may name the controllers of a catalogue.
+pub fn json_schema_with(controllers: &Catalogue) -> Value {
     let mut schema = map(json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Sojourn scenario",
         "description": format!("A scenario of Sojourn, version {VERSION} of its schema"),
     }));
-    schema.extend(map(form(&DOCUMENT)));
-    schema.insert("$defs".to_owned(), definitions());
+    schema.extend(map(form(&DOCUMENT, controllers)));
+    schema.insert("$defs".to_owned(), definitions(controllers));
     Value::Object(schema)
 }
 
@@ -28,14 +34,14 @@ fn map(value: Value) -> Map<String, Value> {
     }
 }
 
-fn definitions() -> Value {
+fn definitions(controllers: &Catalogue) -> Value {
     let name = "^[A-Za-z0-9_-]+$";
     json!({
         "name": { "type": "string", "pattern": name, "description": "A name of a link or a flow" },
         "duration": quantity(&scalar::TIME),
         "bytes": quantity(&scalar::DATA),
         "rate": quantity(&scalar::RATE),
-        "queue": queue(),
+        "queue": queue(controllers),
         "buffer": {
             "type": "string",
             "description": format!("A size of a buffer: {}", scalar::BUFFER),
@@ -48,9 +54,9 @@ fn definitions() -> Value {
 }
 
 /// A queue, with what its own table says of the rest.
-fn queue() -> Value {
-    let names: Vec<_> = (QUEUE.variants)().iter().map(|variant| variant.name).collect();
-    let mut queue = one_of(&QUEUE);
+fn queue(controllers: &Catalogue) -> Value {
+    let names: Vec<_> = (QUEUE.variants)(controllers).iter().map(|variant| variant.name).collect();
+    let mut queue = one_of(&QUEUE, controllers);
     queue["description"] = format!(
         "A queue discipline: its name, or a table of `kind` and its parameters \
          (`sojourn queues NAME`); there are {}",
@@ -75,7 +81,7 @@ fn quantity(unit: &Unit) -> Value {
     })
 }
 
-fn shape(shape: Shape) -> Value {
+fn shape(shape: Shape, controllers: &Catalogue) -> Value {
     match shape {
         Shape::Text => json!({ "type": "string" }),
         Shape::Scalar(kind) => scalar(&kind),
@@ -84,19 +90,19 @@ fn shape(shape: Shape) -> Value {
             json!({ "anyOf": [{ "const": "unlimited" }, { "$ref": "#/$defs/bytes" }] })
         }
         Shape::List(item, least) => {
-            json!({ "type": "array", "items": self::shape(*item), "minItems": least })
+            json!({ "type": "array", "items": self::shape(*item, controllers), "minItems": least })
         }
-        Shape::Table(table) => form(table),
+        Shape::Table(table) => form(table, controllers),
         Shape::Named(table) => json!({
             "type": "object",
             "propertyNames": { "$ref": "#/$defs/name" },
             "minProperties": 1,
-            "additionalProperties": form(table),
+            "additionalProperties": form(table, controllers),
         }),
-        Shape::Either(short_or) => either(short_or),
+        Shape::Either(short_or) => either(short_or, controllers),
         // It may hold others of its shape: written out, it would have no end.
         Shape::OneOf(one) if std::ptr::eq(one, &QUEUE) => json!({ "$ref": "#/$defs/queue" }),
-        Shape::OneOf(one) => one_of(one),
+        Shape::OneOf(one) => one_of(one, controllers),
     }
 }
 
@@ -117,13 +123,13 @@ fn scalar(kind: &Kind) -> Value {
     value
 }
 
-fn form(form: &Form) -> Value {
-    object(form.title, form.fields)
+fn form(form: &Form, controllers: &Catalogue) -> Value {
+    object(form.title, form.fields, controllers)
 }
 
-fn object(title: &str, fields: &[Field]) -> Value {
-    let properties: Map<_, _> =
-        fields.iter().map(|field| (field.name.to_owned(), property(field))).collect();
+fn object(title: &str, fields: &[Field], controllers: &Catalogue) -> Value {
+    let named = |field: &Field| (field.name.to_owned(), property(field, controllers));
+    let properties: Map<_, _> = fields.iter().map(named).collect();
     let required: Vec<_> = fields.iter().filter(|f| is_required(f)).map(|f| f.name).collect();
     json!({
         "type": "object",
@@ -139,8 +145,8 @@ fn is_required(field: &Field) -> bool {
 }
 
 /// The shape of a field's value with what it means, its range and its default.
-fn property(field: &Field) -> Value {
-    let mut property = map(shape(field.shape));
+fn property(field: &Field, controllers: &Catalogue) -> Value {
+    let mut property = map(shape(field.shape, controllers));
     let range = match field.shape {
         Shape::Scalar(kind) if !kind.unit().is_empty() => format!("; {}", scalar::range(&kind)),
         _ => String::new(),
@@ -157,22 +163,23 @@ fn default(field: &Field) -> Option<Value> {
     Some(write::json(&node))
 }
 
-fn either(either: &Either) -> Value {
-    let forms = either.forms.iter().map(form);
-    json!({ "anyOf": std::iter::once(shape(either.short)).chain(forms).collect::<Vec<_>>() })
+fn either(either: &Either, controllers: &Catalogue) -> Value {
+    let forms = either.forms.iter().map(|one| form(one, controllers));
+    let short = shape(either.short, controllers);
+    json!({ "anyOf": std::iter::once(short).chain(forms).collect::<Vec<_>>() })
 }
 
 /// Names that need nothing more stand alone; every variant may be a table.
-fn one_of(one: &OneOf) -> Value {
-    let variants = (one.variants)();
+fn one_of(one: &OneOf, controllers: &Catalogue) -> Value {
+    let variants = (one.variants)(controllers);
     let plain = variants.iter().filter(|variant| !variant.fields.iter().any(is_required));
     let names: Vec<_> = plain.map(|variant| variant.name).collect();
-    let tables = variants.iter().map(|variant| tagged(one, variant));
+    let tables = variants.iter().map(|variant| tagged(one, variant, controllers));
     json!({ "anyOf": std::iter::once(json!({ "enum": names })).chain(tables).collect::<Vec<_>>() })
 }
 
-fn tagged(one: &OneOf, variant: &Variant) -> Value {
-    let mut table = object(variant.name, &variant.fields);
+fn tagged(one: &OneOf, variant: &Variant, controllers: &Catalogue) -> Value {
+    let mut table = object(variant.name, &variant.fields, controllers);
     table["description"] = variant.title.into();
     table["properties"][one.tag] = json!({ "const": variant.name });
     if let (false, Some(required)) =

@@ -1,6 +1,6 @@
 //! Flows: from checked values to the model.
 
-use sojourn_cc::EcnUse;
+use sojourn_cc::Catalogue;
 use sojourn_units::params::Value as Scalar;
 use sojourn_units::{Bytes, Duration, Instant};
 
@@ -9,8 +9,9 @@ use crate::checked::{Checked, Fields};
 use crate::copies::Copies;
 use crate::error::At;
 use crate::link::params;
-use crate::model::{Control, Flow, Pause, Profile, PrrRule, Source, Transport};
+use crate::model::{Control, EcnFeedback, Flow, Pause, Profile, PrrRule, Source, Transport};
 use crate::nearest;
+use crate::needs;
 use crate::schedule::End;
 
 /// Reads one flow over `links`; none where a problem tells why not.
@@ -33,11 +34,13 @@ pub(crate) fn read(
     }
     check_tso(checker, fields);
     let named = fields.get("control");
-    let control = named.map(control);
+    let control = named.map(|named| control(&checker.controllers, named));
     let transport = fields.get("transport").and_then(transport);
     if let (Some(named), Some(Some(control))) = (named, &control) {
         check_source(checker, control, source.as_ref(), &named.at);
-        check_ecn(checker, control, transport.as_ref(), &named.at, name);
+        if let Some(transport) = &transport {
+            needs::check(checker, control, transport, &named.at, name);
+        }
     }
     Some(Flow {
         name: name.to_owned(),
@@ -95,12 +98,12 @@ fn place(checker: &mut Checker, name: &Checked, links: &[&str]) -> Option<usize>
 }
 
 /// Reads a controller with its parameters.
-pub(crate) fn control(value: &Checked) -> Option<Control> {
+pub(crate) fn control(controllers: &Catalogue, value: &Checked) -> Option<Control> {
     let (kind, values) = value.variant()?;
     if kind == "none" {
         return Some(Control::None);
     }
-    let params = params(sojourn_cc::find(kind)?.info.params, values)?;
+    let params = params(controllers.find(kind)?.params, values)?;
     Some(Control::Algorithm { kind: kind.to_owned(), params })
 }
 
@@ -112,28 +115,6 @@ fn check_source(checker: &mut Checker, control: &Control, source: Option<&Source
         let help = "give the flow a `source` of the kind `on-off`, \
                     such as { kind = \"on-off\", rate = \"5Mbit\", on = \"1s\", off = \"0s\" }";
         checker.report(at, message, help);
-    }
-}
-
-/// A controller that lives on exact counts of marks needs them; one of classic
-/// ECN does without (RFC 3168 falls back to drops).
-pub(crate) fn check_ecn(
-    checker: &mut Checker,
-    control: &Control,
-    transport: Option<&Transport>,
-    at: &At,
-    flow: &str,
-) {
-    let Control::Algorithm { kind, params } = control else { return };
-    let Some(algorithm) = sojourn_cc::find(kind) else { return };
-    let counts = match (algorithm.needs)(params).ecn {
-        EcnUse::Counts => "exact counts of ECN marks",
-        EcnUse::L4s => "exact counts of L4S marks",
-        EcnUse::None | EcnUse::Classic => return,
-    };
-    if transport.is_some_and(|transport| !transport.ecn) {
-        let message = format!("`{kind}` needs {counts}, which flow `{flow}` does not have");
-        checker.report(at, message, format!("set flow.{flow}.transport.ecn to true"));
     }
 }
 
@@ -205,6 +186,12 @@ fn transport(value: &Checked) -> Option<Transport> {
         ack_delay: fields.time("ack_delay")?,
         sack_ranges: fields.integer("sack_ranges")?,
         ecn: fields.switch("ecn")?,
+        // QUIC has counts alone (RFC 9000 section 19.3.2).
+        ecn_feedback: match fields.scalar("ecn_feedback") {
+            Some(Scalar::Choice(how)) if how == "classic" => EcnFeedback::Classic,
+            _ => EcnFeedback::Accurate,
+        },
+        receive_times: fields.switch("receive_times")?,
         pacing: fields.switch("pacing")?,
         tso: fields.data("tso")?,
         gro: fields.time("gro")?,

@@ -1,5 +1,6 @@
 //! What the runs of a scenario are called.
 
+use sojourn_cc::Catalogue;
 use sojourn_units::params::Params;
 
 use crate::model::{Control, Scenario};
@@ -12,7 +13,11 @@ impl Scenario {
         let mut labels = Vec::new();
         for control in &self.controls {
             let twice = self.controls.iter().filter(|c| c.name() == control.name()).count() > 1;
-            let label = if twice { with_params(control) } else { control.name().to_owned() };
+            let label = if twice {
+                with_params(control, &self.controllers)
+            } else {
+                control.name().to_owned()
+            };
             let label = unique(label, &labels);
             labels.push(label);
         }
@@ -20,9 +25,9 @@ impl Scenario {
     }
 }
 
-fn with_params(control: &Control) -> String {
+fn with_params(control: &Control, controllers: &Catalogue) -> String {
     let Control::Algorithm { kind, params } = control else { return control.name().to_owned() };
-    let declared = sojourn_cc::find(kind).map_or(&[][..], |algorithm| algorithm.info.params);
+    let declared = controllers.find(kind).map_or(&[][..], |info| info.params);
     let defaults = Params::defaults(declared);
     let changed: Vec<String> = params
         .iter()

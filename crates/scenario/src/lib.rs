@@ -20,6 +20,7 @@ mod link;
 mod listening;
 mod model;
 mod nearest;
+mod needs;
 mod queue;
 mod resolve;
 mod scalar;
@@ -34,9 +35,9 @@ mod write;
 
 pub use document::Document;
 pub use error::{Errors, Item, Position};
-pub use export::json_schema;
+pub use export::{json_schema, json_schema_with};
 pub use extent::{KIND_BITS, index_bits, longest_run};
 pub use model::{
-    Buffer, Capacity, Change, Control, Discipline, Flow, Link, Loss, Pause, Profile, PrrRule,
-    Record, Ring, Scenario, Schedule, Source, Trace, Transport,
+    Buffer, Capacity, Change, Control, Discipline, EcnFeedback, Flow, Link, Loss, Pause, Profile,
+    PrrRule, Record, Ring, Scenario, Schedule, Source, Trace, Transport,
 };

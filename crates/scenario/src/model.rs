@@ -1,5 +1,6 @@
 //! A scenario after validation: what theory, simulation and live runs take.
 
+use sojourn_cc::{Catalogue, Needs};
 pub use sojourn_queue::Discipline;
 use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -25,6 +26,8 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// Flows, in the order of the document.
     pub flows: Vec<Flow>,
+    /// The controllers that it may name.
+    pub controllers: Catalogue,
 }
 
 /// What is recorded.
@@ -181,7 +184,7 @@ pub enum Control {
     None,
     /// By a congestion controller.
     Algorithm {
-        /// Its name, one of `sojourn_cc::all()`.
+        /// Its name in [`Scenario::controllers`].
         kind: String,
         /// Every parameter with a value.
         params: Params,
@@ -194,6 +197,14 @@ impl Control {
         match self {
             Control::None => "none",
             Control::Algorithm { kind, .. } => kind,
+        }
+    }
+
+    /// What it needs of the transport; none without a controller.
+    pub fn needs(&self, controllers: &Catalogue) -> Option<Needs> {
+        match self {
+            Control::None => None,
+            Control::Algorithm { kind, params } => controllers.needs(kind, params),
         }
     }
 }
@@ -270,6 +281,10 @@ pub struct Transport {
     pub sack_ranges: u64,
     /// Whether packets are ECN-capable where the controller uses ECN.
     pub ecn: bool,
+    /// How the receiver echoes ECN marks.
+    pub ecn_feedback: EcnFeedback,
+    /// Whether acknowledgements can say when each packet arrived.
+    pub receive_times: bool,
     /// Whether packets are paced where the controller does not pace.
     pub pacing: bool,
     /// Greatest burst of segmentation offload, in bytes of payload; zero for none.
@@ -290,6 +305,15 @@ pub enum PrrRule {
     Rfc9937,
     /// Linux 5.10: what was delivered leaves at once or never.
     Linux510,
+}
+
+/// How a receiver echoes ECN marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnFeedback {
+    /// By exact counts: AccECN (RFC 9768), QUIC (RFC 9000 section 19.3.2).
+    Accurate,
+    /// By one flag, at most once a round trip (RFC 3168 section 6.1.3); TCP only.
+    Classic,
 }
 
 /// Whose rules a transport follows.

@@ -1,5 +1,6 @@
 //! From a document to the scenario that runs.
 
+use sojourn_cc::Catalogue;
 use sojourn_units::Duration;
 
 use crate::check::Checker;
@@ -12,14 +13,19 @@ use crate::link::{self, ReadFile};
 use crate::listening;
 use crate::model::{Capacity, Control, Flow, Link, Record, Scenario, Source};
 use crate::nearest;
+use crate::needs;
 use crate::schedule::End;
 use crate::schema::DOCUMENT;
 use crate::shape::Shape;
 use crate::tree::Node;
 
 /// The scenario of a document, or everything that is wrong with it.
-pub(crate) fn resolve(root: &Node, read_file: ReadFile<'_>) -> Result<Scenario, Vec<Problem>> {
-    let mut checker = Checker::default();
+pub(crate) fn resolve(
+    root: &Node,
+    controllers: &Catalogue,
+    read_file: ReadFile<'_>,
+) -> Result<Scenario, Vec<Problem>> {
+    let mut checker = Checker { controllers: controllers.clone(), ..Checker::default() };
     let at = At { span: root.span, path: String::new() };
     let document = checker.check(root, Shape::Table(&DOCUMENT), at.clone(), "");
     let scenario = document.table().and_then(|fields| scenario(&mut checker, fields, read_file));
@@ -61,6 +67,7 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
         },
         links,
         flows,
+        controllers: checker.controllers.clone(),
     })
 }
 
@@ -153,9 +160,9 @@ fn controls(
         checker.report(&list.at, message, "remove `controls`, or `control` from a flow");
     }
     let read = given.iter().map(|value| {
-        let control = flow::control(value)?;
+        let control = flow::control(&checker.controllers, value)?;
         for flow in flows.iter().flatten().filter(|flow| flow.control.is_none()) {
-            flow::check_ecn(checker, &control, Some(&flow.transport), &value.at, &flow.name);
+            needs::check(checker, &control, &flow.transport, &value.at, &flow.name);
         }
         Some(control)
     });

@@ -3,6 +3,7 @@
 //! Checking ([`crate::check`]), `--set` ([`crate::set`]) and the JSON Schema
 //! ([`crate::export`]) all read these declarations, so they cannot differ.
 
+use sojourn_cc::Catalogue;
 use sojourn_units::params::Kind;
 use sojourn_units::{Bytes, Duration, Rate};
 
@@ -83,7 +84,8 @@ pub(crate) struct OneOf {
     pub(crate) tag: &'static str,
     /// The variant where the table does not name one.
     pub(crate) default: Option<&'static str>,
-    pub(crate) variants: fn() -> Vec<Variant>,
+    /// The variants, where a scenario may name these controllers.
+    pub(crate) variants: fn(&Catalogue) -> Vec<Variant>,
 }
 
 /// One of several, with its own keys.
@@ -152,8 +154,8 @@ impl Field {
 }
 
 impl OneOf {
-    pub(crate) fn find(&self, name: &str) -> Option<Variant> {
-        (self.variants)().into_iter().find(|variant| variant.name == name)
+    pub(crate) fn find(&self, name: &str, controllers: &Catalogue) -> Option<Variant> {
+        (self.variants)(controllers).into_iter().find(|variant| variant.name == name)
     }
 }
 
@@ -166,7 +168,11 @@ impl Shape {
             Shape::Named(form) => Some(Shape::Table(form)),
             Shape::List(item, _) => Some(*item),
             Shape::Either(either) => either.forms.iter().find_map(|form| named(form.fields)),
-            Shape::OneOf(one) => (one.variants)().iter().find_map(|v| named(&v.fields)),
+            // A parameter of a user's own controller is a plain value, which changes
+            // nothing for whoever asks this way (`--set`).
+            Shape::OneOf(one) => {
+                (one.variants)(&Catalogue::shipped()).iter().find_map(|v| named(&v.fields))
+            }
             Shape::Text | Shape::Scalar(_) | Shape::Buffer | Shape::Window(_) => None,
         }
     }

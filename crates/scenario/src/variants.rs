@@ -1,6 +1,7 @@
 //! What is chosen by name: controllers and queues as they register themselves,
 //! sources, and transport profiles.
 
+use sojourn_cc::Catalogue;
 use sojourn_queue::Inner;
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration};
@@ -10,21 +11,20 @@ use crate::shape::{
     COUNT, Field, Given, SIZE, SPAN, SPEED, SWITCH, Shape, TIME, Variant, WINDOW, integer, up_to,
 };
 
-/// Every controller that ships.
-pub(crate) fn controllers() -> Vec<Variant> {
-    let all = sojourn_cc::all().iter().map(|algorithm| algorithm.info);
-    all.map(|info| registered(info.name, info.title, info.params)).collect()
+/// Every controller of the catalogue.
+pub(crate) fn controllers(catalogue: &Catalogue) -> Vec<Variant> {
+    catalogue.infos().map(|info| registered(info.name, info.title, info.params)).collect()
 }
 
 /// Every controller, and none.
-pub(crate) fn controls() -> Vec<Variant> {
-    let mut all = controllers();
+pub(crate) fn controls(catalogue: &Catalogue) -> Vec<Variant> {
+    let mut all = controllers(catalogue);
     all.push(plain("none", "No controller: datagrams at the source's own rate", &[]));
     all
 }
 
 /// Every queue that ships, with the keys of the queues inside it.
-pub(crate) fn queues() -> Vec<Variant> {
+pub(crate) fn queues(_: &Catalogue) -> Vec<Variant> {
     let all = sojourn_queue::infos().iter();
     all.map(|info| {
         let mut variant = registered(info.name, info.title, info.params);
@@ -54,7 +54,7 @@ fn plain(name: &'static str, title: &'static str, fields: &[Field]) -> Variant {
 }
 
 /// Every source.
-pub(crate) fn sources() -> Vec<Variant> {
+pub(crate) fn sources(_: &Catalogue) -> Vec<Variant> {
     vec![
         plain("bulk", "As much as the transport takes", &[]),
         plain("file", "One file", &[Field::required("size", SIZE, "size of the file")]),
@@ -97,13 +97,22 @@ const REQUEST: &[Field] = &[
 ];
 
 /// Every transport profile.
-pub(crate) fn transports() -> Vec<Variant> {
-    let tcp = [&transport(&TCP)[..], &[PRR]].concat();
+pub(crate) fn transports(_: &Catalogue) -> Vec<Variant> {
+    let tcp = [&transport(&TCP)[..], &[ECN_FEEDBACK, PRR]].concat();
     vec![
         plain("tcp", "TCP: RFC 9293 with SACK, timestamps, RACK-TLP and PRR", &tcp),
         plain("quic", "QUIC: RFC 9000 and RFC 9002", &transport(&QUIC)),
     ]
 }
+
+const ECN_FEEDBACK: Field = Field::new(
+    "ecn_feedback",
+    Shape::Scalar(Kind::Choice("accurate", &["accurate", "classic"])),
+    "accurate",
+    "how the receiver echoes ECN marks: `accurate` by exact counts, `classic` by a flag once a \
+     round trip, which is all that some hosts do",
+)
+.from("RFC 9768; RFC 3168 section 6.1.3");
 
 const PRR: Field = Field::new(
     "prr",
@@ -125,6 +134,7 @@ struct Profile {
     ack_size: Default,
     ack_every: Default,
     ack_delay: Default,
+    receive_times: Default,
     sack_ranges: Default,
     pacing: Default,
     tso: Default,
@@ -138,6 +148,11 @@ const TCP: Profile = Profile {
     ack_size: ("52B", "the same headers"),
     ack_every: ("2", "RFC 9293 section 3.8.6.3"),
     ack_delay: ("40ms", "Linux TCP_DELACK_MIN; RFC 9293 allows up to 500ms"),
+    receive_times: (
+        "false",
+        "the timestamps of RFC 7323 tick in milliseconds, and an acknowledgement has one for all \
+         its packets",
+    ),
     sack_ranges: ("3", "RFC 2018 section 3, with timestamps"),
     pacing: ("false", "Linux paces only where the controller asks for it"),
     tso: (
@@ -159,6 +174,7 @@ const QUIC: Profile = Profile {
     ack_size: ("67B", "the same headers and about 12 bytes of ACK frame, RFC 9000 section 19.3"),
     ack_every: ("2", "RFC 9000 section 13.2.2"),
     ack_delay: ("25ms", "max_ack_delay, RFC 9000 section 18.2"),
+    receive_times: ("true", "draft-ietf-quic-receive-ts"),
     sack_ranges: ("32", "RFC 9000 section 13.2.3 leaves the number to the receiver"),
     pacing: ("true", "RFC 9002 section 7.7"),
     tso: ("0B", "with it, batches of UDP GSO are filled whatever the rate; 14200B: ten packets"),
@@ -170,7 +186,7 @@ const QUIC: Profile = Profile {
 const COALESCING: Shape =
     Shape::Scalar(Kind::Time(Duration::ZERO, Duration::ZERO, Duration::from_millis(10)));
 
-fn transport(profile: &Profile) -> [Field; 14] {
+fn transport(profile: &Profile) -> [Field; 15] {
     let field = |name, shape, (default, source): Default, doc| {
         Field::new(name, shape, default, doc).from(source)
     };
@@ -198,6 +214,12 @@ fn transport(profile: &Profile) -> [Field; 14] {
             "ranges that an acknowledgement reports beyond the cumulative one",
         ),
         Field::new("ecn", SWITCH, "true", "ECN, where the controller uses it"),
+        field(
+            "receive_times",
+            SWITCH,
+            profile.receive_times,
+            "acknowledgements say when each packet arrived, where the controller uses it",
+        ),
         field("pacing", SWITCH, profile.pacing, "pacing, where the controller does not pace"),
         field(
             "tso",

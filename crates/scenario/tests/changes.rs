@@ -195,6 +195,11 @@ fn a_controller_gets_what_it_needs() {
         "--set:1:12 `dctcp` needs exact counts of ECN marks, which flow `upload` does not have"
     );
     after(&["controls.0=cubic", "flow.upload.transport.ecn=false"]);
+    assert_eq!(
+        refused_later(&["controls.0=dctcp", "flow.upload.transport.ecn_feedback=classic"]),
+        "--set:1:12 `dctcp` needs exact counts of ECN marks, which flow `upload` does not have"
+    );
+    after(&["controls.0=cubic", "flow.upload.transport.ecn_feedback=classic"]);
 }
 
 #[test]

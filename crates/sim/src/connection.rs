@@ -1,9 +1,11 @@
 //! A connection: a sender at one host, a receiver at another, and the way
 //! between them.
 
-use sojourn_scenario::{self as scenario, Profile, PrrRule, Transport};
+use sojourn_cc::{Catalogue, Info, Needs};
+use sojourn_scenario::{self as scenario, EcnFeedback, Profile, PrrRule, Transport};
 use sojourn_trace::Histogram;
 use sojourn_transport::{Ack, Config, Receiver, Sender};
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Instant};
 
 use crate::measure::Peak;
@@ -56,6 +58,10 @@ pub(crate) fn config(transport: &Transport) -> Config {
         ack_delay: transport.ack_delay,
         sack_ranges: transport.sack_ranges as usize,
         ecn: transport.ecn,
+        ecn_feedback: match transport.ecn_feedback {
+            EcnFeedback::Accurate => sojourn_transport::EcnFeedback::Accurate,
+            EcnFeedback::Classic => sojourn_transport::EcnFeedback::Classic,
+        },
         pacing: transport.pacing,
         tso: transport.tso,
         gro: transport.gro,
@@ -67,12 +73,19 @@ pub(crate) fn config(transport: &Transport) -> Config {
     }
 }
 
+/// The controller of a connection, by name.
+pub(crate) struct Chosen<'a> {
+    pub(crate) catalogue: &'a Catalogue,
+    pub(crate) info: &'a Info,
+    pub(crate) needs: Needs,
+    pub(crate) params: &'a Params,
+}
+
 /// A connection of `flow`, or of its requests the other way.
 pub(crate) fn connect<M: Metering>(
     spec: &scenario::Flow,
     flow: usize,
-    algorithm: &sojourn_cc::Algorithm,
-    params: sojourn_units::params::Params,
+    chosen: &Chosen<'_>,
     seed: u64,
     is_request: bool,
     routes: &mut Routes,
@@ -83,13 +96,15 @@ pub(crate) fn connect<M: Metering>(
         initial_window: transport.mss * transport.initial_window,
         paced: transport.pacing,
         seed,
-        params,
+        params: chosen.params.clone(),
     };
-    let (config, needs) = (config(transport), (algorithm.needs)(&setup.params));
+    let controller = chosen.catalogue.build(chosen.info.name, &setup);
+    let controller = controller.expect("the scenario was validated");
+    let (config, needs) = (config(transport), chosen.needs);
     let (out, back) = if is_request { (&spec.back, &spec.path) } else { (&spec.path, &spec.back) };
     Connection {
-        sender: Sender::new(config.clone(), needs, (algorithm.build)(&setup).into()),
-        receiver: Receiver::new(config, needs.receive_times),
+        sender: Sender::new(config.clone(), needs, controller.into()),
+        receiver: Receiver::new(config, needs.receive_times && transport.receive_times),
         out: routes.add(out),
         back: routes.add(back),
         header: transport.header.0 as u32,

@@ -133,13 +133,13 @@ pub fn is_random(scenario: &Scenario) -> bool {
             || link.jitter > Duration::ZERO
             || link.queue.is_random() && link.rate != Capacity::Unlimited
     };
+    let controller = |control: &Control| {
+        scenario.controllers.find(control.name()).is_some_and(|info| info.random)
+    };
     let flow = |flow: &Flow| {
         let exponential = matches!(flow.source, Source::OnOff { exponential: true, .. });
-        exponential || flow.control.as_ref().is_some_and(controller)
+        exponential || flow.control.as_ref().is_some_and(&controller)
     };
-    fn controller(control: &Control) -> bool {
-        sojourn_cc::find(control.name()).is_some_and(|algorithm| algorithm.info.random)
-    }
     scenario.spread > Duration::ZERO
         || scenario.links.iter().any(link)
         || scenario.flows.iter().any(flow)

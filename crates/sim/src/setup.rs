@@ -1,11 +1,10 @@
 //! Builds links, connections and flows from a scenario.
 
-use sojourn_cc::Algorithm;
 use sojourn_scenario::{Control, Flow, Scenario};
 use sojourn_units::Instant;
-use sojourn_units::params::{Params, Value};
+use sojourn_units::params::Value;
 
-use crate::connection::{Connection, connect};
+use crate::connection::{Chosen, Connection, connect};
 use crate::cross;
 use crate::link::Link;
 use crate::meter::Metering;
@@ -173,11 +172,14 @@ fn flow<M: Metering>(
         datagrams: Datagrams::default(),
     };
     if let Control::Algorithm { kind, params } = control {
-        let algorithm = sojourn_cc::find(kind).expect("the scenario was validated");
+        let catalogue = &scenario.controllers;
+        let info = catalogue.find(kind).expect("the scenario was validated");
         let asks = state.application.asks();
         let seed = seed(run_seed, Stream::Controller, index);
-        state.carrier = carry(spec, index, algorithm, params, seed, asks, network);
-        if (algorithm.needs)(params).signal {
+        let needs = control.needs(catalogue).expect("the scenario was validated");
+        let chosen = Chosen { catalogue, info, needs, params };
+        state.carrier = carry(spec, index, &chosen, seed, asks, network);
+        if needs.signal {
             state.ears = signal::ears(scenario, spec);
             let direct = Value::Choice("direct".into());
             state.direct = params.iter().any(|(name, value)| name == "signal" && *value == direct);
@@ -189,15 +191,14 @@ fn flow<M: Metering>(
 fn carry<M: Metering>(
     spec: &Flow,
     index: usize,
-    algorithm: &Algorithm,
-    params: &Params,
+    chosen: &Chosen<'_>,
     seed: u64,
     asks: bool,
     network: &mut Network<M>,
 ) -> Carrier {
     let mut add = |seed, is_request| {
         let routes = &mut network.routes;
-        let new = connect(spec, index, algorithm, params.clone(), seed, is_request, routes);
+        let new = connect(spec, index, chosen, seed, is_request, routes);
         network.connections.push(new);
         network.connections.len() - 1
     };

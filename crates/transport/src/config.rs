@@ -25,6 +25,17 @@ pub enum PrrRule {
     Linux510,
 }
 
+/// How the receiver echoes ECN marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnFeedback {
+    /// Exact counts: AccECN (RFC 9768), QUIC (RFC 9000 section 19.3.2).
+    #[default]
+    Accurate,
+    /// A flag from the first mark until the sender has answered it (RFC 3168 section
+    /// 6.1.3).
+    Classic,
+}
+
 /// The settings of one connection, both ends.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -48,6 +59,8 @@ pub struct Config {
     pub sack_ranges: usize,
     /// Whether packets are ECN-capable where the controller uses ECN.
     pub ecn: bool,
+    /// How the receiver echoes marks. QUIC has exact counts whatever this says.
+    pub ecn_feedback: EcnFeedback,
     /// Whether packets are paced where the controller does not pace.
     pub pacing: bool,
     /// Greatest burst that leaves back to back, in bytes of payload, as

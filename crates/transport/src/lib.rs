@@ -28,7 +28,7 @@ mod sender;
 mod tail_probe;
 mod wire;
 
-pub use config::{Config, Profile, PrrRule};
+pub use config::{Config, EcnFeedback, Profile, PrrRule};
 pub use receiver::Receiver;
 pub use sender::{Poll, Sender, Stats};
 pub use wire::{Ack, Data, EcnCounts, SegmentRange};

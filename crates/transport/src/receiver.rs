@@ -2,7 +2,7 @@
 
 use sojourn_units::{Duration, Ecn, Instant};
 
-use crate::config::{Config, Profile};
+use crate::config::{Config, EcnFeedback, Profile};
 use crate::gro::Gro;
 use crate::reassembly::{Arrival, Reassembly};
 use crate::wire::{Ack, Data, EcnCounts};
@@ -11,6 +11,7 @@ use crate::wire::{Ack, Data, EcnCounts};
 #[derive(Debug)]
 pub struct Receiver {
     profile: Profile,
+    ecn_feedback: EcnFeedback,
     /// Full packets for each acknowledgement, and its longest delay.
     ack_every: u64,
     ack_delay: Duration,
@@ -41,6 +42,7 @@ impl Receiver {
     pub fn new(config: Config, receive_times: bool) -> Receiver {
         Receiver {
             profile: config.profile,
+            ecn_feedback: config.ecn_feedback,
             ack_every: config.ack_every,
             ack_delay: config.ack_delay,
             quick_acks: config.quick_acks,
@@ -157,8 +159,9 @@ impl Receiver {
         let ce = data.ecn == Ecn::Ce;
         self.ece |= ce;
         self.ack_now |= match self.profile {
-            // RFC 8257 section 3.2, RFC 9768 section 3.2.2.5.1: a change of CE.
-            Profile::Tcp => ce != self.last_ce,
+            // RFC 8257 section 3.2, RFC 9768 section 3.2.2.5.1: a change of CE. A flag
+            // that stays until CWR comes needs no haste (RFC 3168 section 6.1.3).
+            Profile::Tcp => self.ecn_feedback == EcnFeedback::Accurate && ce != self.last_ce,
             // RFC 9000 section 13.2.1: every CE.
             Profile::Quic => ce,
         };

@@ -47,12 +47,16 @@ def _failed(error: BaseException) -> int:
     """Says in a line or a few what went wrong; never a traceback, unless asked for."""
     if os.environ.get("SOJOURN_TRACEBACK"):
         raise error
-    from sojourn._core import ScenarioError
-    from sojourn.errors import NotEnoughMemoryError, UsageError
+    from sojourn._core import ControllerError, ScenarioError
+    from sojourn.errors import NotEnoughMemoryError, OwnCodeError, UsageError
 
     if isinstance(error, ScenarioError):
         show_scenario_error(error)
         return BAD_INPUT
+    if isinstance(error, (ControllerError, OwnCodeError)):
+        _show_own_fault(error.__cause__)
+        bad_input = isinstance(error, OwnCodeError)
+        return _say(str(error), BAD_INPUT) if bad_input else _say(f"{error}; nothing was written", 1)
     if isinstance(error, (UsageError, NotEnoughMemoryError)):
         return _say(str(error), BAD_INPUT)
     if isinstance(error, OSError):
@@ -63,6 +67,20 @@ def _failed(error: BaseException) -> int:
         "(SOJOURN_TRACEBACK=1 shows where; please report it)",
         1,
     )
+
+
+def _show_own_fault(fault: BaseException | None) -> None:
+    """The traceback of the user's own code, without what called it."""
+    import traceback
+    from pathlib import Path
+
+    if fault is None:
+        return
+    ours = str(Path(__file__).parents[1])
+    shown = fault.__traceback__
+    while shown is not None and shown.tb_frame.f_code.co_filename.startswith(ours):
+        shown = shown.tb_next
+    traceback.print_exception(type(fault), fault, shown)
 
 
 def show_scenario_error(error: "ScenarioError") -> None:

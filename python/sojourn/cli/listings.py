@@ -10,13 +10,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from sojourn import api
+from sojourn.cli.scenarios import own
 from sojourn.cli.tables import console
 from sojourn.errors import UsageError
 
 
 def controllers(args: argparse.Namespace) -> int:
     """Lists the congestion controllers, or shows one."""
-    return _list(args, api.controllers(), "controller")
+    return _list(args, json.loads(own(args.controller).catalogue.controllers()), "controller")
 
 
 def queues(args: argparse.Namespace) -> int:

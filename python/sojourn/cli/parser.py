@@ -48,15 +48,20 @@ def _parser() -> argparse.ArgumentParser:
     _add_compare(commands)
     _add_matrix(commands)
     _add_theory(commands)
-    _add_listing(commands, "controllers", "the congestion controllers and their parameters")
+    listed = _add_listing(
+        commands, "controllers", "the congestion controllers and their parameters"
+    )
+    _add_controller(listed)
     _add_listing(commands, "queues", "the queue disciplines and their parameters")
     check = _add(commands, "check", "scenarios:check", "validate scenario files")
     check.add_argument("files", metavar="FILE", nargs="+")
+    _add_controller(check)
     _add_bench(commands)
     schema = _add(commands, "schema", "scenarios:schema", "print the JSON Schema of scenario files")
     schema.add_argument(
         "--markdown", action="store_true", help="print it as a reference to read: every key"
     )
+    _add_controller(schema)
     return parser
 
 
@@ -86,6 +91,7 @@ def _add_run(commands: Any) -> None:
         help="run these controllers instead of the scenario's; where every flow names one of "
         "its own, they replace these",
     )
+    _add_controller(run)
     add("--seed", metavar="N", type=_whole, help="seed of everything random")
     add(
         "--runs",
@@ -181,10 +187,22 @@ def _add_theory(commands: Any) -> None:
     add("--json", action="store_true", help="print the figures as one JSON object")
 
 
-def _add_listing(commands: Any, name: str, doc: str) -> None:
+def _add_controller(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--controller",
+        metavar="[NAME=]FILE.py:CLASS",
+        action="append",
+        default=[],
+        help="add a controller of your own to those that scenarios may name (CONTRIBUTING.md); "
+        "NAME is the class's in snake case where it is left out; may be repeated",
+    )
+
+
+def _add_listing(commands: Any, name: str, doc: str) -> argparse.ArgumentParser:
     listing = _add(commands, name, f"listings:{name}", f"list {doc}")
     listing.add_argument("name", metavar="NAME", nargs="?", help="show this one in full")
     listing.add_argument("--json", action="store_true", help="print everything as JSON")
+    return listing
 
 
 def _add_bench(commands: Any) -> None:

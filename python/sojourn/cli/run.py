@@ -2,31 +2,41 @@
 
 import argparse
 import sys
+import time
 from pathlib import Path
 
 from sojourn import _core, api, experiment, folder, rundir
 from sojourn.cli.progress import Bar
-from sojourn.cli.scenarios import read
+from sojourn.cli.scenarios import own, read
+from sojourn.contract import Summary
+from sojourn.own import Own
 
 
 def run(args: argparse.Namespace) -> int:
     """Simulates, writes the run directory, shows the table."""
     if args.out is not None:
         folder.require_free(Path(args.out))
-    core = _prepared(args)
+    controllers = own(args.controller)
+    core = _prepared(args, controllers)
     _note(core, args)
+    began = time.perf_counter()
     if args.json and args.out is None:
         with Bar() as bar:
-            summary = api.summarise(core, args.file, args.runs, args.jobs, bar.simulating)
+            summary = api.summarise(
+                core, args.file, args.runs, args.jobs, bar.simulating, controllers
+            )
+        _note_own(controllers, summary, args, time.perf_counter() - began)
         sys.stdout.write(rundir.summary_text(summary))
         return 0
     with Bar() as bar:
-        record = api.record(core, args.file, args.runs, args.jobs, bar.simulating)
+        record = api.record(core, args.file, args.runs, args.jobs, bar.simulating, controllers)
+        took_s = time.perf_counter() - began
         bar.writing()
         if args.out is not None:
             target = rundir.write(record, Path(args.out))
         else:
             target = rundir.write_numbered(record, Path("runs") / Path(args.file).stem)
+    _note_own(controllers, record.summary, args, took_s)
     if args.json:
         sys.stdout.write(rundir.summary_text(record.summary))
         return 0
@@ -36,13 +46,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _prepared(args: argparse.Namespace) -> _core.Scenario:
+def _prepared(args: argparse.Namespace, controllers: Own) -> _core.Scenario:
     return experiment.prepare(
         read(args.file),
         assignments=args.set,
         control=args.control,
         seed=args.seed,
         spread=args.spread,
+        own=controllers,
     )
 
 
@@ -55,3 +66,15 @@ def _note(core: _core.Scenario, args: argparse.Namespace) -> None:
         )
     elif 1 < args.runs < 6:
         print("note: a 95 % confidence interval of a median needs 6 runs", file=sys.stderr)
+
+
+def _note_own(controllers: Own, summary: Summary, args: argparse.Namespace, took_s: float) -> None:
+    """Says how slow Python is, and which controllers of the user's nothing asked for."""
+    if slowness := controllers.slowness(summary, took_s):
+        print(slowness, file=sys.stderr)
+    used = controllers.used(summary["runs"])
+    for name in (name for name in controllers.names if name not in used):
+        print(
+            f"note: no flow of {args.file} uses controller {name!r}; --control {name} does",
+            file=sys.stderr,
+        )

@@ -2,12 +2,40 @@
 
 import argparse
 import json
+import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from sojourn import _core, api, reference
 from sojourn.cli import show_scenario_error
 from sojourn.errors import UsageError
+from sojourn.own import Factory, Own
+from sojourn.source import Source, load
+
+
+def own(arguments: Sequence[str]) -> Own:
+    """The controllers that `--controller` adds."""
+    found: dict[str, tuple[Factory, Source]] = {}
+    for argument in arguments:
+        name, file, thing = _parts(argument)
+        if name in found:
+            raise UsageError(f"--controller names {name!r} twice; write NAME=FILE.py:CLASS")
+        found[name] = load(file, thing)
+    return Own({name: one[0] for name, one in found.items()}, [one[1] for one in found.values()])
+
+
+def _parts(argument: str) -> tuple[str, str, str]:
+    """Name, file and class of `[NAME=]FILE.py:CLASS`."""
+    name, equals, rest = argument.rpartition("=")
+    file, colon, thing = rest.rpartition(":")
+    if not colon or not file or not thing.isidentifier() or (equals and not name):
+        raise UsageError(
+            f"--controller {argument}: write FILE.py:CLASS or NAME=FILE.py:CLASS, such as "
+            "mine=mine.py:Mine"
+        )
+    return name or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", thing).lower(), file, thing
 
 
 def read(file: str) -> _core.Scenario:
@@ -21,32 +49,39 @@ def read(file: str) -> _core.Scenario:
 
 def check(args: argparse.Namespace) -> int:
     """Validates every file, and says of each whether it is right."""
-    return max(_check_one(file) for file in args.files)
+    controllers = own(args.controller)
+    return max(_check_one(file, controllers) for file in args.files)
 
 
 def schema(args: argparse.Namespace) -> int:
     """Prints the JSON Schema, or what it says as a document."""
     if args.markdown:
-        sys.stdout.write(_reference())
+        sys.stdout.write(_reference(args))
     else:
-        print(json.dumps(api.schema(), indent=2, ensure_ascii=False))
+        print(json.dumps(_schema(args), indent=2, ensure_ascii=False))
     return 0
 
 
-def _reference() -> str:
+def _schema(args: argparse.Namespace) -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads(own(args.controller).catalogue.schema())
+    return schema
+
+
+def _reference(args: argparse.Namespace) -> str:
     listed = [
         reference.Listed({one["name"] for one in entries}, command)
         for entries, command in (
-            (api.controllers(), "sojourn controllers"),
+            (json.loads(own(args.controller).catalogue.controllers()), "sojourn controllers"),
             (api.queues(), "sojourn queues"),
         )
     ]
-    return reference.markdown(api.schema(), listed)
+    return reference.markdown(_schema(args), listed)
 
 
-def _check_one(file: str) -> int:
+def _check_one(file: str, controllers: Own) -> int:
     try:
         scenario = read(file)
+        scenario.use_controllers(controllers.catalogue)
         scenario.check()
     except _core.ScenarioError as error:
         show_scenario_error(error)

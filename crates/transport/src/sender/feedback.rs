@@ -4,7 +4,7 @@ use sojourn_cc::{Controller, EcnUse, Feedback, RateSample, Received};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use super::Sender;
-use crate::config::{Profile, PrrRule};
+use crate::config::{EcnFeedback, Profile, PrrRule};
 use crate::prr::Prr;
 use crate::recovery::Episode;
 use crate::scoreboard::{Lost, Newly};
@@ -341,9 +341,11 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Whether the sender hears the echo flag in place of exact counts: a TCP
-    /// whose controller uses classic ECN.
+    /// whose receiver gives no more, or whose controller uses classic ECN.
     fn hears_flag(&self) -> bool {
-        self.needs.ecn == EcnUse::Classic && self.config.profile == Profile::Tcp
+        let classic = self.needs.ecn == EcnUse::Classic
+            || self.config.ecn_feedback == EcnFeedback::Classic;
+        classic && self.config.profile == Profile::Tcp
     }
 
     /// What is new in the counts, as far as the sender can know it. Those of an

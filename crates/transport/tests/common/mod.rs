@@ -6,7 +6,7 @@
 pub(crate) mod desk;
 pub(crate) mod network;
 
-use sojourn_transport::{Config, Profile, PrrRule};
+use sojourn_transport::{Config, EcnFeedback, Profile, PrrRule};
 use sojourn_units::{Bytes, Duration, Instant};
 
 /// Payload of a full packet.
@@ -35,6 +35,7 @@ pub(crate) fn config(profile: Profile) -> Config {
         ack_delay,
         sack_ranges,
         ecn: true,
+        ecn_feedback: EcnFeedback::Accurate,
         pacing: false,
         tso: Bytes::ZERO,
         gro: Duration::ZERO,

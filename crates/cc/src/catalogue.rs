@@ -1,0 +1,120 @@
+//! The controllers that can be chosen by name: those that ship, and a user's own.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sojourn_units::params::Params;
+
+use crate::contract::{Controller, Info, Needs, Setup};
+use crate::{AnyController, all, find};
+
+/// Controllers by name. It is passed to whatever reads or runs a scenario; there is
+/// no global list to add to.
+#[derive(Clone, Default)]
+pub struct Catalogue {
+    own: Vec<Own>,
+}
+
+/// A controller that does not ship.
+#[derive(Clone)]
+struct Own {
+    info: Info,
+    build: Arc<Build>,
+}
+
+type Build = dyn Fn(&Setup) -> Box<dyn Controller> + Send + Sync;
+
+impl Catalogue {
+    /// The controllers that ship, and no others.
+    pub const fn shipped() -> Catalogue {
+        Catalogue { own: Vec::new() }
+    }
+
+    /// The same with one more: `build` makes one for each connection. Calls to it go
+    /// through a pointer, those to what ships do not.
+    ///
+    /// # Errors
+    /// A sentence where its name is taken or no plain name, or a parameter's default
+    /// lies outside its range.
+    pub fn with(
+        mut self,
+        info: Info,
+        build: impl Fn(&Setup) -> Box<dyn Controller> + Send + Sync + 'static,
+    ) -> Result<Catalogue, String> {
+        self.admits(&info)?;
+        self.own.push(Own { info, build: Arc::new(build) });
+        Ok(self)
+    }
+
+    /// Whether [`Catalogue::with`] would take a controller that declares this.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn admits(&self, info: &Info) -> Result<(), String> {
+        let name = info.name;
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(format!(
+                "`{name}` cannot name a controller: names are made of letters, digits, `-` and `_`"
+            ));
+        }
+        // `none` is how a scenario says that a flow has no controller.
+        if name == "none" || self.find(name).is_some() {
+            let names: Vec<_> = self.infos().map(|info| info.name).collect();
+            let taken = names.join(", ");
+            return Err(format!("`{name}` is taken; there are: {taken}, none"));
+        }
+        for param in info.params {
+            let default = param.kind.default_value();
+            if !param.kind.admits(&default) {
+                let range = param.kind.range();
+                return Err(format!(
+                    "`{}` of `{name}` is {default} by default; it must be {range}",
+                    param.name
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a listing says of each: those that ship first.
+    pub fn infos(&self) -> impl Iterator<Item = &Info> {
+        all().iter().map(|algorithm| algorithm.info).chain(self.own.iter().map(|own| &own.info))
+    }
+
+    /// What a listing says of the controller of this name.
+    pub fn find(&self, name: &str) -> Option<&Info> {
+        self.infos().find(|info| info.name == name)
+    }
+
+    /// What the controller of this name needs of the transport with these parameters.
+    pub fn needs(&self, name: &str, params: &Params) -> Option<Needs> {
+        let shipped = find(name).map(|algorithm| (algorithm.needs)(params));
+        shipped.or_else(|| self.find(name).map(|info| info.needs))
+    }
+
+    /// Builds the controller of this name; none where there is none.
+    pub fn build(&self, name: &str, setup: &Setup) -> Option<AnyController> {
+        if let Some(algorithm) = find(name) {
+            return Some((algorithm.build)(setup));
+        }
+        let own = self.own.iter().find(|own| own.info.name == name)?;
+        Some(AnyController::User((own.build)(setup)))
+    }
+}
+
+impl fmt::Debug for Catalogue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.infos().map(|info| info.name)).finish()
+    }
+}
+
+/// Equal where they hold the very same controllers.
+impl PartialEq for Catalogue {
+    fn eq(&self, other: &Catalogue) -> bool {
+        let same = |(one, two): (&Own, &Own)| {
+            one.info.name == two.info.name && Arc::ptr_eq(&one.build, &two.build)
+        };
+        self.own.len() == other.own.len() && self.own.iter().zip(&other.own).all(same)
+    }
+}

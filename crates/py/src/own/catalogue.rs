@@ -1,0 +1,63 @@
+//! The controllers that a scenario may name, with those that a user wrote in Python.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+
+use super::declared::{Declaration, Declared};
+use super::{Failure, PyController};
+use crate::errors::value_error;
+use crate::listing;
+
+/// What ships, and a user's own.
+#[pyclass(module = "sojourn._core", skip_from_py_object)]
+#[derive(Clone, Default)]
+pub(crate) struct Catalogue {
+    own: Vec<Arc<Declared>>,
+}
+
+impl Catalogue {
+    /// For one simulation, whose failures go to `failure`.
+    pub(crate) fn of_run(&self, failure: &Failure) -> sojourn_cc::Catalogue {
+        self.own.iter().fold(sojourn_cc::Catalogue::shipped(), |catalogue, one| {
+            let (declared, failure) = (one.clone(), failure.clone());
+            let build = move |setup: &_| -> Box<dyn sojourn_cc::Controller> {
+                Box::new(PyController::new(&declared, setup, failure.clone()))
+            };
+            catalogue.with(one.info, build).expect("it was admitted when it was added")
+        })
+    }
+
+    /// For whoever only reads the scenario.
+    pub(crate) fn names(&self) -> sojourn_cc::Catalogue {
+        self.of_run(&Failure::default())
+    }
+
+    /// Whether the controller of this name is in Python.
+    pub(crate) fn is_own(&self, name: &str) -> bool {
+        self.own.iter().any(|declared| declared.info.name == name)
+    }
+}
+
+#[pymethods]
+impl Catalogue {
+    #[new]
+    fn new() -> Catalogue {
+        Catalogue::default()
+    }
+
+    fn add(&mut self, declaration: Declaration) -> PyResult<()> {
+        let declared = declaration.declared()?;
+        self.names().admits(&declared.info).map_err(value_error)?;
+        self.own.push(Arc::new(declared));
+        Ok(())
+    }
+
+    fn controllers(&self) -> String {
+        listing::controllers_of(&self.names())
+    }
+
+    fn schema(&self) -> String {
+        sojourn_scenario::json_schema_with(&self.names()).to_string()
+    }
+}

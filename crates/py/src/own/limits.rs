@@ -1,0 +1,86 @@
+//! What a Python controller answers.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use sojourn_cc::Pacing;
+use sojourn_units::{Bytes, Duration, Rate};
+
+/// Far below the greatest value, so that sums with it do not saturate.
+const MOST: u64 = u64::MAX / 4;
+
+/// What the sender may do now: `sojourn_cc::Limits` for Python.
+#[pyclass(module = "sojourn", frozen, get_all)]
+pub(crate) struct Limits {
+    cwnd_bytes: u64,
+    pacing_bps: Option<u64>,
+    gap_ns: Option<u64>,
+    burst_bytes: Option<u64>,
+}
+
+#[pymethods]
+impl Limits {
+    /// Fractions are rounded down.
+    #[new]
+    #[pyo3(signature = (cwnd_bytes, *, pacing_bps = None, gap_ns = None, burst_bytes = None))]
+    fn new(
+        cwnd_bytes: f64,
+        pacing_bps: Option<f64>,
+        gap_ns: Option<f64>,
+        burst_bytes: Option<f64>,
+    ) -> PyResult<Limits> {
+        if pacing_bps.is_some() && gap_ns.is_some() {
+            let why = "pacing_bps and gap_ns cannot both be given: either says when the next \
+                       packet may leave";
+            return Err(PyValueError::new_err(why));
+        }
+        let optional = |name, value: Option<f64>, least| -> PyResult<Option<u64>> {
+            value.map(|value| amount(name, value, least)).transpose()
+        };
+        Ok(Limits {
+            // Nothing would ever leave, and no feedback ever come, with a window of
+            // zero or at a rate of zero.
+            cwnd_bytes: amount("cwnd_bytes", cwnd_bytes, 1.0)?,
+            pacing_bps: optional("pacing_bps", pacing_bps, 1.0)?,
+            gap_ns: optional("gap_ns", gap_ns, 0.0)?,
+            burst_bytes: optional("burst_bytes", burst_bytes, 0.0)?,
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        let option = |name, value: Option<u64>| {
+            value.map_or(String::new(), |value| format!(", {name}={value}"))
+        };
+        format!(
+            "Limits(cwnd_bytes={}{}{}{})",
+            self.cwnd_bytes,
+            option("pacing_bps", self.pacing_bps),
+            option("gap_ns", self.gap_ns),
+            option("burst_bytes", self.burst_bytes)
+        )
+    }
+}
+
+impl Limits {
+    /// The same for the sender; a burst is one packet where none was given.
+    pub(crate) fn contract(&self, mss: Bytes) -> sojourn_cc::Limits {
+        sojourn_cc::Limits {
+            cwnd: Bytes(self.cwnd_bytes),
+            pacing: match (self.pacing_bps, self.gap_ns) {
+                (Some(bps), _) => Pacing::Rate(Rate(bps)),
+                (None, Some(ns)) => Pacing::Gap(Duration(ns)),
+                (None, None) => Pacing::Unpaced,
+            },
+            burst: self.burst_bytes.map_or(mss, Bytes),
+        }
+    }
+}
+
+fn amount(name: &str, value: f64, least: f64) -> PyResult<u64> {
+    // NaN is refused too.
+    if !(value >= least && value < f64::INFINITY) {
+        return Err(PyValueError::new_err(format!(
+            "{name} is {value}; it must be {least} or more"
+        )));
+    }
+    Ok((value as u64).min(MOST))
+}

@@ -1,0 +1,189 @@
+"""Controllers of the user's own, in Python: what one is, and what it declares of itself.
+
+    class Mine:
+        def __init__(self, setup: sojourn.Setup) -> None:
+            self.mss = setup.mss_bytes
+            self.cwnd = setup.initial_window_bytes
+
+        def on_feedback(self, now_ns: int, feedback: sojourn.Feedback) -> None:
+            if feedback.loss_event:
+                self.cwnd = max(self.cwnd // 2, self.mss)
+            elif not feedback.in_recovery and feedback.cwnd_limited:
+                self.cwnd += self.mss * feedback.acked_bytes // self.cwnd
+
+        def limits(self) -> sojourn.Limits:
+            return sojourn.Limits(cwnd_bytes=self.cwnd)
+
+    sojourn.run("scenarios/capacity-drop.toml", control="mine", controllers={"mine": Mine})
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from sojourn import _core
+from sojourn._core import Feedback, Limits, Setup
+from sojourn.contract import OwnController, RunSummary, Summary
+from sojourn.errors import UsageError
+from sojourn.source import Source
+
+Quantity = bool | int | float | str
+"""A plain value, or one with its unit as in scenarios: "20ms", "60Mbit", "15kB"."""
+
+
+class Controller(Protocol):
+    """A congestion controller in Python: what every one must have.
+
+    It may also have `on_timeout(now_ns, in_flight_bytes)`, told of retransmission timeouts, and
+    `on_sent(now_ns, sent)`, told of every packet that leaves. All times are whole nanoseconds, all
+    amounts whole bytes of payload. A class says more of itself in attributes of these names:
+
+    `title`, `source`: one line each, for listings.
+    `params`: its parameters, a dict from names to `sojourn.Param`; `setup.params` has the values.
+    `ecn`: how it uses ECN: "none" (the default), "classic", "counts" or "l4s".
+    `receive_times`: whether it needs to know when each packet arrived (False).
+    `prr`: whether the transport spreads a reduction of its window over a round trip (True).
+    `random`: whether it draws from `setup.seed` (False).
+    """
+
+    def on_feedback(self, now_ns: int, feedback: Feedback) -> None:
+        """An acknowledgement was processed, or a timer declared packets lost."""
+
+    def limits(self) -> Limits:
+        """What the sender may do now; asked after each of the other calls."""
+        ...
+
+
+Factory = Callable[[Setup], Controller]
+"""What makes a controller for each connection: most often its class."""
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter of a controller, which a scenario sets by its name.
+
+    Its kind is that of its default: a number, a whole number, a switch, one of `choices`, or a
+    quantity with a unit. In `setup.params` times are nanoseconds, data bytes and rates bit/s. A
+    value below `least` (zero where there is none) or above `greatest` is refused.
+    """
+
+    default: Quantity
+    least: Quantity | None = None
+    greatest: Quantity | None = None
+    doc: str = ""
+    source: str = ""
+    choices: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What `_core.Catalogue.add` reads of a controller."""
+
+    name: str
+    title: str
+    source: str
+    ecn: str
+    receive_times: bool
+    every_packet: bool
+    prr: bool
+    random: bool
+    params: list[tuple[str, Param]]
+    factory: Factory
+
+
+class Own:
+    """The controllers that a user adds to those that ship, and where they come from."""
+
+    def __init__(self, controllers: Mapping[str, Factory], origins: Iterable[Source] = ()) -> None:
+        self.names = list(controllers)
+        self._origins = dict(zip(self.names, origins, strict=False))
+        self.catalogue = _core.Catalogue()
+        for name, factory in controllers.items():
+            origin = self._origins.setdefault(name, Source.of(factory))
+            try:
+                self.catalogue.add(_declaration(name, factory, origin))
+            except (TypeError, ValueError) as error:
+                raise UsageError(f"controller {name!r}: {error}") from error
+
+    def __bool__(self) -> bool:
+        return bool(self.names)
+
+    def used(self, runs: Iterable[RunSummary]) -> list[str]:
+        """Those that had a flow."""
+        had = {flow["control"] for run in runs for flow in run["flows"]}
+        return [name for name in self.names if name in had]
+
+    def record(self, summary: Summary) -> dict[str, str]:
+        """Says in the summary what ran; returns the sources, by the files that keep them."""
+        used = self.used(summary["runs"])
+        if not used:
+            return {}
+        summary["controllers"] = [self._entry(name) for name in used]
+        origins = {name: self._origins[name] for name in used}
+        return {kept_as(name): one.text for name, one in origins.items() if one.text is not None}
+
+    def _entry(self, name: str) -> OwnController:
+        origin = self._origins[name]
+        return {
+            "name": name,
+            "class": origin.qualname,
+            "file": origin.file,
+            "sha256": origin.sha256,
+        }
+
+    def slowness(self, summary: Summary, took_s: float) -> str | None:
+        """How many packets a second went through Python, in a sentence; None where none did."""
+        used = self.used(summary["runs"])
+        flows = [flow for run in summary["runs"] for flow in run["flows"]]
+        packets = sum(flow["sent_packets"] for flow in flows if flow["control"] in used)
+        if not used or took_s <= 0:
+            return None
+        return (
+            f"note: {', '.join(used)}: a controller in Python is slow: {packets / took_s:,.0f} "
+            "packets a second here; what is written in Rust passes millions"
+        )
+
+
+def kept_as(name: str) -> str:
+    """The file of a run directory that keeps the source of this controller."""
+    return f"controller-{name}.py"
+
+
+def _declaration(name: str, factory: Factory, origin: Source) -> Declaration:
+    if not callable(factory):
+        raise TypeError(f"it is {factory!r}, neither a class nor a function that makes one")
+    if isinstance(factory, type):
+        for method in ("on_feedback", "limits"):
+            if not callable(getattr(factory, method, None)):
+                raise TypeError(f"class {factory.__name__} has no method `{method}`")
+    return Declaration(
+        name=name,
+        title=_attribute(factory, "title", str, _first_line(factory)),
+        source=_attribute(factory, "source", str, origin.file or "the user's own"),
+        ecn=_attribute(factory, "ecn", str, "none"),
+        receive_times=_attribute(factory, "receive_times", bool, False),
+        every_packet=hasattr(factory, "on_sent"),
+        prr=_attribute(factory, "prr", bool, True),
+        random=_attribute(factory, "random", bool, False),
+        params=_params(_attribute(factory, "params", Mapping, {})),
+        factory=factory,
+    )
+
+
+def _attribute(factory: Factory, name: str, kind: type, default: Any) -> Any:
+    value = getattr(factory, name, default)
+    if not isinstance(value, kind):
+        raise TypeError(f"`{name}` is {value!r}, not of type {kind.__name__.lower()}")
+    return value
+
+
+def _params(given: Mapping[Any, Any]) -> list[tuple[str, Param]]:
+    for name, param in given.items():
+        if not isinstance(name, str) or not isinstance(param, Param):
+            raise TypeError(f"`params` has {name!r}: {param!r}; write a name and a sojourn.Param")
+    return list(given.items())
+
+
+def _first_line(factory: Factory) -> str:
+    lines = (getattr(factory, "__doc__", None) or "").strip().splitlines()
+    return lines[0].strip() if lines else "A controller in Python"
