@@ -39,8 +39,8 @@ matrix: $(VENV)/.installed  ## write docs/matrix.md anew: every controller over 
 lint: $(VENV)/.tested
 	rustfmt --check --edition 2024 $(shell find crates benches -name '*.rs')
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff check python tests/python docs
-	$(BIN)/ruff format --check python tests/python docs
+	$(BIN)/ruff check python tests/python docs benches
+	$(BIN)/ruff format --check python tests/python docs benches
 	$(BIN)/mypy
 
 test-rust:  ## the tests of the Rust crates

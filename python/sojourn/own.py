@@ -1,21 +1,4 @@
-"""Controllers of the user's own, in Python: what one is, and what it declares of itself.
-
-    class Mine:
-        def __init__(self, setup: sojourn.Setup) -> None:
-            self.mss = setup.mss_bytes
-            self.cwnd = setup.initial_window_bytes
-
-        def on_feedback(self, now_ns: int, feedback: sojourn.Feedback) -> None:
-            if feedback.loss_event:
-                self.cwnd = max(self.cwnd // 2, self.mss)
-            elif not feedback.in_recovery and feedback.cwnd_limited:
-                self.cwnd += self.mss * feedback.acked_bytes // self.cwnd
-
-        def limits(self) -> sojourn.Limits:
-            return sojourn.Limits(cwnd_bytes=self.cwnd)
-
-    sojourn.run("scenarios/capacity-drop.toml", control="mine", controllers={"mine": Mine})
-"""
+"""Controllers of the user's own, in Python: what one is, and what it declares of itself."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

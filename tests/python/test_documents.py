@@ -31,7 +31,8 @@ class Snippet:
 
 def snippets() -> list[Snippet]:
     found = []
-    for file in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    root = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    for file in [*root, *sorted((ROOT / "docs").glob("*.md"))]:
         text = file.read_text("utf-8") if file.exists() else ""
         for match in _FENCE.finditer(text):
             line = text.count("\n", 0, match.start()) + 1
@@ -84,6 +85,12 @@ def test_python_runs(file: str, workplace: Path) -> None:
     # The blocks of one document are read one after the other, so they run as one program.
     blocks = [one.text for one in snippets() if one.file == file and one.language == "python"]
     run_python("\n".join(blocks), workplace)
+
+
+def test_own_controller_is_the_one_that_is_shown() -> None:
+    shown = [one.text for one in snippets() if one.file == "CONTRIBUTING.md"]
+    shipped = (ROOT / "docs" / "own_controller.py").read_text("utf-8")
+    assert any(text.startswith("import sojourn") and shipped.endswith(text) for text in shown)
 
 
 def test_first_look_runs(workplace: Path) -> None:

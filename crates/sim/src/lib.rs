@@ -6,6 +6,11 @@
 //! the same scenario and seed give the same bytes, on any thread. (A metered
 //! simulation shares one mark, that nothing here reads: see [`at_work`].)
 
+/// The examples of this page are run as the crate's own.
+#[cfg(doctest)]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+struct Contributing;
+
 mod bounds;
 mod connection;
 mod cross;

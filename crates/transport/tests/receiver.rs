@@ -3,7 +3,7 @@
 mod common;
 
 use common::{at, config, ms};
-use sojourn_transport::{Ack, Config, Data, EcnCounts, Profile, Receiver};
+use sojourn_transport::{Ack, Config, Data, EcnCounts, EcnFeedback, Profile, Receiver};
 use sojourn_units::{Ecn, Instant};
 
 fn packet(number: u64, segment: u64) -> Data {
@@ -159,6 +159,19 @@ fn marks_are_told_at_once() {
         }
         assert_eq!(receiver.ce_packets(), 2);
     }
+}
+
+/// RFC 3168 section 6.1.3: the flag of a classic TCP stays up, and so can wait.
+#[test]
+fn a_classic_receiver_makes_no_haste() {
+    let ecn_feedback = EcnFeedback::Classic;
+    let config = Config { ack_every: 100, ecn_feedback, ..config(Profile::Tcp) };
+    let mut receiver = Receiver::new(config, false);
+    for (number, ecn) in [(0, Ecn::Ect0), (1, Ecn::Ce), (2, Ecn::Ect0)] {
+        receiver.on_data(at(0), &marked(number, ecn, false));
+        assert!(!receiver.ack_due(at(0)), "packet {number}");
+    }
+    assert!(ack_of(&mut receiver, at(40)).ece);
 }
 
 /// RFC 9768 section 3.2, RFC 9000 section 19.3.2: counts of all packets,

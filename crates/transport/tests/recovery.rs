@@ -5,7 +5,7 @@ mod common;
 use common::desk::{Desk, needs};
 use common::{MSS, at, config};
 use sojourn_cc::{EcnUse, Needs};
-use sojourn_transport::{Config, Data, Profile, PrrRule};
+use sojourn_transport::{Config, Data, EcnFeedback, Profile, PrrRule};
 use sojourn_units::{Bytes, Ecn};
 
 /// A window of 20 packets, all of it under way at 100 ms as segments 1 to 20,
@@ -220,6 +220,17 @@ fn marks_hide_no_loss_from_l4s() {
 #[test]
 fn a_classic_tcp_hears_no_counts() {
     let mut desk = tcp(EcnUse::Classic);
+    (desk.ack.ece, desk.ack.counts.ce) = (true, 3);
+    desk.ack(at(200), 3, &[], 2);
+    assert_eq!((desk.cc().last.ce, desk.cc().ecn_events), (0, 1));
+}
+
+/// A receiver of RFC 3168 alone gives no counts, whatever the controller would do with
+/// them.
+#[test]
+fn a_classic_receiver_gives_no_counts() {
+    let config = Config { ecn_feedback: EcnFeedback::Classic, ..config(Profile::Tcp) };
+    let mut desk = full(config, needs(EcnUse::Counts));
     (desk.ack.ece, desk.ack.counts.ce) = (true, 3);
     desk.ack(at(200), 3, &[], 2);
     assert_eq!((desk.cc().last.ce, desk.cc().ecn_events), (0, 1));

@@ -55,8 +55,8 @@ def _failed(error: BaseException) -> int:
         return BAD_INPUT
     if isinstance(error, (ControllerError, OwnCodeError)):
         _show_own_fault(error.__cause__)
-        bad_input = isinstance(error, OwnCodeError)
-        return _say(str(error), BAD_INPUT) if bad_input else _say(f"{error}; nothing was written", 1)
+    if isinstance(error, ControllerError):
+        return _say(f"{error}; nothing was written", 1)
     if isinstance(error, (UsageError, NotEnoughMemoryError)):
         return _say(str(error), BAD_INPUT)
     if isinstance(error, OSError):

@@ -10,7 +10,7 @@ use crate::errors::value_error;
 use crate::listing;
 
 /// What ships, and a user's own.
-#[pyclass(module = "sojourn._core", skip_from_py_object)]
+#[pyclass(module = "sojourn._core")]
 #[derive(Clone, Default)]
 pub(crate) struct Catalogue {
     own: Vec<Arc<Declared>>,

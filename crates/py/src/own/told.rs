@@ -124,7 +124,7 @@ impl Feedback {
 }
 
 /// A delivery-rate sample.
-#[pyclass(module = "sojourn", frozen, get_all, skip_from_py_object)]
+#[pyclass(module = "sojourn", frozen, get_all)]
 #[derive(Clone, Copy)]
 pub(crate) struct RateSample {
     delivered_bytes: u64,
@@ -148,7 +148,7 @@ impl RateSample {
 }
 
 /// When a packet was sent and received.
-#[pyclass(module = "sojourn", frozen, get_all, skip_from_py_object)]
+#[pyclass(module = "sojourn", frozen, get_all)]
 #[derive(Clone, Copy)]
 pub(crate) struct Received {
     number: u64,

@@ -1,0 +1,263 @@
+"""Controllers of the user's own, in Python: by name, with what they declare, and when they fail."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+import sojourn
+from support import SMALL, Sojourn
+
+MINE = """\
+import sojourn
+
+
+class Mine:
+    '''A window that grows by a packet a round trip.'''
+
+    params = {"beta": sojourn.Param(0.5, 0.1, 0.95, doc="what a loss leaves")}
+
+    def __init__(self, setup):
+        self.mss, self.beta = setup.mss_bytes, setup.params["beta"]
+        self.cwnd = setup.initial_window_bytes
+
+    def on_feedback(self, now_ns, feedback):
+        if feedback.loss_event:
+            self.cwnd = max(self.beta * self.cwnd, self.mss)
+        elif not feedback.in_recovery and feedback.cwnd_limited:
+            self.cwnd += self.mss * feedback.acked_bytes / self.cwnd
+
+    def limits(self):
+        return sojourn.Limits(self.cwnd)
+"""
+
+
+FAILS_LATER = """\
+if now_ns > 2_000_000_000:
+            1 / 0
+        if feedback.loss_event:"""
+
+
+class Fixed:
+    """Ten packets, always; keeps what it is told."""
+
+    title = "Ten packets"
+    receive_times = True
+    random = False
+    told: ClassVar[list[sojourn.Feedback]] = []
+    sent: ClassVar[list[sojourn.Sent]] = []
+
+    def __init__(self, setup: sojourn.Setup) -> None:
+        self.cwnd = 10 * setup.mss_bytes
+
+    def on_feedback(self, now_ns: int, feedback: sojourn.Feedback) -> None:
+        assert type(now_ns) is int
+        Fixed.told.append(feedback)
+
+    def on_sent(self, now_ns: int, sent: sojourn.Sent) -> None:
+        Fixed.sent.append(sent)
+
+    def limits(self) -> sojourn.Limits:
+        return sojourn.Limits(cwnd_bytes=self.cwnd)
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    file = tmp_path / "mine.py"
+    file.write_text(MINE)
+    return file
+
+
+def test_what_it_is_told(small: Path) -> None:
+    Fixed.told.clear()
+    Fixed.sent.clear()
+    run = sojourn.run(
+        small,
+        control="fixed",
+        controllers={"fixed": Fixed},
+        set={"flow.upload.transport": {"profile": "quic"}},
+    )
+    flow = run.flow("upload").summary
+    assert len(Fixed.sent) == flow["sent_packets"]
+    assert sum(one.acked_packets for one in Fixed.told) == Fixed.told[-1].largest_acked + 1
+    assert Fixed.told[-1].delivered_bytes == sum(one.acked_bytes for one in Fixed.told)
+    # 20 ms of propagation, and what ten packets wait for each other.
+    first = Fixed.told[0]
+    assert first.rtt_ns is not None
+    assert 20_000_000 < first.rtt_ns < 40_000_000
+    assert first.min_rtt_ns == first.rtt_ns == first.srtt_ns
+    assert all(one.in_flight_before_bytes <= 10 * 1420 for one in Fixed.told)
+    rates = [one.rate.bps for one in Fixed.told if one.rate is not None]
+    assert 0 < max(rates) < 13e6
+    for feedback in Fixed.told:
+        assert [one.bytes for one in feedback.received] == [1420] * feedback.acked_packets
+        assert all(one.sent_at_ns < one.received_at_ns for one in feedback.received)
+
+
+def test_the_same_from_the_command_line(sojourn: Sojourn, small: Path, mine: Path) -> None:
+    asked = ("run", small, "--controller", f"{mine}:Mine", "--control", "mine,cubic")
+    done = sojourn(*asked, "--json", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "note: mine: a controller in Python is slow" in done.stderr
+    assert "packets a second" in done.stderr
+    summary = json.loads(done.stdout)
+    assert [one["control"] for one in summary["runs"]] == ["mine", "cubic"]
+    sha256 = hashlib.sha256(MINE.encode()).hexdigest()
+    ran = {"name": "mine", "class": "Mine", "file": "mine.py", "sha256": sha256}
+    assert summary["controllers"] == [ran]
+    assert (small.parent / "out" / "controller-mine.py").read_text() == MINE
+
+
+def test_its_run_is_read_back(small: Path, mine: Path, tmp_path: Path, sojourn: Sojourn) -> None:
+    asked = ("run", small, "--controller", f"own={mine}:Mine", "--control", "own", "--out", "out")
+    assert sojourn(*asked).returncode == 0
+    again = _load(tmp_path / "out")
+    assert again.title == "A small drop"
+    assert [one["name"] for one in again.summary["controllers"]] == ["own"]
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again" / "controller-own.py").read_text() == MINE
+    assert sojourn("compare", "out", "again").returncode == 0
+
+
+def _load(directory: Path) -> "sojourn.Run":
+    return sojourn.load(directory)
+
+
+def test_threads_change_nothing(sojourn: Sojourn, small: Path, mine: Path) -> None:
+    for jobs in ("1", "3"):
+        asked = ("--control", "mine,reno", "--runs", "3", "--spread", "1s", "--jobs", jobs)
+        done = sojourn("run", small, "--controller", f"{mine}:Mine", *asked, "--out", jobs)
+        assert done.returncode == 0, done.stderr
+    for name in ("summary.json", "flows.parquet", "links.parquet"):
+        one, three = (small.parent / jobs / name for jobs in ("1", "3"))
+        assert one.read_bytes() == three.read_bytes(), name
+
+
+def test_its_parameters_are_set_and_held_to_their_range(
+    sojourn: Sojourn, small: Path, mine: Path
+) -> None:
+    own = ("--controller", f"{mine}:Mine")
+    small.write_text(SMALL.replace('"dctcp"', '{ kind = "mine", beta = 0.9 }'))
+    done = sojourn("check", small, *own)
+    assert done.returncode == 0, done.stderr
+    small.write_text(SMALL.replace('"dctcp"', '{ kind = "mine", beta = 0.96 }'))
+    done = sojourn("run", small, *own)
+    assert done.returncode == 2
+    assert "`beta` is 0.96; it must be 0.1 to 0.95" in done.stderr
+    schema = json.loads(sojourn("schema", *own).stdout)
+    assert "mine" in schema["properties"]["controls"]["items"]["anyOf"][0]["enum"]
+    listed = sojourn("controllers", "mine", *own).stdout
+    assert "A window that grows by a packet a round trip." in listed
+    assert "what a loss leaves" in listed
+
+
+def test_without_it_its_name_is_refused(sojourn: Sojourn, small: Path, mine: Path) -> None:
+    done = sojourn("run", small, "--controller", f"{mine}:Mine", "--control", "yours")
+    assert done.returncode == 2
+    assert "there is no controller `yours`" in done.stderr
+    assert "cubic" in done.stderr
+    done = sojourn("run", small, "--control", "mine")
+    assert done.returncode == 2
+    assert "there is no controller `mine`" in done.stderr
+
+
+def test_one_that_no_flow_uses_is_told_of(sojourn: Sojourn, small: Path, mine: Path) -> None:
+    done = sojourn("run", small, "--controller", f"{mine}:Mine", "--json")
+    assert done.returncode == 0
+    assert "no flow of" in done.stderr
+    assert "controllers" not in json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("if feedback.loss_event:", FAILS_LATER, []),
+        ("sojourn.Limits(self.cwnd)", "sojourn.Limits(self.cwnd * float('nan'))", ["cwnd_bytes"]),
+        ("sojourn.Limits(self.cwnd)", "sojourn.Limits(0)", ["cwnd_bytes is 0", "1 or more"]),
+        ("sojourn.Limits(self.cwnd)", "self.cwnd", ["limits", "Limits"]),
+        ('setup.params["beta"]', 'setup.params["beat"]', ["__init__", "KeyError"]),
+    ],
+)
+def test_an_exception_ends_the_run(
+    sojourn: Sojourn, small: Path, mine: Path, before: str, after: str, words: list[str]
+) -> None:
+    mine.write_text(MINE.replace(before, after))
+    done = sojourn("run", small, "--controller", f"{mine}:Mine", "--control", "mine,cubic")
+    assert done.returncode == 1
+    assert "sojourn: controller `mine` failed in" in done.stderr
+    assert "internal error" not in done.stderr
+    assert not (small.parent / "runs").exists()
+    for word in words:
+        assert word in done.stderr
+    if not words:
+        # The user's own line, the time of the scenario, and none of Sojourn's frames.
+        assert "1 / 0" in done.stderr
+        assert "failed in on_feedback at 2." in done.stderr
+        assert done.stderr.count('File "') == 1
+
+
+def test_an_exception_is_the_cause_in_python(small: Path) -> None:
+    class Failing(Fixed):
+        receive_times = False
+
+        def on_feedback(self, now_ns: int, feedback: sojourn.Feedback) -> None:
+            raise LookupError("on purpose")
+
+    with pytest.raises(sojourn.ControllerError, match="`mine` failed in on_feedback") as caught:
+        sojourn.run(small, control="mine", controllers={"mine": Failing}, jobs=2)
+    assert isinstance(caught.value.__cause__, LookupError)
+    assert caught.value.__cause__.__traceback__ is not None
+
+
+@pytest.mark.parametrize(
+    ("argument", "text", "words"),
+    [
+        ("mine.py:Mine", "import nowhere_at_all\n", ["nowhere_at_all", "Traceback"]),
+        ("mine.py:Mine", "class Mine(\n", ["SyntaxError", "mine.py"]),
+        ("mine.py:Nine", MINE, ["no `Nine`", "Mine"]),
+        ("mine.py:Mine", "class Mine: pass\n", ["no method `on_feedback`"]),
+        ("mine.py:Mine", MINE.replace("params =", "ecn = 'some'\n    params ="), ["`ecn`", "l4s"]),
+        ("mine.py:Mine", MINE.replace("0.5,", "'5ms',"), ["beta", "of one kind"]),
+        ("mine.py:Mine", MINE.replace("0.5,", "5.0,"), ["beta", "0.1 to 0.95"]),
+        ("mine.py", MINE, ["FILE.py:CLASS"]),
+        ("none.py:Mine", MINE, ["none.py", "No such file"]),
+        ("cubic=mine.py:Mine", MINE, ["`cubic` is taken"]),
+    ],
+)
+def test_what_is_no_controller_is_refused(
+    sojourn: Sojourn, small: Path, mine: Path, argument: str, text: str, words: list[str]
+) -> None:
+    mine.write_text(text)
+    done = sojourn("run", small, "--controller", argument, "--control", "mine")
+    assert done.returncode == 2, done.stderr
+    for word in words:
+        assert word in done.stderr
+    assert not (small.parent / "runs").exists()
+
+
+def test_limits_are_checked_where_they_are_made() -> None:
+    limits = sojourn.Limits(15_000.9, pacing_bps=5e6, burst_bytes=3_000)
+    assert (limits.cwnd_bytes, limits.pacing_bps, limits.gap_ns) == (15_000, 5_000_000, None)
+    for wrong in ({"pacing_bps": 0}, {"gap_ns": -1}, {"pacing_bps": 1e6, "gap_ns": 1}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            sojourn.Limits(15_000, **wrong)
+
+
+def test_pacing_is_heeded(small: Path) -> None:
+    class Paced(Fixed):
+        receive_times = False
+        pace: ClassVar[dict[str, float]] = {"pacing_bps": 4e6}
+
+        def limits(self) -> sojourn.Limits:
+            return sojourn.Limits(1_000_000, **self.pace)
+
+    class Gaps(Paced):
+        # A packet of 1448 bytes each 2.896 ms: 4 Mbit/s.
+        pace: ClassVar[dict[str, float]] = {"gap_ns": 2_896_000}
+
+    own = {"paced": Paced, "gaps": Gaps}
+    run = sojourn.run(small, control=["paced", "gaps"], controllers=own)
+    for one in run.runs:
+        # The first packets and the last round trip are not delivered at the full rate.
+        assert one["flows"][0]["goodput_bps"] == pytest.approx(4e6, rel=0.01)
