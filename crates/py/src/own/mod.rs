@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use sojourn_cc::{Controller, Probe};
+use sojourn_cc::Controller;
 use sojourn_units::{Bytes, Instant};
 
 pub(crate) use catalogue::Catalogue;
@@ -162,9 +162,5 @@ impl Controller for PyController {
 
     fn limits(&self) -> sojourn_cc::Limits {
         self.limits
-    }
-
-    fn probe(&self) -> Probe {
-        Probe { phase: "own", ..Probe::default() }
     }
 }
