@@ -2,6 +2,8 @@
 
 import json
 import os
+import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -48,8 +50,12 @@ def run(
         return record(core, source.origin, runs, jobs, own=own)
     from sojourn.cli.progress import Bar
 
+    began = time.perf_counter()
     with Bar() as bar:
-        return record(core, source.origin, runs, jobs, bar.simulating, own)
+        done = record(core, source.origin, runs, jobs, bar.simulating, own)
+    if slowness := own.slowness(done.summary, time.perf_counter() - began):
+        print(slowness, file=sys.stderr)
+    return done
 
 
 def load(directory: str | PathLike[str]) -> Run:

@@ -109,7 +109,7 @@ fn a_round_trip_of_ten_seconds() {
 /// A path whose round-trip time leaps between both ends of what there is.
 #[test]
 fn a_round_trip_that_leaps() {
-    let leaping = |round, told| with_rtt(told, if round % 3 == 0 { 0 } else { TEN_SECONDS });
+    let leaping = |round, told| with_rtt(told, if round.is_multiple_of(3) { 0 } else { TEN_SECONDS });
     drive("RTT 0 and 10 s", &phases(200, leaping, 5_000_000_000));
 }
 
@@ -177,7 +177,7 @@ fn everything_marked() {
     let marked = |round: u64, told: Told| Told {
         ce: told.acked,
         // An episode a round trip.
-        events: (told.events.0, round % 2 == 0, round % 2 == 0, true),
+        events: (told.events.0, round.is_multiple_of(2), round.is_multiple_of(2), true),
         ..told
     };
     drive("all marked", &phases(400, marked, 20_000_000));
@@ -191,7 +191,7 @@ fn everything_lost() {
     let lost = |round: u64, told: Told| Told {
         acked: 0,
         lost: told.in_flight.0,
-        events: (round % 2 == 0, false, true, true),
+        events: (round.is_multiple_of(2), false, true, true),
         rtt: None,
         rate: None,
         ..told
