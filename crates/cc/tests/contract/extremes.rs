@@ -109,7 +109,8 @@ fn a_round_trip_of_ten_seconds() {
 /// A path whose round-trip time leaps between both ends of what there is.
 #[test]
 fn a_round_trip_that_leaps() {
-    let leaping = |round, told| with_rtt(told, if round.is_multiple_of(3) { 0 } else { TEN_SECONDS });
+    let leaping =
+        |round: u64, told| with_rtt(told, if round.is_multiple_of(3) { 0 } else { TEN_SECONDS });
     drive("RTT 0 and 10 s", &phases(200, leaping, 5_000_000_000));
 }
 

@@ -343,8 +343,8 @@ impl<C: Controller> Sender<C> {
     /// Whether the sender hears the echo flag in place of exact counts: a TCP
     /// whose receiver gives no more, or whose controller uses classic ECN.
     fn hears_flag(&self) -> bool {
-        let classic = self.needs.ecn == EcnUse::Classic
-            || self.config.ecn_feedback == EcnFeedback::Classic;
+        let classic =
+            self.needs.ecn == EcnUse::Classic || self.config.ecn_feedback == EcnFeedback::Classic;
         classic && self.config.profile == Profile::Tcp
     }
 
