@@ -44,13 +44,14 @@ fn the_document() {
 fn links_in_their_order() {
     let links = resolve(EVERYTHING).links;
     let names: Vec<_> = links.iter().map(|link| link.name.as_str()).collect();
-    assert_eq!(names, ["radio", "cell", "fixed", "wide", "bare"]);
+    assert_eq!(names, ["radio", "cell", "fixed", "wide", "bare", "shaped"]);
     let buffers: Vec<_> = links.iter().map(|link| link.buffer).collect();
     let right = [
         Buffer::Bytes(Bytes(300_000)),
         Buffer::Packets(100),
         Buffer::Time(Duration::from_millis(50)),
         Buffer::Unlimited,
+        Buffer::Default,
         Buffer::Default,
     ];
     assert_eq!(buffers, right);
@@ -116,7 +117,7 @@ fn steps_and_ramps_become_one_list() {
 #[test]
 fn flows_and_sources() {
     let flows = resolve(EVERYTHING).flows;
-    assert_eq!((&flows[0].path[..], &flows[0].back[..]), (&[0, 1][..], &[2, 4][..]));
+    assert_eq!((&flows[0].path[..], &flows[0].back[..]), (&[0, 1][..], &[2, 4, 5][..]));
     assert_eq!((flows[0].control.as_ref(), flows[0].stop), (None, None));
     assert_eq!((flows[2].start, flows[2].stop), (ms(5_000), Some(ms(100_000))));
     let sources: Vec<_> = flows.into_iter().take(6).map(|flow| flow.source).collect();
