@@ -6,7 +6,7 @@ mod trees;
 
 use std::collections::BTreeMap;
 
-use common::{Rig, TestPacket, discipline};
+use common::{Rig, TestPacket, discipline, needed};
 use proptest::prelude::*;
 use sojourn_queue::{Backlog, Discipline, DropReason, Info, Limit, Queue, infos};
 use sojourn_units::params::{Kind, Value};
@@ -63,7 +63,7 @@ fn configs(info: &Info) -> Vec<Config> {
 }
 
 fn config(info: &Info, values: &[(&'static str, Value)], ecn: bool, marks: bool) -> Config {
-    let values = [trees::needed(info), values.to_vec()].concat();
+    let values = [needed(info), values.to_vec()].concat();
     Config { discipline: discipline(info.name, &values), ecn, marks, is_dual: false }
 }
 

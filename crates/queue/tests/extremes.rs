@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::{MTU, Rig};
-use sojourn_queue::{AnyQueue, Backlog, Info, Limit, Packet, Queue, Setup, infos};
-use sojourn_units::params::{Kind, Params, Value};
+use common::{MTU, Rig, discipline, needed};
+use sojourn_queue::{AnyQueue, Backlog, Discipline, Info, Limit, Packet, Queue, Setup, infos};
+use sojourn_units::params::{Kind, Value};
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
 /// A packet as small as can be, since there are many.
@@ -43,8 +43,8 @@ impl Packet for Small {
 }
 
 fn small_queue(info: &Info) -> AnyQueue<Small> {
-    let params = Params::defaults(info.params);
-    let setup = Setup { limit: Limit::NONE, mtu: MTU, seed: 1, params, inner: Vec::new() };
+    let Discipline { params, inner, .. } = discipline(info.name, &needed(info));
+    let setup = Setup { limit: Limit::NONE, mtu: MTU, seed: 1, params, inner };
     AnyQueue::build(info.name, &setup).expect("a registered queue")
 }
 
@@ -84,7 +84,9 @@ fn a_packet_that_is_alone_is_sent() {
             let mut now = Instant::ZERO;
             for turn in 0..2000 {
                 let packet = rig.put(now, 0, MTU.0, ecn);
-                now += Duration::from_micros(turn);
+                // A shaper may make it wait for its own rate.
+                let ready = rig.queue.ready_at().unwrap_or(now);
+                now = ready.max(now + Duration::from_micros(turn));
                 assert_eq!(rig.take(now).map(|p| p.id), Some(packet.id), "{} at {now}", info.name);
                 now += Duration::from_millis(1);
             }

@@ -114,7 +114,9 @@ fn what_lies_just_beyond_a_range_is_refused_with_the_range() {
     let mut tried = 0;
     for (table, name, param) in declared() {
         for value in beyond(&param.kind) {
-            let found = messages(table, name, param.name, &value);
+            let mut found = messages(table, name, param.name, &value);
+            // A parameter without which there is none is missing beside any other.
+            found.retain(|message| !message.contains("has no `"));
             let what = format!("{table} {name}.{} = {value}: {found:?}", param.name);
             assert_eq!(found.len(), 1, "{what}");
             assert!(found[0].starts_with(&format!("`{}`", param.name)), "{what}");

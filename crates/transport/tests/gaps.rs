@@ -40,6 +40,7 @@ fn sender(profile: Profile) -> Sender<Gaps> {
     let needs = Needs {
         ecn: EcnUse::None,
         receive_times: true,
+        rate_samples: false,
         every_packet: true,
         signal: false,
         prr: false,

@@ -1,8 +1,8 @@
 //! What the tests of every queue share: a packet, and a queue built by name.
 
-use sojourn_queue::{AnyQueue, Discipline, DropReason, Limit, Packet, Queue, Setup, find};
+use sojourn_queue::{AnyQueue, Discipline, DropReason, Info, Limit, Packet, Queue, Setup, find};
 use sojourn_units::params::Value;
-use sojourn_units::{Bytes, Ecn, Instant};
+use sojourn_units::{Bytes, Ecn, Instant, Rate};
 
 /// Largest packet on the tests' link.
 pub(crate) const MTU: Bytes = Bytes(1514);
@@ -103,4 +103,11 @@ impl Rig {
     pub(crate) fn dropped_ids(&self, reason: DropReason) -> Vec<u64> {
         self.dropped.iter().filter(|(_, why)| *why == reason).map(|(p, _)| p.id).collect()
     }
+}
+
+#[allow(dead_code, reason = "few tests need it")]
+/// The parameters that a queue does not do without, with values for tests.
+pub(crate) fn needed(info: &Info) -> Vec<(&'static str, Value)> {
+    let needed = info.params.iter().filter(|param| param.is_required());
+    needed.map(|param| (param.name, Value::Rate(Rate::from_mbit(10)))).collect()
 }

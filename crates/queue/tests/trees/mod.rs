@@ -5,12 +5,6 @@ use sojourn_queue::{Discipline, Info, find, infos};
 use sojourn_units::Rate;
 use sojourn_units::params::{Param, Value};
 
-/// The parameters that a queue does not do without, with values for tests.
-pub(crate) fn needed(info: &Info) -> Vec<(&'static str, Value)> {
-    let needed = info.params.iter().filter(|param| param.is_required());
-    needed.map(|param| (param.name, Value::Rate(Rate::from_mbit(10)))).collect()
-}
-
 /// A queue of up to `depth` levels.
 pub(crate) fn tree(depth: u64) -> BoxedStrategy<Discipline> {
     let kinds = infos().iter().filter(|info| depth > 1 || info.inner.is_empty());

@@ -55,6 +55,7 @@ delay = "10ms"
 control = CONTROL
 path = ["bottleneck"]
 back = ["back"]
+transport = { receive_times = true }
 [flow.cross]
 control = "none"
 path = ["access", "bottleneck"]

@@ -51,6 +51,7 @@ delay = "{half}ms"
 control = {{ kind = "rapid"{params} }}
 path = ["bottleneck"]
 back = ["back"]
+transport = {{ receive_times = true }}
 {cross}"#
         );
         simulate(&scenario(&text), 1)
