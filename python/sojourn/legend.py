@@ -14,10 +14,11 @@ _KNOWN = {
     "cubic": "#0072b2",
     "bbr": "#d55e00",
     "dctcp": "#009e73",
+    "lola": "#7b52ab",
     "ideal": DARKEST,
     "none": "#7a7a7a",
 }
-_OTHERS = ("#b87900", "#2f8fc4", "#7a6a00", "#7b52ab", "#00798c", "#a23b3b", "#4c7a34", "#8a5a44")
+_OTHERS = ("#b87900", "#2f8fc4", "#7a6a00", "#00798c", "#a23b3b", "#4c7a34", "#8a5a44")
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ registry::controllers! {
     Bbr = bbr,
     Dctcp = dctcp,
     Prague = prague,
+    Lola = lola,
     Ideal = ideal,
     Rapid = rapid: needs,
 }

@@ -1,9 +1,12 @@
 //! Series of a run, read back from its Parquet.
 
+// Each test file uses its part of this.
+#![allow(dead_code)]
+
 use std::fs::File;
 use std::path::Path;
 
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::SerializedFileReader;
 use parquet::record::Field;
 use sojourn_sim::{Outcome, series_parquet};
 
@@ -15,40 +18,56 @@ pub(crate) fn flow_series<const N: usize>(
     flow: &str,
     names: [&str; N],
 ) -> Vec<[f64; N]> {
-    rows_of(outcome, file, ("flow", flow), names)
+    select(rows(outcome, file, false), ("flow", flow), names)
 }
 
-/// The same of one link.
-#[allow(dead_code)]
+/// The columns `names` of the rows of one link, as [`flow_series`].
 pub(crate) fn link_series<const N: usize>(
     outcome: &Outcome,
     file: &str,
     link: &str,
     names: [&str; N],
 ) -> Vec<[f64; N]> {
-    rows_of(outcome, file, ("link", link), names)
+    select(rows(outcome, file, true), ("link", link), names)
 }
 
-fn rows_of<const N: usize>(
-    outcome: &Outcome,
-    file: &str,
-    (what, which): (&str, &str),
+type Row = Vec<(String, Field)>;
+
+fn rows(outcome: &Outcome, file: &str, links: bool) -> impl Iterator<Item = Row> {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{file}.parquet"));
+    std::fs::write(&path, series_parquet(&[outcome], links).unwrap()).unwrap();
+    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    reader.into_iter().map(|row| row.unwrap().into_columns())
+}
+
+fn select<const N: usize>(
+    rows: impl Iterator<Item = Row>,
+    of: (&str, &str),
     names: [&str; N],
 ) -> Vec<[f64; N]> {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{file}.parquet"));
-    std::fs::write(&path, series_parquet(&[outcome], what == "link").unwrap()).unwrap();
-    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
-    let rows = reader.get_row_iter(None).unwrap().map(|row| row.unwrap().into_columns());
-    let is_meant = |columns: &Vec<(String, Field)>| {
-        columns.iter().any(|(name, field)| name == what && *field == Field::Str(which.into()))
+    let is_of = |columns: &Row| {
+        columns.iter().any(|(name, field)| name == of.0 && *field == Field::Str(of.1.into()))
     };
-    let values = |columns: Vec<(String, Field)>| {
+    let values = |columns: Row| {
         names.map(|name| {
             let found = columns.iter().find(|(column, _)| column == name);
             number(&found.unwrap_or_else(|| panic!("no column {name}")).1)
         })
     };
-    rows.filter(is_meant).map(values).collect()
+    rows.filter(is_of).map(values).collect()
+}
+
+/// The phase of one flow's controller in each of its rows.
+pub(crate) fn flow_phases(outcome: &Outcome, file: &str, flow: &str) -> Vec<String> {
+    let text = |row: &[(String, Field)], column: &str| {
+        let found = row.iter().find(|(name, _)| name == column).map(|(_, field)| field.clone());
+        match found {
+            Some(Field::Str(text)) => text,
+            other => panic!("column {column}: {other:?}"),
+        }
+    };
+    let rows = rows(outcome, file, false);
+    rows.filter(|row| text(row, "flow") == flow).map(|row| text(&row, "phase")).collect()
 }
 
 fn number(field: &Field) -> f64 {

@@ -1,0 +1,127 @@
+//! LoLa's parameters, by the paper's names; what the paper leaves unnamed has the
+//! name that the published module gives it, without its prefix.
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Duration};
+
+use crate::contract::Setup;
+
+/// The values that all of the paper's experiments used.
+const PAPER: &str = "Hock et al. 2017, section V-A";
+/// Their own implementation, where the paper is silent.
+const MODULE: &str = "TCP LoLa's Linux module, version 1.5";
+
+/// The parameters with ranges and sources. The paper gives values, no ranges: these
+/// are what is physically possible.
+pub(super) const PARAMS: &[Param] = &[
+    Param {
+        name: "q_low",
+        kind: Kind::Time(
+            Duration::from_millis(1),
+            Duration::from_micros(1),
+            Duration::from_secs(10),
+        ),
+        doc: "queueing delay above which a standing queue is there; the same for all flows",
+        source: PAPER,
+    },
+    Param {
+        name: "q_target",
+        kind: Kind::Time(
+            Duration::from_millis(5),
+            Duration::from_micros(1),
+            Duration::from_secs(10),
+        ),
+        doc: "queueing delay above which there is congestion; the same for all flows",
+        source: PAPER,
+    },
+    Param {
+        name: "t_sync",
+        kind: Kind::Time(Duration::from_millis(250), Duration::ZERO, Duration::from_secs(10)),
+        doc: "how long the window is held before it is reduced",
+        source: "Hock et al. 2017, sections III-D and V-A",
+    },
+    Param {
+        name: "t_measure",
+        kind: Kind::Time(Duration::from_millis(40), Duration::ZERO, Duration::from_secs(10)),
+        doc: "the least round-trip time of this long is the one that counts",
+        source: "Hock et al. 2017, equation 4 and section V-A",
+    },
+    Param {
+        name: "gamma",
+        kind: Kind::Number(973.0 / 1024.0, 0.1, 1.0),
+        doc: "what tailored decrease leaves of the window that just fills the path",
+        source: "Hock et al. 2017, sections III-E and V-A: 973/1024",
+    },
+    Param {
+        name: "phi",
+        kind: Kind::Number(35.0, 1.0, 10_000.0),
+        doc: "how slowly X(t) = (t/phi)^3 grows: milliseconds per cube root of a byte",
+        source: "Hock et al. 2017, equation 2 and section V-A",
+    },
+    Param {
+        name: "c",
+        kind: Kind::Number(0.4, 0.001, 100.0),
+        doc: "how steep the cubic increase is, in segments per second cubed",
+        source: "Hock et al. 2017, equation 1",
+    },
+    Param {
+        name: "beta",
+        kind: Kind::Number(0.7, 0.1, 0.95),
+        doc: "what a loss leaves of the window, as in CUBIC",
+        source: "TCP LoLa's Linux module, version 1.5: 717/1024; RFC 9438 section 4.6",
+    },
+    Param {
+        name: "cwnd_min",
+        kind: Kind::Integer(5, 1, 1_000),
+        doc: "least window in packets that tailored decrease leaves",
+        source: MODULE,
+    },
+    Param {
+        name: "base_timeout",
+        kind: Kind::Integer(100, 0, 100_000),
+        doc: "tailored decreases without a round-trip time near the least one after which that \
+              is forgotten; zero: never",
+        source: "Hock et al. 2017, section IV",
+    },
+    Param {
+        name: "base_delay_epsilon",
+        kind: Kind::Time(Duration::from_micros(100), Duration::ZERO, Duration::from_secs(10)),
+        doc: "what counts as near the least round-trip time",
+        source: MODULE,
+    },
+];
+
+/// The parameters as the algorithm uses them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Config {
+    pub(super) q_low: Duration,
+    pub(super) q_target: Duration,
+    pub(super) t_sync: Duration,
+    pub(super) t_measure: Duration,
+    pub(super) gamma: f64,
+    pub(super) phi: f64,
+    pub(super) c: f64,
+    pub(super) beta: f64,
+    pub(super) cwnd_min: Bytes,
+    pub(super) base_timeout: u64,
+    pub(super) base_delay_epsilon: Duration,
+}
+
+impl Config {
+    pub(super) fn new(setup: &Setup) -> Config {
+        let p = &setup.params;
+        Config {
+            q_low: p.time("q_low"),
+            q_target: p.time("q_target"),
+            t_sync: p.time("t_sync"),
+            t_measure: p.time("t_measure"),
+            gamma: p.number("gamma"),
+            phi: p.number("phi"),
+            c: p.number("c"),
+            beta: p.number("beta"),
+            cwnd_min: setup.mss * p.integer("cwnd_min"),
+            base_timeout: p.integer("base_timeout"),
+            base_delay_epsilon: p.time("base_delay_epsilon"),
+        }
+    }
+}

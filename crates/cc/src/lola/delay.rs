@@ -1,0 +1,113 @@
+//! What the round-trip times say of the queue (section IV of the paper).
+
+use std::collections::VecDeque;
+
+use sojourn_units::{Bytes, Duration, Instant};
+
+use super::config::Config;
+
+/// The estimates of section IV.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    /// Samples of the last `t_measure` that may still become the least: each is
+    /// longer than the one before it.
+    recent: VecDeque<(Instant, Duration)>,
+    /// Equation 5; none until the first sample, and after it was found invalid.
+    rtt_min: Option<Duration>,
+    /// Tailored decreases since `rtt_now` was last near `rtt_min`.
+    decreases: u64,
+}
+
+impl Queue {
+    pub(super) fn new() -> Queue {
+        Queue { recent: VecDeque::new(), rtt_min: None, decreases: 0 }
+    }
+
+    /// Takes in a sample. Equation 4, exactly: the least of the window slides with
+    /// every sample.
+    pub(super) fn sample(&mut self, now: Instant, rtt: Duration, config: &Config) {
+        while self.recent.back().is_some_and(|(_, last)| *last >= rtt) {
+            self.recent.pop_back();
+        }
+        self.recent.push_back((now, rtt));
+        while self.recent.front().is_some_and(|(at, _)| now.since(*at) > config.t_measure) {
+            self.recent.pop_front();
+        }
+        let rtt_now = self.rtt_now();
+        // Equation 5.
+        let rtt_min = self.rtt_min.map_or(rtt_now, |least| least.min(rtt_now));
+        self.rtt_min = Some(rtt_min);
+        if rtt_now - rtt_min <= config.base_delay_epsilon {
+            self.decreases = 0;
+        }
+    }
+
+    /// Section IV, validity of RTT_min: checked after each tailored decrease.
+    pub(super) fn on_tailored_decrease(&mut self, config: &Config) {
+        self.decreases += 1;
+        if config.base_timeout > 0 && self.decreases >= config.base_timeout {
+            self.rtt_min = None;
+            self.decreases = 0;
+        }
+    }
+
+    /// Equation 4; zero before the first sample.
+    pub(super) fn rtt_now(&self) -> Duration {
+        self.recent.front().map_or(Duration::ZERO, |(_, rtt)| *rtt)
+    }
+
+    /// Equation 6. Zero while RTT_min is not known.
+    pub(super) fn delay(&self) -> Duration {
+        self.rtt_now().saturating_sub(self.rtt_min.unwrap_or(Duration::MAX))
+    }
+
+    /// Equation 7: the part of `cwnd` that waits in the queue, at most all of it.
+    pub(super) fn data(&self, cwnd: Bytes) -> Bytes {
+        let rtt_now = u128::from(self.rtt_now().0.max(1));
+        // Less than `cwnd`, since the delay is a part of RTT_now.
+        Bytes((u128::from(cwnd.0) * u128::from(self.delay().0) / rtt_now) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sojourn_units::params::Params;
+    use sojourn_units::{Bytes, Duration, Instant};
+
+    use super::{Config, Queue};
+    use crate::contract::Setup;
+
+    fn config() -> Config {
+        let params = Params::defaults(super::super::config::PARAMS);
+        let (mss, initial_window) = (Bytes(1448), Bytes(14_480));
+        Config::new(&Setup { mss, initial_window, paced: true, seed: 1, params })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Equations 4 to 6 against all samples, by brute force.
+        #[test]
+        fn the_least_of_the_window_is_exact(
+            steps in prop::collection::vec((0_u64..20, 1_u64..100), 1..200),
+        ) {
+            let (config, mut queue) = (config(), Queue::new());
+            let (mut now, mut all) = (0, Vec::new());
+            for (wait, rtt) in steps {
+                now += wait;
+                all.push((now, rtt));
+                queue.sample(
+                    Instant::ZERO + Duration::from_millis(now),
+                    Duration::from_millis(rtt),
+                    &config,
+                );
+                let recent = all.iter().filter(|(at, _)| now - at <= 40).map(|(_, rtt)| *rtt);
+                let rtt_now = recent.min().expect("the newest is one");
+                let rtt_min = all.iter().map(|(_, rtt)| *rtt).min().expect("there is one");
+                prop_assert_eq!(queue.rtt_now(), Duration::from_millis(rtt_now));
+                prop_assert_eq!(queue.delay(), Duration::from_millis(rtt_now - rtt_min));
+            }
+        }
+    }
+}

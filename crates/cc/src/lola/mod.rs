@@ -1,0 +1,259 @@
+//! TCP LoLa: Hock, Neumeister, Zitterbart, Bless, "TCP LoLa: Congestion Control for
+//! Low Latencies and High Throughput", IEEE LCN 2017. A small standing queue, the
+//! same for any number of flows, and the same part of it for each of them.
+//!
+//! Where the paper is silent, its authors' Linux module (version 1.5) decides; those
+//! places say so. The module itself differs from the paper in several defaults.
+
+mod added;
+mod config;
+mod curve;
+mod delay;
+
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::contract::{
+    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
+};
+use crate::window::Window;
+use added::Added;
+use config::Config;
+use curve::Cubic;
+use delay::Queue;
+
+/// The LoLa controller.
+pub struct Lola {
+    config: Config,
+    window: Window,
+    queue: Queue,
+    state: State,
+    /// Segments: the window before the last reduction, for fast convergence after
+    /// the next loss.
+    cwnd_max: f64,
+    /// What fair flow balancing has added to the window lately.
+    added: Added,
+    pacing: Pacing,
+}
+
+/// Figure 1 of the paper. Tailored decrease is what happens between two of them.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Section III-A.
+    SlowStart {
+        /// The least and the greatest RTT measured in it.
+        measured: Option<(Duration, Duration)>,
+    },
+    /// Section III-B.
+    CubicIncrease {
+        curve: Cubic,
+        /// Until when the measurements are still those of before the reduction.
+        blind_until: Instant,
+    },
+    /// Section III-C.
+    FairFlowBalancing { since: Instant },
+    /// Section III-D.
+    CwndHold { since: Instant },
+}
+
+const SLOW_START: State = State::SlowStart { measured: None };
+
+impl Lola {
+    /// What a listing says of it.
+    pub const INFO: Info = Info {
+        name: "lola",
+        title: "TCP LoLa: a queue of a few milliseconds, the same part of it for every flow",
+        source: "Hock, Neumeister, Zitterbart, Bless, \"TCP LoLa\", IEEE LCN 2017; TCP LoLa's \
+                 Linux module, version 1.5, where that is silent",
+        params: config::PARAMS,
+        needs: Needs {
+            // Section VII: a reaction to ECN is future work.
+            ecn: EcnUse::None,
+            receive_times: false,
+            every_packet: false,
+            signal: false,
+            prr: true,
+        },
+        random: false,
+    };
+
+    /// Builds one.
+    pub fn new(setup: &Setup) -> Lola {
+        Lola {
+            config: Config::new(setup),
+            window: Window::new(setup),
+            queue: Queue::new(),
+            state: SLOW_START,
+            cwnd_max: 0.0,
+            added: Added::default(),
+            pacing: Pacing::Unpaced,
+        }
+    }
+
+    /// The window in segments.
+    fn segments(&self) -> f64 {
+        self.window.cwnd.as_f64() / self.window.mss.as_f64()
+    }
+
+    /// The states that the measurements of this feedback lead to, one after another
+    /// where a queue grew fast.
+    fn advance(&mut self, now: Instant, rtt: Option<Duration>) {
+        if let (State::SlowStart { measured }, Some(rtt)) = (&mut self.state, rtt) {
+            let (least, greatest) = measured.unwrap_or((rtt, rtt));
+            let (least, greatest) = (least.min(rtt), greatest.max(rtt));
+            *measured = Some((least, greatest));
+            // Section III-A: single samples, not what the filter leaves of them.
+            if greatest - least > self.config.q_low * 2 {
+                self.window.ssthresh = self.window.cwnd;
+                self.begin_cubic_increase(now, self.segments(), Duration::ZERO);
+            }
+        }
+        if let State::CubicIncrease { blind_until, .. } = self.state
+            && now >= blind_until
+            && self.queue.delay() > self.config.q_low
+        {
+            self.added = Added::default();
+            self.state = State::FairFlowBalancing { since: now };
+        }
+        if let State::FairFlowBalancing { .. } = self.state
+            && self.queue.delay() > self.config.q_target
+        {
+            self.state = State::CwndHold { since: now };
+        }
+        if let State::CwndHold { since } = self.state
+            && now.since(since) >= self.config.t_sync
+        {
+            self.tailored_decrease(now);
+        }
+    }
+
+    /// Section III-E.
+    fn tailored_decrease(&mut self, now: Instant) {
+        let (config, w) = (&self.config, &mut self.window);
+        let cwnd_max = w.cwnd.as_f64() / w.mss.as_f64();
+        let emptied = w.cwnd - self.queue.data(w.cwnd);
+        // Nothing in the paper ends a decrease; in the module `cwnd_min` does.
+        w.cwnd = emptied.mul_f64(config.gamma).max(config.cwnd_min).min(w.cwnd);
+        w.ssthresh = w.ssthresh.min(w.cwnd);
+        // The paper does not say when Q_delay counts again. What comes back in the
+        // next round trip was sent before the decrease, and would lead to the next
+        // decrease. The module waits for two; so does this.
+        let blind = self.queue.rtt_now() * 2;
+        self.queue.on_tailored_decrease(config);
+        self.begin_cubic_increase(now, cwnd_max, blind);
+    }
+
+    fn begin_cubic_increase(&mut self, now: Instant, cwnd_max: f64, blind: Duration) {
+        self.cwnd_max = cwnd_max;
+        let curve = Cubic::new(now, cwnd_max, self.segments(), &self.config);
+        self.state = State::CubicIncrease { curve, blind_until: now + blind };
+    }
+
+    /// The paper has no reaction to a loss but slow start after a timeout. As the
+    /// module, this does what CUBIC does (RFC 9438 sections 4.6 and 4.7).
+    fn on_loss(&mut self, now: Instant) {
+        let cwnd = self.segments();
+        let keep = if cwnd < self.cwnd_max { (1.0 + self.config.beta) / 2.0 } else { 1.0 };
+        self.window.reduce_to(self.window.cwnd.mul_f64(self.config.beta));
+        self.begin_cubic_increase(now, cwnd * keep, self.queue.rtt_now() * 2);
+    }
+
+    fn grow(&mut self, now: Instant, acked: Bytes) {
+        match &mut self.state {
+            State::SlowStart { .. } => {
+                let rest = self.window.slow_start(acked);
+                if !self.window.in_slow_start() {
+                    self.begin_cubic_increase(now, self.segments(), Duration::ZERO);
+                    self.grow(now, rest);
+                }
+            }
+            State::CubicIncrease { curve, .. } => {
+                let target = curve.at(now, &self.config) * self.window.mss.as_f64();
+                // RFC 9438 section 4.2: by half a window in a round trip at most.
+                let most = self.window.cwnd + acked / 2;
+                self.window.cwnd = self.window.cwnd.max(Bytes(target as u64).min(most));
+            }
+            State::FairFlowBalancing { .. } => self.balance(now, acked),
+            State::CwndHold { .. } => {}
+        }
+    }
+
+    /// Figure 2. The paper does not say how what is added comes to count in Q_data,
+    /// which shows it a round trip later, and passes the filter within `t_measure`.
+    /// Here Q_data is taken with what was added since, lest that be added again until
+    /// it shows; and X for when what is added now will show. So what is measured
+    /// follows X(t) at any round-trip time.
+    fn balance(&mut self, now: Instant, acked: Bytes) {
+        let State::FairFlowBalancing { since } = self.state else { return };
+        let shows_after = self.queue.rtt_now() + self.config.t_measure;
+        self.added.expire(now, shows_after);
+        let x = curve::x(now.since(since) + shows_after, &self.config);
+        let q_data = self.queue.data(self.window.cwnd) + self.added.bytes();
+        // Never faster than slow start: X(t) knows no capacity, and goes on growing
+        // where no queue comes about any more.
+        let growth = x.saturating_sub(q_data).min(acked);
+        self.window.cwnd += growth;
+        self.added.push(now, growth, shows_after);
+    }
+
+    /// What Linux has `fq` pace at, which the paper's senders used (section V-A): twice
+    /// the window in a round trip up to half of ssthresh, then 1.2 times
+    /// (`tcp_update_pacing_rate`).
+    fn pace(&mut self, srtt: Duration) {
+        if srtt == Duration::ZERO {
+            return;
+        }
+        let Window { cwnd, ssthresh, .. } = self.window;
+        let ahead = if cwnd < ssthresh / 2 { cwnd } else { cwnd / 5 };
+        let rate = Rate::from_transfer(cwnd + ahead, srtt).max(Rate(1));
+        self.pacing = Pacing::Rate(rate);
+    }
+}
+
+impl Controller for Lola {
+    fn on_sent(&mut self, _now: Instant, sent: &Sent) {
+        self.window.on_sent(sent);
+        if sent.idle > sent.rto && self.window.in_slow_start() {
+            // RFC 5681 section 4.1: idleness ends in a slow start.
+            self.state = SLOW_START;
+        }
+    }
+
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        if let Some(rtt) = feedback.rtt {
+            self.queue.sample(now, rtt, &self.config);
+        }
+        if feedback.loss_event {
+            self.on_loss(now);
+        } else {
+            self.advance(now, feedback.rtt);
+        }
+        if self.window.may_grow(feedback) {
+            self.grow(now, feedback.acked);
+        } else if let State::CubicIncrease { curve, .. } = &mut self.state
+            && !feedback.cwnd_limited
+        {
+            curve.exclude(now);
+        }
+        self.pace(feedback.srtt);
+    }
+
+    /// Section III-A: slow start again.
+    fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
+        self.window.on_timeout(in_flight.mul_f64(self.config.beta));
+        self.state = SLOW_START;
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { cwnd: self.window.cwnd, pacing: self.pacing, burst: self.window.mss * 2 }
+    }
+
+    fn probe(&self) -> Probe {
+        let phase = match self.state {
+            State::SlowStart { .. } => "slow_start",
+            State::CubicIncrease { .. } => "cubic_increase",
+            State::FairFlowBalancing { .. } => "fair_flow_balancing",
+            State::CwndHold { .. } => "cwnd_hold",
+        };
+        Probe { ssthresh: self.window.known_ssthresh(), phase, ..Probe::default() }
+    }
+}
