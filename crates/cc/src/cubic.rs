@@ -6,6 +6,7 @@
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
 
+use crate::abe;
 use crate::contract::{
     Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
 };
@@ -22,6 +23,7 @@ pub struct Cubic {
     per_byte: f64,
     c: f64,
     beta: f64,
+    beta_ecn: f64,
     fast_convergence: bool,
     tcp_friendliness: bool,
     slow_start: SlowStart,
@@ -85,7 +87,7 @@ impl Cubic {
     pub const INFO: Info = Info {
         name: "cubic",
         title: "CUBIC: grows by a cubic function of time, never slower than Reno",
-        source: "RFC 9438; slow start: Linux HyStart, RFC 9406 or RFC 5681",
+        source: "RFC 9438; slow start: Linux HyStart, RFC 9406 or RFC 5681; RFC 8511 (ABE) by choice",
         params: &[
             Param {
                 name: "c",
@@ -99,6 +101,9 @@ impl Cubic {
                 doc: "what a congestion event, loss or mark, leaves of the window",
                 source: "RFC 9438 section 4.6",
             },
+            abe::beta_ecn(
+                "what a mark leaves of the window; zero: as much as a loss; ABE has 0.85",
+            ),
             Param {
                 name: "fast_convergence",
                 kind: Kind::Switch(true),
@@ -143,6 +148,7 @@ impl Cubic {
             per_byte: 1.0 / setup.mss.as_f64(),
             c: p.number("c"),
             beta: p.number("beta"),
+            beta_ecn: abe::of_mark(setup),
             fast_convergence: p.switch("fast_convergence"),
             tcp_friendliness: p.switch("tcp_friendliness"),
             slow_start: SlowStart::new(setup),
@@ -166,7 +172,8 @@ impl Cubic {
         let keep = if shrinking && self.fast_convergence { (1.0 + self.beta) / 2.0 } else { 1.0 };
         self.w_max = Some(cwnd * keep);
         self.end_epoch();
-        let reduced = self.window.cwnd.mul_f64(self.beta);
+        let beta = if ecn_only { self.beta_ecn } else { self.beta };
+        let reduced = self.window.cwnd.mul_f64(beta);
         self.window.reduce_to(reduced);
         if ecn_only {
             // Figure 5: marks reduce to one segment, losses to two. Linux

@@ -11,6 +11,7 @@
 use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Instant};
 
+mod abe;
 mod catalogue;
 mod contract;
 mod hystart;

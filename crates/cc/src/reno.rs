@@ -3,6 +3,7 @@
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
 
+use crate::abe;
 use crate::contract::{
     Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
 };
@@ -12,6 +13,7 @@ use crate::window::Window;
 pub struct Reno {
     window: Window,
     beta: f64,
+    beta_ecn: f64,
 }
 
 impl Reno {
@@ -19,13 +21,16 @@ impl Reno {
     pub const INFO: Info = Info {
         name: "reno",
         title: "Reno: additive increase, multiplicative decrease",
-        source: "RFC 5681, RFC 6582",
-        params: &[Param {
-            name: "beta",
-            kind: Kind::Number(0.5, 0.1, 0.95),
-            doc: "what a congestion event leaves of the window",
-            source: "RFC 5681 section 3.1, equation 4",
-        }],
+        source: "RFC 5681, RFC 6582; RFC 8511 (ABE) by choice",
+        params: &[
+            Param {
+                name: "beta",
+                kind: Kind::Number(0.5, 0.1, 0.95),
+                doc: "what a congestion event leaves of the window",
+                source: "RFC 5681 section 3.1, equation 4",
+            },
+            abe::beta_ecn("what a mark leaves of the window; zero: as much as a loss; ABE has 0.8"),
+        ],
         needs: Needs {
             ecn: EcnUse::Classic,
             receive_times: false,
@@ -39,7 +44,11 @@ impl Reno {
 
     /// Builds one.
     pub fn new(setup: &Setup) -> Reno {
-        Reno { window: Window::new(setup), beta: setup.params.number("beta") }
+        Reno {
+            window: Window::new(setup),
+            beta: setup.params.number("beta"),
+            beta_ecn: abe::of_mark(setup),
+        }
     }
 }
 
@@ -53,7 +62,8 @@ impl Controller for Reno {
         if feedback.loss_event || feedback.ecn_event {
             // Linux halves the window, RFC 5681 equation 4 the flight size; the
             // two differ only for a sender that the application limits.
-            w.reduce_to(w.cwnd.mul_f64(self.beta));
+            let beta = if feedback.loss_event { self.beta } else { self.beta_ecn };
+            w.reduce_to(w.cwnd.mul_f64(beta));
             return;
         }
         if w.may_grow(feedback) {

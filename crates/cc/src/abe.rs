@@ -1,0 +1,24 @@
+//! Alternative Backoff with ECN: RFC 8511. A mark comes from an AQM that keeps its queue
+//! short, so that it takes less of the window than a loss.
+
+use sojourn_units::params::{Kind, Param};
+
+use crate::contract::Setup;
+
+/// The parameter `beta_ecn` of a controller whose `beta` is for losses.
+pub(crate) const fn beta_ecn(doc: &'static str) -> Param {
+    Param {
+        name: "beta_ecn",
+        kind: Kind::Number(0.0, 0.0, 0.95),
+        doc,
+        source: "RFC 8511 section 3.1; RFC 3168 section 6.1.2, by which a mark counts as a loss",
+    }
+}
+
+/// What a mark leaves of the window.
+pub(crate) fn of_mark(setup: &Setup) -> f64 {
+    match setup.params.number("beta_ecn") {
+        0.0 => setup.params.number("beta"),
+        beta_ecn => beta_ecn,
+    }
+}
