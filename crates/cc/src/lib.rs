@@ -31,6 +31,7 @@ registry::controllers! {
     Bbr = bbr,
     Dctcp = dctcp,
     Prague = prague,
+    Vegas = vegas,
     Lola = lola,
     Ideal = ideal,
     Rapid = rapid: needs,

@@ -1,0 +1,109 @@
+//! Vegas against its paper (Brakmo and Peterson, IEEE JSAC 1995) and Linux's tcp_vegas.c.
+
+mod common;
+
+use common::{Driver, MSS, build};
+use sojourn_cc::{Controller, Sent};
+use sojourn_units::{Bytes, Duration};
+
+const BASE: Duration = Duration::from_millis(100);
+
+/// In congestion avoidance with `packets` of window; the path has 100 ms.
+fn vegas(packets: u64) -> Driver {
+    let mut d = Driver::new(build("vegas", 2 * packets, &[]), BASE);
+    d.ack(|_| {});
+    d.lose();
+    assert_eq!(d.packets(), packets);
+    // The first round trip after a recovery begins to measure, and its end decides.
+    d.ack(|_| {});
+    d
+}
+
+/// Round-trip times of which `queued` packets of the window are the queue's part.
+fn queue(d: &mut Driver, queued: f64) {
+    let window = d.bytes() as f64 / MSS.as_f64();
+    d.rtt = BASE.mul_f64(window / (window - queued));
+}
+
+/// What a round trip with so many packets in the queue changes, in packets.
+fn change(queued: f64) -> i64 {
+    let mut d = vegas(50);
+    queue(&mut d, queued);
+    let windows = d.trajectory(1);
+    windows[1] as i64 - windows[0] as i64
+}
+
+/// Section III-C: fewer than alpha packets in the queue, one more; more than beta, one
+/// less; between, none. Linux has alpha = 2 and beta = 4.
+#[test]
+fn between_alpha_and_beta_packets_wait_in_the_queue() {
+    let found = [0.0, 1.9, 2.1, 3.0, 3.9, 4.2, 10.0].map(change);
+    assert_eq!(found, [1, 1, 0, 0, 0, -1, -1]);
+}
+
+/// Section III-D: slow start ends by more than gamma packets in the queue, with the
+/// window that the rate needs without it, and Linux's one packet more.
+#[test]
+fn slow_start_ends_with_gamma_packets_in_the_queue() {
+    let mut d = Driver::new(build("vegas", 10, &[]), BASE);
+    assert_eq!(d.trajectory(3), [10, 20, 40, 80]);
+    // Less than one of the 160 packets that the window is when it counts.
+    queue(&mut d, 0.4);
+    d.round();
+    assert_eq!((d.packets(), d.cc.probe().phase), (160, "slow_start"));
+    d.rtt = Duration::from_millis(125);
+    // Within the round trip the window still doubles; its end is what counts.
+    let mut before = d.bytes();
+    while d.cc.probe().phase == "slow_start" {
+        before = d.bytes();
+        d.ack(|_| {});
+    }
+    // A fifth of the round trip is the queue's.
+    assert_eq!(d.bytes(), before * 100 / 125 + MSS.0);
+}
+
+/// Linux: with two samples or fewer in a round trip they may all be of delayed
+/// acknowledgements, and the window grows as Reno's.
+#[test]
+fn two_samples_are_too_few() {
+    let mut d = vegas(50);
+    queue(&mut d, 20.0);
+    for acks in 1..=3 * 50 {
+        d.ack(|f| f.rtt = f.rtt.filter(|_| acks % 25 == 0));
+    }
+    assert_eq!(d.packets(), 50, "neither less, nor yet a packet more");
+}
+
+/// Losses and marks halve the window, as in Linux (`tcp_reno_ssthresh`).
+#[test]
+fn a_loss_halves() {
+    let mut d = vegas(40);
+    d.lose();
+    assert_eq!(d.packets(), 20);
+    d.ack(|_| {});
+    d.ack(|f| f.ecn_event = true);
+    assert_eq!(d.packets(), 10);
+    let now = d.now;
+    d.cc.on_timeout(now, MSS * 10);
+    assert_eq!((d.packets(), d.cc.probe().ssthresh), (1, Some(MSS * 5)));
+}
+
+/// Linux: after idleness the path may be another, and its round trip is learnt anew.
+#[test]
+fn idleness_forgets_the_base_rtt() {
+    let mut d = vegas(50);
+    queue(&mut d, 10.0);
+    d.round();
+    let now = d.now;
+    let sent = Sent {
+        number: 1_000,
+        bytes: MSS,
+        in_flight_before: Bytes::ZERO,
+        retransmission: false,
+        idle: Duration::from_millis(10),
+        rto: Duration::from_secs(1),
+    };
+    d.cc.on_sent(now, &sent);
+    let windows = d.trajectory(3);
+    assert!(windows[3] > windows[1], "no queue is seen any more: {windows:?}");
+}
