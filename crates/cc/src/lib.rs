@@ -32,6 +32,7 @@ registry::controllers! {
     Dctcp = dctcp,
     Prague = prague,
     Vegas = vegas,
+    LedbatPlusPlus = ledbat_plus_plus,
     Lola = lola,
     Ideal = ideal,
     Rapid = rapid: needs,

@@ -1,8 +1,9 @@
-//! Vegas over a bottleneck: what its paper says that it does to a queue.
+//! Vegas and LEDBAT++ over a bottleneck: what their papers say that they do to a queue
+//! and to each other.
 
 mod common;
 
-use common::{PACKET_BITS, link, run};
+use common::{PACKET_BITS, flow, link, run};
 use sojourn_sim::RunSummary;
 
 /// Flows over 20 Mbit/s and 40 ms: controller, start in seconds.
@@ -33,6 +34,10 @@ transport = {{ ack_every = 1 }}
     run(&text)
 }
 
+fn goodput(summary: &RunSummary, place: usize) -> f64 {
+    flow(summary, &format!("f{place}")).goodput_bps
+}
+
 fn used(summary: &RunSummary) -> f64 {
     link(summary, "bottleneck").utilisation.expect("it has a rate")
 }
@@ -52,4 +57,40 @@ fn vegas_flows_keep_two_to_four_packets_each_in_the_queue() {
         assert!(queue >= 2.0 * n && queue <= 4.0 * n + 1.0, "{n} flows: {queue} packets");
         assert!(used(&summary) > 0.98, "{n} flows: {}", used(&summary));
     }
+}
+
+/// Section 4.5: 60 ms of queueing delay, and what the window grows by until it shows: a
+/// third of a packet, 0.2 ms, each round trip. Section 4.4: slowdowns cost a tenth at most.
+#[test]
+fn ledbat_alone_keeps_its_target() {
+    let summary = over("10MB", 120, &[("ledbat++", 0.0)]);
+    let queue = link(&summary, "bottleneck");
+    let p99 = queue.queue_delay_p99_s.unwrap();
+    assert!(p99 > 0.055 && p99 < 0.063, "{p99}");
+    assert!(used(&summary) > 0.9, "{}", used(&summary));
+}
+
+/// The draft's purpose: whatever fills a queue beyond the target (400 ms here) has the
+/// link, but for two packets in a round trip.
+#[test]
+fn ledbat_yields_to_reno_and_cubic() {
+    for other in ["reno", "cubic"] {
+        let summary = over("1MB", 120, &[("ledbat++", 0.0), (other, 20.0)]);
+        let alone = over("1MB", 120, &[(other, 20.0)]);
+        let part = goodput(&summary, 1) / goodput(&alone, 0);
+        assert!(part > 0.95, "{other} has {part} of what it has alone");
+    }
+}
+
+/// Section 4.4: slowdowns let a latecomer see the path without a queue, and section 4.3
+/// makes the shares even.
+#[test]
+fn ledbat_shares_with_a_latecomer() {
+    let summary = over("10MB", 300, &[("ledbat++", 0.0), ("ledbat++", 30.0)]);
+    let (first, second) = (goodput(&summary, 0), goodput(&summary, 1));
+    let jain = (first + second).powi(2) / (2.0 * (first * first + second * second));
+    assert!(jain > 0.95, "{first} {second}");
+    let p99 = link(&summary, "bottleneck").queue_delay_p99_s.unwrap();
+    // A base that is too long by what the first flow keeps in the queue would add that.
+    assert!(p99 < 0.070, "{p99}");
 }

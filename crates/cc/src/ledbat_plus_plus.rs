@@ -1,0 +1,329 @@
+//! LEDBAT++: draft-irtf-iccrg-ledbat-plus-plus, for background traffic. At most `target`
+//! of queueing delay, and out of the way of whatever needs the link. Where the draft
+//! says nothing else, LEDBAT's rules (RFC 6817) hold.
+//!
+//! Sections are those of version 01.
+
+use std::collections::VecDeque;
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Duration, Instant};
+
+use crate::contract::{
+    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
+};
+use crate::window::Window;
+
+/// RFC 6817 section 2.4.2: the base delay's history has an entry a minute.
+const HISTORY_STEP: Duration = Duration::from_secs(60);
+
+/// The LEDBAT++ controller.
+pub struct LedbatPlusPlus {
+    window: Window,
+    /// What the window holds beyond whole bytes.
+    fraction: f64,
+    delays: Delays,
+    state: State,
+    target: Duration,
+    /// The greatest divisor of the gain.
+    gain_constant: u64,
+    decrease_constant: f64,
+    slowdown_interval: u64,
+}
+
+/// Where a connection is between two slowdowns.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Section 4.1.
+    InitialSlowStart,
+    /// Section 4.3.
+    CongestionAvoidance { slowdown_at: Instant },
+    /// Section 4.4: the window is two packets.
+    Slowdown { begun: Instant, until: Instant },
+    /// Section 4.4: slow start, up to the window before the slowdown (or a timeout).
+    RampUp { begun: Instant },
+}
+
+/// The filters of RFC 6817 over round-trip times (section 4.5).
+#[derive(Clone, Debug)]
+struct Delays {
+    /// The newest samples (`CURRENT_FILTER`).
+    current: VecDeque<Duration>,
+    current_filter: usize,
+    /// The least of each minute (`BASE_HISTORY`), the newest last.
+    base: VecDeque<Duration>,
+    base_history: usize,
+    minute: Instant,
+}
+
+impl Delays {
+    fn new(setup: &Setup) -> Delays {
+        Delays {
+            current: VecDeque::new(),
+            current_filter: setup.params.integer("current_filter") as usize,
+            base: VecDeque::new(),
+            base_history: setup.params.integer("base_history") as usize,
+            minute: Instant::ZERO,
+        }
+    }
+
+    /// RFC 6817 section 2.4.2: `update_base_delay`, `update_current_delay`.
+    fn sample(&mut self, now: Instant, rtt: Duration) {
+        if self.current.len() == self.current_filter {
+            self.current.pop_front();
+        }
+        self.current.push_back(rtt);
+        match self.base.back_mut() {
+            Some(least) if now.since(self.minute) < HISTORY_STEP => *least = (*least).min(rtt),
+            _ => {
+                self.minute = now;
+                self.base.push_back(rtt);
+            }
+        }
+        if self.base.len() > self.base_history {
+            self.base.pop_front();
+        }
+    }
+
+    fn base(&self) -> Option<Duration> {
+        self.base.iter().min().copied()
+    }
+
+    /// The queueing delay; zero before the first sample.
+    fn queueing(&self) -> Duration {
+        let current = self.current.iter().min().copied().unwrap_or(Duration::ZERO);
+        current.saturating_sub(self.base().unwrap_or(Duration::MAX))
+    }
+}
+
+impl LedbatPlusPlus {
+    /// What a listing says of it.
+    pub const INFO: Info = Info {
+        name: "ledbat++",
+        title: "LEDBAT++: background traffic that yields to all other",
+        source: "draft-irtf-iccrg-ledbat-plus-plus-01, RFC 6817",
+        params: &[
+            Param {
+                name: "target",
+                kind: Kind::Time(
+                    Duration::from_millis(60),
+                    Duration::from_millis(1),
+                    Duration::from_millis(100),
+                ),
+                doc: "queueing delay above which the window shrinks",
+                source: "draft section 4.5; at most 100 ms: RFC 6817 section 2.5",
+            },
+            Param {
+                name: "gain_constant",
+                kind: Kind::Integer(16, 1, 1_000),
+                doc: "how many times slower than Reno the window grows at most",
+                source: "draft section 4.2",
+            },
+            Param {
+                name: "constant",
+                kind: Kind::Number(1.0, 0.01, 10.0),
+                doc: "how much of the window a queue beyond the target takes",
+                source: "draft section 4.3",
+            },
+            Param {
+                name: "slowdown_interval",
+                kind: Kind::Integer(9, 1, 1_000),
+                doc: "how many times as long as a slowdown lasted the next one is away",
+                source: "draft section 4.4",
+            },
+            Param {
+                name: "current_filter",
+                kind: Kind::Integer(4, 1, 1_000),
+                doc: "of so many samples the least is the current round-trip time",
+                source: "draft section 4.5; RFC 6817 CURRENT_FILTER",
+            },
+            Param {
+                name: "base_history",
+                kind: Kind::Integer(10, 1, 1_000),
+                doc: "of so many minutes the least is the round-trip time without a queue",
+                source: "RFC 6817 section 2.5, BASE_HISTORY",
+            },
+        ],
+        needs: Needs {
+            ecn: EcnUse::Classic,
+            receive_times: false,
+            every_packet: false,
+            signal: false,
+            prr: true,
+        },
+        random: false,
+    };
+
+    /// Builds one.
+    pub fn new(setup: &Setup) -> LedbatPlusPlus {
+        let p = &setup.params;
+        let mut window = Window::new(setup);
+        // Section 4.1: an initial window of two packets.
+        window.cwnd = window.cwnd.min(window.mss * 2);
+        LedbatPlusPlus {
+            window,
+            fraction: 0.0,
+            delays: Delays::new(setup),
+            state: State::InitialSlowStart,
+            target: p.time("target"),
+            gain_constant: p.integer("gain_constant"),
+            decrease_constant: p.number("constant"),
+            slowdown_interval: p.integer("slowdown_interval"),
+        }
+    }
+
+    /// Section 4.2: `GAIN = 1 / min(16, ceil(2 TARGET / base))`.
+    fn gain(&self) -> f64 {
+        let base = self.delays.base().unwrap_or(Duration::ZERO).0.max(1);
+        let divisor = (self.target * 2).0.div_ceil(base);
+        1.0 / divisor.clamp(1, self.gain_constant) as f64
+    }
+
+    /// The least window, here and wherever one is named (section 4.3).
+    fn least(&self) -> Bytes {
+        self.window.mss * 2
+    }
+
+    /// Changes the window by `bytes`, down to the least.
+    fn change(&mut self, bytes: f64) {
+        let window = self.window.cwnd.as_f64() + self.fraction + bytes;
+        let window = window.max(self.least().as_f64());
+        self.window.cwnd = Bytes(window as u64);
+        self.fraction = window - self.window.cwnd.as_f64();
+    }
+
+    /// Section 4.1: slow start times the gain, up to ssthresh. Tells whether it is over.
+    fn slow_start(&mut self, acked: Bytes) -> bool {
+        self.change(acked.as_f64() * self.gain());
+        self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+        self.window.cwnd >= self.window.ssthresh
+    }
+
+    /// Section 4.3, the change in a round trip, by the share of it that was
+    /// acknowledged.
+    fn avoid_congestion(&mut self, acked: Bytes, may_grow: bool) {
+        let packets = self.window.cwnd.as_f64() / self.window.mss.as_f64();
+        let over = self.delays.queueing().as_nanos_f64() / self.target.as_nanos_f64() - 1.0;
+        let gain = self.gain();
+        let delta = if over > 0.0 {
+            (gain - self.decrease_constant * packets * over).max(-packets / 2.0)
+        } else {
+            gain
+        };
+        if delta < 0.0 || may_grow {
+            let share = (acked.as_f64() / self.window.cwnd.as_f64()).min(1.0);
+            self.change(delta * share * self.window.mss.as_f64());
+        }
+    }
+
+    /// What the clock and the delays change.
+    fn advance(&mut self, now: Instant, srtt: Duration) {
+        match self.state {
+            // Section 4.1: only the initial slow start ends by delay.
+            State::InitialSlowStart if self.delays.queueing() > self.target * 3 / 4 => {
+                self.window.ssthresh = self.window.cwnd;
+                self.end_slow_start(now, srtt);
+            }
+            State::CongestionAvoidance { slowdown_at } if now >= slowdown_at => {
+                self.window.ssthresh = self.window.cwnd.max(self.least());
+                self.window.cwnd = self.least();
+                self.fraction = 0.0;
+                self.state = State::Slowdown { begun: now, until: now + srtt * 2 };
+            }
+            State::Slowdown { begun, until } if now >= until => {
+                self.state = State::RampUp { begun };
+            }
+            _ => {}
+        }
+    }
+
+    /// Section 4.4: the first slowdown comes two round trips after the initial slow
+    /// start; each other after nine times what the last one took.
+    fn end_slow_start(&mut self, now: Instant, srtt: Duration) {
+        let wait = match self.state {
+            State::RampUp { begun } => now.since(begun) * self.slowdown_interval,
+            _ => srtt * 2,
+        };
+        self.state = State::CongestionAvoidance { slowdown_at: now + wait };
+    }
+
+    /// RFC 6817 section 2.4.2: a loss halves the window, once a round trip.
+    fn on_congestion(&mut self, now: Instant, srtt: Duration) {
+        let least = self.least();
+        match self.state {
+            // What was lost was sent by the window that is to come back.
+            State::Slowdown { .. } | State::RampUp { .. } => {
+                self.window.ssthresh = (self.window.ssthresh / 2).max(least);
+                self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+            }
+            State::InitialSlowStart | State::CongestionAvoidance { .. } => {
+                self.window.reduce_to(self.window.cwnd / 2);
+            }
+        }
+        self.fraction = 0.0;
+        if let State::InitialSlowStart = self.state {
+            self.end_slow_start(now, srtt);
+        }
+    }
+
+    fn update(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        let may_grow = self.window.may_grow(feedback);
+        match self.state {
+            State::InitialSlowStart | State::RampUp { .. } => {
+                if may_grow && self.slow_start(feedback.acked) {
+                    self.end_slow_start(now, feedback.srtt);
+                }
+            }
+            State::CongestionAvoidance { .. } if !feedback.in_recovery => {
+                self.avoid_congestion(feedback.acked, may_grow);
+            }
+            State::CongestionAvoidance { .. } | State::Slowdown { .. } => {}
+        }
+    }
+}
+
+impl Controller for LedbatPlusPlus {
+    fn on_sent(&mut self, now: Instant, sent: &Sent) {
+        if sent.idle > sent.rto && !sent.retransmission {
+            // RFC 5681 section 4.1, from this controller's initial window.
+            self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd * 3 / 4);
+            self.window.cwnd = self.window.cwnd.min(self.least());
+            self.fraction = 0.0;
+            if let State::CongestionAvoidance { .. } | State::Slowdown { .. } = self.state {
+                self.state = State::RampUp { begun: now };
+            }
+        }
+    }
+
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        if let Some(rtt) = feedback.rtt {
+            self.delays.sample(now, rtt);
+        }
+        if feedback.loss_event || feedback.ecn_event {
+            return self.on_congestion(now, feedback.srtt);
+        }
+        self.advance(now, feedback.srtt);
+        self.update(now, feedback);
+    }
+
+    /// RFC 6817 section 2.4.2: one packet; slow start from there, as after a slowdown.
+    fn on_timeout(&mut self, now: Instant, in_flight: Bytes) {
+        self.window.on_timeout(in_flight / 2);
+        self.fraction = 0.0;
+        self.state = State::RampUp { begun: now };
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { cwnd: self.window.cwnd, pacing: Pacing::Unpaced, burst: self.window.mss }
+    }
+
+    fn probe(&self) -> Probe {
+        let phase = match self.state {
+            State::InitialSlowStart => "slow_start",
+            State::CongestionAvoidance { .. } => "congestion_avoidance",
+            State::Slowdown { .. } => "slowdown",
+            State::RampUp { .. } => "ramp_up",
+        };
+        Probe { ssthresh: self.window.known_ssthresh(), phase, ..Probe::default() }
+    }
+}
