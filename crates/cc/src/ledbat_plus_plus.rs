@@ -147,6 +147,7 @@ impl LedbatPlusPlus {
         needs: Needs {
             ecn: EcnUse::Classic,
             receive_times: false,
+            rate_samples: false,
             every_packet: false,
             signal: false,
             prr: true,
@@ -203,7 +204,7 @@ impl LedbatPlusPlus {
     /// acknowledged.
     fn avoid_congestion(&mut self, acked: Bytes, may_grow: bool) {
         let packets = self.window.cwnd.as_f64() / self.window.mss.as_f64();
-        let over = self.delays.queueing().as_nanos_f64() / self.target.as_nanos_f64() - 1.0;
+        let over = self.delays.queueing().0 as f64 / self.target.0 as f64 - 1.0;
         let gain = self.gain();
         let delta = if over > 0.0 {
             (gain - self.decrease_constant * packets * over).max(-packets / 2.0)

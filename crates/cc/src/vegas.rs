@@ -71,6 +71,7 @@ impl Vegas {
         needs: Needs {
             ecn: EcnUse::Classic,
             receive_times: false,
+            rate_samples: false,
             every_packet: false,
             signal: false,
             prr: true,

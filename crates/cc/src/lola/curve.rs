@@ -48,6 +48,6 @@ impl Cubic {
 /// Equation 2: what each flow should have in the queue `t` after fair flow balancing
 /// began.
 pub(super) fn x(t: Duration, config: &Config) -> Bytes {
-    let ratio = t.as_nanos_f64() * 1e-6 / config.phi;
+    let ratio = t.0 as f64 * 1e-6 / config.phi;
     Bytes((ratio * ratio * ratio) as u64)
 }

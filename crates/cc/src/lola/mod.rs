@@ -69,6 +69,7 @@ impl Lola {
             // Section VII: a reaction to ECN is future work.
             ecn: EcnUse::None,
             receive_times: false,
+            rate_samples: false,
             every_packet: false,
             signal: false,
             prr: true,
