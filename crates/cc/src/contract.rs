@@ -45,6 +45,9 @@ pub struct Sent {
     pub in_flight_before: Bytes,
     /// Whether it repeats data that was deemed lost.
     pub retransmission: bool,
+    /// Whether its delivery-rate sample ([`Needs::rate_samples`]) will be application-limited
+    /// (`P.is_app_limited`, draft-ietf-ccwg-bbr-06 section 4.1.2.2).
+    pub app_limited: bool,
     /// How long ago anything was last sent, where nothing is in flight; zero
     /// where something is.
     pub idle: Duration,
@@ -64,6 +67,10 @@ pub struct Feedback<'a> {
     pub lost: Bytes,
     /// Packets newly deemed lost.
     pub lost_packets: u64,
+    /// Their packet numbers, in the order in which they were deemed lost. Empty
+    /// unless [`Needs::every_packet`]. A loss that a tail loss probe repaired is
+    /// in `lost` and has no number here.
+    pub lost_numbers: &'a [u64],
 
     /// Packets newly reported with CE. Zero where the transport has no exact
     /// counts (classic ECN): see `ecn_event`.
@@ -83,6 +90,9 @@ pub struct Feedback<'a> {
     /// Within a recovery episode (from loss or ECN), after this feedback: the
     /// window must not grow. False after a timeout, when it grows again.
     pub in_recovery: bool,
+    /// Every packet that this episode deemed lost has turned out to be late
+    /// only: its first transmission arrived. Told once an episode.
+    pub spurious: bool,
     /// A timeout expired, and what it found missing is not repaired yet
     /// (Linux: CA_Loss).
     pub after_timeout: bool,
@@ -138,6 +148,8 @@ pub struct Received {
 pub struct RateSample {
     /// Bytes delivered over `interval`.
     pub delivered: Bytes,
+    /// Packet number of the sampled packet, the newest of those acknowledged.
+    pub number: u64,
     /// The longer of the send and the acknowledgement interval.
     pub interval: Duration,
     /// Delivered bytes when the sampled packet was sent (`P.delivered`).
@@ -218,8 +230,9 @@ pub struct Needs {
     pub receive_times: bool,
     /// Delivery-rate samples; for these the transport notes more of each packet.
     pub rate_samples: bool,
-    /// Whether it is to hear of every packet that leaves, since it paces or counts
-    /// by them; if not, only of the first after idleness.
+    /// Whether it is to hear of every packet that leaves and of every one that
+    /// is deemed lost, since it paces or counts by them; if not, only of the first
+    /// to leave after idleness, and of how many were lost.
     pub every_packet: bool,
     /// Signals from the bottleneck itself (simulation only).
     pub signal: bool,

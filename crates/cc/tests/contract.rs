@@ -52,6 +52,10 @@ struct Told {
     rate: Option<(u64, u64, u64, bool)>,
     in_flight: (u64, u64),
     numbers: (u64, u64),
+    /// Packet numbers that were lost, and the one that was sampled.
+    lost_numbers: Vec<u64>,
+    sampled: u64,
+    spurious: bool,
 }
 
 /// Small numbers, where the corners are, and everything up to `MANY`.
@@ -70,10 +74,10 @@ fn told() -> impl Strategy<Value = Told> {
         (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
         (proptest::option::weighted(0.9, span()), span()),
         proptest::option::of((packets(), span(), packets(), any::<bool>())),
-        (packets(), packets()),
-        (packets(), packets()),
+        ((packets(), packets()), (packets(), packets())),
+        (prop::collection::vec(packets(), 0..4), packets(), proptest::bool::weighted(0.1)),
     )
-        .prop_map(|((acked, lost, ce), events, (rtt, srtt), rate, in_flight, numbers)| Told {
+        .prop_map(|((acked, lost, ce), events, (rtt, srtt), rate, amounts, of_packets)| Told {
             acked,
             lost,
             ce,
@@ -81,8 +85,11 @@ fn told() -> impl Strategy<Value = Told> {
             rtt,
             srtt,
             rate,
-            in_flight,
-            numbers,
+            in_flight: amounts.0,
+            numbers: amounts.1,
+            lost_numbers: of_packets.0,
+            sampled: of_packets.1,
+            spurious: of_packets.2,
         })
 }
 
@@ -139,6 +146,7 @@ impl Run {
                     bytes: Bytes(MSS),
                     in_flight_before: Bytes(in_flight * MSS),
                     retransmission,
+                    app_limited: retransmission ^ (idle > 0),
                     idle: Duration(idle),
                     rto: Duration(rto),
                 };
@@ -160,6 +168,7 @@ impl Run {
         self.min_rtt = self.min_rtt.min(told.rtt.map_or(Duration::MAX, Duration));
         self.delivered += Bytes(told.acked * MSS);
         let (loss_event, ecn_event, in_recovery, cwnd_limited) = told.events;
+        let lost_numbers = &told.lost_numbers;
         let received = [Received {
             number: told.numbers.0,
             sent_at: self.now,
@@ -171,18 +180,21 @@ impl Run {
             acked_packets: told.acked,
             lost: Bytes(told.lost * MSS),
             lost_packets: told.lost,
+            lost_numbers,
             ce_packets: told.ce,
             ect0_packets: told.acked.saturating_sub(told.ce),
             ect1_packets: 0,
             loss_event,
             ecn_event,
             in_recovery,
+            spurious: told.spurious,
             after_timeout: false,
             rtt: told.rtt.map(Duration),
             srtt: Duration(told.srtt),
             min_rtt: self.min_rtt,
             rate: told.rate.map(|(delivered, interval, prior, app_limited)| RateSample {
                 delivered: Bytes(delivered * MSS),
+                number: told.sampled,
                 interval: Duration(interval),
                 prior_delivered: Bytes(prior * MSS),
                 app_limited,

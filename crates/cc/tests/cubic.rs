@@ -21,6 +21,7 @@ fn idle_for(c: &mut Driver, idle: Duration, rto: Duration) {
         bytes: MSS,
         in_flight_before: Bytes::ZERO,
         retransmission: false,
+        app_limited: false,
         idle,
         rto,
     };

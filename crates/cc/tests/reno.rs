@@ -73,6 +73,7 @@ fn idleness_restarts_from_the_initial_window() {
         bytes: MSS,
         in_flight_before: Bytes::ZERO,
         retransmission: false,
+        app_limited: false,
         idle,
         rto: Duration::from_millis(300),
     };

@@ -17,6 +17,7 @@ use sojourn_units::{Bytes, Instant};
 const NEEDS: Needs = Needs {
     ecn: EcnUse::Classic,
     receive_times: false,
+    rate_samples: false,
     every_packet: false,
     signal: false,
     prr: true,

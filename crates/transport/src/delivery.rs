@@ -3,6 +3,8 @@
 use sojourn_cc::RateSample;
 use sojourn_units::{Bytes, Duration, Instant};
 
+use crate::scoreboard::Newest;
+
 /// The connection's delivery state, and what is noted with every packet sent.
 #[derive(Debug, Default)]
 pub(crate) struct Delivery {
@@ -58,12 +60,9 @@ impl Delivery {
     /// interval is shorter than the least round trip, which only happens where
     /// a retransmission was acknowledged for the original (section 3.3).
     #[inline]
-    pub(crate) fn sample(
-        &mut self,
-        stamp: &Stamp,
-        sent_at: Instant,
-        min: Duration,
-    ) -> Option<RateSample> {
+    pub(crate) fn sample(&mut self, newest: &Newest, min: Duration) -> Option<RateSample> {
+        let Newest { number, sent_at, .. } = *newest;
+        let stamp = newest.stamp?;
         let send_elapsed = sent_at.since(stamp.first_sent_at);
         let ack_elapsed = self.delivered_at.since(stamp.delivered_at);
         self.first_sent_at = sent_at;
@@ -73,6 +72,7 @@ impl Delivery {
         }
         Some(RateSample {
             delivered: Bytes(self.delivered - stamp.delivered),
+            number,
             interval,
             prior_delivered: Bytes(stamp.delivered),
             app_limited: stamp.app_limited,

@@ -70,6 +70,8 @@ pub(crate) struct Newly {
     pub(crate) reordered: bool,
     /// The cumulative acknowledgement advanced.
     pub(crate) advanced: bool,
+    /// The first transmission of one of them arrived after it was deemed lost.
+    pub(crate) late: bool,
     /// RACK.fack before this acknowledgement: the order of its ranges says
     /// nothing of the order of arrival.
     highest_before: u64,
@@ -82,6 +84,8 @@ pub(crate) struct Lost {
     pub(crate) packets: u64,
     /// Largest packet number among them.
     pub(crate) newest: u64,
+    /// Lowest segment among them.
+    first: Option<u64>,
     /// Highest segment among them, plus one.
     pub(crate) end: u64,
     /// Consecutive ones among them that were sent once the round-trip time was known.
@@ -94,6 +98,17 @@ struct Superseded {
     number: u64,
     sent_at: Instant,
     place: u64,
+}
+
+/// What a recovery episode deemed lost, to tell whether that was mistaken (as
+/// RFC 3522's Eifel and Linux' `undo_retrans` do, by packet numbers).
+#[derive(Clone, Copy, Debug, Default)]
+struct Suspicion {
+    /// The lowest segment.
+    first: u64,
+    /// Segments deemed lost, and those of them whose first transmission arrived.
+    lost: u64,
+    late: u64,
 }
 
 /// The segments from the first unacknowledged one to the last sent.
@@ -121,9 +136,19 @@ pub(crate) struct Scoreboard {
     /// Highest segment delivered, plus one.
     highest: u64,
     pub(crate) in_flight: u64,
+    suspicion: Suspicion,
+    /// Packet numbers deemed lost since the controller last heard of any; empty
+    /// where it does not want them.
+    pub(crate) lost_numbers: Vec<u64>,
+    wants_numbers: bool,
 }
 
 impl Scoreboard {
+    /// Nothing sent. `wants_numbers`: the controller hears which packets were lost.
+    pub(crate) fn new(wants_numbers: bool) -> Scoreboard {
+        Scoreboard { wants_numbers, ..Scoreboard::default() }
+    }
+
     /// The first segment not cumulatively acknowledged.
     #[inline]
     pub(crate) fn base(&self) -> u64 {
@@ -311,7 +336,6 @@ impl Scoreboard {
             State::InFlight => self.in_flight -= len,
             State::Lost => self.lost_bytes -= len,
         }
-        segment.state = State::Delivered;
         newly.bytes += len;
         newly.packets += 1;
         newly.retransmitted |= segment.retransmitted;
@@ -325,6 +349,12 @@ impl Scoreboard {
         // A retransmission newer than what the receiver echoes has not arrived:
         // the original did (RFC 8985 section 6.2 step 1, Karn's algorithm).
         let certain = !segment.retransmitted || segment.number <= echo;
+        let doubted = segment.state == State::Lost || !certain;
+        segment.state = State::Delivered;
+        if doubted && !self.superseded.iter().any(|s| s.place == place) {
+            self.suspicion.late += u64::from(place >= self.suspicion.first);
+            newly.late = true;
+        }
         if !certain && !self.superseded.is_empty() {
             self.superseded.retain(|s| s.place != place);
         }
@@ -358,6 +388,7 @@ impl Scoreboard {
                     self.lose_superseded(detector, &mut lost, |s| s.number < number);
                     self.note_run(detector, number, sent_at, &mut lost);
                     self.lose(place, &mut lost);
+                    self.suspect(number, place, &mut lost);
                 }
                 Verdict::At(when) => {
                     next = when;
@@ -377,15 +408,17 @@ impl Scoreboard {
     /// other that has been under way for longer than a round trip.
     pub(crate) fn lose_overdue(&mut self, now: Instant, detector: &Detector) -> Lost {
         let mut lost = Lost::default();
-        if self.segments.first().is_some_and(|s| s.state == State::InFlight) {
+        if let Some(&Segment { number, state: State::InFlight, .. }) = self.segments.first() {
             self.lose(self.base, &mut lost);
+            self.suspect(number, self.base, &mut lost);
         }
-        while let Some((_, place)) = self.oldest_in_flight() {
+        while let Some((number, place)) = self.oldest_in_flight() {
             let sent_at = self.segments[(place - self.base) as usize].sent_at;
             if !detector.is_overdue(now, sent_at) {
                 break;
             }
             self.lose(place, &mut lost);
+            self.suspect(number, place, &mut lost);
         }
         self.superseded.clear();
         lost
@@ -445,6 +478,31 @@ impl Scoreboard {
         lost.bytes += len;
         lost.packets += 1;
         self.await_resending(place);
+    }
+
+    /// Packet `number`, segment `place`, was deemed lost, and not only repeated.
+    fn suspect(&mut self, number: u64, place: u64, lost: &mut Lost) {
+        self.suspicion.lost += 1;
+        lost.first = Some(lost.first.map_or(place, |first| first.min(place)));
+        if self.wants_numbers {
+            self.lost_numbers.push(number);
+        }
+    }
+
+    /// A recovery episode begins with what is `lost`.
+    pub(crate) fn begin_suspicion(&mut self, lost: &Lost) {
+        let first = lost.first.unwrap_or(self.base);
+        self.suspicion = Suspicion { first, lost: lost.packets, late: 0 };
+    }
+
+    /// Whether all that the episode deemed lost was only late. Says so once.
+    pub(crate) fn suspicion_is_refuted(&mut self) -> bool {
+        let Suspicion { lost, late, .. } = self.suspicion;
+        let refuted = lost > 0 && late >= lost;
+        if refuted {
+            (self.suspicion.lost, self.suspicion.late) = (0, 0);
+        }
+        refuted
     }
 
     /// Puts a lost segment in its place among those that wait. What was lost

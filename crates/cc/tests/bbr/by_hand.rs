@@ -13,12 +13,14 @@ fn feedback(delivered: u64, in_flight: u64) -> Feedback<'static> {
         acked_packets: 1,
         lost: Bytes::ZERO,
         lost_packets: 0,
+        lost_numbers: &[],
         ce_packets: 0,
         ect0_packets: 0,
         ect1_packets: 0,
         loss_event: false,
         ecn_event: false,
         in_recovery: false,
+        spurious: false,
         after_timeout: false,
         rtt: Some(DELAY),
         srtt: DELAY,
@@ -41,6 +43,7 @@ fn sent(idle: Duration) -> Sent {
         bytes: MSS,
         in_flight_before: Bytes::ZERO,
         retransmission: false,
+        app_limited: false,
         idle,
         rto: Duration::from_secs(1),
     }
@@ -73,6 +76,7 @@ fn phase_after_idleness(acked_packets: u64) -> &'static str {
         let acked = MSS * acked_packets;
         let sample = RateSample {
             delivered: acked,
+            number: delivered,
             interval: DELAY,
             prior_delivered: MSS * (delivered - acked_packets),
             app_limited: true,
@@ -114,6 +118,7 @@ fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
     // window grows by what is acknowledged.
     let sample = RateSample {
         delivered: MSS * 100,
+        number: 20_101,
         interval: DELAY,
         prior_delivered: MSS * 20_001,
         app_limited: false,

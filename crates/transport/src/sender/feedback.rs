@@ -96,16 +96,19 @@ impl<C: Controller> Sender<C> {
         let ecn_event = repaired.is_none() && self.begin_ecn_episode(ecn.ce > 0, ack.ece);
         self.turn_round();
         let untold = std::mem::take(&mut self.untold);
+        let spurious = newly.late && self.scoreboard.suspicion_is_refuted();
         let feedback = Feedback {
             acked: Bytes(newly.bytes),
             acked_packets: newly.packets,
             lost: Bytes(lost.bytes + untold.0 + repaired.unwrap_or(0)),
             lost_packets: lost.packets + untold.1 + u64::from(repaired.is_some()),
+            lost_numbers: &self.scoreboard.lost_numbers,
             ce_packets: ecn.ce,
             ect0_packets: ecn.ect0,
             ect1_packets: ecn.ect1,
             loss_event: starts || repaired.is_some(),
             ecn_event,
+            spurious,
             rtt: *rtt,
             rate: *rate,
             in_flight_before: Bytes(before.in_flight),
@@ -113,6 +116,7 @@ impl<C: Controller> Sender<C> {
             ..self.feedback()
         };
         self.controller.on_feedback(now, &feedback);
+        self.scoreboard.lost_numbers.clear();
         self.settle(now, before, starts || ecn_event, newly, &lost);
     }
 
@@ -216,7 +220,7 @@ impl<C: Controller> Sender<C> {
         self.detector.on_delivered(now, newly, &self.rtt);
         let newest = newly.newest.as_ref()?;
         self.largest_acked = self.largest_acked.max(newest.number);
-        self.delivery.sample(&newest.stamp?, newest.sent_at, self.rtt.min)
+        self.delivery.sample(newest, self.rtt.min)
     }
 
     /// RFC 8985 section 7.4; also takes in what a duplicate says (section 6.2
@@ -306,6 +310,7 @@ impl<C: Controller> Sender<C> {
         if !self.answers_beside_marks() {
             if let (Episode::Ecn { prr, .. }, Profile::Tcp) = (self.episode, profile) {
                 self.episode = Episode::Loss { until, prr };
+                self.scoreboard.begin_suspicion(lost);
                 return false;
             }
             if !self.episode.is_outlived_by(profile, lost.newest) {
@@ -313,6 +318,7 @@ impl<C: Controller> Sender<C> {
             }
         }
         self.episode = Episode::Loss { until, prr: None };
+        self.scoreboard.begin_suspicion(lost);
         // RFC 3168 section 6.1.2: CWR follows a reduction for whatever reason,
         // or the echo of a mark in the same window would make another.
         self.cwr = true;
@@ -400,12 +406,14 @@ impl<C: Controller> Sender<C> {
             acked_packets: 0,
             lost: Bytes::ZERO,
             lost_packets: 0,
+            lost_numbers: &[],
             ce_packets: 0,
             ect0_packets: 0,
             ect1_packets: 0,
             loss_event: false,
             ecn_event: false,
             in_recovery: self.episode.holds(),
+            spurious: false,
             after_timeout: matches!(self.episode, Episode::Timeout { .. }),
             rtt: None,
             srtt: self.rtt.srtt,

@@ -75,11 +75,13 @@ impl<C: Controller> Sender<C> {
         let feedback = Feedback {
             lost: Bytes(lost.bytes),
             lost_packets: lost.packets,
+            lost_numbers: &self.scoreboard.lost_numbers,
             loss_event: starts,
             in_flight_before: Bytes(before.in_flight),
             ..self.feedback()
         };
         self.controller.on_feedback(now, &feedback);
+        self.scoreboard.lost_numbers.clear();
         self.settle(now, &before, starts, &Newly::default(), &lost);
     }
 
@@ -115,12 +117,16 @@ impl<C: Controller> Sender<C> {
         let outstanding = Bytes(self.scoreboard.outstanding());
         self.progress_at = now;
         self.tail_probe = None;
+        let mends = self.episode.is_recovery();
         self.episode = Episode::Timeout { until: self.horizon() };
         self.cwr = true;
         self.detector.set_window(&self.rtt, true);
         let lost = self.scoreboard.lose_overdue(now, &self.detector);
         (_, self.reorder_at) = self.scoreboard.detect(now, &self.detector);
         self.note_lost(&lost);
+        if !mends {
+            self.scoreboard.begin_suspicion(&lost);
+        }
         self.untold.0 += lost.bytes;
         self.untold.1 += lost.packets;
         self.controller.on_timeout(now, outstanding);

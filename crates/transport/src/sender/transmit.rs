@@ -115,7 +115,8 @@ impl<C: Controller> Sender<C> {
             prr.on_sent(len);
         }
         if self.needs.every_packet || is_idle {
-            self.tell_of(now, number, len, lost.is_some(), (in_flight_before, idle));
+            let marks = (lost.is_some(), stamp.is_some_and(|stamp| stamp.app_limited));
+            self.tell_of(now, number, len, marks, (in_flight_before, idle));
         }
         if self.limits.pacing != Pacing::Unpaced || self.config.pacing {
             self.pace(now, Bytes(len));
@@ -125,21 +126,23 @@ impl<C: Controller> Sender<C> {
         Data { number, segment, len: len as u32, ecn: self.codepoint(lost), cwr }
     }
 
-    /// The controller hears of a packet that leaves. `before`: bytes in flight, and
+    /// The controller hears of a packet that leaves. `marks`: whether it repeats
+    /// what was lost, and is application-limited. `before`: bytes in flight, and
     /// how long nothing was sent.
     fn tell_of(
         &mut self,
         now: Instant,
         number: u64,
         len: u64,
-        retransmission: bool,
+        marks: (bool, bool),
         before: (u64, Duration),
     ) {
         let sent = Sent {
             number,
             bytes: Bytes(len),
             in_flight_before: Bytes(before.0),
-            retransmission,
+            retransmission: marks.0,
+            app_limited: marks.1,
             idle: before.1,
             rto: if before.1 > Duration::ZERO { self.rtt.rto() } else { Duration::MAX },
         };
