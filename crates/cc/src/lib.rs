@@ -19,6 +19,7 @@ mod registry;
 mod round;
 mod window;
 
+pub use bbr3::View as Bbr3View;
 pub use catalogue::Catalogue;
 pub use contract::{
     Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, RateSample, Received, Sent,
@@ -29,6 +30,7 @@ registry::controllers! {
     Reno = reno,
     Cubic = cubic,
     Bbr = bbr,
+    Bbr3 = bbr3,
     Dctcp = dctcp,
     Prague = prague,
     Vegas = vegas,

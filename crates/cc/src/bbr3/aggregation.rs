@@ -1,0 +1,47 @@
+//! How far acknowledgements come in bunches (section 5.5.9), so that the window
+//! can carry the sender through the silence between two bunches.
+
+use sojourn_units::{Bytes, Instant};
+
+use super::Model;
+use super::filter::WindowedMax;
+use super::sample::Sample;
+
+/// The estimator of aggregation.
+#[derive(Debug, Default)]
+pub(super) struct Aggregation {
+    /// `BBR.extra_acked`.
+    pub(super) extra_acked: Bytes,
+    /// `BBR.extra_acked_interval_start`.
+    interval_start: Instant,
+    /// `BBR.extra_acked_delivered`.
+    delivered: Bytes,
+    /// `BBR.extra_acked_filter`, over rounds.
+    filter: WindowedMax,
+}
+
+impl Aggregation {
+    /// The sender was idle: the silence is no aggregation (section 5.4.1).
+    pub(super) fn restart(&mut self, now: Instant) {
+        self.interval_start = now;
+    }
+}
+
+impl Model {
+    /// `UpdateACKAggregation` (section 5.5.9).
+    pub(super) fn update_ack_aggregation(&mut self, rs: &Sample) {
+        let seen = &mut self.aggregation;
+        let mut expected = self.bandwidth.bw.bytes_in(rs.now.since(seen.interval_start));
+        // Slower than the bandwidth: no bunch is under way, the next may begin.
+        if seen.delivered <= expected {
+            (seen.delivered, seen.interval_start) = (Bytes::ZERO, rs.now);
+            expected = Bytes::ZERO;
+        }
+        seen.delivered += rs.newly_acked;
+        let extra = seen.delivered.saturating_sub(expected).min(self.window.cwnd);
+        // In Startup, one round is remembered.
+        let full = self.full_bw.reached;
+        let length = if full { self.config.extra_acked_filter_len } else { 1 };
+        seen.extra_acked = Bytes(seen.filter.update(self.round.count, extra.0, length));
+    }
+}

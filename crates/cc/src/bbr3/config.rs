@@ -1,0 +1,206 @@
+//! The draft's constants, as parameters by their names in snake case.
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Duration};
+
+use super::factor::Factor;
+use crate::contract::Setup;
+
+/// The parameters with ranges and sources.
+pub(super) const PARAMS: &[Param] = &[
+    Param {
+        name: "startup_pacing_gain",
+        kind: Kind::Number(2.77, 1.0, 10.0),
+        doc: "pacing gain of Startup",
+        source: "draft-ietf-ccwg-bbr-06 section 2.5: 4 ln 2, the least that doubles the rate a round",
+    },
+    Param {
+        name: "drain_pacing_gain",
+        kind: Kind::Number(0.5, 0.01, 1.0),
+        doc: "pacing gain of Drain",
+        source: "draft-ietf-ccwg-bbr-06 section 2.5",
+    },
+    Param {
+        name: "probe_down_pacing_gain",
+        kind: Kind::Number(0.9, 0.01, 1.0),
+        doc: "pacing gain of ProbeBW_DOWN",
+        source: "draft-ietf-ccwg-bbr-06 section 5.3.3.1",
+    },
+    Param {
+        name: "probe_up_pacing_gain",
+        kind: Kind::Number(1.25, 1.0, 10.0),
+        doc: "pacing gain of ProbeBW_UP",
+        source: "draft-ietf-ccwg-bbr-06 section 5.3.3.5",
+    },
+    Param {
+        name: "pacing_margin_percent",
+        kind: Kind::Integer(1, 0, 50),
+        doc: "how far below the estimated bandwidth to pace",
+        source: "draft-ietf-ccwg-bbr-06 section 2.5",
+    },
+    Param {
+        name: "default_cwnd_gain",
+        kind: Kind::Number(2.0, 1.0, 10.0),
+        doc: "window in bandwidth-delay products, in most states",
+        source: "draft-ietf-ccwg-bbr-06 section 2.6",
+    },
+    Param {
+        name: "probe_up_cwnd_gain",
+        kind: Kind::Number(2.25, 1.0, 10.0),
+        doc: "window in bandwidth-delay products in ProbeBW_UP",
+        source: "draft-ietf-ccwg-bbr-06 section 5.3.3.5",
+    },
+    Param {
+        name: "probe_rtt_cwnd_gain",
+        kind: Kind::Number(0.5, 0.01, 1.0),
+        doc: "window in bandwidth-delay products in ProbeRTT",
+        source: "draft-ietf-ccwg-bbr-06 section 2.16.2",
+    },
+    Param {
+        name: "loss_thresh",
+        kind: Kind::Number(0.02, 0.0, 0.5),
+        doc: "greatest loss rate in a round trip that probing tolerates",
+        source: "draft-ietf-ccwg-bbr-06 section 2.8",
+    },
+    Param {
+        name: "beta",
+        kind: Kind::Number(0.7, 0.1, 1.0),
+        doc: "what a round trip with losses leaves of the bounds at least",
+        source: "draft-ietf-ccwg-bbr-06 section 2.8",
+    },
+    Param {
+        name: "headroom",
+        kind: Kind::Number(0.15, 0.0, 0.9),
+        doc: "share of inflight_longterm left free for others while cruising",
+        source: "draft-ietf-ccwg-bbr-06 section 2.8",
+    },
+    Param {
+        name: "min_pipe_cwnd",
+        kind: Kind::Integer(4, 1, 1_000),
+        doc: "least window, in packets",
+        source: "draft-ietf-ccwg-bbr-06 section 2.8",
+    },
+    Param {
+        name: "max_bw_filter_len",
+        kind: Kind::Integer(2, 1, 100),
+        doc: "cycles of bandwidth probing that the estimate of bandwidth looks back",
+        source: "draft-ietf-ccwg-bbr-06 section 2.11",
+    },
+    Param {
+        name: "extra_acked_filter_len",
+        kind: Kind::Integer(10, 1, 1_000),
+        doc: "round trips that the estimate of aggregation looks back",
+        source: "draft-ietf-ccwg-bbr-06 section 2.12",
+    },
+    Param {
+        name: "startup_full_loss_cnt",
+        kind: Kind::Integer(6, 1, 1_000),
+        doc: "lost ranges in a round trip, at the least, for loss to end Startup",
+        source: "draft-ietf-ccwg-bbr-06 section 5.3.1.3",
+    },
+    Param {
+        name: "min_rtt_filter_len",
+        kind: Kind::Time(
+            Duration::from_secs(10),
+            Duration::from_millis(100),
+            Duration::from_secs(3600),
+        ),
+        doc: "age at which the least round-trip time is measured anew",
+        source: "draft-ietf-ccwg-bbr-06 section 2.16.1",
+    },
+    Param {
+        name: "probe_rtt_interval",
+        kind: Kind::Time(
+            Duration::from_secs(5),
+            Duration::from_millis(100),
+            Duration::from_secs(3600),
+        ),
+        doc: "time between two ProbeRTT; flows must have the same to work together",
+        source: "draft-ietf-ccwg-bbr-06 section 2.16.2",
+    },
+    Param {
+        name: "probe_rtt_duration",
+        kind: Kind::Time(
+            Duration::from_millis(200),
+            Duration::from_millis(1),
+            Duration::from_secs(10),
+        ),
+        doc: "least time in ProbeRTT with little in flight",
+        source: "draft-ietf-ccwg-bbr-06 section 2.16.2",
+    },
+    Param {
+        name: "offload_budget",
+        kind: Kind::Integer(3, 1, 3),
+        doc: "send quanta that the window has room for at least: 3 for TCP, 1 for QUIC",
+        source: "draft-ietf-ccwg-bbr-06 section 5.5.8",
+    },
+    Param {
+        name: "offload",
+        kind: Kind::Switch(false),
+        doc: "after a pause, make up for a whole send quantum at once, not for a packet",
+        source: "draft-ietf-ccwg-bbr-06 section 5.6.3",
+    },
+];
+
+/// The parameters as the algorithm uses them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Config {
+    /// `C.SMSS`.
+    pub(super) smss: Bytes,
+    /// `C.InitialCwnd`.
+    pub(super) initial_cwnd: Bytes,
+    pub(super) startup_pacing_gain: Factor,
+    pub(super) drain_pacing_gain: Factor,
+    pub(super) probe_down_pacing_gain: Factor,
+    pub(super) probe_up_pacing_gain: Factor,
+    /// `(100 - BBR.PacingMarginPercent) / 100`.
+    pub(super) pacing_share: Factor,
+    pub(super) default_cwnd_gain: Factor,
+    pub(super) probe_up_cwnd_gain: Factor,
+    pub(super) probe_rtt_cwnd_gain: Factor,
+    pub(super) loss_thresh: Factor,
+    pub(super) beta: Factor,
+    pub(super) headroom: Factor,
+    pub(super) min_pipe_cwnd: Bytes,
+    pub(super) max_bw_filter_len: u64,
+    pub(super) extra_acked_filter_len: u64,
+    pub(super) startup_full_loss_cnt: u64,
+    pub(super) min_rtt_filter_len: Duration,
+    pub(super) probe_rtt_interval: Duration,
+    pub(super) probe_rtt_duration: Duration,
+    /// In send quanta.
+    pub(super) offload_budget: u64,
+    pub(super) offload: bool,
+}
+
+impl Config {
+    pub(super) fn new(setup: &Setup) -> Config {
+        let p = &setup.params;
+        let factor = |name| Factor::from_f64(p.number(name));
+        let smss = Bytes(setup.mss.0.max(1));
+        Config {
+            smss,
+            initial_cwnd: setup.initial_window.max(smss),
+            startup_pacing_gain: factor("startup_pacing_gain"),
+            drain_pacing_gain: factor("drain_pacing_gain"),
+            probe_down_pacing_gain: factor("probe_down_pacing_gain"),
+            probe_up_pacing_gain: factor("probe_up_pacing_gain"),
+            pacing_share: Factor::percent(100 - p.integer("pacing_margin_percent")),
+            default_cwnd_gain: factor("default_cwnd_gain"),
+            probe_up_cwnd_gain: factor("probe_up_cwnd_gain"),
+            probe_rtt_cwnd_gain: factor("probe_rtt_cwnd_gain"),
+            loss_thresh: factor("loss_thresh"),
+            beta: factor("beta"),
+            headroom: factor("headroom"),
+            min_pipe_cwnd: smss * p.integer("min_pipe_cwnd"),
+            max_bw_filter_len: p.integer("max_bw_filter_len"),
+            extra_acked_filter_len: p.integer("extra_acked_filter_len"),
+            startup_full_loss_cnt: p.integer("startup_full_loss_cnt"),
+            min_rtt_filter_len: p.time("min_rtt_filter_len"),
+            probe_rtt_interval: p.time("probe_rtt_interval"),
+            probe_rtt_duration: p.time("probe_rtt_duration"),
+            offload_budget: p.integer("offload_budget"),
+            offload: p.switch("offload"),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The long-term model: how much may be in flight, as far as probing has shown
+//! (sections 5.3.3.5, 5.3.3.6 and 5.3.3.9).
+
+use sojourn_units::Bytes;
+
+use super::cycle::Phase;
+use super::sample::Sample;
+use super::{Model, State};
+
+/// What acknowledgements mean for the probe (`BBR.ack_phase`, section 2.14).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum AckPhase {
+    /// Nothing.
+    #[default]
+    Init,
+    /// The pipe is being filled.
+    Refilling,
+    /// More than that has left.
+    ProbeStarting,
+    /// They show what became of it.
+    ProbeFeedback,
+    /// Probing has stopped, and they still show what became of it.
+    ProbeStopping,
+}
+
+/// How far probing has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probing {
+    /// `BBR.ack_phase`.
+    pub(super) ack_phase: AckPhase,
+    /// `BBR.is_bw_probe_sample`.
+    pub(super) is_bw_probe_sample: bool,
+    /// `BBR.bw_probe_up_rounds`.
+    pub(super) bw_probe_up_rounds: u32,
+    /// `BBR.bw_probe_up_acked`.
+    pub(super) bw_probe_up_acked: Bytes,
+    /// `BBR.probe_up_acked_per_inc`; [`Bytes::MAX`] for infinity.
+    pub(super) probe_up_acked_per_inc: Bytes,
+    /// `BBR.prev_probe_too_high`.
+    pub(super) prev_probe_too_high: bool,
+    /// `BBR.prev_probe_precautionary`.
+    pub(super) prev_probe_precautionary: bool,
+}
+
+impl Default for Probing {
+    fn default() -> Probing {
+        Probing {
+            ack_phase: AckPhase::Init,
+            is_bw_probe_sample: false,
+            bw_probe_up_rounds: 0,
+            bw_probe_up_acked: Bytes::ZERO,
+            probe_up_acked_per_inc: Bytes::MAX,
+            prev_probe_too_high: false,
+            prev_probe_precautionary: false,
+        }
+    }
+}
+
+impl Model {
+    /// `AdaptLongTermModel`: returns whether it has changed the state.
+    pub(super) fn adapt_long_term_model(&mut self, rs: &Sample) -> bool {
+        let in_probe_bw = matches!(self.state, State::ProbeBw(_));
+        let probing = &mut self.probing;
+        match probing.ack_phase {
+            AckPhase::ProbeStarting if self.round.start => {
+                probing.ack_phase = AckPhase::ProbeFeedback;
+            }
+            AckPhase::ProbeStopping if self.round.start => {
+                probing.is_bw_probe_sample = false;
+                probing.ack_phase = AckPhase::Init;
+                // Precautionary Bandwidth Probing: Acceleration.
+                let again = probing.prev_probe_precautionary && !probing.prev_probe_too_high;
+                if in_probe_bw && !rs.loss.is_app_limited {
+                    self.advance_max_bw_filter();
+                }
+                if in_probe_bw && again {
+                    self.start_probe_bw_refill();
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        if !self.is_inflight_too_high(&rs.loss) && self.inflight_longterm < Bytes::MAX {
+            self.inflight_longterm = self.inflight_longterm.max(rs.loss.tx_in_flight);
+            if self.state == State::ProbeBw(Phase::Up) {
+                self.probe_inflight_longterm_upward(rs);
+            }
+        }
+        false
+    }
+
+    /// `RaiseInflightLongtermSlope`: each round trip of probing allows twice as
+    /// many packets more as the one before.
+    pub(super) fn raise_inflight_longterm_slope(&mut self) {
+        let probing = &mut self.probing;
+        let growth_this_round = 1 << probing.bw_probe_up_rounds;
+        probing.bw_probe_up_rounds = (probing.bw_probe_up_rounds + 1).min(30);
+        let per_inc = self.window.cwnd / growth_this_round;
+        probing.probe_up_acked_per_inc = per_inc.max(self.config.smss);
+    }
+
+    /// `ProbeInflightLongtermUpward`.
+    fn probe_inflight_longterm_upward(&mut self, rs: &Sample) {
+        if !self.is_bound_by_longterm(rs) {
+            return;
+        }
+        let probing = &mut self.probing;
+        probing.bw_probe_up_acked += rs.newly_acked;
+        let per_inc = probing.probe_up_acked_per_inc;
+        if probing.bw_probe_up_acked >= per_inc {
+            let delta = probing.bw_probe_up_acked.0 / per_inc.0;
+            probing.bw_probe_up_acked -= per_inc * delta;
+            self.inflight_longterm += self.config.smss * delta;
+        }
+        if self.round.start {
+            self.raise_inflight_longterm_slope();
+        }
+    }
+
+    /// Whether `inflight_longterm` is what holds the sender back.
+    pub(super) fn is_bound_by_longterm(&self, rs: &Sample) -> bool {
+        rs.is_cwnd_limited && self.window.cwnd >= self.inflight_longterm
+    }
+
+    /// `InflightWithHeadroom`.
+    pub(super) fn inflight_with_headroom(&self) -> Bytes {
+        if self.inflight_longterm == Bytes::MAX {
+            return Bytes::MAX;
+        }
+        let headroom = self.config.headroom.of_bytes(self.inflight_longterm);
+        let headroom = headroom.max(self.config.smss);
+        self.inflight_longterm.saturating_sub(headroom).max(self.config.min_pipe_cwnd)
+    }
+
+    /// `TargetInflight` (section 5.3.3.8.3).
+    pub(super) fn target_inflight(&self) -> Bytes {
+        self.bdp().min(self.window.cwnd)
+    }
+}

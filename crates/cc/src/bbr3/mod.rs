@@ -1,0 +1,374 @@
+//! BBR version 3, draft-ietf-ccwg-bbr-06 of 6 July 2026 ("the draft" in this
+//! folder; sections are its own).
+//!
+//! A model of the path says how fast to send (pacing) and how much to have in
+//! flight (window). It has two time scales: a long-term one, which bandwidth
+//! probes measure every few seconds, and a short-term one, which follows losses
+//! between the probes and is forgotten at the next.
+//!
+//! Functions have the draft's names in snake case, without the prefixes. `C.` is
+//! the connection, `RS.` the rate sample ([`sample::Sample`]), `P.` a packet
+//! ([`packets::Packet`]). Volumes are bytes, as the draft recommends (section 2),
+//! rates bits of payload a second.
+//!
+//! What the draft leaves to the transport and this one does not do: it asks for no
+//! other frequency of acknowledgements (section 4.1.3.3). Packets are Not-ECT, as
+//! the draft has no response to CE (section 3.7).
+
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use sojourn_units::{Bytes, Duration, Instant};
+
+use crate::contract::{
+    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
+};
+
+mod aggregation;
+mod bandwidth;
+mod config;
+mod cycle;
+mod factor;
+mod filter;
+mod long_term;
+mod loss;
+mod pacing;
+mod packets;
+mod probe_rtt;
+mod sample;
+mod short_term;
+mod startup;
+mod undo;
+mod view;
+mod window;
+
+use aggregation::Aggregation;
+use bandwidth::Bandwidth;
+use config::Config;
+use cycle::{Cycle, Phase};
+use factor::Factor;
+use long_term::Probing;
+use loss::LossRound;
+use pacing::Pacer;
+use packets::{Packet, Packets};
+use probe_rtt::{Dip, MinRtt};
+use sample::Sample;
+use short_term::ShortTerm;
+use startup::FullBw;
+use undo::Undo;
+pub use view::View;
+use window::Window;
+
+/// The BBR version 3 controller. In a box, as version 1: it does not keep the
+/// connections of others apart in memory.
+pub struct Bbr3(Box<Model>);
+
+/// What it knows, and what it makes of that.
+struct Model {
+    config: Config,
+    rng: Xoshiro256PlusPlus,
+    state: State,
+    round: Round,
+    bandwidth: Bandwidth,
+    min_rtt: MinRtt,
+    full_bw: FullBw,
+    aggregation: Aggregation,
+    loss_round: LossRound,
+    short_term: ShortTerm,
+    /// `BBR.inflight_longterm`; [`Bytes::MAX`] for infinity.
+    inflight_longterm: Bytes,
+    probing: Probing,
+    cycle: Cycle,
+    undo: Undo,
+    window: Window,
+    pacer: Pacer,
+    packets: Packets,
+    /// `BBR.idle_restart`.
+    idle_restart: bool,
+    /// `C.delivered`, `C.lost` and `C.inflight`, as last told.
+    delivered: Bytes,
+    lost: Bytes,
+    in_flight: Bytes,
+    /// `C.app_limited`, as far as ProbeRTT sets it; zero for not.
+    app_limited: Bytes,
+    /// Whether anything was sent.
+    begun: bool,
+}
+
+/// The state machine (`BBR.state`, section 5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Doubling the rate every round until the pipe is full.
+    Startup,
+    /// Removing the queue that Startup made.
+    Drain {
+        /// `BBR.drain_start_round`.
+        start_round: u64,
+    },
+    /// Probing for bandwidth now and then, and cruising between.
+    ProbeBw(Phase),
+    /// Emptying the queue to measure the round-trip time.
+    ProbeRtt(Dip),
+}
+
+/// Packet-timed round trips (section 5.5.1).
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    /// `BBR.round_count`.
+    count: u64,
+    /// `BBR.next_round_delivered`.
+    next_delivered: Bytes,
+    /// `BBR.round_start`.
+    start: bool,
+}
+
+impl Bbr3 {
+    /// What a listing says of it.
+    pub const INFO: Info = Info {
+        name: "bbr3",
+        title: "BBR v3: a model of bandwidth and round-trip time, bounded by loss",
+        source: "draft-ietf-ccwg-bbr-06",
+        params: config::PARAMS,
+        needs: Needs {
+            ecn: EcnUse::None,
+            receive_times: false,
+            every_packet: true,
+            signal: false,
+            prr: false,
+        },
+        random: true,
+    };
+
+    /// Builds one.
+    pub fn new(setup: &Setup) -> Bbr3 {
+        Bbr3(Box::new(Model::new(setup)))
+    }
+
+    /// The model by the draft's names, to look at.
+    pub fn view(&self) -> View {
+        self.0.view()
+    }
+}
+
+impl Model {
+    /// `OnInit` (section 5.2.1).
+    fn new(setup: &Setup) -> Model {
+        let config = Config::new(setup);
+        Model {
+            rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
+            state: State::Startup,
+            round: Round::default(),
+            bandwidth: Bandwidth::default(),
+            min_rtt: MinRtt::default(),
+            full_bw: FullBw::default(),
+            aggregation: Aggregation::default(),
+            loss_round: LossRound::default(),
+            short_term: ShortTerm::default(),
+            inflight_longterm: Bytes::MAX,
+            probing: Probing::default(),
+            cycle: Cycle::default(),
+            undo: Undo::default(),
+            window: Window::new(&config),
+            pacer: Pacer::new(&config),
+            packets: Packets::default(),
+            idle_restart: false,
+            delivered: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            in_flight: Bytes::ZERO,
+            app_limited: Bytes::ZERO,
+            begun: false,
+            config,
+        }
+    }
+
+    /// The clock of `OnInit` begins when there is something to time.
+    fn begin(&mut self, now: Instant) {
+        if !self.begun {
+            self.begun = true;
+            self.min_rtt.begin(now);
+            self.aggregation.restart(now);
+        }
+    }
+
+    /// `UpdateModelAndState` (section 5.2.3), in the draft's order.
+    fn update_model_and_state(&mut self, rs: &Sample) {
+        self.update_latest_delivery_signals(rs);
+        self.update_congestion_signals(rs);
+        self.update_ack_aggregation(rs);
+        self.check_full_bw_reached(rs);
+        self.check_startup_done(rs);
+        self.check_drain_done(rs);
+        self.update_probe_bw_cycle_phase(rs);
+        self.update_min_rtt(rs);
+        self.check_probe_rtt(rs);
+        self.advance_latest_delivery_signals(rs);
+        self.bound_bw_for_model();
+    }
+
+    /// `UpdateControlParameters` (section 5.2.3).
+    fn update_control_parameters(&mut self, rs: &Sample, srtt: Duration) {
+        self.pacer.on_first_rtt(srtt, &self.config);
+        self.set_pacing_rate_with_gain(self.pacing_gain());
+        self.pacer.set_send_quantum(&self.config);
+        self.set_cwnd(rs);
+    }
+
+    /// `BBR.pacing_gain`, by the table of section 5.6.1.
+    fn pacing_gain(&self) -> Factor {
+        match self.state {
+            State::Startup => self.config.startup_pacing_gain,
+            State::Drain { .. } => self.config.drain_pacing_gain,
+            State::ProbeBw(Phase::Down) => self.config.probe_down_pacing_gain,
+            State::ProbeBw(Phase::Up) => self.config.probe_up_pacing_gain,
+            State::ProbeBw(Phase::Cruise | Phase::Refill) | State::ProbeRtt(_) => Factor::ONE,
+        }
+    }
+
+    /// `BBR.cwnd_gain`, by the table of section 5.6.1.
+    fn cwnd_gain(&self) -> Factor {
+        match self.state {
+            State::ProbeBw(Phase::Up) => self.config.probe_up_cwnd_gain,
+            State::ProbeRtt(_) => self.config.probe_rtt_cwnd_gain,
+            State::Startup | State::Drain { .. } | State::ProbeBw(_) => {
+                self.config.default_cwnd_gain
+            }
+        }
+    }
+
+    fn is_in_probe_rtt(&self) -> bool {
+        matches!(self.state, State::ProbeRtt(_))
+    }
+
+    /// `StartRound` (section 5.5.1).
+    fn start_round(&mut self) {
+        self.round.next_delivered = self.delivered;
+    }
+
+    /// `HandleRestartFromIdle` (section 5.4.1).
+    fn handle_restart_from_idle(&mut self, now: Instant) {
+        self.idle_restart = true;
+        self.aggregation.restart(now);
+        if matches!(self.state, State::ProbeBw(_)) {
+            self.set_pacing_rate_with_gain(Factor::ONE);
+        } else {
+            self.check_probe_rtt_done(now);
+        }
+    }
+
+    /// `MarkConnectionAppLimited` (section 4.1.2.4). The transport has marks of its
+    /// own; a packet that bears either is application-limited.
+    fn mark_connection_app_limited(&mut self) {
+        self.app_limited = (self.delivered + self.in_flight).max(Bytes(1));
+    }
+
+    /// Follows the transport into and out of recovery (section 5.6.4.4).
+    fn follow_recovery(&mut self, feedback: &Feedback<'_>) {
+        if feedback.loss_event {
+            // OnEnterFastRecovery. It comes before what its losses do, or it
+            // would save that.
+            self.save_state_upon_loss();
+        }
+        let is_in = feedback.in_recovery || feedback.after_timeout;
+        if self.window.in_loss_recovery && !is_in {
+            self.window.restore();
+        }
+        self.window.in_loss_recovery = is_in;
+    }
+}
+
+impl Controller for Bbr3 {
+    fn on_sent(&mut self, now: Instant, sent: &Sent) {
+        self.0.on_sent(now, sent);
+    }
+
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        self.0.on_feedback(now, feedback);
+    }
+
+    fn on_timeout(&mut self, now: Instant, in_flight: Bytes) {
+        self.0.on_timeout(now, in_flight);
+    }
+
+    fn limits(&self) -> Limits {
+        self.0.limits()
+    }
+
+    fn probe(&self) -> Probe {
+        self.0.probe()
+    }
+}
+
+impl Controller for Model {
+    /// `OnTransmit` (section 5.2.2), and `OnPacketSent` (section 4.1.2.2) for what
+    /// the transport does not keep.
+    fn on_sent(&mut self, now: Instant, sent: &Sent) {
+        self.begin(now);
+        if sent.in_flight_before == Bytes::ZERO && sent.app_limited {
+            self.handle_restart_from_idle(now);
+        }
+        let packet = Packet {
+            tx_in_flight: sent.in_flight_before + sent.bytes,
+            lost: self.lost,
+            size: sent.bytes.0 as u32,
+            is_app_limited: sent.app_limited || self.app_limited > Bytes::ZERO,
+        };
+        self.packets.push(sent.number, packet);
+    }
+
+    /// `UpdateOnACK` (section 5.2.3), after `HandleLostPacket` for each loss.
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        self.begin(now);
+        self.delivered = feedback.delivered;
+        self.in_flight = feedback.in_flight;
+        if self.delivered > self.app_limited {
+            self.app_limited = Bytes::ZERO;
+        }
+        let was_in_recovery = self.window.in_loss_recovery;
+        self.follow_recovery(feedback);
+        self.handle_losses(now, feedback);
+        if feedback.spurious {
+            self.handle_spurious_loss_detection();
+        }
+        // A timer that declares losses is no acknowledgement.
+        if feedback.acked_packets == 0 {
+            return;
+        }
+        self.loss_round.in_recovery = was_in_recovery || self.window.in_loss_recovery;
+        let rs = self.sample(now, feedback);
+        self.update_model_and_state(&rs);
+        self.update_control_parameters(&rs, feedback.srtt);
+    }
+
+    /// `OnEnterRTO` (section 5.6.4.4).
+    fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
+        self.save_state_upon_loss();
+        self.window.in_loss_recovery = true;
+        // The draft adds what is still in flight. What that is, the controller
+        // hears with the next acknowledgement only; and the timer has all lost
+        // that was under way for a round-trip time (RFC 8985 section 6.3).
+        self.window.cwnd = self.config.smss;
+    }
+
+    fn limits(&self) -> Limits {
+        let burst = if self.config.offload { self.pacer.send_quantum } else { self.config.smss };
+        Limits { cwnd: self.window.cwnd, pacing: Pacing::Rate(self.pacer.rate), burst }
+    }
+
+    fn probe(&self) -> Probe {
+        let bandwidth = (self.round.count > 0).then_some(self.bandwidth.bw);
+        Probe { ssthresh: None, phase: self.state.name(), alpha: None, bandwidth }
+    }
+}
+
+impl State {
+    fn name(self) -> &'static str {
+        match self {
+            State::Startup => "startup",
+            State::Drain { .. } => "drain",
+            State::ProbeBw(Phase::Down) => "probe_bw_down",
+            State::ProbeBw(Phase::Cruise) => "probe_bw_cruise",
+            State::ProbeBw(Phase::Refill) => "probe_bw_refill",
+            State::ProbeBw(Phase::Up) => "probe_bw_up",
+            State::ProbeRtt(_) => "probe_rtt",
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What one acknowledgement says, in the draft's terms (sections 2.2 and 2.3).
+
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use super::Model;
+use crate::contract::Feedback;
+
+/// The rate sample RS, and the connection's state C with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    pub(super) now: Instant,
+    /// `RS.newly_acked`.
+    pub(super) newly_acked: Bytes,
+    /// `RS.rtt`.
+    pub(super) rtt: Option<Duration>,
+    /// `RS.delivery_rate`; zero where there is no reliable sample.
+    pub(super) delivery_rate: Rate,
+    /// `RS.delivered`.
+    pub(super) delivered: Bytes,
+    /// `RS.prior_delivered`; none where there is no sample, so that no round ends.
+    /// The draft has it even then, Linux has not (`bbr_update_congestion_signals`).
+    pub(super) prior_delivered: Option<Bytes>,
+    /// What the probed volume of data was, and what it lost.
+    pub(super) loss: LossSample,
+    /// `C.inflight`, before this acknowledgement and after it.
+    pub(super) in_flight_before: Bytes,
+    pub(super) in_flight: Bytes,
+    /// `C.is_cwnd_limited`.
+    pub(super) is_cwnd_limited: bool,
+    /// Number of the next packet to leave.
+    pub(super) next_number: u64,
+}
+
+/// The part of RS by which losses are judged, for the newest packet acknowledged
+/// or for one that was lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LossSample {
+    /// `RS.tx_in_flight`.
+    pub(super) tx_in_flight: Bytes,
+    /// `RS.lost`.
+    pub(super) lost: Bytes,
+    /// `RS.is_app_limited`.
+    pub(super) is_app_limited: bool,
+}
+
+impl Model {
+    /// `GenerateRateSample`, from what the transport has sampled (section 4.1.2.3)
+    /// and what was noted when the packet left.
+    pub(super) fn sample(&self, now: Instant, feedback: &Feedback<'_>) -> Sample {
+        let rate = feedback.rate.filter(|rate| rate.interval > Duration::ZERO);
+        let mut loss = LossSample::default();
+        if let Some(rate) = feedback.rate {
+            let packet = self.packets.get(rate.number).unwrap_or_default();
+            loss.tx_in_flight = packet.tx_in_flight;
+            loss.lost = self.lost.saturating_sub(packet.lost);
+            loss.is_app_limited = rate.app_limited || packet.is_app_limited;
+            if packet.size == 0 {
+                // Nothing is known of it, so nothing is held against it.
+                loss.lost = Bytes::ZERO;
+            }
+        }
+        Sample {
+            now,
+            newly_acked: feedback.acked,
+            rtt: feedback.rtt,
+            delivery_rate: rate.map_or(Rate::ZERO, |rate| rate.rate()),
+            delivered: feedback.rate.map_or(Bytes::ZERO, |rate| rate.delivered),
+            prior_delivered: feedback.rate.map(|rate| rate.prior_delivered),
+            loss,
+            in_flight_before: feedback.in_flight_before,
+            in_flight: feedback.in_flight,
+            is_cwnd_limited: feedback.cwnd_limited,
+            next_number: feedback.next_number,
+        }
+    }
+}
