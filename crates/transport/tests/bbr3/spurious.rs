@@ -1,0 +1,64 @@
+//! Losses that were none: appendix A.18 and A.19.
+
+use crate::path::{MSS, Path, ms};
+use crate::{CYCLE, changes, deep, shallow};
+
+/// Runs until the losses have ended UP, and on until they turn out to be none.
+/// Returns the view before the losses.
+fn undone(path: &mut Path, within: sojourn_units::Duration) {
+    let before = path.view();
+    path.run_until(within, |p| p.state() != "probe_bw_up");
+    let lost = path.view();
+    // Nothing may be in flight after a timeout, so that DOWN ends as it begins.
+    assert!(["probe_bw_down", "probe_bw_cruise"].contains(&lost.state), "{}", lost.state);
+    assert_eq!(lost.undo_state, Some("probe_bw_up"));
+    // BBRSaveStateUponLoss.
+    assert_eq!(lost.undo_bw_shortterm, before.bw_shortterm);
+    assert_eq!(lost.undo_inflight_shortterm, before.inflight_shortterm);
+    assert_eq!(lost.undo_inflight_longterm, before.inflight_longterm);
+    let from = path.rows.len() - 1;
+    path.run_until(within, |p| p.view().undo_state.is_none());
+    // BBRHandleSpuriousLossDetection.
+    let restored = path.view();
+    assert_eq!(restored.state, "probe_bw_refill");
+    assert_eq!(restored.bw_shortterm, before.bw_shortterm);
+    assert_eq!(restored.inflight_shortterm, before.inflight_shortterm);
+    assert_eq!(restored.inflight_longterm, before.inflight_longterm);
+    assert!(restored.cwnd + MSS * 4 >= before.cwnd, "{restored:?}");
+    path.run_to("probe_bw_up", within);
+    let states: Vec<_> = changes(&path.rows[from..]).iter().map(|r| r.view.state).collect();
+    assert_eq!(states, ["probe_bw_refill", "probe_bw_up"]);
+    assert_eq!(path.lost, 0, "nothing was lost at all");
+}
+
+#[test]
+fn a_18_a_spurious_fast_recovery_is_undone() {
+    let mut path = deep();
+    path.run_to("probe_bw_up", CYCLE);
+    // Ten packets are overtaken: later than the reordering window of a quarter of
+    // a round trip, sooner than their retransmissions.
+    path.hold_next = (10, ms(30));
+    undone(&mut path, ms(300));
+    assert_eq!(path.row().stats.timeouts, 0);
+    assert_eq!(path.row().stats.lost, 10);
+}
+
+#[test]
+fn a_19_a_spurious_timeout_is_undone() {
+    let mut path = deep();
+    path.run_to("probe_bw_up", CYCLE);
+    // The way gets longer than the retransmission timeout of some 250 ms.
+    path.delay += ms(400);
+    undone(&mut path, CYCLE);
+    assert!(path.row().stats.timeouts >= 1);
+}
+
+/// Losses that were some are not undone.
+#[test]
+fn a_18_a_true_loss_stays() {
+    let mut path = shallow();
+    path.run_to("probe_bw_up", CYCLE);
+    path.run_to("probe_bw_down", CYCLE);
+    path.run_to("probe_bw_cruise", CYCLE);
+    assert!(path.view().inflight_longterm.is_some() && path.lost > 0);
+}
