@@ -206,6 +206,7 @@ fn grows_while_there_is_data() {
     (0..60).for_each(|_| d.ack(|f| f.cwnd_limited = false));
     assert_eq!(d.bytes(), before);
     let sample = |app_limited| sojourn_cc::RateSample {
+        number: 0,
         delivered: MSS * 20,
         interval: Duration::from_millis(40),
         prior_delivered: Bytes::ZERO,

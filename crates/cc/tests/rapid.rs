@@ -50,6 +50,7 @@ impl Bench {
             bytes: MSS,
             in_flight_before: MSS,
             retransmission: false,
+            app_limited: false,
             idle: Duration::ZERO,
             rto: Duration::MAX,
         };
@@ -90,6 +91,8 @@ impl Bench {
             acked_packets: received.len() as u64,
             lost: Bytes::ZERO,
             lost_packets: 0,
+            lost_numbers: &[],
+            spurious: false,
             ce_packets: 0,
             ect0_packets: 0,
             ect1_packets: 0,

@@ -100,6 +100,7 @@ fn idleness_forgets_the_base_rtt() {
         bytes: MSS,
         in_flight_before: Bytes::ZERO,
         retransmission: false,
+        app_limited: false,
         idle: Duration::from_millis(10),
         rto: Duration::from_secs(1),
     };

@@ -131,6 +131,7 @@ impl Bbr3 {
         needs: Needs {
             ecn: EcnUse::None,
             receive_times: false,
+            rate_samples: true,
             every_packet: true,
             signal: false,
             prr: false,

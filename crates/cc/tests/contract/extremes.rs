@@ -27,6 +27,9 @@ fn plain(round: u64, packets: u64, rtt: u64) -> Told {
         rate: Some((packets, rtt, sent, false)),
         in_flight: (packets, 0),
         numbers: (sent + packets - 1, sent + packets),
+        lost_numbers: Vec::new(),
+        sampled: sent + packets - 1,
+        spurious: false,
     }
 }
 

@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use sojourn_cc::{AnyController, Bbr3View, Setup};
-use sojourn_transport::{Ack, Config, Data, Poll, Profile, PrrRule, Receiver, Sender, Stats};
+use sojourn_transport::{
+    Ack, Config, Data, EcnFeedback, Poll, Profile, PrrRule, Receiver, Sender, Stats,
+};
 use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
@@ -109,10 +111,11 @@ fn config() -> Config {
         ack_delay: ms(40),
         sack_ranges: 3,
         ecn: true,
+        ecn_feedback: EcnFeedback::Accurate,
         pacing: false,
         tso: Bytes::ZERO,
         gro: Duration::ZERO,
-        prr: PrrRule::Rfc9937,
+        prr: Some(PrrRule::Rfc9937),
         min_rto: ms(200),
     }
 }
