@@ -31,6 +31,7 @@ registry::controllers! {
     Cubic = cubic,
     Bbr = bbr,
     Bbr3 = bbr3,
+    Copa = copa,
     Dctcp = dctcp,
     Prague = prague,
     Vegas = vegas,

@@ -1,0 +1,279 @@
+//! Copa (V. Arun, H. Balakrishnan, "Copa: Practical Delay-Based Congestion Control
+//! for the Internet", NSDI 2018; "the paper" here).
+//!
+//! A sender aims at the rate 1/(delta d_q): the more its packets wait, the less it
+//! sends. Its window goes towards that a little with each acknowledgement, so that
+//! the queue of one flow swings between nothing and 2.5/delta packets every five
+//! round trips (section 3). Where the queue is never nearly empty for so long,
+//! somebody else fills it, and delta follows losses instead (section 2.2).
+
+use sojourn_units::params::{Kind, Param};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::contract::{
+    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
+};
+use crate::round::Round;
+
+mod extreme;
+
+use extreme::Extreme;
+
+/// The least window, in packets (genericCC, the authors' implementation).
+const LEAST: f64 = 2.0;
+/// More packets than any path holds: where nothing ever waits, the target is
+/// infinite.
+const MOST: f64 = (1_u64 << 32) as f64;
+/// Windows for which a direction has to remain before the velocity doubles
+/// (section 2.1).
+const STEADY: u64 = 3;
+/// Of the swing of the round-trip time, what is nearly empty (section 2.2).
+const NEARLY: u64 = 10;
+/// Round trips over which the swing is taken (section 2.2).
+const SWING: u64 = 4;
+/// Round trips within which a queue of Copa's own is nearly empty (section 2.2).
+const CYCLE: u64 = 5;
+
+/// The Copa controller.
+pub struct Copa {
+    mss: Bytes,
+    /// `delta` of the default mode.
+    default_delta: f64,
+    switches: bool,
+    min_window: Duration,
+
+    /// Congestion window in packets.
+    cwnd: f64,
+    slow_start: bool,
+    /// 1/delta as it stands, in packets.
+    per_delta: f64,
+    mode: Mode,
+    velocity: Velocity,
+    /// Packets acknowledged in this round, by whether they let the window grow.
+    votes: [u64; 2],
+    round: Round,
+    /// A packet was lost in this round.
+    lost: bool,
+
+    /// `RTTmin`, `RTTstanding` and `RTTmax`.
+    min: Extreme,
+    standing: Extreme,
+    max: Extreme,
+    rtt_standing: Option<Duration>,
+    nearly_empty_at: Instant,
+}
+
+/// Whom it shares the queue with (section 2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Flows of its kind, or none.
+    Default,
+    /// Flows that fill the buffer.
+    Competitive,
+}
+
+/// How fast the window moves (section 2.1).
+#[derive(Clone, Copy, Debug)]
+struct Velocity {
+    v: f64,
+    /// Whether the window grew, where it moved.
+    up: Option<bool>,
+    /// Windows in that direction.
+    windows: u64,
+}
+
+impl Velocity {
+    const REST: Velocity = Velocity { v: 1.0, up: None, windows: 0 };
+
+    /// A window has ended in the direction `up`.
+    fn turn(&mut self, up: Option<bool>) {
+        if up.is_none() || up != self.up {
+            *self = Velocity { v: 1.0, up, windows: 1 };
+            return;
+        }
+        self.windows += 1;
+        if self.windows > STEADY {
+            self.v *= 2.0;
+        }
+    }
+}
+
+impl Copa {
+    /// What a listing says of it.
+    pub const INFO: Info = Info {
+        name: "copa",
+        title: "Copa: aims at a rate of 1/(delta d_q)",
+        source: "Arun and Balakrishnan, NSDI 2018",
+        params: &[
+            Param {
+                name: "delta",
+                kind: Kind::Number(0.5, 0.004, 4.0),
+                doc: "weight of delay: about 1/delta packets of a flow wait, in the default mode",
+                source: "Arun and Balakrishnan 2018 section 2.2; range: 250 packets to a quarter",
+            },
+            Param {
+                name: "mode_switching",
+                kind: Kind::Switch(true),
+                doc: "compete where the queue is never nearly empty",
+                source: "Arun and Balakrishnan 2018 section 2.2",
+            },
+            Param {
+                name: "rtt_min_window",
+                kind: Kind::Time(
+                    Duration::from_secs(10),
+                    Duration::from_millis(100),
+                    Duration::from_secs(3600),
+                ),
+                doc: "age at which the least round-trip time is forgotten",
+                source: "Arun and Balakrishnan 2018 section 2.1: 10 s",
+            },
+        ],
+        needs: Needs {
+            ecn: EcnUse::None,
+            receive_times: false,
+            every_packet: false,
+            signal: false,
+            prr: false,
+        },
+        random: false,
+    };
+
+    /// Builds one.
+    pub fn new(setup: &Setup) -> Copa {
+        let mss = Bytes(setup.mss.0.max(1));
+        let cwnd = (setup.initial_window.as_f64() / mss.as_f64()).max(LEAST);
+        let delta = setup.params.number("delta");
+        Copa {
+            mss,
+            default_delta: delta,
+            switches: setup.params.switch("mode_switching"),
+            min_window: setup.params.time("rtt_min_window"),
+            cwnd,
+            slow_start: true,
+            per_delta: 1.0 / delta,
+            mode: Mode::Default,
+            velocity: Velocity::REST,
+            votes: [0; 2],
+            round: Round::default(),
+            lost: false,
+            min: Extreme::default(),
+            standing: Extreme::default(),
+            max: Extreme::default(),
+            rtt_standing: None,
+            nearly_empty_at: Instant::ZERO,
+        }
+    }
+
+    /// Section 2.2: a queue of Copa's own is nearly empty once in five round trips.
+    fn choose_mode(&mut self, now: Instant, srtt: Duration, d_q: Duration, swing: Duration) {
+        let nearly_empty = d_q == Duration::ZERO || d_q * NEARLY < swing;
+        if nearly_empty || self.slow_start {
+            self.nearly_empty_at = now;
+        }
+        let alone = now.since(self.nearly_empty_at) <= srtt * CYCLE;
+        if alone || !self.switches {
+            self.mode = Mode::Default;
+            self.per_delta = 1.0 / self.default_delta;
+        } else {
+            self.mode = Mode::Competitive;
+        }
+    }
+
+    /// Section 2.2: as NewReno its window, 1/delta grows by a packet a round trip,
+    /// and a loss halves it. It is never below that of the default mode.
+    fn follow_losses(&mut self, round_ends: bool, loss_event: bool) {
+        if self.mode == Mode::Default {
+            return;
+        }
+        if loss_event {
+            self.per_delta = (self.per_delta / 2.0).max(1.0 / self.default_delta);
+        } else if round_ends && !self.lost {
+            self.per_delta += 1.0;
+        }
+    }
+
+    /// Section 2.1, step 4. The direction of a window is that of two thirds of its
+    /// acknowledgements, as in genericCC; the paper has that of `cwnd` between its
+    /// ends, by which a window that turned half-way went on at full speed.
+    fn end_round(&mut self) {
+        let [down, up] = self.votes;
+        let direction = match 2 * (up + down) {
+            two_thirds if 3 * up > two_thirds => Some(true),
+            two_thirds if 3 * down > two_thirds => Some(false),
+            _ => None,
+        };
+        self.velocity.turn(direction.filter(|_| !self.slow_start));
+        self.votes = [0; 2];
+        self.lost = false;
+    }
+
+    /// Section 2.1, steps 2 and 3, for `packets` acknowledged at once. cwnd /
+    /// RTTstanding <= 1 / (delta d_q), without its divisions.
+    fn step(&mut self, acked: u64, standing: Duration, d_q: Duration, cwnd_limited: bool) {
+        let rises = self.cwnd * d_q.as_nanos_f64() <= standing.as_nanos_f64() * self.per_delta;
+        self.slow_start &= rises;
+        self.votes[usize::from(rises)] += acked;
+        let packets = acked as f64;
+        // At most a packet for each, whatever the velocity: in a round trip the window
+        // no more than doubles (genericCC bounds the velocity too).
+        let per_packet = (self.velocity.v * self.per_delta / self.cwnd).min(1.0);
+        if !rises {
+            self.cwnd -= packets * per_packet;
+        } else if cwnd_limited {
+            // RFC 7661: a window that nobody fills does not grow.
+            self.cwnd += if self.slow_start { packets } else { packets * per_packet };
+        }
+        self.cwnd = self.cwnd.clamp(LEAST, MOST);
+    }
+}
+
+impl Controller for Copa {
+    fn on_sent(&mut self, _now: Instant, _sent: &Sent) {}
+
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        self.lost |= feedback.lost_packets > 0;
+        let round_ends = feedback.acked_packets > 0 && self.round.ended(feedback);
+        self.follow_losses(round_ends, feedback.loss_event);
+        if round_ends {
+            self.end_round();
+        }
+        let (Some(rtt), 1..) = (feedback.rtt, feedback.acked_packets) else { return };
+        let srtt = feedback.srtt;
+        let min = self.min.least(now, rtt, self.min_window);
+        let standing = self.standing.least(now, rtt, srtt / 2);
+        let max = self.max.greatest(now, rtt, srtt * SWING);
+        let d_q = standing.saturating_sub(min);
+        self.rtt_standing = Some(standing);
+        self.choose_mode(now, srtt, d_q, max.saturating_sub(min));
+        self.step(feedback.acked_packets, standing, d_q, feedback.cwnd_limited);
+    }
+
+    /// The paper says nothing of it: the least window, and slow start, as RFC 9002
+    /// section 7.6.2 has it for persistent congestion.
+    fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
+        self.cwnd = LEAST;
+        self.slow_start = true;
+        self.velocity = Velocity::REST;
+        self.lost = true;
+    }
+
+    /// Section 2.1: paced at 2 cwnd / RTTstanding, so that packets are spread and
+    /// the window, not the pacing, decides.
+    fn limits(&self) -> Limits {
+        let cwnd = self.mss.mul_f64(self.cwnd);
+        let pacing = match self.rtt_standing {
+            Some(standing) => Pacing::Rate(Rate::from_transfer(cwnd * 2, standing)),
+            None => Pacing::Unpaced,
+        };
+        Limits { cwnd, pacing, burst: self.mss }
+    }
+
+    fn probe(&self) -> Probe {
+        let phase = match self.mode {
+            _ if self.slow_start => "slow_start",
+            Mode::Default => "default",
+            Mode::Competitive => "competitive",
+        };
+        Probe { phase, ..Probe::default() }
+    }
+}
