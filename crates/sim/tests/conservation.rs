@@ -159,7 +159,7 @@ fn transport() -> impl Strategy<Value = String> {
         let profile = if quic { "quic" } else { "tcp" };
         let window = window.map_or(String::new(), |w| format!(", receive_window = \"{w}B\""));
         format!(
-            "{{ profile = \"{profile}\", ack_every = {ack_every}{window}, tso = \"{tso}B\", \
+            "{{ profile = \"{profile}\", receive_times = true, ack_every = {ack_every}{window}, tso = \"{tso}B\", \
              gro = \"{gro}us\" }}"
         )
     })
@@ -309,7 +309,7 @@ control = "{control}"
 path = ["a"]
 back = ["back"]
 source = {{ kind = "file", size = "200kB" }}
-transport = "{profile}"
+transport = {{ profile = "{profile}", receive_times = true }}
 "#);
         let scenario = scenario(&text);
         let summary = simulate(&scenario, 1).summary;

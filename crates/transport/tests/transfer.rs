@@ -106,7 +106,8 @@ proptest! {
 fn a_clean_path_needs_no_retransmission() {
     for (name, profile) in controllers().flat_map(|n| PROFILES.map(|p| (n, p))) {
         let path = Path { limit: 100_000, ..clean(1) };
-        let network = transfer(name, config(profile), path, &[1_000_000], ms(800));
+        // LEDBAT++ starts slowly over a short path (gain 1/16), and slows down once after it.
+        let network = transfer(name, config(profile), path, &[1_000_000], ms(5000));
         assert_eq!(network.sender.stats().retransmitted, 0, "{name} {profile:?}");
         assert_eq!(network.sender.stats().lost, 0, "{name} {profile:?}");
     }
@@ -119,7 +120,10 @@ fn random_loss_is_repaired_without_timeouts() {
     for (name, profile) in controllers().flat_map(|n| PROFILES.map(|p| (n, p))) {
         let mishaps = Mishaps { loss: 10, ..Mishaps::default() };
         let path = Path { mishaps, ..clean(7) };
-        let network = transfer(name, config(profile), path, &[3_000_000], Duration::from_secs(60));
+        // LoLa has CUBIC's growth without its Reno-friendly region: some 3 packets a
+        // round trip of 40 ms at this loss, which is a minute (RFC 9438 section 5.2).
+        let bound = Duration::from_secs(180);
+        let network = transfer(name, config(profile), path, &[3_000_000], bound);
         let stats = network.sender.stats();
         assert!(stats.retransmitted >= network.fate.lost, "{name} {profile:?}: {stats:?}");
         assert!(stats.retransmitted <= 2 * network.fate.lost, "{name} {profile:?}: {stats:?}");

@@ -131,6 +131,7 @@ impl Copa {
         needs: Needs {
             ecn: EcnUse::None,
             receive_times: false,
+            rate_samples: false,
             every_packet: false,
             signal: false,
             prr: false,
@@ -210,7 +211,7 @@ impl Copa {
     /// Section 2.1, steps 2 and 3, for `packets` acknowledged at once. cwnd /
     /// RTTstanding <= 1 / (delta d_q), without its divisions.
     fn step(&mut self, acked: u64, standing: Duration, d_q: Duration, cwnd_limited: bool) {
-        let rises = self.cwnd * d_q.as_nanos_f64() <= standing.as_nanos_f64() * self.per_delta;
+        let rises = self.cwnd * d_q.0 as f64 <= standing.0 as f64 * self.per_delta;
         self.slow_start &= rises;
         self.votes[usize::from(rises)] += acked;
         let packets = acked as f64;

@@ -57,6 +57,8 @@ impl Declaration {
         let needs = Needs {
             ecn: ecn(&self.name, &self.ecn)?,
             receive_times: self.receive_times,
+            // What a class reads of its feedback nobody knows beforehand.
+            rate_samples: true,
             every_packet: self.every_packet,
             signal: false,
             prr: self.prr,
