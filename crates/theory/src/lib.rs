@@ -5,12 +5,15 @@
 //!   Capacity-Seeking Network Traffic".
 //! - [`capacity`]: the same bound for capacity that changes any number of
 //!   times, by any amount, faster or slower than the control loop.
+//! - [`rapid`]: what periodic bursts of cross traffic cost the packet-scale
+//!   paradigm, in the fluid model of the paper on that.
 //!
 //! Nothing here simulates packets: traffic is a fluid. Times come from integer
 //! arithmetic, rounded down to the nanosecond once, at the end, so that a bound
 //! is not above the true one by rounding either. (Only the shares of
-//! [`spike::weighted`] are floats.)
+//! [`spike::weighted`] are floats, and all of [`rapid`], which bounds nothing.)
 
 pub mod capacity;
 mod fluid;
+pub mod rapid;
 pub mod spike;
