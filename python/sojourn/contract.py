@@ -135,6 +135,33 @@ class SpikeTheory(TypedDict):
     time_to_peak_s: float
 
 
+class RapidTheory(TypedDict):
+    """What `theory rapid --json` prints: the steady state at the worst phase.
+
+    `D_s` is how late Rapid hears of the end of a burst. Phases from `rtt_remainder_s` to
+    `rtt_remainder_max_s` are the worst; `rate_middle_bps` is Rapid's rate at both ends of the
+    worst burst where one phase alone is. `course` has the corners of one period of Rapid's rate at
+    the least such phase, as pairs of seconds after the worst burst begins and bit/s. `burst_bps`
+    is R_on.
+    """
+
+    case: str
+    D_s: float
+    queue_max_bytes: int
+    throughput_bps: int
+    utilisation: float
+    rate_high_bps: int
+    rate_low_bps: int
+    rate_middle_bps: int | None
+    rtt_remainder_s: float
+    rtt_remainder_max_s: float
+    course: list[list[float]]
+    capacity_bps: int
+    burst_bps: int
+    on_s: float
+    off_s: float
+
+
 class Compared(TypedDict):
     """A figure of both runs: `difference` is B less A, `ratio` B over A; null where unknown."""
 

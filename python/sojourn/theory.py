@@ -4,9 +4,7 @@ import json
 from typing import cast
 
 from sojourn import _core
-from sojourn.contract import SpikeTheory
-
-_LIKE = {"before": '"60Mbit"', "after": '"20Mbit"', "delay": '"50ms"', "max_queue": '"20ms"'}
+from sojourn.contract import RapidTheory, SpikeTheory
 
 
 def spike(before: str, after: str, delay: str, max_queue: str | None = None) -> SpikeTheory:
@@ -19,8 +17,33 @@ def spike(before: str, after: str, delay: str, max_queue: str | None = None) -> 
         >>> spike("60Mbit", "20Mbit", "50ms")["spike_s"]
         0.1
     """
-    given = {"before": before, "after": after, "delay": delay, "max_queue": max_queue}
-    for name, value in given.items():
-        if not isinstance(value, str) and not (name == "max_queue" and value is None):
-            raise TypeError(f"{name} is {value!r}; it must be text, such as {_LIKE[name]}")
+    _require_text(before=before, after=after, delay=delay)
+    if max_queue is not None:
+        _require_text(max_queue=max_queue)
     return cast(SpikeTheory, json.loads(_core.theory_spike(before, after, delay, max_queue)))
+
+
+def rapid(capacity: str, load: str, on: str, off: str, tau: str, eta: str) -> RapidTheory:
+    """Rapid's steady state under periodic bursts, at the round-trip time that suits it least.
+
+    `load` is the mean rate of cross traffic that sends for `on` and pauses for `off`; `tau` and
+    `eta` are how long Rapid's rate takes to rise and to fall. All are text with a unit. The model
+    and its cases: docs/theory/rapid.md.
+
+        >>> rapid("1Gbit", "111Mbit", "100ms", "350ms", "150ms", "75ms")["case"]
+        'L1'
+    """
+    _require_text(capacity=capacity, load=load, on=on, off=off, tau=tau, eta=eta)
+    found = _core.theory_rapid(capacity, load, on, off, tau, eta)
+    return cast(RapidTheory, json.loads(found))
+
+
+def _require_text(**given: object) -> None:
+    for name, value in given.items():
+        if not isinstance(value, str):
+            raise TypeError(f"{name} is {value!r}; it must be text, such as {_like(name)}")
+
+
+def _like(name: str) -> str:
+    rate = name in ("before", "after", "capacity", "load")
+    return '"60Mbit"' if rate else '"20ms"'

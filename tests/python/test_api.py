@@ -186,6 +186,15 @@ def test_theory() -> None:
         sojourn.theory.spike(60e6, "20Mbit", "50ms")  # type: ignore[arg-type]
 
 
+def test_theory_of_rapid() -> None:
+    found = sojourn.theory.rapid("1Gbit", "111Mbit", "100ms", "350ms", "150ms", "75ms")
+    assert (found["case"], round(found["utilisation"], 3)) == ("L1", 0.903)
+    with pytest.raises(ValueError, match="eta <= tau"):
+        sojourn.theory.rapid("1Gbit", "111Mbit", "100ms", "350ms", "75ms", "150ms")
+    with pytest.raises(TypeError, match=r"on is 0.1; .*such as \"20ms\""):
+        sojourn.theory.rapid("1Gbit", "111Mbit", 0.1, "350ms", "150ms", "75ms")  # type: ignore[arg-type]
+
+
 def test_what_is_no_scenario_is_refused() -> None:
     with pytest.raises(TypeError, match=r"a path, a dict or .*, not int"):
         sojourn.run(3)  # type: ignore[arg-type]

@@ -22,6 +22,11 @@ SPIKE = {
     *("excess_s", "duration_s"),
 }
 THEORY = {"r", "delay_s", "spike_s", "lost_fraction", "time_to_peak_s"}
+RAPID = {
+    *("case", "D_s", "queue_max_bytes", "throughput_bps", "utilisation"),
+    *("rate_high_bps", "rate_low_bps", "rate_middle_bps", "course"),
+    *("rtt_remainder_s", "rtt_remainder_max_s", "capacity_bps", "burst_bps", "on_s", "off_s"),
+}
 # Added since.
 RUN_MORE = {"duration_s"}
 FLOW_MORE = {
@@ -132,6 +137,18 @@ def test_theory_prints_its_contract(sojourn: Sojourn) -> None:
     assert figures["r"] == 3
     # Equation 3: (Q - q) / Q with Q = 100 ms.
     assert figures["lost_fraction"] == pytest.approx(0.8)
+
+
+def test_theory_of_rapid_prints_its_contract(sojourn: Sojourn, tmp_path: Path) -> None:
+    asked = ("--capacity", "1Gbit", "--load", "111Mbit", "--on", "100ms", "--off", "200ms")
+    plot = ("--plot", tmp_path / "rapid.svg")
+    done = sojourn("theory", "rapid", *asked, "--tau", "200ms", "--eta", "175ms", "--json", *plot)
+    figures = json.loads(done.stdout)
+    assert set(figures) == RAPID
+    # Figure 8 of the paper, corrected: docs/theory/rapid.md.
+    assert figures["case"] == "S5"
+    assert figures["D_s"] == pytest.approx(26.4e-3, abs=0.05e-3)
+    assert "case S5" in (tmp_path / "rapid.svg").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ class Snippet:
 def snippets() -> list[Snippet]:
     found = []
     root = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-    for file in [*root, *sorted((ROOT / "docs").glob("*.md"))]:
+    for file in [*root, *sorted((ROOT / "docs").rglob("*.md"))]:
         text = file.read_text("utf-8") if file.exists() else ""
         for match in _FENCE.finditer(text):
             line = text.count("\n", 0, match.start()) + 1

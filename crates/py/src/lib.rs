@@ -7,6 +7,7 @@ mod own;
 mod parts;
 mod run;
 mod scenario;
+mod theory;
 
 use pyo3::prelude::*;
 
@@ -32,6 +33,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bench::bare_loop, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(parts::bench_parts, module)?)?;
-    module.add_function(wrap_pyfunction!(listing::theory_spike, module)?)?;
+    module.add_function(wrap_pyfunction!(theory::theory_spike, module)?)?;
+    module.add_function(wrap_pyfunction!(theory::theory_rapid, module)?)?;
     Ok(())
 }

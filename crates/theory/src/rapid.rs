@@ -61,6 +61,8 @@ pub enum Case {
 pub struct Steady {
     /// The case.
     pub case: Case,
+    /// R_on, the rate of the cross traffic while it is on.
+    pub burst: Rate,
     /// D, in seconds: how long the greatest queue takes to drain.
     pub delay_s: f64,
     /// Q_max.
@@ -349,6 +351,7 @@ impl Course {
         let throughput = self.throughput();
         Steady {
             case: self.case(),
+            burst: rate(self.model.burst),
             delay_s: self.delay,
             queue_max: Bytes((self.queue() / 8.0 + 0.5) as u64),
             throughput: rate(throughput),

@@ -185,6 +185,24 @@ def _add_theory(commands: Any) -> None:
     )
     add("--max-queue", metavar="DURATION", help="greatest delay that the queue allows: 20ms")
     add("--json", action="store_true", help="print the figures as one JSON object")
+    _add_theory_rapid(kinds)
+
+
+def _add_theory_rapid(kinds: Any) -> None:
+    doc = "what periodic bursts of cross traffic cost the packet-scale paradigm"
+    rapid = _add(kinds, "rapid", "theory:rapid", doc)
+    add = rapid.add_argument
+    for name, metavar, what in (
+        ("capacity", "RATE", "C, of the bottleneck: 1Gbit"),
+        ("load", "RATE", "R_avg, mean rate of the cross traffic: 111Mbit"),
+        ("on", "DURATION", "T_on, length of a burst: 100ms"),
+        ("off", "DURATION", "T_off, pause between two: 350ms"),
+        ("tau", "DURATION", "how long Rapid's rate takes to rise: 150ms"),
+        ("eta", "DURATION", "how long it takes to fall: 75ms"),
+    ):
+        add(f"--{name}", metavar=metavar, required=True, help=what)
+    add("--plot", metavar="FILE", help="draw rate and queue, as .html, .svg or .png")
+    add("--json", action="store_true", help="print the figures as one JSON object")
 
 
 def _add_controller(parser: argparse.ArgumentParser) -> None:

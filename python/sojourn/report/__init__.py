@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ENDINGS = (".html", ".svg", ".png")
 
 
-class _Drawing(ABC):
+class Drawing(ABC):
     """A figure as Vega-Lite, SVG, PNG and a page of its own."""
 
     @abstractmethod
@@ -71,7 +71,7 @@ class _Drawing(ABC):
         }
 
 
-class Figure(_Drawing):
+class Figure(Drawing):
     """Goodput, queueing delay, congestion window and RTT over time, with the bound drawn in."""
 
     def __init__(self, run: "Run") -> None:
@@ -93,7 +93,7 @@ class Figure(_Drawing):
         return f"<sojourn.Figure of {self._run!r}>"
 
 
-class ComparisonFigure(_Drawing):
+class ComparisonFigure(Drawing):
     """The same of two runs, one drawn over the other."""
 
     def __init__(self, comparison: "Comparison") -> None:

@@ -19,6 +19,11 @@ def png(picture: str) -> bytes:
     return vl_convert.svg_to_png(picture, scale=2)
 
 
+def page(spec: dict[str, Any]) -> str:
+    """A Vega-Lite figure as a page of its own that works offline."""
+    return vl_convert.vegalite_to_html(spec, vl_version=VEGA_LITE, bundle=True)
+
+
 def _renumbered(text: str) -> str:
     """Counts the clip paths from 0: the renderer goes on from the last figure of the process."""
     order: dict[str, str] = {}

@@ -1,0 +1,123 @@
+"""Figures of the theory's closed forms."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from sojourn.report import Drawing
+
+if TYPE_CHECKING:
+    from sojourn.contract import RapidTheory
+
+Spec = dict[str, Any]
+
+# Two periods show what repeats; this many points a period look straight and round.
+_PERIODS = 2
+_POINTS = 400
+_RAPID, _CROSS, _QUEUE = "#0072b2", "#bbbbbb", "#d55e00"
+
+
+class RapidFigure(Drawing):
+    """Rapid's rate, the bursts and the queue over two periods, at the worst phase."""
+
+    def __init__(self, found: "RapidTheory") -> None:
+        self._found = found
+
+    def _document(self, interactive: bool) -> Spec:
+        from sojourn.report.spec import CONFIG
+
+        found = self._found
+        rates = [
+            _line("Rapid", _RAPID, [(t, 1e-6 * rate) for t, rate, _ in _points(found)]),
+            _line("cross traffic", _CROSS, _bursts(found)),
+        ]
+        queue = [(t, 8e3 * queued / found["capacity_bps"]) for t, _, queued in _points(found)]
+        subtitle = (
+            f"case {found['case']}: D = {1e3 * found['D_s']:.2f} ms, "
+            f"utilisation {found['utilisation']:.3f}, at the phase that makes the queue greatest"
+        )
+        return {
+            "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+            "title": {
+                "text": "Rapid under periodic bursts: the fluid model",
+                "subtitle": subtitle,
+                "anchor": "start",
+                "fontSize": 18,
+            },
+            "background": "white",
+            "padding": 14,
+            "vconcat": [
+                _panel("Rates at the bottleneck (Mbit/s)", rates),
+                _panel("Queueing delay (ms)", [_line("queue", _QUEUE, queue)]),
+            ],
+            "config": CONFIG,
+        }
+
+    @cached_property
+    def html(self) -> str:
+        """The figure as one page that works offline."""
+        from sojourn.report import render
+
+        return render.page(self.spec)
+
+    def __repr__(self) -> str:
+        return f"<sojourn.RapidFigure of case {self._found['case']}>"
+
+
+def _points(found: "RapidTheory") -> Iterator[tuple[float, float, float]]:
+    """Time, Rapid's rate and the bytes queued: what arrives above the capacity, summed up."""
+    period = found["on_s"] + found["off_s"]
+    step = period / _POINTS
+    queued = 0.0
+    for place in range(_PERIODS * _POINTS + 1):
+        t = place * step
+        rate = _rate(found, t)
+        yield t, rate, queued
+        burst = found["burst_bps"] if t % period < found["on_s"] else 0
+        queued = max(0.0, queued + (rate + burst - found["capacity_bps"]) * step / 8)
+
+
+def _rate(found: "RapidTheory", t: float) -> float:
+    """Rapid's rate at a time, straight between the corners of its course."""
+    course = found["course"]
+    period = found["on_s"] + found["off_s"]
+    within = course[0][0] + (t - course[0][0]) % period
+    for (begin, low), (end, high) in pairwise(course):
+        if within <= end:
+            return low + (high - low) * (within - begin) / (end - begin) if end > begin else high
+    return course[-1][1]
+
+
+def _bursts(found: "RapidTheory") -> list[tuple[float, float]]:
+    """The corners of the cross traffic's rate."""
+    corners = []
+    for place in range(_PERIODS):
+        begin = place * (found["on_s"] + found["off_s"])
+        on = 1e-6 * found["burst_bps"]
+        corners += [(begin, 0.0), (begin, on), (begin + found["on_s"], on)]
+        corners += [(begin + found["on_s"], 0.0), (begin + found["on_s"] + found["off_s"], 0.0)]
+    return corners
+
+
+def _line(name: str, colour: str, points: list[tuple[float, float]]) -> Spec:
+    values = [{"t": 1e3 * t, "v": v, "place": place} for place, (t, v) in enumerate(points)]
+    return {
+        "data": {"values": values},
+        "mark": {"type": "line", "color": colour, "strokeWidth": 2},
+        "encoding": {
+            "x": {"field": "t", "type": "quantitative", "title": "ms after a burst begins"},
+            "y": {"field": "v", "type": "quantitative", "title": None},
+            "order": {"field": "place"},
+            "description": {"value": name},
+        },
+    }
+
+
+def _panel(title: str, lines: list[Spec]) -> Spec:
+    return {
+        "title": {"text": title, "anchor": "start"},
+        "width": 640,
+        "height": 200,
+        "layer": lines,
+    }
