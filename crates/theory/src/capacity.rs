@@ -17,6 +17,7 @@ use sojourn_units::{Duration, Instant, Rate};
 
 pub use crate::fluid::Step;
 use crate::fluid::{Departures, Service};
+use crate::waits::Wait;
 
 /// What an ideal sender does about the queue that a drop has left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,4 +176,18 @@ pub fn peak_delays(
         }
     }
     peaks
+}
+
+/// All that arrives from the start to `until`, and how long it waits.
+///
+/// Floats: the percentiles of [`crate::waits`] are no bounds to the nanosecond.
+pub fn waits(steps: &[Step], delay: Duration, sender: Sender, until: Instant) -> Vec<Wait> {
+    let service = Service::new(steps);
+    let arrivals = arrivals(steps, delay, sender, until);
+    let mut departures = Departures::new(&service);
+    let mut waits = Vec::new();
+    for segment in service.segments(&arrivals, &[until]) {
+        departures.waits(&segment, &mut waits);
+    }
+    waits
 }

@@ -7,6 +7,8 @@
 
 use sojourn_units::{Duration, Instant, Rate};
 
+use crate::waits::Wait;
+
 /// From when a rate holds, until the next step; the first one's rate also
 /// holds before it, the last one's for ever.
 pub type Step = (Instant, Rate);
@@ -136,6 +138,19 @@ impl Iterator for Segments<'_> {
     }
 }
 
+/// What arrives in a segment from `from` to `until` (ns after its beginning);
+/// waits in ns.
+fn stretch(segment: &Segment, from: f64, until: f64, first: f64, last: f64) -> Wait {
+    let span = until - from;
+    Wait {
+        at_s: (segment.begin as f64 + from) / 1e9,
+        span_s: span / 1e9,
+        bits: segment.arrival as f64 * span / 1e9,
+        first_s: first.max(0.0) / 1e9,
+        last_s: last.max(0.0) / 1e9,
+    }
+}
+
 /// When what arrives leaves again.
 ///
 /// What arrives at t leaves when the link has served everything up to it: at
@@ -168,6 +183,52 @@ impl<'a> Departures<'a> {
         let end_target =
             segment.served + segment.capacity * segment.span() + segment.backlog_at_end();
         first.max(kinks).max(self.wait(segment.end, end_target))
+    }
+
+    /// What arrives within `segment`, in stretches whose waits are linear: cut
+    /// where the queue runs empty, and where what arrives leaves just when
+    /// capacity changes.
+    pub(crate) fn waits(&mut self, segment: &Segment, out: &mut Vec<Wait>) {
+        if segment.arrival == 0 || segment.end == segment.begin {
+            return;
+        }
+        let target = segment.served + segment.backlog;
+        let busy_until = match segment.runs_empty() {
+            Some(empty) => empty.0,
+            None if segment.busy() => segment.end,
+            None => segment.begin,
+        };
+        let mut at = 0.0;
+        let end = (busy_until - segment.begin) as f64;
+        while at < end {
+            let work = target as f64 + segment.arrival as f64 * at;
+            let (until, departs) = self.serving(work, segment.arrival as f64);
+            // Less than a picosecond would be lost in the sum.
+            let until = (at + until.max(1e-3)).min(end);
+            let wait = |t: f64| departs(t - at) - segment.begin as f64 - t;
+            out.push(stretch(segment, at, until, wait(at), wait(until)));
+            at = until;
+        }
+        if busy_until < segment.end {
+            let rest = (segment.end - segment.begin) as f64;
+            out.push(stretch(segment, end, rest, 0.0, 0.0));
+        }
+    }
+
+    /// Of what leaves once `work` is served and of what follows it at `arrival`:
+    /// for how long it leaves at one capacity, and when it leaves, by how long
+    /// after the first it arrives. All in ns.
+    fn serving(&mut self, work: f64, arrival: f64) -> (f64, impl Fn(f64) -> f64 + use<>) {
+        let (steps, served) = (self.service.steps, &self.service.served);
+        // What is served just when capacity changes leaves at the new one.
+        while served.get(self.next).is_some_and(|by| *by as f64 <= work) {
+            self.next += 1;
+        }
+        let last = self.next.saturating_sub(1);
+        let rate = steps[last].1.as_f64();
+        let (since, done) = (steps[last].0.0 as f64, served[last] as f64);
+        let until = served.get(self.next).map_or(f64::INFINITY, |by| (*by as f64 - work) / arrival);
+        (until, move |t| since + (work + arrival * t - done) / rate)
     }
 
     /// The wait of what arrives at `at` and leaves once `target` is served.

@@ -5,6 +5,7 @@
 //!   Capacity-Seeking Network Traffic".
 //! - [`capacity`]: the same bound for capacity that changes any number of
 //!   times, by any amount, faster or slower than the control loop.
+//! - [`waits`]: what share of the traffic waits how long in it.
 //! - [`rapid`]: what periodic bursts of cross traffic cost the packet-scale
 //!   paradigm, in the fluid model of the paper on that.
 //!
@@ -17,3 +18,4 @@ pub mod capacity;
 mod fluid;
 pub mod rapid;
 pub mod spike;
+pub mod waits;

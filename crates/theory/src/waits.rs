@@ -1,0 +1,88 @@
+//! How long traffic waits, as a distribution over all that arrives.
+
+use sojourn_units::{Duration, Instant};
+
+/// A stretch of arrivals whose waits go evenly from one to another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wait {
+    /// When it begins to arrive, in seconds since the run began.
+    pub at_s: f64,
+    /// How long it takes to arrive, in seconds.
+    pub span_s: f64,
+    /// How much arrives, in bits.
+    pub bits: f64,
+    /// What the first of it waits, in seconds; infinite where it never leaves.
+    pub first_s: f64,
+    /// What the last of it waits.
+    pub last_s: f64,
+}
+
+impl Wait {
+    fn least(&self) -> f64 {
+        self.first_s.min(self.last_s)
+    }
+
+    /// The longest wait within it, in seconds.
+    pub fn most(&self) -> f64 {
+        self.first_s.max(self.last_s)
+    }
+
+    /// How much of it waits at most `wait` seconds, in bits.
+    fn within(&self, wait: f64) -> f64 {
+        let (least, most) = (self.least(), self.most());
+        if wait >= most {
+            return self.bits;
+        }
+        if wait < least { 0.0 } else { self.bits * (wait - least) / (most - least) }
+    }
+}
+
+/// The wait that a share `q` (0 to 1) of all that arrives does not exceed, in
+/// seconds: as a percentile over packets. Zero where nothing arrives, infinite
+/// where so much never leaves.
+pub fn quantile(waits: &[Wait], q: f64) -> f64 {
+    let asked = q * waits.iter().map(|wait| wait.bits).sum::<f64>();
+    let finite = waits.iter().map(Wait::most).filter(|most| most.is_finite());
+    let most = finite.fold(0.0, f64::max);
+    let within = |limit: f64| waits.iter().map(|wait| wait.within(limit)).sum::<f64>();
+    if within(0.0) >= asked {
+        return 0.0;
+    }
+    // Half a nanosecond of tolerance for what rounding takes from the sum.
+    if within(most) < asked * (1.0 - 1e-12) {
+        return f64::INFINITY;
+    }
+    let (mut low, mut high) = (0.0, most);
+    while high - low > 0.5e-9 {
+        let middle = low + (high - low) / 2.0;
+        if within(middle) >= asked {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high
+}
+
+/// The longest waits that lie at least `apart` from one another: when what
+/// waited longest arrived, and for how long, longest first.
+pub fn worst(waits: &[Wait], apart: Duration, count: usize) -> Vec<(Instant, f64)> {
+    let mut peaks: Vec<(f64, f64)> = waits.iter().map(peak).filter(|(_, w)| *w > 0.0).collect();
+    peaks.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.total_cmp(&b.0)));
+    let gap = apart.0 as f64 / 1e9;
+    let mut chosen: Vec<(f64, f64)> = Vec::new();
+    for (at, wait) in peaks {
+        if chosen.len() == count {
+            break;
+        }
+        if chosen.iter().all(|(other, _)| (at - other).abs() >= gap) {
+            chosen.push((at, wait));
+        }
+    }
+    chosen.into_iter().map(|(at, wait)| (Instant((at * 1e9 + 0.5) as u64), wait)).collect()
+}
+
+fn peak(wait: &Wait) -> (f64, f64) {
+    let late = if wait.last_s > wait.first_s { wait.span_s } else { 0.0 };
+    (wait.at_s + late, wait.most())
+}

@@ -1,0 +1,103 @@
+//! The distribution of waits under capacity that changes.
+
+use proptest::prelude::*;
+use sojourn_theory::capacity::Sender::{Draining, Matching};
+use sojourn_theory::capacity::{peak_delay, waits};
+use sojourn_theory::waits::{quantile, worst};
+use sojourn_units::{Duration, Instant, Rate};
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+fn steps(points: &[(u64, u64)]) -> Vec<(Instant, Rate)> {
+    points.iter().map(|(ms, mbit)| (at(*ms), Rate::from_mbit(*mbit))).collect()
+}
+
+/// 60 Mbit/s fall to 20 after a second, with a loop of 50 ms: 40 Mbit/s too many
+/// for 50 ms wait 100 ms, and nobody drains them.
+#[test]
+fn one_drop_by_hand() {
+    let found =
+        waits(&steps(&[(0, 60), (1000, 20)]), Duration::from_millis(50), Matching, at(2000));
+    let bits: f64 = found.iter().map(|wait| wait.bits).sum();
+    // A second and a loop at 60 Mbit/s, the rest at 20: rounding alone.
+    assert!((bits - (63e6 + 19e6)).abs() < 1.0);
+    // Waits are 0 for 60 Mbit, 0 to 100 ms evenly for 3, and 100 ms for 19.
+    let half = 61.5 / 82.0;
+    // Half a nanosecond is what a quantile is found to.
+    assert!((quantile(&found, half) - 0.050).abs() < 1e-9);
+    assert_eq!(quantile(&found, 60.0 / 82.0 - 1e-6), 0.0);
+    assert!((quantile(&found, 1.0) - 0.100).abs() < 1e-9);
+    let (when, wait) = worst(&found, Duration::from_millis(100), 1)[0];
+    assert_eq!(when, at(1050));
+    assert!((wait - 0.100).abs() < 1e-9);
+}
+
+/// The one that drains has 3 Mbit late by up to 100 ms, and nothing after it.
+#[test]
+fn one_drop_drained_by_hand() {
+    let found =
+        waits(&steps(&[(0, 60), (1000, 20)]), Duration::from_millis(50), Draining, at(2000));
+    let total = 60e6 + 3e6 + 17e6;
+    let bits: f64 = found.iter().map(|wait| wait.bits).sum();
+    assert!((bits - total).abs() < 1.0);
+    assert!((quantile(&found, 1.0 - 1.5e6 / total) - 0.050).abs() < 1e-6);
+}
+
+#[test]
+fn what_never_leaves_waits_for_ever() {
+    let found = waits(&steps(&[(0, 60), (1000, 0)]), Duration::from_millis(50), Matching, at(2000));
+    assert_eq!(quantile(&found, 1.0), f64::INFINITY);
+    assert_eq!(quantile(&found, 0.5), 0.0);
+}
+
+#[test]
+fn nothing_arrives_nothing_waits() {
+    assert_eq!(quantile(&waits(&[], Duration::ZERO, Matching, at(10)), 0.99), 0.0);
+}
+
+/// Rates of 1 to 100 Mbit/s, each for 1 to 300 ms; the last one for long.
+fn changing() -> impl Strategy<Value = Vec<(Instant, Rate)>> {
+    proptest::collection::vec((1..300_u64, 1..100_u64), 1..60).prop_map(|changes| {
+        let mut now = 0;
+        let step = |(span, mbit): (u64, u64)| {
+            let step = (at(now), Rate::from_mbit(mbit));
+            now += span;
+            step
+        };
+        changes.into_iter().map(step).collect()
+    })
+}
+
+proptest! {
+    /// The longest wait is the peak that integers find.
+    #[test]
+    fn the_longest_is_the_peak(steps in changing(), delay_ms in 0..400_u64, drains in any::<bool>()) {
+        let sender = if drains { Draining } else { Matching };
+        let (delay, until) = (Duration::from_millis(delay_ms), at(30_000));
+        let peak = peak_delay(&steps, delay, sender, Instant::ZERO, until);
+        let found = waits(&steps, delay, sender, until);
+        let longest = found.iter().map(|wait| wait.most()).fold(0.0, f64::max);
+        // Integers round down to the nanosecond, floats to some picoseconds.
+        prop_assert!((longest - peak.0 as f64 / 1e9).abs() < 2e-9, "{longest} {peak}");
+    }
+
+    /// Stretches follow one another, and hold all that arrives.
+    #[test]
+    fn nothing_is_counted_twice(steps in changing(), delay_ms in 0..400_u64) {
+        let delay = Duration::from_millis(delay_ms);
+        let found = waits(&steps, delay, Matching, at(20_000));
+        for pair in found.windows(2) {
+            prop_assert!(pair[0].at_s + pair[0].span_s <= pair[1].at_s + 1e-9);
+        }
+        let bits: f64 = found.iter().map(|wait| wait.bits).sum();
+        let sent = |ms: u64| {
+            let past = at(ms).0.saturating_sub(delay.0);
+            steps.iter().rev().find(|(from, _)| from.0 <= past).map_or(0.0, |(_, rate)| rate.0 as f64)
+        };
+        let expected: f64 = (0..20_000).map(sent).sum::<f64>() / 1e3;
+        // Sums of thousands of floats.
+        prop_assert!((bits - expected).abs() < 1e-6 * expected, "{bits} {expected}");
+    }
+}
