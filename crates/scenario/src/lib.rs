@@ -7,6 +7,7 @@
 //! The schema is declared once, as data (`schema.rs`, and the controllers' and
 //! queues' own declarations): validation, `--set` and [`json_schema`] read it.
 
+mod capacity_file;
 mod check;
 mod checked;
 mod copies;
@@ -33,6 +34,7 @@ mod tree;
 mod variants;
 mod write;
 
+pub use capacity_file::{CapacityFile, CapacityFileError, capacity_file};
 pub use document::Document;
 pub use error::{Errors, Item, Position};
 pub use export::{json_schema, json_schema_with};

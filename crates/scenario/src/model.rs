@@ -106,6 +106,35 @@ pub struct Trace {
     pub opportunities_ms: Vec<u64>,
 }
 
+impl Trace {
+    /// What leaves at one opportunity at most (mahimahi's `LinkQueue`).
+    pub const OPPORTUNITY: Bytes = Bytes(1504);
+
+    /// After how long it begins anew.
+    pub fn period(&self) -> Duration {
+        Duration::from_millis(self.opportunities_ms.last().copied().unwrap_or(1).max(1))
+    }
+
+    /// The mean rate over each `stretch` up to `until`, as steps: whatever a sender
+    /// could know of a capacity that comes in single opportunities.
+    pub fn means(&self, stretch: Duration, until: Duration) -> Vec<(Instant, Rate)> {
+        let period = self.period().0;
+        let count_below = |at: u64| {
+            let past = |ms: &u64| ms * 1_000_000 < at % period;
+            let below = self.opportunities_ms.partition_point(past) as u64;
+            at / period * self.opportunities_ms.len() as u64 + below
+        };
+        let mean = |k: u64| {
+            let (from, to) = (k * stretch.0, (k + 1) * stretch.0);
+            let bytes = Self::OPPORTUNITY * (count_below(to) - count_below(from));
+            (Instant(from), Rate::from_transfer(bytes, stretch))
+        };
+        let mut steps: Vec<_> = (0..=until.0 / stretch.0).map(mean).collect();
+        steps.dedup_by_key(|(_, rate)| *rate);
+        steps
+    }
+}
+
 /// How much may wait in front of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Buffer {

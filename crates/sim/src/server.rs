@@ -4,7 +4,7 @@ use sojourn_scenario::Trace;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 /// Bytes that a mahimahi opportunity moves (mahimahi, `PACKET_SIZE`).
-pub(crate) const OPPORTUNITY: u64 = 1504;
+const OPPORTUNITY: u64 = Trace::OPPORTUNITY.0;
 
 const BIT_NS: u128 = 8_000_000_000;
 

@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 
 use sojourn_scenario::{Capacity, Flow, Link, Scenario, Schedule};
-use sojourn_units::{Bytes, Duration, Instant, Rate};
+use sojourn_units::{Duration, Instant, Rate};
 
-use crate::server::OPPORTUNITY;
 use crate::timeline::steps;
 
 /// A trace's capacity is signalled as its mean over stretches of this length.
-const TRACE_STRETCH_MS: u64 = 10;
+const TRACE_STRETCH: Duration = Duration::from_millis(10);
 
 /// One signal under way.
 #[derive(Clone, Copy, Debug)]
@@ -111,26 +110,8 @@ fn history(link: &Link, duration: Duration, shift: Duration) -> Vec<(Instant, Ra
             let start = [(Instant::ZERO, rates.start)];
             start.into_iter().chain(steps(rates, shift, |r| r.0, Rate)).collect()
         }
-        Capacity::Trace(trace) => trace_history(&trace.opportunities_ms, duration),
+        Capacity::Trace(trace) => trace.means(TRACE_STRETCH, duration),
     }
-}
-
-fn trace_history(opportunities: &[u64], duration: Duration) -> Vec<(Instant, Rate)> {
-    let period = opportunities.last().copied().unwrap_or(1).max(1);
-    let stretches = duration.0 / 1_000_000 / TRACE_STRETCH_MS + 1;
-    let count_below = |ms: u64| {
-        let below = opportunities.partition_point(|t| *t < ms % period) as u64;
-        ms / period * opportunities.len() as u64 + below
-    };
-    let stretch = |k: u64| {
-        let (from, to) = (k * TRACE_STRETCH_MS, (k + 1) * TRACE_STRETCH_MS);
-        let bytes = Bytes((count_below(to) - count_below(from)) * OPPORTUNITY);
-        let rate = Rate::from_transfer(bytes, Duration::from_millis(TRACE_STRETCH_MS));
-        (Instant(from * 1_000_000), rate)
-    };
-    let mut history: Vec<(Instant, Rate)> = (0..stretches).map(stretch).collect();
-    history.dedup_by_key(|(_, rate)| *rate);
-    history
 }
 
 /// `d_signal` of document 000: from the bottleneck's queue via the receiver to

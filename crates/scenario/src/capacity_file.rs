@@ -1,0 +1,119 @@
+//! Files of capacity over time: mahimahi traces, and CSV of times and rates.
+
+use std::fmt;
+use std::str::FromStr;
+
+use sojourn_units::{Duration, Instant, Rate};
+
+use crate::error::Evidence;
+use crate::model::Trace;
+use crate::trace::{self, Malformed};
+
+/// The capacity of a link over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CapacityFile {
+    /// From when each rate holds, in order of time; the first from the start.
+    pub steps: Vec<(Instant, Rate)>,
+    /// Where what the file tells ends. Beyond, a trace has begun again, and a
+    /// table's last rate goes on.
+    pub until: Instant,
+}
+
+/// A file that cannot be read; says which line is wrong, why, and what is right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapacityFileError(String);
+
+impl fmt::Display for CapacityFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for CapacityFileError {}
+
+/// Reads a mahimahi trace, as its mean over each `stretch`; or a table of two
+/// columns with a comma between, a time (in seconds where it has no unit) and the
+/// rate from then on (in bit/s where it has none). A table's times begin at 0 and
+/// increase; its first line may be a heading, lines that begin with `#` are
+/// passed over, and its last time is the end.
+///
+/// # Errors
+/// Names the line.
+pub fn capacity_file(
+    name: &str,
+    text: &str,
+    stretch: Duration,
+) -> Result<CapacityFile, CapacityFileError> {
+    if text.contains(',') {
+        return table(name, text);
+    }
+    let opportunities_ms = trace::parse(name, text).map_err(|malformed| told(&malformed))?;
+    let trace = Trace { file: name.to_owned(), opportunities_ms };
+    let until = Instant::ZERO + trace.period();
+    // Once more, so that what arrives last finds the capacity to leave.
+    let steps = trace.means(stretch, trace.period() + trace.period());
+    Ok(CapacityFile { steps, until })
+}
+
+fn told(malformed: &Malformed) -> CapacityFileError {
+    let line = |evidence: &Evidence| format!("; the line is `{}`", evidence.text);
+    let line = malformed.evidence.as_ref().map(line).unwrap_or_default();
+    CapacityFileError(format!("{}{line}", malformed.message))
+}
+
+fn table(name: &str, text: &str) -> Result<CapacityFile, CapacityFileError> {
+    let mut steps: Vec<(Instant, Rate)> = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        let heading = index == 0 && line.starts_with(|c: char| !c.is_ascii_digit());
+        if line.is_empty() || line.starts_with('#') || heading {
+            continue;
+        }
+        let step = row(line, steps.last()).map_err(|what| {
+            let place = index + 1;
+            let shown: String = line.chars().take(40).collect();
+            CapacityFileError(format!(
+                "the table `{name}` is malformed in line {place}: {what}; the line is `{shown}`"
+            ))
+        })?;
+        steps.push(step);
+    }
+    match steps.last() {
+        Some((until, last)) if steps.len() > 1 && *last > Rate::ZERO => {
+            Ok(CapacityFile { until: *until, steps })
+        }
+        Some(_) if steps.len() > 1 => Err(CapacityFileError(format!(
+            "the table `{name}` ends without capacity: what waits then would wait for ever; \
+             add a row with the rate that follows"
+        ))),
+        _ => Err(CapacityFileError(format!(
+            "the table `{name}` has less than two rows: each is a time and the rate from then \
+             on, such as `0,60Mbit`, and the last time is the end"
+        ))),
+    }
+}
+
+fn row(line: &str, before: Option<&(Instant, Rate)>) -> Result<(Instant, Rate), String> {
+    let (time, rate) = line.split_once(',').ok_or("it has no comma")?;
+    let time: Duration = quantity(time, "s")?;
+    let rate: Rate = quantity(rate, "bit")?;
+    let at = Instant::ZERO + time;
+    match before {
+        None if time > Duration::ZERO => Err(format!("the first time is {time}, not 0")),
+        Some((last, _)) if at <= *last => {
+            Err(format!("{time} does not come after {}", last.since(Instant::ZERO)))
+        }
+        _ => Ok((at, rate)),
+    }
+}
+
+/// A value with a unit, or a bare number of `unit`.
+fn quantity<T: FromStr>(text: &str, unit: &str) -> Result<T, String>
+where
+    T::Err: fmt::Display,
+{
+    let text = text.trim();
+    let bare = text.ends_with(|c: char| c.is_ascii_digit());
+    let full = if bare { format!("{text}{unit}") } else { text.to_owned() };
+    full.parse().map_err(|error: T::Err| error.to_string())
+}
