@@ -162,6 +162,49 @@ class RapidTheory(TypedDict):
     off_s: float
 
 
+class Percentiles(TypedDict):
+    """Queueing delay over all traffic that arrives, each bit as often as another."""
+
+    p50_s: float
+    p95_s: float
+    p99_s: float
+    max_s: float
+
+
+class WorstInstant(TypedDict):
+    """When what waited longest arrived, and for how long it waited."""
+
+    at_s: float
+    delay_s: float
+
+
+class LoopDelay(Percentiles):
+    """The same at another loop delay."""
+
+    delay_s: float
+    drained: Percentiles
+
+
+class _TraceTheory(Percentiles):
+    drained: Percentiles
+    delay_s: float
+    duration_s: float
+    mean_rate_bps: float
+    worst: list[WorstInstant]
+    by_delay: list[LoopDelay]
+
+
+class TraceTheory(_TraceTheory, total=False):
+    """What `theory trace --json` prints: the least delay of traffic that fills the link.
+
+    `drained` is for the sender that also drains the queue it caused, as soon as it can know.
+    `series` is there only where it was asked for: the end of each stretch of time, the mean
+    capacity in it, and the longest delay of what arrives in it, for the one sender and the other.
+    """
+
+    series: list[list[float]]
+
+
 class Compared(TypedDict):
     """A figure of both runs: `difference` is B less A, `ratio` B over A; null where unknown."""
 

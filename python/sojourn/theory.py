@@ -1,10 +1,12 @@
 """Closed forms, without simulation."""
 
 import json
+from os import PathLike
+from pathlib import Path
 from typing import cast
 
 from sojourn import _core
-from sojourn.contract import RapidTheory, SpikeTheory
+from sojourn.contract import RapidTheory, SpikeTheory, TraceTheory
 
 
 def spike(before: str, after: str, delay: str, max_queue: str | None = None) -> SpikeTheory:
@@ -36,6 +38,21 @@ def rapid(capacity: str, load: str, on: str, off: str, tau: str, eta: str) -> Ra
     _require_text(capacity=capacity, load=load, on=on, off=off, tau=tau, eta=eta)
     found = _core.theory_rapid(capacity, load, on, off, tau, eta)
     return cast(RapidTheory, json.loads(found))
+
+
+def trace(
+    file: str | PathLike[str], delay: str, stretch: str = "10ms", series: bool = False
+) -> TraceTheory:
+    """The unavoidable delay of a link whose capacity changes as a file tells.
+
+    The file is a mahimahi trace, whose capacity is taken as its mean over each `stretch`, or a
+    table of times and rates with a comma between (docs/theory/trace.md). `delay` is the loop: the
+    time until the sender knows plus the time already in flight.
+    """
+    _require_text(delay=delay, stretch=stretch)
+    path = Path(file)
+    found = _core.theory_trace(path.name, path.read_text("utf-8"), delay, stretch, series)
+    return cast(TraceTheory, json.loads(found))
 
 
 def _require_text(**given: object) -> None:

@@ -35,5 +35,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parts::bench_parts, module)?)?;
     module.add_function(wrap_pyfunction!(theory::theory_spike, module)?)?;
     module.add_function(wrap_pyfunction!(theory::theory_rapid, module)?)?;
+    module.add_function(wrap_pyfunction!(theory::theory_trace, module)?)?;
     Ok(())
 }

@@ -191,3 +191,13 @@ pub fn waits(steps: &[Step], delay: Duration, sender: Sender, until: Instant) ->
     }
     waits
 }
+
+/// The mean capacity in bit/s over each of `points` equal stretches of the time
+/// up to `until`.
+pub fn means(steps: &[Step], until: Instant, points: usize) -> Vec<f64> {
+    let service = Service::new(steps);
+    let edge = |k: usize| Instant((until.0 as f64 * k as f64 / points as f64) as u64);
+    let served: Vec<f64> = (0..=points).map(|k| service.served_by(edge(k))).collect();
+    let span = until.0 as f64 / points as f64;
+    served.windows(2).map(|pair| (pair[1] - pair[0]) / span).collect()
+}

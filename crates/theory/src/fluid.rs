@@ -35,6 +35,17 @@ impl<'a> Service<'a> {
         Service { steps, served }
     }
 
+    /// The integral of capacity from the start to `at`, in bit/s times ns.
+    pub(crate) fn served_by(&self, at: Instant) -> f64 {
+        let last = self.steps.partition_point(|(since, _)| *since <= at).saturating_sub(1);
+        let Some((since, rate)) = self.steps.get(last) else {
+            return 0.0;
+        };
+        // Before the first step its rate holds as well: then this is less.
+        let span = at.0 as f64 - since.0 as f64;
+        self.served[last] as f64 + rate.as_f64() * span
+    }
+
     /// The stretches of time in which neither what arrives nor what is served
     /// changes, from the start to the last of `edges`, cut at every edge.
     pub(crate) fn segments<'b>(&self, arrivals: &'b [Step], edges: &[Instant]) -> Segments<'b>

@@ -27,6 +27,12 @@ impl Wait {
         self.first_s.max(self.last_s)
     }
 
+    /// What arrives at `t` waits, or its nearer end; all in seconds.
+    fn at(&self, t: f64) -> f64 {
+        let share = ((t - self.at_s) / self.span_s).clamp(0.0, 1.0);
+        self.first_s + (self.last_s - self.first_s) * share
+    }
+
     /// How much of it waits at most `wait` seconds, in bits.
     fn within(&self, wait: f64) -> f64 {
         let (least, most) = (self.least(), self.most());
@@ -85,4 +91,21 @@ pub fn worst(waits: &[Wait], apart: Duration, count: usize) -> Vec<(Instant, f64
 fn peak(wait: &Wait) -> (f64, f64) {
     let late = if wait.last_s > wait.first_s { wait.span_s } else { 0.0 };
     (wait.at_s + late, wait.most())
+}
+
+/// The longest wait, in seconds, of what arrives in each of `points` equal
+/// stretches of the time up to `until`.
+pub fn longest(waits: &[Wait], until: Instant, points: usize) -> Vec<f64> {
+    let span = until.0 as f64 / 1e9 / points as f64;
+    let mut most = vec![0.0_f64; points];
+    for wait in waits {
+        let place = |t: f64| ((t / span) as usize).min(points - 1);
+        let (from, to) = (place(wait.at_s), place(wait.at_s + wait.span_s));
+        for (k, most) in most.iter_mut().enumerate().take(to + 1).skip(from) {
+            // A line is highest at an end of what lies within the stretch.
+            let ends = [k as f64 * span, (k + 1) as f64 * span].map(|t| wait.at(t));
+            *most = most.max(ends[0]).max(ends[1]);
+        }
+    }
+    most
 }

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use sojourn_theory::capacity::Sender::{Draining, Matching};
-use sojourn_theory::capacity::{peak_delay, waits};
-use sojourn_theory::waits::{quantile, worst};
+use sojourn_theory::capacity::{means, peak_delay, waits};
+use sojourn_theory::waits::{longest, quantile, worst};
 use sojourn_units::{Duration, Instant, Rate};
 
 fn at(ms: u64) -> Instant {
@@ -43,6 +43,20 @@ fn one_drop_drained_by_hand() {
     let bits: f64 = found.iter().map(|wait| wait.bits).sum();
     assert!((bits - total).abs() < 1.0);
     assert!((quantile(&found, 1.0 - 1.5e6 / total) - 0.050).abs() < 1e-6);
+}
+
+/// In stretches of half a second: the drop is at the beginning of the third.
+#[test]
+fn a_figure_by_hand() {
+    let steps = steps(&[(0, 60), (1000, 20), (1750, 40)]);
+    let found = waits(&steps[..2], Duration::from_millis(50), Matching, at(2000));
+    let highest = longest(&found, at(2000), 4);
+    let expected = [0.0, 0.0, 0.100, 0.100];
+    assert!(highest.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{highest:?}");
+    // Rounding of floats.
+    let capacity = means(&steps, at(2000), 4);
+    let expected = [60e6, 60e6, 20e6, 30e6];
+    assert!(capacity.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1.0), "{capacity:?}");
 }
 
 #[test]

@@ -185,7 +185,29 @@ def _add_theory(commands: Any) -> None:
     )
     add("--max-queue", metavar="DURATION", help="greatest delay that the queue allows: 20ms")
     add("--json", action="store_true", help="print the figures as one JSON object")
+    _add_theory_trace(kinds)
     _add_theory_rapid(kinds)
+
+
+def _add_theory_trace(kinds: Any) -> None:
+    doc = "the unavoidable delay of any link: the least queueing delay under a capacity over time"
+    trace = _add(kinds, "trace", "theory:trace", doc)
+    add = trace.add_argument
+    add("file", metavar="FILE", help="a mahimahi trace, or a table of times and rates: 0,60Mbit")
+    add(
+        "--delay",
+        metavar="DURATION",
+        required=True,
+        help="time until the sender knows, plus time in flight: 40ms",
+    )
+    add(
+        "--stretch",
+        metavar="DURATION",
+        default="10ms",
+        help="over which a mahimahi trace is averaged (default: 10ms)",
+    )
+    add("--plot", metavar="FILE", help="draw capacity and delays, as .html, .svg or .png")
+    add("--json", action="store_true", help="print the figures as one JSON object")
 
 
 def _add_theory_rapid(kinds: Any) -> None:

@@ -5,10 +5,10 @@ import json
 from pathlib import Path
 
 from sojourn import theory
-from sojourn.contract import RapidTheory, SpikeTheory
+from sojourn.contract import Percentiles, RapidTheory, SpikeTheory, TraceTheory
 from sojourn.errors import UsageError
 from sojourn.report import require_free_figure
-from sojourn.report.theory import RapidFigure
+from sojourn.report.theory import RapidFigure, TraceFigure
 from sojourn.table import rate_text
 
 
@@ -54,6 +54,50 @@ def _rapid_lines(args: argparse.Namespace, found: RapidTheory) -> list[str]:
         f"utilisation    {found['utilisation']:.4f} with the cross traffic of {args.load}",
         f"worst phase    RTT modulo (T_on + T_off) = {phase}",
     ]
+
+
+def trace(args: argparse.Namespace) -> int:
+    """The unavoidable delay of a capacity over time: percentiles, worst instants, by loop delay."""
+    if args.plot is not None:
+        require_free_figure(Path(args.plot))
+    try:
+        found = theory.trace(args.file, args.delay, args.stretch, series=args.plot is not None)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if args.plot is not None:
+        TraceFigure(found, Path(args.file).name).save(args.plot)
+        del found["series"]
+    print(json.dumps(found) if args.json else "\n".join(_trace_lines(found)))
+    return 0
+
+
+def _trace_lines(found: TraceTheory) -> list[str]:
+    mean = rate_text(found["mean_rate_bps"])
+    lines = [
+        f"capacity       {mean} on average over {found['duration_s']:g} s",
+        "least queueing delay of traffic that fills the link, over all that arrives:",
+        f"{'loop delay':14} {'sender':9}" + "".join(f"{name:>11}" for name in _SHARES),
+    ]
+    for one in found["by_delay"]:
+        lines.append(_shares_line(_ms(one["delay_s"]), "matching", one))
+        lines.append(_shares_line("", "draining", one["drained"]))
+    for worst in found["worst"]:
+        lines.append(
+            f"worst          {_ms(worst['delay_s'])} for what arrives at {worst['at_s']:.4g} s"
+        )
+    return [
+        *lines,
+        "matching: sends at the capacity it last heard of; draining: falls silent as well until "
+        "the queue that it caused is gone",
+    ]
+
+
+_SHARES = ("p50", "p95", "p99", "max")
+
+
+def _shares_line(first: str, sender: str, of: Percentiles) -> str:
+    values = (of["p50_s"], of["p95_s"], of["p99_s"], of["max_s"])
+    return f"{first:14} {sender:9}" + "".join(f"{_ms(value):>11}" for value in values)
 
 
 _CASES = {

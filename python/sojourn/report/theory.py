@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn.report import Drawing
 
 if TYPE_CHECKING:
-    from sojourn.contract import RapidTheory
+    from sojourn.contract import RapidTheory, TraceTheory
 
 Spec = dict[str, Any]
 
@@ -25,8 +25,6 @@ class RapidFigure(Drawing):
         self._found = found
 
     def _document(self, interactive: bool) -> Spec:
-        from sojourn.report.spec import CONFIG
-
         found = self._found
         rates = [
             _line("Rapid", _RAPID, [(t, 1e-6 * rate) for t, rate, _ in _points(found)]),
@@ -37,22 +35,14 @@ class RapidFigure(Drawing):
             f"case {found['case']}: D = {1e3 * found['D_s']:.2f} ms, "
             f"utilisation {found['utilisation']:.3f}, at the phase that makes the queue greatest"
         )
-        return {
-            "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-            "title": {
-                "text": "Rapid under periodic bursts: the fluid model",
-                "subtitle": subtitle,
-                "anchor": "start",
-                "fontSize": 18,
-            },
-            "background": "white",
-            "padding": 14,
-            "vconcat": [
+        title = {"text": "Rapid under periodic bursts: the fluid model", "subtitle": subtitle}
+        return _document(
+            title,
+            [
                 _panel("Rates at the bottleneck (Mbit/s)", rates),
                 _panel("Queueing delay (ms)", [_line("queue", _QUEUE, queue)]),
             ],
-            "config": CONFIG,
-        }
+        )
 
     @cached_property
     def html(self) -> str:
@@ -63,6 +53,107 @@ class RapidFigure(Drawing):
 
     def __repr__(self) -> str:
         return f"<sojourn.RapidFigure of case {self._found['case']}>"
+
+
+class TraceFigure(Drawing):
+    """Capacity and the two least delays over time, and how the delays fall with the loop."""
+
+    def __init__(self, found: "TraceTheory", name: str) -> None:
+        self._found = found
+        self._name = name
+
+    def _document(self, interactive: bool) -> Spec:
+        found = self._found
+        title = {
+            "text": f"The unavoidable delay of {self._name}",
+            "subtitle": f"loop delay {1e3 * found['delay_s']:g} ms; matching: sends at the "
+            "capacity last heard of; draining: falls silent as well until its queue is gone",
+        }
+        senders = [("matching", 2), ("draining", 3)]
+        delays = [
+            {"t": row[0], "v": 1e3 * row[column], "sender": sender}
+            for sender, column in senders
+            for row in found["series"]
+        ]
+        rates = [{"t": row[0], "v": 1e-6 * row[1]} for row in found["series"]]
+        return _document(
+            title,
+            [
+                _over_time("Capacity (Mbit/s)", rates, {"value": "#777777"}, "step-before"),
+                _over_time("Least queueing delay (ms)", delays, _SENDERS, "linear"),
+                _by_loop(found),
+            ],
+        )
+
+    @cached_property
+    def html(self) -> str:
+        """The figure as one page that works offline."""
+        from sojourn.report import render
+
+        return render.page(self.spec)
+
+    def __repr__(self) -> str:
+        return f"<sojourn.TraceFigure of {self._name}>"
+
+
+_SENDERS: Spec = {
+    "field": "sender",
+    "type": "nominal",
+    "sort": ["matching", "draining"],
+    "scale": {"domain": ["matching", "draining"], "range": [_QUEUE, _RAPID]},
+}
+
+
+def _over_time(title: str, values: list[Spec], colour: Spec, interpolate: str) -> Spec:
+    return {
+        "title": {"text": title, "anchor": "start"},
+        "width": 640,
+        "height": 180,
+        "data": {"values": values},
+        "mark": {"type": "line", "interpolate": interpolate, "strokeWidth": 1.4},
+        "encoding": {
+            "x": {"field": "t", "type": "quantitative", "title": "s"},
+            "y": {"field": "v", "type": "quantitative", "title": None},
+            "color": colour,
+        },
+    }
+
+
+def _by_loop(found: "TraceTheory") -> Spec:
+    """The 99th percentile and the maximum of either sender over the loop delay."""
+    values = []
+    for one in found["by_delay"]:
+        for sender, of in (("matching", one), ("draining", one["drained"])):
+            for share, value in (("99th percentile", of["p99_s"]), ("greatest", of["max_s"])):
+                values.append(
+                    {"d": 1e3 * one["delay_s"], "v": 1e3 * value, "sender": sender, "share": share}
+                )
+    return {
+        "title": {"text": "How it falls with the loop delay (ms)", "anchor": "start"},
+        "width": 640,
+        "height": 180,
+        "data": {"values": values},
+        "mark": {"type": "line", "point": True},
+        "encoding": {
+            "x": {"field": "d", "type": "quantitative", "title": "loop delay (ms)"},
+            "y": {"field": "v", "type": "quantitative", "title": None},
+            "color": _SENDERS,
+            "strokeDash": {"field": "share", "type": "nominal", "title": None},
+        },
+    }
+
+
+def _document(title: Spec, panels: list[Spec]) -> Spec:
+    from sojourn.report.spec import CONFIG
+
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "title": {**title, "anchor": "start", "fontSize": 18},
+        "background": "white",
+        "padding": 14,
+        "vconcat": panels,
+        "config": CONFIG,
+    }
 
 
 def _points(found: "RapidTheory") -> Iterator[tuple[float, float, float]]:
