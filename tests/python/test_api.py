@@ -35,7 +35,7 @@ def test_queues_nest() -> None:
     scenario["link"]["bottleneck"] |= {"rate": "1Gbit", "queue": queue}
     link = sojourn.run(scenario, control="cubic").link("bottleneck")
     assert link.summary["capacity_bps"] == pytest.approx(6e6, rel=0.001)
-    assert link.summary["utilisation"] > 0.9
+    assert (link.summary["utilisation"] or 0.0) > 0.9
     queue["inner"] = {"kind": "drr", "inner": {"kind": "codel", "inner": "droptail"}}
     scenario["link"]["bottleneck"]["queue"] = queue
     with pytest.raises(sojourn.ScenarioError, match=r"`codel` has no parameter `inner`") as refused:

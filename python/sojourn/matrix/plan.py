@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -43,8 +44,8 @@ class Place:
 def axes(controls: Sequence[str] | None, queues: Sequence[str] | None, **others: Any) -> Axes:
     """The axes as asked for; everything that ships where nothing is named."""
     return Axes(
-        _chosen("controller", controls, [one["name"] for one in api.controllers()]),
-        _chosen("queue", queues, [one["name"] for one in api.queues()]),
+        _chosen("controller", controls, list(_controllers())),
+        _chosen("queue", queues, list(_queues())),
         **{key: value for key, value in others.items() if value is not None},
     )
 
@@ -68,20 +69,44 @@ def scenario(of: Axes, place: Place) -> Scenario:
         seed=of.seed,
         record={"interval": "0s"},
     )
-    built.link(BOTTLENECK, rate=of.rate, buffer=of.buffer, queue=_queue(place.queue))
+    built.link(BOTTLENECK, rate=of.rate, buffer=of.buffer, queue=_queue(of, place.queue))
     built.link("back", delay=place.rtt)
     for number, control in enumerate(place.controls):
-        start = _SECOND_STARTS if number else "0s"
-        path, back = [BOTTLENECK], ["back"]
-        built.flow(f"flow-{number + 1}", control=control, path=path, back=back, start=start)
+        built.flow(
+            f"flow-{number + 1}",
+            control=control,
+            path=[BOTTLENECK],
+            back=["back"],
+            start=_SECOND_STARTS if number else "0s",
+            transport={"receive_times": True} if _measures_arrivals(control) else None,
+        )
     return built
 
 
-def _queue(name: str) -> dict[str, Any]:
-    """The queue with its defaults, and ECN where that is a choice."""
-    known = next(one for one in api.queues() if one["name"] == name)
-    ecn = any(param["name"] == "ecn" for param in known["params"])
-    return {"kind": name, **({"ecn": True} if ecn else {})}
+def _queue(of: Axes, name: str) -> dict[str, Any]:
+    """The queue with its defaults, and ECN where that is a choice; a shaper has the link's rate."""
+    table: dict[str, Any] = {"kind": name}
+    for param in _queues()[name]["params"]:
+        if param["name"] == "ecn":
+            table["ecn"] = True
+        elif param["default"] == "required":
+            table[param["name"]] = of.rate
+    return table
+
+
+def _measures_arrivals(control: str) -> bool:
+    """Whether a controller lives on the receiver's times, which TCP does not give by itself."""
+    return bool(_controllers()[control]["needs"]["receive_times"])
+
+
+@cache
+def _controllers() -> dict[str, Any]:
+    return {one["name"]: one for one in api.controllers()}
+
+
+@cache
+def _queues() -> dict[str, Any]:
+    return {one["name"]: one for one in api.queues()}
 
 
 def _chosen(kind: str, asked: Sequence[str] | None, known: list[str]) -> list[str]:
