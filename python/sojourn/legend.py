@@ -13,12 +13,21 @@ _KNOWN = {
     "reno": "#b9629a",
     "cubic": "#0072b2",
     "bbr": "#d55e00",
+    "bbr3": "#a34100",
+    "copa": "#4c7a34",
     "dctcp": "#009e73",
+    "prague": "#00798c",
+    "vegas": "#7a6a00",
+    "ledbat++": "#8a5a44",
     "lola": "#7b52ab",
+    "rapid": "#a23b3b",
     "ideal": DARKEST,
     "none": "#7a7a7a",
 }
-_OTHERS = ("#b87900", "#2f8fc4", "#7a6a00", "#00798c", "#a23b3b", "#4c7a34", "#8a5a44")
+_OTHERS = (
+    *("#b87900", "#2f8fc4", "#5b6abf", "#b0446e"),
+    *("#3f7f6b", "#8d6aa0", "#6b7f1e", "#b0563b", "#50788f"),
+)
 
 
 @dataclass(frozen=True)
