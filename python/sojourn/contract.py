@@ -199,10 +199,11 @@ class TraceTheory(_TraceTheory, total=False):
 
     `drained` is for the sender that also drains the queue it caused, as soon as it can know.
     `series` is there only where it was asked for: the end of each stretch of time, the mean
-    capacity in it, and the longest delay of what arrives in it, for the one sender and the other.
+    capacity in it, and the longest delay of what arrives in it (null where nothing does), for the
+    one sender and the other.
     """
 
-    series: list[list[float]]
+    series: list[list[float | None]]
 
 
 class Compared(TypedDict):

@@ -27,6 +27,8 @@ RAPID = {
     *("rate_high_bps", "rate_low_bps", "rate_middle_bps", "course"),
     *("rtt_remainder_s", "rtt_remainder_max_s", "capacity_bps", "burst_bps", "on_s", "off_s"),
 }
+PERCENTILES = {"p50_s", "p95_s", "p99_s", "max_s"}
+TRACE = {"drained", "delay_s", "duration_s", "mean_rate_bps", "worst", "by_delay"}
 # Added since.
 RUN_MORE = {"duration_s"}
 FLOW_MORE = {
@@ -149,6 +151,39 @@ def test_theory_of_rapid_prints_its_contract(sojourn: Sojourn, tmp_path: Path) -
     assert figures["case"] == "S5"
     assert figures["D_s"] == pytest.approx(26.4e-3, abs=0.05e-3)
     assert "case S5" in (tmp_path / "rapid.svg").read_text("utf-8")
+
+
+def test_theory_of_a_trace_prints_its_contract(sojourn: Sojourn, tmp_path: Path) -> None:
+    (tmp_path / "drop.csv").write_text("t,rate\n0,60Mbit\n1,20Mbit\n2,20Mbit\n")
+    plot = ("--plot", tmp_path / "drop.svg")
+    done = sojourn("theory", "trace", "drop.csv", "--delay", "50ms", "--json", *plot)
+    figures = json.loads(done.stdout)
+    assert set(figures) == {*PERCENTILES, *TRACE}
+    assert set(figures["drained"]) == PERCENTILES
+    # One drop is the bound on the spike: (r - 1) d, drained or not.
+    assert figures["max_s"] == pytest.approx(0.1)
+    assert figures["drained"]["max_s"] == pytest.approx(0.1)
+    assert figures["worst"][0]["at_s"] == pytest.approx(1.05)
+    assert [one["delay_s"] for one in figures["by_delay"]] == [0.00625, 0.0125, 0.025, 0.05, 0.1]
+    assert "drop.csv" in (tmp_path / "drop.svg").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0,60Mbit\n1,x\n", "line 2"),
+        ("0,60Mbit\n1,0\n", "ends without capacity"),
+        ("3\n2\n", "2 ms stands after 3 ms"),
+        ("", "is empty"),
+    ],
+)
+def test_a_malformed_trace_is_refused(
+    sojourn: Sojourn, tmp_path: Path, text: str, said: str
+) -> None:
+    (tmp_path / "trace").write_text(text)
+    done = sojourn("theory", "trace", "trace", "--delay", "50ms")
+    assert done.returncode == 2
+    assert said in done.stderr
 
 
 @pytest.mark.parametrize(

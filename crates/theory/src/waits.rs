@@ -94,16 +94,17 @@ fn peak(wait: &Wait) -> (f64, f64) {
 }
 
 /// The longest wait, in seconds, of what arrives in each of `points` equal
-/// stretches of the time up to `until`.
+/// stretches of the time up to `until`; NaN where nothing arrives.
 pub fn longest(waits: &[Wait], until: Instant, points: usize) -> Vec<f64> {
     let span = until.0 as f64 / 1e9 / points as f64;
-    let mut most = vec![0.0_f64; points];
+    let mut most = vec![f64::NAN; points];
     for wait in waits {
         let place = |t: f64| ((t / span) as usize).min(points - 1);
         let (from, to) = (place(wait.at_s), place(wait.at_s + wait.span_s));
         for (k, most) in most.iter_mut().enumerate().take(to + 1).skip(from) {
             // A line is highest at an end of what lies within the stretch.
             let ends = [k as f64 * span, (k + 1) as f64 * span].map(|t| wait.at(t));
+            // A number beside NaN is the greater.
             *most = most.max(ends[0]).max(ends[1]);
         }
     }

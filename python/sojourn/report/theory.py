@@ -39,7 +39,9 @@ class RapidFigure(Drawing):
         return _document(
             title,
             [
-                _panel("Rates at the bottleneck (Mbit/s)", rates),
+                _panel(
+                    "Rates at the bottleneck (Mbit/s): Rapid in blue, cross traffic in grey", rates
+                ),
                 _panel("Queueing delay (ms)", [_line("queue", _QUEUE, queue)]),
             ],
         )
@@ -70,12 +72,13 @@ class TraceFigure(Drawing):
             "capacity last heard of; draining: falls silent as well until its queue is gone",
         }
         senders = [("matching", 2), ("draining", 3)]
+        rows: list[Any] = found["series"]
         delays = [
-            {"t": row[0], "v": 1e3 * row[column], "sender": sender}
+            {"t": row[0], "v": None if row[column] is None else 1e3 * row[column], "sender": sender}
             for sender, column in senders
-            for row in found["series"]
+            for row in rows
         ]
-        rates = [{"t": row[0], "v": 1e-6 * row[1]} for row in found["series"]]
+        rates = [{"t": row[0], "v": 1e-6 * row[1]} for row in rows]
         return _document(
             title,
             [
@@ -138,7 +141,11 @@ def _by_loop(found: "TraceTheory") -> Spec:
             "x": {"field": "d", "type": "quantitative", "title": "loop delay (ms)"},
             "y": {"field": "v", "type": "quantitative", "title": None},
             "color": _SENDERS,
-            "strokeDash": {"field": "share", "type": "nominal", "title": None},
+            "strokeDash": {
+                "field": "share",
+                "type": "nominal",
+                "legend": {"symbolStrokeColor": "#444444", "symbolStrokeWidth": 2},
+            },
         },
     }
 
