@@ -114,9 +114,9 @@ pub struct Feedback<'a> {
     pub in_flight_before: Bytes,
     /// Bytes in flight after it.
     pub in_flight: Bytes,
-    /// Whether the congestion window has limited the sender since the last
-    /// feedback; if not, the window must not grow (RFC 9002 section 7.8,
-    /// RFC 7661).
+    /// Whether the congestion window has limited the sender in this round trip or in
+    /// the last (`C.is_cwnd_limited`, draft-ietf-ccwg-bbr-06 section 2.2); if not, the
+    /// window must not grow (RFC 9002 section 7.8, RFC 7661).
     pub cwnd_limited: bool,
 
     /// Largest packet number acknowledged so far.

@@ -18,6 +18,7 @@ mod hystart;
 mod registry;
 mod round;
 mod window;
+mod windowed;
 
 pub use bbr3::View as Bbr3View;
 pub use catalogue::Catalogue;

@@ -4,8 +4,8 @@
 use sojourn_units::{Bytes, Instant};
 
 use super::Model;
-use super::filter::WindowedMax;
 use super::sample::Sample;
+use crate::windowed::WindowedMax;
 
 /// The estimator of aggregation.
 #[derive(Debug, Default)]
@@ -42,6 +42,7 @@ impl Model {
         // In Startup, one round is remembered.
         let full = self.full_bw.reached;
         let length = if full { self.config.extra_acked_filter_len } else { 1 };
-        seen.extra_acked = Bytes(seen.filter.update(self.round.count, extra.0, length));
+        // Of `length` rounds, this one is the first.
+        seen.extra_acked = Bytes(seen.filter.update(self.round.count, extra.0, length - 1));
     }
 }

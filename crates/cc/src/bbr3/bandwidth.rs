@@ -4,8 +4,8 @@ use sojourn_units::{Bytes, Rate};
 
 use super::Model;
 use super::factor::Factor;
-use super::filter::WindowedMax;
 use super::sample::Sample;
+use crate::windowed::WindowedMax;
 
 /// The data rate model (section 2.9.1), but for its short-term bound.
 #[derive(Debug, Default)]
@@ -41,8 +41,10 @@ impl Model {
         let known = &mut self.bandwidth;
         let rate = rs.delivery_rate;
         if rate > Rate::ZERO && (rate >= known.max_bw || !rs.loss.is_app_limited) {
-            let length = self.config.max_bw_filter_len;
-            known.max_bw = Rate(known.filter.update(known.cycle_count, rate.0, length));
+            // `UpdateWindowedMaxFilter`, exactly, where the draft suggests Kathleen
+            // Nichols' three samples. Of so many cycles, this one is the first.
+            let before = self.config.max_bw_filter_len - 1;
+            known.max_bw = Rate(known.filter.update(known.cycle_count, rate.0, before));
         }
     }
 

@@ -28,7 +28,6 @@ mod bandwidth;
 mod config;
 mod cycle;
 mod factor;
-mod filter;
 mod long_term;
 mod loss;
 mod pacing;

@@ -1,17 +1,15 @@
 //! What the round-trip times say of the queue (section IV of the paper).
 
-use std::collections::VecDeque;
-
 use sojourn_units::{Bytes, Duration, Instant};
 
 use super::config::Config;
+use crate::windowed::WindowedMin;
 
 /// The estimates of section IV.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
-    /// Samples of the last `t_measure` that may still become the least: each is
-    /// longer than the one before it.
-    recent: VecDeque<(Instant, Duration)>,
+    /// Samples of the last `t_measure`.
+    recent: WindowedMin,
     /// Equation 5; none until the first sample, and after it was found invalid.
     rtt_min: Option<Duration>,
     /// Tailored decreases since `rtt_now` was last near `rtt_min`.
@@ -20,20 +18,13 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn new() -> Queue {
-        Queue { recent: VecDeque::new(), rtt_min: None, decreases: 0 }
+        Queue { recent: WindowedMin::default(), rtt_min: None, decreases: 0 }
     }
 
     /// Takes in a sample. Equation 4, exactly: the least of the window slides with
     /// every sample.
     pub(super) fn sample(&mut self, now: Instant, rtt: Duration, config: &Config) {
-        while self.recent.back().is_some_and(|(_, last)| *last >= rtt) {
-            self.recent.pop_back();
-        }
-        self.recent.push_back((now, rtt));
-        while self.recent.front().is_some_and(|(at, _)| now.since(*at) > config.t_measure) {
-            self.recent.pop_front();
-        }
-        let rtt_now = self.rtt_now();
+        let rtt_now = Duration(self.recent.update(now.0, rtt.0, config.t_measure.0));
         // Equation 5.
         let rtt_min = self.rtt_min.map_or(rtt_now, |least| least.min(rtt_now));
         self.rtt_min = Some(rtt_min);
@@ -53,7 +44,7 @@ impl Queue {
 
     /// Equation 4; zero before the first sample.
     pub(super) fn rtt_now(&self) -> Duration {
-        self.recent.front().map_or(Duration::ZERO, |(_, rtt)| *rtt)
+        self.recent.get().map_or(Duration::ZERO, Duration)
     }
 
     /// Equation 6. Zero while RTT_min is not known.

@@ -10,14 +10,9 @@
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::contract::{
-    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
-};
+use crate::contract::{Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Setup};
 use crate::round::Round;
-
-mod extreme;
-
-use extreme::Extreme;
+use crate::windowed::{Windowed, WindowedMax, WindowedMin};
 
 /// The least window, in packets (genericCC, the authors' implementation).
 const LEAST: f64 = 2.0;
@@ -33,6 +28,9 @@ const NEARLY: u64 = 10;
 const SWING: u64 = 4;
 /// Round trips within which a queue of Copa's own is nearly empty (section 2.2).
 const CYCLE: u64 = 5;
+/// A window of round-trip times is kept in so many parts at most, lest each
+/// acknowledgement of ten seconds have its own; it may forget one part too early.
+const PARTS: u64 = 64;
 
 /// The Copa controller.
 pub struct Copa {
@@ -56,9 +54,9 @@ pub struct Copa {
     lost: bool,
 
     /// `RTTmin`, `RTTstanding` and `RTTmax`.
-    min: Extreme,
-    standing: Extreme,
-    max: Extreme,
+    min: WindowedMin,
+    standing: WindowedMin,
+    max: WindowedMax,
     rtt_standing: Option<Duration>,
     nearly_empty_at: Instant,
 }
@@ -157,9 +155,9 @@ impl Copa {
             votes: [0; 2],
             round: Round::default(),
             lost: false,
-            min: Extreme::default(),
-            standing: Extreme::default(),
-            max: Extreme::default(),
+            min: WindowedMin::default(),
+            standing: WindowedMin::default(),
+            max: WindowedMax::default(),
             rtt_standing: None,
             nearly_empty_at: Instant::ZERO,
         }
@@ -228,9 +226,17 @@ impl Copa {
     }
 }
 
-impl Controller for Copa {
-    fn on_sent(&mut self, _now: Instant, _sent: &Sent) {}
+/// The extreme round-trip time of the last `span`.
+fn in_window<const GREATEST: bool>(
+    window: &mut Windowed<GREATEST>,
+    now: Instant,
+    rtt: Duration,
+    span: Duration,
+) -> Duration {
+    Duration(window.update_sparsely(now.0, rtt.0, span.0, span.0 / PARTS))
+}
 
+impl Controller for Copa {
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         self.lost |= feedback.lost_packets > 0;
         let round_ends = feedback.acked_packets > 0 && self.round.ended(feedback);
@@ -240,9 +246,9 @@ impl Controller for Copa {
         }
         let (Some(rtt), 1..) = (feedback.rtt, feedback.acked_packets) else { return };
         let srtt = feedback.srtt;
-        let min = self.min.least(now, rtt, self.min_window);
-        let standing = self.standing.least(now, rtt, srtt / 2);
-        let max = self.max.greatest(now, rtt, srtt * SWING);
+        let min = in_window(&mut self.min, now, rtt, self.min_window);
+        let standing = in_window(&mut self.standing, now, rtt, srtt / 2);
+        let max = in_window(&mut self.max, now, rtt, srtt * SWING);
         let d_q = standing.saturating_sub(min);
         self.rtt_standing = Some(standing);
         self.choose_mode(now, srtt, d_q, max.saturating_sub(min));

@@ -1,0 +1,113 @@
+//! The least or the greatest sample of the last while.
+
+use std::collections::VecDeque;
+
+/// The least of a window.
+pub(crate) type WindowedMin = Windowed<false>;
+/// The greatest of a window.
+pub(crate) type WindowedMax = Windowed<true>;
+
+/// Every sample of a window that may yet become its extreme. Times and values are in
+/// whatever unit the user counts: nanoseconds, round trips, bit/s.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Windowed<const GREATEST: bool> {
+    /// Times rise from front to back, and values get less extreme.
+    samples: VecDeque<(u64, u64)>,
+}
+
+impl<const GREATEST: bool> Windowed<GREATEST> {
+    /// Takes in `value` at `time`, which never goes back. Returns the extreme of all
+    /// that are no older than `span`, this one included.
+    pub(crate) fn update(&mut self, time: u64, value: u64, span: u64) -> u64 {
+        self.update_sparsely(time, value, span, 1)
+    }
+
+    /// As [`Self::update`], but keeps a sample that is no extreme only where it is
+    /// `apart` from the one before it: at most `span / apart + 1` are kept, and the
+    /// extreme may be of a window that is as much shorter.
+    pub(crate) fn update_sparsely(&mut self, time: u64, value: u64, span: u64, apart: u64) -> u64 {
+        while self.samples.back().is_some_and(|s| Self::outlives(value, s.1)) {
+            self.samples.pop_back();
+        }
+        while self.samples.front().is_some_and(|s| time.saturating_sub(s.0) > span) {
+            self.samples.pop_front();
+        }
+        // One that is less extreme matters only once those before it are gone: of one
+        // moment, never.
+        let is_apart = |s: &(u64, u64)| time.saturating_sub(s.0) >= apart.max(1);
+        if self.samples.back().is_none_or(is_apart) {
+            self.samples.push_back((time, value));
+        }
+        self.get().unwrap_or(value)
+    }
+
+    /// The extreme as of the last update; none before the first.
+    pub(crate) fn get(&self) -> Option<u64> {
+        self.samples.front().map(|s| s.1)
+    }
+
+    /// Whether `one`, which is newer, makes `other` needless.
+    fn outlives(one: u64, other: u64) -> bool {
+        if GREATEST { one >= other } else { one <= other }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{WindowedMax, WindowedMin};
+
+    /// Values of all that are no older than `span`.
+    fn within(all: &[(u64, u64)], now: u64, span: u64) -> impl Iterator<Item = u64> {
+        all.iter().filter(move |s| now - s.0 <= span).map(|s| s.1)
+    }
+
+    proptest! {
+        // No file of past failures: what fails is printed.
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn agrees_with_brute_force(
+            steps in prop::collection::vec((0_u64..4, 0_u64..100), 1..200),
+            span in 0_u64..12,
+        ) {
+            let (mut least, mut greatest) = (WindowedMin::default(), WindowedMax::default());
+            let (mut now, mut all) = (0, Vec::new());
+            for (wait, value) in steps {
+                now += wait;
+                all.push((now, value));
+                let low = least.update(now, value, span);
+                prop_assert_eq!(Some(low), within(&all, now, span).min());
+                prop_assert_eq!(Some(low), least.get());
+                let high = greatest.update(now, value, span);
+                prop_assert_eq!(Some(high), within(&all, now, span).max());
+                prop_assert!(greatest.samples.len() as u64 <= span + 1);
+            }
+        }
+
+        /// As extreme as all of the window but for its oldest part, and no more so
+        /// than all of it.
+        #[test]
+        fn a_sparse_one_forgets_a_part_too_early_at_most(
+            steps in prop::collection::vec((0_u64..100, 1_u64..1_000), 1..200),
+            parts in 1_u64..100,
+        ) {
+            const SPAN: u64 = 640;
+            let apart = SPAN / parts;
+            let (mut least, mut greatest) = (WindowedMin::default(), WindowedMax::default());
+            let (mut now, mut all) = (0, Vec::new());
+            for (wait, value) in steps {
+                now += wait;
+                all.push((now, value));
+                let low = least.update_sparsely(now, value, SPAN, apart);
+                prop_assert!(low >= within(&all, now, SPAN).min().unwrap());
+                prop_assert!(low <= within(&all, now, SPAN - apart).min().unwrap());
+                let high = greatest.update_sparsely(now, value, SPAN, apart);
+                prop_assert!(high <= within(&all, now, SPAN).max().unwrap());
+                prop_assert!(high >= within(&all, now, SPAN - apart).max().unwrap());
+                prop_assert!(least.samples.len() as u64 <= SPAN / apart + 1);
+            }
+        }
+    }
+}
