@@ -101,7 +101,7 @@ impl Copa {
     pub const INFO: Info = Info {
         name: "copa",
         title: "Copa: aims at a rate of 1/(delta d_q)",
-        source: "Arun and Balakrishnan, NSDI 2018",
+        source: "Arun and Balakrishnan, \"Copa\", NSDI 2018",
         params: &[
             Param {
                 name: "delta",

@@ -1,5 +1,5 @@
 //! Prague against draft-briscoe-iccrg-prague-congestion-control-04, and the rules
-//! that document 002 adds.
+//! that Huitema, "A Low Latency Internet with L4S" (2022) adds.
 
 mod common;
 
@@ -233,7 +233,7 @@ fn sudden_epoch(params: &[(&str, Value)], pause_ms: u64) -> (Driver, f64) {
     (d, left)
 }
 
-/// Document 002: more than half marked, alpha below 1/8, and longer than the round
+/// Huitema 2022: more than half marked, alpha below 1/8, and longer than the round
 /// trip: the epoch counts as 1/8.
 #[test]
 fn a_suspect_epoch_counts_as_an_eighth() {
@@ -245,7 +245,7 @@ fn a_suspect_epoch_counts_as_an_eighth() {
     assert!(alpha(&unrepaired) > 1.5 / 16.0, "{}", alpha(&unrepaired));
 }
 
-/// Document 002: answered by epochs, one with more than half marked is a loss; one
+/// Huitema 2022: answered by epochs, one with more than half marked is a loss; one
 /// that is suspect takes a sixteenth.
 #[test]
 fn by_epochs_a_sudden_onset_is_answered_at_once() {

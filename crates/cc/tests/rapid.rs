@@ -149,7 +149,7 @@ impl Bench {
 }
 
 /// Delays in nanoseconds behind a link with so much bandwidth available, and all of it,
-/// at which `backlog` nanoseconds wait: a queue of fluid (document 001, appendix IX).
+/// at which `backlog` nanoseconds wait: a queue of fluid (TR11-007 appendix IX).
 fn fluid(packets: &[(u64, Instant)], available: f64, backlog: f64) -> Vec<u64> {
     let work = MSS.as_f64() * 8e9 / available;
     let mut wait = backlog;
@@ -203,8 +203,8 @@ fn a_stream_looks_to_twice_its_mean() {
 }
 
 /// The highest probing rate for which the delay does not grow: not above what is
-/// available, and within one step of it, whether the queue is empty or not (document
-/// 001, observation 1).
+/// available, and within one step of it, whether the queue is empty or not (TR11-007,
+/// observation 1).
 #[test]
 fn the_estimate_is_the_last_rate_without_a_trend() {
     for available in [70.0, 85.0, 100.0, 120.0, 160.0, 190.0] {
@@ -297,7 +297,7 @@ fn only_whole_streams_that_left_as_planned_count() {
 }
 
 /// The formula as printed, with both conditions the right way round: from stream to
-/// stream, R <- R + L/tau (B - R) below, and with eta above (document 001, section II.A).
+/// stream, R <- R + L/tau (B - R) below, and with eta above (TR11-007 section II.A).
 #[test]
 fn the_exponential_filter_is_the_printed_formula() {
     let (tau, eta) = (0.2, 0.1);

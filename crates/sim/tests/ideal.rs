@@ -96,7 +96,7 @@ fn the_bound_is_the_theory_s_to_the_nanosecond() {
     }
 }
 
-/// Section IV of document 000: flows of different d add up by their shares.
+/// "A Lower Bound on Latency Spikes", section IV: flows of different d add up by their shares.
 #[test]
 fn several_flows_on_one_fifo_give_the_weighted_sum() {
     let delays_ms = [10, 40, 130];

@@ -174,7 +174,7 @@ back = ["back"]
 "#
     ));
     let [spike] = &summary.spikes[..] else { panic!("one change: {:?}", summary.spikes) };
-    // Equation 2 of document 000: (r - 1) d.
+    // "A Lower Bound on Latency Spikes", equation 2: (r - 1) d.
     assert_near(spike.bound_s.unwrap(), (3.0 - 1.0) * 0.05, 1e-6, "of a full link");
     let r = spike.carried_before_bps / 20e6;
     assert!(r > 1.8 && r <= 2.0 + 1e-3, "the shaper's rate was used: {r}");

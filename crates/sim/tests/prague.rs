@@ -1,5 +1,5 @@
-//! Prague over the link of document 002's test, and beside CUBIC over DualPI2: the
-//! tables of `docs/prague.md`.
+//! Prague over the link of the test in Huitema, "A Low Latency Internet with L4S"
+//! (2022), and beside CUBIC over DualPI2: the tables of `docs/prague.md`.
 //!
 //!     cargo test -p sojourn-sim --test prague -- --nocapture
 //!
@@ -19,7 +19,7 @@ use table::Table;
 const HANDSHAKE_S: f64 = 0.020;
 
 /// Four files of 1 MB, 10 Mbit/s, 10 ms each way, 1440 bytes a packet, 5 ms and
-/// 20 ms of queue (document 002 and picoquic's `l4s_test.c`).
+/// 20 ms of queue (Huitema 2022 and picoquic's `l4s_test.c`).
 fn download(control: &str, ecn: bool) -> FlowSummary {
     let summary = run(&format!(
         r#"
@@ -79,7 +79,7 @@ fn download_row(table: &mut Table, name: &str, published: [&str; 3], flow: &Flow
 /// Published: under 3.5 s with the repair, 3.7 s before, 3.8 to 4 s for New Reno; 5
 /// losses against 35; 6 ms over the least round trip against 25 ms.
 #[test]
-fn four_files_as_in_document_002() {
+fn four_files_as_published() {
     let repaired = prague(BY_EPOCHS, 6);
     let unrepaired = prague(&[BY_EPOCHS, UNREPAIRED].concat(), 6);
     let (draft, reno) = (prague("", 6), download("\"reno\"", false));

@@ -40,7 +40,7 @@ pub(super) enum Response {
     /// 2.4.2).
     Mark,
     /// When an epoch that had marks ends, with alpha set at once to what a sudden
-    /// onset says (document 002, picoquic): the moving average would take many
+    /// onset says (Huitema 2022, picoquic): the moving average would take many
     /// round trips to follow.
     Epoch,
 }

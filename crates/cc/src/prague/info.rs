@@ -9,7 +9,8 @@ use crate::contract::{EcnUse, Info, Needs};
 pub(super) const INFO: Info = Info {
     name: "prague",
     title: "Prague: the scalable controller of L4S, DCTCP made for the Internet",
-    source: "draft-briscoe-iccrg-prague-congestion-control-04; document 002",
+    source: "draft-briscoe-iccrg-prague-congestion-control-04; Huitema, \"A Low Latency Internet with \
+             L4S\", 2022",
     params: &[G, ALPHA_INIT, RTT_VIRT_MIN, D, MAX_BURST_DELAY, RESPONSE, SUSPECT_EPOCH],
     needs: Needs {
         ecn: EcnUse::L4s,
@@ -65,7 +66,7 @@ const RESPONSE: Param = Param {
     doc: "reduce at the first mark of a round trip, by alpha as it is then; or when an epoch that \
           had marks ends, as a loss where more than half of its packets were marked, since alpha \
           follows a sudden onset too late",
-    source: "draft section 2.4.2; document 002 and picoquic's prague.c",
+    source: "draft section 2.4.2; Huitema 2022 and picoquic's prague.c",
 };
 
 const SUSPECT_EPOCH: Param = Param {
@@ -74,5 +75,5 @@ const SUSPECT_EPOCH: Param = Param {
     doc: "count an epoch with more than half of its packets marked as 1/8 where alpha was below \
           1/8 and the epoch lasted longer than the smoothed round trip: what was sent after a \
           pause met its own burst",
-    source: "document 002, addition; picoquic's prague.c",
+    source: "Huitema 2022, what was edited in; picoquic's prague.c",
 };

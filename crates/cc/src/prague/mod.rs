@@ -12,8 +12,8 @@
 //! suspected (Linux has it off by default), windows below two packets, a paced
 //! initial window, and ECT(0) for private networks, which is what `dctcp` has.
 //!
-//! Document 002 adds the rule of the suspect epoch, and finds the moving average
-//! too slow at a sudden onset: both are parameters.
+//! Huitema, "A Low Latency Internet with L4S" (2022) adds the rule of the suspect
+//! epoch, and finds the moving average too slow at a sudden onset: both are parameters.
 
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 

@@ -1,7 +1,7 @@
 //! The available bandwidth, from the delays of one p-stream.
 //!
 //! It is the highest probing rate for which the gaps did not show an increasing trend
-//! (document 001, section II.A). A queue that the stream itself causes grows to the
+//! (TR11-007 section II.A). A queue that the stream itself causes grows to the
 //! stream's end; one that others cause goes away. The two are told apart as in
 //! PathChirp (Ribeiro et al., 2003, section 3): an excursion of the delay that falls
 //! back is over, and says nothing.
@@ -42,7 +42,7 @@ impl Rule {
             return Some(begins);
         }
         // A queue that is never empty shrinks while the probing rate is below the
-        // available bandwidth, and grows from there on (document 001, observation 1):
+        // available bandwidth, and grows from there on (TR11-007, observation 1):
         // the delay turns where it is least. It turns slowly, and single packets of
         // others lift it by more than the stream does; an excursion that begins there
         // seems to be over again and again, and would be found too late.

@@ -1,4 +1,4 @@
-//! How the sending rate follows the estimate (document 001, section II.A).
+//! How the sending rate follows the estimate (TR11-007 section II.A).
 
 use sojourn_units::Duration;
 

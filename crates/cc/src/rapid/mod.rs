@@ -1,6 +1,6 @@
 //! Rapid, the packet-scale paradigm: "RAPID: Shrinking the Congestion-control
 //! Timescale" (Konda and Kaur, INFOCOM 2009), as "Impact of Cross Traffic Burstiness on
-//! the Packet-scale Paradigm" (Lovewell and Kaur, UNC TR11-007: document 001) has it.
+//! the Packet-scale Paradigm" (Lovewell and Kaur, UNC TR11-007) has it.
 //!
 //! All packets are probes. They leave in streams, each packet with its own exact gap;
 //! the receiver's times say up to which rate the path took them without a queue
@@ -81,7 +81,8 @@ impl Rapid {
     pub const INFO: Info = Info {
         name: "rapid",
         title: "Rapid: the packet-scale paradigm, every packet a probe of the available bandwidth",
-        source: "Konda and Kaur, INFOCOM 2009; Lovewell and Kaur, UNC TR11-007",
+        source: "Konda and Kaur, \"RAPID\", INFOCOM 2009; Lovewell and Kaur, \"Impact of Cross Traffic \
+                 Burstiness on the Packet-scale Paradigm\", UNC TR11-007",
         params: params::PARAMS,
         needs: params::NEEDS,
         random: false,
@@ -166,7 +167,7 @@ impl Rapid {
     }
 
     /// The stream is out. The rate for the next one follows the estimate, for as long
-    /// as this one lasted (document 001, section II.A: L).
+    /// as this one lasted (TR11-007 section II.A: L).
     fn turn_to_next_stream(&mut self) {
         if let (Phase::Steady, Some(estimate)) = (self.phase, self.estimate) {
             let rate = self.filter.next(self.rate, estimate, self.leaving.duration);

@@ -10,8 +10,8 @@ pub(super) struct Shape {
     /// The part of the stream's duration that is over when each packet leaves.
     ends: Vec<f64>,
     /// What the first so many steps above the available bandwidth add to the delay, in
-    /// transmission times of a packet: 1 - available / rate for each (document 001,
-    /// appendix IX, equation 6).
+    /// transmission times of a packet: 1 - available / rate for each (TR11-007 appendix
+    /// IX, equation 6).
     growth: Vec<f64>,
 }
 

@@ -317,7 +317,7 @@ fn probe_rtt_can_be_turned_off() {
     assert!(dips(&net).is_empty());
 }
 
-/// Document 000's raw data, in the words of the model: the window is two BDP of
+/// The raw data of "A Lower Bound on Latency Spikes", in the words of the model: the window is two BDP of
 /// the old capacity, the maximum filter takes ten rounds to forget, and so the
 /// round-trip time rises to 2 r d, a spike of (2r - 1) d.
 #[test]

@@ -7,7 +7,7 @@ const IDEAL: &str = ", estimator = \"ideal\"";
 
 /// C less the cross traffic's rate while it is on. News of its beginning takes the way
 /// from the bottleneck via the receiver, that of its end also waits for what stands in
-/// the queue (document 001, section IV: RTT + D, with the way to the bottleneck, which
+/// the queue (TR11-007 section IV: RTT + D, with the way to the bottleneck, which
 /// takes no time here).
 #[test]
 fn it_is_what_cross_traffic_leaves_when_a_packet_would_tell() {
@@ -38,7 +38,7 @@ fn greatest(waits: &[(f64, f64, f64)], from: f64, to: f64) -> f64 {
 }
 
 /// A source that stops leaves the link to the others; news takes the links before the
-/// bottleneck first. The controller of document 000 hears it as well.
+/// bottleneck first. The controller `ideal` hears it as well.
 #[test]
 fn news_is_of_whatever_has_no_control() {
     let text = r#"

@@ -1,4 +1,4 @@
-//! The topology of document 001, figure 2: a bottleneck, with delay only beside it, and
+//! The topology of TR11-007, figure 2: a bottleneck, with delay only beside it, and
 //! enough room for whatever waits.
 
 use sojourn_sim::Outcome;

@@ -1,6 +1,6 @@
 //! Rapid over a link: alone, beside constant traffic, and beside bursts, where the fluid
-//! model of "Impact of Cross Traffic Burstiness on the Packet-scale Paradigm" (document
-//! 001) says what comes of it.
+//! model of "Impact of Cross Traffic Burstiness on the Packet-scale Paradigm" (UNC
+//! TR11-007) says what comes of it.
 //!
 //!     cargo test -p sojourn-sim --test rapid -- --nocapture
 //!
