@@ -165,6 +165,8 @@ impl Copa {
 
     /// Section 2.2: a queue of Copa's own is nearly empty once in five round trips.
     fn choose_mode(&mut self, now: Instant, srtt: Duration, d_q: Duration, swing: Duration) {
+        // The paper's inequality alone is strict: over a path that is never full, where
+        // the round-trip time does not change at all, 1/delta would grow for as long.
         let nearly_empty = d_q == Duration::ZERO || d_q * NEARLY < swing;
         if nearly_empty || self.slow_start {
             self.nearly_empty_at = now;

@@ -115,6 +115,18 @@ fn it_competes_where_the_queue_is_never_empty() {
     assert_eq!(phase(&d), "default");
 }
 
+/// Over a path that never queues there is nobody to compete with.
+#[test]
+fn it_does_not_compete_where_nothing_ever_waits() {
+    let mut d = queued(&[]);
+    d.rtt = BASE;
+    // Its application limits it, so that the window stays as it is.
+    for _ in 0..40 * d.packets() {
+        d.ack(|f| f.cwnd_limited = false);
+    }
+    assert_eq!(phase(&d), "default");
+}
+
 #[test]
 fn switched_off_it_never_competes() {
     let mut d = queued(&[("mode_switching", Value::Switch(false))]);
