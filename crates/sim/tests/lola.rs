@@ -283,3 +283,72 @@ fn at_10_gbit_and_61_ms() {
 fn at_10_gbit_and_101_ms() {
     publish(10_000.0, [101.0, 101.0], 150.0);
 }
+
+/// Figure 6 at a hundredth of its rate: eighteen flows, one more every four seconds. The
+/// queue stays near Q_target whatever their number, nothing is lost, and all end with
+/// the same rate.
+#[test]
+fn many_flows_keep_the_same_queue_and_share_it() {
+    const FLOWS: usize = 18;
+    let scenario = scenario(&format!(
+        r#"
+duration = "200s"
+record = {{ interval = "100ms" }}
+[link.bottleneck]
+rate = "100Mbit"
+delay = "1ms"
+buffer = "100MB"
+[link.back]
+delay = "20ms"
+[flow.f]
+control = "lola"
+path = ["bottleneck"]
+back = ["back"]
+count = {FLOWS}
+stagger = "4s"
+"#
+    ));
+    let outcome = simulate(&scenario, scenario.seed);
+    let names = ["t_s", "queue_delay_s", "carried_bps"];
+    let rows = link_series(&outcome, "lola-many", "bottleneck", names);
+    // The last flow begins at 68 s, and is out of its slow start after two rounds.
+    let settled = || rows.iter().filter(|[t, ..]| *t > 80.0);
+    let bound = bound_of_many(FLOWS as f64);
+    // In ten seconds each there are several rounds.
+    for from in (80..200).step_by(10).map(f64::from) {
+        let within = settled().filter(|[t, ..]| (from..from + 10.0).contains(t));
+        let peak = greatest(&within.map(|[_, wait, _]| wait * 1e3).collect::<Vec<_>>());
+        assert!(peak > Q_TARGET && peak <= bound, "from {from} s: {peak} of {bound} ms");
+    }
+    let used = mean(&settled().map(|[_, _, bps]| bps / 1e8).collect::<Vec<_>>());
+    assert!(used > 0.99, "{used} of the capacity");
+    assert_eq!(link(&outcome.summary, "bottleneck").dropped_packets, 0);
+    let rates: Vec<_> = (1..=FLOWS)
+        .map(|flow| {
+            let rows = flow_series(
+                &outcome,
+                "lola-many-flows",
+                &format!("f-{flow}"),
+                ["t_s", "goodput_bps"],
+            );
+            let late = rows.iter().filter(|[t, _]| *t > 150.0);
+            mean(&late.map(|[_, bps]| *bps).collect::<Vec<_>>())
+        })
+        .collect();
+    let (sum, squares) = (rates.iter().sum::<f64>(), rates.iter().map(|r| r * r).sum::<f64>());
+    let jain = sum * sum / (FLOWS as f64 * squares);
+    println!("peak bound {bound:.1} ms, used {used:.4}, Jain {jain:.4}");
+    assert!(jain > 0.95, "{jain}: {rates:?}");
+}
+
+/// What `n` equal flows over 100 Mbit/s and 21 ms add to the queue beyond Q_target,
+/// derived in `docs/lola.md`: equal flows have no lag.
+fn bound_of_many(n: f64) -> f64 {
+    let case = Case { mbit: 100.0, rtts: [21.0; 2], seconds: 200.0 };
+    let pair = 2.0 * 1500.0 / case.capacity();
+    let payload = case.capacity() * 1448.0 / 1500.0;
+    let span = case.rtts[0] + Q_TARGET + T_MEASURE + pair * n;
+    let passes = PHI * (payload * Q_TARGET / n).cbrt();
+    let x = |t: f64| (t / PHI).powi(3);
+    Q_TARGET + n * (x(passes + span) - x(passes)) / payload + n * pair
+}
