@@ -108,8 +108,8 @@ fn bursts_cost_what_the_fluid_model_says() {
                 filter.into(),
                 format!("{:.3}", found.used),
                 format!("{:.3}", model.used),
-                format!("{:.1} ms", found.queue),
-                format!("{:.1} ms", model.queue),
+                format!("{:.2} ms", found.queue),
+                format!("{:.2} ms", model.queue),
             ]);
         }
     }
