@@ -14,6 +14,13 @@ use crate::contract::{
 };
 use crate::window::Window;
 
+/// Its draft, and where in it.
+macro_rules! draft {
+    ($place:literal) => {
+        concat!("draft-irtf-iccrg-ledbat-plus-plus-01", $place)
+    };
+}
+
 /// RFC 6817 section 2.4.2: the base delay's history has an entry a minute.
 const HISTORY_STEP: Duration = Duration::from_secs(60);
 
@@ -101,7 +108,7 @@ impl LedbatPlusPlus {
     pub const INFO: Info = Info {
         name: "ledbat++",
         title: "LEDBAT++: background traffic that yields to all other",
-        source: "draft-irtf-iccrg-ledbat-plus-plus-01, RFC 6817",
+        source: draft!(", RFC 6817"),
         params: &[
             Param {
                 name: "target",
@@ -111,31 +118,31 @@ impl LedbatPlusPlus {
                     Duration::from_millis(100),
                 ),
                 doc: "queueing delay above which the window shrinks",
-                source: "draft section 4.5; at most 100 ms: RFC 6817 section 2.5",
+                source: draft!(" section 4.5; at most 100 ms: RFC 6817 section 2.5"),
             },
             Param {
                 name: "gain_constant",
                 kind: Kind::Integer(16, 1, 1_000),
                 doc: "how many times slower than Reno the window grows at most",
-                source: "draft section 4.2",
+                source: draft!(" section 4.2"),
             },
             Param {
                 name: "constant",
                 kind: Kind::Number(1.0, 0.01, 10.0),
                 doc: "how much of the window a queue beyond the target takes",
-                source: "draft section 4.3",
+                source: draft!(" section 4.3"),
             },
             Param {
                 name: "slowdown_interval",
                 kind: Kind::Integer(9, 1, 1_000),
                 doc: "how many times as long as a slowdown lasted the next one is away",
-                source: "draft section 4.4",
+                source: draft!(" section 4.4"),
             },
             Param {
                 name: "current_filter",
                 kind: Kind::Integer(4, 1, 1_000),
                 doc: "of so many samples the least is the current round-trip time",
-                source: "draft section 4.5; RFC 6817 CURRENT_FILTER",
+                source: draft!(" section 4.5; RFC 6817 CURRENT_FILTER"),
             },
             Param {
                 name: "base_history",

@@ -5,12 +5,18 @@ use sojourn_units::params::{Kind, Param};
 
 use crate::contract::{EcnUse, Info, Needs};
 
+/// Its draft, and where in it.
+macro_rules! draft {
+    ($place:literal) => {
+        concat!("draft-briscoe-iccrg-prague-congestion-control-04", $place)
+    };
+}
+
 /// What a listing says of it.
 pub(super) const INFO: Info = Info {
     name: "prague",
     title: "Prague: the scalable controller of L4S, DCTCP made for the Internet",
-    source: "draft-briscoe-iccrg-prague-congestion-control-04; Huitema, \"A Low Latency Internet with \
-             L4S\", 2022",
+    source: draft!("; Huitema, \"A Low Latency Internet with L4S\", 2022"),
     params: &[G, ALPHA_INIT, RTT_VIRT_MIN, D, MAX_BURST_DELAY, RESPONSE, SUSPECT_EPOCH],
     needs: Needs {
         ecn: EcnUse::L4s,
@@ -28,7 +34,7 @@ const G: Param = Param {
     name: "g",
     kind: Kind::Number(1.0 / 16.0, 1.0 / 1024.0, 1.0),
     doc: "weight of the newest round trip in alpha",
-    source: "draft section 2.3.2; Linux PRAGUE_SHIFT_G",
+    source: draft!(" section 2.3.2; Linux PRAGUE_SHIFT_G"),
 };
 
 const ALPHA_INIT: Param = Param {
@@ -43,21 +49,21 @@ const RTT_VIRT_MIN: Param = Param {
     kind: Kind::Time(Duration::from_millis(25), Duration::ZERO, Duration::from_secs(1)),
     doc: "round-trip time that shorter ones count as, so that they get no more of the link; \
           0s for each its own",
-    source: "draft section 2.4.4; Linux prague_rtt_target",
+    source: draft!(" section 2.4.4; Linux prague_rtt_target"),
 };
 
 const D: Param = Param {
     name: "d",
     kind: Kind::Integer(500, 0, 1_000_000_000),
     doc: "round trips after slow start before `rtt_virt_min` takes effect",
-    source: "draft section 2.4.4; Linux prague_rtt_transition",
+    source: draft!(" section 2.4.4; Linux prague_rtt_transition"),
 };
 
 const MAX_BURST_DELAY: Param = Param {
     name: "max_burst_delay",
     kind: Kind::Time(Duration::from_micros(250), Duration::ZERO, Duration::from_secs(1)),
     doc: "how long a burst may take at the pacing rate; one packet always leaves",
-    source: "draft section 2.5.2; Linux prague_burst_shift",
+    source: draft!(" section 2.5.2; Linux prague_burst_shift"),
 };
 
 const RESPONSE: Param = Param {
@@ -66,7 +72,7 @@ const RESPONSE: Param = Param {
     doc: "reduce at the first mark of a round trip, by alpha as it is then; or when an epoch that \
           had marks ends, as a loss where more than half of its packets were marked, since alpha \
           follows a sudden onset too late",
-    source: "draft section 2.4.2; Huitema 2022 and picoquic's prague.c",
+    source: draft!(" section 2.4.2; Huitema 2022 and picoquic's prague.c"),
 };
 
 const SUSPECT_EPOCH: Param = Param {

@@ -81,8 +81,8 @@ impl Rapid {
     pub const INFO: Info = Info {
         name: "rapid",
         title: "Rapid: the packet-scale paradigm, every packet a probe of the available bandwidth",
-        source: "Konda and Kaur, \"RAPID\", INFOCOM 2009; Lovewell and Kaur, \"Impact of Cross Traffic \
-                 Burstiness on the Packet-scale Paradigm\", UNC TR11-007",
+        source: "Konda and Kaur, \"RAPID\", INFOCOM 2009; Lovewell and Kaur, \"Impact of Cross \
+                 Traffic Burstiness on the Packet-scale Paradigm\", UNC TR11-007",
         params: params::PARAMS,
         needs: params::NEEDS,
         random: false,
