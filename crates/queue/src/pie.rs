@@ -39,18 +39,19 @@ const TUPDATE: Param = Param {
     source: "RFC 8033 section 4.2, T_UPDATE",
 };
 
+// tc-pie(8) writes both gains as 0 to 32 sixteenths (`pie_calculate_probability`).
 const ALPHA: Param = Param {
     name: "alpha",
-    kind: Kind::Number(0.125, 0.0, 32.0),
+    kind: Kind::Number(0.125, 0.0, 2.0),
     doc: "Integral gain in Hz: of the delay beyond target",
-    source: "RFC 8033 section 4.2; range of tc-pie(8)",
+    source: "RFC 8033 section 4.2; range of tc-pie(8), 0 to 32 sixteenths",
 };
 
 const BETA: Param = Param {
     name: "beta",
-    kind: Kind::Number(1.25, 0.0, 32.0),
+    kind: Kind::Number(1.25, 0.0, 2.0),
     doc: "Proportional gain in Hz: of the delay's change since the last update",
-    source: "RFC 8033 section 4.2; range of tc-pie(8)",
+    source: "RFC 8033 section 4.2; range of tc-pie(8), 0 to 32 sixteenths",
 };
 
 const MAX_BURST: Param = Param {
@@ -170,8 +171,8 @@ impl<P: Packet> Pie<P> {
         if self.control.allows_burst(self.latency.qdelay(self.fifo.backlog())) {
             return false;
         }
-        // Section 4.1: no queue is so short that it must not empty. Two packets
-        // are no queue.
+        // Section 4.1: a calm queue is left alone, and so are two packets. By the
+        // largest that there is, as Linux, where the RFC has MEAN_PKTSIZE.
         if self.control.is_calm() || self.fifo.backlog().bytes <= self.mtu * 2 {
             return false;
         }
