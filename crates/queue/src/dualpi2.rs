@@ -1,10 +1,11 @@
 //! DualPI2 as the pseudocode of RFC 9332 appendix A has it, with the extension
 //! for overload of its section A.2.
 //!
-//! What is left open there:
+//! What its figures leave out or open:
 //!
-//! - p_CL is bounded by p_Lmax, and p' by 0 and 1. Without that the counter of
-//!   `recur` would run away under overload.
+//! - p' is held between 0 and 1; the figures leave that out for clarity. p_CL is then
+//!   bounded by p_Lmax, without which the counter of `recur` would run away under
+//!   overload.
 //! - The scheduler is weighted round robin by bytes, as Linux's: it bounds the
 //!   L queue's priority, as section 4.2.2 asks. Its weight of 1/16 for the C queue
 //!   is ours. The time-shifted FIFO is there by choice.

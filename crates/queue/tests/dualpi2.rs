@@ -149,6 +149,28 @@ fn a_clock_that_leaps_takes_no_time() {
     assert!((0..5).all(|_| rig.take(later).map(|p| p.ecn) == Some(Ecn::Ect0)));
 }
 
+/// Nor where p' falls by next to nothing, or not at all, while nothing waits.
+#[test]
+fn a_clock_that_leaps_takes_no_time_whatever_the_parameters() {
+    let years = Duration::from_secs(100 * 365 * 86_400);
+    for (target, tupdate) in [(Duration::ZERO, 15_000), (Duration(1), 1), (Duration::MAX, 1)] {
+        let tupdate = ("tupdate", Value::Time(Duration::from_micros(tupdate)));
+        let least = ("alpha", Value::Number(1.0 / 256.0));
+        let mut rig = rfc(&[("target", Value::Time(target)), tupdate, least]);
+        fill(&mut rig, Instant::ZERO, 1, Ecn::Ect0);
+        let mut now = ms(100);
+        rig.take(now);
+        rig.dropped.clear();
+        for _ in 0..3 {
+            now += years;
+            fill(&mut rig, now, 1, Ecn::Ect0);
+            // It is sent, or dropped where p' is still at its greatest.
+            let sent = rig.take(now).map_or(0, |_| 1);
+            assert_eq!(sent + rig.dropped.drain(..).count(), 1, "{target}");
+        }
+    }
+}
+
 /// Takes one L4S packet at a time that has waited `sojourn`, `behind` others
 /// behind it; the share that is marked. The target is so far away that nothing
 /// is coupled.

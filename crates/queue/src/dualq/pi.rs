@@ -4,6 +4,10 @@
 use sojourn_units::params::Params;
 use sojourn_units::{Duration, Instant};
 
+/// Most updates that are made up for at once: 25 minutes without any packet, at
+/// 15 ms from one to the next. Those beyond are left out, but for the last.
+pub(crate) const MOST_UPDATES: u64 = 100_000;
+
 /// The base probability, updated at every multiple of `tupdate`. There is no
 /// timer: what comes or goes brings it up to date first, which is the same
 /// since delays between two events follow from who waits.
@@ -56,8 +60,11 @@ impl Pi {
     /// All updates that were due by `now`, while the packet that came at
     /// `oldest` has been the first to wait.
     pub(crate) fn update(&mut self, now: Instant, oldest: Option<Instant>) {
-        while self.is_due(now) {
-            if self.is_settled(oldest) {
+        for made in 1..=MOST_UPDATES {
+            if !self.is_due(now) {
+                return;
+            }
+            if self.is_settled(oldest) || made == MOST_UPDATES {
                 self.skip_to_last(now);
             }
             self.step(oldest);
@@ -79,12 +86,12 @@ impl Pi {
         self.next_update += self.tupdate;
     }
 
-    /// Whether no update changes p' until something comes or goes: at the
-    /// bottom without a queue, or at the top with one that is beyond target and
-    /// grows older.
+    /// Whether no update changes p' until something comes or goes: without a queue
+    /// at the bottom, or where that is the target; or at the top with a queue that is
+    /// beyond target and grows older.
     fn is_settled(&self, oldest: Option<Instant>) -> bool {
         match oldest {
-            None => self.p <= 0.0 && self.prevq <= 0.0,
+            None => (self.p <= 0.0 || self.target <= 0.0) && self.prevq <= 0.0,
             Some(_) => {
                 let curq = self.delay(oldest);
                 self.p >= self.most && curq >= self.target && curq >= self.prevq

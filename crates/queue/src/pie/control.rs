@@ -4,9 +4,7 @@
 use sojourn_units::params::Params;
 use sojourn_units::{Duration, Instant};
 
-/// Most updates that are made up for at once: 25 minutes without any packet, at
-/// the default `tupdate`.
-const MOST_UPDATES: u64 = 100_000;
+use crate::dualq::pi::MOST_UPDATES;
 
 /// What the probability is adjusted by is divided by the second number while the
 /// probability is below the first (RFC 8033 section 4.2).
