@@ -17,14 +17,14 @@ use crate::random::Random;
 
 const MIN_TH: Param = Param {
     name: "min_th",
-    kind: Kind::Number(5.0, 0.0, 1e9),
+    kind: Kind::Number(5.0, 0.0, f64::MAX),
     doc: "Average queue in packets from which on packets may be marked",
     source: "Floyd and Jacobson 1993, section 5",
 };
 
 const MAX_TH: Param = Param {
     name: "max_th",
-    kind: Kind::Number(15.0, 0.0, 1e9),
+    kind: Kind::Number(15.0, 0.0, f64::MAX),
     doc: "Average queue in packets from which on every packet is marked",
     source: "Floyd and Jacobson 1993, section 5",
 };

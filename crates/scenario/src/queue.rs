@@ -23,6 +23,10 @@ pub(crate) fn read(
     let value = fields.get("queue")?;
     let queue = discipline(value)?;
     extent(checker, value, &queue);
+    if let Some((least, most)) = queue.contradiction() {
+        let message = format!("`queue` has `{least}` above `{most}`");
+        checker.report(&value.at, message, format!("set `{least}` to `{most}` at most"));
+    }
     if let (true, Some(rate)) = (queue.holds_back(), rate) {
         constant_rate(checker, value, rate);
     }
