@@ -29,6 +29,9 @@ impl Wait {
 
     /// What arrives at `t` waits, or its nearer end; all in seconds.
     fn at(&self, t: f64) -> f64 {
+        if self.first_s.is_infinite() {
+            return self.first_s;
+        }
         let share = ((t - self.at_s) / self.span_s).clamp(0.0, 1.0);
         self.first_s + (self.last_s - self.first_s) * share
     }
@@ -54,11 +57,12 @@ pub fn quantile(waits: &[Wait], q: f64) -> f64 {
     if within(0.0) >= asked {
         return 0.0;
     }
-    // Half a nanosecond of tolerance for what rounding takes from the sum.
+    // The tolerance is for what rounding takes from the sum.
     if within(most) < asked * (1.0 - 1e-12) {
         return f64::INFINITY;
     }
     let (mut low, mut high) = (0.0, most);
+    // To half a nanosecond.
     while high - low > 0.5e-9 {
         let middle = low + (high - low) / 2.0;
         if within(middle) >= asked {

@@ -64,6 +64,9 @@ fn what_never_leaves_waits_for_ever() {
     let found = waits(&steps(&[(0, 60), (1000, 0)]), Duration::from_millis(50), Matching, at(2000));
     assert_eq!(quantile(&found, 1.0), f64::INFINITY);
     assert_eq!(quantile(&found, 0.5), 0.0);
+    // The figure shows it, from where the capacity goes on.
+    let highest = longest(&found, at(2000), 4);
+    assert_eq!(highest, [0.0, 0.0, f64::INFINITY, 0.0]);
 }
 
 #[test]
