@@ -162,6 +162,18 @@ fn persistent_congestion() {
     assert!(!desk.cc().last.in_recovery);
 }
 
+/// Both probes arrive, and then the originals of what was deemed lost, before anything
+/// was sent again: the losses were none, although no recovery lasts any more.
+#[test]
+fn persistent_congestion_that_was_none_is_told() {
+    let mut desk = every_300_ms();
+    let (when, left) = desk.fire();
+    desk.ack(when + ms(100), 3, &[], left[1].number);
+    assert_eq!((desk.cc().timeouts.len(), desk.cc().spurious), (1, 0));
+    desk.ack(when + ms(110), 6, &[], left[1].number);
+    assert_eq!(desk.cc().spurious, 1);
+}
+
 /// The same with the third delivered: neither part is long enough.
 #[test]
 fn a_delivery_between_is_no_persistent_congestion() {

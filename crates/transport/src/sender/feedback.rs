@@ -40,7 +40,7 @@ impl<C: Controller> Sender<C> {
         let rtt = self.measure(now, ack, &newly);
         let rate = self.deliver(now, &newly);
         let seen = Seen { before, newly, rtt, rate };
-        if seen.newly.packets > 0 && self.is_untroubled(ack) {
+        if seen.newly.packets > 0 && !seen.newly.late && self.is_untroubled(ack) {
             self.go_on(now, ack, &seen);
         } else {
             self.see_to_trouble(now, ack, &Apart(seen));

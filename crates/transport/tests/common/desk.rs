@@ -26,6 +26,8 @@ pub(crate) struct Halving {
     pub(crate) last: Heard,
     pub(crate) loss_events: u64,
     pub(crate) ecn_events: u64,
+    /// How often losses were told to have been none.
+    pub(crate) spurious: u64,
     /// What was in flight at each timeout.
     pub(crate) timeouts: Vec<u64>,
     pub(crate) idle: Duration,
@@ -42,6 +44,7 @@ impl Controller for Halving {
         }
         self.loss_events += u64::from(f.loss_event);
         self.ecn_events += u64::from(f.ecn_event);
+        self.spurious += u64::from(f.spurious);
         self.last = Heard {
             loss_event: f.loss_event,
             ecn_event: f.ecn_event,
@@ -102,6 +105,7 @@ impl Desk {
             last: Heard::default(),
             loss_events: 0,
             ecn_events: 0,
+            spurious: 0,
             timeouts: Vec::new(),
             idle: Duration::ZERO,
         };
