@@ -31,7 +31,8 @@ use crate::hash::Buckets;
 const QUANTUM: Param = Param {
     name: "quantum",
     // The paper's work for a packet is constant where the quantum covers any packet
-    // (section 3); below 256 B the scheduler only goes round more often.
+    // (section 3). The range is that of Linux's fq_codel: below 256 B the scheduler only
+    // goes round more often.
     kind: Kind::Data(Bytes(1514), Bytes(256), Bytes(1 << 20)),
     doc: "Bytes that a flow may send in a turn",
     source: "Shreedhar and Varghese 1996, section 3; tc-drr(8): the interface's MTU",

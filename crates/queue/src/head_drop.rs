@@ -37,7 +37,7 @@ impl<P: Packet> HeadDrop<P> {
     /// Drops from the head until `packet` fits.
     #[cold]
     #[inline(never)]
-    fn make_room(&mut self, packet: &Apart<P>, drops: &mut dyn FnMut(P, DropReason)) {
+    fn make_room_for(&mut self, packet: &Apart<P>, drops: &mut dyn FnMut(P, DropReason)) {
         while !self.limit.admits(self.fifo.backlog(), packet.0.size())
             && let Some(oldest) = self.fifo.pop()
         {
@@ -54,7 +54,7 @@ impl<P: Packet + Send> Queue<P> for HeadDrop<P> {
             if !self.limit.admits(Backlog::default(), packet.size()) {
                 return refuse(&Apart(packet), drops);
             }
-            self.make_room(&Apart(packet), drops);
+            self.make_room_for(&Apart(packet), drops);
         }
         self.fifo.push(now, packet);
     }

@@ -1,6 +1,6 @@
 //! Strict priority for acknowledgements or small packets: what goes first waits for
-//! no more than the packet under way (RFC 3449, ACKs-first scheduling; "A Lower Bound
-//! on Latency Spikes", Teigen et al., names it among what shortens d_signal).
+//! no more than the packet under way (RFC 3449 section 5.4.2; "A Lower Bound on
+//! Latency Spikes", Teigen et al., names it among what shortens d_signal).
 //!
 //! It does not limit what goes first: where that fills the link, the rest gets nothing
 //! (tc-prio(8) has the same). Packets of one flow on both sides of `small` overtake
@@ -17,7 +17,7 @@ const ACKS: Param = Param {
     name: "acks",
     kind: Kind::Switch(true),
     doc: "Packets that only acknowledge go first",
-    source: "RFC 3449, ACKs-first scheduling",
+    source: "RFC 3449 section 5.4.2, ACKs-first scheduling",
 };
 
 const SMALL: Param = Param {
@@ -31,7 +31,7 @@ const SMALL: Param = Param {
 pub(crate) const INFO: Info = Info {
     name: "prio",
     title: "Strict priority: acknowledgements or small packets before all else",
-    source: "tc-prio(8); RFC 3449, ACKs-first scheduling",
+    source: "tc-prio(8); RFC 3449 section 5.4.2, ACKs-first scheduling",
     params: &[ACKS, SMALL],
     inner: &[
         Inner { name: "first", default: "droptail", doc: "queue of what goes first" },

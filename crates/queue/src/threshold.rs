@@ -1,5 +1,5 @@
 //! A single FIFO that marks what waited too long: the step of DCTCP's marking by
-//! delay, as in the test of document 002.
+//! delay, as in the test of "A Low Latency Internet with L4S" (Huitema, 2022).
 //!
 //! That test's link (picoquic's `sim_link.c`) knows when the packets before a new one
 //! will be through, and marks it at once if that is too late. Here it is marked on
@@ -20,19 +20,19 @@ use crate::fifo::Fifo;
 pub(crate) const INFO: Info = Info {
     name: "threshold",
     title: "Threshold: one FIFO that marks whatever waited longer than a threshold",
-    source: "document 002; RFC 8257 section 3.1, by delay",
+    source: "Huitema: A Low Latency Internet with L4S, 2022; RFC 8257 section 3.1, by delay",
     params: &[
         Param {
             name: "ce_threshold",
-            kind: Kind::Time(Duration::from_millis(5), Duration::ZERO, Duration::from_secs(10)),
-            doc: "sojourn time from which on ECN-capable packets are marked",
-            source: "document 002",
+            kind: Kind::Time(Duration::from_millis(5), Duration::ZERO, Duration::MAX),
+            doc: "Sojourn time from which on ECN-capable packets are marked",
+            source: "Huitema: A Low Latency Internet with L4S, 2022",
         },
         Param {
             name: "ecn",
             kind: Kind::Switch(true),
-            doc: "mark; without it the queue is drop-tail",
-            source: "document 002, whose New Reno had no marks",
+            doc: "Marks; without it the queue is drop-tail",
+            source: "Huitema: A Low Latency Internet with L4S, 2022, whose New Reno had no marks",
         },
     ],
     // Linux's default transmit queue length.

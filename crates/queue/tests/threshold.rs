@@ -1,4 +1,5 @@
-//! The FIFO with a threshold, against the link of document 002's test.
+//! The FIFO with a threshold, against the link of the test in "A Low Latency Internet
+//! with L4S" (Huitema, 2022).
 
 mod common;
 
