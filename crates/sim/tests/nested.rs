@@ -1,10 +1,15 @@
 //! Queues in queues in front of a link: a shaper that holds packets back, fair
-//! queueing over an AQM, acknowledgements before data.
+//! queueing over an AQM, acknowledgements before data. The table is in
+//! `docs/nested-queues.md`; `UPDATE=1` writes it anew.
 
 mod common;
+#[allow(dead_code, reason = "the laws use more of it")]
+#[path = "laws/table.rs"]
+mod table;
 
 use common::{assert_near, flow, link, run};
 use sojourn_sim::RunSummary;
+use table::Table;
 
 /// A file of eight full packets of 1500 bytes, which the initial window lets go at once.
 fn train(rate: &str, queue: &str, ring: &str) -> RunSummary {
@@ -90,11 +95,17 @@ fn a_shaper_over_fair_queueing_over_an_aqm_is_a_link_with_fq_codel() {
         let link = link(run, "bottleneck");
         [link.queue_delay_p50_s.unwrap(), link.queue_delay_p99_s.unwrap()]
     };
-    for found in &runs {
+    let mut table =
+        Table::new(&["in front of the link", "near", "far", "median delay", "99th percentile"]);
+    let labels = ["`fq_codel`", "`drr` over `codel`", "`htb` over `drr` over `codel`"];
+    for (found, label) in runs.iter().zip(labels) {
+        let rate = if label.contains("htb") { "1 Gbit/s" } else { "50 Mbit/s" };
         let goodputs = ["near", "far"].map(|name| flow(found, name).goodput_bps / 1e6);
-        let used = link(found, "bottleneck").utilisation.unwrap();
-        println!("{goodputs:.2?} Mbit/s, {used:.4}, {:.2?} ms", delays(found).map(|s| s * 1e3));
+        let goodputs = goodputs.map(|mbit| format!("{mbit:.2} Mbit/s"));
+        let delays = delays(found).map(|s| format!("{:.2} ms", s * 1e3));
+        table.row(&[vec![format!("{rate}, {label}")], goodputs.to_vec(), delays.to_vec()].concat());
     }
+    table.publish_in("nested-queues.md");
     let [right, others @ ..] = &runs;
     for found in others {
         for name in ["near", "far"] {
