@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{PACKET_BITS, flow, link, run};
+use common::{PACKET_BITS, flow, jain, link, run};
 use sojourn_sim::RunSummary;
 
 /// Flows over 20 Mbit/s and 40 ms: controller, start in seconds.
@@ -88,8 +88,7 @@ fn ledbat_yields_to_reno_and_cubic() {
 fn ledbat_shares_with_a_latecomer() {
     let summary = over("10MB", 300, &[("ledbat++", 0.0), ("ledbat++", 30.0)]);
     let (first, second) = (goodput(&summary, 0), goodput(&summary, 1));
-    let jain = (first + second).powi(2) / (2.0 * (first * first + second * second));
-    assert!(jain > 0.95, "{first} {second}");
+    assert!(jain(&[first, second]) > 0.95, "{first} {second}");
     let p99 = link(&summary, "bottleneck").queue_delay_p99_s.unwrap();
     // A base that is too long by what the first flow keeps in the queue would add that.
     assert!(p99 < 0.070, "{p99}");

@@ -9,7 +9,7 @@ mod series;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use common::{flow, link, scenario, simulate};
+use common::{flow, jain, link, scenario, simulate};
 use series::{flow_phases, flow_series, link_series};
 use sojourn_sim::Outcome;
 
@@ -134,7 +134,7 @@ start = "{SECOND_S}s"
             rounds: self.rounds(&outcome, &delay, &goodput),
             used: sum(1) / sum(2),
             dropped: dropped + repeated,
-            jain: jain(goodput.each_ref().map(|flow| mean(&flow[last.clone()]))),
+            jain: jain(&goodput.each_ref().map(|flow| mean(&flow[last.clone()]))),
             start: greatest(&delay[..second]),
         }
     }
@@ -208,10 +208,6 @@ fn mean(all: &[f64]) -> f64 {
 /// The greatest; rows without a value are NaN.
 fn greatest(all: &[f64]) -> f64 {
     all.iter().copied().fold(0.0, f64::max)
-}
-
-fn jain([a, b]: [f64; 2]) -> f64 {
-    (a + b) * (a + b) / (2.0 * (a * a + b * b))
 }
 
 /// Runs the case and holds its row against the document's.
@@ -335,8 +331,7 @@ stagger = "4s"
             mean(&late.map(|[_, bps]| *bps).collect::<Vec<_>>())
         })
         .collect();
-    let (sum, squares) = (rates.iter().sum::<f64>(), rates.iter().map(|r| r * r).sum::<f64>());
-    let jain = sum * sum / (FLOWS as f64 * squares);
+    let jain = jain(&rates);
     println!("peak bound {bound:.1} ms, used {used:.4}, Jain {jain:.4}");
     assert!(jain > 0.95, "{jain}: {rates:?}");
 }

@@ -52,6 +52,13 @@ pub(crate) fn assert_near(found: f64, expected: f64, within: f64, what: &str) {
     assert!(off <= within, "{what}: {found} is not within {within} of {expected}");
 }
 
+/// Jain, Chiu and Hawe, "A Quantitative Measure of Fairness" (1984): 1 where all
+/// have the same, 1/n where one has all.
+pub(crate) fn jain(shares: &[f64]) -> f64 {
+    let (sum, squares) = shares.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
+    sum * sum / (shares.len() as f64 * squares)
+}
+
 /// Where the scenarios that ship are.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")

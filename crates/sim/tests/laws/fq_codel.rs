@@ -1,15 +1,8 @@
 //! FQ-CoDel's fairness: among flows of unequal round trips, and among packets
 //! of unequal size (RFC 8290).
 
-use crate::common::run;
+use crate::common::{jain, run};
 use crate::table::Table;
-
-/// Jain, Chiu and Hawe, "A Quantitative Measure of Fairness" (1984): 1 where all
-/// have the same, 1/n where one has all.
-fn jain(shares: &[f64]) -> f64 {
-    let (sum, squares) = shares.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
-    sum * sum / (shares.len() as f64 * squares)
-}
 
 /// Round trips of the flows.
 const RTTS_MS: [u64; 3] = [10, 50, 200];
