@@ -3,7 +3,7 @@
 //! A drop at the head is known to the sender by the delay of the queue sooner
 //! than one at the tail.
 
-use sojourn_units::Instant;
+use sojourn_units::{Bytes, Instant};
 
 use crate::apart::{Apart, refuse};
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
@@ -66,6 +66,14 @@ impl<P: Packet + Send> Queue<P> for HeadDrop<P> {
 
     fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
+    }
+
+    fn make_room(&mut self, _now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        self.fifo.drop_first(drops);
+    }
+
+    fn head_size(&self) -> Option<Bytes> {
+        self.fifo.head_size()
     }
 
     #[inline]

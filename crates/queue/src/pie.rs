@@ -129,11 +129,17 @@ impl Latency {
     /// Takes note of a dequeued packet of `size`; `backlog` is what it left.
     fn on_dequeued(&mut self, now: Instant, size: Bytes, sojourn: Duration, backlog: Backlog) {
         match self {
-            // An empty queue has no delay, whatever its last packet had (Linux,
-            // pie_process_dequeue): nobody would tell it otherwise.
-            Latency::Timestamp(last) if backlog.packets == 0 => *last = Duration::ZERO,
             Latency::Timestamp(last) => *last = sojourn,
             Latency::DqRate(rate) => rate.on_dequeued(now, size, backlog.bytes),
+        }
+        self.note_if_empty(backlog);
+    }
+
+    /// An empty queue has no delay, whatever its last packet had (Linux,
+    /// pie_process_dequeue): nobody would tell it otherwise.
+    fn note_if_empty(&mut self, backlog: Backlog) {
+        if let (Latency::Timestamp(last), 0) = (self, backlog.packets) {
+            *last = Duration::ZERO;
         }
     }
 }
@@ -241,6 +247,16 @@ impl<P: Packet + Send> Queue<P> for Pie<P> {
 
     fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
+    }
+
+    fn make_room(&mut self, _now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        // Not sent: it says nothing of the rate at which packets leave.
+        self.fifo.drop_first(drops);
+        self.latency.note_if_empty(self.fifo.backlog());
+    }
+
+    fn head_size(&self) -> Option<Bytes> {
+        self.fifo.head_size()
     }
 
     #[inline]

@@ -276,6 +276,15 @@ impl<P: Packet + Send> Queue<P> for Red<P> {
         self.limit = limit;
     }
 
+    fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        self.fifo.drop_first(drops);
+        self.note_if_idle(now);
+    }
+
+    fn head_size(&self) -> Option<Bytes> {
+        self.fifo.head_size()
+    }
+
     #[inline]
     fn backlog(&self) -> Backlog {
         self.fifo.backlog()

@@ -87,6 +87,14 @@ impl<P: Packet + Send> Queue<P> for Step<P> {
         self.limit = limit;
     }
 
+    fn make_room(&mut self, _now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        self.fifo.drop_first(drops);
+    }
+
+    fn head_size(&self) -> Option<Bytes> {
+        self.fifo.head_size()
+    }
+
     #[inline]
     fn backlog(&self) -> Backlog {
         self.fifo.backlog()

@@ -10,7 +10,7 @@
 //! That test drops by delay, too: `buffer = "20ms"` does that here, for any queue.
 
 use sojourn_units::params::{Kind, Param};
-use sojourn_units::{Duration, Instant};
+use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::apart::{Apart, refuse};
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
@@ -85,6 +85,14 @@ impl<P: Packet + Send> Queue<P> for Threshold<P> {
 
     fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
+    }
+
+    fn make_room(&mut self, _now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        self.fifo.drop_first(drops);
+    }
+
+    fn head_size(&self) -> Option<Bytes> {
+        self.fifo.head_size()
     }
 
     #[inline]

@@ -74,6 +74,22 @@ fn a_full_buffer_is_relieved_by_the_longest() {
     assert_eq!(rig.dropped_ids(DropReason::Full), [0, 4]);
 }
 
+/// Whatever drops or marks on arrival, or not at the head, tells its next packet as a
+/// FIFO does, and has the paper's turns: 1000 bytes do not cover 1500, but the second
+/// turn's do.
+#[test]
+fn whatever_knows_its_next_packet_has_exact_turns() {
+    for kind in ["droptail", "head_drop", "step", "red", "threshold", "pie"] {
+        let mut all = drr(1000);
+        all.inner = vec![discipline(kind, &[])];
+        let mut rig = Rig::of(&all, Limit::NONE, 1);
+        rig.put_all(2, Instant::ZERO, 1, 1500);
+        rig.put_all(4, Instant::ZERO, 2, 500);
+        let right = [(2, 500), (2, 500), (1, 1500), (2, 500), (2, 500), (1, 1500)];
+        assert_eq!(drain(&mut rig), right, "{kind}");
+    }
+}
+
 /// Every flow has its own CoDel: the one that stands is dropped from, the one that
 /// does not is not.
 #[test]
