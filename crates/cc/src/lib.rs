@@ -28,18 +28,18 @@ pub use contract::{
 };
 
 registry::controllers! {
-    Reno = reno,
-    Cubic = cubic,
-    Bbr = bbr,
-    Bbr3 = bbr3,
-    Copa = copa,
-    Dctcp = dctcp,
-    Prague = prague,
-    Vegas = vegas,
-    LedbatPlusPlus = ledbat_plus_plus,
-    Lola = lola,
-    Ideal = ideal,
-    Rapid = rapid: needs,
+    Reno = hot reno,
+    Cubic = hot cubic,
+    Bbr = cold bbr,
+    Bbr3 = cold bbr3,
+    Copa = cold copa,
+    Dctcp = hot dctcp,
+    Prague = cold prague,
+    Vegas = cold vegas,
+    LedbatPlusPlus = cold ledbat_plus_plus,
+    Lola = boxed lola,
+    Ideal = cold ideal,
+    Rapid = boxed rapid: needs,
 }
 
 /// A controller that ships.

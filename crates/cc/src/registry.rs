@@ -1,37 +1,64 @@
 //! The macro that makes the registry out of one line a controller.
 
-/// Declares the controllers, `Type = module` for each: the modules, the
+/// Declares the controllers, `Type = place module` for each: the modules, the
 /// statically dispatched `AnyController`, and the list of all. What a controller needs
 /// of the transport stands in its `INFO`; where it depends on the parameters,
-/// `Type = module: needs` names the type's function that says so.
+/// `Type = place module: needs` names the type's function that says so.
+///
+/// The place is a matter of speed. Every connection has room for the largest that is
+/// not `boxed`, and the sender's code has the calls of the `hot` in it; those of the
+/// `cold` and the `boxed` are apart, or each would make those of the hot dearer.
 macro_rules! controllers {
     (@needs $controller:ty) => { |_| <$controller>::INFO.needs };
     (@needs $controller:ty, $needs:ident) => { <$controller>::$needs };
-    ($($variant:ident = $module:ident $(: $needs:ident)?),+ $(,)?) => {
+    (@room boxed $controller:ty) => { Box<$controller> };
+    (@room $place:ident $controller:ty) => { $controller };
+    (@hot hot $any:ident $variant:ident $c:ident $call:expr) => {
+        if let Self::$variant($c) = $any { return $call; }
+    };
+    (@hot $place:ident $any:ident $variant:ident $c:ident $call:expr) => {};
+    ($($variant:ident = $place:ident $module:ident $(: $needs:ident)?),+ $(,)?) => {
         $(mod $module;)+
 
-        /// Any controller that ships, dispatched without a pointer; or a
-        /// user's own behind one.
-        #[allow(missing_docs, clippy::large_enum_variant)]
+        /// Any controller that ships, dispatched without a pointer where it is small;
+        /// or a user's own behind one.
+        #[allow(missing_docs)]
         pub enum AnyController {
-            $($variant($module::$variant),)+
+            $($variant($crate::registry::controllers!(@room $place $module::$variant)),)+
             User(Box<dyn Controller>),
         }
 
         const ALL: &[Algorithm] = &[$(Algorithm {
             info: &$module::$variant::INFO,
-            build: |setup| AnyController::$variant($module::$variant::new(setup)),
+            build: |setup| AnyController::$variant($module::$variant::new(setup).into()),
             needs: $crate::registry::controllers!(@needs $module::$variant $(, $needs)?),
         }),+];
+
+        impl AnyController {
+            #[inline(never)]
+            fn on_sent_apart(&mut self, now: Instant, sent: &Sent) {
+                match self { $(Self::$variant(c) => c.on_sent(now, sent),)+ Self::User(c) => c.on_sent(now, sent) }
+            }
+            #[inline(never)]
+            fn on_feedback_apart(&mut self, now: Instant, feedback: &Feedback<'_>) {
+                match self { $(Self::$variant(c) => c.on_feedback(now, feedback),)+ Self::User(c) => c.on_feedback(now, feedback) }
+            }
+            #[inline(never)]
+            fn limits_apart(&self) -> Limits {
+                match self { $(Self::$variant(c) => c.limits(),)+ Self::User(c) => c.limits() }
+            }
+        }
 
         impl Controller for AnyController {
             #[inline]
             fn on_sent(&mut self, now: Instant, sent: &Sent) {
-                match self { $(Self::$variant(c) => c.on_sent(now, sent),)+ Self::User(c) => c.on_sent(now, sent) }
+                $($crate::registry::controllers!(@hot $place self $variant c c.on_sent(now, sent));)+
+                self.on_sent_apart(now, sent);
             }
             #[inline]
             fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-                match self { $(Self::$variant(c) => c.on_feedback(now, feedback),)+ Self::User(c) => c.on_feedback(now, feedback) }
+                $($crate::registry::controllers!(@hot $place self $variant c c.on_feedback(now, feedback));)+
+                self.on_feedback_apart(now, feedback);
             }
             fn on_timeout(&mut self, now: Instant, in_flight: Bytes) {
                 match self { $(Self::$variant(c) => c.on_timeout(now, in_flight),)+ Self::User(c) => c.on_timeout(now, in_flight) }
@@ -41,7 +68,8 @@ macro_rules! controllers {
             }
             #[inline]
             fn limits(&self) -> Limits {
-                match self { $(Self::$variant(c) => c.limits(),)+ Self::User(c) => c.limits() }
+                $($crate::registry::controllers!(@hot $place self $variant c c.limits());)+
+                self.limits_apart()
             }
             fn probe(&self) -> Probe {
                 match self { $(Self::$variant(c) => c.probe(),)+ Self::User(c) => c.probe() }

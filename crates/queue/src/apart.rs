@@ -6,8 +6,7 @@
 //! would have to wait for them (store forwarding): ten nanoseconds a packet. So
 //! what goes such a way, which is rare, gets a copy of its own.
 
-use crate::contract::{DropReason, Packet, Queue};
-use sojourn_units::Instant;
+use crate::contract::{DropReason, Packet};
 
 /// A packet in a place of its own.
 pub(crate) struct Apart<P>(pub(crate) P);
@@ -17,15 +16,4 @@ pub(crate) struct Apart<P>(pub(crate) P);
 #[inline(never)]
 pub(crate) fn refuse<P: Packet>(packet: &Apart<P>, drops: &mut dyn FnMut(P, DropReason)) {
     drops(packet.0, DropReason::Full);
-}
-
-/// Hands it to a user's own queue.
-#[inline(never)]
-pub(crate) fn enqueue<P: Packet>(
-    queue: &mut dyn Queue<P>,
-    now: Instant,
-    packet: &Apart<P>,
-    drops: &mut dyn FnMut(P, DropReason),
-) {
-    queue.enqueue(now, packet.0, drops);
 }

@@ -20,23 +20,24 @@ mod hash;
 mod random;
 mod registry;
 
+use apart::Apart;
 pub use contract::{Backlog, DropReason, Info, Inner, Limit, Packet, Queue, Setup, Shaping};
 pub use discipline::Discipline;
 
 registry::queues! {
-    DropTail = droptail,
-    HeadDrop = head_drop,
-    Step = step,
-    Red = red,
-    Codel = codel,
-    FqCodel = fq_codel,
-    Pie = pie,
-    DualPi2 = dualpi2,
-    DualPi2Linux = dualpi2_linux,
-    Threshold = threshold,
-    Htb = htb,
-    Drr = drr,
-    Prio = prio,
+    DropTail = hot droptail,
+    HeadDrop = cold head_drop,
+    Step = cold step,
+    Red = cold red,
+    Codel = hot codel,
+    FqCodel = hot fq_codel,
+    Pie = cold pie,
+    DualPi2 = cold dualpi2,
+    DualPi2Linux = cold dualpi2_linux,
+    Threshold = cold threshold,
+    Htb = cold htb,
+    Drr = cold drr,
+    Prio = cold prio,
 }
 
 /// What there is, in the order of listings.

@@ -1,9 +1,17 @@
 //! The macro that makes the registry out of one line a queue.
 
-/// Declares the queues, `Type = module` for each: the modules, the statically
+/// Declares the queues, `Type = place module` for each: the modules, the statically
 /// dispatched `AnyQueue`, and the list of all.
+///
+/// The place is a matter of speed. The link's code has that of the `hot` in it; that of
+/// the `cold` is apart, or packets could no longer stay in registers on the way to the
+/// hot: see `apart.rs`.
 macro_rules! queues {
-    ($($variant:ident = $module:ident),+ $(,)?) => {
+    (@hot hot $any:ident $variant:ident $q:ident $call:expr) => {
+        if let Self::$variant($q) = $any { return $call; }
+    };
+    (@hot cold $any:ident $variant:ident $q:ident $call:expr) => {};
+    ($($variant:ident = $place:ident $module:ident),+ $(,)?) => {
         $(mod $module;)+
 
         /// Any queue that ships, dispatched without a pointer; or a user's own
@@ -29,17 +37,28 @@ macro_rules! queues {
             /// discipline's own code writes there, without a copy between.
             #[inline(always)]
             pub fn dequeue_into(&mut self, now: Instant, place: &mut Option<P>, drops: &mut dyn FnMut(P, DropReason)) {
+                $($crate::registry::queues!(@hot $place self $variant q *place = q.dequeue(now, drops));)+
+                self.dequeue_into_apart(now, place, drops);
+            }
+
+            #[inline(never)]
+            fn dequeue_into_apart(&mut self, now: Instant, place: &mut Option<P>, drops: &mut dyn FnMut(P, DropReason)) {
                 match self { $(Self::$variant(q) => *place = q.dequeue(now, drops),)+ Self::User(q) => *place = q.dequeue(now, drops) }
+            }
+
+            #[inline(never)]
+            fn enqueue_apart(&mut self, now: Instant, packet: &Apart<P>, drops: &mut dyn FnMut(P, DropReason)) {
+                match self { $(Self::$variant(q) => q.enqueue(now, packet.0, drops),)+ Self::User(q) => q.enqueue(now, packet.0, drops) }
             }
         }
 
         impl<P: Packet + Send> Queue<P> for AnyQueue<P> {
             #[inline(always)]
             fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-                match self { $(Self::$variant(q) => q.enqueue(now, packet, drops),)+ Self::User(q) => crate::apart::enqueue(q.as_mut(), now, &crate::apart::Apart(packet), drops) }
+                $($crate::registry::queues!(@hot $place self $variant q q.enqueue(now, packet, drops));)+
+                self.enqueue_apart(now, &Apart(packet), drops);
             }
-            // One copy for all queues that hold others and for rings: the disciplines' code
-            // stays within the one hot place, `dequeue_into`.
+            // One copy for all queues that hold others and for rings.
             #[inline(never)]
             fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
                 match self { $(Self::$variant(q) => q.dequeue(now, drops),)+ Self::User(q) => q.dequeue(now, drops) }
