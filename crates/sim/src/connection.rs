@@ -8,6 +8,7 @@ use sojourn_transport::{Ack, Config, Receiver, Sender};
 use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Instant};
 
+use crate::events::{EventQueue, Kind};
 use crate::measure::Peak;
 use crate::meter::Metering;
 use crate::route::Routes;
@@ -41,6 +42,16 @@ impl<M: Metering> Connection<M> {
     #[inline]
     pub(crate) fn deadline(&self) -> Instant {
         self.sender.timer().min(self.receiver.timer())
+    }
+
+    /// A timer that moves later keeps its event, and looks again when it comes. `id`:
+    /// this connection's place.
+    #[inline]
+    pub(crate) fn schedule_timer(&mut self, id: usize, deadline: Instant, events: &mut EventQueue) {
+        if deadline < self.timer_at {
+            self.timer_at = deadline;
+            events.push(deadline, Kind::Timer, id);
+        }
     }
 }
 

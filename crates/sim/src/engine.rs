@@ -88,8 +88,8 @@ impl<M: Metering> Simulation<M> {
             loads: vec![(None, None); changes],
             recorder: Recorder::new(
                 scenario.record.interval,
-                built.flows.len(),
-                scenario.links.len(),
+                built.flows.iter().map(|flow| flow.name.clone()).collect(),
+                scenario.links.iter().map(|link| link.name.clone()).collect(),
             ),
             flows: built.flows,
             timeline,
@@ -240,7 +240,6 @@ impl<M: Metering> Simulation<M> {
         M::enter(Part::Transport);
         let data = packet.as_data(connection.header, connection.receiver.expects());
         connection.receiver.on_data(self.clock.now, &data);
-        M::enter(Part::Engine);
         self.answer(id);
     }
 
@@ -248,14 +247,18 @@ impl<M: Metering> Simulation<M> {
     #[inline(always)]
     fn answer(&mut self, id: usize) {
         let connection = &mut self.connections[id];
-        if connection.receiver.in_order_bytes() >= connection.watch {
+        M::enter(Part::Transport);
+        let is_delivered = connection.receiver.in_order_bytes() >= connection.watch;
+        let ack_due = connection.receiver.ack_due(self.clock.now);
+        M::enter(Part::Engine);
+        if !ack_due {
+            connection.schedule_timer(id, connection.receiver.timer(), &mut self.events);
+        }
+        if is_delivered {
             self.on_delivered(id);
         }
-        if M::of(Part::Transport, || self.connections[id].receiver.ack_due(self.clock.now)) {
+        if ack_due {
             self.send_ack(id);
-        } else {
-            let due = M::of(Part::Transport, || self.connections[id].receiver.timer());
-            self.schedule_timer(id, due);
         }
     }
 
@@ -307,18 +310,9 @@ impl<M: Metering> Simulation<M> {
                 Poll::Blocked => break,
             }
         }
-        let due = M::of(Part::Transport, || self.connections[id].sender.timer());
-        self.schedule_timer(id, due);
-    }
-
-    /// A timer that moves later keeps its event, and looks again when it comes.
-    #[inline]
-    fn schedule_timer(&mut self, id: usize, deadline: Instant) {
         let connection = &mut self.connections[id];
-        if deadline < connection.timer_at {
-            connection.timer_at = deadline;
-            self.events.push(deadline, Kind::Timer, id);
-        }
+        let due = M::of(Part::Transport, || connection.sender.timer());
+        connection.schedule_timer(id, due, &mut self.events);
     }
 
     fn on_timer(&mut self, id: usize) {
@@ -336,8 +330,9 @@ impl<M: Metering> Simulation<M> {
             M::of(Part::Transport, || connection.sender.on_timer(self.clock.now));
             self.transmit(id);
         }
-        let due = M::of(Part::Transport, || self.connections[id].deadline());
-        self.schedule_timer(id, due);
+        let connection = &mut self.connections[id];
+        let due = M::of(Part::Transport, || connection.deadline());
+        connection.schedule_timer(id, due, &mut self.events);
     }
 
     fn on_pace(&mut self, id: usize) {
@@ -518,11 +513,11 @@ impl<M: Metering> Simulation<M> {
             match flow.carrier {
                 Carrier::Datagrams => {
                     let received = flow.datagrams.received_bytes;
-                    self.recorder.datagrams(self.clock.now, span, place, &flow.name, received);
+                    self.recorder.datagrams(span, place, received);
                 }
                 Carrier::Connection { data, .. } => {
                     let connection = &mut self.connections[data];
-                    self.recorder.flow(self.clock.now, span, place, &flow.name, connection);
+                    self.recorder.flow(span, place, connection);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Series: one row a sample of every flow and every link.
 
 use sojourn_cc::{Controller, Pacing};
-use sojourn_trace::{Column, Table, TableError, Text};
+use sojourn_trace::{Table, TableError, Text};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::connection::Connection;
@@ -14,33 +14,76 @@ fn window(cwnd: Bytes) -> f64 {
     if cwnd.0 < 1 << 60 { cwnd.as_f64() } else { NONE }
 }
 
-/// Columns of numbers with a name each, and one or two of text.
+/// One sample of a flow or a link.
+#[derive(Clone, Copy, Debug)]
+struct Row<const F: usize, const C: usize> {
+    /// The phase of a flow's controller.
+    phase: &'static str,
+    floats: [f64; F],
+    counts: [u64; C],
+}
+
+/// Samples of all flows, or of all links, one row each: row after row, since a run
+/// writes one stream of memory sooner than one for each column. The columns are made
+/// when they are written.
 #[derive(Clone, Debug)]
-pub(crate) struct Series {
-    texts: Vec<(&'static str, Text)>,
-    floats: Vec<(&'static str, Vec<f64>)>,
-    counts: Vec<(&'static str, Vec<u64>)>,
+pub(crate) struct Series<const F: usize, const C: usize> {
+    names: Vec<String>,
+    /// When each sample was taken, in seconds.
+    times: Vec<f64>,
+    /// For each sample one row for each name, in their order.
+    rows: Vec<Row<F, C>>,
 }
 
-impl Series {
-    fn new(texts: &[&'static str], floats: &[&'static str], counts: &[&'static str]) -> Series {
-        Series {
-            texts: texts.iter().map(|n| (*n, Text::default())).collect(),
-            floats: floats.iter().map(|n| (*n, Vec::new())).collect(),
-            counts: counts.iter().map(|n| (*n, Vec::new())).collect(),
-        }
+impl<const F: usize, const C: usize> Series<F, C> {
+    fn new(names: Vec<String>) -> Series<F, C> {
+        Series { names, times: Vec::new(), rows: Vec::new() }
     }
 
-    fn push(&mut self, texts: &[&str], floats: &[f64], counts: &[u64]) {
-        self.texts.iter_mut().zip(texts).for_each(|((_, column), v)| column.push(v));
-        self.floats.iter_mut().zip(floats).for_each(|((_, column), v)| column.push(*v));
-        self.counts.iter_mut().zip(counts).for_each(|((_, column), v)| column.push(*v));
-    }
-
-    fn rows(&self) -> usize {
-        self.floats.first().map_or(0, |(_, column)| column.len())
+    /// The time and the name of each row.
+    fn heads(&self) -> impl Iterator<Item = (f64, &str)> {
+        let names = self.names.iter().map(String::as_str);
+        self.times.iter().flat_map(move |time| names.clone().map(|name| (*time, name)))
     }
 }
+
+/// What the columns are called.
+struct Layout<const F: usize, const C: usize> {
+    name: &'static str,
+    has_phases: bool,
+    floats: [&'static str; F],
+    counts: [&'static str; C],
+}
+
+const FLOWS: Layout<9, 5> = Layout {
+    name: "flow",
+    has_phases: true,
+    floats: [
+        "cwnd_bytes",
+        "ssthresh_bytes",
+        "srtt_s",
+        "rtt_s",
+        "min_rtt_s",
+        "pacing_bps",
+        "goodput_bps",
+        "alpha",
+        "bandwidth_bps",
+    ],
+    counts: [
+        "in_flight_bytes",
+        "delivered_bytes",
+        "lost_packets",
+        "retransmitted_packets",
+        "marked_packets",
+    ],
+};
+
+const LINKS: Layout<3, 4> = Layout {
+    name: "link",
+    has_phases: false,
+    floats: ["capacity_bps", "carried_bps", "queue_delay_s"],
+    counts: ["queue_bytes", "queue_packets", "dropped_packets", "marked_packets"],
+};
 
 /// Where no value is.
 const NONE: f64 = f64::NAN;
@@ -49,8 +92,8 @@ const NONE: f64 = f64::NAN;
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     pub(crate) interval: Duration,
-    pub(crate) flows: Series,
-    pub(crate) links: Series,
+    pub(crate) flows: Series<9, 5>,
+    pub(crate) links: Series<3, 4>,
     last_at: Instant,
     last_received: Vec<u64>,
     last_sent_bits: Vec<u64>,
@@ -58,47 +101,26 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(interval: Duration, flows: usize, links: usize) -> Recorder {
+    /// For flows and links of these names.
+    pub(crate) fn new(interval: Duration, flows: Vec<String>, links: Vec<String>) -> Recorder {
         Recorder {
             interval,
-            flows: Series::new(
-                &["flow", "phase"],
-                &[
-                    "t_s",
-                    "cwnd_bytes",
-                    "ssthresh_bytes",
-                    "srtt_s",
-                    "rtt_s",
-                    "min_rtt_s",
-                    "pacing_bps",
-                    "goodput_bps",
-                    "alpha",
-                    "bandwidth_bps",
-                ],
-                &[
-                    "in_flight_bytes",
-                    "delivered_bytes",
-                    "lost_packets",
-                    "retransmitted_packets",
-                    "marked_packets",
-                ],
-            ),
-            links: Series::new(
-                &["link"],
-                &["t_s", "capacity_bps", "carried_bps", "queue_delay_s"],
-                &["queue_bytes", "queue_packets", "dropped_packets", "marked_packets"],
-            ),
             last_at: Instant::ZERO,
-            last_received: vec![0; flows],
-            last_sent_bits: vec![0; links],
-            last_could_send: vec![0.0; links],
+            last_received: vec![0; flows.len()],
+            last_sent_bits: vec![0; links.len()],
+            last_could_send: vec![0.0; links.len()],
+            flows: Series::new(flows),
+            links: Series::new(links),
         }
     }
 
-    /// Seconds since the last sample; to be called before the rows of a sample.
+    /// Seconds since the last sample; to be called before the rows of a sample: one
+    /// for each flow and each link, in their order.
     pub(crate) fn begin(&mut self, now: Instant) -> f64 {
         let span = now.since(self.last_at).as_secs_f64();
         self.last_at = now;
+        self.flows.times.push(now.as_secs_f64());
+        self.links.times.push(now.as_secs_f64());
         span
     }
 
@@ -109,10 +131,8 @@ impl Recorder {
 
     pub(crate) fn flow<M: Metering>(
         &mut self,
-        now: Instant,
         span: f64,
         place: usize,
-        name: &str,
         connection: &mut Connection<M>,
     ) {
         let sender = &connection.sender;
@@ -129,10 +149,9 @@ impl Recorder {
         };
         let stats = sender.stats();
         let goodput = self.goodput(place, received, span);
-        self.flows.push(
-            &[name, probe.phase],
-            &[
-                now.as_secs_f64(),
+        self.flows.rows.push(Row {
+            phase: probe.phase,
+            floats: [
                 window(sender.cwnd()),
                 probe.ssthresh.map_or(NONE, |b| b.as_f64()),
                 srtt,
@@ -143,31 +162,24 @@ impl Recorder {
                 probe.alpha.unwrap_or(NONE),
                 probe.bandwidth.map_or(NONE, |b| b.as_f64()),
             ],
-            &[
+            counts: [
                 sender.in_flight().0,
                 received,
                 stats.lost,
                 stats.retransmitted,
                 connection.receiver.ce_packets(),
             ],
-        );
+        });
     }
 
     /// A flow without control has no window and no round trip.
-    pub(crate) fn datagrams(
-        &mut self,
-        now: Instant,
-        span: f64,
-        place: usize,
-        name: &str,
-        received: u64,
-    ) {
+    pub(crate) fn datagrams(&mut self, span: f64, place: usize, received: u64) {
         let goodput = self.goodput(place, received, span);
-        self.flows.push(
-            &[name, ""],
-            &[now.as_secs_f64(), NONE, NONE, NONE, NONE, NONE, NONE, goodput, NONE, NONE],
-            &[0, received, 0, 0, 0],
-        );
+        self.flows.rows.push(Row {
+            phase: "",
+            floats: [NONE, NONE, NONE, NONE, NONE, NONE, goodput, NONE, NONE],
+            counts: [0, received, 0, 0, 0],
+        });
     }
 
     pub(crate) fn link<M: Metering>(
@@ -185,16 +197,16 @@ impl Recorder {
         let backlog = link.backlog();
         // Nothing left the queue: its delay is not known, rather than zero.
         let longest = link.counts.longest.take().map_or(NONE, |d| d.as_secs_f64());
-        self.links.push(
-            &[&link.name],
-            &[now.as_secs_f64(), capacity, bits as f64 / span, longest],
-            &[
+        self.links.rows.push(Row {
+            phase: "",
+            floats: [capacity, bits as f64 / span, longest],
+            counts: [
                 backlog.bytes.0,
                 backlog.packets,
                 link.counts.dropped + link.counts.lost,
                 link.counts.marked,
             ],
-        );
+        });
     }
 }
 
@@ -203,39 +215,39 @@ impl Recorder {
 /// # Errors
 /// Where Parquet cannot hold them.
 pub fn series_parquet(outcomes: &[&Outcome], links: bool) -> Result<Vec<u8>, TableError> {
-    let series =
-        |o: &&Outcome| if links { o.recorder.links.clone() } else { o.recorder.flows.clone() };
-    let all: Vec<Series> = outcomes.iter().map(series).collect();
-    let empty = Recorder::new(Duration::ZERO, 0, 0);
-    let layout = if links { empty.links } else { empty.flows };
-    let mut table = Table::new();
-    let (mut control, mut seed) = (Text::default(), Vec::new());
-    for (outcome, series) in outcomes.iter().zip(&all) {
-        for _ in 0..series.rows() {
-            control.push(&outcome.summary.control);
-            seed.push(outcome.summary.seed);
-        }
-    }
-    table.add("control", Column::Text(control));
-    table.add("seed", Column::U64(seed));
-    for (place, (name, _)) in layout.texts.iter().enumerate() {
-        let rows = all.iter().flat_map(|s| {
-            let column = &s.texts[place].1;
-            (0..column.len()).filter_map(|row| column.get(row))
-        });
-        table.add(*name, Column::Text(rows.collect()));
-    }
-    for (place, (name, _)) in layout.floats.iter().enumerate() {
-        table.add(
-            *name,
-            Column::F64(all.iter().flat_map(|s| s.floats[place].1.iter().copied()).collect()),
-        );
-    }
-    for (place, (name, _)) in layout.counts.iter().enumerate() {
-        table.add(
-            *name,
-            Column::U64(all.iter().flat_map(|s| s.counts[place].1.iter().copied()).collect()),
-        );
-    }
+    let table = if links {
+        table(outcomes, &LINKS, |recorder| &recorder.links)
+    } else {
+        table(outcomes, &FLOWS, |recorder| &recorder.flows)
+    };
     table.to_parquet(&[("sojourn_version", env!("CARGO_PKG_VERSION"))])
+}
+
+fn table<const F: usize, const C: usize>(
+    outcomes: &[&Outcome],
+    layout: &Layout<F, C>,
+    series: impl Fn(&Recorder) -> &Series<F, C>,
+) -> Table {
+    let all: Vec<&Series<F, C>> = outcomes.iter().map(|o| series(&o.recorder)).collect();
+    let summaries = || {
+        let each = outcomes.iter().zip(&all);
+        each.flat_map(|(o, series)| series.rows.iter().map(|_| &o.summary))
+    };
+    let heads = || all.iter().flat_map(|series| series.heads());
+    let rows = || all.iter().flat_map(|series| &series.rows);
+    let mut table = Table::new();
+    table.add("control", summaries().map(|s| s.control.as_str()).collect::<Text>());
+    table.add("seed", summaries().map(|s| s.seed).collect::<Vec<_>>());
+    table.add(layout.name, heads().map(|head| head.1).collect::<Text>());
+    if layout.has_phases {
+        table.add("phase", rows().map(|row| row.phase).collect::<Text>());
+    }
+    table.add("t_s", heads().map(|head| head.0).collect::<Vec<_>>());
+    for (place, name) in layout.floats.iter().enumerate() {
+        table.add(*name, rows().map(|row| row.floats[place]).collect::<Vec<_>>());
+    }
+    for (place, name) in layout.counts.iter().enumerate() {
+        table.add(*name, rows().map(|row| row.counts[place]).collect::<Vec<_>>());
+    }
+    table
 }
