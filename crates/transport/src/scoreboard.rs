@@ -111,14 +111,10 @@ struct Suspicion {
     late: u64,
 }
 
-/// The segments from the first unacknowledged one to the last sent.
+/// What is remembered of losses, gaps and repairs: apart from what every packet
+/// touches, since memory is what many connections wait for.
 #[derive(Debug, Default)]
-pub(crate) struct Scoreboard {
-    base: u64,
-    segments: Ring<Segment>,
-    /// The delivery state when each of them left; nothing where no one asks for
-    /// delivery rates.
-    stamps: Ring<Stamp>,
+struct Trouble {
     sacked: RangeSet,
     /// Segments in `sacked`.
     sacked_segments: u64,
@@ -133,20 +129,58 @@ pub(crate) struct Scoreboard {
     superseded: VecDeque<Superseded>,
     /// Every segment below this was delivered, lost or sent again.
     first_sent: u64,
-    /// Highest segment delivered, plus one.
+    /// Highest segment delivered selectively, plus one.
     highest: u64,
-    pub(crate) in_flight: u64,
     suspicion: Suspicion,
     /// Packet numbers deemed lost since the controller last heard of any; empty
     /// where it does not want them.
-    pub(crate) lost_numbers: Vec<u64>,
+    numbers: Vec<u64>,
     wants_numbers: bool,
 }
 
+impl Trouble {
+    /// Whether nothing was delivered beyond a gap, lost or sent again, as far as
+    /// segments are still under way.
+    fn is_over(&self) -> bool {
+        self.sacked.is_empty() && self.lost.is_empty() && self.has_one_order()
+    }
+
+    /// Whether the segments in flight left in the order of the stream.
+    fn has_one_order(&self) -> bool {
+        self.resent.is_empty() && self.superseded.is_empty()
+    }
+}
+
+/// The segments from the first unacknowledged one to the last sent.
+#[derive(Debug, Default)]
+#[repr(C)] // The order is that of use: what every packet touches is in front.
+pub(crate) struct Scoreboard {
+    base: u64,
+    pub(crate) in_flight: u64,
+    segments: Ring<Segment>,
+    /// The delivery state when each of them left; none where no one asks for
+    /// delivery rates.
+    stamps: Option<Box<Ring<Stamp>>>,
+    /// There may be trouble; where there is none, it need not be looked at.
+    troubled: bool,
+    trouble: Box<Trouble>,
+}
+
 impl Scoreboard {
-    /// Nothing sent. `wants_numbers`: the controller hears which packets were lost.
-    pub(crate) fn new(wants_numbers: bool) -> Scoreboard {
-        Scoreboard { wants_numbers, ..Scoreboard::default() }
+    /// Nothing sent. `wants_numbers`: the controller hears which packets were lost;
+    /// `wants_stamps`: how fast they were delivered.
+    pub(crate) fn new(wants_numbers: bool, wants_stamps: bool) -> Scoreboard {
+        Scoreboard {
+            stamps: wants_stamps.then(Box::default),
+            trouble: Box::new(Trouble { wants_numbers, ..Trouble::default() }),
+            ..Scoreboard::default()
+        }
+    }
+
+    /// What is remembered of troubles, to add to it.
+    fn trouble(&mut self) -> &mut Trouble {
+        self.troubled = true;
+        &mut self.trouble
     }
 
     /// The first segment not cumulatively acknowledged.
@@ -178,7 +212,7 @@ impl Scoreboard {
 
     /// Bytes sent and neither delivered: in flight, or deemed lost.
     pub(crate) fn outstanding(&self) -> u64 {
-        self.in_flight + self.lost_bytes
+        self.in_flight + self.lost_bytes()
     }
 
     /// Segments sent and not cumulatively acknowledged.
@@ -188,12 +222,23 @@ impl Scoreboard {
 
     /// Bytes deemed lost that wait to be sent again.
     pub(crate) fn lost_bytes(&self) -> u64 {
-        self.lost_bytes
+        if self.troubled { self.trouble.lost_bytes } else { 0 }
     }
 
     /// Segments delivered beyond the first gap.
     pub(crate) fn sacked_segments(&self) -> u64 {
-        self.sacked_segments
+        if self.troubled { self.trouble.sacked_segments } else { 0 }
+    }
+
+    /// Packet numbers deemed lost since [`Scoreboard::forget_lost_numbers`], where
+    /// the controller wants to hear of them.
+    pub(crate) fn lost_numbers(&self) -> &[u64] {
+        &self.trouble.numbers
+    }
+
+    /// The controller has heard of them.
+    pub(crate) fn forget_lost_numbers(&mut self) {
+        self.trouble.numbers.clear();
     }
 
     fn get(&self, segment: u64) -> Option<&Segment> {
@@ -205,27 +250,27 @@ impl Scoreboard {
     pub(crate) fn push(&mut self, segment: Segment, stamp: Option<Stamp>) {
         self.in_flight += u64::from(segment.len);
         self.segments.push(segment);
-        if let Some(stamp) = stamp {
-            self.stamps.push(stamp);
+        if let (Some(stamps), Some(stamp)) = (&mut self.stamps, stamp) {
+            stamps.push(stamp);
         }
     }
 
     /// Segment `place` leaves again, as packet `number`.
     pub(crate) fn resend(&mut self, place: u64, number: u64, now: Instant, stamp: Option<Stamp>) {
-        if let Some(stamp) = stamp {
-            self.stamps[(place - self.base) as usize] = stamp;
+        if let (Some(stamps), Some(stamp)) = (&mut self.stamps, stamp) {
+            stamps[(place - self.base) as usize] = stamp;
         }
         let segment = &mut self.segments[(place - self.base) as usize];
         let len = u64::from(segment.len);
         if segment.state == State::Lost {
-            self.lost_bytes -= len;
+            self.trouble.lost_bytes -= len;
             self.in_flight += len;
         }
         *segment = Segment {
             retransmitted: true,
             ..Segment::new(segment.offset, segment.len, number, now)
         };
-        self.resent.push_back((place, number));
+        self.trouble().resent.push_back((place, number));
     }
 
     /// Takes in the cumulative acknowledgement alone, where everything below it
@@ -235,7 +280,7 @@ impl Scoreboard {
     #[inline(always)]
     pub(crate) fn acknowledge_in_order(&mut self, ack: &Ack) -> Option<Newly> {
         let count = ack.cumulative.min(self.next()).saturating_sub(self.base);
-        if count == 0 || !ack.ranges.is_empty() || !self.is_untroubled() {
+        if count == 0 || !ack.ranges.is_empty() || self.troubled {
             return None;
         }
         let (first, last) = (&self.segments[0], &self.segments[count as usize - 1]);
@@ -249,18 +294,7 @@ impl Scoreboard {
         };
         self.in_flight -= newly.bytes;
         self.forget(count);
-        self.highest = self.base;
         Some(newly)
-    }
-
-    /// Nothing was delivered beyond a gap, lost or sent again, as far as
-    /// segments are still under way.
-    #[inline]
-    fn is_untroubled(&self) -> bool {
-        self.sacked.is_empty()
-            && self.lost.is_empty()
-            && self.resent.is_empty()
-            && self.superseded.is_empty()
     }
 
     /// Takes in an acknowledgement; returns what it newly delivered. `each` sees
@@ -269,19 +303,21 @@ impl Scoreboard {
     pub(crate) fn acknowledge(&mut self, ack: &Ack, each: &mut impl FnMut(&Segment)) -> Newly {
         let cumulative = ack.cumulative.clamp(self.base, self.next());
         let mut newly = Newly {
-            highest_before: self.highest,
+            // All below `base` was delivered, whether or not it was noted.
+            highest_before: self.trouble.highest.max(self.base),
             advanced: cumulative > self.base,
             ..Newly::default()
         };
         for place in self.base..cumulative {
             self.deliver(place, ack.newest, &mut newly, each);
         }
-        if !(self.sacked.is_empty() && ack.ranges.is_empty()) {
+        if !(self.trouble.sacked.is_empty() && ack.ranges.is_empty()) {
             self.take_in_ranges(ack, cumulative, &mut newly, each);
         }
         newly.newest =
             newly.newest_place.map(|(_, place)| self.newest((place - self.base) as usize));
         self.forget(cumulative - self.base);
+        self.troubled &= !self.trouble.is_over();
         newly
     }
 
@@ -289,7 +325,12 @@ impl Scoreboard {
     #[inline(always)]
     fn newest(&self, place: usize) -> Newest {
         let Segment { number, sent_at, retransmitted, .. } = self.segments[place];
-        Newest { number, sent_at, retransmitted, stamp: self.stamps.get(place).copied() }
+        Newest { number, sent_at, retransmitted, stamp: self.stamp(place) }
+    }
+
+    #[inline(always)]
+    fn stamp(&self, place: usize) -> Option<Stamp> {
+        self.stamps.as_ref().and_then(|stamps| stamps.get(place).copied())
     }
 
     /// The first `count` segments are cumulatively acknowledged.
@@ -297,8 +338,8 @@ impl Scoreboard {
     fn forget(&mut self, count: u64) {
         self.base += count;
         self.segments.skip(count as usize);
-        if !self.stamps.is_empty() {
-            self.stamps.skip(count as usize);
+        if let Some(stamps) = &mut self.stamps {
+            stamps.skip(count as usize);
         }
     }
 
@@ -310,16 +351,17 @@ impl Scoreboard {
         newly: &mut Newly,
         each: &mut impl FnMut(&Segment),
     ) {
-        let (end, mut sacked) = (self.next(), std::mem::take(&mut self.sacked));
-        self.sacked_segments -= sacked.trim_below(cumulative);
+        let (end, trouble) = (self.next(), self.trouble());
+        let mut sacked = std::mem::take(&mut trouble.sacked);
+        trouble.sacked_segments -= sacked.trim_below(cumulative);
         for range in &ack.ranges {
             let (from, to) = (range.start.max(cumulative), range.end.min(end));
             sacked.insert(from, to, |a, b| {
-                self.sacked_segments += b - a;
+                self.trouble.sacked_segments += b - a;
                 (a..b).for_each(|place| self.deliver(place, ack.newest, newly, each));
             });
         }
-        self.sacked = sacked;
+        self.trouble.sacked = sacked;
     }
 
     fn deliver(
@@ -329,12 +371,13 @@ impl Scoreboard {
         newly: &mut Newly,
         each: &mut impl FnMut(&Segment),
     ) {
+        let trouble = &mut *self.trouble;
         let segment = &mut self.segments[(place - self.base) as usize];
         let len = u64::from(segment.len);
         match segment.state {
             State::Delivered => return,
             State::InFlight => self.in_flight -= len,
-            State::Lost => self.lost_bytes -= len,
+            State::Lost => trouble.lost_bytes -= len,
         }
         newly.bytes += len;
         newly.packets += 1;
@@ -345,18 +388,18 @@ impl Scoreboard {
                 newly.oldest_sent_at = Some(segment.sent_at);
             }
         }
-        self.highest = self.highest.max(place + 1);
+        trouble.highest = trouble.highest.max(place + 1);
         // A retransmission newer than what the receiver echoes has not arrived:
         // the original did (RFC 8985 section 6.2 step 1, Karn's algorithm).
         let certain = !segment.retransmitted || segment.number <= echo;
         let doubted = segment.state == State::Lost || !certain;
         segment.state = State::Delivered;
-        if doubted && !self.superseded.iter().any(|s| s.place == place) {
-            self.suspicion.late += u64::from(place >= self.suspicion.first);
+        if doubted && !trouble.superseded.iter().any(|s| s.place == place) {
+            trouble.suspicion.late += u64::from(place >= trouble.suspicion.first);
             newly.late = true;
         }
-        if !certain && !self.superseded.is_empty() {
-            self.superseded.retain(|s| s.place != place);
+        if !certain && !trouble.superseded.is_empty() {
+            trouble.superseded.retain(|s| s.place != place);
         }
         if certain && newly.newest_place.is_none_or(|(number, _)| number < segment.number) {
             newly.newest_place = Some((segment.number, place));
@@ -369,8 +412,7 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn is_in_order(&self, detector: &Detector) -> bool {
         let first = self.segments.first();
-        self.resent.is_empty()
-            && self.superseded.is_empty()
+        (!self.troubled || self.trouble.has_one_order())
             && first.is_none_or(|s| s.state == State::InFlight && !detector.is_behind(s.number))
     }
 
@@ -420,7 +462,7 @@ impl Scoreboard {
             self.lose(place, &mut lost);
             self.suspect(number, place, &mut lost);
         }
-        self.superseded.clear();
+        self.trouble.superseded.clear();
         lost
     }
 
@@ -432,8 +474,8 @@ impl Scoreboard {
         lost: &mut Lost,
         is_lost: impl Fn(&Superseded) -> bool,
     ) {
-        while let Some(front) = self.superseded.front().copied().filter(&is_lost) {
-            self.superseded.pop_front();
+        while let Some(front) = self.trouble.superseded.front().copied().filter(&is_lost) {
+            self.trouble.superseded.pop_front();
             self.note_run(detector, front.number, front.sent_at, lost);
         }
     }
@@ -448,22 +490,23 @@ impl Scoreboard {
     /// sent once stand in the order of the stream, those sent again in `resent`.
     fn oldest_in_flight(&mut self) -> Option<(u64, u64)> {
         let end = self.next();
-        self.first_sent = self.first_sent.max(self.base);
-        while self.first_sent < end {
-            let segment = &self.segments[(self.first_sent - self.base) as usize];
+        let mut first_sent = self.trouble.first_sent.max(self.base);
+        while first_sent < end {
+            let segment = &self.segments[(first_sent - self.base) as usize];
             if segment.state == State::InFlight && !segment.retransmitted {
                 break;
             }
-            self.first_sent += 1;
+            first_sent += 1;
         }
-        while let Some(&(place, number)) = self.resent.front() {
+        self.trouble.first_sent = first_sent;
+        while let Some(&(place, number)) = self.trouble.resent.front() {
             if self.get(place).is_some_and(|s| s.number == number && s.state == State::InFlight) {
                 break;
             }
-            self.resent.pop_front();
+            self.trouble.resent.pop_front();
         }
-        let first = self.get(self.first_sent).map(|s| (s.number, self.first_sent));
-        let again = self.resent.front().map(|&(place, number)| (number, place));
+        let first = self.get(first_sent).map(|s| (s.number, first_sent));
+        let again = self.trouble.resent.front().map(|&(place, number)| (number, place));
         first.into_iter().chain(again).min()
     }
 
@@ -471,9 +514,9 @@ impl Scoreboard {
         let segment = &mut self.segments[(place - self.base) as usize];
         let len = u64::from(segment.len);
         segment.state = State::Lost;
-        self.in_flight -= len;
-        self.lost_bytes += len;
         lost.newest = lost.newest.max(segment.number);
+        self.in_flight -= len;
+        self.trouble().lost_bytes += len;
         lost.end = lost.end.max(place + 1);
         lost.bytes += len;
         lost.packets += 1;
@@ -482,25 +525,26 @@ impl Scoreboard {
 
     /// Packet `number`, segment `place`, was deemed lost, and not only repeated.
     fn suspect(&mut self, number: u64, place: u64, lost: &mut Lost) {
-        self.suspicion.lost += 1;
+        let trouble = &mut *self.trouble;
+        trouble.suspicion.lost += 1;
         lost.first = Some(lost.first.map_or(place, |first| first.min(place)));
-        if self.wants_numbers {
-            self.lost_numbers.push(number);
+        if trouble.wants_numbers {
+            trouble.numbers.push(number);
         }
     }
 
     /// A recovery episode begins with what is `lost`.
     pub(crate) fn begin_suspicion(&mut self, lost: &Lost) {
         let first = lost.first.unwrap_or(self.base);
-        self.suspicion = Suspicion { first, lost: lost.packets, late: 0 };
+        self.trouble.suspicion = Suspicion { first, lost: lost.packets, late: 0 };
     }
 
     /// Whether all that the episode deemed lost was only late. Says so once.
     pub(crate) fn suspicion_is_refuted(&mut self) -> bool {
-        let Suspicion { lost, late, .. } = self.suspicion;
-        let refuted = lost > 0 && late >= lost;
+        let suspicion = &mut self.trouble.suspicion;
+        let refuted = suspicion.lost > 0 && suspicion.late >= suspicion.lost;
         if refuted {
-            (self.suspicion.lost, self.suspicion.late) = (0, 0);
+            (suspicion.lost, suspicion.late) = (0, 0);
         }
         refuted
     }
@@ -509,30 +553,36 @@ impl Scoreboard {
     /// for the first time stands behind all of them, what was lost again before
     /// nearly all: either end of the ring is near.
     fn await_resending(&mut self, place: u64) {
-        if self.lost.back().is_none_or(|last| *last < place) {
-            return self.lost.push_back(place);
+        let lost = &mut self.trouble().lost;
+        if lost.back().is_none_or(|last| *last < place) {
+            return lost.push_back(place);
         }
-        let at = self.lost.partition_point(|waiting| *waiting < place);
-        self.lost.insert(at, place);
+        let at = lost.partition_point(|waiting| *waiting < place);
+        lost.insert(at, place);
     }
 
     /// Makes a segment in flight wait to be sent again, as a probe. It counts as
     /// in flight once, not twice, when that has left.
     pub(crate) fn repeat(&mut self, place: u64) {
         let Segment { number, sent_at, .. } = self.segments[(place - self.base) as usize];
-        self.superseded.push_back(Superseded { number, sent_at, place });
+        self.trouble().superseded.push_back(Superseded { number, sent_at, place });
         self.lose(place, &mut Lost::default());
     }
 
     /// The next segment to send again, with its length.
     #[inline]
     pub(crate) fn next_lost(&mut self) -> Option<(u64, u32)> {
-        while let Some(&place) = self.lost.front() {
+        if self.troubled { self.first_lost() } else { None }
+    }
+
+    fn first_lost(&mut self) -> Option<(u64, u32)> {
+        while let Some(&place) = self.trouble.lost.front() {
             match self.get(place) {
                 Some(segment) if segment.state == State::Lost => return Some((place, segment.len)),
-                _ => self.lost.pop_front(),
+                _ => self.trouble.lost.pop_front(),
             };
         }
+        self.troubled &= !self.trouble.is_over();
         None
     }
 

@@ -102,7 +102,7 @@ impl<C: Controller> Sender<C> {
             acked_packets: newly.packets,
             lost: Bytes(lost.bytes + untold.0 + repaired.unwrap_or(0)),
             lost_packets: lost.packets + untold.1 + u64::from(repaired.is_some()),
-            lost_numbers: &self.scoreboard.lost_numbers,
+            lost_numbers: self.scoreboard.lost_numbers(),
             ce_packets: ecn.ce,
             ect0_packets: ecn.ect0,
             ect1_packets: ecn.ect1,
@@ -116,7 +116,7 @@ impl<C: Controller> Sender<C> {
             ..self.feedback()
         };
         self.controller.on_feedback(now, &feedback);
-        self.scoreboard.lost_numbers.clear();
+        self.scoreboard.forget_lost_numbers();
         self.settle(now, before, starts || ecn_event, newly, &lost);
     }
 

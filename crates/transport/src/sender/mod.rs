@@ -100,7 +100,7 @@ impl<C: Controller> Sender<C> {
             needs,
             limits,
             controller,
-            scoreboard: Scoreboard::new(needs.every_packet),
+            scoreboard: Scoreboard::new(needs.every_packet, needs.rate_samples),
             detector: Detector::new(config.profile),
             delivery: Delivery::default(),
             rtt: Rtt::new(config.profile, config.min_rto),

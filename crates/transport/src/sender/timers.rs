@@ -14,7 +14,8 @@ const PTO_PROBES: u32 = 2;
 
 impl<C: Controller> Sender<C> {
     /// When to call [`Sender::on_timer`]; [`Instant::MAX`] for never.
-    #[inline]
+    // Always: a metered simulation beside the plain one calls it, too.
+    #[inline(always)]
     pub fn timer(&self) -> Instant {
         if self.scoreboard.is_empty() {
             return Instant::MAX;
@@ -75,13 +76,13 @@ impl<C: Controller> Sender<C> {
         let feedback = Feedback {
             lost: Bytes(lost.bytes),
             lost_packets: lost.packets,
-            lost_numbers: &self.scoreboard.lost_numbers,
+            lost_numbers: self.scoreboard.lost_numbers(),
             loss_event: starts,
             in_flight_before: Bytes(before.in_flight),
             ..self.feedback()
         };
         self.controller.on_feedback(now, &feedback);
-        self.scoreboard.lost_numbers.clear();
+        self.scoreboard.forget_lost_numbers();
         self.settle(now, &before, starts, &Newly::default(), &lost);
     }
 
