@@ -16,6 +16,7 @@ T = TypeVar("T")
 # what it computes, only in how soon Ctrl-C and the progress bar are served.
 _PIECE_WALL_S = 0.05
 _FIRST_PIECE_S = 0.1
+_LOOK_UP_S = 0.1
 
 
 class Progress(Protocol):
@@ -78,15 +79,30 @@ def simulate(
     """What `take` makes of each outcome, in the order of `jobs` whatever the number of threads."""
     pool = _Pool(jobs, take, progress)
     with ThreadPoolExecutor(max_workers=max(1, min(threads, len(jobs)))) as executor:
-        futures = [executor.submit(pool.one, job) for job in jobs]
+        futures: list[Future[T]] = []
         try:
-            wait(futures, return_when=FIRST_EXCEPTION)
+            # Thousands of jobs take a while to hand out: Ctrl-C may come here too.
+            futures.extend(executor.submit(pool.one, job) for job in jobs)
+            _wait(futures)
         finally:
             # After Ctrl-C or a fault: nothing new begins, what runs ends within a piece.
             pool.stop.set()
             executor.shutdown(wait=False, cancel_futures=True)
     _raise_first(futures)
     return [future.result() for future in futures]
+
+
+def _wait(futures: Sequence[Future[Any]]) -> None:
+    """Until all is done or something went wrong.
+
+    A signal may reach another thread than the one that waits here, which then learns of Ctrl-C
+    only when it looks up.
+    """
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, timeout=_LOOK_UP_S, return_when=FIRST_EXCEPTION)
+        if any(future.exception() for future in done):
+            return
 
 
 class _Pool:

@@ -1,6 +1,7 @@
 """The simulator takes no notice of how it is asked to go on, and errors end all threads."""
 
 import json
+from concurrent.futures import Future, wait
 
 import pytest
 from hypothesis import given, settings
@@ -52,3 +53,20 @@ def test_what_goes_wrong_in_a_thread_is_raised() -> None:
 
     with pytest.raises(ZeroDivisionError, match="in a thread"):
         experiment.simulate(experiment.jobs_of(scenario, 20), 2, wrong)
+
+
+def test_who_waits_looks_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal that another thread got is served only there: Ctrl-C must not wait for the end."""
+    seen: list[float | None] = []
+
+    def watched(pending: set[Future[None]], timeout: float | None, **how: str) -> object:
+        seen.append(timeout)
+        if len(seen) == 2:
+            never.set_result(None)
+        return wait(pending, timeout, **how)
+
+    never: Future[None] = Future()
+    monkeypatch.setattr("sojourn.experiment.wait", watched)
+    experiment._wait([never])
+    assert len(seen) == 2
+    assert all(timeout is not None and timeout <= 0.2 for timeout in seen)
