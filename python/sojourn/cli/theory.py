@@ -156,4 +156,5 @@ def _lost(found: SpikeTheory, whole: float) -> str:
 
 
 def _ms(seconds: float) -> str:
-    return f"{1000 * seconds:.4g} ms"
+    # Four digits, but never as a power of ten.
+    return f"{1000 * seconds:.4g} ms" if seconds < 9.9995 else f"{seconds:.5g} s"

@@ -144,7 +144,13 @@ def _by_loop(found: "TraceTheory") -> Spec:
             "strokeDash": {
                 "field": "share",
                 "type": "nominal",
-                "legend": {"symbolStrokeColor": "#444444", "symbolStrokeWidth": 2},
+                # The marks' points make its symbols filled, which leaves a stroke unseen.
+                "legend": {
+                    "symbolFillColor": "transparent",
+                    "symbolStrokeColor": "#444444",
+                    "symbolStrokeWidth": 2,
+                    "symbolSize": 300,
+                },
             },
         },
     }
@@ -155,7 +161,7 @@ def _document(title: Spec, panels: list[Spec]) -> Spec:
 
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "title": {**title, "anchor": "start", "fontSize": 18},
+        "title": {**title, "anchor": "start", "fontSize": 18, "offset": 12},
         "background": "white",
         "padding": 14,
         "vconcat": panels,
