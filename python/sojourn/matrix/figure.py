@@ -1,6 +1,7 @@
 """The matrix as heat maps: what lies far from the rest shows at a glance."""
 
 from collections.abc import Callable, Iterator
+from math import expm1, log1p
 from typing import Any
 
 from sojourn.matrix.contract import Cell, MatrixSummary
@@ -15,6 +16,10 @@ _SQUARE = 34
 # The darkest is the worst in orange, and the best in green.
 _WORSE: Spec = {"scheme": "oranges"}
 _BETTER: Spec = {"scheme": "greens"}
+# Counts lie powers of ten apart: one among thousands must not make all others look like none.
+_COUNTS: Spec = {"scheme": "oranges", "type": "symlog", "constant": 1}
+# Jain's index of two flows: the same in every picture, and next to 1 never pale.
+_FAIR: Spec = {"scheme": "greens", "domain": [0.5, 1]}
 _EVEN: Spec = {"scheme": "purpleorange", "domain": [0, 100], "domainMid": 50}
 
 
@@ -23,8 +28,8 @@ def alone(found: MatrixSummary) -> Spec:
     metrics: list[tuple[str, Spec, Value]] = [
         ("share of the capacity (%)", _BETTER, lambda cell: 100 * cell["utilisation"]),
         ("queue p99 (ms)", _WORSE, lambda cell: 1e3 * cell["queue_delay_p99_s"]),
-        ("marks (‰)", _WORSE, lambda cell: _permille(cell, "marked_packets")),
-        ("drops (‰)", _WORSE, lambda cell: _permille(cell, "dropped_packets")),
+        ("marks (‰)", _COUNTS, lambda cell: _permille(cell, "marked_packets")),
+        ("drops (‰)", _COUNTS, lambda cell: _permille(cell, "dropped_packets")),
     ]
     cells = [cell for cell in found["cells"] if len(cell["controls"]) == 1]
     values = {
@@ -47,7 +52,7 @@ def together(found: MatrixSummary, queue: str) -> Spec:
     maps = [
         _across(found, "share of the row against the column (%)", _EVEN, shares, controls),
         _across(found, "queue p99 (ms)", _WORSE, delays, controls),
-        _across(found, "Jain's index", _BETTER, fairness, controls, digits=2),
+        _across(found, "Jain's index", _FAIR, fairness, controls, digits=2),
     ]
     return _document(found, f"Two against each other over {queue}", maps)
 
@@ -115,8 +120,10 @@ def _dark(values: list[Spec], scheme: Spec) -> str:
     """Where a square is so dark that its figure must be white."""
     if scheme is _EVEN:
         return "abs(datum.value - 50) > 32"
-    least = min((one["value"] for one in values), default=0.0)
-    most = max((one["value"] for one in values), default=0.0)
+    found = [one["value"] for one in values] or [0.0]
+    least, most = scheme.get("domain", (min(found), max(found)))
+    if scheme is _COUNTS:
+        return f"datum.value > {expm1(log1p(least) + 0.6 * (log1p(most) - log1p(least)))}"
     return f"datum.value > {least + 0.6 * (most - least)}"
 
 
@@ -124,7 +131,13 @@ def _document(found: MatrixSummary, title: str, maps: list[Spec]) -> Spec:
     about = f"{found['rate']}, buffer {found['buffer']}, {found['duration']}"
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "title": {"text": title, "subtitle": about, "anchor": "start", "fontSize": 18},
+        "title": {
+            "text": title,
+            "subtitle": about,
+            "anchor": "start",
+            "fontSize": 18,
+            "offset": 12,
+        },
         "background": "white",
         "padding": 14,
         "vconcat": maps,
