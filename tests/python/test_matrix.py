@@ -33,6 +33,8 @@ def test_every_combination_is_there_once(sojourn: Sojourn) -> None:
         assert len(one["goodput_bps"]) == len(one["controls"])
         # Each over its own life.
         assert all(0 < bps <= 50e6 for bps in one["goodput_bps"])
+        least, most = one["base_rtt_s"], one["base_rtt_s"] + 0.2
+        assert all(least <= rtt <= most for rtt in one["rtt_p50_s"] + one["rtt_p99_s"])
         assert one["queue_delay_p50_s"] <= one["queue_delay_p99_s"] <= 0.1
     # The ideal controller divides the link among its own kind only: said, not left out.
     refused = [(one["queue"], one["controls"]) for one in found["refused"]]
@@ -48,11 +50,13 @@ def test_threads_change_nothing(sojourn: Sojourn) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("--controls", "cubik"), "there is no controller `cubik`; there are: reno, cubic"),
-        (("--queues", "kodel"), "there is no queue `kodel`; there are: droptail"),
-        (("--rtts", "10"), "10"),
-        (("--rate", "0bit"), "rate"),
-        (("--duration", "1h30"), "1h30"),
+        (("--controls", "cubik"), "there is no controller `cubik`; did you mean `cubic`?"),
+        (("--queues", "kodel"), "there is no queue `kodel`; did you mean `codel`?"),
+        (("--queues", "cake"), "there is no queue `cake`; there are: droptail"),
+        (("--rtts", "10"), "--rtts: `delay` is `10`: the unit is missing; write a duration"),
+        (("--rate", "0bit"), "--rate: "),
+        (("--buffer", "5xx"), "--buffer: `buffer` is `5xx`"),
+        (("--duration", "1h30"), "--duration: `duration` is `1h30`"),
     ],
 )
 def test_bad_axes_are_refused(sojourn: Sojourn, args: tuple[str, ...], said: str) -> None:
@@ -70,6 +74,8 @@ def test_files_are_written_whole(sojourn: Sojourn, tmp_path: Path) -> None:
     assert names == sorted(
         ["matrix.json", "matrix.md", *(f"{m}.{end}" for m in maps for end in ("png", "svg"))]
     )
+    # The shipped table alone is held by a test.
+    assert "a test holds it" not in (tmp_path / "out" / "matrix.md").read_text("utf-8")
     assert sojourn("matrix", *SMALL, "--out", "out").returncode == 2
 
 

@@ -9,10 +9,9 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from sojourn import api
+from sojourn import api, names
 from sojourn.cli.scenarios import own
 from sojourn.cli.tables import console
-from sojourn.errors import UsageError
 
 
 def controllers(args: argparse.Namespace) -> int:
@@ -38,15 +37,9 @@ def _list(args: argparse.Namespace, entries: list[dict[str, Any]], kind: str) ->
 
 
 def _find(name: str, entries: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
-    for entry in entries:
-        if entry["name"] == name:
-            return entry
-    from difflib import get_close_matches
-
-    names = [entry["name"] for entry in entries]
-    near = get_close_matches(name, names, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else f"there are: {', '.join(names)}"
-    raise UsageError(f"there is no {kind} `{name}`; {hint}")
+    named = {entry["name"]: entry for entry in entries}
+    names.require(kind, name, list(named))
+    return named[name]
 
 
 def _show_all(entries: Sequence[Mapping[str, Any]], kind: str) -> None:
@@ -88,10 +81,17 @@ def _rest(param: Mapping[str, Any]) -> list[str]:
     return [escape(text) for text in (param["range"] + unit, param["doc"], param["source"])]
 
 
+_NEEDS = {
+    "prr": "proportional rate reduction (prr)",
+    "signal": "what the bottleneck tells (signal)",
+    "every_packet": "word of every packet that leaves (every_packet)",
+}
+
+
 def _needs(needs: Mapping[str, Any]) -> list[str]:
     """What a transport must give it, in words."""
     asked = {key: value for key, value in needs.items() if value not in (False, "none")}
     return [
-        key.replace("_", " ") if value is True else f"{key} ({value})"
+        _NEEDS.get(key, key.replace("_", " ")) if value is True else f"{key} ({value})"
         for key, value in asked.items()
     ]

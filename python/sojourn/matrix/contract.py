@@ -8,7 +8,8 @@ class Cell(TypedDict):
 
     `rtt` is as asked for; `base_rtt_s` counts the transmission of a packet and of its
     acknowledgement as well. `goodput_bps`, each over the life of its flow, is in the order of
-    `controls`; the second flow starts a second later. `jain` is Jain's fairness index of the
+    `controls`, and so are the round-trip times that each flow measured (None without a sample);
+    the second flow starts a second later. `jain` is Jain's fairness index of the
     goodputs, None for a flow alone. Counts and percentiles are of the bottleneck's queue and of
     the whole run.
     """
@@ -25,6 +26,8 @@ class Cell(TypedDict):
     marked_packets: int
     dropped_packets: int
     delivered_packets: int
+    rtt_p50_s: list[float | None]
+    rtt_p99_s: list[float | None]
 
 
 class Refusal(TypedDict):

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from sojourn import _core, experiment
 from sojourn.contract import RunSummary
+from sojourn.errors import UsageError
 from sojourn.experiment import Job, Progress
 from sojourn.matrix import plan
 from sojourn.matrix.contract import Cell, MatrixSummary, Refusal
@@ -57,8 +58,13 @@ def _possible(of: Axes) -> tuple[list[Place], list[Job], list[Refusal]]:
 
 def _require_own_fault(error: _core.ScenarioError) -> None:
     """A combination that cannot be is told; anything else is an axis that is wrong."""
-    if not all(item["path"].startswith("flow.") for item in error.items):
-        raise error
+    for item in error.items:
+        if not item["path"].startswith("flow."):
+            axis = plan.AXES.get(item["path"])
+            if axis is None:
+                raise error
+            hint = f"; {item['help']}" if item.get("help") else ""
+            raise UsageError(f"{axis}: {item['message']}{hint}") from error
 
 
 def _once(refused: Sequence[tuple[Place, str]]) -> list[Refusal]:
@@ -89,4 +95,6 @@ def _cell(place: Place, run: RunSummary) -> Cell:
         "marked_packets": link["marked_packets"],
         "dropped_packets": link["dropped_packets"],
         "delivered_packets": link["delivered_packets"],
+        "rtt_p50_s": [flow["rtt_p50_s"] for flow in run["flows"]],
+        "rtt_p99_s": [flow["rtt_p99_s"] for flow in run["flows"]],
     }

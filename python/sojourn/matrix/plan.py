@@ -6,8 +6,7 @@ from functools import cache
 from itertools import combinations_with_replacement
 from typing import Any
 
-from sojourn import api
-from sojourn.errors import UsageError
+from sojourn import api, names
 from sojourn.scenario import Scenario
 
 # A path of a few milliseconds to a data centre near by, one across a continent, one around half
@@ -17,6 +16,17 @@ RTTS = ("10ms", "40ms", "160ms")
 _SECOND_STARTS = "1s"
 
 BOTTLENECK = "bottleneck"
+_BACK = "back"
+
+AXES = {
+    f"link.{BOTTLENECK}.rate": "--rate",
+    f"link.{BOTTLENECK}.queue.rate": "--rate",
+    f"link.{BOTTLENECK}.buffer": "--buffer",
+    f"link.{_BACK}.delay": "--rtts",
+    "duration": "--duration",
+    "seed": "--seed",
+}
+"""What was asked for, by the place that it has in each scenario."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +53,13 @@ class Place:
 
 def axes(controls: Sequence[str] | None, queues: Sequence[str] | None, **others: Any) -> Axes:
     """The axes as asked for; everything that ships where nothing is named."""
+    given = {key: value for key, value in others.items() if value is not None}
+    if "rtts" in given:
+        given["rtts"] = list(dict.fromkeys(given["rtts"]))
     return Axes(
         _chosen("controller", controls, list(_controllers())),
         _chosen("queue", queues, list(_queues())),
-        **{key: value for key, value in others.items() if value is not None},
+        **given,
     )
 
 
@@ -70,13 +83,13 @@ def scenario(of: Axes, place: Place) -> Scenario:
         record={"interval": "0s"},
     )
     built.link(BOTTLENECK, rate=of.rate, buffer=of.buffer, queue=_queue(of, place.queue))
-    built.link("back", delay=place.rtt)
+    built.link(_BACK, delay=place.rtt)
     for number, control in enumerate(place.controls):
         built.flow(
             f"flow-{number + 1}",
             control=control,
             path=[BOTTLENECK],
-            back=["back"],
+            back=[_BACK],
             start=_SECOND_STARTS if number else "0s",
             transport={"receive_times": True} if _measures_arrivals(control) else None,
         )
@@ -114,6 +127,5 @@ def _chosen(kind: str, asked: Sequence[str] | None, known: list[str]) -> list[st
     if asked is None:
         return known
     for name in asked:
-        if name not in known:
-            raise UsageError(f"there is no {kind} `{name}`; there are: {', '.join(known)}")
+        names.require(kind, name, known)
     return list(dict.fromkeys(asked))
