@@ -42,6 +42,15 @@ def test_every_combination_is_there_once(sojourn: Sojourn) -> None:
     assert all("told the capacity" in one["reason"] for one in found["refused"])
 
 
+def test_one_s_own_stands_among_them(sojourn: Sojourn) -> None:
+    mine = ("--controller", f"{ROOT / 'docs' / 'own_controller.py'}:Mine")
+    axes = ("--controls", "mine,cubic", "--queues", "codel", "--rtts", "10ms")
+    done = sojourn("matrix", *mine, *axes, "--duration", "3s", "--json")
+    assert done.returncode == 0, done.stderr
+    who = [one["controls"] for one in json.loads(done.stdout)["cells"]]
+    assert who == [["mine"], ["cubic"], ["mine", "mine"], ["mine", "cubic"], ["cubic", "cubic"]]
+
+
 def test_threads_change_nothing(sojourn: Sojourn) -> None:
     one, two = (sojourn("matrix", *SMALL, "--duration", "2s", "--jobs", n) for n in ("1", "2"))
     assert one.stdout == two.stdout != ""

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from sojourn import api, folder
 from sojourn.cli.progress import Bar
+from sojourn.cli.scenarios import own
 from sojourn.cli.tables import console
 from sojourn.matrix import files, measure, plan, table
 from sojourn.matrix.contract import MatrixSummary
@@ -23,6 +24,7 @@ def matrix(args: argparse.Namespace) -> int:
     axes = plan.axes(
         args.controls,
         args.queues,
+        own(args.controller),
         rtts=args.rtts,
         rate=args.rate,
         buffer=args.buffer,

@@ -117,6 +117,7 @@ def _add_matrix(commands: Any) -> None:
     matrix = _add(commands, "matrix", "matrix:matrix", doc)
     add = matrix.add_argument
     add("--controls", metavar="A,B", type=_names, help="these controllers (default: all)")
+    _add_controller(matrix)
     add("--queues", metavar="X,Y", type=_names, help="these queues (default: all)")
     add("--rtts", metavar="T,U", type=_names, help="base RTTs (default: 10ms,40ms,160ms)")
     add("--rate", metavar="RATE", help="of the bottleneck (default: 50Mbit)")

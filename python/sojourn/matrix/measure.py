@@ -45,6 +45,7 @@ def _possible(of: Axes) -> tuple[list[Place], list[Job], list[Refusal]]:
     places, jobs, refused = [], [], []
     for place in plan.places(of):
         core = plan.scenario(of, place).compile()
+        core.use_controllers(of.own.catalogue)
         try:
             core.check()
         except _core.ScenarioError as error:

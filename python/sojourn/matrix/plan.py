@@ -1,12 +1,14 @@
 """Which combinations there are, and the scenario of each."""
 
+import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations_with_replacement
 from typing import Any
 
 from sojourn import api, names
+from sojourn.own import Own
 from sojourn.scenario import Scenario
 
 # A path of a few milliseconds to a data centre near by, one across a continent, one around half
@@ -40,6 +42,8 @@ class Axes:
     buffer: str = "100ms"
     duration: str = "30s"
     seed: int = 1
+    own: Own = field(default_factory=lambda: Own({}))
+    """The user's controllers, which are among those named."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +55,22 @@ class Place:
     controls: tuple[str, ...]
 
 
-def axes(controls: Sequence[str] | None, queues: Sequence[str] | None, **others: Any) -> Axes:
-    """The axes as asked for; everything that ships where nothing is named."""
+def axes(
+    controls: Sequence[str] | None,
+    queues: Sequence[str] | None,
+    own: Own | None = None,
+    **others: Any,
+) -> Axes:
+    """The axes as asked for; everything that ships, and the user's own, where nothing is named."""
+    mine = own or Own({})
     given = {key: value for key, value in others.items() if value is not None}
     if "rtts" in given:
         given["rtts"] = list(dict.fromkeys(given["rtts"]))
     return Axes(
-        _chosen("controller", controls, list(_controllers())),
+        _chosen("controller", controls, list(controllers(mine))),
         _chosen("queue", queues, list(_queues())),
         **given,
+        own=mine,
     )
 
 
@@ -91,7 +102,7 @@ def scenario(of: Axes, place: Place) -> Scenario:
             path=[BOTTLENECK],
             back=[_BACK],
             start=_SECOND_STARTS if number else "0s",
-            transport={"receive_times": True} if _measures_arrivals(control) else None,
+            transport={"receive_times": True} if _measures_arrivals(of, control) else None,
         )
     return built
 
@@ -107,14 +118,15 @@ def _queue(of: Axes, name: str) -> dict[str, Any]:
     return table
 
 
-def _measures_arrivals(control: str) -> bool:
+def _measures_arrivals(of: Axes, control: str) -> bool:
     """Whether a controller lives on the receiver's times, which TCP does not give by itself."""
-    return bool(_controllers()[control]["needs"]["receive_times"])
+    return bool(controllers(of.own)[control]["needs"]["receive_times"])
 
 
 @cache
-def _controllers() -> dict[str, Any]:
-    return {one["name"]: one for one in api.controllers()}
+def controllers(own: Own) -> dict[str, Any]:
+    """Every controller that can be named, with what it says of itself."""
+    return {one["name"]: one for one in json.loads(own.catalogue.controllers())}
 
 
 @cache
