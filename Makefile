@@ -13,7 +13,7 @@ SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates benches -nam
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo bench test test-rust test-python install reference matrix lint clean
+.PHONY: help demo bench test test-rust test-python install reference matrix papers lint clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | expand -t 14
@@ -35,12 +35,16 @@ matrix: $(VENV)/.installed  ## write docs/matrix.md anew: every controller over 
 	$(BIN)/sojourn matrix --markdown > docs/matrix.md.new
 	mv docs/matrix.md.new docs/matrix.md
 
+papers: $(VENV)/.installed  ## write docs/papers.md anew: every paper in full
+	$(BIN)/sojourn paper run all --markdown > docs/papers.md.new
+	mv docs/papers.md.new docs/papers.md
+
 # `cargo fmt` does not see the modules that the registries' macros declare: all files, by name.
 lint: $(VENV)/.tested
 	rustfmt --check --edition 2024 $(shell find crates benches -name '*.rs')
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff check python tests/python docs benches
-	$(BIN)/ruff format --check python tests/python docs benches
+	$(BIN)/ruff check python tests/python docs benches papers
+	$(BIN)/ruff format --check python tests/python docs benches papers
 	$(BIN)/mypy
 
 test-rust:  ## the tests of the Rust crates

@@ -48,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_compare(commands)
     _add_matrix(commands)
     _add_theory(commands)
+    _add_paper(commands)
     listed = _add_listing(
         commands, "controllers", "the congestion controllers and their parameters"
     )
@@ -226,6 +227,33 @@ def _add_theory_rapid(kinds: Any) -> None:
         add(f"--{name}", metavar=metavar, required=True, help=what)
     add("--plot", metavar="FILE", help="draw rate and queue, as .html, .svg or .png")
     add("--json", action="store_true", help="print the figures as one JSON object")
+
+
+def _add_paper(commands: Any) -> None:
+    paper = _add(commands, "paper", "paper:show_list", "reproduce the papers behind all of this")
+    kinds = paper.add_subparsers(title="what", metavar="WHAT", required=True)
+    listed = _add(kinds, "list", "paper:show_list", "list the papers and their figures")
+    doc = "run a paper's figures, and lay what was published beside what is found here"
+    run = _add(kinds, "run", "paper:run", doc)
+    run.add_argument("name", metavar="NAME", help="the paper (sojourn paper list), or `all`")
+    add = run.add_argument
+    add("--figure", metavar="F", action="append", default=[], help="only this; may be repeated")
+    add("--quick", action="store_true", help="fewer points and shorter runs: minutes for all")
+    add("--out", metavar="DIR", help="where to write (default: runs/paper-NAME, -2, -3, ...)")
+    add("--jobs", metavar="N", type=_positive, help="threads (default: one a core)")
+    add(
+        "--data",
+        metavar="PATH",
+        help="the authors' measurements that do not ship: a file, or a folder of them",
+    )
+    form = run.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print every figure as JSON")
+    form.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    for parser in (listed, run):
+        parser.add_argument(
+            "--papers", metavar="DIR", default="papers", help="folder of papers (default: papers)"
+        )
+    listed.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
 def _add_controller(parser: argparse.ArgumentParser) -> None:

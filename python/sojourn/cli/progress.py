@@ -32,6 +32,10 @@ class Bar:
             self._task, description=f"Measuring {what}", completed=done, total=total
         )
 
+    def figure(self, name: str) -> None:
+        """Shows which figure of a paper is being made."""
+        self._progress.reset(self._task, description=f"Simulating for {name}", total=None)
+
     def writing(self) -> None:
         """Shows that the simulations are over and the report is being made."""
         self._progress.reset(self._task, description="Writing the report", total=None)

@@ -1,0 +1,130 @@
+"""`sojourn paper`."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from sojourn import folder
+from sojourn.cli.progress import Bar
+from sojourn.cli.tables import console
+from sojourn.errors import UsageError
+from sojourn.papers import find, page, work
+from sojourn.papers.contract import PaperSummary
+from sojourn.papers.lab import Lab
+from sojourn.papers.paper import Paper
+
+_ALL = "all"
+# Where the measured data lie that no paper ships, seen from the folder of papers.
+_DATA = Path("../../shared/data")
+
+
+def show_list(args: argparse.Namespace) -> int:
+    """Every paper with its figures."""
+    place = Path(args.papers)
+    papers = {name: find.load(place, name) for name in find.names(place)}
+    if args.json:
+        listed = [_listed(name, paper) for name, paper in papers.items()]
+        print(json.dumps(listed, indent=1, ensure_ascii=False))
+        return 0
+    out = console()
+    for name, paper in papers.items():
+        out.print(Text(name, style="bold").append(f"  {paper.title}", style="default"))
+        out.print(Text(f"  {paper.source}", style="dim"))
+        for figure, one in paper.figures.items():
+            out.print(f"  {figure:12} {one.title}", highlight=False, markup=False)
+    return 0
+
+
+def _listed(name: str, paper: Paper) -> dict[str, object]:
+    figures = [{"figure": figure, "title": one.title} for figure, one in paper.figures.items()]
+    return {"paper": name, "title": paper.title, "source": paper.source, "figures": figures}
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    name: str
+    paper: Paper
+    figures: list[str]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs figures of papers; shows the tables, and writes pictures and tables."""
+    wanted = _wanted(args)
+    target = None if args.out is None else Path(args.out)
+    if target is not None:
+        folder.require_free(target)
+    done: list[PaperSummary] = []
+    with Bar() as bar:
+
+        def fill(place: Path) -> None:
+            for one in wanted:
+                done.append(_run(one, args, place if len(wanted) == 1 else place / one.name, bar))
+
+        base = Path("runs") / f"paper-{args.name}"
+        target = folder.write(target, fill) if target else folder.write_numbered(base, fill)
+    if args.json:
+        print(json.dumps(done if args.name == _ALL else done[0], indent=1, ensure_ascii=False))
+    elif args.markdown:
+        sys.stdout.write(page.document(done))
+    else:
+        _show(done, target, console())
+    return 0
+
+
+def _wanted(args: argparse.Namespace) -> list[_Wanted]:
+    place = Path(args.papers)
+    if args.name == _ALL and args.figure:
+        raise UsageError("--figure is for one paper: name it instead of `all`")
+    names = find.names(place) if args.name == _ALL else [args.name]
+    papers = [(name, find.load(place, name)) for name in names]
+    return [_Wanted(name, paper, find.chosen(paper, name, args.figure)) for name, paper in papers]
+
+
+def _run(one: _Wanted, args: argparse.Namespace, place: Path, bar: Bar) -> PaperSummary:
+    place.mkdir(exist_ok=True)
+    papers = Path(args.papers)
+    lab = Lab(
+        folder=papers / one.name,
+        out=place,
+        quick=args.quick,
+        data=_data(args.data, papers),
+        jobs=args.jobs,
+        progress=bar.simulating,
+    )
+    return work.run(one.paper, lab, one.figures, bar.figure)
+
+
+def _data(named: str | None, papers: Path) -> Path | None:
+    """The measurements that the user names, or those beside the project where they are."""
+    if named is None:
+        beside = papers / _DATA
+        return beside if beside.is_dir() else None
+    if not Path(named).exists():
+        raise UsageError(f"--data {named}: there is no such file or folder")
+    return Path(named)
+
+
+def _show(done: Sequence[PaperSummary], target: Path, out: Console) -> None:
+    for summary in done:
+        held, total = page.counts(summary["figures"])
+        out.print(Text(summary["paper"], style="bold").append(f"  {summary['title']}", "default"))
+        for figure in summary["figures"]:
+            shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left")
+            shown.title = f"{figure['figure']}: {figure['title']}"
+            for head in page.HEADS:
+                shown.add_column(head)
+            for claim in figure["claims"]:
+                shown.add_row(*page.cells(claim))
+            out.print(shown)
+            for note in figure["notes"]:
+                out.print(Text(note, style="dim"))
+        out.print(f"{held} of {total} claims hold", highlight=False)
+    out.print(f"Figures and tables: {target}", soft_wrap=True, markup=False, highlight=False)

@@ -1,0 +1,54 @@
+"""Runs papers, and writes what came of them."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from sojourn import _core
+from sojourn.papers import page
+from sojourn.papers.contract import FigureSummary, PaperSummary
+from sojourn.papers.lab import Lab
+from sojourn.papers.paper import Paper
+
+Named = Callable[[str], None]
+"""Told which figure is being made."""
+
+
+def run(
+    paper: Paper, lab: Lab, figures: Sequence[str], telling: Named = lambda _: None
+) -> PaperSummary:
+    """Runs figures of a paper; pictures and tables go to `lab.out`."""
+    done = []
+    for name in figures:
+        telling(f"{lab.folder.name}, {name}")
+        done.append(_figure(paper, lab, name))
+    summary: PaperSummary = {
+        "version": _core.__version__,
+        "paper": lab.folder.name,
+        "title": paper.title,
+        "source": paper.source,
+        "quick": lab.quick,
+        "figures": done,
+    }
+    write(summary, lab.out)
+    return summary
+
+
+def _figure(paper: Paper, lab: Lab, name: str) -> FigureSummary:
+    lab.pictures, lab.notes = [], []
+    claims = paper.figures[name].run(lab)
+    return {
+        "figure": name,
+        "title": paper.figures[name].title,
+        "pictures": lab.pictures,
+        "claims": [asdict(claim) for claim in claims],  # type: ignore[misc]
+        "notes": lab.notes,
+    }
+
+
+def write(summary: PaperSummary, place: Path) -> None:
+    """Writes `paper.json`, `paper.md` and `index.html`."""
+    (place / "paper.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False), "utf-8")
+    (place / "paper.md").write_text(page.markdown(summary), "utf-8")
+    (place / "index.html").write_text(page.html(summary), "utf-8")

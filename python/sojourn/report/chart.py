@@ -1,0 +1,180 @@
+"""Panels of lines and points with a legend: what figures over any two quantities are made of."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import isfinite
+from typing import Any, Literal
+
+from sojourn.report.spec import CONFIG
+
+Spec = dict[str, Any]
+Point = tuple[float, float]
+
+# Wong's palette, which people with colour blindness can tell apart (Nature Methods 8, 441).
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
+PUBLISHED = "#000000"
+"""What someone else published, in every figure."""
+
+# A picture is 640 pixels wide: more points than four a pixel do not show.
+_MOST_POINTS = 2400
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One line, or one set of points, with its name in the legend."""
+
+    name: str
+    points: Sequence[Point]
+    mark: Spec
+    colour: str | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Layers over the same two axes."""
+
+    title: str
+    x: str
+    y: str
+    layers: Sequence[Layer]
+    behind: Sequence[Spec] = ()
+    """Drawn first: see `shade`."""
+    width: int = 640
+    height: int = 200
+    x_scale: Spec = field(default_factory=dict)
+    y_scale: Spec = field(default_factory=dict)
+
+
+def line(
+    name: str,
+    points: Iterable[Point],
+    colour: str | None = None,
+    dash: Sequence[int] = (),
+    interpolate: Literal["linear", "step-after", "step-before"] = "linear",
+    width: float = 1.6,
+) -> Layer:
+    """A line through the points, in their order."""
+    mark: Spec = {"type": "line", "strokeWidth": width, "interpolate": interpolate, "clip": True}
+    if dash:
+        mark["strokeDash"] = list(dash)
+    return Layer(name, thin(points), mark, colour)
+
+
+def dots(
+    name: str,
+    points: Iterable[Point],
+    colour: str | None = None,
+    shape: str = "circle",
+    size: int = 40,
+) -> Layer:
+    """The points alone; `shape` is one of Vega's."""
+    mark = {"type": "point", "shape": shape, "size": size, "filled": True, "clip": True}
+    return Layer(name, list(points), mark, colour)
+
+
+def shade(spans: Iterable[tuple[float, float]], colour: str = "#dddddd") -> Spec:
+    """Stretches of the x axis, behind everything."""
+    return {
+        "data": {"values": [{"from": begin, "to": end} for begin, end in spans]},
+        "mark": {"type": "rect", "color": colour, "opacity": 0.6, "clip": True},
+        "encoding": {
+            "x": {"field": "from", "type": "quantitative"},
+            "x2": {"field": "to"},
+        },
+    }
+
+
+def document(
+    title: str, subtitle: str | Sequence[str], rows: Sequence[Panel | Sequence[Panel]]
+) -> Spec:
+    """Rows of panels below one another, each with a legend of its own."""
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "title": {
+            "text": title,
+            "subtitle": subtitle if isinstance(subtitle, str) else list(subtitle),
+            "anchor": "start",
+            "fontSize": 18,
+            "offset": 12,
+        },
+        "background": "white",
+        "padding": 14,
+        "vconcat": [_row(one) for one in rows],
+        "resolve": {"scale": {"color": "independent"}},
+        "config": CONFIG,
+    }
+
+
+def thin(points: Iterable[Point], most: int = _MOST_POINTS) -> list[Point]:
+    """At most about `most` points that look the same: of each stretch both ends, least, greatest.
+
+    Points that are not finite are left out. Only what goes from left to right is thinned.
+    """
+    kept = [point for point in points if isfinite(point[0]) and isfinite(point[1])]
+    if len(kept) <= most or any(b[0] < a[0] for a, b in pairwise(kept)):
+        return kept
+    step = -(-len(kept) * 4 // most)
+    chosen: list[Point] = []
+    for begin in range(0, len(kept), step):
+        part = kept[begin : begin + step]
+        places = {0, len(part) - 1}
+        places.add(min(range(len(part)), key=lambda place: part[place][1]))
+        places.add(max(range(len(part)), key=lambda place: part[place][1]))
+        chosen += [part[place] for place in sorted(places)]
+    return chosen
+
+
+def _row(one: Panel | Sequence[Panel]) -> Spec:
+    if isinstance(one, Panel):
+        return panel(one)
+    resolve = {"scale": {"color": "independent"}}
+    return {"hconcat": [panel(part) for part in one], "resolve": resolve}
+
+
+def panel(one: Panel) -> Spec:
+    """A panel as a view of Vega-Lite."""
+    colours = _colours(one.layers)
+    scale = {"domain": list(colours), "range": list(colours.values())}
+    colour = {"field": "name", "type": "nominal", "title": None, "scale": scale}
+    axes = {
+        "x": {"field": "x", "type": "quantitative", "title": one.x, "scale": _scale(one.x_scale)},
+        "y": {"field": "y", "type": "quantitative", "title": one.y, "scale": _scale(one.y_scale)},
+    }
+    return {
+        "title": {"text": one.title, "anchor": "start"},
+        "width": one.width,
+        "height": one.height,
+        "layer": [*one.behind, *(_layer(layer, axes, colour) for layer in one.layers)],
+    }
+
+
+def _scale(given: Spec) -> Spec:
+    return {"zero": False, **given}
+
+
+def _layer(layer: Layer, axes: Spec, colour: Spec) -> Spec:
+    values = [
+        {"x": x, "y": y, "name": layer.name, "place": place}
+        for place, (x, y) in enumerate(layer.points)
+    ]
+    encoding = {**axes, "color": colour}
+    if layer.mark["type"] == "line":
+        encoding["order"] = {"field": "place"}
+    return {"data": {"values": values}, "mark": layer.mark, "encoding": encoding}
+
+
+def _colours(layers: Sequence[Layer]) -> dict[str, str]:
+    """Each name's colour: its own, or the next of the palette."""
+    colours: dict[str, str] = {}
+    taken = {layer.colour for layer in layers}
+    free = [colour for colour in COLOURS if colour not in taken] or list(COLOURS)
+    for layer in layers:
+        if layer.name in colours:
+            continue
+        if layer.colour is not None:
+            colours[layer.name] = layer.colour
+        else:
+            place = sum(other in COLOURS for other in colours.values())
+            colours[layer.name] = free[place % len(free)]
+    return colours
