@@ -48,6 +48,7 @@ pub(crate) struct Sent {
     bytes: u64,
     in_flight_before_bytes: u64,
     retransmission: bool,
+    app_limited: bool,
     idle_ns: u64,
     rto_ns: Option<u64>,
 }
@@ -59,6 +60,7 @@ impl Sent {
             bytes: sent.bytes.0,
             in_flight_before_bytes: sent.in_flight_before.0,
             retransmission: sent.retransmission,
+            app_limited: sent.app_limited,
             idle_ns: sent.idle.0,
             rto_ns: known(sent.rto),
         }
@@ -72,12 +74,14 @@ pub(crate) struct Feedback {
     acked_packets: u64,
     lost_bytes: u64,
     lost_packets: u64,
+    lost_numbers: Vec<u64>,
     ce_packets: u64,
     ect0_packets: u64,
     ect1_packets: u64,
     loss_event: bool,
     ecn_event: bool,
     in_recovery: bool,
+    spurious: bool,
     after_timeout: bool,
     rtt_ns: Option<u64>,
     srtt_ns: Option<u64>,
@@ -100,12 +104,14 @@ impl Feedback {
             acked_packets: feedback.acked_packets,
             lost_bytes: feedback.lost.0,
             lost_packets: feedback.lost_packets,
+            lost_numbers: feedback.lost_numbers.to_vec(),
             ce_packets: feedback.ce_packets,
             ect0_packets: feedback.ect0_packets,
             ect1_packets: feedback.ect1_packets,
             loss_event: feedback.loss_event,
             ecn_event: feedback.ecn_event,
             in_recovery: feedback.in_recovery,
+            spurious: feedback.spurious,
             after_timeout: feedback.after_timeout,
             rtt_ns: feedback.rtt.map(|rtt| rtt.0),
             // Before the first sample the contract has zero and the greatest value.
@@ -128,6 +134,7 @@ impl Feedback {
 #[derive(Clone, Copy)]
 pub(crate) struct RateSample {
     delivered_bytes: u64,
+    number: u64,
     interval_ns: u64,
     prior_delivered_bytes: u64,
     app_limited: bool,
@@ -139,6 +146,7 @@ impl RateSample {
     fn new(sample: sojourn_cc::RateSample) -> RateSample {
         RateSample {
             delivered_bytes: sample.delivered.0,
+            number: sample.number,
             interval_ns: sample.interval.0,
             prior_delivered_bytes: sample.prior_delivered.0,
             app_limited: sample.app_limited,
