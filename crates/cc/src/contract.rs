@@ -1,6 +1,6 @@
 //! What a controller is told, and what it answers.
 
-use sojourn_units::params::{Param, Params};
+use sojourn_units::params::{Ordered, Param, Params};
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 /// A congestion controller. All amounts are payload bytes (no headers).
@@ -253,6 +253,8 @@ pub struct Info {
     pub source: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
+    /// Which of them may not be above which.
+    pub ordered: &'static [Ordered],
     /// What it needs of the transport, with default parameters.
     pub needs: Needs,
     /// Whether it draws from its seed.

@@ -126,6 +126,7 @@ impl Copa {
                 source: "Arun and Balakrishnan 2018 section 2.1: 10 s",
             },
         ],
+        ordered: &[],
         needs: Needs {
             ecn: EcnUse::None,
             receive_times: false,

@@ -128,6 +128,7 @@ impl Cubic {
             hystart::DETECT,
             hystart::TRAIN,
         ],
+        ordered: &[],
         needs: Needs {
             ecn: EcnUse::Classic,
             receive_times: false,

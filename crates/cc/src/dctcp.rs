@@ -68,6 +68,7 @@ impl Dctcp {
                 source: "RFC 8257 section 4.2; Linux dctcp_update_alpha",
             },
         ],
+        ordered: &[],
         needs: Needs {
             ecn: EcnUse::Counts,
             receive_times: false,
@@ -159,11 +160,9 @@ impl Controller for Dctcp {
             w.reduce_to(w.cwnd / 2);
         } else if feedback.ecn_event {
             w.reduce_to(reduced);
-        } else if w.may_grow(feedback) {
+        } else {
             // Section 3.4: growth is Reno's.
-            let rest =
-                if w.in_slow_start() { w.slow_start(feedback.acked) } else { feedback.acked };
-            w.additive_increase(rest, w.cwnd);
+            w.grow(feedback);
         }
     }
 

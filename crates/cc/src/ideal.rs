@@ -35,6 +35,7 @@ impl Ideal {
             source: "A lower bound on latency spikes, figure 1",
         }],
         // ECN-capable only so that marks need not be drops: it heeds neither.
+        ordered: &[],
         needs: Needs {
             ecn: EcnUse::Classic,
             receive_times: false,

@@ -151,6 +151,7 @@ impl LedbatPlusPlus {
                 source: "RFC 6817 section 2.5, BASE_HISTORY",
             },
         ],
+        ordered: &[],
         needs: Needs {
             ecn: EcnUse::Classic,
             receive_times: false,

@@ -30,8 +30,8 @@ pub use contract::{
 registry::controllers! {
     Reno = hot reno,
     Cubic = hot cubic,
-    Bbr = cold bbr,
-    Bbr3 = cold bbr3,
+    Bbr = boxed bbr,
+    Bbr3 = boxed bbr3,
     Copa = cold copa,
     Dctcp = hot dctcp,
     Prague = cold prague,

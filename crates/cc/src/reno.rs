@@ -31,6 +31,7 @@ impl Reno {
             },
             abe::beta_ecn("what a mark leaves of the window; zero: as much as a loss; ABE has 0.8"),
         ],
+        ordered: &[],
         needs: Needs {
             ecn: EcnUse::Classic,
             receive_times: false,
@@ -66,11 +67,7 @@ impl Controller for Reno {
             w.reduce_to(w.cwnd.mul_f64(beta));
             return;
         }
-        if w.may_grow(feedback) {
-            let rest =
-                if w.in_slow_start() { w.slow_start(feedback.acked) } else { feedback.acked };
-            w.additive_increase(rest, w.cwnd);
-        }
+        w.grow(feedback);
     }
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {

@@ -68,6 +68,7 @@ impl Vegas {
                 source: "Brakmo and Peterson 1995, section III-D; Linux gamma",
             },
         ],
+        ordered: &[("alpha", "beta")],
         needs: Needs {
             ecn: EcnUse::Classic,
             receive_times: false,
@@ -125,7 +126,7 @@ impl Vegas {
     fn adjust(&mut self, feedback: &Feedback<'_>) {
         let (Some(base), true) = (self.base_rtt, self.samples > 2) else {
             // Two samples may both be of delayed acknowledgements.
-            return self.as_reno(feedback);
+            return self.window.grow(feedback);
         };
         let may_grow = self.window.may_grow(feedback);
         let [over_gamma, over_beta, under_alpha] = [
@@ -167,15 +168,6 @@ impl Vegas {
     fn span(&self, packets: u64) -> u128 {
         u128::from((self.window.mss * packets).0) * u128::from(self.rtt.0)
     }
-
-    fn as_reno(&mut self, feedback: &Feedback<'_>) {
-        let w = &mut self.window;
-        if w.may_grow(feedback) {
-            let rest =
-                if w.in_slow_start() { w.slow_start(feedback.acked) } else { feedback.acked };
-            w.additive_increase(rest, w.cwnd);
-        }
-    }
 }
 
 impl Controller for Vegas {
@@ -199,7 +191,7 @@ impl Controller for Vegas {
         }
         self.set_mode(feedback);
         if self.mode == Mode::Recovering {
-            return self.as_reno(feedback);
+            return self.window.grow(feedback);
         }
         if self.round.ended(feedback) {
             self.adjust(feedback);

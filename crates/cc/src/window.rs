@@ -58,6 +58,17 @@ impl Window {
         self.cwnd += self.mss * packets;
     }
 
+    /// Grows as RFC 5681 has it, where `feedback` allows that: slow start, then one
+    /// packet a window.
+    #[inline(always)]
+    pub(crate) fn grow(&mut self, feedback: &Feedback<'_>) {
+        if self.may_grow(feedback) {
+            let rest =
+                if self.in_slow_start() { self.slow_start(feedback.acked) } else { feedback.acked };
+            self.additive_increase(rest, self.cwnd);
+        }
+    }
+
     /// Sets the window and `ssthresh` to `window`, at least two packets
     /// (RFC 5681 equation 4).
     pub(crate) fn reduce_to(&mut self, window: Bytes) {

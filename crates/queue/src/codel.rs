@@ -41,6 +41,7 @@ pub(crate) const INFO: Info = Info {
         control::ecn(false, "tc-codel(8)"),
         control::CE_THRESHOLD,
     ],
+    ordered: &[],
     inner: &[],
     // tc-codel(8): limit.
     default_packets: 1000,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sojourn_units::params::{Param, Params};
+use sojourn_units::params::{Ordered, Param, Params};
 use sojourn_units::{Bytes, Ecn, Instant, Rate};
 
 use crate::discipline::Discipline;
@@ -126,6 +126,8 @@ pub struct Info {
     pub source: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
+    /// Which of them may not be above which.
+    pub ordered: &'static [Ordered],
     /// The queues that it holds; none in most.
     pub inner: &'static [Inner],
     /// Packets that may wait where the scenario names no buffer; zero where that is

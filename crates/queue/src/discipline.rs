@@ -1,6 +1,6 @@
 //! Queues by name, one inside another.
 
-use sojourn_units::params::{Params, Value};
+use sojourn_units::params::{Ordered, Params, Value};
 
 use crate::contract::{Info, Limit, Packet, Setup, Shaping};
 use crate::random::mix;
@@ -74,17 +74,11 @@ impl Discipline {
         own.into_iter().chain(inner).min_by_key(|shaping| shaping.rate)
     }
 
-    /// Which parameters of it, or of a queue inside it, contradict each other: a
-    /// threshold where something begins that is above the one where it ends.
-    pub fn contradiction(&self) -> Option<(&'static str, &'static str)> {
-        let number = |wanted: &str| {
-            let found = self.params.iter().find(|(name, _)| *name == wanted)?;
-            if let (name, Value::Number(value)) = found { Some((name, *value)) } else { None }
-        };
-        let own = number("min_th").zip(number("max_th"));
-        let own = own.filter(|((_, least), (_, most))| least > most);
-        let inside = || self.inner.iter().find_map(Discipline::contradiction);
-        own.map(|((least, _), (most, _))| (least, most)).or_else(inside)
+    /// Which parameters of it, or of a queue inside it, contradict each other: the
+    /// first is above the second.
+    pub fn contradiction(&self) -> Option<Ordered> {
+        let own = self.info().and_then(|info| self.params.out_of_order(info.ordered));
+        own.or_else(|| self.inner.iter().find_map(Discipline::contradiction))
     }
 
     /// How many queues there are in the whole, each with a state of its own.

@@ -12,6 +12,7 @@ pub(crate) const INFO: Info = Info {
     title: "Drop-tail: one FIFO that refuses what does not fit",
     source: "RFC 7567 section 1",
     params: &[],
+    ordered: &[],
     inner: &[],
     // Linux's default transmit queue length.
     default_packets: 1000,

@@ -51,6 +51,7 @@ pub(crate) const INFO: Info = Info {
     title: "DRR: flows take turns by bytes, each with a queue of its own inside",
     source: "Shreedhar and Varghese, IEEE/ACM ToN 4(3), 1996",
     params: &[QUANTUM, FLOWS],
+    ordered: &[],
     inner: &[Inner { name: "inner", default: "droptail", doc: "queue of each flow" }],
     // RFC 8290 section 5.2.3, as FQ-CoDel.
     default_packets: 10_240,

@@ -62,6 +62,7 @@ pub(crate) const INFO: Info = Info {
     // The RFC's 250 ms depend on the link; Linux's limit.
     default_packets: 10_000,
     random: false,
+    ordered: &[],
     inner: &[],
     shaping: None,
 };

@@ -48,6 +48,7 @@ pub(crate) const INFO: Info = Info {
     // tc-dualpi2(8): limit.
     default_packets: 10_000,
     random: true,
+    ordered: &[],
     inner: &[],
     shaping: None,
 };

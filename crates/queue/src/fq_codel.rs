@@ -62,6 +62,7 @@ pub(crate) const INFO: Info = Info {
         QUANTUM,
         DROP_BATCH,
     ],
+    ordered: &[],
     inner: &[],
     // RFC 8290 section 5.2.3.
     default_packets: 10_240,

@@ -19,6 +19,7 @@ pub(crate) const INFO: Info = Info {
     // Linux's default transmit queue length.
     default_packets: 1000,
     random: false,
+    ordered: &[],
     inner: &[],
     shaping: None,
 };

@@ -42,6 +42,7 @@ pub(crate) const INFO: Info = Info {
     title: "HTB: a shaper, which holds what leaves the queue inside it to a rate and a burst",
     source: "Linux net/sched/sch_htb.c",
     params: &[RATE, BURST],
+    ordered: &[],
     inner: &[Inner { name: "inner", default: "droptail", doc: "queue that waits for the tokens" }],
     default_packets: 0,
     random: false,

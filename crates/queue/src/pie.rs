@@ -91,6 +91,7 @@ pub(crate) const INFO: Info = Info {
     // tc-pie(8): limit.
     default_packets: 1000,
     random: true,
+    ordered: &[],
     inner: &[],
     shaping: None,
 };

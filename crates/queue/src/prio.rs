@@ -33,6 +33,7 @@ pub(crate) const INFO: Info = Info {
     title: "Strict priority: acknowledgements or small packets before all else",
     source: "tc-prio(8); RFC 3449 section 5.4.2, ACKs-first scheduling",
     params: &[ACKS, SMALL],
+    ordered: &[],
     inner: &[
         Inner { name: "first", default: "droptail", doc: "queue of what goes first" },
         Inner { name: "inner", default: "droptail", doc: "queue of all else" },

@@ -89,6 +89,7 @@ pub(crate) const INFO: Info = Info {
     // Linux's default transmit queue length.
     default_packets: 1000,
     random: true,
+    ordered: &[("min_th", "max_th")],
     inner: &[],
     shaping: None,
 };

@@ -1,6 +1,5 @@
 //! Flows: from checked values to the model.
 
-use sojourn_cc::Catalogue;
 use sojourn_units::params::Value as Scalar;
 use sojourn_units::{Bytes, Duration, Instant};
 
@@ -8,7 +7,7 @@ use crate::check::Checker;
 use crate::checked::{Checked, Fields};
 use crate::copies::Copies;
 use crate::error::At;
-use crate::link::params;
+use crate::link::{in_order, params};
 use crate::model::{Control, EcnFeedback, Flow, Pause, Profile, PrrRule, Source, Transport};
 use crate::nearest;
 use crate::needs;
@@ -34,7 +33,7 @@ pub(crate) fn read(
     }
     check_tso(checker, fields);
     let named = fields.get("control");
-    let control = named.map(|named| control(&checker.controllers, named));
+    let control = named.map(|named| control(checker, named));
     let transport = fields.get("transport").and_then(transport);
     if let (Some(named), Some(Some(control))) = (named, &control) {
         check_source(checker, control, source.as_ref(), &named.at);
@@ -98,12 +97,14 @@ fn place(checker: &mut Checker, name: &Checked, links: &[&str]) -> Option<usize>
 }
 
 /// Reads a controller with its parameters.
-pub(crate) fn control(controllers: &Catalogue, value: &Checked) -> Option<Control> {
+pub(crate) fn control(checker: &mut Checker, value: &Checked) -> Option<Control> {
     let (kind, values) = value.variant()?;
     if kind == "none" {
         return Some(Control::None);
     }
-    let params = params(controllers.find(kind)?.params, values)?;
+    let info = *checker.controllers.find(kind)?;
+    let params = params(info.params, values)?;
+    in_order(checker, &value.at, "control", params.out_of_order(info.ordered));
     Some(Control::Algorithm { kind: kind.to_owned(), params })
 }
 

@@ -1,11 +1,11 @@
 //! Links: from checked values to the model.
 
-use sojourn_units::params::{Param, Params, Value as Scalar};
+use sojourn_units::params::{Ordered, Param, Params, Value as Scalar};
 use sojourn_units::{Duration, Rate};
 
 use crate::check::Checker;
 use crate::checked::{Checked, Fields, Got};
-use crate::error::Problem;
+use crate::error::{At, Problem};
 use crate::model::{Buffer, Capacity, Link, Loss, Ring, Schedule, Trace};
 use crate::queue;
 use crate::schedule::{self, End};
@@ -119,6 +119,14 @@ pub(crate) fn params(declared: &[Param], values: &Fields) -> Option<Params> {
         params.set(declared, param.name, value.clone()).ok()?;
     }
     Some(params)
+}
+
+/// Reports two parameters of `key` that stand the wrong way round.
+pub(crate) fn in_order(checker: &mut Checker, at: &At, key: &str, wrong: Option<Ordered>) {
+    if let Some((least, most)) = wrong {
+        let message = format!("`{key}` has `{least}` above `{most}`");
+        checker.report(at, message, format!("set `{least}` to `{most}` at most"));
+    }
 }
 
 fn buffer(fields: &Fields) -> Option<Buffer> {

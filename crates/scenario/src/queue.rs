@@ -23,10 +23,7 @@ pub(crate) fn read(
     let value = fields.get("queue")?;
     let queue = discipline(value)?;
     extent(checker, value, &queue);
-    if let Some((least, most)) = queue.contradiction() {
-        let message = format!("`queue` has `{least}` above `{most}`");
-        checker.report(&value.at, message, format!("set `{least}` to `{most}` at most"));
-    }
+    link::in_order(checker, &value.at, "queue", queue.contradiction());
     if let (true, Some(rate)) = (queue.holds_back(), rate) {
         constant_rate(checker, value, rate);
     }

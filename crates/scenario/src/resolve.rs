@@ -160,7 +160,7 @@ fn controls(
         checker.report(&list.at, message, "remove `controls`, or `control` from a flow");
     }
     let read = given.iter().map(|value| {
-        let control = flow::control(&checker.controllers, value)?;
+        let control = flow::control(checker, value)?;
         for flow in flows.iter().flatten().filter(|flow| flow.control.is_none()) {
             needs::check(checker, &control, &flow.transport, &value.at, &flow.name);
         }

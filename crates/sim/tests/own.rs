@@ -33,6 +33,7 @@ const MINE: Info = Info {
         doc: "what it is for",
         source: "this test",
     }],
+    ordered: &[],
     needs: NEEDS,
     random: false,
 };

@@ -39,8 +39,12 @@ pub enum Kind {
     Choice(&'static str, &'static [&'static str]),
 }
 
+/// Two parameters of one kind of which the first may not be above the second, such as
+/// the threshold where something begins and the one where it ends.
+pub type Ordered = (&'static str, &'static str);
+
 /// The value of one parameter.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, PartialOrd)]
 pub enum Value {
     /// A ratio or count.
     Number(f64),
@@ -164,6 +168,11 @@ impl Params {
     /// Every name with its value, in the order of names.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         self.0.iter().map(|(name, value)| (*name, value))
+    }
+
+    /// The first of these pairs whose first value is above its second.
+    pub fn out_of_order(&self, pairs: &[Ordered]) -> Option<Ordered> {
+        pairs.iter().copied().find(|(least, most)| self.get(least) > self.get(most))
     }
 
     fn get(&self, name: &str) -> &Value {

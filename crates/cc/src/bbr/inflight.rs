@@ -4,9 +4,9 @@ use sojourn_units::{Duration, Instant, Rate};
 
 use super::ack::Ack;
 use super::gain::Gain;
-use super::{Mode, Model};
+use super::{Bbr, Mode};
 
-impl Model {
+impl Bbr {
     /// `bbr_set_cwnd`.
     pub(super) fn set_cwnd(&mut self, ack: &Ack) {
         if self.window.follow(ack) {

@@ -51,12 +51,8 @@ use window::Window;
 /// than a cycle of PROBE_BW has.
 const BW_ROUNDS: u64 = 10;
 
-/// The BBR controller. It has far more to remember than the others: in a box, it
-/// does not keep their connections apart in memory.
-pub struct Bbr(Box<Model>);
-
-/// What it knows, and what it makes of that.
-struct Model {
+/// The BBR controller: what it knows, and what it makes of that.
+pub struct Bbr {
     config: Config,
     rng: Xoshiro256PlusPlus,
     mode: Mode,
@@ -121,6 +117,7 @@ impl Bbr {
         title: "BBR v1: sends by a model of bandwidth and round-trip time",
         source: "Linux 5.10 net/ipv4/tcp_bbr.c; draft-cardwell-iccrg-bbr-congestion-control-00",
         params: config::PARAMS,
+        ordered: &[],
         needs: Needs {
             ecn: EcnUse::None,
             receive_times: false,
@@ -132,17 +129,10 @@ impl Bbr {
         random: true,
     };
 
-    /// Builds one.
+    /// Builds one (`bbr_init`).
     pub fn new(setup: &Setup) -> Bbr {
-        Bbr(Box::new(Model::new(setup)))
-    }
-}
-
-impl Model {
-    /// `bbr_init`.
-    fn new(setup: &Setup) -> Model {
         let config = Config::new(setup);
-        Model {
+        Bbr {
             rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
             mode: Mode::Startup,
             pacing_gain: config.high_gain,
@@ -302,28 +292,6 @@ impl Model {
 }
 
 impl Controller for Bbr {
-    fn on_sent(&mut self, now: Instant, sent: &Sent) {
-        self.0.on_sent(now, sent);
-    }
-
-    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        self.0.on_feedback(now, feedback);
-    }
-
-    fn on_timeout(&mut self, now: Instant, in_flight: Bytes) {
-        self.0.on_timeout(now, in_flight);
-    }
-
-    fn limits(&self) -> Limits {
-        self.0.limits()
-    }
-
-    fn probe(&self) -> Probe {
-        self.0.probe()
-    }
-}
-
-impl Controller for Model {
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
         if self.is_restart(now, sent) {
             self.restart_from_idle(now);

@@ -7,7 +7,7 @@ use sojourn_units::{Duration, Instant};
 
 use super::ack::Ack;
 use super::gain::Gain;
-use super::{Mode, Model};
+use super::{Bbr, Mode};
 
 /// `CYCLE_LEN`.
 const CYCLE_LEN: u64 = 8;
@@ -37,7 +37,7 @@ impl Cycle {
     }
 }
 
-impl Model {
+impl Bbr {
     /// Enters PROBE_BW at a random phase, so that flows do not probe in step,
     /// but never at the phase that drains: there is nothing to drain yet
     /// (`bbr_reset_probe_bw_mode`).

@@ -4,7 +4,7 @@
 use sojourn_units::{Bytes, Duration, Instant};
 
 use super::ack::Ack;
-use super::{Mode, Model};
+use super::{Bbr, Mode};
 
 /// The least round-trip time of the last ten seconds.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ impl DipSamples {
     }
 }
 
-impl Model {
+impl Bbr {
     /// `bbr_update_min_rtt`.
     pub(super) fn update_min_rtt(&mut self, ack: &Ack) {
         let expired = ack.now > self.min_rtt.stamp + self.config.min_rtt_win;

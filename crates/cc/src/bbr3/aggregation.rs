@@ -3,7 +3,7 @@
 
 use sojourn_units::{Bytes, Instant};
 
-use super::Model;
+use super::Bbr3;
 use super::sample::Sample;
 use crate::windowed::WindowedMax;
 
@@ -27,7 +27,7 @@ impl Aggregation {
     }
 }
 
-impl Model {
+impl Bbr3 {
     /// `UpdateACKAggregation` (section 5.5.9).
     pub(super) fn update_ack_aggregation(&mut self, rs: &Sample) {
         let seen = &mut self.aggregation;

@@ -2,7 +2,7 @@
 
 use sojourn_units::{Bytes, Rate};
 
-use super::Model;
+use super::Bbr3;
 use super::factor::Factor;
 use super::sample::Sample;
 use crate::windowed::WindowedMax;
@@ -20,7 +20,7 @@ pub(super) struct Bandwidth {
     pub(super) cycle_count: u64,
 }
 
-impl Model {
+impl Bbr3 {
     /// `UpdateRound` (section 5.5.1).
     fn update_round(&mut self, rs: &Sample) {
         let next = self.round.next_delivered;

@@ -7,7 +7,7 @@ use sojourn_units::{Bytes, Duration, Instant};
 use super::factor::Factor;
 use super::long_term::AckPhase;
 use super::sample::Sample;
-use super::{Model, State};
+use super::{Bbr3, State};
 
 /// The longest wait between two probes, in round trips (section 5.3.3.8.3).
 const MOST_ROUNDS: u64 = 63;
@@ -39,7 +39,7 @@ pub(super) struct Cycle {
     pub(super) rounds_since_probe_up: u64,
 }
 
-impl Model {
+impl Bbr3 {
     /// `StartProbeBW_DOWN`.
     pub(super) fn start_probe_bw_down(&mut self, now: Instant) {
         self.reset_congestion_signals();

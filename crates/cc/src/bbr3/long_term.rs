@@ -5,7 +5,7 @@ use sojourn_units::Bytes;
 
 use super::cycle::Phase;
 use super::sample::Sample;
-use super::{Model, State};
+use super::{Bbr3, State};
 
 /// What acknowledgements mean for the probe (`BBR.ack_phase`, section 2.14).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Default for Probing {
     }
 }
 
-impl Model {
+impl Bbr3 {
     /// `AdaptLongTermModel`: returns whether it has changed the state.
     pub(super) fn adapt_long_term_model(&mut self, rs: &Sample) -> bool {
         let in_probe_bw = matches!(self.state, State::ProbeBw(_));

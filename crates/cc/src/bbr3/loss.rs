@@ -2,7 +2,7 @@
 
 use sojourn_units::{Bytes, Instant};
 
-use super::Model;
+use super::Bbr3;
 use super::cycle::Phase;
 use super::packets::Packet;
 use super::sample::LossSample;
@@ -40,7 +40,7 @@ impl LossRound {
     }
 }
 
-impl Model {
+impl Bbr3 {
     /// Every loss that `feedback` tells of.
     pub(super) fn handle_losses(&mut self, now: Instant, feedback: &Feedback<'_>) {
         let mut rest = feedback.lost;

@@ -57,12 +57,8 @@ use undo::Undo;
 pub use view::View;
 use window::Window;
 
-/// The BBR version 3 controller. In a box, as version 1: it does not keep the
-/// connections of others apart in memory.
-pub struct Bbr3(Box<Model>);
-
-/// What it knows, and what it makes of that.
-struct Model {
+/// The BBR version 3 controller: what it knows, and what it makes of that.
+pub struct Bbr3 {
     config: Config,
     rng: Xoshiro256PlusPlus,
     state: State,
@@ -127,6 +123,7 @@ impl Bbr3 {
         title: "BBR v3: a model of bandwidth and round-trip time, bounded by loss",
         source: "draft-ietf-ccwg-bbr-06",
         params: config::PARAMS,
+        ordered: &[],
         needs: Needs {
             ecn: EcnUse::None,
             receive_times: false,
@@ -138,22 +135,10 @@ impl Bbr3 {
         random: true,
     };
 
-    /// Builds one.
+    /// Builds one (`OnInit`, section 5.2.1).
     pub fn new(setup: &Setup) -> Bbr3 {
-        Bbr3(Box::new(Model::new(setup)))
-    }
-
-    /// The model by the draft's names, to look at.
-    pub fn view(&self) -> View {
-        self.0.view()
-    }
-}
-
-impl Model {
-    /// `OnInit` (section 5.2.1).
-    fn new(setup: &Setup) -> Model {
         let config = Config::new(setup);
-        Model {
+        Bbr3 {
             rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
             state: State::Startup,
             round: Round::default(),
@@ -276,28 +261,6 @@ impl Model {
 }
 
 impl Controller for Bbr3 {
-    fn on_sent(&mut self, now: Instant, sent: &Sent) {
-        self.0.on_sent(now, sent);
-    }
-
-    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        self.0.on_feedback(now, feedback);
-    }
-
-    fn on_timeout(&mut self, now: Instant, in_flight: Bytes) {
-        self.0.on_timeout(now, in_flight);
-    }
-
-    fn limits(&self) -> Limits {
-        self.0.limits()
-    }
-
-    fn probe(&self) -> Probe {
-        self.0.probe()
-    }
-}
-
-impl Controller for Model {
     /// `OnTransmit` (section 5.2.2), and `OnPacketSent` (section 4.1.2.2) for what
     /// the transport does not keep.
     fn on_sent(&mut self, now: Instant, sent: &Sent) {

@@ -2,7 +2,7 @@
 
 use sojourn_units::{Bytes, Duration, Rate};
 
-use super::Model;
+use super::Bbr3;
 use super::config::Config;
 use super::factor::Factor;
 
@@ -51,7 +51,7 @@ fn initial_rate(rtt: Duration, config: &Config) -> Rate {
     config.startup_pacing_gain.of_rate(Rate::from_transfer(config.initial_cwnd, rtt))
 }
 
-impl Model {
+impl Bbr3 {
     /// `SetPacingRateWithGain`: before the pipe is full, only ever faster. Where
     /// there is no estimate yet, the rate stays.
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: Factor) {

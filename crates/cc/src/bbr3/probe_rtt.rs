@@ -5,7 +5,7 @@ use sojourn_units::{Bytes, Duration, Instant};
 
 use super::long_term::AckPhase;
 use super::sample::Sample;
-use super::{Model, State};
+use super::{Bbr3, State};
 
 /// Least round-trip times over two windows (section 5.3.4.3).
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ pub(super) struct Dip {
     round_done: bool,
 }
 
-impl Model {
+impl Bbr3 {
     /// `UpdateMinRTT`.
     pub(super) fn update_min_rtt(&mut self, rs: &Sample) {
         let (known, config) = (&mut self.min_rtt, &self.config);

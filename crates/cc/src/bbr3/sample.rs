@@ -2,7 +2,7 @@
 
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use super::Model;
+use super::Bbr3;
 use crate::contract::Feedback;
 
 /// The rate sample RS, and the connection's state C with it.
@@ -43,7 +43,7 @@ pub(super) struct LossSample {
     pub(super) is_app_limited: bool,
 }
 
-impl Model {
+impl Bbr3 {
     /// `GenerateRateSample`, from what the transport has sampled (section 4.1.2.3)
     /// and what was noted when the packet left.
     pub(super) fn sample(&self, now: Instant, feedback: &Feedback<'_>) -> Sample {

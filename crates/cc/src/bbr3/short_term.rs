@@ -5,7 +5,7 @@ use sojourn_units::{Bytes, Rate};
 
 use super::cycle::Phase;
 use super::sample::Sample;
-use super::{Model, State};
+use super::{Bbr3, State};
 
 /// Bounds that hold until the next probe, and the measurements behind them.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ impl Default for ShortTerm {
     }
 }
 
-impl Model {
+impl Bbr3 {
     /// `UpdateLatestDeliverySignals`.
     pub(super) fn update_latest_delivery_signals(&mut self, rs: &Sample) {
         let latest = &mut self.short_term;

@@ -6,7 +6,7 @@ use sojourn_units::Rate;
 use super::factor::Factor;
 use super::sample::Sample;
 use super::undo::Probed;
-use super::{Model, State};
+use super::{Bbr3, State};
 
 /// What still counts as growth a round (section 5.3.1.2).
 const GROWTH: Factor = Factor::percent(125);
@@ -35,7 +35,7 @@ impl FullBw {
     }
 }
 
-impl Model {
+impl Bbr3 {
     /// `EnterStartup` (section 5.3.1.1).
     pub(super) fn enter_startup(&mut self) {
         self.state = State::Startup;

@@ -3,7 +3,7 @@
 use sojourn_units::{Bytes, Rate};
 
 use super::cycle::Phase;
-use super::{Model, State};
+use super::{Bbr3, State};
 
 /// A state that a loss has ended (`BBR.undo_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) struct Undo {
     pub(super) inflight_longterm: Bytes,
 }
 
-impl Model {
+impl Bbr3 {
     /// `SaveStateUponLoss`.
     pub(super) fn save_state_upon_loss(&mut self) {
         self.save_cwnd();

@@ -2,7 +2,7 @@
 
 use sojourn_units::{Bytes, Duration, Rate};
 
-use super::Model;
+use super::Bbr3;
 use super::undo::Probed;
 
 /// What the model holds, by the draft's names (section 2). Infinity is none.
@@ -82,8 +82,8 @@ fn finite_rate(rate: Rate) -> Option<Rate> {
     (rate < Rate::MAX).then_some(rate)
 }
 
-impl Model {
-    pub(super) fn view(&self) -> View {
+impl Bbr3 {
+    pub fn view(&self) -> View {
         let delay = self.min_rtt.probe_rtt_min_delay;
         View {
             state: self.state.name(),

@@ -6,7 +6,7 @@ use super::config::Config;
 use super::cycle::Phase;
 use super::factor::Factor;
 use super::sample::Sample;
-use super::{Model, State};
+use super::{Bbr3, State};
 
 /// The window, and what it was before recovery or ProbeRTT.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ impl Window {
     }
 }
 
-impl Model {
+impl Bbr3 {
     /// `SaveCwnd` (section 5.6.4.4): a window that recovery or ProbeRTT keeps low
     /// must not replace a greater one.
     pub(super) fn save_cwnd(&mut self) {

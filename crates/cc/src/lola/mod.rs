@@ -65,6 +65,7 @@ impl Lola {
         source: "Hock, Neumeister, Zitterbart, Bless, \"TCP LoLa\", IEEE LCN 2017; TCP LoLa's \
                  Linux module, version 1.5, where that is silent",
         params: config::PARAMS,
+        ordered: &[("q_low", "q_target")],
         needs: Needs {
             // Section VII: a reaction to ECN is future work.
             ecn: EcnUse::None,

@@ -18,6 +18,7 @@ pub(super) const INFO: Info = Info {
     title: "Prague: the scalable controller of L4S, DCTCP made for the Internet",
     source: draft!("; Huitema, \"A Low Latency Internet with L4S\", 2022"),
     params: &[G, ALPHA_INIT, RTT_VIRT_MIN, D, MAX_BURST_DELAY, RESPONSE, SUSPECT_EPOCH],
+    ordered: &[],
     needs: Needs {
         ecn: EcnUse::L4s,
         receive_times: false,

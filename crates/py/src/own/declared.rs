@@ -68,6 +68,7 @@ impl Declaration {
             title: kept(&self.title),
             source: kept(&self.source),
             params: Box::leak(params.into_boxed_slice()),
+            ordered: &[],
             needs,
             random: self.random,
         };
