@@ -175,7 +175,7 @@ def test_one_that_no_flow_uses_is_told_of(sojourn: Sojourn, small: Path, mine: P
         ("if feedback.loss_event:", FAILS_LATER, []),
         ("sojourn.Limits(self.cwnd)", "sojourn.Limits(self.cwnd * float('nan'))", ["cwnd_bytes"]),
         ("sojourn.Limits(self.cwnd)", "sojourn.Limits(0)", ["cwnd_bytes is 0", "1 or more"]),
-        ("sojourn.Limits(self.cwnd)", "self.cwnd", ["limits", "Limits"]),
+        ("sojourn.Limits(self.cwnd)", "self.cwnd", ["limits() returned", "sojourn.Limits"]),
         ('setup.params["beta"]', 'setup.params["beat"]', ["__init__", "KeyError"]),
     ],
 )

@@ -8,6 +8,7 @@ mod told;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use sojourn_cc::Controller;
@@ -132,7 +133,11 @@ impl Methods {
 
     fn ask(&self, py: Python<'_>, mss: Bytes) -> PyResult<sojourn_cc::Limits> {
         let limits = self.limits.bind(py).call0()?;
-        Ok(limits.extract::<PyRef<'_, Limits>>()?.contract(mss))
+        let Ok(known) = limits.cast::<Limits>() else {
+            let why = format!("limits() returned {limits:?}; it must return a sojourn.Limits");
+            return Err(PyTypeError::new_err(why));
+        };
+        Ok(known.get().contract(mss))
     }
 }
 
