@@ -47,12 +47,26 @@ pub fn capacity_file(
     if text.contains(',') {
         return table(name, text);
     }
+    if let Some(line) = text.lines().find(|line| has_columns(line)) {
+        let shown: String = line.chars().take(40).collect();
+        return Err(CapacityFileError(format!(
+            "`{name}` has no comma: it is not a table, whose rows are like `0,60Mbit` (a time and \
+             the rate from then on), nor a mahimahi trace, which has one number a line; one of \
+             its lines is `{shown}`"
+        )));
+    }
     let opportunities_ms = trace::parse(name, text).map_err(|malformed| told(&malformed))?;
     let trace = Trace { file: name.to_owned(), opportunities_ms };
     let until = Instant::ZERO + trace.period();
     // Once more, so that what arrives last finds the capacity to leave.
     let steps = trace.means(stretch, trace.period() + trace.period());
     Ok(CapacityFile { steps, until })
+}
+
+/// Whether a line has columns with something else than a comma between.
+fn has_columns(line: &str) -> bool {
+    let line = line.trim();
+    line.contains(|c: char| c.is_whitespace() || c == ';')
 }
 
 fn told(malformed: &Malformed) -> CapacityFileError {

@@ -50,6 +50,9 @@ fn what_is_malformed_is_told_with_its_line() {
         ("t,rate\n", "less than two rows"),
         ("3\nx\n", "line 2: `x` is not a whole number of milliseconds"),
         ("", "is empty"),
+        ("0 60Mbit\n1 20Mbit\n", "has no comma: it is not a table, whose rows are like `0,60Mbit`"),
+        ("t;rate\n0;60000000\n", "one of its lines is `t;rate`"),
+        ("t\trate\n0\t60Mbit\n", "has no comma"),
     ] {
         let said = told(text);
         assert!(said.contains(expected), "{text:?}: {said}");

@@ -6,6 +6,7 @@
 //! - [`capacity`]: the same bound for capacity that changes any number of
 //!   times, by any amount, faster or slower than the control loop.
 //! - [`waits`]: what share of the traffic waits how long in it.
+//! - [`unavoidable`]: all of that as one answer.
 //! - [`rapid`]: what periodic bursts of cross traffic cost the packet-scale
 //!   paradigm, in the fluid model of the paper on that.
 //!
@@ -18,4 +19,5 @@ pub mod capacity;
 mod fluid;
 pub mod rapid;
 pub mod spike;
+pub mod unavoidable;
 pub mod waits;

@@ -74,22 +74,42 @@ pub fn quantile(waits: &[Wait], q: f64) -> f64 {
     high
 }
 
-/// The longest waits that lie at least `apart` from one another: when what
-/// waited longest arrived, and for how long, longest first.
+/// The longest waits that lie at least `apart` from one another, and between any
+/// two of which the wait falls below half of the lesser one (a long plateau is
+/// one, as long as it lasts): when what waited longest arrived, and for how many
+/// seconds, longest first.
 pub fn worst(waits: &[Wait], apart: Duration, count: usize) -> Vec<(Instant, f64)> {
-    let mut peaks: Vec<(f64, f64)> = waits.iter().map(peak).filter(|(_, w)| *w > 0.0).collect();
-    peaks.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.total_cmp(&b.0)));
+    let mut order: Vec<usize> = (0..waits.len()).filter(|k| waits[*k].most() > 0.0).collect();
+    order.sort_by(|a, b| waits[*b].most().total_cmp(&waits[*a].most()).then(a.cmp(b)));
     let gap = apart.0 as f64 / 1e9;
+    let mut taken = vec![false; waits.len()];
     let mut chosen: Vec<(f64, f64)> = Vec::new();
-    for (at, wait) in peaks {
+    for k in order {
         if chosen.len() == count {
             break;
         }
+        if taken[k] || !is_own_hill(waits, k, &mut taken) {
+            continue;
+        }
+        let (at, wait) = peak(&waits[k]);
         if chosen.iter().all(|(other, _)| (at - other).abs() >= gap) {
             chosen.push((at, wait));
         }
     }
     chosen.into_iter().map(|(at, wait)| (Instant((at * 1e9 + 0.5) as u64), wait)).collect()
+}
+
+/// Takes all around place `top` that waits at least half as long as it; whether
+/// none of the neighbours beyond was part of a higher hill.
+fn is_own_hill(waits: &[Wait], top: usize, taken: &mut [bool]) -> bool {
+    let half = waits[top].most() / 2.0;
+    let is_high = |k: &usize| waits[*k].most() >= half && waits[*k].least() >= half;
+    let reach = |taken: &[bool], k: &usize| is_high(k) && !taken[*k];
+    let begin = (0..top).rev().take_while(|k| reach(taken, k)).last().unwrap_or(top);
+    let end = (top + 1..waits.len()).take_while(|k| reach(taken, k)).last().unwrap_or(top);
+    taken[begin..=end].fill(true);
+    let joins = |k: usize| is_high(&k) && taken[k];
+    !(begin > 0 && joins(begin - 1) || end + 1 < waits.len() && joins(end + 1))
 }
 
 fn peak(wait: &Wait) -> (f64, f64) {

@@ -59,6 +59,21 @@ fn a_figure_by_hand() {
     assert!(capacity.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1.0), "{capacity:?}");
 }
 
+/// A plateau of 100 ms far longer than two loops is one instant. A rise to 50
+/// Mbit/s leaves 0.5 Mbit of its 2: the wait is 10 ms. The drop to 25 adds 1.25
+/// Mbit, which is another instant: 1.75 Mbit wait 70 ms.
+#[test]
+fn a_plateau_is_one_instant() {
+    let steps = steps(&[(0, 60), (1000, 20), (5000, 50), (9000, 25)]);
+    let told = |until: u64| {
+        let found = waits(&steps, Duration::from_millis(50), Matching, at(until));
+        let worst = worst(&found, Duration::from_millis(100), 5).into_iter();
+        worst.map(|(when, wait)| (when.0 / 1_000_000, (1e3 * wait).round())).collect::<Vec<_>>()
+    };
+    assert_eq!(told(4_900), [(1050, 100.0)]);
+    assert_eq!(told(12_000), [(1050, 100.0), (9050, 70.0)]);
+}
+
 #[test]
 fn what_never_leaves_waits_for_ever() {
     let found = waits(&steps(&[(0, 60), (1000, 0)]), Duration::from_millis(50), Matching, at(2000));

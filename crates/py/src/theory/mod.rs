@@ -1,0 +1,9 @@
+//! The theory: closed forms for what is given as text with units, as JSON.
+
+mod rapid;
+mod spike;
+mod trace;
+
+pub(crate) use rapid::theory_rapid;
+pub(crate) use spike::theory_spike;
+pub(crate) use trace::theory_trace;
