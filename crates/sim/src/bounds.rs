@@ -2,7 +2,7 @@
 
 use sojourn_scenario::Buffer;
 use sojourn_theory::capacity::{Sender, Step, peak_delay};
-use sojourn_theory::spike::weighted;
+use sojourn_theory::spike::{mean_delay, weighted};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::engine::Simulation;
@@ -30,7 +30,7 @@ impl Bounds {
         carried: Rate,
     ) -> Bounds {
         let flows = shares(simulation, change, loads);
-        let Some(delay) = mean_delay(&flows) else {
+        let Ok(delay) = mean_delay(&flows) else {
             let zero = (change.to > Rate::ZERO).then_some(Duration::ZERO);
             return Bounds { full: zero, corrected: zero, lost_fraction: 0.0 };
         };
@@ -184,10 +184,4 @@ pub(crate) fn greatest_delay<M: Metering>(
         uses.then(|| loop_of(simulation, flow, index, change))
     };
     simulation.flows.iter().enumerate().filter_map(over).max().unwrap_or_default()
-}
-
-fn mean_delay(flows: &[(f64, Duration)]) -> Option<Duration> {
-    let total: f64 = flows.iter().map(|f| f.0).sum();
-    let mean = flows.iter().map(|f| f.0 * f.1.as_secs_f64()).sum::<f64>() / total;
-    (total > 0.0).then(|| Duration::from_secs_f64(mean))
 }

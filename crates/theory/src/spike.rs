@@ -60,6 +60,14 @@ pub enum SpikeError {
         /// What was given.
         r: f64,
     },
+    /// Nobody shares the link, or more than fit the arithmetic.
+    #[error("users change from {before} to {after}: fair queueing shares a link among one or more")]
+    Users {
+        /// Users before the change.
+        before: u64,
+        /// Users after it.
+        after: u64,
+    },
     /// A flow's share is negative or not a number, or no flow has any.
     #[error("a share of {share}: shares must be finite, not negative, and not all zero")]
     Share {
@@ -130,6 +138,21 @@ pub fn weighted(flows: &[(f64, Duration)], r: f64) -> Result<Duration, SpikeErro
     if !(r.is_finite() && r > 0.0) {
         return Err(SpikeError::Ratio { r });
     }
+    let mean = mean_ns(flows)?;
+    let wait = (r - 1.0).max(0.0) * mean;
+    if wait >= u64::MAX as f64 {
+        return Err(SpikeError::TooLong { r, delay: Duration(mean as u64) });
+    }
+    Ok(Duration((wait + 0.5) as u64))
+}
+
+/// The mean loop delay of flows, weighted by their shares: with it, equation 2
+/// is the weighted sum. Rounded to the nearest nanosecond.
+pub fn mean_delay(flows: &[(f64, Duration)]) -> Result<Duration, SpikeError> {
+    mean_ns(flows).map(|mean| Duration((mean + 0.5) as u64))
+}
+
+pub(crate) fn mean_ns(flows: &[(f64, Duration)]) -> Result<f64, SpikeError> {
     if let Some((share, _)) = flows.iter().find(|(share, _)| share.is_nan() || *share < 0.0) {
         return Err(SpikeError::Share { share: *share });
     }
@@ -137,12 +160,20 @@ pub fn weighted(flows: &[(f64, Duration)], r: f64) -> Result<Duration, SpikeErro
     if !(total.is_finite() && total > 0.0) {
         return Err(SpikeError::Share { share: total });
     }
-    let mean: f64 = flows.iter().map(|(share, delay)| share / total * delay.0 as f64).sum();
-    let wait = (r - 1.0).max(0.0) * mean;
-    if wait >= u64::MAX as f64 {
-        return Err(SpikeError::TooLong { r, delay: Duration(mean as u64) });
-    }
-    Ok(Duration((wait + 0.5) as u64))
+    Ok(flows.iter().map(|(share, delay)| share / total * delay.0 as f64).sum())
+}
+
+/// What fair queueing leaves one of `users` equal users, before and after a
+/// change of their number and of the capacity: C0/n0 and C1/n1, both times
+/// n0 n1 so that their ratio, which is all that equation 2 needs, is exact.
+///
+/// "If a user is alone on the shared link, and then one more user connects, the
+/// first user will see a drop in capacity of r = 2" (section IV).
+pub fn per_user(from: Rate, to: Rate, users: (u64, u64)) -> Result<(Rate, Rate), SpikeError> {
+    let (before, after) = users;
+    let scaled = |rate: Rate, by: u64| rate.0.checked_mul(by).map(Rate);
+    let both = scaled(from, after).zip(scaled(to, before));
+    both.filter(|_| before > 0 && after > 0).ok_or(SpikeError::Users { before, after })
 }
 
 /// The least spike of a link that was not saturated: r is what it carried just

@@ -1,0 +1,103 @@
+//! The closed forms, one function a mitigation: the greatest queueing delay with
+//! it, from the capacities C0 = `from` and C1 = `to`, r = C0 / C1, and the loop
+//! delay d = `delay`. `docs/theory/spike.md` derives each. All round down.
+
+use sojourn_units::{Duration, Rate};
+
+use crate::spike::{SpikeError, corrected, spike};
+
+/// Equation 2.
+pub fn step(from: Rate, to: Rate, delay: Duration) -> Result<Duration, SpikeError> {
+    spike(from, to, delay, None).map(|bound| bound.spike)
+}
+
+/// "Under-utilization of the link reduces r": with a share h = `headroom` of C0
+/// left unused until the drop, ((1 - h) r - 1) d, and nothing from h = 1 - 1/r on.
+pub fn headroom(
+    from: Rate,
+    to: Rate,
+    delay: Duration,
+    headroom: f64,
+) -> Result<Duration, SpikeError> {
+    corrected(from.mul_f64(1.0 - headroom), to, delay)
+}
+
+/// "Ramping up competing traffic sources more gradually": capacity falls evenly
+/// over T = `ramp` in place of at once.
+///
+/// (r - 1) (d - T/2) for T up to d, (r - 1) d^2 / (2 T) beyond: what fell during
+/// the one loop that nobody knew of yet. For a sender that also makes up for what
+/// it has caused; one that only matches the capacity gains nothing.
+pub fn gradual(
+    from: Rate,
+    to: Rate,
+    delay: Duration,
+    ramp: Duration,
+) -> Result<Duration, SpikeError> {
+    let step = step(from, to, delay)?;
+    if step == Duration::ZERO {
+        return Ok(step);
+    }
+    let (d, t, growth) = (u128::from(delay.0), u128::from(ramp.0), u128::from(from.0 - to.0));
+    let fraction = if t <= d {
+        growth.checked_mul(2 * d - t).map(|excess| excess / (2 * u128::from(to.0)))
+    } else {
+        let excess = growth.checked_mul(d).and_then(|part| part.checked_mul(d));
+        let divisor = u128::from(to.0).checked_mul(2 * t);
+        excess.zip(divisor).map(|(excess, divisor)| excess / divisor)
+    };
+    let wait = fraction.and_then(|wait| u64::try_from(wait).ok());
+    wait.map(Duration).ok_or(SpikeError::TooLong { r: from.as_f64() / to.as_f64(), delay })
+}
+
+/// "The effect of reducing d_signal can be achieved by signaling congestion
+/// early": told a time w = `warning` before the drop, (r - 1) (d - w), and nothing
+/// from w = d on.
+pub fn early(
+    from: Rate,
+    to: Rate,
+    delay: Duration,
+    warning: Duration,
+) -> Result<Duration, SpikeError> {
+    step(from, to, delay.saturating_sub(warning))
+}
+
+/// The queueing delay at the peak where a queue of h = `standing` stood before
+/// the drop, and the signal is what the bottleneck drops at its end: it is known
+/// only once all ahead of it has left, r h later. r h + (r - 1) (d + r h).
+pub fn tail_drop(
+    from: Rate,
+    to: Rate,
+    delay: Duration,
+    standing: Duration,
+) -> Result<Duration, SpikeError> {
+    let slowed = slowed(from, to, standing)?;
+    Ok(slowed + step(from, to, delay + slowed)?)
+}
+
+/// "Dropping head-of-line packets instead of last-in-line packets reduces
+/// d_signal": the gap leaves at once, and r h + (r - 1) d is left.
+pub fn head_drop(
+    from: Rate,
+    to: Rate,
+    delay: Duration,
+    standing: Duration,
+) -> Result<Duration, SpikeError> {
+    Ok(slowed(from, to, standing)? + step(from, to, delay)?)
+}
+
+/// What stood for `standing` at the old capacity takes r times that at the new.
+fn slowed(from: Rate, to: Rate, standing: Duration) -> Result<Duration, SpikeError> {
+    let queued = u128::from(from.0) * u128::from(standing.0);
+    let wait = queued.checked_div(u128::from(to.0)).ok_or(SpikeError::ToZero { from })?;
+    let r = from.as_f64() / to.as_f64();
+    u64::try_from(wait).map(Duration).map_err(|_| SpikeError::TooLong { r, delay: standing })
+}
+
+/// "Reducing the interaction effects of different users or flows on each other
+/// can reduce r", fair queueing for example: where the drop is others' traffic,
+/// one of n = `users` keeps at least C0 / n, and r is at most n.
+pub fn fair(from: Rate, to: Rate, delay: Duration, users: u64) -> Result<Duration, SpikeError> {
+    // Rounded up, and the bound with it down.
+    step(from, to.max(Rate(from.0.div_ceil(users.max(1)))), delay)
+}

@@ -1,0 +1,203 @@
+//! What each way to shorten a latency spike makes of the bound.
+//!
+//! Source: "A Lower Bound on Latency Spikes for Capacity-Seeking Network
+//! Traffic" (see [`crate::spike`]), section IV, "Sketching solutions", which lists
+//! them and says whether each acts on r or on d. How much is derived in
+//! `docs/theory/spike.md`, from the same fluid: the paper has no formulas for them.
+
+pub mod forms;
+
+use sojourn_units::{Duration, Rate};
+
+use crate::spike::SpikeError;
+
+/// How much of each mitigation there is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Share of the capacity left unused before the drop: 0 to 1.
+    pub headroom: f64,
+    /// How long the capacity takes to fall, in place of a step.
+    pub ramp: Duration,
+    /// How long before the drop the senders are told of it.
+    pub warning: Duration,
+    /// The loop delay to a nearer server or proxy, in place of d: at most d.
+    pub near: Duration,
+    /// How long signals wait in the reverse path's queue, on top of d, where they
+    /// have no priority.
+    pub back_queue: Duration,
+    /// The delay of a queue that stands at the bottleneck before the drop.
+    pub standing: Duration,
+    /// Users among whom fair queueing shares the link after the drop; none where
+    /// `from` and `to` are one user's capacities already.
+    pub users: Option<u64>,
+    /// The loop delay between the bottleneck and the node that holds several
+    /// fidelities and chooses among them: at most d.
+    pub node: Duration,
+}
+
+/// What is wrong with a setting.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum MitigationError {
+    /// No mitigation has this name.
+    #[error("there is no mitigation `{0}`; there are: {names}", names = NAMES.join(", "))]
+    Unknown(String),
+    /// The text is no value of the setting.
+    #[error("`{name}`: {what}")]
+    Value {
+        /// The setting.
+        name: &'static str,
+        /// What is wrong.
+        what: String,
+    },
+    /// A part of the loop is longer than the whole.
+    #[error("`{name}` is {part}, longer than the loop delay d = {delay} that it is to shorten")]
+    Longer {
+        /// The setting.
+        name: &'static str,
+        /// Its value.
+        part: Duration,
+        /// The loop delay.
+        delay: Duration,
+    },
+    /// Capacity does not fall.
+    #[error("capacity goes from {from} to {to}: without a drop there is nothing to mitigate")]
+    NoDrop {
+        /// Capacity before the change.
+        from: Rate,
+        /// Capacity after it.
+        to: Rate,
+    },
+    /// There is no bound.
+    #[error(transparent)]
+    Spike(#[from] SpikeError),
+}
+
+/// The settings' names, in the order of the table.
+pub const NAMES: [&str; 8] =
+    ["headroom", "ramp", "warning", "near", "back_queue", "standing", "users", "node"];
+
+impl Settings {
+    /// Examples for a loop delay: a tenth left unused; a ramp as long as the loop;
+    /// a warning, and a server, at half of it; a quarter of it in the reverse
+    /// queue; CoDel's target of 5 ms standing (RFC 8289, section 4.3); two users; a
+    /// node at a tenth of the loop. None are published: they are there to be
+    /// replaced by one's own.
+    pub fn examples(delay: Duration) -> Settings {
+        Settings {
+            headroom: 0.1,
+            ramp: delay,
+            warning: delay.mul_f64(0.5),
+            near: delay.mul_f64(0.5),
+            back_queue: delay.mul_f64(0.25),
+            standing: Duration::from_millis(5),
+            users: Some(2),
+            node: delay.mul_f64(0.1),
+        }
+    }
+
+    /// Sets one of [`NAMES`] from text: a share or a number of users as a number,
+    /// the others as a duration with a unit.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<(), MitigationError> {
+        match name {
+            "headroom" => self.headroom = share(text)?,
+            "users" => self.users = Some(users(text)?),
+            "ramp" => self.ramp = span("ramp", text)?,
+            "warning" => self.warning = span("warning", text)?,
+            "near" => self.near = span("near", text)?,
+            "back_queue" => self.back_queue = span("back_queue", text)?,
+            "standing" => self.standing = span("standing", text)?,
+            "node" => self.node = span("node", text)?,
+            _ => return Err(MitigationError::Unknown(name.to_owned())),
+        }
+        Ok(())
+    }
+}
+
+fn share(text: &str) -> Result<f64, MitigationError> {
+    let number: Option<f64> = text.trim().parse().ok();
+    number.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| MitigationError::Value {
+        name: "headroom",
+        what: format!("{text} is not a share of the capacity from 0 to 1"),
+    })
+}
+
+fn users(text: &str) -> Result<u64, MitigationError> {
+    let number: Option<u64> = text.trim().parse().ok();
+    number.filter(|users| *users > 0).ok_or_else(|| MitigationError::Value {
+        name: "users",
+        what: format!("{text} is not a number of users, 1 or more"),
+    })
+}
+
+fn span(name: &'static str, text: &str) -> Result<Duration, MitigationError> {
+    text.parse().map_err(|error| MitigationError::Value { name, what: format!("{error}") })
+}
+
+/// One mitigation: the greatest queueing delay without and with it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Its name: of [`NAMES`].
+    pub name: &'static str,
+    /// How much of it there is, with its unit.
+    pub setting: String,
+    /// The greatest queueing delay without it. More than equation 2 where what it
+    /// takes away comes on top of d: `back_queue`, `standing`.
+    pub before: Duration,
+    /// The same with it.
+    pub after: Duration,
+}
+
+/// The table: every mitigation, alone, of a drop from `from` to `to` with a loop
+/// `delay` and a queue without a limit. Several flows on one FIFO count as one
+/// with their mean loop delay ([`crate::spike::mean_delay`]).
+///
+/// ```
+/// use sojourn_theory::mitigations::{Settings, table};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let delay = "50ms".parse()?;
+/// let rows = table("60Mbit".parse()?, "20Mbit".parse()?, delay, &Settings::examples(delay))?;
+/// // A tenth of headroom: (0.9 x 3 - 1) x 50 ms.
+/// assert_eq!(rows[0].after.to_string(), "85ms");
+/// # Ok(())
+/// # }
+/// ```
+pub fn table(
+    from: Rate,
+    to: Rate,
+    delay: Duration,
+    settings: &Settings,
+) -> Result<Vec<Row>, MitigationError> {
+    let step = forms::step(from, to, delay)?;
+    if from <= to {
+        return Err(MitigationError::NoDrop { from, to });
+    }
+    let Settings { headroom, ramp, warning, near, back_queue, standing, users, node } = *settings;
+    within("near", near, delay)?;
+    within("node", node, delay)?;
+    let mut rows = vec![
+        row("headroom", headroom, step, forms::headroom(from, to, delay, headroom)?),
+        row("ramp", ramp, step, forms::gradual(from, to, delay, ramp)?),
+        row("warning", warning, step, forms::early(from, to, delay, warning)?),
+        row("near", near, step, forms::step(from, to, near)?),
+        row("back_queue", back_queue, forms::step(from, to, delay + back_queue)?, step),
+        row(
+            "standing",
+            standing,
+            forms::tail_drop(from, to, delay, standing)?,
+            forms::head_drop(from, to, delay, standing)?,
+        ),
+    ];
+    if let Some(users) = users {
+        rows.push(row("users", users, step, forms::fair(from, to, delay, users)?));
+    }
+    rows.push(row("node", node, step, forms::step(from, to, node)?));
+    Ok(rows)
+}
+
+fn within(name: &'static str, part: Duration, delay: Duration) -> Result<(), MitigationError> {
+    if part > delay { Err(MitigationError::Longer { name, part, delay }) } else { Ok(()) }
+}
+
+fn row(name: &'static str, setting: impl ToString, before: Duration, after: Duration) -> Row {
+    Row { name, setting: setting.to_string(), before, after }
+}

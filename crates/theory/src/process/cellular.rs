@@ -1,0 +1,98 @@
+//! Cellular links: the rate as Brownian motion, with outages that last.
+//!
+//! The model that Sprout forecasts with: K. Winstein, A. Sivaraman and H.
+//! Balakrishnan, "Stochastic Forecasts Achieve High Throughput and Low Delay over
+//! Cellular Networks" (NSDI 2013), section 3.1, with the authors' values
+//! (`MAX_ARRIVAL_RATE`, `BROWNIAN_MOTION_RATE`, `OUTAGE_ESCAPE_RATE` and
+//! `TICK_LENGTH` of their receiver). Their packets come as a Poisson process of
+//! this rate; here the rate is the capacity, since no sender could know more.
+
+use rand_core::RngCore;
+use sojourn_units::params::{Kind, Param, Params};
+use sojourn_units::{Duration, Instant, Rate};
+
+use super::uniform;
+use crate::capacity::Step;
+
+pub(super) const PARAMS: &[Param] = &[
+    Param {
+        name: "sigma",
+        kind: Kind::Rate(Rate(2_400_000), Rate(1), Rate::MAX),
+        doc: "standard deviation of the rate's change after one second",
+        source: "Sprout: 200 packets (of 1500 bytes) per second and root second",
+    },
+    Param {
+        name: "most",
+        kind: Kind::Rate(Rate(12_000_000), Rate(1), Rate::MAX),
+        doc: "greatest rate",
+        source: "Sprout: 1000 packets (of 1500 bytes) per second",
+    },
+    Param {
+        name: "escape",
+        kind: Kind::Number(1.0, 0.001, 1_000.0),
+        doc: "how often a second an outage ends",
+        source: "Sprout: 1",
+    },
+    Param {
+        name: "tick",
+        kind: Kind::Time(
+            Duration::from_millis(20),
+            Duration::from_micros(100),
+            Duration::from_secs(10),
+        ),
+        doc: "how long a rate holds",
+        source: "Sprout: 20 ms",
+    },
+];
+
+/// A cellular link as Sprout sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cellular {
+    /// Standard deviation of a tick's change, in bit/s.
+    spread: f64,
+    most: f64,
+    /// How likely an outage ends within a tick.
+    escapes: f64,
+    tick: Duration,
+}
+
+impl Cellular {
+    pub(super) fn new(params: &Params) -> Cellular {
+        let tick = params.time("tick");
+        let seconds = tick.as_secs_f64();
+        Cellular {
+            spread: params.rate("sigma").as_f64() * seconds.sqrt(),
+            most: params.rate("most").as_f64(),
+            escapes: 1.0 - libm::exp(-params.number("escape") * seconds),
+            tick,
+        }
+    }
+
+    pub(super) fn steps(&self, random: &mut impl RngCore, until: Instant) -> Vec<Step> {
+        // "Initially, all values are equally probable."
+        let mut rate = self.most * uniform(random);
+        let mut now = Instant::ZERO;
+        let mut steps = Vec::new();
+        while now < until {
+            steps.push((now, Rate(rate as u64)));
+            rate = self.next(rate, random);
+            now = now + self.tick;
+        }
+        steps
+    }
+
+    /// A rate of zero stays for an exponential time; any other moves, and what
+    /// would leave the range stops at its end.
+    fn next(&self, rate: f64, random: &mut impl RngCore) -> f64 {
+        if rate <= 0.0 && uniform(random) >= self.escapes {
+            return 0.0;
+        }
+        (rate + self.spread * normal(random)).clamp(0.0, self.most)
+    }
+}
+
+/// Of mean 0 and variance 1 (Box and Muller, 1958).
+fn normal(random: &mut impl RngCore) -> f64 {
+    let length = (-2.0 * libm::log(1.0 - uniform(random))).sqrt();
+    length * libm::cos(2.0 * std::f64::consts::PI * uniform(random))
+}
