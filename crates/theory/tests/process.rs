@@ -1,0 +1,201 @@
+//! Capacity at random: that it is what the models say, and that a fit finds them.
+
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use sojourn_theory::capacity::means;
+use sojourn_theory::process::{Chain, FitError, Process, autocorrelation};
+use sojourn_units::{Duration, Instant, Rate};
+
+const STRETCH: Duration = Duration::from_millis(10);
+
+fn at(s: u64) -> Instant {
+    Instant::ZERO + Duration::from_secs(s)
+}
+
+fn seeded(seed: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(seed)
+}
+
+fn given(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect()
+}
+
+/// How long each rate holds up to `until`, in seconds.
+fn spans(steps: &[(Instant, Rate)], until: Instant) -> Vec<(Rate, f64)> {
+    let ends = steps.iter().skip(1).map(|(at, _)| *at).chain([until]);
+    steps.iter().zip(ends).map(|((at, rate), end)| (*rate, end.since(*at).as_secs_f64())).collect()
+}
+
+/// Rayleigh fading: the ratio lies below a level A with 1 - exp(-A / rho), and falls
+/// below it sqrt(2 pi A / rho) f exp(-A / rho) times a second.
+#[test]
+fn wifi_is_as_often_at_each_rate_as_rayleigh_has_it() {
+    let wifi = Process::published("wifi", &given(&[("snr", "15"), ("doppler", "6")])).unwrap();
+    let until = at(20_000);
+    let steps = wifi.steps(&mut seeded(1), until);
+    let spans = spans(&steps, until);
+    for (rate_kbit, db, lower) in [(6_500, 4.0, 0), (26_000, 12.0, 19_500), (65_000, 22.0, 58_500)]
+    {
+        let level = f64::powf(10.0, (db - 15.0) / 10.0);
+        let below = 1.0 - f64::exp(-level);
+        let time: f64 =
+            spans.iter().filter(|(rate, _)| *rate < Rate(1000 * rate_kbit)).map(|s| s.1).sum();
+        let crossings = f64::sqrt(2.0 * std::f64::consts::PI * level) * 6.0 * f64::exp(-level);
+        let ups = steps
+            .windows(2)
+            .filter(|pair| pair[0].1 == Rate(1000 * lower) && pair[1].1 == Rate(1000 * rate_kbit));
+        // The time below is a sum of visits: of n crossings, each twice as uncertain
+        // as an exponential, a share of some 2 / sqrt(n); four standard deviations.
+        let n = crossings * 20_000.0;
+        let (time, ups) = (time / 20_000.0, ups.count() as f64 / 20_000.0);
+        assert!((time / below - 1.0).abs() < 8.0 / n.sqrt(), "{rate_kbit}: {time}, not {below}");
+        assert!(
+            (ups / crossings - 1.0).abs() < 8.0 / n.sqrt(),
+            "{rate_kbit}: {ups}, not {crossings}"
+        );
+    }
+    // Only to the neighbours (the last step is the mean that follows).
+    let rates: Vec<u64> = [0, 6_500, 13_000, 19_500, 26_000, 39_000, 52_000, 58_500, 65_000]
+        .map(|kbit| 1000 * kbit)
+        .into();
+    let place = |rate: Rate| rates.iter().position(|known| *known == rate.0).unwrap();
+    let moves = steps[..steps.len() - 1].windows(2);
+    assert!(moves.into_iter().all(|pair| place(pair[0].1).abs_diff(place(pair[1].1)) == 1));
+}
+
+/// Away from both ends a tick's change has mean 0 and variance sigma^2 times the
+/// tick; an outage lasts for 1 / escape seconds on average, and more where the
+/// step out of it falls below zero again.
+#[test]
+fn cellular_is_brownian_with_outages() {
+    let cellular = Process::published("cellular", &[]).unwrap();
+    let until = at(20_000);
+    let steps = cellular.steps(&mut seeded(2), until);
+    let inner = |rate: Rate| rate.0 > 3_000_000 && rate.0 < 9_000_000;
+    let changes: Vec<f64> = steps[..steps.len() - 1]
+        .windows(2)
+        .filter(|pair| inner(pair[0].1))
+        .map(|pair| pair[1].1.as_f64() - pair[0].1.as_f64())
+        .collect();
+    let count = changes.len() as f64;
+    let mean = changes.iter().sum::<f64>() / count;
+    let variance = changes.iter().map(|change| change * change).sum::<f64>() / count;
+    // Sprout's 200 packets per root second, of 12 kbit, over 20 ms.
+    let expected = 2.4e6 * f64::sqrt(0.020);
+    // Four standard deviations of a mean, and of a variance (2 / n), of normal values.
+    assert!(mean.abs() < 4.0 * expected / count.sqrt(), "mean {mean}");
+    let off = variance / (expected * expected) - 1.0;
+    assert!(off.abs() < 4.0 * f64::sqrt(2.0 / count), "variance off by {off}");
+    assert!(steps.iter().all(|(_, rate)| *rate <= Rate::from_mbit(12)));
+    // Outages longer than a tick wait for an escape: from then on as long as ever.
+    let is_out: Vec<bool> = steps[..steps.len() - 1].iter().map(|(_, rate)| rate.0 == 0).collect();
+    let stays = is_out.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64;
+    let ends = is_out.windows(2).filter(|pair| pair[0] && !pair[1]).count() as f64;
+    // Half of the escapes fall below zero again.
+    let leaves = (1.0 - f64::exp(-0.020)) / 2.0;
+    let spread = f64::sqrt(leaves / (stays + ends));
+    assert!((ends / (stays + ends) - leaves).abs() < 4.0 * spread, "{ends} of {stays}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_capacity() {
+    for name in ["wifi", "cellular"] {
+        let process = Process::published(name, &[]).unwrap();
+        let [first, again, other] = [7, 7, 8].map(|seed| process.steps(&mut seeded(seed), at(30)));
+        assert_eq!(first, again);
+        assert_ne!(first, other);
+        assert!(first.is_sorted_by(|a, b| a.0 < b.0), "{name}");
+        assert_eq!((first[0].0, first.last().unwrap().0), (at(0), at(30)));
+        assert!(first.last().unwrap().1 > Rate::ZERO);
+    }
+}
+
+#[test]
+fn refuses_what_is_no_process() {
+    for (name, pairs, expected) in [
+        ("lte", &[][..], "there is no process `lte`; there are: wifi, cellular"),
+        ("wifi", &[("sigma", "1")], "there is no parameter `sigma`; there are: snr, doppler"),
+        ("wifi", &[("doppler", "0")], "`doppler` is 0; it must be 0.01 to 10000"),
+        ("wifi", &[("snr", "20dB")], "`snr`: 20dB is not a number"),
+        ("cellular", &[("sigma", "3")], "`sigma`: `3` is not a rate"),
+        ("cellular", &[("tick", "0ms")], "`tick` is 0s; it must be 100us to 10s"),
+    ] {
+        let said = Process::published(name, &given(pairs)).unwrap_err();
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+/// A chain of three rates, known.
+fn known() -> Chain {
+    Chain {
+        stretch: STRETCH,
+        rates: vec![Rate::ZERO, Rate::from_mbit(10), Rate::from_mbit(40)],
+        shares: vec![0.2, 0.4, 0.4],
+        moves: vec![vec![0.8, 0.2, 0.0], vec![0.1, 0.8, 0.1], vec![0.0, 0.1, 0.9]],
+    }
+}
+
+/// The fit of what a chain made is that chain.
+#[test]
+fn a_fit_finds_the_chain_again() {
+    let until = at(2_000);
+    let steps = Process::Chain(known()).steps(&mut seeded(3), until);
+    let count = 200_000;
+    let found = Chain::fit(&means(&steps, until, count), STRETCH, 3).unwrap();
+    assert_eq!(found.rates, known().rates);
+    for (row, (ours, theirs)) in found.moves.iter().zip(known().moves).enumerate() {
+        // Of n visits each move is a Bernoulli trial: four standard deviations.
+        let visits = found.shares[row] * count as f64;
+        for (found, known) in ours.iter().zip(theirs) {
+            let spread = f64::sqrt(known * (1.0 - known) / visits);
+            assert!(
+                (found - known).abs() <= 4.0 * spread + 1e-12,
+                "row {row}: {found}, not {known}"
+            );
+        }
+    }
+}
+
+/// As a ring: rows sum up to 1, the shares are what the moves keep, and the mean
+/// is the capacity's own.
+#[test]
+fn a_fit_keeps_shares_and_mean() {
+    let until = at(600);
+    for name in ["wifi", "cellular"] {
+        let steps = Process::published(name, &[]).unwrap().steps(&mut seeded(4), until);
+        let values = means(&steps, until, 60_000);
+        for levels in [2, 5, 16, 64] {
+            let chain = Chain::fit(&values, STRETCH, levels).unwrap();
+            let total: f64 = chain.shares.iter().sum();
+            assert!((total - 1.0).abs() < 1e-9);
+            for (place, share) in chain.shares.iter().enumerate() {
+                let row: f64 = chain.moves[place].iter().sum();
+                let kept: f64 =
+                    chain.shares.iter().zip(&chain.moves).map(|(s, row)| s * row[place]).sum();
+                assert!((row - 1.0).abs() < 1e-9 && (kept - share).abs() < 1e-9, "{name} {levels}");
+            }
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            // A level's rate is rounded to a bit/s.
+            assert!((chain.mean() - mean).abs() < 1.0, "{name} {levels}: {mean}");
+            assert!(chain.rates.is_sorted() && chain.rates.len() <= levels);
+        }
+    }
+}
+
+#[test]
+fn refuses_what_cannot_be_fitted() {
+    let flat = vec![5e6; 1_000];
+    assert_eq!(Chain::fit(&flat, STRETCH, 4), Err(FitError::Constant { stretch: STRETCH }));
+    assert_eq!(Chain::fit(&flat, STRETCH, 1), Err(FitError::Levels { levels: 1 }));
+    let short = Chain::fit(&flat[..100], STRETCH, 4);
+    let least = 160;
+    assert_eq!(short, Err(FitError::Short { stretches: 100, stretch: STRETCH, levels: 4, least }));
+}
+
+#[test]
+fn autocorrelation_by_hand() {
+    assert_eq!(autocorrelation(&[1.0, -1.0, 1.0, -1.0], 1), -1.0);
+    assert_eq!(autocorrelation(&[1.0, -1.0, 1.0, -1.0], 2), 1.0);
+    assert_eq!(autocorrelation(&[3.0, 3.0], 1), 1.0);
+    assert_eq!(autocorrelation(&[0.0, 1.0, 0.0, -1.0], 1), 0.0);
+}
