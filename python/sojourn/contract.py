@@ -125,14 +125,39 @@ class Summary(_Required, total=False):
     controllers: list[OwnController]
 
 
-class SpikeTheory(TypedDict):
-    """What `theory spike --json` prints."""
+class Mitigation(TypedDict):
+    """One way to shorten a spike: the greatest queueing delay without and with it.
 
+    `setting` is how much of it there is, with its unit.
+    """
+
+    name: str
+    setting: str
+    before_s: float
+    after_s: float
+
+
+class _SpikeTheory(TypedDict):
     r: float
     delay_s: float
     spike_s: float
     lost_fraction: float
     time_to_peak_s: float
+
+
+class SpikeTheory(_SpikeTheory, total=False):
+    """What `theory spike --json` prints.
+
+    Of several flows `delay_s` is the mean by their shares. `mitigations` is there only where
+    asked for, and so are the corners of a figure: what arrives (`arrivals`) and what it waits
+    (`queue`), as pairs of seconds after the drop and bit/s or seconds; and `capacity_bps` before
+    and after, of one user where there are several.
+    """
+
+    mitigations: list[Mitigation]
+    arrivals: list[list[float]]
+    queue: list[list[float]]
+    capacity_bps: list[float]
 
 
 class RapidTheory(TypedDict):
@@ -185,6 +210,30 @@ class LoopDelay(Percentiles):
     drained: Percentiles
 
 
+class Moments(TypedDict):
+    """Mean, spread and memory of a capacity: how alike it is to itself one loop delay later."""
+
+    mean_rate_bps: float
+    deviation_bps: float
+    autocorrelation: float
+
+
+class Fitted(TypedDict):
+    """A chain of rates fitted to a file, which it moves among once in `stretch_s`.
+
+    `shares` are of the time at each rate; `moves` has a row for each rate: how likely each follows.
+    `measured` is of the file, `made` of what the chain made; `measured_delay` is the file's own.
+    """
+
+    stretch_s: float
+    rates_bps: list[int]
+    shares: list[float]
+    moves: list[list[float]]
+    measured: Moments
+    made: Moments
+    measured_delay: LoopDelay
+
+
 class _TraceTheory(Percentiles):
     drained: Percentiles
     delay_s: float
@@ -200,10 +249,11 @@ class TraceTheory(_TraceTheory, total=False):
     `drained` is for the sender that also drains the queue it caused, as soon as it can know.
     `series` is there only where it was asked for: the end of each stretch of time, the mean
     capacity in it, and the longest delay of what arrives in it (null where nothing does), for the
-    one sender and the other.
+    one sender and the other. `fitted` is there where the capacity was made by a fitted chain.
     """
 
     series: list[list[float | None]]
+    fitted: Fitted
 
 
 class Compared(TypedDict):

@@ -1,6 +1,7 @@
 """Closed forms, without simulation."""
 
 import json
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import cast
@@ -9,7 +10,17 @@ from sojourn import _core
 from sojourn.contract import RapidTheory, SpikeTheory, TraceTheory
 
 
-def spike(before: str, after: str, delay: str, max_queue: str | None = None) -> SpikeTheory:
+def spike(
+    before: str,
+    after: str,
+    delay: str | Sequence[str],
+    max_queue: str | None = None,
+    *,
+    shares: Sequence[float] | None = None,
+    users: tuple[int, int] | None = None,
+    mitigations: bool | Mapping[str, str | float] = False,
+    course: bool = False,
+) -> SpikeTheory:
     """The least queueing delay after a drop of capacity, or the loss instead of it.
 
     `delay` is the time until the sender knows plus the time already in flight: the base RTT
@@ -18,11 +29,37 @@ def spike(before: str, after: str, delay: str, max_queue: str | None = None) -> 
 
         >>> spike("60Mbit", "20Mbit", "50ms")["spike_s"]
         0.1
+
+    Several flows that share one FIFO have as many delays; `shares` are of the capacity before the
+    drop, equal where left out, and rates will do. `users` are those of a fair queue before and
+    after, each of whom has an equal part of the capacity:
+
+        >>> spike("60Mbit", "20Mbit", ["20ms", "100ms"], shares=[3, 1])["spike_s"]
+        0.08
+        >>> spike("60Mbit", "60Mbit", "50ms", users=(1, 3))["r"]
+        3.0
+
+    `mitigations` adds a table of what each of them would make of the bound, by example, or with
+    settings of one's own by name, such as `{"headroom": 0.2, "ramp": "80ms"}`. `course` adds the
+    corners of what arrives and of what it waits (docs/theory/spike.md).
     """
-    _require_text(before=before, after=after, delay=delay)
+    is_one = isinstance(delay, str) or not isinstance(delay, Sequence)
+    delays = [delay] if is_one else list(delay)
+    _require_text(before=before, after=after)
+    for one in delays:
+        _require_text(delay=one)
     if max_queue is not None:
         _require_text(max_queue=max_queue)
-    return cast(SpikeTheory, json.loads(_core.theory_spike(before, after, delay, max_queue)))
+    given = [1.0] * len(delays) if shares is None else [float(share) for share in shares]
+    if len(given) != len(delays):
+        raise ValueError(f"{len(delays)} delays and {len(given)} shares; each flow has one of both")
+    settings = None
+    if mitigations is not False:
+        own = {} if mitigations is True else mitigations
+        settings = [(name, str(value)) for name, value in own.items()]
+    flows = list(zip(delays, given, strict=True))
+    found = _core.theory_spike(before, after, flows, max_queue, users, settings, course)
+    return cast(SpikeTheory, json.loads(found))
 
 
 def rapid(capacity: str, load: str, on: str, off: str, tau: str, eta: str) -> RapidTheory:
@@ -52,6 +89,48 @@ def trace(
     _require_text(delay=delay, stretch=stretch)
     path = Path(file)
     found = _core.theory_trace(path.name, path.read_text("utf-8"), delay, stretch, series)
+    return cast(TraceTheory, json.loads(found))
+
+
+def process(
+    name: str,
+    delay: str,
+    *,
+    params: Mapping[str, str | float] | None = None,
+    seed: int = 1,
+    duration: str = "60s",
+    series: bool = False,
+) -> TraceTheory:
+    """The unavoidable delay of a link whose capacity changes at random.
+
+    The process is `wifi` or `cellular`, published models whose parameters docs/theory/trace.md
+    has; the same seed gives the same capacity.
+    """
+    _require_text(name=name, delay=delay, duration=duration)
+    given = [(key, str(value)) for key, value in (params or {}).items()]
+    found = _core.theory_process(name, given, seed, duration, delay, series)
+    return cast(TraceTheory, json.loads(found))
+
+
+def fit(
+    file: str | PathLike[str],
+    delay: str,
+    *,
+    levels: int = 8,
+    stretch: str = "10ms",
+    seed: int = 1,
+    duration: str = "60s",
+    series: bool = False,
+) -> TraceTheory:
+    """The unavoidable delay of what a chain makes that is fitted to a measured capacity.
+
+    The file is one for `trace`. The chain has at most `levels` rates, and moves once a `stretch`;
+    it is there under `fitted`, beside what it keeps of the file (docs/theory/trace.md).
+    """
+    _require_text(delay=delay, stretch=stretch, duration=duration)
+    path = Path(file)
+    text = path.read_text("utf-8")
+    found = _core.theory_fit(path.name, text, delay, stretch, levels, seed, duration, series)
     return cast(TraceTheory, json.loads(found))
 
 

@@ -36,5 +36,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(theory::theory_spike, module)?)?;
     module.add_function(wrap_pyfunction!(theory::theory_rapid, module)?)?;
     module.add_function(wrap_pyfunction!(theory::theory_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(theory::theory_process, module)?)?;
+    module.add_function(wrap_pyfunction!(theory::theory_fit, module)?)?;
     Ok(())
 }

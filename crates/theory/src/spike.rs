@@ -97,11 +97,7 @@ pub fn spike(
     delay: Duration,
     max_queue: Option<Duration>,
 ) -> Result<Spike, SpikeError> {
-    match (from, to) {
-        (_, Rate::ZERO) => return Err(SpikeError::ToZero { from }),
-        (Rate::ZERO, _) => return Err(SpikeError::FromZero { to }),
-        _ => {}
-    }
+    require_capacity(from, to)?;
     let r = from.as_f64() / to.as_f64();
     // In bit/s times ns: u64 times u64 always fits u128, so that nothing rounds
     // before the division by the new capacity.
@@ -117,6 +113,14 @@ pub fn spike(
     let spike = wait.map(Duration).map_err(|_| SpikeError::TooLong { r, delay })?;
     let time_to_peak = if growth == 0 { Duration::ZERO } else { delay };
     Ok(Spike { r, delay, spike, lost_fraction: 0.0, time_to_peak })
+}
+
+fn require_capacity(from: Rate, to: Rate) -> Result<(), SpikeError> {
+    match (from, to) {
+        (_, Rate::ZERO) => Err(SpikeError::ToZero { from }),
+        (Rate::ZERO, _) => Err(SpikeError::FromZero { to }),
+        _ => Ok(()),
+    }
 }
 
 /// What a queue holds that waits `q` at the rate `to`, in the unit of `excess`.
@@ -170,6 +174,7 @@ pub(crate) fn mean_ns(flows: &[(f64, Duration)]) -> Result<f64, SpikeError> {
 /// "If a user is alone on the shared link, and then one more user connects, the
 /// first user will see a drop in capacity of r = 2" (section IV).
 pub fn per_user(from: Rate, to: Rate, users: (u64, u64)) -> Result<(Rate, Rate), SpikeError> {
+    require_capacity(from, to)?;
     let (before, after) = users;
     let scaled = |rate: Rate, by: u64| rate.0.checked_mul(by).map(Rate);
     let both = scaled(from, after).zip(scaled(to, before));

@@ -85,6 +85,9 @@ fn users_join_a_fair_queue() {
     // Two join while capacity falls by half.
     let (from, to) = per_user(MBIT(60), MBIT(30), (1, 3)).unwrap();
     assert_eq!(spike(from, to, MS(10), None).unwrap().spike, MS(50));
+    // Told by what was given, not by a multiple of it.
+    let nothing = per_user(MBIT(60), Rate::ZERO, (1, 3));
+    assert_eq!(nothing, Err(SpikeError::ToZero { from: MBIT(60) }));
     for users in [(0, 1), (1, 0), (u64::MAX, 2)] {
         let (before, after) = users;
         assert_eq!(per_user(MBIT(60), MBIT(60), users), Err(SpikeError::Users { before, after }));

@@ -172,20 +172,46 @@ def _add_compare(commands: Any) -> None:
 
 
 def _add_theory(commands: Any) -> None:
-    theory = _add(commands, "theory", "theory:spike", "bounds in closed form, without simulation")
+    theory = _add(
+        commands, "theory", "theory_spike:spike", "bounds in closed form, without simulation"
+    )
     kinds = theory.add_subparsers(title="what", metavar="WHAT", required=True)
     doc = "the least latency spike after a drop of capacity, or the loss instead of it"
-    spike = _add(kinds, "spike", "theory:spike", doc)
+    spike = _add(kinds, "spike", "theory_spike:spike", doc)
     add = spike.add_argument
     add("--from", dest="before", metavar="RATE", required=True, help="capacity before: 60Mbit")
-    add("--to", dest="after", metavar="RATE", required=True, help="capacity after: 20Mbit")
+    add("--to", dest="after", metavar="RATE", help="capacity after: 20Mbit")
     add(
         "--delay",
-        metavar="DURATION",
+        metavar="DURATION[,DURATION]",
+        type=_names,
         required=True,
-        help="time until the sender knows, plus time in flight: 50ms",
+        help="time until the sender knows, plus time in flight: 50ms; one for each flow where "
+        "several share a FIFO",
+    )
+    add(
+        "--share",
+        metavar="S,S",
+        type=_names,
+        help="the flows' shares, or rates, before the drop: 3,1 (default: equal)",
+    )
+    add(
+        "--users",
+        metavar="N,N",
+        type=_names,
+        help="users of a fair queue before and after: 1,2; then --to may be left out",
     )
     add("--max-queue", metavar="DURATION", help="greatest delay that the queue allows: 20ms")
+    add(
+        "--mitigations",
+        metavar="NAME=VALUE,...",
+        type=settings_of,
+        nargs="?",
+        const={},
+        help="show what each mitigation makes of it; with settings of your own: "
+        "headroom=0.2,ramp=80ms",
+    )
+    add("--plot", metavar="FILE", help="draw rates and queue, as .html, .svg or .png")
     add("--json", action="store_true", help="print the figures as one JSON object")
     _add_theory_trace(kinds)
     _add_theory_rapid(kinds)
@@ -193,9 +219,27 @@ def _add_theory(commands: Any) -> None:
 
 def _add_theory_trace(kinds: Any) -> None:
     doc = "the unavoidable delay of any link: the least queueing delay under a capacity over time"
-    trace = _add(kinds, "trace", "theory:trace", doc)
+    trace = _add(kinds, "trace", "theory_trace:trace", doc)
     add = trace.add_argument
-    add("file", metavar="FILE", help="a mahimahi trace, or a table of times and rates: 0,60Mbit")
+    add(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="a mahimahi trace, or a table of times and rates: 0,60Mbit",
+    )
+    add(
+        "--process",
+        metavar="NAME[,PARAM=VALUE]",
+        help="a link at random in place of a file: wifi or cellular, such as wifi,snr=15",
+    )
+    add(
+        "--fit",
+        action="store_true",
+        help="fit a chain of rates to the file, and take what it makes",
+    )
+    add("--levels", metavar="N", type=_positive, help="greatest number of its rates (default: 8)")
+    add("--seed", metavar="N", type=_whole, help="seed of what is made at random (default: 1)")
+    add("--duration", metavar="DURATION", help="how much is made at random (default: 60s)")
     add(
         "--delay",
         metavar="DURATION",
@@ -214,7 +258,7 @@ def _add_theory_trace(kinds: Any) -> None:
 
 def _add_theory_rapid(kinds: Any) -> None:
     doc = "what periodic bursts of cross traffic cost the packet-scale paradigm"
-    rapid = _add(kinds, "rapid", "theory:rapid", doc)
+    rapid = _add(kinds, "rapid", "theory_rapid:rapid", doc)
     add = rapid.add_argument
     for name, metavar, what in (
         ("capacity", "RATE", "C, of the bottleneck: 1Gbit"),
@@ -295,6 +339,14 @@ def _names(text: str) -> list[str]:
     if not all(names):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of names such as cubic,bbr")
     return names
+
+
+def settings_of(text: str) -> dict[str, str]:
+    """Names and values: `headroom=0.2,ramp=80ms`."""
+    pairs = [pair.partition("=") for pair in _names(text)]
+    if not all(equals for _, equals, _ in pairs):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of settings such as ramp=80ms")
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def _whole(text: str) -> int:

@@ -36,7 +36,7 @@ class RapidFigure(Drawing):
             f"utilisation {found['utilisation']:.3f}, at the phase that makes the queue greatest"
         )
         title = {"text": "Rapid under periodic bursts: the fluid model", "subtitle": subtitle}
-        return _document(
+        return document(
             title,
             [
                 _panel(
@@ -79,7 +79,7 @@ class TraceFigure(Drawing):
             for row in rows
         ]
         rates = [{"t": row[0], "v": 1e-6 * row[1]} for row in rows]
-        return _document(
+        return document(
             title,
             [
                 _over_time("Capacity (Mbit/s)", rates, {"value": "#777777"}, "step-before"),
@@ -156,7 +156,8 @@ def _by_loop(found: "TraceTheory") -> Spec:
     }
 
 
-def _document(title: Spec, panels: list[Spec]) -> Spec:
+def document(title: Spec, panels: list[Spec]) -> Spec:
+    """A figure of several panels, one below the other."""
     from sojourn.report.spec import CONFIG
 
     return {

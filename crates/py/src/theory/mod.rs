@@ -6,4 +6,4 @@ mod trace;
 
 pub(crate) use rapid::theory_rapid;
 pub(crate) use spike::theory_spike;
-pub(crate) use trace::theory_trace;
+pub(crate) use trace::{theory_fit, theory_process, theory_trace};

@@ -1,7 +1,10 @@
 use pyo3::prelude::*;
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Map, Value, json};
+use sojourn_theory::process::{Fit, Fitted, Moments, Process};
 use sojourn_theory::unavoidable::{AtLoop, Percentiles, Point, Unavoidable, unavoidable};
-use sojourn_units::Duration;
+use sojourn_units::{Duration, Instant};
 
 use crate::errors::value_error;
 
@@ -28,6 +31,81 @@ pub(crate) fn theory_trace(
     let mut answer = told(&found);
     answer.insert("duration_s".into(), file.until.as_secs_f64().into());
     Ok(Value::from(answer).to_string())
+}
+
+/// The same of a published process with some of its parameters.
+#[pyfunction]
+pub(crate) fn theory_process(
+    py: Python<'_>,
+    name: &str,
+    params: Vec<(String, String)>,
+    seed: u64,
+    duration: &str,
+    delay: &str,
+    series: bool,
+) -> PyResult<String> {
+    let process = Process::published(name, &params).map_err(value_error)?;
+    let until = Instant::ZERO + some_time("duration", duration)?;
+    let delay: Duration = delay.parse().map_err(value_error)?;
+    let points = if series { POINTS } else { 0 };
+    let found = py.detach(|| {
+        let steps = process.steps(&mut Xoshiro256PlusPlus::seed_from_u64(seed), until);
+        unavoidable(&steps, delay, until, points)
+    });
+    let mut answer = told(&found);
+    answer.insert("duration_s".into(), until.as_secs_f64().into());
+    Ok(Value::from(answer).to_string())
+}
+
+/// The same of a chain fitted to a file; under `fitted`, the chain, and what the
+/// file's own delay is.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "each is one option of the command line")]
+pub(crate) fn theory_fit(
+    py: Python<'_>,
+    name: &str,
+    text: &str,
+    delay: &str,
+    stretch: &str,
+    levels: usize,
+    seed: u64,
+    duration: &str,
+    series: bool,
+) -> PyResult<String> {
+    let delay: Duration = delay.parse().map_err(value_error)?;
+    let stretch = some_time("stretch", stretch)?;
+    let until = Instant::ZERO + some_time("duration", duration)?;
+    let file = sojourn_scenario::capacity_file(name, text, stretch).map_err(value_error)?;
+    let points = if series { POINTS } else { 0 };
+    let fit = Fit { stretch, levels, until, delay };
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let fitted = py.detach(|| fit.of(&file.steps, file.until, &mut random)).map_err(value_error)?;
+    let found = py.detach(|| unavoidable(&fitted.steps, delay, until, points));
+    let measured = py.detach(|| unavoidable(&file.steps, delay, file.until, 0));
+    let mut answer = told(&found);
+    answer.insert("duration_s".into(), until.as_secs_f64().into());
+    answer.insert("fitted".into(), chain(&fitted, at_loop(&measured.here)));
+    Ok(Value::from(answer).to_string())
+}
+
+fn chain(fitted: &Fitted, measured: Map<String, Value>) -> Value {
+    let moments = |of: &Moments| {
+        json!({
+            "mean_rate_bps": of.mean_bps,
+            "deviation_bps": of.deviation_bps,
+            "autocorrelation": of.autocorrelation,
+        })
+    };
+    let rates: Vec<u64> = fitted.chain.rates.iter().map(|rate| rate.0).collect();
+    json!({
+        "stretch_s": fitted.chain.stretch.as_secs_f64(),
+        "rates_bps": rates,
+        "shares": fitted.chain.shares,
+        "moves": fitted.chain.moves,
+        "measured": moments(&fitted.measured),
+        "made": moments(&fitted.made),
+        "measured_delay": measured,
+    })
 }
 
 /// A span of time above zero.

@@ -5,6 +5,7 @@
 
 mod cellular;
 mod chain;
+mod fitted;
 mod wifi;
 
 use rand_core::RngCore;
@@ -13,6 +14,7 @@ use sojourn_units::{Instant, Rate};
 
 pub use cellular::Cellular;
 pub use chain::{Chain, FitError, autocorrelation};
+pub use fitted::{Fit, Fitted, Moments};
 pub use wifi::Wifi;
 
 use crate::capacity::{Step, means};

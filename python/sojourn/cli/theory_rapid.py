@@ -1,0 +1,59 @@
+"""`sojourn theory rapid`."""
+
+import argparse
+import json
+from pathlib import Path
+
+from sojourn import theory
+from sojourn.cli.units import ms_text
+from sojourn.contract import RapidTheory
+from sojourn.errors import UsageError
+from sojourn.report import require_free_figure
+from sojourn.report.theory import RapidFigure
+from sojourn.table import rate_text
+
+
+def rapid(args: argparse.Namespace) -> int:
+    """The fluid model of Rapid under bursts, with the case and its rates."""
+    if args.plot is not None:
+        require_free_figure(Path(args.plot))
+    try:
+        found = theory.rapid(args.capacity, args.load, args.on, args.off, args.tau, args.eta)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if args.plot is not None:
+        RapidFigure(found).save(args.plot)
+    print(json.dumps(found) if args.json else "\n".join(_rapid_lines(args, found)))
+    return 0
+
+
+def _rapid_lines(args: argparse.Namespace, found: RapidTheory) -> list[str]:
+    least, most = found["rtt_remainder_s"], found["rtt_remainder_max_s"]
+    phase = ms_text(least) if most - least < 1e-9 else f"{ms_text(least)} to {ms_text(most)}"
+    lines = [
+        f"case           {found['case']}: {_CASES[found['case']]}",
+        f"D              {ms_text(found['D_s'])}, by which news of a burst's end is late",
+        f"queue          at most {found['queue_max_bytes']:,} bytes",
+        f"rate           {rate_text(found['rate_low_bps'])} to {rate_text(found['rate_high_bps'])}",
+    ]
+    if found["rate_middle_bps"] is not None:
+        middle = rate_text(found["rate_middle_bps"])
+        lines.append(f"               {middle} at both ends of the worst burst")
+    return [
+        *lines,
+        f"throughput     {rate_text(found['throughput_bps'])} on average",
+        f"utilisation    {found['utilisation']:.4f} with the cross traffic of {args.load}",
+        f"worst phase    RTT modulo (T_on + T_off) = {phase}",
+    ]
+
+
+_CASES = {
+    "L1": "rise and fall are complete; Rapid sends at C throughout the worst burst",
+    "L2": "rise and fall are complete; all that exceeds C - R_on falls into the worst burst",
+    "L3": "rise and fall are complete; the worst burst lies across both",
+    "S1": "the fall is cut short; Rapid sends at C throughout the worst burst",
+    "S2": "the fall is cut short; the worst burst lies across rise and fall",
+    "S3": "the rise is cut short; all that exceeds C - R_on falls into the worst burst",
+    "S4": "the rise is cut short; the worst burst lies across rise and fall",
+    "S5": "rise and fall are cut short",
+}

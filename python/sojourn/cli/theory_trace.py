@@ -1,0 +1,131 @@
+"""`sojourn theory trace`."""
+
+import argparse
+import json
+from pathlib import Path
+
+from sojourn import theory
+from sojourn.cli.parser import settings_of
+from sojourn.cli.units import ms_text
+from sojourn.contract import Fitted, Percentiles, TraceTheory
+from sojourn.errors import UsageError
+from sojourn.report import require_free_figure
+from sojourn.report.theory import TraceFigure
+from sojourn.table import rate_text
+
+
+def trace(args: argparse.Namespace) -> int:
+    """The unavoidable delay of a capacity over time: percentiles, worst instants, by loop delay."""
+    _require_one_source(args)
+    if args.plot is not None:
+        require_free_figure(Path(args.plot))
+    try:
+        found = _found(args)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(str(error)) from error
+    if args.plot is not None:
+        TraceFigure(found, _title(args)).save(args.plot)
+        del found["series"]
+    print(json.dumps(found) if args.json else "\n".join(_lines(args, found)))
+    return 0
+
+
+def _require_one_source(args: argparse.Namespace) -> None:
+    if (args.file is None) == (args.process is None):
+        raise UsageError("give a FILE, or --process wifi or cellular: the capacity over time")
+    if args.fit and args.file is None:
+        raise UsageError("--fit is of a FILE; a process is known already")
+    for name in ("seed", "duration"):
+        if getattr(args, name) is not None and args.process is None and not args.fit:
+            raise UsageError(f"--{name} is of what is made at random: --process or --fit")
+    if args.levels is not None and not args.fit:
+        raise UsageError("--levels is of --fit")
+
+
+def _found(args: argparse.Namespace) -> TraceTheory:
+    series = args.plot is not None
+    seed = 1 if args.seed is None else args.seed
+    duration = args.duration or "60s"
+    if args.process is not None:
+        name, _, params = args.process.partition(",")
+        return theory.process(
+            name,
+            args.delay,
+            params=settings_of(params) if params else {},
+            seed=seed,
+            duration=duration,
+            series=series,
+        )
+    if args.fit:
+        return theory.fit(
+            args.file,
+            args.delay,
+            levels=args.levels or 8,
+            stretch=args.stretch,
+            seed=seed,
+            duration=duration,
+            series=series,
+        )
+    return theory.trace(args.file, args.delay, args.stretch, series=series)
+
+
+def _title(args: argparse.Namespace) -> str:
+    if args.process is not None:
+        return f"the process {args.process}"
+    name = Path(args.file).name
+    return f"a chain fitted to {name}" if args.fit else name
+
+
+def _lines(args: argparse.Namespace, found: TraceTheory) -> list[str]:
+    head = [f"link           {_title(args)}"] if args.process is not None or args.fit else []
+    if "fitted" in found:
+        head += _fitted_lines(found["fitted"])
+    return head + _trace_lines(found)
+
+
+def _fitted_lines(fitted: Fitted) -> list[str]:
+    """Each rate with its share of the time and its mean stay, and what the chain keeps."""
+    lines = [f"{'rates':15}{'':>12}{'time':>10}{'stay':>11}"]
+    for place, (rate, share) in enumerate(zip(fitted["rates_bps"], fitted["shares"], strict=True)):
+        stays = fitted["moves"][place][place]
+        stay = ms_text(fitted["stretch_s"] / (1 - stays)) if stays < 1 else "for ever"
+        lines.append(f"{'':15}{rate_text(rate):>12}{100 * share:>8.3g} %{stay:>11}")
+    lines.append(f"{'':15}{'mean':>12}{'deviation':>16}  like itself one loop later")
+    for name, of in (("file", fitted["measured"]), ("chain", fitted["made"])):
+        mean, deviation = rate_text(of["mean_rate_bps"]), rate_text(of["deviation_bps"])
+        lines.append(f"{name:15}{mean:>12}{deviation:>16}  {of['autocorrelation']:.3f}")
+    delay = fitted["measured_delay"]
+    lines.append(
+        f"{'the file itself':14} {'sender':9}" + "".join(f"{name:>11}" for name in _SHARES)
+    )
+    lines.append(_shares_line("", "matching", delay))
+    return [*lines, _shares_line("", "draining", delay["drained"])]
+
+
+def _trace_lines(found: TraceTheory) -> list[str]:
+    mean = rate_text(found["mean_rate_bps"])
+    lines = [
+        f"capacity       {mean} on average over {found['duration_s']:g} s",
+        "least queueing delay of traffic that fills the link, over all that arrives:",
+        f"{'loop delay':14} {'sender':9}" + "".join(f"{name:>11}" for name in _SHARES),
+    ]
+    for one in found["by_delay"]:
+        lines.append(_shares_line(ms_text(one["delay_s"]), "matching", one))
+        lines.append(_shares_line("", "draining", one["drained"]))
+    for worst in found["worst"]:
+        lines.append(
+            f"worst          {ms_text(worst['delay_s'])} for what arrives at {worst['at_s']:.4g} s"
+        )
+    return [
+        *lines,
+        "matching: sends at the capacity it last heard of; draining: falls silent as well until "
+        "the queue that it caused is gone",
+    ]
+
+
+_SHARES = ("p50", "p95", "p99", "max")
+
+
+def _shares_line(first: str, sender: str, of: Percentiles) -> str:
+    values = (of["p50_s"], of["p95_s"], of["p99_s"], of["max_s"])
+    return f"{first:14} {sender:9}" + "".join(f"{ms_text(value):>11}" for value in values)

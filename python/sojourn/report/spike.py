@@ -1,0 +1,141 @@
+"""The figure of one drop of capacity: what arrives, what it waits, and what mitigates it."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sojourn.report import Drawing
+
+if TYPE_CHECKING:
+    from sojourn.contract import Mitigation, SpikeTheory
+
+Spec = dict[str, Any]
+
+MITIGATIONS = {
+    "headroom": ("headroom", "{} of the capacity left unused before the drop"),
+    "ramp": ("gradual ramp", "capacity falls over {}, and senders drain what they caused"),
+    "warning": ("early warning", "senders are told {} before the drop"),
+    "near": ("shorter loop", "a server or proxy at a loop delay of {}"),
+    "back_queue": ("ACK priority", "signals do not wait {} in the reverse path's queue"),
+    "standing": ("head drop", "of a queue of {} that stands before the drop"),
+    "users": ("fair queueing", "among {} users, of whom others caused the drop"),
+    "node": ("several fidelities", "a node at a loop delay of {} chooses what to forward"),
+}
+"""What each mitigation is called, and what its setting is (in place of `{}`)."""
+
+_ARRIVES, _CAPACITY, _QUEUE = "#0072b2", "#999999", "#d55e00"
+_WITHOUT, _WITH = "#bbbbbb", "#009e73"
+
+
+class SpikeFigure(Drawing):
+    """What arrives around a drop of capacity, what it waits, and the mitigations' bars."""
+
+    def __init__(self, found: "SpikeTheory") -> None:
+        self._found = found
+
+    def _document(self, interactive: bool) -> Spec:
+        from sojourn.report.theory import document
+
+        found = self._found
+        title = {
+            "text": "The least latency spike of one drop of capacity",
+            "subtitle": f"r = {found['r']:.4g}, d = {1e3 * found['delay_s']:.4g} ms: "
+            f"{1e3 * found['spike_s']:.4g} ms at the peak"
+            + (f", {found['lost_fraction']:.3g} of the excess lost" * (found["lost_fraction"] > 0)),
+        }
+        panels = [_rates(found), _delay(found)]
+        if "mitigations" in found:
+            panels.append(_bars(found["mitigations"]))
+        return document(title, panels)
+
+    @cached_property
+    def html(self) -> str:
+        """The figure as one page that works offline."""
+        from sojourn.report import render
+
+        return render.page(self.spec)
+
+    def __repr__(self) -> str:
+        return f"<sojourn.SpikeFigure of r = {self._found['r']:.4g}>"
+
+
+def _extent(found: "SpikeTheory") -> tuple[float, float]:
+    """From when to when is drawn, in seconds after the drop."""
+    told = max(t for t, _ in found["arrivals"])
+    span = max(told, found["time_to_peak_s"], 0.001)
+    return -0.5 * span, 2 * span
+
+
+def _rates(found: "SpikeTheory") -> Spec:
+    begin, end = _extent(found)
+    before, after = found["capacity_bps"]
+    arrives = [(begin, found["arrivals"][0][1])]
+    for t, rate in found["arrivals"]:
+        arrives += [(t, arrives[-1][1]), (t, rate)]
+    arrives.append((end, arrives[-1][1]))
+    capacity = [(begin, before), (0.0, before), (0.0, after), (end, after)]
+    lines = [
+        _line("arrives", _ARRIVES, [(t, 1e-6 * rate) for t, rate in arrives], 2.5),
+        _line("capacity", _CAPACITY, [(t, 1e-6 * rate) for t, rate in capacity], 2),
+    ]
+    return _panel("Rates (Mbit/s): what arrives in blue, the capacity in grey", lines)
+
+
+def _delay(found: "SpikeTheory") -> Spec:
+    begin, end = _extent(found)
+    corners = [(begin, 0.0), *((t, delay) for t, delay in found["queue"])]
+    corners.append((end, corners[-1][1]))
+    title = "What arrives waits (ms), from senders that match the capacity once they are told"
+    return _panel(title, [_line("queue", _QUEUE, [(t, 1e3 * wait) for t, wait in corners], 2.5)])
+
+
+def _line(name: str, colour: str, points: list[tuple[float, float]], width: float) -> Spec:
+    values = [{"t": 1e3 * t, "v": v, "place": place} for place, (t, v) in enumerate(points)]
+    return {
+        "data": {"values": values},
+        "mark": {"type": "line", "color": colour, "strokeWidth": width},
+        "encoding": {
+            "x": {"field": "t", "type": "quantitative", "title": "ms after the drop"},
+            "y": {"field": "v", "type": "quantitative", "title": None},
+            "order": {"field": "place"},
+            "description": {"value": name},
+        },
+    }
+
+
+def _panel(title: str, lines: list[Spec]) -> Spec:
+    return {
+        "title": {"text": title, "anchor": "start"},
+        "width": 640,
+        "height": 180,
+        "layer": lines,
+    }
+
+
+def _bars(mitigations: "list[Mitigation]") -> Spec:
+    """Without and with each mitigation, side by side."""
+    names = [f"{MITIGATIONS[one['name']][0]}, {one['setting']}" for one in mitigations]
+    values = [
+        {"mitigation": name, "bound": bound, "ms": 1e3 * delay}
+        for name, one in zip(names, mitigations, strict=True)
+        for bound, delay in (("without", one["before_s"]), ("with", one["after_s"]))
+    ]
+    kinds = ["without", "with"]
+    return {
+        "title": {"text": "Queueing delay at the peak without and with (ms)", "anchor": "start"},
+        "width": 640,
+        "height": {"step": 13},
+        "data": {"values": values},
+        "mark": {"type": "bar"},
+        "encoding": {
+            "y": {"field": "mitigation", "type": "nominal", "sort": names, "title": None},
+            "yOffset": {"field": "bound", "type": "nominal", "sort": kinds},
+            "x": {"field": "ms", "type": "quantitative", "title": "ms"},
+            "color": {
+                "field": "bound",
+                "type": "nominal",
+                "sort": kinds,
+                "title": None,
+                "scale": {"domain": kinds, "range": [_WITHOUT, _WITH]},
+            },
+        },
+    }
