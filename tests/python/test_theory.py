@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from sojourn import theory
 from support import Sojourn
-
-import sojourn as package
 
 DROP = ("theory", "spike", "--from", "60Mbit", "--to", "20Mbit")
 ONE = (*DROP, "--delay", "50ms")
@@ -44,7 +43,7 @@ def test_the_mitigations_are_a_table(sojourn: Sojourn, tmp_path: Path) -> None:
     assert after["ramp"] == ("100ms", pytest.approx(0.025))
     assert len(after) == 8
     drawn = (tmp_path / "spike.svg").read_text()
-    assert "head drop" in drawn and "queue" in drawn
+    assert "head drop" in drawn
     shown = sojourn(*ONE, "--mitigations").stdout
     assert "headroom              100 ms     85 ms  0.1 of the capacity left unused" in shown
 
@@ -99,7 +98,7 @@ def test_a_fit_shows_what_it_keeps(sojourn: Sojourn, tmp_path: Path) -> None:
     assert fitted["rates_bps"] == [10_000_000, 30_000_000]
     # Of seven stretches in a row, four are high, and one of these is the last.
     assert fitted["moves"][1][0] == pytest.approx(1 / 4, abs=0.01)
-    assert "file" in sojourn(*asked).stdout and "chain" in sojourn(*asked).stdout
+    assert "chain fitted to measured.csv" in sojourn(*asked).stdout
 
 
 def test_no_loop_has_no_delay(sojourn: Sojourn, tmp_path: Path) -> None:
@@ -110,9 +109,8 @@ def test_no_loop_has_no_delay(sojourn: Sojourn, tmp_path: Path) -> None:
 
 
 def test_the_api() -> None:
-    theory = package.theory
     assert theory.spike("60Mbit", "20Mbit", ["20ms", "100ms"], shares=[3, 1])["spike_s"] == 0.08
-    with pytest.raises(TypeError, match="delay is 0.05"):
+    with pytest.raises(TypeError, match="delay is"):
         theory.spike("60Mbit", "20Mbit", 0.05)  # type: ignore[arg-type]
     found = theory.process("cellular", "40ms", params={"sigma": "1Mbit"}, duration="5s")
     assert found["duration_s"] == 5
