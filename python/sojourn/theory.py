@@ -43,8 +43,9 @@ def spike(
     settings of one's own by name, such as `{"headroom": 0.2, "ramp": "80ms"}`. `course` adds the
     corners of what arrives and of what it waits (docs/theory/spike.md).
     """
-    is_one = isinstance(delay, str) or not isinstance(delay, Sequence)
-    delays = [delay] if is_one else list(delay)
+    if not isinstance(delay, Sequence):
+        _require_text(delay=delay)
+    delays = [delay] if isinstance(delay, str) else list(delay)
     _require_text(before=before, after=after)
     for one in delays:
         _require_text(delay=one)
