@@ -120,7 +120,7 @@ start = "2s"
     let r_less_one = forms::fair(Rate::from_mbit(60), Rate::from_mbit(1), MS(50), 2).unwrap();
     assert_near(first, r_less_one.as_secs_f64(), packets, "first, fair");
     assert_near(second, 0.0, packets, "second, fair");
-    for delay in joined(r#""fifo""#) {
+    for delay in joined(r#""droptail""#) {
         // C0 and C0 / 2 arrive at C0 for d.
         assert_near(delay, 0.025, packets, "in a FIFO");
     }

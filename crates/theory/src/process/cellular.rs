@@ -76,7 +76,7 @@ impl Cellular {
         while now < until {
             steps.push((now, Rate(rate as u64)));
             rate = self.next(rate, random);
-            now = now + self.tick;
+            now += self.tick;
         }
         steps
     }

@@ -111,7 +111,7 @@ impl Chain {
         while now < until {
             steps.push((now, self.rates[level]));
             level = pick(&self.moves[level], random);
-            now = now + self.stretch;
+            now += self.stretch;
         }
         steps
     }

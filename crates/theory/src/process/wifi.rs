@@ -98,7 +98,7 @@ impl Wifi {
             let (down, up) = self.leaving(state);
             // Exponential stays, as of any Markov chain: 1 - u is never zero.
             let stay = -libm::log(1.0 - uniform(random)) / (down + up);
-            now = now + Duration::from_secs_f64(stay).max(Duration(1));
+            now += Duration::from_secs_f64(stay).max(Duration(1));
             state = if uniform(random) * (down + up) < down { state - 1 } else { state + 1 };
         }
         steps
