@@ -45,7 +45,7 @@ def test_the_mitigations_are_a_table(sojourn: Sojourn, tmp_path: Path) -> None:
     drawn = (tmp_path / "spike.svg").read_text()
     assert "head drop" in drawn
     shown = sojourn(*ONE, "--mitigations").stdout
-    assert "headroom              100 ms     85 ms  0.1 of the capacity left unused" in shown
+    assert "headroom               100 ms     85 ms  0.1 of the capacity left unused" in shown
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,7 @@ fn wifi_is_as_often_at_each_rate_as_rayleigh_has_it() {
 }
 
 /// Away from both ends a tick's change has mean 0 and variance sigma^2 times the
-/// tick; an outage lasts for 1 / escape seconds on average, and more where the
-/// step out of it falls below zero again.
+/// tick; an outage lasts for 1 / escape seconds on average.
 #[test]
 fn cellular_is_brownian_with_outages() {
     let cellular = Process::published("cellular", &[]).unwrap();
@@ -87,12 +86,11 @@ fn cellular_is_brownian_with_outages() {
     let off = variance / (expected * expected) - 1.0;
     assert!(off.abs() < 4.0 * f64::sqrt(2.0 / count), "variance off by {off}");
     assert!(steps.iter().all(|(_, rate)| *rate <= Rate::from_mbit(12)));
-    // Outages longer than a tick wait for an escape: from then on as long as ever.
     let is_out: Vec<bool> = steps[..steps.len() - 1].iter().map(|(_, rate)| rate.0 == 0).collect();
     let stays = is_out.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64;
     let ends = is_out.windows(2).filter(|pair| pair[0] && !pair[1]).count() as f64;
-    // Half of the escapes fall below zero again.
-    let leaves = (1.0 - f64::exp(-0.020)) / 2.0;
+    // An escape within a tick of 20 ms, at one a second.
+    let leaves = 1.0 - f64::exp(-0.020);
     let spread = f64::sqrt(leaves / (stays + ends));
     assert!((ends / (stays + ends) - leaves).abs() < 4.0 * spread, "{ends} of {stays}");
 }

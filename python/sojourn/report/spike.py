@@ -24,6 +24,7 @@ MITIGATIONS = {
 
 _ARRIVES, _CAPACITY, _QUEUE = "#0072b2", "#999999", "#d55e00"
 _WITHOUT, _WITH = "#bbbbbb", "#009e73"
+_PEAK = "Queueing delay at the peak (ms):"
 
 
 class SpikeFigure(Drawing):
@@ -77,7 +78,9 @@ def _rates(found: "SpikeTheory") -> Spec:
         _line("arrives", _ARRIVES, [(t, 1e-6 * rate) for t, rate in arrives], 2.5),
         _line("capacity", _CAPACITY, [(t, 1e-6 * rate) for t, rate in capacity], 2),
     ]
-    return _panel("Rates (Mbit/s): what arrives in blue, the capacity in grey", lines)
+    # Where both are the same, one shows through the other.
+    lines[1]["mark"]["strokeDash"] = [7, 5]
+    return _panel("Rates (Mbit/s): what arrives in blue, the capacity dashed", lines)
 
 
 def _delay(found: "SpikeTheory") -> Spec:
@@ -121,7 +124,7 @@ def _bars(mitigations: "list[Mitigation]") -> Spec:
     ]
     kinds = ["without", "with"]
     return {
-        "title": {"text": "Queueing delay at the peak without and with (ms)", "anchor": "start"},
+        "title": {"text": f"{_PEAK} without each in grey, with it in green", "anchor": "start"},
         "width": 640,
         "height": {"step": 13},
         "data": {"values": values},
@@ -133,9 +136,8 @@ def _bars(mitigations: "list[Mitigation]") -> Spec:
             "color": {
                 "field": "bound",
                 "type": "nominal",
-                "sort": kinds,
-                "title": None,
                 "scale": {"domain": kinds, "range": [_WITHOUT, _WITH]},
+                "legend": None,
             },
         },
     }

@@ -81,13 +81,15 @@ impl Cellular {
         steps
     }
 
-    /// A rate of zero stays for an exponential time; any other moves, and what
-    /// would leave the range stops at its end.
+    /// A rate of zero stays for an exponential time, then moves up by as much as
+    /// any moves; what would leave the range stops at its end.
     fn next(&self, rate: f64, random: &mut impl RngCore) -> f64 {
-        if rate <= 0.0 && uniform(random) >= self.escapes {
+        let is_out = rate <= 0.0;
+        if is_out && uniform(random) >= self.escapes {
             return 0.0;
         }
-        (rate + self.spread * normal(random)).clamp(0.0, self.most)
+        let change = self.spread * normal(random);
+        (rate + if is_out { change.abs() } else { change }).clamp(0.0, self.most)
     }
 }
 
