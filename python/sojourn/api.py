@@ -138,12 +138,43 @@ def record(
     captures: Captures | None = None,
 ) -> Run:
     """Simulates a prepared scenario and keeps the series."""
-    # The series of every run are kept until they are written.
+    _require_room([core], runs)
+    outcomes = _simulated(core, runs, jobs, lambda outcome: outcome, progress, captures)
+    return _recorded(core, name, runs, outcomes, own)
+
+
+def record_all(
+    scenarios: Sequence[tuple[_core.Scenario, str]],
+    runs: int,
+    jobs: int | None,
+    progress: experiment.Progress | None = None,
+) -> list[Run]:
+    """Simulates prepared scenarios in one pool of threads and keeps the series of each."""
+    _require_room([core for core, _ in scenarios], runs)
+    plans = [_plan(core, runs) for core, _ in scenarios]
+    every = [job for plan in plans for job in plan]
+    outcomes = iter(experiment.simulate(every, threads_of(jobs), lambda one: one, progress))
+    return [
+        _recorded(core, name, runs, [next(outcomes) for _ in plan])
+        for plan, (core, name) in zip(plans, scenarios, strict=True)
+    ]
+
+
+def _require_room(scenarios: Sequence[_core.Scenario], runs: int) -> None:
+    """The series of every run are kept until they are written."""
     memory.require(
-        len(_plan(core, runs)) * core.memory_bytes(),
+        sum(len(_plan(core, runs)) * core.memory_bytes() for core in scenarios),
         "shorten the scenario, record less often (record.interval) or ask for fewer runs",
     )
-    outcomes = _simulated(core, runs, jobs, lambda outcome: outcome, progress, captures)
+
+
+def _recorded(
+    core: _core.Scenario,
+    name: str,
+    runs: int,
+    outcomes: Sequence[_core.Outcome],
+    own: Own | None = None,
+) -> Run:
     summary = _summary(core, name, runs, [json.loads(one.summary_json()) for one in outcomes])
     series = {
         "flows": _core.series_parquet(outcomes, "flows"),

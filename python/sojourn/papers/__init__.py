@@ -5,7 +5,7 @@ some-name` runs its figures and lays what they claim beside what was published.
 """
 
 from sojourn.papers.contract import PaperSummary
-from sojourn.papers.lab import Lab
+from sojourn.papers.lab import Ask, Lab
 from sojourn.papers.paper import Claim, Figure, Paper
 
-__all__ = ["Claim", "Figure", "Lab", "Paper", "PaperSummary"]
+__all__ = ["Ask", "Claim", "Figure", "Lab", "Paper", "PaperSummary"]

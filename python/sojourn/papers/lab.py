@@ -6,12 +6,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sojourn import api, experiment
+from sojourn import _core, api, experiment
 from sojourn.contract import RunSummary
 from sojourn.record import Run
 from sojourn.report import render
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A scenario of the paper's folder to simulate, with what is changed in it."""
+
+    scenario: str
+    set: Mapping[str, Any] = field(default_factory=dict)
+    control: str | Sequence[str] | None = None
+    spread: str | None = None
+
+    def key(self, runs: int) -> str:
+        """The same for what is simulated alike."""
+        asked = [self.scenario, dict(self.set), self.control, runs, self.spread]
+        return json.dumps(asked, sort_keys=True)
 
 
 @dataclass
@@ -48,14 +63,24 @@ class Lab:
         spread: str | None = None,
     ) -> Run:
         """Simulates a scenario of the paper's folder with its series, as `sojourn.run` does."""
-        key = json.dumps([scenario, dict(set or {}), control, runs, spread], sort_keys=True)
-        if key not in self._runs:
-            source = api.as_scenario(self.folder / scenario)
-            core = experiment.prepare(
-                source.compile(), assignments=set or {}, control=control, spread=spread
-            )
-            self._runs[key] = api.record(core, source.origin, runs, self.jobs, self.progress)
-        return self._runs[key]
+        return self.runs([Ask(scenario, set or {}, control, spread)], runs)[0]
+
+    def runs(self, asks: Sequence["Ask"], runs: int = 1) -> list[Run]:
+        """Simulates several in one pool of threads; `runs` seeds of each."""
+        keys = [one.key(runs) for one in asks]
+        missing = {key: one for key, one in zip(keys, asks, strict=True) if key not in self._runs}
+        prepared = [self._prepared(one) for one in missing.values()]
+        if prepared:
+            found = api.record_all(prepared, runs, self.jobs, self.progress)
+            self._runs.update(zip(missing, found, strict=True))
+        return [self._runs[key] for key in keys]
+
+    def _prepared(self, ask: "Ask") -> tuple[_core.Scenario, str]:
+        source = api.as_scenario(self.folder / ask.scenario)
+        core = experiment.prepare(
+            source.compile(), assignments=ask.set, control=ask.control, spread=ask.spread
+        )
+        return core, source.origin
 
     def sweep(
         self,
