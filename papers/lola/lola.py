@@ -1,34 +1,57 @@
-"""TCP LoLa: low latency and high throughput congestion control."""
+"""TCP LoLa: low latency and high throughput, by a small queue that is shared fairly."""
 
+from lola_beside import beside
+from lola_many import many
+from lola_testbed import hundred_megabit, scale, ten_gigabit
+from lola_two import rtts, throughput, windows
 from sojourn.papers import Claim, Figure, Lab, Paper
-from sojourn.report import chart
+
+BASE_RTTS_MS = (5, 21, 61, 101)
+"""Figure 4c's."""
+
+
+def figure_4a(lab: Lab) -> list[Claim]:
+    """Throughput of two flows of 21 ms."""
+    title = "Figure 4a: two flows over 21 ms"
+    return throughput(lab, "figure-4a", ten_gigabit(lab, [(21, 21)])[0], title, scale(lab))
 
 
 def figure_4c(lab: Lab) -> list[Claim]:
-    """RTT over time for four base RTTs: the peak is the target above the base, whatever it is."""
-    published = lab.published()["4c"]
-    claims = []
-    layers = []
-    for base_ms in (5, 21, 61, 101):
-        run = lab.run("two-flows.toml", set={"link.back.delay": f"{base_ms - 2.5}ms"})
-        flow = run.flow("first")
-        series = flow.series.drop_nulls("rtt_s")
-        peak_ms = 1e3 * (series.filter(series["t_s"] > 10)["rtt_s"].max() - base_ms / 1e3)  # type: ignore
-        layers.append(
-            chart.line(f"{base_ms} ms", zip(series["t_s"], 1e3 * series["rtt_s"], strict=True))
-        )
-        claims.append(
-            Claim(f"peak over {base_ms} ms", published["peak_ms"], peak_ms, "ms", peak_ms < 6)
-        )
-    lab.draw(
-        "figure-4c",
-        chart.document("RTT", "100 Mbit/s", [chart.Panel("RTT", "s", "ms", layers)]),
-    )
-    return claims
+    """Round-trip times over four base RTTs."""
+    beds = ten_gigabit(lab, [(base, base) for base in BASE_RTTS_MS])
+    title = "Figure 4c: the same queue over any base RTT"
+    return rtts(lab, "figure-4c", beds, title, scale(lab))
+
+
+def figure_4d(lab: Lab) -> list[Claim]:
+    """Throughput of flows of 21 ms and 101 ms."""
+    title = "Figure 4d: flow 1 over 21 ms, flow 2 over 101 ms"
+    return throughput(lab, "figure-4d", ten_gigabit(lab, [(21, 101)])[0], title, scale(lab))
+
+
+def figure_5a(lab: Lab) -> list[Claim]:
+    """Throughput of two flows at a hundredth of the rate."""
+    title = "Figure 5a: two flows over 21 ms"
+    return throughput(lab, "figure-5a", hundred_megabit(lab), title, "100 Mbit/s")
+
+
+def figure_5b(lab: Lab) -> list[Claim]:
+    """Round-trip times of two flows at a hundredth of the rate."""
+    title = "Figure 5b: the queue of two flows over 21 ms"
+    return rtts(lab, "figure-5b", [hundred_megabit(lab)], title, "100 Mbit/s")
 
 
 PAPER = Paper(
     "TCP LoLa: congestion control for low latencies and high throughput",
     "Hock, Neumeister, Zitterbart, Bless: IEEE LCN 2017",
-    {"4c": Figure("RTT for four base RTTs", figure_4c)},
+    {
+        "4a": Figure("Throughput of two flows at 10 Gbit/s", figure_4a),
+        "4b": Figure("Windows of two flows, and the rounds of fair flow balancing", windows),
+        "4c": Figure("Round-trip times over four base RTTs", figure_4c),
+        "4d": Figure("Throughput of flows with different base RTTs", figure_4d),
+        "5a": Figure("Throughput of two flows at 100 Mbit/s", figure_5a),
+        "5b": Figure("Round-trip times at 100 Mbit/s", figure_5b),
+        "6": Figure("Eighteen flows, one more every four seconds", many),
+        "beside": Figure("Beyond the paper: CUBIC, BBR and BBR v3 on the same testbed", beside),
+    },
 )

@@ -1,0 +1,89 @@
+"""The switch with two LoLa flows, the second 20 s late, and what is measured of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+from lola_measure import Round, goodput_bps, peak_bound_ms, queue_ms, rounds
+from sojourn.papers import Ask, Lab
+from sojourn.record import Run
+
+SECOND_S = 20.0
+"""When the second flow starts."""
+FLOWS = ("first", "second")
+NAMES = {"first": "flow 1", "second": "flow 2"}
+COLOURS = {"first": "#009e73", "second": "#0072b2"}
+# A tenth of the paper's rate, with a buffer of the same 80 ms: 5 million packets a minute.
+QUICK = {"link.switch.rate": "1Gbit", "link.switch.buffer": "10MB"}
+GIGABIT, QUICK_GIGABIT = 10e9, 1e9
+
+
+@dataclass(frozen=True)
+class Testbed:
+    """A run of two flows."""
+
+    run: Run
+    rate_bps: float
+    rtts_ms: tuple[float, float]
+
+    @property
+    def end_s(self) -> float:
+        """How long it ran."""
+        return self.run.runs[0]["duration_s"]
+
+    def series(self, flow: str) -> pl.DataFrame:
+        """A flow's samples."""
+        return self.run.flow(flow).series
+
+    def settled(self) -> list[Round]:
+        """The first flow's rounds after both slow starts.
+
+        The second flow's first reduction takes back what its slow start left in the queue.
+        """
+        return rounds(self.series("first"), rounds(self.series("second"))[0].end_s)
+
+    def shares(self, part: Round) -> tuple[float, float]:
+        """Both flows' goodput in a round."""
+        first, second = (goodput_bps(self.series(f), part.begin_s, part.end_s) for f in FLOWS)
+        return first, second
+
+    def ratio(self, part: Round) -> float:
+        """Flow 1's goodput over flow 2's in a round."""
+        first, second = self.shares(part)
+        return first / second
+
+    def peak_ms(self, part: Round) -> tuple[float, float]:
+        """A round's longest wait in the queue, and its bound for the shares it had."""
+        shares = self.shares(part)
+        share = min(shares) / sum(shares)
+        bound = peak_bound_ms(self.rate_bps, max(self.rtts_ms), share)
+        return queue_ms(self.run, part.begin_s, part.end_s), bound
+
+
+Rtts = tuple[float, float]
+"""The base round-trip times of both flows, in milliseconds."""
+
+
+def ten_gigabit(lab: Lab, pairs: Sequence[Rtts]) -> list[Testbed]:
+    """The switch at 10 Gbit/s, a tenth of that in a quick run; all runs in one pool."""
+    runs = lab.runs([_ask(rtts, lab.pick({}, QUICK)) for rtts in pairs])
+    rate = lab.pick(GIGABIT, QUICK_GIGABIT)
+    return [Testbed(run, rate, rtts) for run, rtts in zip(runs, pairs, strict=True)]
+
+
+def hundred_megabit(lab: Lab, rtts: Rtts = (21, 21)) -> Testbed:
+    """The switch with the slower link of figure 5."""
+    (run,) = lab.runs([_ask(rtts, {"link.switch.rate": "100Mbit"})])
+    return Testbed(run, 100e6, rtts)
+
+
+def _ask(rtts: Rtts, changed: Mapping[str, str]) -> Ask:
+    delays = {
+        f"link.back_{flow}.delay": f"{rtt - 1:g}ms" for flow, rtt in zip(FLOWS, rtts, strict=True)
+    }
+    return Ask("two-flows.toml", {**changed, **delays})
+
+
+def scale(lab: Lab) -> str:
+    """What the pictures say of the rate."""
+    return lab.pick("10 Gbit/s", "1 Gbit/s: a quick run, a tenth of the paper's rate")

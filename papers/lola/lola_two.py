@@ -1,0 +1,221 @@
+"""Figures 4 and 5: two LoLa flows, the second 20 s late, over the switch."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from lola_measure import MSS, PHI, Q_TARGET_MS, WIRE, Round, between, jain, rounds, used
+from lola_testbed import (
+    COLOURS,
+    FLOWS,
+    NAMES,
+    QUICK_GIGABIT,
+    SECOND_S,
+    Testbed,
+    scale,
+    ten_gigabit,
+)
+from sojourn.papers import Claim, Lab
+from sojourn.report import chart
+
+# Flow 1 keeps its window while it has more in the queue than X(t): surely where it has this many
+# times what flow 2 has, whose window X(t) rules.
+_UNEVEN = 1.5
+# The axis ends where the run does.
+TIME = {"nice": False}
+
+
+def throughput(lab: Lab, name: str, bed: Testbed, title: str, rate: str) -> list[Claim]:
+    """Throughput of both flows, as in figures 4a, 4d and 5a."""
+    unit, size = ("Gbit/s", 1e9) if bed.rate_bps >= 1e9 else ("Mbit/s", 1e6)
+    payload = bed.rate_bps * MSS / WIRE / size
+    layers = [
+        chart.line(NAMES[flow], goodput(bed.series(flow), 0.25, size), COLOURS[flow])
+        for flow in FLOWS
+    ]
+    fair = [(0.0, payload), (SECOND_S, payload), (SECOND_S, payload / 2), (bed.end_s, payload / 2)]
+    layers.append(chart.line("published: all, then half each", fair, chart.PUBLISHED, (5, 3)))
+    panel = chart.Panel(f"Goodput in steps of 0.25 s ({unit})", "s", unit, layers, x_scale=TIME)
+    lab.draw(name, chart.document(title, rate, [panel]))
+    return [_utilisation(bed), _fairness(bed), _rounds_to_fairness(lab, bed)]
+
+
+def goodput(series: pl.DataFrame, step_s: float, size: float) -> list[tuple[float, float]]:
+    """Goodput in even steps, at the end of each."""
+    place = (pl.col("t_s") / step_s).ceil().alias("place")
+    ends = series.group_by(place).agg(pl.col("t_s", "delivered_bytes").last()).sort("place")
+    rate = 8 * pl.col("delivered_bytes").diff() / pl.col("t_s").diff() / size
+    return ends.select("t_s", rate=rate).drop_nulls().rows()
+
+
+def _utilisation(bed: Testbed) -> Claim:
+    part = used(bed.run, SECOND_S, bed.end_s)
+    why = "of the capacity since flow 2 began. Holds above gamma: a reduction leaves 95 % of what "
+    why += "fills the link"
+    return Claim("link utilisation", "high", round(part, 4), holds=part > 0.95, why=why)
+
+
+def _fairness(bed: Testbed) -> Claim:
+    last = Round(0.8 * bed.end_s, 0.0, bed.end_s)
+    index = jain(bed.shares(last))
+    why = "Jain's index of the last fifth of the run. Holds above 0.99, where the shares are "
+    why += "within 10 % of their mean"
+    return Claim("fairness between the flows", "fair", round(index, 4), holds=index > 0.99, why=why)
+
+
+def _rounds_to_fairness(lab: Lab, bed: Testbed) -> Claim:
+    """How many rounds the second flow takes part in until the shares are equal."""
+    published = lab.published()["rounds_to_fairness"]["value"]
+    ours = next(
+        (
+            place
+            for place, one in enumerate(rounds(bed.series("second")), 1)
+            if min(bed.shares(one)) > 0.9 * max(bed.shares(one))
+        ),
+        None,
+    )
+    is_its_case = bed.rate_bps > QUICK_GIGABIT and bed.rtts_ms == (21, 21)
+    holds = ours is not None and abs(ours - published) <= 1 if is_its_case else None
+    why = "the first round in which the smaller share is over 0.9 of the greater. Holds within "
+    why += "one round: it is read off a picture"
+    return Claim("rounds to fairness", published if is_its_case else None, ours, "", holds, why)
+
+
+def windows(lab: Lab) -> list[Claim]:
+    """Figure 4b: both windows from 16 s to 60 s, the rounds of fair flow balancing shaded."""
+    (bed,) = ten_gigabit(lab, [(21, 21)])
+    layers = [
+        chart.line(NAMES[flow], megabytes(between(bed.series(flow), 16, 60)), COLOURS[flow])
+        for flow in FLOWS
+    ]
+    rtt_s = 1e-3 * (bed.rtts_ms[0] + Q_TARGET_MS)
+    half = bed.rate_bps * MSS / WIRE / 8e6 * rtt_s / 2
+    layers.append(
+        chart.line("half of what fills the link", [(16, half), (60, half)], "#777777", (4, 4))
+    )
+    spans = [(one.begin_s, one.leave_s) for one in rounds(bed.series("first"), 16.0)]
+    panel = chart.Panel(
+        "Congestion window (MB); grey: flow 1 in fair flow balancing",
+        "s",
+        "MB",
+        layers,
+        behind=[chart.shade(spans)],
+        height=260,
+        x_scale=TIME,
+    )
+    title = "Figure 4b: the windows of two flows"
+    subtitle = [scale(lab), "published: flow 1 keeps its window while grey; fair after four rounds"]
+    lab.draw("figure-4b", chart.document(title, subtitle, [panel]))
+    return [_kept(lab, bed), _follows(bed), _rounds_to_fairness(lab, bed)]
+
+
+def megabytes(series: pl.DataFrame) -> list[tuple[float, float]]:
+    """The window over time."""
+    return series.select("t_s", pl.col("cwnd_bytes") / 1e6).drop_nulls().rows()
+
+
+def _kept(lab: Lab, bed: Testbed) -> Claim:
+    """How much flow 1's window grows where it has more in the queue than X(t)."""
+    published = lab.published()["window_growth_of_first"]["value"]
+    parts = [one for one in rounds(bed.series("first"), SECOND_S) if bed.ratio(one) > _UNEVEN]
+    windows = [between(bed.series("first"), one.begin_s, one.leave_s) for one in parts]
+    grown = [100 * (one["cwnd_bytes"][-1] / one["cwnd_bytes"][0] - 1) for one in windows]
+    ours = max(grown, default=None)
+    why = f"the greatest of {len(parts)} rounds in which flow 1 has over {_UNEVEN} times flow 2's "
+    why += "share; later X(t) overtakes what it has in the queue too. Holds below 1 %"
+    name = "flow 1's window grows in a round by"
+    return Claim(name, published, ours, "%", None if ours is None else ours < 1, why)
+
+
+def _follows(bed: Testbed) -> Claim:
+    """What flow 2 has in the queue over X(t), while its window grows and its share is smaller."""
+    parts = [one for one in bed.settled() if bed.ratio(one) > 1.1]
+    ratios = pl.concat([_over_x(bed, one) for one in parts]) if parts else pl.Series([None])
+    ours = ratios.median()
+    assert ours is None or isinstance(ours, float)
+    why = f"median over {len(parts)} rounds: Q_data, by equation 7, over equation 2. Holds within "
+    why += "10 %: Q_data is known a round trip and t_measure late"
+    holds = None if ours is None else 0.9 < ours < 1.1
+    return Claim("flow 2 keeps X(t) bytes in the queue", 1.0, ours, "", holds, why)
+
+
+def _over_x(bed: Testbed, one: Round) -> pl.Series:
+    series = between(bed.series("second"), one.begin_s, one.leave_s)
+    growing = series.filter(pl.col("cwnd_bytes") > series["cwnd_bytes"][0])
+    rtt_s = pl.col("rtt_s")
+    queued = (rtt_s - 1e-3 * bed.rtts_ms[1]) * pl.col("cwnd_bytes") / rtt_s
+    x = (1e3 * (pl.col("t_s") - one.begin_s) / PHI) ** 3
+    return growing.select(ratio=queued / x)["ratio"]
+
+
+def rtts(lab: Lab, name: str, beds: Sequence[Testbed], title: str, rate: str) -> list[Claim]:
+    """Round-trip times over time: figures 4c and 5b."""
+    layers, claims = [], []
+    for bed in beds:
+        base = bed.rtts_ms[0]
+        layers += _rtt_lines(bed, alone=len(beds) == 1 or base == 21)
+        claims += _peak(lab, bed)
+    for bed in beds:
+        lines = [(0.0, bed.rtts_ms[0] + Q_TARGET_MS), (bed.end_s, bed.rtts_ms[0] + Q_TARGET_MS)]
+        layers.append(
+            chart.line("published peak: base + 5 ms", lines, chart.PUBLISHED, (5, 3), width=1)
+        )
+    tall = 420 if len(beds) > 1 else 240
+    panel = chart.Panel("Round-trip time (ms)", "s", "ms", layers, height=tall, x_scale=TIME)
+    lab.draw(name, chart.document(title, rate, [panel]))
+    return claims
+
+
+def _rtt_lines(bed: Testbed, alone: bool) -> list[chart.Layer]:
+    if alone:
+        return [
+            chart.line(
+                f"{NAMES[f]}, {bed.rtts_ms[0]:g} ms", rtt(bed.series(f)), COLOURS[f], width=1
+            )
+            for f in FLOWS
+        ]
+    return [chart.line("other base RTTs", rtt(bed.series("first")), "#999999", width=1)]
+
+
+def rtt(series: pl.DataFrame) -> list[tuple[float, float]]:
+    """Round-trip time over time, in milliseconds."""
+    return series.select("t_s", 1e3 * pl.col("rtt_s")).drop_nulls().rows()
+
+
+def _peak(lab: Lab, bed: Testbed) -> list[Claim]:
+    base = bed.rtts_ms[0]
+    found = [bed.peak_ms(one) for one in bed.settled()]
+    peaks, bounds = [peak for peak, _ in found], [bound for _, bound in found]
+    holds = all(Q_TARGET_MS < peak <= bound for peak, bound in found) if found else None
+    target = lab.published()["Q_target_ms"]["value"]
+    why = f"the longest wait of {len(found)} rounds. Holds between Q_target and what grows until "
+    why += f"that is noticed, {max(bounds):.2f} ms at most (docs/lola.md)" if found else ""
+    return [
+        Claim(f"peak above {base:g} ms", target, max(peaks, default=None), "ms", holds, why),
+        _least(bed),
+        _alike(bed),
+    ]
+
+
+def _least(bed: Testbed) -> Claim:
+    base = bed.rtts_ms[0]
+    lows = []
+    for one in bed.settled():
+        after = between(bed.series("first"), one.end_s, one.end_s + 0.5 + 2e-3 * base)
+        lows.append(1e3 * float(after["rtt_s"].min()) - base)  # type: ignore[arg-type]
+    ours = max(lows, default=None)
+    holds = None if ours is None else ours < 1
+    why = "the greatest of the least RTTs after a reduction. Holds below Q_low, 1 ms, where LoLa "
+    why += "takes the queue for empty"
+    return Claim(f"RTT falls back to {base:g} ms, and", 0.0, ours, "ms", holds, why)
+
+
+def _alike(bed: Testbed) -> Claim:
+    both = between(bed.series("first"), SECOND_S + 5, bed.end_s).join(
+        bed.series("second"), on="t_s", suffix="_second"
+    )
+    apart = (1e3 * (both["rtt_s"] - both["rtt_s_second"]).abs()).drop_nulls()
+    ours = float(apart.quantile(0.95) or 0.0)
+    why = "95th percentile of the difference between the two flows' samples. Holds below a tenth "
+    why += "of Q_target"
+    name = f"RTTs of both flows over {bed.rtts_ms[0]:g} ms"
+    return Claim(name, "nearly identical", f"{ours:.2g} ms apart", "", ours < 0.5, why)
