@@ -68,5 +68,5 @@ def _panel(title: str, run: Run, flow: str, end_s: float) -> chart.Panel:
         chart.line("target", target, chart.PUBLISHED, (5, 3)),
     ]
     scale = {"domain": [0, 120], "clamp": True}
-    size = {"width": 280, "height": 110}
-    return chart.Panel(f"{title} (ms)", "s", "ms", layers, **size, x_scale=TIME, y_scale=scale)
+    wide, high = 280, 110
+    return chart.Panel(f"{title} (ms)", "s", "ms", layers, (), wide, high, TIME, scale)

@@ -83,7 +83,8 @@ def _queue(lab: Lab, run: Run, rate_bps: float) -> Claim:
     peaks = [queue_ms(run, begin, begin + 10) for begin in tens]
     holds = all(Q_TARGET_MS < peak <= bound for peak in peaks)
     why = "the greatest peak of twelve stretches of 10 s, from 80 s to 200 s; the least is "
-    why += f"{min(peaks):.2f} ms. Holds between Q_target and the bound of eighteen equal flows, {bound:.2f} ms"
+    why += f"{min(peaks):.2f} ms. Holds between Q_target and the bound of eighteen equal flows, "
+    why += f"{bound:.2f} ms"
     published = lab.published()["Q_target_ms"]["value"]
     return Claim("queueing delay near the target", published, max(peaks), "ms", holds, why)
 

@@ -65,7 +65,7 @@ def queue_ms(run: Run, begin_s: float, end_s: float, control: str | None = None)
 def used(run: Run, begin_s: float, end_s: float, control: str | None = None) -> float:
     """The part of the switch's capacity that was used in a stretch of time."""
     part = between(run.link("switch", control).series, begin_s, end_s)
-    return float(part["carried_bps"].sum() / part["capacity_bps"].sum())
+    return float(part["carried_bps"].sum()) / float(part["capacity_bps"].sum())
 
 
 def goodput_bps(series: pl.DataFrame, begin_s: float, end_s: float) -> float:
