@@ -28,6 +28,8 @@ class Layer:
     points: Sequence[Point]
     mark: Spec
     colour: str | None = None
+    texts: Sequence[str] = ()
+    """What stands at the points, where they are labels."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class Panel:
     height: int = 200
     x_scale: Spec = field(default_factory=dict)
     y_scale: Spec = field(default_factory=dict)
+    bare: bool = False
+    """Without axes and grid: for a drawing whose coordinates are no quantities."""
 
 
 def line(
@@ -71,6 +75,12 @@ def dots(
     """The points alone; `shape` is one of Vega's."""
     mark = {"type": "point", "shape": shape, "size": size, "filled": True, "clip": True}
     return Layer(name, list(points), mark, colour)
+
+
+def labels(name: str, points: Sequence[Point], texts: Sequence[str], colour: str) -> Layer:
+    """A text at each point."""
+    mark = {"type": "text", "fontSize": 11, "baseline": "bottom", "dy": -3}
+    return Layer(name, list(points), mark, colour, texts)
 
 
 def shade(spans: Iterable[tuple[float, float]], colour: str = "#dddddd") -> Spec:
@@ -141,6 +151,8 @@ def panel(one: Panel) -> Spec:
         "x": {"field": "x", "type": "quantitative", "title": one.x, "scale": _scale(one.x_scale)},
         "y": {"field": "y", "type": "quantitative", "title": one.y, "scale": _scale(one.y_scale)},
     }
+    if one.bare:
+        axes = {name: {**axis, "axis": None} for name, axis in axes.items()}
     return {
         "title": {"text": one.title, "anchor": "start"},
         "width": one.width,
@@ -161,6 +173,9 @@ def _layer(layer: Layer, axes: Spec, colour: Spec) -> Spec:
     encoding = {**axes, "color": colour}
     if layer.mark["type"] == "line":
         encoding["order"] = {"field": "place"}
+    if layer.texts:
+        encoding["text"] = {"field": "text"}
+        values = [{**value, "text": text} for value, text in zip(values, layer.texts, strict=True)]
     return {"data": {"values": values}, "mark": layer.mark, "encoding": encoding}
 
 
