@@ -1,16 +1,14 @@
 """What moves DCTCP's spike on the testbed: each candidate for itself, for all four delays.
 
-`python tests/python/testbed_causes.py` prints the table of `docs/fidelity.md`.
+`python papers/latency-spike/latency_spike_causes.py` prints the table of `docs/fidelity.md`.
 """
 
-import csv
 import random
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import sojourn
-from testbed import DATA, Cell, Change, simulate
+from latency_spike_testbed import Cell, Change, rows, simulate
 
 JITTER_MS = 10
 # Pauses of the acknowledgements' way: so much later, for so long, every so often at random.
@@ -63,10 +61,9 @@ CAUSES: dict[str, Change] = {
 }
 
 
-def rows(data: Path = DATA) -> list[dict[str, str]]:
+def dctcp() -> list[dict[str, str]]:
     """DCTCP's cells of the measurements."""
-    with data.open(newline="") as file:
-        return [row for row in csv.DictReader(file) if row["cc"] == "dctcp"]
+    return [row for row in rows() if row["cc"] == "dctcp"]
 
 
 def table(measured: list[dict[str, str]]) -> str:
@@ -94,4 +91,4 @@ def text(cell: Cell) -> str:
 
 
 if __name__ == "__main__":
-    print(table(rows()))
+    print(table(dctcp()))

@@ -1,6 +1,6 @@
 """The dips of DCTCP's window on the testbed, recorded and simulated, by the same three figures.
 
-`python tests/python/testbed_dips.py` prints the table of `docs/fidelity.md`.
+`python papers/latency-spike/latency_spike_dips.py` prints the table of `docs/fidelity.md`.
 """
 
 import random
@@ -11,7 +11,7 @@ from statistics import median
 
 import polars as pl
 import sojourn
-from testbed import AFTER_BPS, DATA, INTERVAL_S, RUNS, SAMPLING_S, scenario
+from latency_spike_testbed import AFTER_BPS, DATA, INTERVAL_S, RUNS, SAMPLING_S, scenario
 
 CONTROLS = ("bbr", "cubic", "dctcp")
 # The recordings of two of the four delays are published.

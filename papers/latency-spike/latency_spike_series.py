@@ -1,7 +1,7 @@
 """The testbed's recorded series drawn over ours: `docs/testbed-series.png`.
 
-`python tests/python/testbed_series.py` draws it. The measurements have series for two of the four
-delays, and the peak for all.
+`python papers/latency-spike/latency_spike_series.py` draws it. The measurements have series for
+two of the four delays, and the peak for all.
 """
 
 import struct
@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 import sojourn
 import vl_convert
+from latency_spike_testbed import DATA, ROOT, RUNS, SAMPLING_S, scenario
 from sojourn.report import render
-from testbed import DATA, ROOT, RUNS, SAMPLING_S, scenario
 
 PICTURE = ROOT / "docs" / "testbed-series.png"
 # What is shown of the time around the drop.

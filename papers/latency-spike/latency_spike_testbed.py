@@ -1,8 +1,8 @@
 """The published testbed, simulated cell by cell: what the test and `docs/fidelity.md` stand on.
 
 The measurements are one run a cell of the testbed of "A Lower Bound on Latency Spikes":
-smoothed round-trip times as `ss` shows them, every 0.23 s. `python tests/python/testbed.py`
-prints the table of `docs/fidelity.md`.
+smoothed round-trip times as `ss` shows them, every 0.23 s.
+`python papers/latency-spike/latency_spike_testbed.py` prints the table of `docs/fidelity.md`.
 """
 
 import csv
@@ -32,28 +32,36 @@ Change = Callable[[sojourn.Scenario], None]
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One cell of the measurements, and what 30 simulated runs make of it."""
+class Spikes:
+    """What the runs of one controller at one delay make of the drop, a value each run."""
 
     control: str
     delay_ms: float
-    measured_ms: float
     spikes_ms: list[float]
-    """Peak of the sampled srtt less the delay, a run each: what was measured."""
+    """Peak of the sampled srtt less the delay: what was measured."""
     true_spikes_ms: list[float]
-    """Peak queueing delay at the bottleneck, a run each."""
+    """Peak queueing delay at the bottleneck."""
     bounds_ms: list[float]
+    corrected_ms: list[float]
+    """The bound for what the link carried in the second before."""
+
+    def quantile(self, q: float) -> float:
+        """Nearest-rank quantile of the sampled spikes."""
+        ranked = sorted(self.spikes_ms)
+        return ranked[max(0, -(-round(q * 100) * len(ranked) // 100) - 1)]
+
+
+@dataclass(frozen=True)
+class Cell(Spikes):
+    """One cell of the measurements beside its runs."""
+
+    measured_ms: float
     measured_window: int
     """Greatest window of the second before the drop, in packets."""
     windows: list[float]
     """The same, a run each."""
     window_ratios: list[float]
     """Peak RTT over window x MSS / new capacity, a run each."""
-
-    def quantile(self, q: float) -> float:
-        """Nearest-rank quantile of the sampled spikes."""
-        ranked = sorted(self.spikes_ms)
-        return ranked[max(0, -(-round(q * 100) * len(ranked) // 100) - 1)]
 
     @property
     def distance(self) -> float:
@@ -78,8 +86,13 @@ class Cell:
 
 def cells(data: Path = DATA) -> list[Cell]:
     """Every cell of the measurements, simulated."""
+    return [simulate(row) for row in rows(data)]
+
+
+def rows(data: Path = DATA) -> list[dict[str, str]]:
+    """The measurements, a cell each."""
     with data.open(newline="") as file:
-        return [simulate(row) for row in csv.DictReader(file)]
+        return list(csv.DictReader(file))
 
 
 def scenario(delay_ms: float) -> sojourn.Scenario:
@@ -91,32 +104,49 @@ def scenario(delay_ms: float) -> sojourn.Scenario:
 
 def simulate(row: dict[str, str], change: Change | None = None) -> Cell:
     """Thirty runs of one cell, the drop spread over five seconds."""
-    delay_ms = float(row["d_ms"])
-    changed = scenario(delay_ms)
+    changed = scenario(float(row["d_ms"]))
     if change:
         change(changed)
-    run = sojourn.run(changed, control=row["cc"], runs=RUNS)
-    flows = {seed: frame for (seed,), frame in run.flows.group_by("seed")}
-    sampled, ratios, windows = [], [], []
-    for one in run.runs:
-        spike, series = one["spikes"][0], flows[one["seed"]]
-        after = series.filter(pl.col("t_s").is_between(spike["at_s"], spike["at_s"] + WINDOW_S))
-        sampled.append(1e3 * peak_srtt(after, one["seed"]) - delay_ms)
-        before = series.filter(pl.col("t_s").is_between(spike["at_s"] - 1, spike["at_s"]))
+    return cell(row, sojourn.run(changed, control=row["cc"], runs=RUNS))
+
+
+def cell(row: dict[str, str], run: sojourn.Run) -> Cell:
+    """A cell of the measurements and the runs of it."""
+    windows, ratios = [], []
+    for series, at_s in around_drops(run):
+        before = series.filter(pl.col("t_s").is_between(at_s - 1, at_s))
         windows.append(float(before["cwnd_bytes"].max()) / 1448)  # type: ignore[arg-type]
-        ratios.append(window_ratio(series, spike["at_s"]))
-    spikes = [one["spikes"][0] for one in run.runs]
+        ratios.append(window_ratio(series, at_s))
     return Cell(
-        control=row["cc"],
-        delay_ms=delay_ms,
+        **vars(spikes(run, row["cc"], float(row["d_ms"]))),
         measured_ms=float(row["peak_minus_d_drop_aligned_ms"]),
-        spikes_ms=sampled,
-        true_spikes_ms=[1e3 * (spike["spike_s"] or 0.0) for spike in spikes],
-        bounds_ms=[1e3 * (spike["bound_s"] or 0.0) for spike in spikes],
         measured_window=int(row["cwnd_max_last1s_pkts"]),
         windows=windows,
         window_ratios=ratios,
     )
+
+
+def spikes(run: sojourn.Run, control: str, delay_ms: float) -> Spikes:
+    """The spikes of runs at one delay, sampled as the testbed sampled and as they were."""
+    sampled = []
+    for one, (series, at_s) in zip(run.runs, around_drops(run), strict=True):
+        after = series.filter(pl.col("t_s").is_between(at_s, at_s + WINDOW_S))
+        sampled.append(1e3 * peak_srtt(after, one["seed"]) - delay_ms)
+    found = [one["spikes"][0] for one in run.runs]
+    return Spikes(
+        control=control,
+        delay_ms=delay_ms,
+        spikes_ms=sampled,
+        true_spikes_ms=[1e3 * (spike["spike_s"] or 0.0) for spike in found],
+        bounds_ms=[1e3 * (spike["bound_s"] or 0.0) for spike in found],
+        corrected_ms=[1e3 * (spike["bound_corrected_s"] or 0.0) for spike in found],
+    )
+
+
+def around_drops(run: sojourn.Run) -> list[tuple[pl.DataFrame, float]]:
+    """The upload's samples of each run, and when its capacity dropped."""
+    flows = {seed: frame for (seed,), frame in run.flows.group_by("seed")}
+    return [(flows[one["seed"]], one["spikes"][0]["at_s"]) for one in run.runs]
 
 
 def peak_srtt(after: pl.DataFrame, seed: int) -> float:

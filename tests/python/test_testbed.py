@@ -4,10 +4,10 @@ from statistics import median
 
 import polars as pl
 import pytest
-from testbed import DATA, Cell, cells, simulate
-from testbed_causes import CAUSES, rows
-from testbed_dips import CONTROLS, DELAYS_MS, FROM_S, TO_S, Features, features, recorded
-from testbed_dips import simulated as simulated_samples
+from latency_spike_causes import CAUSES, dctcp
+from latency_spike_dips import CONTROLS, DELAYS_MS, FROM_S, TO_S, Features, features, recorded
+from latency_spike_dips import simulated as simulated_samples
+from latency_spike_testbed import DATA, Cell, cells, simulate
 
 # Cells whose measured spike lies inside the 5th to 95th percentile, and inside all runs.
 STRICTLY_INSIDE = 8
@@ -67,7 +67,7 @@ def test_windows_before_the_drop_are_the_measured_ones(simulated: list[Cell]) ->
 
 def test_dctcp_needs_bursts_and_linux_s_rule_together() -> None:
     # At the shortest delay the candidates are furthest apart.
-    shortest = rows()[0]
+    shortest = dctcp()[0]
     inside = [
         name for name, change in CAUSES.items() if simulate(shortest, change).is_inside_widened
     ]
