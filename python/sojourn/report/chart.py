@@ -147,7 +147,7 @@ def panel(one: Panel) -> Spec:
     colours = _colours(one.layers)
     scale = {"domain": list(colours), "range": list(colours.values())}
     colour = {"field": "name", "type": "nominal", "title": None, "scale": scale}
-    axes = {
+    axes: Spec = {
         "x": {"field": "x", "type": "quantitative", "title": one.x, "scale": _scale(one.x_scale)},
         "y": {"field": "y", "type": "quantitative", "title": one.y, "scale": _scale(one.y_scale)},
     }
