@@ -65,15 +65,21 @@ class Lab:
         """Simulates a scenario of the paper's folder with its series, as `sojourn.run` does."""
         return self.runs([Ask(scenario, set or {}, control, spread)], runs)[0]
 
-    def runs(self, asks: Sequence["Ask"], runs: int = 1) -> list[Run]:
-        """Simulates several in one pool of threads; `runs` seeds of each."""
+    def runs(self, asks: Sequence["Ask"], runs: int = 1, keep: bool = True) -> list[Run]:
+        """Simulates several in one pool of threads; `runs` seeds of each.
+
+        Series are large: without `keep` they are not remembered for other figures.
+        """
         keys = [one.key(runs) for one in asks]
         missing = {key: one for key, one in zip(keys, asks, strict=True) if key not in self._runs}
-        prepared = [self._prepared(one) for one in missing.values()]
-        if prepared:
+        known = {key: self._runs[key] for key in keys if key in self._runs}
+        if missing:
+            prepared = [self._prepared(one) for one in missing.values()]
             found = api.record_all(prepared, runs, self.jobs, self.progress)
-            self._runs.update(zip(missing, found, strict=True))
-        return [self._runs[key] for key in keys]
+            known.update(zip(missing, found, strict=True))
+        if keep:
+            self._runs.update(known)
+        return [known[key] for key in keys]
 
     def _prepared(self, ask: "Ask") -> tuple[_core.Scenario, str]:
         source = api.as_scenario(self.folder / ask.scenario)

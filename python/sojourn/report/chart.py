@@ -48,6 +48,8 @@ class Panel:
     y_scale: Spec = field(default_factory=dict)
     bare: bool = False
     """Without axes and grid: for a drawing whose coordinates are no quantities."""
+    columns: int | None = None
+    """Names in a row of the legend; all in one where it is left out."""
 
 
 def line(
@@ -146,7 +148,9 @@ def panel(one: Panel) -> Spec:
     """A panel as a view of Vega-Lite."""
     colours = _colours(one.layers)
     scale = {"domain": list(colours), "range": list(colours.values())}
-    colour = {"field": "name", "type": "nominal", "title": None, "scale": scale}
+    colour: Spec = {"field": "name", "type": "nominal", "title": None, "scale": scale}
+    if one.columns is not None:
+        colour["legend"] = {"columns": one.columns}
     axes: Spec = {
         "x": {"field": "x", "type": "quantitative", "title": one.x, "scale": _scale(one.x_scale)},
         "y": {"field": "y", "type": "quantitative", "title": one.y, "scale": _scale(one.y_scale)},
