@@ -58,6 +58,7 @@ class _Wanted:
 def run(args: argparse.Namespace) -> int:
     """Runs figures of papers; shows the tables, and writes pictures and tables."""
     wanted = _wanted(args)
+    data = _data(args.data, Path(args.papers))
     target = None if args.out is None else Path(args.out)
     if target is not None:
         folder.require_free(target)
@@ -66,7 +67,8 @@ def run(args: argparse.Namespace) -> int:
 
         def fill(place: Path) -> None:
             for one in wanted:
-                done.append(_run(one, args, place if len(wanted) == 1 else place / one.name, bar))
+                own = place if len(wanted) == 1 else place / one.name
+                done.append(_run(one, args, data, own, bar))
 
         base = Path("runs") / f"paper-{args.name}"
         target = folder.write(target, fill) if target else folder.write_numbered(base, fill)
@@ -88,14 +90,15 @@ def _wanted(args: argparse.Namespace) -> list[_Wanted]:
     return [_Wanted(name, paper, find.chosen(paper, name, args.figure)) for name, paper in papers]
 
 
-def _run(one: _Wanted, args: argparse.Namespace, place: Path, bar: Bar) -> PaperSummary:
+def _run(
+    one: _Wanted, args: argparse.Namespace, data: Path | None, place: Path, bar: Bar
+) -> PaperSummary:
     place.mkdir(exist_ok=True)
-    papers = Path(args.papers)
     lab = Lab(
-        folder=papers / one.name,
+        folder=Path(args.papers) / one.name,
         out=place,
         quick=args.quick,
-        data=_data(args.data, papers),
+        data=data,
         jobs=args.jobs,
         progress=bar.simulating,
     )
