@@ -1,10 +1,10 @@
 """Figure 5: spikes of real controllers on the testbed, measured and simulated."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from statistics import median
 
 from latency_spike_testbed import DATA, Cell, Spikes, cell, rows, spikes
+from sojourn.errors import UsageError
 from sojourn.papers import Ask, Claim, Lab
 from sojourn.report import chart
 
@@ -14,11 +14,17 @@ BEYOND = ("reno", "bbr3", "prague", "lola", "rapid", "ideal")
 DELAYS_MS = (25, 50, 75, 100)
 SCENARIO = "../../scenarios/testbed.toml"
 Row = dict[str, str]
+COLUMNS = (SPIKE, BOUND, WINDOW) = (
+    "peak_minus_d_drop_aligned_ms",
+    "bound_corr_last1s_ms",
+    "cwnd_max_last1s_pkts",
+)
+"""What is read of the measurements: all aligned on the drop."""
 
 
 def figure_5(lab: Lab) -> list[Claim]:
     """Every controller at the testbed's four delays, thirty runs each."""
-    measured = _measured(lab)
+    measured = measurements(lab)
     found = {(c, d): _cell(lab, c, d, measured.get((c, d))) for c in PAPERS for d in DELAYS_MS}
     beyond = {(c, d): _cell(lab, c, d, None) for c in BEYOND for d in DELAYS_MS}
     lab.draw("figure-5", _picture({**found, **beyond}, measured))
@@ -31,16 +37,16 @@ def figure_5(lab: Lab) -> list[Claim]:
     return [one for one in claims if one is not None]
 
 
-def _measured(lab: Lab) -> dict[tuple[str, int], Row]:
+def measurements(lab: Lab) -> dict[tuple[str, int], Row]:
     """The authors' own data points, where they are at hand."""
     if lab.data is None:
         return {}
     file = lab.data / DATA.name if lab.data.is_dir() else lab.data
-    return {(row["cc"], round(float(row["d_ms"]))): row for row in _rows(file)}
-
-
-def _rows(file: Path) -> list[Row]:
-    return rows(file) if file.is_file() else []
+    found = rows(file) if file.is_file() else []
+    if found and not found[0].keys() >= {"cc", "d_ms", *COLUMNS}:
+        names = ", ".join(["cc", "d_ms", *COLUMNS])
+        raise UsageError(f"--data {file}: figure 5 needs the columns {names}")
+    return {(row["cc"], round(float(row["d_ms"]))): row for row in found}
 
 
 def _cell(lab: Lab, control: str, delay_ms: int, row: Row | None) -> Spikes:
@@ -72,29 +78,29 @@ def _never_below(found: Cells, control: str) -> Claim:
     for delay_ms in DELAYS_MS:
         one = found[control, delay_ms]
         of += len(one.bounds_ms)
-        ours += _below(one.true_spikes_ms, one.bounds_ms)
+        ours += below(one.true_spikes_ms, one.bounds_ms)
     name = f"runs of {control} below the bound"
     return Claim(name, 0, ours, f"of {of}", ours == 0, "peak queueing delay at the bottleneck")
 
 
-def _below(spikes_ms: Sequence[float], bounds_ms: Sequence[float]) -> int:
+def below(spikes_ms: Sequence[float], bounds_ms: Sequence[float]) -> int:
     """How many are below their bound by more than a packet, which takes 0.4 ms."""
     return sum(one < bound - 0.4 for one, bound in zip(spikes_ms, bounds_ms, strict=True))
 
 
 def _cubic(found: Cells) -> list[Claim]:
     ones = [found["cubic", delay_ms] for delay_ms in DELAYS_MS]
-    below = [_below(one.true_spikes_ms, one.bounds_ms) for one in ones]
+    lower = [below(one.true_spikes_ms, one.bounds_ms) for one in ones]
     runs = len(ones[0].bounds_ms)
-    ours = ", ".join(f"{d} ms: {n}" for d, n in zip(DELAYS_MS, below, strict=True))
+    ours = ", ".join(f"{d} ms: {n}" for d, n in zip(DELAYS_MS, lower, strict=True))
     why = (
         f"of {runs} runs at each delay, with the drop anywhere in CUBIC's sawtooth. The paper ran "
     )
     why += "each once, and at 25 and 50 ms its drop met the top of the sawtooth. Holds where no "
     why += "run at 25 and 50 ms is below"
     name = "runs of CUBIC below the bound"
-    first = Claim(name, "only where d > 50 ms", ours, "", sum(below[:2]) == 0, why)
-    lower = sum(_below(one.true_spikes_ms, one.corrected_ms) for one in ones)
+    first = Claim(name, "only where d > 50 ms", ours, "", sum(lower[:2]) == 0, why)
+    corrected = sum(below(one.true_spikes_ms, one.corrected_ms) for one in ones)
     short = max(
         bound - spike
         for one in ones
@@ -103,7 +109,7 @@ def _cubic(found: Cells) -> list[Claim]:
     why = f"by {short:.1f} ms at most. The bound is for what the link carried in the second before "
     why += "the drop: just reduced, CUBIC sends less than in that second's mean"
     name = "runs of CUBIC below the bound corrected for saturation"
-    second = Claim(name, 0, lower, f"of {4 * runs}", lower == 0, why)
+    second = Claim(name, 0, corrected, f"of {4 * runs}", corrected == 0, why)
     return [first, second]
 
 
@@ -111,8 +117,7 @@ def _corrected(measured: Mapping[tuple[str, int], Row]) -> Claim | None:
     """The paper's own claim on the paper's own data."""
     if not measured:
         return None
-    spike, bound = "peak_minus_d_drop_aligned_ms", "bound_corr_last1s_ms"
-    lower = sum(float(row[spike]) < float(row[bound]) for row in measured.values())
+    lower = sum(float(row[SPIKE]) < float(row[BOUND]) for row in measured.values())
     why = "the measured spikes, aligned on the drop, against the bound for the rate delivered in "
     why += "the second before"
     name = "measured spikes below the corrected bound"
@@ -122,7 +127,7 @@ def _corrected(measured: Mapping[tuple[str, int], Row]) -> Claim | None:
 def _beyond(beyond: Cells, control: str) -> Claim:
     ones = [beyond[control, delay_ms] for delay_ms in DELAYS_MS]
     ours = ", ".join(f"{median(one.true_spikes_ms):.0f}" for one in ones)
-    lower = sum(_below(one.true_spikes_ms, one.bounds_ms) for one in ones)
+    lower = sum(below(one.true_spikes_ms, one.bounds_ms) for one in ones)
     of = sum(len(one.bounds_ms) for one in ones)
     why = f"beyond the paper: median spikes for d of 25, 50, 75, 100 ms; {lower} of {of} runs are "
     why += "below the bound"
@@ -154,7 +159,7 @@ def _panel(control: str, found: Cells, measured: Mapping[tuple[str, int], Row]) 
     corrected = [(float(d), median(one.corrected_ms)) for d, one in ones]
     layers.append(chart.dots("corrected", corrected, "#888888", "cross"))
     points = [
-        (float(d), float(measured[control, d]["peak_minus_d_drop_aligned_ms"]))
+        (float(d), float(measured[control, d][SPIKE]))
         for d in DELAYS_MS
         if (control, d) in measured
     ]

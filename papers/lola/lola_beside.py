@@ -1,10 +1,11 @@
 """Beyond the paper: the controllers that its hosts could have run, on the same testbed."""
 
 from lola_many import FIRST_STOP_S, FLOWS, RTT_MS, SETTLED_S, ask, median_queue_ms, shares
-from lola_measure import Q_TARGET_MS, goodput_bps, jain, queue_ms, used
+from lola_measure import Q_TARGET_MS, goodput_bps, queue_ms, used
 from lola_testbed import FLOWS as PAIR
 from lola_testbed import QUICK, SECOND_S, scale
 from lola_two import TIME, rtt
+from sojourn.matrix.measure import jain
 from sojourn.papers import Ask, Claim, Lab
 from sojourn.record import Run
 from sojourn.report import chart

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 import polars as pl
-from lola_measure import MSS, Q_TARGET_MS, WIRE, between, goodput_bps, jain, peak_bound_ms, queue_ms
+from lola_measure import MSS, Q_TARGET_MS, WIRE, between, goodput_bps, peak_bound_ms, queue_ms
 from lola_measure import used as used_part
 from lola_testbed import GIGABIT, QUICK, QUICK_GIGABIT, scale
 from lola_two import TIME, goodput, megabytes, rtt
+from sojourn.matrix.measure import jain
 from sojourn.papers import Ask, Claim, Lab
 from sojourn.record import Run
 from sojourn.report import chart

@@ -1,6 +1,6 @@
 """What LoLa's figures ask of a run: rounds of fair flow balancing, shares, the queue."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -73,11 +73,6 @@ def goodput_bps(series: pl.DataFrame, begin_s: float, end_s: float) -> float:
     part = between(series, begin_s, end_s).select("t_s", "delivered_bytes")
     (first_s, first), (last_s, last) = part.row(0), part.row(-1)
     return float(8 * (last - first) / (last_s - first_s))
-
-
-def jain(rates: Sequence[float]) -> float:
-    """Jain's fairness index: 1 where all are equal, 1/n where one has all."""
-    return sum(rates) ** 2 / (len(rates) * sum(rate * rate for rate in rates))
 
 
 def largest(values: pl.Series) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import polars as pl
-from lola_measure import MSS, PHI, Q_TARGET_MS, WIRE, Round, between, jain, rounds, used
+from lola_measure import MSS, PHI, Q_TARGET_MS, WIRE, Round, between, rounds, used
 from lola_testbed import (
     COLOURS,
     FLOWS,
@@ -14,6 +14,7 @@ from lola_testbed import (
     scale,
     ten_gigabit,
 )
+from sojourn.matrix.measure import jain
 from sojourn.papers import Claim, Lab
 from sojourn.report import chart
 

@@ -1,0 +1,64 @@
+"""The LoLa paper's claims, on figures small enough for a test."""
+
+from pathlib import Path
+
+import lola_testbed
+import pytest
+from lola import PAPER
+from lola_measure import peak_bound_ms, rounds
+from sojourn.papers import Claim, Lab
+from support import ROOT
+
+
+def figure(name: str, out: Path) -> dict[str, Claim]:
+    """A figure of a quick run: its claims by their names."""
+    lab = Lab(ROOT / "papers" / "lola", out, quick=True)
+    claims = PAPER.figures[name].run(lab)
+    assert lab.pictures
+    assert all((out / f"{picture}.png").is_file() for picture in lab.pictures)
+    return {claim.claim: claim for claim in claims}
+
+
+def test_two_flows_at_100_mbit_share_the_link_and_the_queue(tmp_path: Path) -> None:
+    shares = figure("5a", tmp_path)
+    assert all(claim.holds for claim in shares.values() if claim.published is not None), shares
+    queue = figure("5b", tmp_path)
+    assert all(claim.holds for claim in queue.values()), queue
+    peak = queue["peak above 21 ms"]
+    assert isinstance(peak.ours, float)
+    # Above the target, or no round would end; 2 ms above is far from the 8 s that the buffer holds.
+    assert 5.0 < peak.ours < 7.0
+
+
+def test_the_first_flow_holds_its_window_and_the_second_follows_x(tmp_path: Path) -> None:
+    found = figure("4b", tmp_path)
+    grown = found["flow 1's window grows in a round by"]
+    assert grown.ours == 0.0
+    assert grown.holds
+    assert found["flow 2 keeps X(t) bytes in the queue"].holds
+    rounds_needed = found["rounds to fairness"].ours
+    # The paper's four are of ten times the rate; each round halves the distance or so.
+    assert isinstance(rounds_needed, int)
+    assert 2 <= rounds_needed <= 6
+
+
+def test_a_round_ends_with_a_reduction(tmp_path: Path) -> None:
+    lab = Lab(ROOT / "papers" / "lola", tmp_path, quick=True)
+    bed = lola_testbed.hundred_megabit(lab)
+    series = bed.series("first")
+    found = bed.settled()
+    assert len(found) > 5
+    assert set(found) < set(rounds(series))
+    for one in found:
+        assert one.begin_s < one.leave_s < one.end_s
+        # t_sync is 250 ms, known to a sample of 10 ms on either side.
+        assert one.end_s - one.leave_s == pytest.approx(0.25, abs=0.02)
+        last, after = (series.filter(t_s=t)["cwnd_bytes"] for t in (one.leave_s, one.end_s))
+        assert after.item() < last.item()
+
+
+def test_the_bound_is_the_one_of_the_simulator_s_document() -> None:
+    # docs/lola.md, which reckons without Ethernet's 38 bytes: 2.5 % of what a millisecond holds.
+    assert peak_bound_ms(100e6, 21, 0.5) == pytest.approx(6.58, abs=0.05)
+    assert peak_bound_ms(10e9, 101, 0.5) == pytest.approx(5.49, abs=0.02)
+    assert peak_bound_ms(100e6, 21, 1 / 18, 18, lagging=False) == pytest.approx(11.6, abs=0.3)

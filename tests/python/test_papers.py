@@ -1,0 +1,195 @@
+"""`sojourn paper`: what it lists, what it refuses, what it writes; by a paper of one drop."""
+
+import json
+from pathlib import Path
+
+import pytest
+import sojourn as package
+from sojourn.papers import Ask, Lab
+from sojourn.report import chart
+from support import ROOT, SMALL, Sojourn
+from test_bad_input import refused
+
+PAPER = """
+from sojourn.papers import Claim, Figure, Lab, Paper
+from sojourn.report import chart
+
+
+def drop(lab: Lab) -> list[Claim]:
+    published = lab.published()["spike_ms"]
+    run = lab.run("small.toml", control=lab.pick(["cubic", "dctcp"], "cubic"))
+    series = run.link("bottleneck", "cubic").series.drop_nulls("queue_delay_s")
+    points = zip(series["t_s"], 1e3 * series["queue_delay_s"])
+    panel = chart.Panel("Queue (ms)", "s", "ms", [chart.line("queue", points)])
+    lab.draw("drop", chart.document("A drop", "small", [panel]))
+    lab.note(f"data: {lab.data}; {len(run.runs)} runs")
+    spikes = [1e3 * one["spikes"][0]["spike_s"] for one in run.runs]
+    return [
+        Claim("spike", published, spikes[0], "ms", spikes[0] > published, "above the bound"),
+        Claim("beyond", None, "nothing | else"),
+    ]
+
+
+def broken(lab: Lab) -> list[Claim]:
+    raise ArithmeticError("no figure")
+
+
+FIGURES = {"1": Figure("A drop", drop), "2": Figure("Another", drop)}
+PAPER = Paper("A small paper", "nobody", FIGURES)
+"""
+
+
+@pytest.fixture
+def papers(tmp_path: Path) -> Path:
+    """A folder with one paper."""
+    place = tmp_path / "papers" / "a-drop"
+    place.mkdir(parents=True)
+    (place / "small.toml").write_text(SMALL)
+    (place / "a_drop.py").write_text(PAPER)
+    (place / "published.json").write_text('{ "spike_ms": 20.0 }')
+    return place.parent
+
+
+def test_the_list_has_every_shipped_paper_and_its_figures(sojourn: Sojourn) -> None:
+    done = sojourn("paper", "list", "--papers", ROOT / "papers", "--json")
+    assert done.returncode == 0, done.stderr
+    found = {
+        one["paper"]: [fig["figure"] for fig in one["figures"]] for one in json.loads(done.stdout)
+    }
+    assert {"3", "5"} <= set(found["latency-spike"])
+    assert {"4a", "4b", "4c", "4d", "5a", "5b", "6"} <= set(found["lola"])
+    shown = sojourn("paper", "list", "--papers", ROOT / "papers").stdout
+    for name, figures in found.items():
+        assert name in shown
+        assert all(figure in shown for figure in figures)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["run", "b-drop"], ["b-drop", "a-drop"]),
+        (["run", "a-drop", "--figure", "7"], ["'7'", "1, 2"]),
+        (["run", "all", "--figure", "1"], ["--figure", "one paper"]),
+        (["run", "a-drop", "--data", "nowhere"], ["--data", "nowhere"]),
+        (["run", "a-drop", "--out", "taken"], ["taken", "--out"]),
+        (["run", "a-drop", "--out", "papers/a-drop/small.toml"], ["small.toml", "no folder"]),
+        (["run", "a-drop", "--jobs", "0"], ["--jobs"]),
+        (["run", "a-drop", "--papers", "elsewhere"], ["elsewhere", "--papers"]),
+        (["list", "--papers", "taken"], ["taken", "no paper"]),
+        (["run", "a-drop", "--json", "--markdown"], ["--markdown"]),
+    ],
+)
+def test_what_cannot_be_run_is_refused_before_anything_runs(
+    sojourn: Sojourn, papers: Path, args: list[str], words: list[str]
+) -> None:
+    (papers.parent / "taken").mkdir()
+    (papers.parent / "taken" / "mine.txt").write_text("mine")
+    before = sorted(papers.parent.rglob("*"))
+    refused(sojourn("paper", *args), *words)
+    after = sorted(path for path in papers.parent.rglob("*") if "__pycache__" not in path.parts)
+    assert after == before
+
+
+def test_a_run_writes_what_it_prints(sojourn: Sojourn, papers: Path) -> None:
+    out = papers.parent / "out"
+    done = sojourn("paper", "run", "a-drop", "--figure", "1", "--out", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found == json.loads((out / "paper.json").read_text())
+    assert found["version"] == package.__version__
+    assert (found["paper"], found["title"], found["quick"]) == ("a-drop", "A small paper", False)
+    (figure,) = found["figures"]
+    assert set(figure) == {"figure", "title", "pictures", "claims", "notes"}
+    assert figure["pictures"] == ["drop"]
+    assert figure["notes"] == ["data: None; 2 runs"]
+    first, second = figure["claims"]
+    assert first["published"] == 20.0
+    # The drop halves the capacity over 20 ms of loop: that is the bound, and CUBIC fills a queue.
+    assert first["ours"] > 20.0
+    assert (first["holds"], second["holds"], second["published"]) == (True, None, None)
+    names = sorted(path.name for path in out.iterdir())
+    assert names == ["drop.png", "drop.svg", "index.html", "paper.json", "paper.md"]
+    assert (out / "drop.png").read_bytes().startswith(b"\x89PNG")
+    assert 'src="drop.svg"' in (out / "index.html").read_text()
+    # A bar in a cell would end it.
+    assert "nothing ¦ else" in (out / "paper.md").read_text()
+
+
+def test_quick_and_data_reach_the_figure(sojourn: Sojourn, papers: Path) -> None:
+    (papers.parent / "mine.csv").write_text("")
+    args = ("--quick", "--data", "mine.csv", "--figure", "2", "--json")
+    done = sojourn("paper", "run", "a-drop", *args)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["quick"] is True
+    assert found["figures"][0]["notes"] == ["data: mine.csv; 1 runs"]
+    assert (papers.parent / "runs" / "paper-a-drop" / "paper.json").is_file()
+
+
+def test_a_figure_that_fails_leaves_nothing_behind(sojourn: Sojourn, papers: Path) -> None:
+    file = papers / "a-drop" / "a_drop.py"
+    file.write_text(PAPER.replace('Figure("Another", drop)', 'Figure("Another", broken)'))
+    done = sojourn("paper", "run", "a-drop", "--out", "out")
+    assert done.returncode != 0
+    assert "no figure" in done.stderr
+    assert not (papers.parent / "out").exists()
+
+
+def test_the_table_counts_what_holds(sojourn: Sojourn, papers: Path) -> None:
+    (papers / "a-drop" / "published.json").write_text('{ "spike_ms": 1e6 }')
+    shown = sojourn("paper", "run", "all", "--figure", "1").stderr
+    assert "one paper" in shown
+    done = sojourn("paper", "run", "all", "--quick", "--markdown")
+    assert done.returncode == 0, done.stderr
+    assert "| a-drop | A small paper | 0 of 2 |" in done.stdout
+    assert "| spike | 1e+06 ms |" in done.stdout
+
+
+def test_several_scenarios_in_one_pool_are_what_each_is_alone(papers: Path, tmp_path: Path) -> None:
+    lab = Lab(papers / "a-drop", tmp_path)
+    halves = {"link.bottleneck.rate.steps.0.rate": "3Mbit"}
+    one, two = lab.runs([Ask("small.toml"), Ask("small.toml", halves, "cubic")], runs=2)
+    assert one.series == package.run(papers / "a-drop" / "small.toml", runs=2).series
+    alone = package.run(papers / "a-drop" / "small.toml", "cubic", set=halves, runs=2)
+    assert two.series == alone.series
+    assert two.scenario == alone.scenario
+
+
+def test_what_was_simulated_is_remembered_unless_told_not_to(papers: Path, tmp_path: Path) -> None:
+    lab = Lab(papers / "a-drop", tmp_path)
+    kept = lab.run("small.toml", control="cubic")
+    assert lab.run("small.toml", control="cubic") is kept
+    other = {"link.bottleneck.delay": "11ms"}
+    assert lab.run("small.toml", other, "cubic") is not kept
+    (loose,) = lab.runs([Ask("small.toml", other, "dctcp")], keep=False)
+    assert lab.run("small.toml", other, "dctcp") is not loose
+
+
+def test_thinned_lines_keep_their_peaks_and_ends() -> None:
+    points = [(float(t), float(t % 97)) for t in range(20_000)]
+    points[12_345] = (12_345.0, 1000.0)
+    points[777] = (777.0, -1000.0)
+    kept = chart.thin(points, 400)
+    assert len(kept) < 500
+    assert {points[0], points[-1], points[12_345], points[777]} <= set(kept)
+    assert kept == sorted(kept)
+
+
+def test_a_line_that_goes_back_is_left_as_it_is() -> None:
+    loop = [(float(t % 10), float(t)) for t in range(5000)]
+    assert chart.thin(loop, 100) == loop
+    assert chart.thin([(0.0, float("nan")), (1.0, 1.0)]) == [(1.0, 1.0)]
+
+
+def test_names_have_one_colour_each_and_keep_their_own() -> None:
+    layers = [
+        chart.line("ours", [(0, 0)]),
+        chart.line("published", [(0, 0)], chart.PUBLISHED),
+        chart.dots("ours", [(1, 1)]),
+        chart.line("other", [(0, 0)]),
+    ]
+    (view,) = chart.document("t", "s", [chart.Panel("p", "x", "y", layers)])["vconcat"]
+    scale = view["layer"][0]["encoding"]["color"]["scale"]
+    assert scale["domain"] == ["ours", "published", "other"]
+    assert scale["range"][1] == chart.PUBLISHED
+    assert len(set(scale["range"])) == 3
