@@ -25,8 +25,10 @@ def figure_4c(lab: Lab) -> list[Claim]:
 
 def figure_4d(lab: Lab) -> list[Claim]:
     """Throughput of flows of 21 ms and 101 ms."""
+    # A round of the farther flow lasts longer: it needs more than the minute of the others.
+    (bed,) = ten_gigabit(lab, [(21, 101)], seconds=120)
     title = "Figure 4d: flow 1 over 21 ms, flow 2 over 101 ms"
-    return throughput(lab, "figure-4d", ten_gigabit(lab, [(21, 101)])[0], title, scale(lab))
+    return throughput(lab, "figure-4d", bed, title, scale(lab))
 
 
 def figure_5a(lab: Lab) -> list[Claim]:
