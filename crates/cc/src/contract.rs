@@ -287,4 +287,7 @@ pub struct Probe {
     pub alpha: Option<f64>,
     /// Its estimate of the bandwidth, where it keeps one.
     pub bandwidth: Option<Rate>,
+    /// The mean rate at which it sends payload, where each packet has a gap of its own
+    /// ([`Pacing::Gap`]).
+    pub rate: Option<Rate>,
 }

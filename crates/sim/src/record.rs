@@ -145,7 +145,9 @@ impl Recorder {
         let rtt = connection.longest_rtt.take().map_or(NONE, |rtt| rtt.as_secs_f64());
         let pacing = match sender.limits().pacing {
             Pacing::Rate(rate) => rate.as_f64(),
-            Pacing::Unpaced | Pacing::Gap(_) => NONE,
+            // One packet's gap says nothing of the others': the controller knows their mean.
+            Pacing::Gap(_) => probe.rate.map_or(NONE, |rate| rate.as_f64()),
+            Pacing::Unpaced => NONE,
         };
         let stats = sender.stats();
         let goodput = self.goodput(place, received, span);

@@ -350,6 +350,6 @@ impl Controller for Bbr {
             Mode::ProbeRtt(_) => "probe_rtt",
         };
         let bandwidth = (self.round.count > 0).then(|| self.bw());
-        Probe { ssthresh: self.ssthresh, phase, alpha: None, bandwidth }
+        Probe { ssthresh: self.ssthresh, phase, bandwidth, ..Probe::default() }
     }
 }

@@ -318,7 +318,7 @@ impl Controller for Bbr3 {
 
     fn probe(&self) -> Probe {
         let bandwidth = (self.round.count > 0).then_some(self.bandwidth.bw);
-        Probe { ssthresh: None, phase: self.state.name(), alpha: None, bandwidth }
+        Probe { phase: self.state.name(), bandwidth, ..Probe::default() }
     }
 }
 

@@ -313,6 +313,7 @@ impl Controller for Rapid {
                 Phase::Steady => "steady",
             },
             bandwidth: self.estimate.map(|bps| Rate(bps as u64)),
+            rate: Some(Rate(self.rate as u64)),
             ..Probe::default()
         }
     }
