@@ -1,15 +1,20 @@
 """What the figures of a paper work with: simulations, published values, a place for pictures."""
 
+import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sojourn import _core, api, experiment
+from sojourn import _core, api, experiment, layout
 from sojourn.contract import RunSummary
 from sojourn.record import Run
 from sojourn.report import render
+
+if TYPE_CHECKING:
+    import polars as pl
 
 T = TypeVar("T")
 
@@ -27,6 +32,34 @@ class Ask:
         """The same for what is simulated alike."""
         asked = [self.scenario, dict(self.set), self.control, runs, self.spread]
         return json.dumps(asked, sort_keys=True)
+
+
+class Cell:
+    """One simulation of a sweep. Its series are read only where they are asked for."""
+
+    def __init__(self, outcome: _core.Outcome) -> None:
+        self._outcome = outcome
+
+    @cached_property
+    def summary(self) -> RunSummary:
+        """Its figures, as an entry of `runs` in `sojourn run --json`."""
+        return cast(RunSummary, json.loads(self._outcome.summary_json()))
+
+    @cached_property
+    def flows(self) -> "pl.DataFrame":
+        """The series of its flows."""
+        return self._read("flows")
+
+    @cached_property
+    def links(self) -> "pl.DataFrame":
+        """The series of its links."""
+        return self._read("links")
+
+    def _read(self, what: layout.What) -> "pl.DataFrame":
+        import polars as pl
+
+        series = _core.series_parquet([self._outcome], what)
+        return layout.complete_series(pl.read_parquet(io.BytesIO(series)), what)
 
 
 @dataclass
@@ -94,9 +127,18 @@ class Lab:
         cells: Sequence[Mapping[str, Any]],
         take: Callable[[RunSummary], T],
     ) -> list[T]:
-        """What `take` makes of the summary of each cell: values to set, in one pool of threads.
+        """What `take` makes of the summary of each cell, as `measure` does."""
+        return self.measure(scenario, cells, lambda cell: take(cell.summary))
 
-        A cell's scenario must name one controller.
+    def measure(
+        self,
+        scenario: str,
+        cells: Sequence[Mapping[str, Any]],
+        take: Callable[[Cell], T],
+    ) -> list[T]:
+        """What `take` makes of each cell, summary and series: values to set, in a pool of threads.
+
+        A cell's scenario must name one controller. What `take` does not keep is let go of.
         """
         source = api.as_scenario(self.folder / scenario)
         jobs = []
@@ -106,7 +148,7 @@ class Lab:
         return experiment.simulate(
             jobs,
             api.threads_of(self.jobs),
-            lambda outcome: take(json.loads(outcome.summary_json())),
+            lambda outcome: take(Cell(outcome)),
             self.progress,
         )
 

@@ -50,6 +50,8 @@ class Panel:
     """Without axes and grid: for a drawing whose coordinates are no quantities."""
     columns: int | None = None
     """Names in a row of the legend; all in one where it is left out."""
+    legend: bool = True
+    """False where a panel beside it has the same names."""
 
 
 def line(
@@ -149,7 +151,9 @@ def panel(one: Panel) -> Spec:
     colours = _colours(one.layers)
     scale = {"domain": list(colours), "range": list(colours.values())}
     colour: Spec = {"field": "name", "type": "nominal", "title": None, "scale": scale}
-    if one.columns is not None:
+    if not one.legend:
+        colour["legend"] = None
+    elif one.columns is not None:
         colour["legend"] = {"columns": one.columns}
     axes: Spec = {
         "x": {"field": "x", "type": "quantitative", "title": one.x, "scale": _scale(one.x_scale)},
