@@ -1,0 +1,60 @@
+"""The paper's fluid system, step by step, at any round trip: the model has the worst phase only.
+
+Rapid hears of a change a round trip later, and by as much later as its news waits in the queue
+(section IV); its rate then follows on a ramp that lasts tau or eta (section II.A).
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from packet_scale_setting import CAPACITY_MBIT, Found, Setting, settling
+
+_STEP_MS = 0.1
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The system at one time; rates in Mbit/s, the wait in ms."""
+
+    at: float
+    rate: float
+    cross: float
+    wait: float
+
+
+def course(setting: Setting, periods: int) -> Iterator[Moment]:
+    """From an empty queue and a free link, to so many periods."""
+    rtt = setting.round_trip()
+    rate = target = CAPACITY_MBIT
+    slope = wait = 0.0
+    was_on = False
+    news: deque[tuple[float, float]] = deque()
+    for step in range(round(periods * setting.period / _STEP_MS)):
+        at = step * _STEP_MS
+        is_on = at % setting.period < setting.on
+        cross = setting.burst if is_on else 0.0
+        if is_on != was_on:
+            news.append((at + rtt + wait, CAPACITY_MBIT - cross))
+            was_on = is_on
+        while news and news[0][0] <= at:
+            target = news.popleft()[1]
+            slope = (target - rate) / max(setting.tau if target > rate else setting.eta, _STEP_MS)
+        rate = _towards(rate, target, slope * _STEP_MS)
+        wait = max(0.0, wait + (rate + cross - CAPACITY_MBIT) * _STEP_MS / CAPACITY_MBIT)
+        yield Moment(at, rate, cross, wait)
+
+
+def _towards(rate: float, target: float, step: float) -> float:
+    return rate + step if abs(step) < abs(target - rate) else target
+
+
+def steady(setting: Setting, seconds: float = 3.0) -> Found:
+    """Utilisation and greatest delay, once what was at the start is forgotten."""
+    settled = -int(-settling(setting) // setting.period)
+    periods = settled + max(4, round(1e3 * seconds / setting.period))
+    late = [one for one in course(setting, periods) if one.at >= settled * setting.period]
+    sent = sum(one.rate + one.cross for one in late) / len(late)
+    # What still waits at the end was not carried.
+    kept = (late[-1].wait - late[0].wait) / (late[-1].at - late[0].at)
+    return Found(sent / CAPACITY_MBIT - kept, max(one.wait for one in late))

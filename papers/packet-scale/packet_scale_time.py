@@ -1,0 +1,113 @@
+"""Rates and queue over time, of a run and of the model: figures 3 to 8 are made of these."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+from packet_scale_fluid import course
+from packet_scale_setting import CAPACITY_MBIT, SCENARIO, WIRE, Kind, Setting, assignments, settling
+from sojourn.papers import Lab
+from sojourn.report import chart
+from sojourn.report.chart import Layer, Panel, Point
+
+STEP_MS = 1.0
+"""Time between samples."""
+CROSS = "#999999"
+MODEL = "model"
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Some periods once the course repeats: ms after a burst begins; rates in Mbit/s, waits in ms.
+
+    Rates are as the bottleneck counts them, with headers.
+    """
+
+    rate: Sequence[Point]
+    wait: Sequence[Point]
+    estimate: Sequence[Point] = ()
+
+    def crossings(self, level: float) -> list[tuple[float, bool]]:
+        """When the rate passes a level, and whether it rises."""
+        return [
+            (b[0], b[1] > a[1])
+            for a, b in pairwise(self.rate)
+            if (a[1] < level) != (b[1] < level)
+        ]
+
+
+def simulated(lab: Lab, setting: Setting, kind: Kind, periods: int) -> Timeline:
+    """A run's."""
+    settled = -int(-settling(setting) // setting.period)
+    begin_s, end_s = (1e-3 * n * setting.period for n in (settled, settled + periods))
+    run = lab.run(
+        SCENARIO,
+        set={
+            **assignments(setting, kind),
+            "duration": f"{round(1e3 * end_s)}ms",
+            "record.interval": f"{round(1e3 * STEP_MS)}us",
+        },
+    )
+    flow = run.flow("rapid").series
+    link = run.link("bottleneck").series
+    at = (1e3 * (pl.col("t_s") - begin_s)).round(3).alias("at")
+    wait = pl.col("queue_bytes") * 8 / (1e3 * CAPACITY_MBIT)
+    megabit = WIRE / 1e6
+    return Timeline(
+        _points(flow, at, megabit * pl.col("pacing_bps")),
+        _points(link, at, wait),
+        _points(flow, at, megabit * pl.col("bandwidth_bps")),
+    )
+
+
+def _points(frame: pl.DataFrame, at: pl.Expr, value: pl.Expr) -> list[Point]:
+    chosen: Any = frame.select(at, value.alias("value")).filter(pl.col("at") >= 0).drop_nulls()
+    return [(float(x), float(y)) for x, y in chosen.iter_rows()]
+
+
+def modelled(setting: Setting, periods: int) -> Timeline:
+    """The fluid system's, at the setting's own round trip."""
+    settled = -int(-settling(setting) // setting.period)
+    begin = settled * setting.period
+    moments = [one for one in course(setting, settled + periods) if one.at >= begin - 1e-6]
+    # Ten steps of the fluid are one of the run.
+    moments = moments[::10]
+    return Timeline(
+        [(one.at - begin, one.rate) for one in moments],
+        [(one.at - begin, one.wait) for one in moments],
+    )
+
+
+def available(setting: Setting, periods: int) -> list[Point]:
+    """What cross traffic leaves of the link, as it arrives."""
+    return [(at, CAPACITY_MBIT - rate) for at, rate in cross(setting, periods)]
+
+
+def cross(setting: Setting, periods: int) -> list[Point]:
+    """The corners of the cross traffic's rate."""
+    corners: list[Point] = []
+    for place in range(periods):
+        begin = place * setting.period
+        corners += [(begin, 0), (begin, setting.burst)]
+        corners += [(begin + setting.on, setting.burst), (begin + setting.on, 0)]
+    return [*corners, (periods * setting.period, 0)]
+
+
+def rates_panel(
+    title: str, setting: Setting, periods: int, lines: Sequence[Layer], **kwargs: Any
+) -> Panel:
+    """Rates over time, above the cross traffic's."""
+    layers = [chart.line("cross traffic", cross(setting, periods), CROSS), *lines]
+    return Panel(title, "ms after a burst begins", "Mbit/s", layers, **kwargs)
+
+
+def wait_panel(title: str, lines: Sequence[Layer], **kwargs: Any) -> Panel:
+    """The queue over time, as the delay that it is."""
+    return Panel(title, "ms after a burst begins", "queueing delay, ms", lines, **kwargs)
+
+
+def model_line(points: Sequence[Point]) -> Layer:
+    """The model, dashed and above all others."""
+    return chart.line(MODEL, points, chart.PUBLISHED, dash=(6, 4))
