@@ -1,6 +1,8 @@
 """The packet-scale paradigm under bursts of cross traffic: Rapid's fluid model and simulation."""
 
 import packet_scale_bursts as bursts
+import packet_scale_fig9 as nine
+import packet_scale_queue as queue
 import packet_scale_roundtrip as roundtrip
 from sojourn.papers import Figure, Paper
 
@@ -8,11 +10,15 @@ PAPER = Paper(
     "Impact of cross traffic burstiness on the packet-scale paradigm: an extended analysis",
     "Lovewell, Kaur: UNC Chapel Hill TR11-007, 2011",
     {
+        "observation-1": Figure("A residual queue does not show", queue.observation_1),
         "3": Figure("A burst, and Rapid's answer a round trip later", roundtrip.figure_3),
         "4": Figure("Best-case and worst-case queue", roundtrip.figure_4),
         "5": Figure("Large-scale bursts: cases L1 to L3", bursts.figure_5),
         "6": Figure("Large-scale bursts: model against simulation over time", bursts.figure_6),
         "7": Figure("Small-scale bursts: cases S1 to S5", bursts.figure_7),
         "8": Figure("Small-scale bursts: model against simulation over time", bursts.figure_8),
+        "9a": Figure("Utilisation over tau - eta", nine.figure_9a),
+        "9b": Figure("Utilisation over the load", nine.figure_9b),
+        "9c": Figure("Utilisation over T_on / T_off", nine.figure_9c),
     },
 )

@@ -111,7 +111,11 @@ def _pair(
     )
     return [
         rates_panel(
-            text, setting, periods, [_line(MODEL_SENDER, found.rate), model_line(model.rate)], **size
+            text,
+            setting,
+            periods,
+            [_line(MODEL_SENDER, found.rate), model_line(model.rate)],
+            **size,
         ),
         wait_panel(
             f"queue; RTT {setting.round_trip():.0f} ms, R_avg {setting.load:g} Mbit/s",
@@ -188,7 +192,7 @@ def _validation(lab: Lab, name: str, title: str, setting: Setting) -> list[Claim
     found = dict(
         zip(_KINDS, measure(lab, [Job(setting, kind, seconds) for kind in _KINDS]), strict=True)
     )
-    phases, least = _phases(lab, setting)
+    phases, least = _phases(lab, setting, published["utilisation"])
     rows = [*_over_time(setting, runs, model), phases]
     subtitle = (
         f"T_on {setting.on:g} ms, T_off {setting.off:g} ms, R_avg 111 Mbit/s, "
@@ -210,9 +214,8 @@ def _validation(lab: Lab, name: str, title: str, setting: Setting) -> list[Claim
             "the phase with the greatest queue is the one that costs most",
         ),
     ]
-    expected = steady(setting)
     for kind in _KINDS:
-        claims += _over_time_claims(kind, runs[kind], model, found[kind], expected)
+        claims += _over_time_claims(kind, runs[kind], model, found[kind], setting)
     return claims
 
 
@@ -221,16 +224,25 @@ def _over_time(setting: Setting, runs: Mapping[Kind, Timeline], model: Timeline)
     rates = [_line(kind, runs[kind].rate) for kind in shown]
     waits = [_line(kind, runs[kind].wait) for kind in shown]
     truth = chart.line("available, as it arrives", available(setting, 2), "#999999")
-    told = chart.dots("estimate of the p-streams", runs[AS_PRINTED].estimate, AS_PRINTED.colour, size=8)
+    told = chart.dots(
+        "estimate of the p-streams", runs[AS_PRINTED].estimate, AS_PRINTED.colour, size=8
+    )
     axis = "ms after a burst begins"
     return [
         rates_panel("Rapid's rate", setting, 2, [*rates, model_line(model.rate)]),
         wait_panel("queue", [*waits, model_line(model.wait)], height=140),
-        Panel("available bandwidth", axis, "Mbit/s", [truth, told], height=140),
+        Panel(
+            "available bandwidth, and a round trip later what the streams say of it",
+            axis,
+            "Mbit/s",
+            [truth, told],
+            height=140,
+            x_scale={"nice": False},
+        ),
     ]
 
 
-def _phases(lab: Lab, setting: Setting) -> tuple[Panel, float]:
+def _phases(lab: Lab, setting: Setting, worst: float) -> tuple[Panel, float]:
     """Utilisation over the phase; and the least that the model's sender had."""
     count = lab.pick(12, 4)
     trips = [setting.period * (1 + place / count) for place in range(count)]
@@ -239,20 +251,27 @@ def _phases(lab: Lab, setting: Setting) -> tuple[Panel, float]:
     jobs = [Job(setting.at(rtt), kind, seconds) for kind in kinds for rtt in trips]
     found = measure(lab, jobs)
     fluid = [setting.period * (1 + place / 24) for place in range(25)]
-    layers = [model_line([(rtt - setting.period, steady(setting.at(rtt), 1).used) for rtt in fluid])]
+    layers = [
+        model_line([(rtt - setting.period, steady(setting.at(rtt), 1).used) for rtt in fluid])
+    ]
     for place, kind in enumerate(kinds):
         part = found[place * count : (place + 1) * count]
         points = [(rtt - setting.period, one.used) for rtt, one in zip(trips, part, strict=True)]
         layers.append(chart.dots(kind.name, points, kind.colour))
+    name = "the paper's worst phase"
+    layers.append(chart.line(name, [(0, worst), (setting.period, worst)], "#666666", dash=(2, 4)))
     axis = "RTT modulo T_on + T_off, ms"
-    panel = Panel("utilisation over the phase", axis, "utilisation", layers, height=160)
+    scale = {"padding": 10}
+    panel = Panel(
+        "utilisation over the phase", axis, "utilisation", layers, height=160, y_scale=scale
+    )
     return panel, min(one.used for one in found[:count])
 
 
 def _over_time_claims(
-    kind: Kind, run: Timeline, model: Timeline, found: Found, expected: Found
+    kind: Kind, run: Timeline, model: Timeline, found: Found, setting: Setting
 ) -> list[Claim]:
-    course = dict(model.rate)
+    course, expected = dict(model.rate), steady(setting)
     apart = [abs(rate - course[round(at, 3)]) for at, rate in run.rate if round(at, 3) in course]
     mean = sum(apart) / len(apart) / CAPACITY_MBIT
     is_model = kind is MODEL_SENDER
@@ -268,7 +287,28 @@ def _over_time_claims(
     used = _used(
         f"utilisation, {kind.name}", expected.used, found.used, _SHARE if is_model else _GRAIN, why
     )
-    return [rate, used]
+    return [rate, used, *_estimates(kind, run, setting)]
+
+
+def _estimates(kind: Kind, run: Timeline, setting: Setting) -> list[Claim]:
+    """How right the streams are on average; the same for any filter."""
+    if kind is not _PROBING:
+        return []
+    ratios: dict[float, list[float]] = {CAPACITY_MBIT - setting.burst: [], CAPACITY_MBIT: []}
+    for _, told in run.estimate:
+        truth = min(ratios, key=lambda one: abs(one - told))
+        ratios[truth].append(told / truth)
+    busy, free = (sum(all_of) / len(all_of) for all_of in ratios.values())
+    return [
+        Claim(
+            "beyond the paper: mean estimate of the streams while a burst lasts, and beside it",
+            None,
+            f"{busy:.3f}, {free:.3f}",
+            "of what is available",
+            None,
+            "packets of the burst between single packets of a stream lift and lower its delays",
+        )
+    ]
 
 
 _WHY = {

@@ -7,6 +7,7 @@ Rapid hears of a change a round trip later, and by as much later as its news wai
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 
 from packet_scale_setting import CAPACITY_MBIT, Found, Setting, settling
 
@@ -24,9 +25,12 @@ class Moment:
 
 
 def course(setting: Setting, periods: int) -> Iterator[Moment]:
-    """From an empty queue and a free link, to so many periods."""
+    """So many periods, from an empty queue and the rate that a burst leaves.
+
+    From below: beginning at C it may queue at first, and never empty the queue again.
+    """
     rtt = setting.round_trip()
-    rate = target = CAPACITY_MBIT
+    rate = target = CAPACITY_MBIT - setting.burst
     slope = wait = 0.0
     was_on = False
     news: deque[tuple[float, float]] = deque()
@@ -51,7 +55,7 @@ def _towards(rate: float, target: float, step: float) -> float:
 
 def steady(setting: Setting, seconds: float = 3.0) -> Found:
     """Utilisation and greatest delay, once what was at the start is forgotten."""
-    settled = -int(-settling(setting) // setting.period)
+    settled = ceil(settling(setting) / setting.period)
     periods = settled + max(4, round(1e3 * seconds / setting.period))
     late = [one for one in course(setting, periods) if one.at >= settled * setting.period]
     sent = sum(one.rate + one.cross for one in late) / len(late)

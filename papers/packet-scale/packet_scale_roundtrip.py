@@ -62,7 +62,9 @@ def figure_3(lab: Lab) -> list[Claim]:
     published = CAPACITY_MBIT - setting.load * (setting.on + _delay(setting)) / setting.on
     why = "sampled every ms; a stream that is leaving keeps its rate, up to 0.7 ms"
     return [
-        Claim("rate falls at t0 + RTT", _WORST_MS, fall, "ms", abs(fall - _WORST_MS) < _TURN_MS, why),
+        Claim(
+            "rate falls at t0 + RTT", _WORST_MS, fall, "ms", abs(fall - _WORST_MS) < _TURN_MS, why
+        ),
         Claim(
             "rate rises at t0 + T_on + RTT + D",
             expected,

@@ -1,8 +1,8 @@
 """What all figures vary: bursts, Rapid's filter, the round trip; the model's word and a run's."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, log
 from typing import Any
 
 import polars as pl
@@ -119,12 +119,14 @@ class Job:
 
     def warm_up(self) -> float:
         """Seconds until the course repeats (`settling`)."""
-        return settling(self.setting) / 1e3
+        return (start(self.setting, self.kind) + settling(self.setting)) / 1e3
 
     def measured(self) -> float:
-        """Seconds: whole periods, so that no part of one weighs more."""
-        period = self.setting.period / 1e3
-        return max(1, round(self.seconds / period)) * period
+        """Seconds: whole periods, so that no part of one weighs more, and whole samples."""
+        period = self.setting.period
+        return (
+            _STEP_MS * round(max(1, round(1e3 * self.seconds / period)) * period / _STEP_MS) / 1e3
+        )
 
     def assignments(self) -> dict[str, Any]:
         """The values to set in the scenario."""
@@ -145,11 +147,26 @@ def settling(setting: Setting) -> float:
 
     A start-up of three round trips; the filter has forgotten all but 2 % after 4 tau; and D, of
     which the share R_on / C is handed on to the burst that meets Rapid's answer, all but 2 % after
-    six of those, where that share is a half.
+    so many of those, of which forty are enough for a share of 0.9.
     """
     rtt = setting.round_trip()
     bursts = ceil((setting.on + rtt) / setting.period)
-    return 3 * rtt + 4 * setting.tau + 6 * bursts * setting.period
+    handed = min(40, max(4, ceil(log(0.02) / log(min(0.99, setting.burst / CAPACITY_MBIT)))))
+    return 3 * rtt + 4 * setting.tau + handed * bursts * setting.period
+
+
+def start(setting: Setting, kind: Kind) -> float:
+    """When Rapid starts, in ms.
+
+    With a perfect estimate it begins at what it is told. That is of a burst, so that it comes to
+    its course from below: from above it queues at first, and a queue may then stay for good (see
+    `packet_scale_queue`). Probing it starts in a pause: from a low rate it sees no more than twice
+    as much, and would take long.
+    """
+    periods = ceil(setting.round_trip() / setting.period) + 1
+    news = setting.round_trip() + setting.on / 2
+    pause = setting.on + setting.off / 2
+    return periods * setting.period + (news if kind.estimator == "ideal" else pause)
 
 
 def assignments(setting: Setting, kind: Kind) -> dict[str, Any]:
@@ -158,6 +175,7 @@ def assignments(setting: Setting, kind: Kind) -> dict[str, Any]:
     return {
         "link.bottleneck.delay": half,
         "link.back.delay": half,
+        "flow.rapid.start": f"{_us(start(setting, kind))}us",
         "flow.rapid.control": {
             "kind": "rapid",
             "tau": f"{_us(setting.tau)}us",
@@ -177,9 +195,14 @@ def assignments(setting: Setting, kind: Kind) -> dict[str, Any]:
     }
 
 
-def measure(lab: Lab, jobs: Sequence[Job]) -> list[Found]:
-    """Simulates them all, in one pool; each with a seed of its own, where bursts are random."""
-    cells = [{**job.assignments(), "seed": place + 1} for place, job in enumerate(jobs)]
+def measure(lab: Lab, jobs: Sequence[Job], also: Mapping[str, Any] | None = None) -> list[Found]:
+    """Simulates them all, in one pool; each with a seed of its own, where bursts are random.
+
+    `also` sets more values in the scenario.
+    """
+    cells = [
+        {**job.assignments(), "seed": place + 1, **(also or {})} for place, job in enumerate(jobs)
+    ]
     series = lab.measure(SCENARIO, cells, _bottleneck)
     return [job.found(links) for job, links in zip(jobs, series, strict=True)]
 

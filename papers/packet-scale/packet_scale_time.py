@@ -3,11 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import ceil
 from typing import Any
 
 import polars as pl
 from packet_scale_fluid import course
-from packet_scale_setting import CAPACITY_MBIT, SCENARIO, WIRE, Kind, Setting, assignments, settling
+from packet_scale_setting import (
+    CAPACITY_MBIT,
+    SCENARIO,
+    WIRE,
+    Kind,
+    Setting,
+    assignments,
+    settling,
+    start,
+)
 from sojourn.papers import Lab
 from sojourn.report import chart
 from sojourn.report.chart import Layer, Panel, Point
@@ -32,15 +42,13 @@ class Timeline:
     def crossings(self, level: float) -> list[tuple[float, bool]]:
         """When the rate passes a level, and whether it rises."""
         return [
-            (b[0], b[1] > a[1])
-            for a, b in pairwise(self.rate)
-            if (a[1] < level) != (b[1] < level)
+            (b[0], b[1] > a[1]) for a, b in pairwise(self.rate) if (a[1] < level) != (b[1] < level)
         ]
 
 
 def simulated(lab: Lab, setting: Setting, kind: Kind, periods: int) -> Timeline:
     """A run's."""
-    settled = -int(-settling(setting) // setting.period)
+    settled = ceil((start(setting, kind) + settling(setting)) / setting.period)
     begin_s, end_s = (1e-3 * n * setting.period for n in (settled, settled + periods))
     run = lab.run(
         SCENARIO,
@@ -69,7 +77,7 @@ def _points(frame: pl.DataFrame, at: pl.Expr, value: pl.Expr) -> list[Point]:
 
 def modelled(setting: Setting, periods: int) -> Timeline:
     """The fluid system's, at the setting's own round trip."""
-    settled = -int(-settling(setting) // setting.period)
+    settled = ceil(settling(setting) / setting.period)
     begin = settled * setting.period
     moments = [one for one in course(setting, settled + periods) if one.at >= begin - 1e-6]
     # Ten steps of the fluid are one of the run.
@@ -100,12 +108,14 @@ def rates_panel(
 ) -> Panel:
     """Rates over time, above the cross traffic's."""
     layers = [chart.line("cross traffic", cross(setting, periods), CROSS), *lines]
-    return Panel(title, "ms after a burst begins", "Mbit/s", layers, **kwargs)
+    scale = {"nice": False}
+    return Panel(title, "ms after a burst begins", "Mbit/s", layers, x_scale=scale, **kwargs)
 
 
 def wait_panel(title: str, lines: Sequence[Layer], **kwargs: Any) -> Panel:
     """The queue over time, as the delay that it is."""
-    return Panel(title, "ms after a burst begins", "queueing delay, ms", lines, **kwargs)
+    axes = ("ms after a burst begins", "queueing delay, ms")
+    return Panel(title, *axes, lines, x_scale={"nice": False}, **kwargs)
 
 
 def model_line(points: Sequence[Point]) -> Layer:
