@@ -58,10 +58,8 @@ fn headroom_lowers_the_spike() {
 fn a_ramp_helps_those_who_drain() {
     let (from, to) = from_to();
     for ramp_ms in [20, 50, 100, 400] {
-        let rate = format!(
-            r#"ramps = [{{ from = "1s", to = "{}ms", rate = "20Mbit" }}]"#,
-            1000 + ramp_ms
-        );
+        let rate =
+            format!(r#"ramps = [{{ from = "1s", to = "{}ms", rate = "20Mbit" }}]"#, 1000 + ramp_ms);
         let found = run(&drop("delay = \"0ms\"", &rate, 50)).spikes.pop().unwrap();
         let form = forms::gradual(from, to, MS(50), MS(ramp_ms)).unwrap().as_secs_f64();
         // The ramp is a staircase of 1 ms: half a step late, at r - 1 times the time.
