@@ -172,7 +172,7 @@ def _recorded(
     core: _core.Scenario,
     name: str,
     runs: int,
-    outcomes: Sequence[_core.Outcome],
+    outcomes: list[_core.Outcome],
     own: Own | None = None,
 ) -> Run:
     summary = _summary(core, name, runs, [json.loads(one.summary_json()) for one in outcomes])
