@@ -188,7 +188,7 @@ impl<M: Metering> Simulation<M> {
 
     /// Sends a packet onto its next link, or hands it to its host.
     #[inline(always)]
-    fn forward(&mut self, packet: Packet) {
+    pub(crate) fn forward(&mut self, packet: Packet) {
         match self.routes.link(packet.next()) {
             Some(link) => {
                 self.links[link].arrive(self.clock, packet, &mut self.events);
@@ -214,7 +214,9 @@ impl<M: Metering> Simulation<M> {
             match packet.kind() {
                 PacketKind::Data => self.connections[owner].dropped += 1,
                 PacketKind::Ack => self.acks.free(packet.number as usize),
-                PacketKind::Datagram => self.flows[owner].datagrams.dropped += 1,
+                PacketKind::Datagram | PacketKind::Reply => {
+                    self.flows[owner].datagrams.dropped += 1;
+                }
             }
         }
     }
@@ -225,10 +227,8 @@ impl<M: Metering> Simulation<M> {
         match packet.kind() {
             PacketKind::Data => self.on_data(owner, packet),
             PacketKind::Ack => self.on_ack(owner, packet.number as usize),
-            PacketKind::Datagram => {
-                let flow = &mut self.flows[owner];
-                flow.datagrams.received_bytes += u64::from(packet.ip_size - flow.header);
-            }
+            PacketKind::Datagram => self.on_datagram(owner, packet),
+            PacketKind::Reply => self.on_reply(owner, packet.time()),
         }
     }
 
@@ -368,6 +368,7 @@ impl<M: Metering> Simulation<M> {
                 self.connections[requests].watch = self.flows[index].next_request_target();
                 self.write(requests, bytes);
             }
+            (Action::Ping(bytes), _) => self.send_ping(index, bytes),
             (Action::Request(_), _) => unreachable!("a flow that asks has a connection for it"),
         }
     }
@@ -509,15 +510,13 @@ impl<M: Metering> Simulation<M> {
         self.catch_up_all();
         M::enter(Part::Recording);
         let span = self.recorder.begin(self.clock.now);
-        for (place, flow) in self.flows.iter().enumerate() {
+        for (place, flow) in self.flows.iter_mut().enumerate() {
             match flow.carrier {
-                Carrier::Datagrams => {
-                    let received = flow.datagrams.received_bytes;
-                    self.recorder.datagrams(span, place, received);
-                }
+                Carrier::Datagrams => self.recorder.datagrams(span, place, flow),
                 Carrier::Connection { data, .. } => {
                     let connection = &mut self.connections[data];
-                    self.recorder.flow(span, place, connection);
+                    let response = flow.application.longest_response.take();
+                    self.recorder.flow(span, place, connection, response);
                 }
             }
         }

@@ -23,6 +23,7 @@ mod memory;
 mod meter;
 mod outcome;
 mod packet;
+mod ping;
 mod record;
 mod ring;
 mod route;

@@ -30,8 +30,10 @@ pub(crate) enum PacketKind {
     Data = 0,
     /// An acknowledgement.
     Ack = 1,
-    /// A datagram of a flow without control.
+    /// A datagram of a flow without control; an echo request is one.
     Datagram = 2,
+    /// The reply to an echo request.
+    Reply = 3,
 }
 
 /// The small things that are said of a packet, in one word: a packet is copied
@@ -71,7 +73,8 @@ impl Label {
         match self.0 >> KIND_SHIFT & 3 {
             0 => PacketKind::Data,
             1 => PacketKind::Ack,
-            _ => PacketKind::Datagram,
+            2 => PacketKind::Datagram,
+            _ => PacketKind::Reply,
         }
     }
 }
@@ -99,6 +102,16 @@ impl Packet {
             connection: connection as u32,
             label: Label::new(route, kind, Ecn::NotEct, false),
         }
+    }
+
+    /// The same with a time in it, in place of a packet number.
+    pub(crate) fn with_time(self, time: Instant) -> Packet {
+        Packet { number: time.0 as u32, segment: (time.0 >> 32) as u32, ..self }
+    }
+
+    /// The time in it.
+    pub(crate) fn time(&self) -> Instant {
+        Instant(u64::from(self.segment) << 32 | u64::from(self.number))
     }
 
     /// What it is.
@@ -173,8 +186,8 @@ impl Queued for Packet {
     }
     #[inline]
     fn flow_hash(&self) -> u64 {
-        // Acknowledgements are another five-tuple than the data they answer.
-        u64::from(self.connection) << 1 | u64::from(self.kind() == PacketKind::Ack)
+        // Acknowledgements and replies are another five-tuple than what they answer.
+        u64::from(self.connection) << 1 | u64::from(self.label.kind() as u32 & 1)
     }
     #[inline]
     fn ecn(&self) -> Ecn {
