@@ -186,8 +186,10 @@ impl Queued for Packet {
     }
     #[inline]
     fn flow_hash(&self) -> u64 {
-        // Acknowledgements and replies are another five-tuple than what they answer.
-        u64::from(self.connection) << 1 | u64::from(self.label.kind() as u32 & 1)
+        // Acknowledgements and replies are another five-tuple than what they answer, and
+        // the numbers of flows of datagrams are others than those of connections.
+        let kind = self.label.kind() as u64;
+        (kind >> 1) << 33 | u64::from(self.connection) << 1 | kind & 1
     }
     #[inline]
     fn ecn(&self) -> Ecn {

@@ -103,6 +103,34 @@ fn a_lost_ping_has_no_round_trip() {
     }
 }
 
+/// Flow queueing tells the replies from the requests, and both from a flow that fills
+/// the link: at most one full packet (1.2 ms) is in the way at either link.
+#[test]
+fn a_ping_is_a_flow_of_its_own() {
+    let summary = run(r#"
+duration = "30s"
+[link.out]
+rate = "10Mbit"
+delay = "10ms"
+queue = "fq_codel"
+[link.back]
+rate = "10Mbit"
+delay = "10ms"
+queue = "fq_codel"
+[flow.ping]
+control = "none"
+path = ["out"]
+back = ["back"]
+source = { kind = "ping", interval = "100ms" }
+[flow.bulk]
+control = "cubic"
+path = ["out"]
+back = ["back"]
+"#);
+    let longest = flow(&summary, "ping").rtt_max_s.unwrap();
+    assert!(longest < 0.020 + 2.0 * (0.0012 + 0.0001), "{longest} s");
+}
+
 /// A sample tells the round trips that ended since the one before, and the responses.
 #[test]
 fn the_series_have_each_round_trip_and_each_response() {
