@@ -145,8 +145,18 @@ def panel(one: Panel) -> Spec:
         "title": {"text": one.title, "anchor": "start"},
         "width": one.width,
         "height": one.height,
-        "layer": [*one.behind, *(_layer(layer, axes, colour) for layer in one.layers)],
+        "layer": [
+            *(_behind(spec, axes) for spec in one.behind),
+            *(_layer(layer, axes, colour) for layer in one.layers),
+        ],
     }
+
+
+def _behind(spec: Spec, axes: Spec) -> Spec:
+    """On the panel's own axis: one that says nothing of its scale would round its ends."""
+    encoding = spec["encoding"]
+    x = {"title": axes["x"]["title"], "scale": axes["x"]["scale"], **encoding["x"]}
+    return {**spec, "encoding": {**encoding, "x": x}}
 
 
 def _scale(given: Spec) -> Spec:
