@@ -42,6 +42,8 @@ class Panel:
     """Drawn first: see `shade`."""
     width: int = 640
     height: int = 200
+    x_axis: Spec = field(default_factory=dict)
+    """Such as `{"values": [10, 100]}`, where only these are to be named."""
     x_scale: Spec = field(default_factory=dict)
     y_scale: Spec = field(default_factory=dict)
 
@@ -70,6 +72,12 @@ def dots(
 ) -> Layer:
     """The points alone; `shape` is one of Vega's."""
     mark = {"type": "point", "shape": shape, "size": size, "filled": True, "clip": True}
+    return Layer(name, list(points), mark, colour)
+
+
+def boxes(name: str, points: Iterable[Point], colour: str | None = None, size: int = 14) -> Layer:
+    """One box for all points over the same x: the quartiles, and whiskers to the extremes."""
+    mark = {"type": "boxplot", "orient": "vertical", "extent": "min-max", "size": size}
     return Layer(name, list(points), mark, colour)
 
 
@@ -136,9 +144,18 @@ def panel(one: Panel) -> Spec:
     """A panel as a view of Vega-Lite."""
     colours = _colours(one.layers)
     scale = {"domain": list(colours), "range": list(colours.values())}
-    colour = {"field": "name", "type": "nominal", "title": None, "scale": scale}
+    colour: Spec = {"field": "name", "type": "nominal", "title": None, "scale": scale}
+    if any(layer.mark["type"] == "boxplot" for layer in one.layers):
+        # A box is filled, and has no stroke for the legend to show.
+        colour["legend"] = {"symbolType": "square"}
     axes = {
-        "x": {"field": "x", "type": "quantitative", "title": one.x, "scale": _scale(one.x_scale)},
+        "x": {
+            "field": "x",
+            "type": "quantitative",
+            "title": one.x,
+            "scale": _scale(one.x_scale),
+            "axis": one.x_axis,
+        },
         "y": {"field": "y", "type": "quantitative", "title": one.y, "scale": _scale(one.y_scale)},
     }
     return {
