@@ -4,12 +4,13 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sojourn import _core, experiment, memory, stats
+from sojourn.captures import Captures, Files
 from sojourn.contract import FORMAT, RunSummary, Summary
 from sojourn.own import Factory, Own
 from sojourn.record import Run
@@ -17,6 +18,8 @@ from sojourn.scenario import Scenario
 
 if TYPE_CHECKING:
     from sojourn.comparison import Comparison
+
+T = TypeVar("T")
 
 Source = str | PathLike[str] | Mapping[str, Any] | Scenario
 
@@ -31,6 +34,7 @@ def run(
     progress: bool = False,
     spread: str | None = None,
     controllers: Mapping[str, Factory] | None = None,
+    pcapng: str | PathLike[str] | None = None,
 ) -> Run:
     """Simulates a scenario: a path, a dict or a `Scenario`.
 
@@ -40,19 +44,21 @@ def run(
     `spread` moves every change of a link later by a random time up to this ("5s"), so that
     repeated runs differ. `controllers` are your own, classes by the names that the scenario or
     `control` has for them (`sojourn.Controller`); they are slow, and threads take turns in them.
+    `pcapng` is a folder to which the packets of every run are written (docs/exports.md).
     """
     source = as_scenario(scenario)
     own = Own(controllers or {})
     core = experiment.prepare(
         source.compile(), assignments=set, control=control, seed=seed, spread=spread, own=own
     )
+    captures = Captures(Path(pcapng) if pcapng is not None else None)
     if not progress:
-        return record(core, source.origin, runs, jobs, own=own)
+        return record(core, source.origin, runs, jobs, own=own, captures=captures)
     from sojourn.cli.progress import Bar
 
     began = time.perf_counter()
     with Bar() as bar:
-        done = record(core, source.origin, runs, jobs, bar.simulating, own)
+        done = record(core, source.origin, runs, jobs, bar.simulating, own, captures)
     if slowness := own.slowness(done.summary, time.perf_counter() - began):
         print(slowness, file=sys.stderr)
     return done
@@ -129,15 +135,15 @@ def record(
     jobs: int | None,
     progress: experiment.Progress | None = None,
     own: Own | None = None,
+    captures: Captures | None = None,
 ) -> Run:
     """Simulates a prepared scenario and keeps the series."""
-    plan = _plan(core, runs)
     # The series of every run are kept until they are written.
     memory.require(
-        len(plan) * core.memory_bytes(),
+        len(_plan(core, runs)) * core.memory_bytes(),
         "shorten the scenario, record less often (record.interval) or ask for fewer runs",
     )
-    outcomes = experiment.simulate(plan, threads_of(jobs), lambda outcome: outcome, progress)
+    outcomes = _simulated(core, runs, jobs, lambda outcome: outcome, progress, captures)
     summary = _summary(core, name, runs, [json.loads(one.summary_json()) for one in outcomes])
     series = {
         "flows": _core.series_parquet(outcomes, "flows"),
@@ -155,26 +161,46 @@ def summarise(
     jobs: int | None,
     progress: experiment.Progress | None = None,
     own: Own | None = None,
+    captures: Captures | None = None,
 ) -> Summary:
     """Simulates a prepared scenario for its summary alone."""
-    plan, threads = _plan(core, runs), threads_of(jobs)
     memory.require(
-        min(threads, len(plan)) * core.memory_bytes(),
+        min(threads_of(jobs), len(_plan(core, runs))) * core.memory_bytes(),
         "shorten the scenario, record less often (record.interval) or use fewer threads",
     )
-    done = experiment.simulate(
-        plan, threads, lambda outcome: json.loads(outcome.summary_json()), progress
-    )
+
+    def take(outcome: _core.Outcome) -> RunSummary:
+        return cast(RunSummary, json.loads(outcome.summary_json()))
+
+    done = _simulated(core, runs, jobs, take, progress, captures)
     summary = _summary(core, name, runs, done)
     if own:
         own.record(summary)
     return summary
 
 
-def _plan(core: _core.Scenario, runs: int) -> list[experiment.Job]:
+def _plan(core: _core.Scenario, runs: int, files: Files | None = None) -> list[experiment.Job]:
     if runs < 1:
         raise ValueError(f"runs is {runs}; it must be 1 or more")
-    return experiment.jobs_of(core, runs)
+    return experiment.jobs_of(core, runs, files)
+
+
+def _simulated(
+    core: _core.Scenario,
+    runs: int,
+    jobs: int | None,
+    take: Callable[[_core.Outcome], T],
+    progress: experiment.Progress | None,
+    captures: Captures | None,
+) -> list[T]:
+    """Every run, captured where that is asked for."""
+    captures = captures or Captures()
+    captures.require_possible(core)
+
+    def work(files: Files) -> list[T]:
+        return experiment.simulate(_plan(core, runs, files), threads_of(jobs), take, progress)
+
+    return captures.around(work)
 
 
 def threads_of(jobs: int | None) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from sojourn import _core
+from sojourn.captures import Files
 from sojourn.own import Own
 
 T = TypeVar("T")
@@ -33,6 +34,8 @@ class Job:
     scenario: _core.Scenario
     control: int
     seed: int
+    pcapng: str | None = None
+    """What the files begin with that its packets are written to."""
 
 
 class Stopped(Exception):
@@ -63,11 +66,15 @@ def prepare(
     return scenario
 
 
-def jobs_of(scenario: _core.Scenario, runs: int) -> list[Job]:
+def jobs_of(scenario: _core.Scenario, runs: int, files: Files | None = None) -> list[Job]:
     """Every simulation that `runs` seeds ask for, controller by controller."""
-    first = scenario.seed()
-    controls = range(len(scenario.controls()))
-    return [Job(scenario, control, first + extra) for control in controls for extra in range(runs)]
+    files = files or Files()
+    seeds = range(scenario.seed(), scenario.seed() + runs)
+    return [
+        Job(scenario, place, seed, files.of(control, seed))
+        for place, control in enumerate(scenario.controls())
+        for seed in seeds
+    ]
 
 
 def simulate(
@@ -120,7 +127,7 @@ class _Pool:
         self.done_s = 0.0
 
     def one(self, job: Job) -> Any:
-        simulation = job.scenario.simulation(job.control, job.seed)
+        simulation = job.scenario.simulation(job.control, job.seed, job.pcapng)
         piece = _FIRST_PIECE_S
         now = 0.0
         while now < simulation.duration_s:

@@ -13,14 +13,14 @@ Fill = Callable[[Path], None]
 """Writes the files into a folder."""
 
 
-def require_free(target: Path) -> None:
-    """Refuses a folder that holds something."""
+def require_free(target: Path, option: str = "--out") -> None:
+    """Refuses a folder that holds something; `option` names it."""
     if target.is_symlink() or (target.exists() and not target.is_dir()):
-        raise OutputExistsError(f"{target} exists and is no folder; name another with --out")
+        raise OutputExistsError(f"{target} exists and is no folder; name another with {option}")
     if target.is_dir() and any(target.iterdir()):
         raise OutputExistsError(
             f"{target} exists and is not empty, and nothing is ever overwritten; "
-            "name another with --out or remove it"
+            f"name another with {option} or remove it"
         )
 
 

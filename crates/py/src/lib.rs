@@ -1,6 +1,7 @@
 //! The Python module `sojourn._core`: no logic, only translation.
 
 mod bench;
+mod capture;
 mod errors;
 mod listing;
 mod own;

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sojourn_units::{Duration, Instant};
 
+use crate::capture::AnyRun;
 use crate::errors::value_error;
 use crate::own::Failure;
 
@@ -14,13 +15,13 @@ use crate::own::Failure;
 /// and hear Ctrl-C between them.
 #[pyclass(module = "sojourn._core")]
 pub(crate) struct Simulation {
-    inner: Mutex<Option<sojourn_sim::Simulation>>,
+    inner: Mutex<Option<AnyRun>>,
     /// Where its controllers in Python say what went wrong; none where it has none.
     failure: Option<Failure>,
 }
 
 impl Simulation {
-    pub(crate) fn new(simulation: sojourn_sim::Simulation, failure: Option<Failure>) -> Simulation {
+    pub(crate) fn new(simulation: AnyRun, failure: Option<Failure>) -> Simulation {
         Simulation { inner: Mutex::new(Some(simulation)), failure }
     }
 
@@ -38,10 +39,7 @@ impl Simulation {
         Ok(done)
     }
 
-    fn with<T>(
-        &self,
-        f: impl FnOnce(&mut Option<sojourn_sim::Simulation>) -> Option<T>,
-    ) -> PyResult<T> {
+    fn with<T>(&self, f: impl FnOnce(&mut Option<AnyRun>) -> Option<T>) -> PyResult<T> {
         // Never waits: whoever has it may be waiting for the interpreter.
         let mut inner = self.inner.try_lock().map_err(|error| match error {
             TryLockError::Poisoned(_) => PyRuntimeError::new_err("the simulation failed"),
@@ -65,11 +63,11 @@ impl Simulation {
 
     fn advance(&self, py: Python<'_>, until_s: f64) -> PyResult<()> {
         let until = Instant::ZERO + Duration::from_secs_f64(until_s);
-        self.at_work(py, || self.with(|s| s.as_mut().map(|s| s.advance(until))))
+        self.at_work(py, || Ok(self.with(|s| s.as_mut().map(|s| s.advance(until)))??))
     }
 
     fn finish(&self, py: Python<'_>) -> PyResult<Outcome> {
-        self.at_work(py, || self.with(|s| s.take().map(|s| Outcome(s.finish()))))
+        self.at_work(py, || Ok(Outcome(self.with(|s| s.take().map(AnyRun::finish))??)))
     }
 }
 

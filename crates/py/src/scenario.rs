@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use pyo3::prelude::*;
 use sojourn_scenario::{Control, Document, Scenario as Resolved};
 
+use crate::capture::AnyRun;
 use crate::errors::{scenario_error, value_error};
 use crate::own::{Catalogue, Failure};
 use crate::run::Simulation;
@@ -156,6 +157,10 @@ impl Scenario {
         Ok(scenario.labels().into_iter().map(Some).collect())
     }
 
+    fn flows(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.resolve(py)?.flows.len())
+    }
+
     fn is_random(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(sojourn_sim::is_random(&self.resolve(py)?))
     }
@@ -164,12 +169,19 @@ impl Scenario {
         Ok(sojourn_sim::estimate(&self.resolve(py)?).0)
     }
 
-    fn simulation(&self, py: Python<'_>, control: usize, seed: u64) -> PyResult<Simulation> {
+    #[pyo3(signature = (control, seed, pcapng = None))]
+    fn simulation(
+        &self,
+        py: Python<'_>,
+        control: usize,
+        seed: u64,
+        pcapng: Option<&str>,
+    ) -> PyResult<Simulation> {
         let failure = Failure::default();
         let scenario = self.resolve_for(py, &failure)?;
         let chosen = self::control(&scenario, control)?;
         let calls_python = self.calls_python(&scenario, chosen);
-        let simulation = sojourn_sim::Simulation::new(&scenario, chosen, seed);
+        let simulation = AnyRun::new(&scenario, chosen, seed, pcapng);
         let simulation = match scenario.labels().get(control) {
             Some(label) => simulation.labelled(label),
             None => simulation,

@@ -1,7 +1,7 @@
 //! A connection: a sender at one host, a receiver at another, and the way
 //! between them.
 
-use sojourn_cc::{Catalogue, Info, Needs};
+use sojourn_cc::{Catalogue, EcnUse, Info, Needs};
 use sojourn_scenario::{self as scenario, EcnFeedback, Profile, PrrRule, Transport};
 use sojourn_trace::Histogram;
 use sojourn_transport::{Ack, Config, Receiver, Sender};
@@ -12,6 +12,7 @@ use crate::events::{EventQueue, Kind};
 use crate::measure::Peak;
 use crate::meter::Metering;
 use crate::route::Routes;
+use crate::tap::Wiring;
 
 /// One direction of data, with its acknowledgements.
 pub(crate) struct Connection<M: Metering> {
@@ -25,6 +26,8 @@ pub(crate) struct Connection<M: Metering> {
     pub(crate) flow: usize,
     /// Whether it carries the flow's requests, against the flow's direction.
     pub(crate) is_request: bool,
+    /// How its controller uses ECN; not at all where the transport does not.
+    ecn: EcnUse,
     /// When its timer and its pacer have an event.
     pub(crate) timer_at: Instant,
     pub(crate) pace_at: Instant,
@@ -42,6 +45,11 @@ impl<M: Metering> Connection<M> {
     #[inline]
     pub(crate) fn deadline(&self) -> Instant {
         self.sender.timer().min(self.receiver.timer())
+    }
+
+    /// What a tap is told of it.
+    pub(crate) fn wiring(&self) -> Wiring {
+        Wiring { flow: self.flow, is_request: self.is_request, ecn: self.ecn }
     }
 
     /// A timer that moves later keeps its event, and looks again when it comes. `id`:
@@ -122,6 +130,7 @@ pub(crate) fn connect<M: Metering>(
         ack_size: transport.ack_size.0 as u32,
         flow,
         is_request,
+        ecn: if transport.ecn { needs.ecn } else { EcnUse::None },
         timer_at: Instant::MAX,
         pace_at: Instant::MAX,
         watch: u64::MAX,

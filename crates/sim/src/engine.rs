@@ -11,7 +11,7 @@ use crate::cross::{NEWS, UnderWay};
 use crate::events::{Clock, EventQueue, Kind};
 use crate::link::Link;
 use crate::measure::{Load, SpikeTracker};
-use crate::meter::{Metering, Off, On, Part};
+use crate::meter::{Metering, Off, On, Part, Tapped};
 use crate::outcome::Outcome;
 use crate::packet::{Packet, PacketKind};
 use crate::record::Recorder;
@@ -19,6 +19,7 @@ use crate::route::Routes;
 use crate::setup::{self, Carrier, FlowState};
 use crate::signal::{Ear, Pending};
 use crate::source::Action;
+use crate::tap::{Carried, Passage, Tap, Wiring};
 use crate::timeline::{Timeline, What};
 
 /// A packet at its destination.
@@ -48,13 +49,14 @@ pub struct Simulation<M: Metering = Off> {
     /// Loads before and at each change of capacity.
     pub(crate) loads: Vec<(Option<Load>, Option<Load>)>,
     pub(crate) recorder: Recorder,
+    tap: M::Tap,
 }
 
 impl Simulation {
     /// Sets up a run of a validated scenario. `control` is for the flows that
     /// name none of their own.
     pub fn new(scenario: &Scenario, control: Option<&Control>, seed: u64) -> Simulation {
-        Simulation::build(scenario, control, seed)
+        Simulation::build(scenario, control, seed, ())
     }
 }
 
@@ -62,12 +64,37 @@ impl Simulation<On> {
     /// The same run, with the same outcome, that says which part of it is at work:
     /// see [`crate::at_work`].
     pub fn metered(scenario: &Scenario, control: Option<&Control>, seed: u64) -> Simulation<On> {
-        Simulation::build(scenario, control, seed)
+        Simulation::build(scenario, control, seed, ())
+    }
+}
+
+impl<T: Tap> Simulation<Tapped<T>> {
+    /// The same run, with the same outcome, at whose hosts `tap` listens.
+    pub fn tapped(
+        scenario: &Scenario,
+        control: Option<&Control>,
+        seed: u64,
+        tap: T,
+    ) -> Simulation<Tapped<T>> {
+        let mut simulation: Simulation<Tapped<T>> = Simulation::build(scenario, control, seed, tap);
+        let wirings: Vec<Wiring> = simulation.connections.iter().map(Connection::wiring).collect();
+        simulation.tap.begin(scenario, &wirings);
+        simulation
+    }
+
+    /// What listens.
+    pub fn tap(&mut self) -> &mut T {
+        &mut self.tap
     }
 }
 
 impl<M: Metering> Simulation<M> {
-    fn build(scenario: &Scenario, control: Option<&Control>, seed: u64) -> Simulation<M> {
+    fn build(
+        scenario: &Scenario,
+        control: Option<&Control>,
+        seed: u64,
+        tap: M::Tap,
+    ) -> Simulation<M> {
         let timeline = Timeline::new(scenario, seed);
         let built = setup::build(scenario, control, seed, &timeline);
         let changes = timeline.capacity_changes.len();
@@ -94,6 +121,7 @@ impl<M: Metering> Simulation<M> {
             flows: built.flows,
             timeline,
             scenario: scenario.clone(),
+            tap,
         };
         simulation.schedule_first();
         simulation
@@ -218,7 +246,33 @@ impl<M: Metering> Simulation<M> {
                     self.flows[owner].datagrams.dropped += 1;
                 }
             }
+            if M::Tap::LISTENS {
+                self.tell_of_gone(owner, &packet);
+            }
         }
+    }
+
+    fn tell_of_gone(&mut self, owner: usize, packet: &Packet) {
+        let now = self.clock.now;
+        match packet.kind() {
+            PacketKind::Data => {
+                let connection = &self.connections[owner];
+                let data = packet.as_data(connection.header, connection.receiver.expects());
+                self.tap.data(now, owner, Passage::Gone, &data);
+            }
+            PacketKind::Ack => {
+                let place = packet.number as usize;
+                let ack = self.acks.get(place);
+                self.tap.ack(now, owner, Passage::Gone, &Carried { place, ack, held: 0 });
+            }
+            PacketKind::Datagram | PacketKind::Reply => {
+                self.tell_of_datagram(owner, Passage::Gone, packet);
+            }
+        }
+    }
+
+    fn tell_of_datagram(&mut self, flow: usize, passage: Passage, packet: &Packet) {
+        self.tap.datagram(self.clock.now, flow, passage, packet.number, packet.ip_size);
     }
 
     #[inline]
@@ -239,6 +293,9 @@ impl<M: Metering> Simulation<M> {
         let connection = &mut self.connections[id];
         M::enter(Part::Transport);
         let data = packet.as_data(connection.header, connection.receiver.expects());
+        if M::Tap::LISTENS {
+            self.tap.data(self.clock.now, id, Passage::Received, &data);
+        }
         connection.receiver.on_data(self.clock.now, &data);
         self.answer(id);
     }
@@ -269,6 +326,10 @@ impl<M: Metering> Simulation<M> {
         connection.receiver.take_ack(self.clock.now, self.acks.get(place));
         M::enter(Part::Engine);
         let (route, size) = (connection.back, connection.ack_size);
+        if M::Tap::LISTENS {
+            let (ack, held) = (self.acks.get(place), connection.receiver.held());
+            self.tap.ack(self.clock.now, id, Passage::Sent, &Carried { place, ack, held });
+        }
         let mut packet = Packet::plain(id, route, PacketKind::Ack, size);
         packet.number = place as u32;
         self.forward(packet);
@@ -277,6 +338,10 @@ impl<M: Metering> Simulation<M> {
     #[inline(never)]
     fn on_ack(&mut self, id: usize, place: usize) {
         let connection = &mut self.connections[id];
+        if M::Tap::LISTENS {
+            let ack = self.acks.get(place);
+            self.tap.ack(self.clock.now, id, Passage::Received, &Carried { place, ack, held: 0 });
+        }
         M::enter(Part::Transport);
         if let Some(rtt) = connection.sender.on_ack(self.clock.now, self.acks.get(place)) {
             M::enter(Part::Recording);
@@ -297,6 +362,9 @@ impl<M: Metering> Simulation<M> {
             M::enter(Part::Engine);
             match poll {
                 Poll::Packet(data) => {
+                    if M::Tap::LISTENS {
+                        self.tap.data(self.clock.now, id, Passage::Sent, &data);
+                    }
                     let packet = Packet::data(id, connection.out, &data, connection.header);
                     self.forward(packet);
                 }
@@ -387,7 +455,11 @@ impl<M: Metering> Simulation<M> {
         let flow = &mut self.flows[index];
         flow.datagrams.sent += 1;
         let size = bytes as u32 + flow.header;
-        let packet = Packet::plain(index, flow.route, PacketKind::Datagram, size);
+        let mut packet = Packet::plain(index, flow.route, PacketKind::Datagram, size);
+        packet.number = flow.datagrams.sent as u32;
+        if M::Tap::LISTENS {
+            self.tell_of_datagram(index, Passage::Sent, &packet);
+        }
         self.forward(packet);
     }
 

@@ -12,6 +12,7 @@
 struct Contributing;
 
 mod bounds;
+mod capture;
 mod connection;
 mod cross;
 mod engine;
@@ -33,10 +34,13 @@ mod setup;
 mod signal;
 mod source;
 mod summary;
+mod tap;
 mod timeline;
 
+pub use capture::{Capture, Sink};
 pub use engine::Simulation;
 pub use memory::{estimate, is_random};
-pub use meter::{Metering, Off, On, Part, at_work};
+pub use meter::{Metering, Off, On, Part, Tapped, at_work};
 pub use outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
 pub use record::series_parquet;
+pub use tap::{Carried, Passage, Tap, Wiring};

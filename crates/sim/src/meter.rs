@@ -5,10 +5,13 @@
 //! now and then ([`at_work`]): the share of looks that find a part is its share of
 //! the time. A run that is not metered has no marks: [`Off`] compiles to nothing.
 
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use sojourn_cc::{AnyController, Controller, Feedback, Limits, Probe, Sent, Signal};
 use sojourn_units::{Bytes, Instant};
+
+use crate::tap::Tap;
 
 /// A part of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,10 +46,13 @@ impl Part {
     }
 }
 
-/// Whether a simulation says which part of it is at work.
+/// What else a simulation does: whether it says which part of it is at work, and who listens at
+/// its hosts.
 pub trait Metering: 'static {
     /// Its controllers.
     type Controller: Controller + From<AnyController>;
+    /// What listens at its hosts.
+    type Tap: Tap;
 
     /// `part` begins.
     fn enter(part: Part);
@@ -68,6 +74,19 @@ pub enum Off {}
 
 impl Metering for Off {
     type Controller = AnyController;
+    type Tap = ();
+
+    #[inline(always)]
+    fn enter(_: Part) {}
+}
+
+/// No marks, but somebody who listens.
+#[derive(Clone, Copy, Debug)]
+pub struct Tapped<T>(PhantomData<T>);
+
+impl<T: Tap> Metering for Tapped<T> {
+    type Controller = AnyController;
+    type Tap = T;
 
     #[inline(always)]
     fn enter(_: Part) {}
@@ -83,6 +102,7 @@ static MARK: AtomicU8 = AtomicU8::new(Part::Engine as u8);
 
 impl Metering for On {
     type Controller = Marked;
+    type Tap = ();
 
     #[inline(always)]
     fn enter(part: Part) {

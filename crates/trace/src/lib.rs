@@ -4,11 +4,13 @@
 //!   as one Parquet file at its end.
 //! - [`Histogram`]: how often each delay occurred, to 0.2 %, in a few kB however
 //!   many packets there were.
+//! - [`export`]: packets and events in the formats of other tools.
 //!
 //! Nothing here knows of files or of the clock: a table becomes bytes, the same
 //! bytes for the same content.
 
 mod column;
+pub mod export;
 mod histogram;
 mod table;
 

@@ -61,6 +61,11 @@ impl Gro {
         u64::from(data.len) < self.mss || self.bytes + self.mss > GREATEST
     }
 
+    /// Packets held.
+    pub(crate) fn len(&self) -> usize {
+        self.held.len()
+    }
+
     /// All that is held.
     pub(crate) fn take(&mut self) -> Vec<Data> {
         (self.bytes, self.due) = (0, Instant::MAX);

@@ -29,6 +29,7 @@ mod tail_probe;
 mod wire;
 
 pub use config::{Config, EcnFeedback, Profile, PrrRule};
+pub use ranges::RangeSet;
 pub use receiver::Receiver;
 pub use sender::{Poll, Sender, Stats};
 pub use wire::{Ack, Data, EcnCounts, SegmentRange};

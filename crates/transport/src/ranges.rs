@@ -5,18 +5,19 @@ use std::collections::VecDeque;
 /// Disjoint, sorted, non-adjacent ranges `start..end`. Changes at either end
 /// are cheap: that is where selective acknowledgements fall.
 #[derive(Debug, Default)]
-pub(crate) struct RangeSet {
+pub struct RangeSet {
     ranges: VecDeque<(u64, u64)>,
 }
 
 impl RangeSet {
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// Adds `start..end`, and calls `new` for every part that was not in the
     /// set before, in ascending order.
-    pub(crate) fn insert(&mut self, start: u64, end: u64, mut new: impl FnMut(u64, u64)) {
+    pub fn insert(&mut self, start: u64, end: u64, mut new: impl FnMut(u64, u64)) {
         if start >= end {
             return;
         }
@@ -47,7 +48,7 @@ impl RangeSet {
     }
 
     /// Forgets everything below `floor`; returns how much that was.
-    pub(crate) fn trim_below(&mut self, floor: u64) -> u64 {
+    pub fn trim_below(&mut self, floor: u64) -> u64 {
         let mut forgotten = 0;
         while let Some(front) = self.ranges.front_mut() {
             let cut = front.1.min(floor).max(front.0);

@@ -168,6 +168,11 @@ impl Receiver {
         self.last_ce = ce;
     }
 
+    /// Packets that arrived and that the host has not handed up yet (`gro`): the last ones.
+    pub fn held(&self) -> usize {
+        self.gro.as_ref().map_or(0, |gro| gro.len())
+    }
+
     /// Whether an acknowledgement is due at `now`.
     #[inline]
     pub fn ack_due(&self, now: Instant) -> bool {

@@ -110,6 +110,12 @@ def _add_run(commands: Any) -> None:
     )
     add("--jobs", metavar="N", type=_positive, help="threads (default: one a core)")
     add("--out", metavar="DIR", help="run directory (default: runs/NAME, -2, -3, ... if taken)")
+    add(
+        "--pcapng",
+        metavar="DIR",
+        help="write every packet to this folder, two capture files a run: as the senders see them, "
+        "and as the receivers do (docs/exports.md)",
+    )
     add("--json", action="store_true", help=_CONTRACT)
 
 

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from sojourn import _core, api, experiment, folder, rundir
+from sojourn.captures import Captures
 from sojourn.cli.progress import Bar
 from sojourn.cli.scenarios import own, read
 from sojourn.contract import Summary
@@ -16,6 +17,8 @@ def run(args: argparse.Namespace) -> int:
     """Simulates, writes the run directory, shows the table."""
     if args.out is not None:
         folder.require_free(Path(args.out))
+    captures = Captures(Path(args.pcapng) if args.pcapng is not None else None)
+    captures.require_free()
     controllers = own(args.controller)
     core = _prepared(args, controllers)
     _note(core, args)
@@ -23,13 +26,15 @@ def run(args: argparse.Namespace) -> int:
     if args.json and args.out is None:
         with Bar() as bar:
             summary = api.summarise(
-                core, args.file, args.runs, args.jobs, bar.simulating, controllers
+                core, args.file, args.runs, args.jobs, bar.simulating, controllers, captures
             )
         _note_own(controllers, summary, args, time.perf_counter() - began)
         sys.stdout.write(rundir.summary_text(summary))
         return 0
     with Bar() as bar:
-        record = api.record(core, args.file, args.runs, args.jobs, bar.simulating, controllers)
+        record = api.record(
+            core, args.file, args.runs, args.jobs, bar.simulating, controllers, captures
+        )
         took_s = time.perf_counter() - began
         bar.writing()
         if args.out is not None:

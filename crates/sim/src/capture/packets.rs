@@ -1,0 +1,243 @@
+//! Every packet at both hosts of its flow, as pcapng: one file of all senders, one of all
+//! receivers. In a single file Wireshark would take each packet for a repetition of itself.
+
+use sojourn_scenario::{Flow, Profile, Scenario};
+use sojourn_trace::export::packet::{Captured, Ip, udp};
+use sojourn_trace::export::{Direction, Interface, PcapNg};
+use sojourn_transport::Data;
+use sojourn_units::{Ecn, Instant};
+
+use super::place::{Host, MOST_FLOWS, Service, end};
+use super::quic::QuicWire;
+use super::tcp::{TcpWire, window_scale};
+use super::{Outlet, PIECE};
+use crate::tap::{Carried, Passage, Wiring};
+
+/// IPv4 and UDP.
+const UDP_HEADERS: u32 = 28;
+
+/// The packets of a run, while they are written.
+pub(super) struct Packets {
+    senders: File,
+    receivers: File,
+    connections: Vec<Connection>,
+    /// Acknowledgements under way, by their place.
+    acks: Vec<Option<UnderWay>>,
+}
+
+/// A capture file of one host of each flow.
+struct File {
+    name: String,
+    out: PcapNg,
+    /// By flow.
+    hosts: Vec<Interface>,
+}
+
+/// A connection: its flow, whether its data leave the flow's sender, and how its packets look.
+struct Connection {
+    flow: usize,
+    is_request: bool,
+    wire: Wire,
+}
+
+enum Wire {
+    Tcp(Box<TcpWire>),
+    Quic(QuicWire),
+}
+
+/// An acknowledgement, and the `TSval` that it has in TCP.
+#[derive(Clone, Copy)]
+struct UnderWay {
+    packet: Captured,
+    clock: u32,
+}
+
+impl File {
+    fn new(name: String) -> File {
+        File { name, out: PcapNg::default(), hosts: Vec::new() }
+    }
+
+    fn begin(&mut self, scenario: &Scenario, host: Host) {
+        let application = concat!("Sojourn ", env!("CARGO_PKG_VERSION"));
+        self.out = PcapNg::new(application, &comment(scenario));
+        for flow in &scenario.flows {
+            let interface = self.out.interface(&host_name(flow, host), &description(flow, host));
+            self.hosts.push(interface);
+        }
+    }
+
+    fn flush(&mut self, outlet: &mut Outlet) {
+        let name = &self.name;
+        self.out.take(|bytes| outlet.append(name, bytes));
+    }
+}
+
+impl Packets {
+    pub(super) fn new(prefix: &str) -> Packets {
+        Packets {
+            senders: File::new(format!("{prefix}.sender.pcapng")),
+            receivers: File::new(format!("{prefix}.receiver.pcapng")),
+            connections: Vec::new(),
+            acks: Vec::new(),
+        }
+    }
+
+    pub(super) fn begin(&mut self, scenario: &Scenario, connections: &[Wiring]) {
+        assert!(scenario.flows.len() <= MOST_FLOWS, "more flows than addresses");
+        self.senders.begin(scenario, Host::Sender);
+        self.receivers.begin(scenario, Host::Receiver);
+        let connect = |(place, wiring): (usize, &Wiring)| {
+            connection(&scenario.flows[wiring.flow], place, wiring)
+        };
+        self.connections = connections.iter().enumerate().map(connect).collect();
+    }
+
+    pub(super) fn data(&mut self, now: Instant, id: usize, passage: Passage, data: &Data) {
+        let connection = &mut self.connections[id];
+        let packet = match (&mut connection.wire, passage) {
+            (Wire::Tcp(tcp), Passage::Sent) => Some(tcp.send(now, data)),
+            (Wire::Tcp(tcp), Passage::Received) => tcp.receive(data),
+            (Wire::Quic(quic), Passage::Sent) => Some(quic.send(data)),
+            (Wire::Quic(quic), Passage::Received) => quic.receive(data),
+            (Wire::Tcp(tcp), Passage::Gone) => return tcp.lose(data),
+            (Wire::Quic(quic), Passage::Gone) => return quic.lose(data),
+        };
+        let (flow, from) = (connection.flow, connection.source());
+        if let Some(packet) = packet {
+            self.write(now, flow, from, passage, &packet);
+        }
+    }
+
+    pub(super) fn ack(&mut self, now: Instant, id: usize, passage: Passage, carried: &Carried<'_>) {
+        if self.acks.len() <= carried.place {
+            self.acks.resize(carried.place + 1, None);
+        }
+        let connection = &mut self.connections[id];
+        let under_way = &mut self.acks[carried.place];
+        match (&mut connection.wire, passage) {
+            (Wire::Tcp(tcp), Passage::Sent) => {
+                let (packet, clock) = tcp.acknowledge(now, carried.ack, carried.held);
+                *under_way = Some(UnderWay { packet, clock });
+            }
+            (Wire::Quic(quic), Passage::Sent) => {
+                *under_way = Some(UnderWay { packet: quic.acknowledge(), clock: 0 });
+            }
+            (Wire::Tcp(tcp), Passage::Received) => {
+                under_way.iter().for_each(|ack| tcp.hear(ack.clock));
+            }
+            (Wire::Quic(_), Passage::Received) | (_, Passage::Gone) => {}
+        }
+        let (flow, from) = (connection.flow, connection.source().other());
+        let packet = under_way.map(|ack| ack.packet);
+        if let Some(packet) = packet.filter(|_| passage != Passage::Gone) {
+            self.write(now, flow, from, passage, &packet);
+        }
+    }
+
+    pub(super) fn datagram(
+        &mut self,
+        now: Instant,
+        flow: usize,
+        passage: Passage,
+        number: u32,
+        size: u32,
+    ) {
+        if passage == Passage::Gone {
+            return;
+        }
+        let ip = Ip {
+            source: end(flow, Host::Sender, Service::Data),
+            destination: end(flow, Host::Receiver, Service::Data),
+            ecn: Ecn::NotEct as u8,
+            id: number as u16,
+            size,
+        };
+        let packet = udp(&ip, size.saturating_sub(UDP_HEADERS));
+        self.write(now, flow, Host::Sender, passage, &packet);
+    }
+
+    /// `from`: the host that the packet comes from.
+    fn write(
+        &mut self,
+        now: Instant,
+        flow: usize,
+        from: Host,
+        passage: Passage,
+        packet: &Captured,
+    ) {
+        let (host, direction) = match passage {
+            Passage::Sent => (from, Direction::Outbound),
+            Passage::Received | Passage::Gone => (from.other(), Direction::Inbound),
+        };
+        let file = match host {
+            Host::Sender => &mut self.senders,
+            Host::Receiver => &mut self.receivers,
+        };
+        file.out.packet(file.hosts[flow], now.0, direction, packet);
+    }
+
+    /// Hands on what was written, where it is enough.
+    pub(super) fn hand_on(&mut self, outlet: &mut Outlet) {
+        for file in [&mut self.senders, &mut self.receivers] {
+            if file.out.len() >= PIECE {
+                file.flush(outlet);
+            }
+        }
+    }
+
+    pub(super) fn flush(&mut self, outlet: &mut Outlet) {
+        self.senders.flush(outlet);
+        self.receivers.flush(outlet);
+    }
+}
+
+impl Connection {
+    /// The host that its data come from.
+    fn source(&self) -> Host {
+        if self.is_request { Host::Receiver } else { Host::Sender }
+    }
+}
+
+fn connection(flow: &Flow, place: usize, wiring: &Wiring) -> Connection {
+    let service = if wiring.is_request { Service::Requests } else { Service::Data };
+    let mut ends = [Host::Sender, Host::Receiver].map(|host| end(wiring.flow, host, service));
+    if wiring.is_request {
+        ends.reverse();
+    }
+    let transport = &flow.transport;
+    let wire = match transport.profile {
+        Profile::Tcp => Wire::Tcp(Box::new(TcpWire::new(place, ends, transport, wiring.ecn))),
+        Profile::Quic => Wire::Quic(QuicWire::new(place, ends, transport)),
+    };
+    Connection { flow: wiring.flow, is_request: wiring.is_request, wire }
+}
+
+fn host_name(flow: &Flow, host: Host) -> String {
+    let host = match host {
+        Host::Sender => "sender",
+        Host::Receiver => "receiver",
+    };
+    format!("{} {host}", flow.name)
+}
+
+fn comment(scenario: &Scenario) -> String {
+    format!(
+        "{}: simulated. Headers are synthetic and payloads are zeros, which were not kept; there \
+         are no handshakes.",
+        scenario.title
+    )
+}
+
+fn description(flow: &Flow, host: Host) -> String {
+    let does = match host {
+        Host::Sender => "sends",
+        Host::Receiver => "receives",
+    };
+    let scale = match flow.transport.profile {
+        Profile::Tcp if host == Host::Receiver => {
+            format!("; window scale {}", window_scale(&flow.transport))
+        }
+        _ => String::new(),
+    };
+    format!("{does} the data of flow {}{scale}", flow.name)
+}

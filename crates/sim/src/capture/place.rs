@@ -1,0 +1,58 @@
+//! Where the hosts of a flow are: addresses, ports, and the numbers that they begin with.
+
+use sojourn_trace::export::packet::End;
+
+/// Flows whose hosts have an address.
+pub(super) const MOST_FLOWS: usize = 1 << 16;
+
+/// Which of a flow's hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Host {
+    /// The one that sends the flow's data.
+    Sender,
+    /// The one that receives them.
+    Receiver,
+}
+
+impl Host {
+    pub(super) fn other(self) -> Host {
+        match self {
+            Host::Sender => Host::Receiver,
+            Host::Receiver => Host::Sender,
+        }
+    }
+}
+
+/// What runs between the two, by ports that no other protocol is known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Service {
+    Data,
+    Requests,
+}
+
+/// The sender of flow 0 is 10.0.0.1 and its receiver 10.0.0.2; those of flow 300 are
+/// 10.1.44.1 and 10.1.44.2.
+pub(super) fn end(flow: usize, host: Host, service: Service) -> End {
+    let last = match host {
+        Host::Sender => 1,
+        Host::Receiver => 2,
+    };
+    let port = match (host, service) {
+        (Host::Sender, Service::Data) => 50_001,
+        (Host::Sender, Service::Requests) => 50_002,
+        (Host::Receiver, Service::Data) => 60_001,
+        (Host::Receiver, Service::Requests) => 60_002,
+    };
+    End { address: [10, (flow >> 8) as u8, flow as u8, last], port }
+}
+
+/// A number for each connection, and each of its hosts, that looks random and is the same in
+/// every run: an initial sequence number (RFC 9293 section 3.4.1), where a clock of timestamps
+/// begins (RFC 7323 section 7.1), a connection ID.
+pub(super) fn arbitrary(connection: usize, what: u64) -> u64 {
+    // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+    let mut z = (connection as u64 * 8 + what + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,254 @@
+//! Headers of IPv4, TCP and UDP, as a capture has them: what a simulated packet would have
+//! carried. The payload is all zeros and is not kept; checksums are right for it.
+
+/// The longest that is kept of a packet: IPv4 without options, TCP with all of them.
+pub const GREATEST: usize = 80;
+
+const IP_HEADER: usize = 20;
+const TCP_HEADER: usize = 20;
+const UDP_HEADER: usize = 8;
+/// The data offset of TCP has four bits (RFC 9293 section 3.1).
+const GREATEST_TCP_HEADER: usize = 60;
+/// Short header of RFC 9000 section 17.3.1: flags, connection ID, packet number.
+const QUIC_HEADER: usize = 13;
+
+/// What the length fields of IP and UDP leave for UDP's payload.
+const GREATEST_PAYLOAD: u32 = 65_507;
+
+const PROTOCOL_TCP: u8 = 6;
+const PROTOCOL_UDP: u8 = 17;
+const TTL: u8 = 64;
+const DONT_FRAGMENT: u16 = 0x4000;
+
+/// The part of a packet that is kept, and how long it was.
+#[derive(Clone, Copy, Debug)]
+pub struct Captured {
+    bytes: [u8; GREATEST],
+    len: u8,
+    wire_size: u32,
+}
+
+impl Captured {
+    /// What is kept of it.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+
+    /// Size of the IP packet in bytes.
+    pub fn wire_size(&self) -> u32 {
+        self.wire_size
+    }
+
+    /// The same packet with another ECN field (RFC 3168 section 5), as a queue leaves it.
+    pub fn with_ecn(mut self, ecn: u8) -> Captured {
+        self.bytes[1] = ecn;
+        self.seal_ip();
+        self
+    }
+
+    fn seal_ip(&mut self) {
+        put16(&mut self.bytes, 10, 0);
+        let sum = checksum(add(0, &self.bytes[..IP_HEADER]));
+        put16(&mut self.bytes, 10, sum);
+    }
+}
+
+/// One end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// IPv4 address.
+    pub address: [u8; 4],
+    /// Port.
+    pub port: u16,
+}
+
+/// What IP says of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Ip {
+    /// Who sent it.
+    pub source: End,
+    /// To whom.
+    pub destination: End,
+    /// The two bits of the ECN field (RFC 3168 section 5).
+    pub ecn: u8,
+    /// Identification (RFC 791).
+    pub id: u16,
+    /// Size of the whole packet as simulated, in bytes. A packet whose own headers and payload
+    /// take more is longer than that.
+    pub size: u32,
+}
+
+/// Flags of TCP (RFC 9293 section 3.1, RFC 3168 section 6.1, RFC 9768 section 3).
+pub mod flags {
+    /// PSH.
+    pub const PSH: u16 = 0x08;
+    /// ACK.
+    pub const ACK: u16 = 0x10;
+    /// ECE.
+    pub const ECE: u16 = 0x40;
+    /// CWR.
+    pub const CWR: u16 = 0x80;
+    /// AE.
+    pub const AE: u16 = 0x100;
+}
+
+/// What TCP says of a segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Tcp<'a> {
+    /// Sequence number.
+    pub sequence: u32,
+    /// Acknowledgement number.
+    pub acknowledgement: u32,
+    /// Flags.
+    pub flags: u16,
+    /// Window, without its scale.
+    pub window: u16,
+    /// `TSval` and `TSecr` of RFC 7323, where there is room for them.
+    pub timestamps: Option<(u32, u32)>,
+    /// Blocks of RFC 2018, the first ones of which are kept.
+    pub sack: &'a [(u32, u32)],
+    /// Payload in bytes.
+    pub payload: u32,
+    /// Size of the header as simulated; it is longer where options need more.
+    pub header: usize,
+}
+
+/// NOP, which fills up to a word (RFC 9293 section 3.2); timestamps (RFC 7323 section 3.2);
+/// SACK (RFC 2018 section 3).
+const NOP: u8 = 1;
+const TIMESTAMPS: [u8; 4] = [NOP, NOP, 8, 10];
+const SACK: u8 = 5;
+
+/// A TCP segment.
+pub fn tcp(ip: &Ip, tcp: &Tcp<'_>) -> Captured {
+    let mut options = Options::none();
+    if let Some((value, echo)) = tcp.timestamps {
+        options.put(&TIMESTAMPS);
+        options.put(&value.to_be_bytes());
+        options.put(&echo.to_be_bytes());
+    }
+    let room = (options.bytes.len() - options.len).saturating_sub(4) / 8;
+    let blocks = &tcp.sack[..tcp.sack.len().min(room)];
+    if !blocks.is_empty() {
+        options.put(&[NOP, NOP, SACK, 2 + 8 * blocks.len() as u8]);
+        for (start, end) in blocks {
+            options.put(&start.to_be_bytes());
+            options.put(&end.to_be_bytes());
+        }
+    }
+    let simulated = tcp.header.clamp(TCP_HEADER, GREATEST_TCP_HEADER) & !3;
+    let header = simulated.max(TCP_HEADER + options.len);
+    let mut packet = begin(ip, PROTOCOL_TCP, header, tcp.payload);
+    let bytes = &mut packet.bytes;
+    put32(bytes, IP_HEADER + 4, tcp.sequence);
+    put32(bytes, IP_HEADER + 8, tcp.acknowledgement);
+    put16(bytes, IP_HEADER + 12, (header as u16 / 4) << 12 | tcp.flags);
+    put16(bytes, IP_HEADER + 14, tcp.window);
+    let rest = &mut bytes[IP_HEADER + TCP_HEADER..IP_HEADER + header];
+    rest.copy_from_slice(&options.bytes[..header - TCP_HEADER]);
+    seal(&mut packet, ip, IP_HEADER + 16, header as u32 + tcp.payload);
+    packet
+}
+
+/// Options of TCP, as many as its header has room for.
+struct Options {
+    bytes: [u8; GREATEST_TCP_HEADER - TCP_HEADER],
+    len: usize,
+}
+
+impl Options {
+    fn none() -> Options {
+        Options { bytes: [NOP; GREATEST_TCP_HEADER - TCP_HEADER], len: 0 }
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+}
+
+/// A UDP datagram that carries the short header of QUIC, unprotected, and zeros: there are no
+/// keys to protect anything with.
+pub fn quic(ip: &Ip, connection: u64, number: u32, payload: u32) -> Captured {
+    let payload = payload.clamp(QUIC_HEADER as u32, GREATEST_PAYLOAD);
+    let length = payload + UDP_HEADER as u32;
+    let rest = payload - QUIC_HEADER as u32;
+    let mut packet = begin(ip, PROTOCOL_UDP, UDP_HEADER + QUIC_HEADER, rest);
+    let bytes = &mut packet.bytes;
+    put16(bytes, IP_HEADER + 4, length as u16);
+    let quic = IP_HEADER + UDP_HEADER;
+    // The fixed bit, and a packet number of four bytes.
+    bytes[quic] = 0x43;
+    bytes[quic + 1..quic + 9].copy_from_slice(&connection.to_be_bytes());
+    put32(bytes, quic + 9, number);
+    seal(&mut packet, ip, IP_HEADER + 6, length);
+    packet
+}
+
+/// A UDP datagram of zeros.
+pub fn udp(ip: &Ip, payload: u32) -> Captured {
+    let payload = payload.min(GREATEST_PAYLOAD);
+    let length = payload + UDP_HEADER as u32;
+    let mut packet = begin(ip, PROTOCOL_UDP, UDP_HEADER, payload);
+    put16(&mut packet.bytes, IP_HEADER + 4, length as u16);
+    seal(&mut packet, ip, IP_HEADER + 6, length);
+    packet
+}
+
+/// IP's header and both ports. `kept`: bytes of the next headers; `rest`: bytes behind them.
+fn begin(ip: &Ip, protocol: u8, kept: usize, rest: u32) -> Captured {
+    let total = (IP_HEADER + kept) as u32 + rest;
+    let mut bytes = [0; GREATEST];
+    // Version 4, five words of header.
+    (bytes[0], bytes[1]) = (0x45, ip.ecn);
+    put16(&mut bytes, 2, total as u16);
+    put16(&mut bytes, 4, ip.id);
+    put16(&mut bytes, 6, DONT_FRAGMENT);
+    (bytes[8], bytes[9]) = (TTL, protocol);
+    bytes[12..16].copy_from_slice(&ip.source.address);
+    bytes[16..20].copy_from_slice(&ip.destination.address);
+    put16(&mut bytes, IP_HEADER, ip.source.port);
+    put16(&mut bytes, IP_HEADER + 2, ip.destination.port);
+    let len = (IP_HEADER + kept) as u8;
+    let mut packet = Captured { bytes, len, wire_size: total.max(ip.size) };
+    packet.seal_ip();
+    packet
+}
+
+/// Puts the checksum of TCP or UDP at `place`: over addresses, protocol, length, and
+/// what follows IP's header (RFC 9293 section 3.1). Zeros that are not kept add nothing.
+fn seal(packet: &mut Captured, ip: &Ip, place: usize, length: u32) {
+    let mut sum = add(u32::from(packet.bytes[9]) + length, &ip.source.address);
+    sum = add(sum, &ip.destination.address);
+    sum = add(sum, &packet.bytes()[IP_HEADER..]);
+    let sum = match checksum(sum) {
+        // RFC 768: zero says that there is none.
+        0 if packet.bytes[9] == PROTOCOL_UDP => 0xFFFF,
+        sum => sum,
+    };
+    put16(&mut packet.bytes, place, sum);
+}
+
+/// Adds 16-bit words (RFC 1071); every caller has less than 2^16 of them.
+fn add(sum: u32, bytes: &[u8]) -> u32 {
+    bytes.chunks(2).fold(sum, |sum, pair| {
+        let low = pair.get(1).copied().unwrap_or(0);
+        sum + u32::from(u16::from_be_bytes([pair[0], low]))
+    })
+}
+
+/// The ones' complement of a ones' complement sum.
+fn checksum(mut sum: u32) -> u16 {
+    while sum > 0xFFFF {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+fn put16(bytes: &mut [u8], at: usize, value: u16) {
+    bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
+}
+
+fn put32(bytes: &mut [u8], at: usize, value: u32) {
+    bytes[at..at + 4].copy_from_slice(&value.to_be_bytes());
+}

@@ -1,0 +1,151 @@
+//! The pcapng capture file format (draft-ietf-opsawg-pcapng-05; the section numbers
+//! here are that draft's).
+
+use super::EPOCH_S;
+use super::packet::{Captured, GREATEST};
+
+/// Whether a packet left the host where it was captured or came to it (section 4.3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// It came.
+    Inbound = 1,
+    /// It left.
+    Outbound = 2,
+}
+
+/// A host where packets are captured, by its number in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interface(u32);
+
+/// A capture file while it is written. What was written so far is taken with
+/// [`PcapNg::take`] whenever there is enough of it.
+#[derive(Debug, Default)]
+pub struct PcapNg {
+    out: Vec<u8>,
+    interfaces: u32,
+}
+
+/// Block types (section 4).
+const SECTION_HEADER: u32 = 0x0A0D_0D0A;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+
+/// By which a reader knows the order of bytes (section 4.1).
+const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
+/// Version 1.0, and a section of unknown length.
+const VERSION: [u16; 2] = [1, 0];
+const UNKNOWN_LENGTH: u64 = u64::MAX;
+
+/// `LINKTYPE_RAW`: packets begin with their IP header.
+const LINKTYPE_RAW: u16 = 101;
+
+/// Options: of every block (section 3.5), of the section (4.1), of an interface (4.2) and
+/// of a packet (4.3).
+const OPT_END: u16 = 0;
+const OPT_COMMENT: u16 = 1;
+const SHB_USERAPPL: u16 = 4;
+const IF_NAME: u16 = 2;
+const IF_DESCRIPTION: u16 = 3;
+const IF_TSRESOL: u16 = 9;
+const EPB_FLAGS: u16 = 2;
+
+/// Timestamps are in units of 10^-9 s.
+const NANOSECONDS: u8 = 9;
+
+impl PcapNg {
+    /// A file that says who wrote it and of what.
+    pub fn new(application: &str, comment: &str) -> PcapNg {
+        let mut file = PcapNg::default();
+        file.block(SECTION_HEADER, |out| {
+            out.extend(BYTE_ORDER_MAGIC.to_le_bytes());
+            VERSION.iter().for_each(|part| out.extend(part.to_le_bytes()));
+            out.extend(UNKNOWN_LENGTH.to_le_bytes());
+            option(out, OPT_COMMENT, comment.as_bytes());
+            option(out, SHB_USERAPPL, application.as_bytes());
+            option(out, OPT_END, &[]);
+        });
+        file
+    }
+
+    /// Adds a host, before the first of its packets.
+    pub fn interface(&mut self, name: &str, description: &str) -> Interface {
+        self.block(INTERFACE_DESCRIPTION, |out| {
+            out.extend(LINKTYPE_RAW.to_le_bytes());
+            out.extend([0, 0]);
+            out.extend((GREATEST as u32).to_le_bytes());
+            option(out, IF_NAME, name.as_bytes());
+            option(out, IF_DESCRIPTION, description.as_bytes());
+            option(out, IF_TSRESOL, &[NANOSECONDS]);
+            option(out, OPT_END, &[]);
+        });
+        self.interfaces += 1;
+        Interface(self.interfaces - 1)
+    }
+
+    /// Adds a packet that passed a host `at_ns` nanoseconds after the run began.
+    pub fn packet(
+        &mut self,
+        interface: Interface,
+        at_ns: u64,
+        direction: Direction,
+        packet: &Captured,
+    ) {
+        let at = EPOCH_S * 1_000_000_000 + at_ns;
+        let bytes = packet.bytes();
+        self.block(ENHANCED_PACKET, |out| {
+            out.extend(interface.0.to_le_bytes());
+            out.extend(((at >> 32) as u32).to_le_bytes());
+            out.extend((at as u32).to_le_bytes());
+            out.extend((bytes.len() as u32).to_le_bytes());
+            out.extend(packet.wire_size().to_le_bytes());
+            out.extend(bytes);
+            pad(out);
+            option(out, EPB_FLAGS, &(direction as u32).to_le_bytes());
+            option(out, OPT_END, &[]);
+        });
+    }
+
+    /// Bytes that wait to be taken.
+    pub fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Whether none do.
+    pub fn is_empty(&self) -> bool {
+        self.out.is_empty()
+    }
+
+    /// Hands what was written so far to `sink`, and begins anew behind it.
+    pub fn take<T>(&mut self, sink: impl FnOnce(&[u8]) -> T) -> T {
+        let done = sink(&self.out);
+        self.out.clear();
+        done
+    }
+
+    /// A block: its type, its length before and behind its body (section 3.1).
+    fn block(&mut self, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.out.len();
+        self.out.extend(kind.to_le_bytes());
+        self.out.extend([0; 4]);
+        body(&mut self.out);
+        let length = (self.out.len() - start + 4) as u32;
+        self.out[start + 4..start + 8].copy_from_slice(&length.to_le_bytes());
+        self.out.extend(length.to_le_bytes());
+    }
+}
+
+/// An option: its code, its length, its value (section 3.5). What is longer than the
+/// length can say is cut.
+fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
+    let value = &value[..value.len().min(usize::from(u16::MAX))];
+    out.extend(code.to_le_bytes());
+    out.extend((value.len() as u16).to_le_bytes());
+    out.extend(value);
+    pad(out);
+}
+
+/// Fields begin at multiples of four bytes. Every block does, so that the whole file may be
+/// looked at; pieces of it are taken only between blocks.
+fn pad(out: &mut Vec<u8>) {
+    out.resize(out.len().next_multiple_of(4), 0);
+}
