@@ -49,7 +49,7 @@ pub struct Simulation<M: Metering = Off> {
     /// Loads before and at each change of capacity.
     pub(crate) loads: Vec<(Option<Load>, Option<Load>)>,
     pub(crate) recorder: Recorder,
-    tap: M::Tap,
+    pub(crate) tap: M::Tap,
 }
 
 impl Simulation {
@@ -271,10 +271,6 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    fn tell_of_datagram(&mut self, flow: usize, passage: Passage, packet: &Packet) {
-        self.tap.datagram(self.clock.now, flow, passage, packet.number, packet.ip_size);
-    }
-
     #[inline]
     fn deliver(&mut self, Delivered(packet): &Delivered) {
         let owner = packet.connection as usize;
@@ -282,7 +278,7 @@ impl<M: Metering> Simulation<M> {
             PacketKind::Data => self.on_data(owner, packet),
             PacketKind::Ack => self.on_ack(owner, packet.number as usize),
             PacketKind::Datagram => self.on_datagram(owner, packet),
-            PacketKind::Reply => self.on_reply(owner, packet.time()),
+            PacketKind::Reply => self.on_reply(owner, packet),
         }
     }
 
@@ -449,18 +445,6 @@ impl<M: Metering> Simulation<M> {
     fn write(&mut self, id: usize, bytes: u64) {
         M::of(Part::Transport, || self.connections[id].sender.write(bytes));
         self.transmit(id);
-    }
-
-    fn send_datagram(&mut self, index: usize, bytes: u64) {
-        let flow = &mut self.flows[index];
-        flow.datagrams.sent += 1;
-        let size = bytes as u32 + flow.header;
-        let mut packet = Packet::plain(index, flow.route, PacketKind::Datagram, size);
-        packet.number = flow.datagrams.sent as u32;
-        if M::Tap::LISTENS {
-            self.tell_of_datagram(index, Passage::Sent, &packet);
-        }
-        self.forward(packet);
     }
 
     fn stop_flow(&mut self, index: usize) {

@@ -43,4 +43,4 @@ pub use memory::{estimate, is_random};
 pub use meter::{Metering, Off, On, Part, Tapped, at_work};
 pub use outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
 pub use record::series_parquet;
-pub use tap::{Carried, Passage, Tap, Wiring};
+pub use tap::{Carried, Passage, Ping, Tap, Wiring};

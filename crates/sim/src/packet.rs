@@ -104,16 +104,6 @@ impl Packet {
         }
     }
 
-    /// The same with a time in it, in place of a packet number.
-    pub(crate) fn with_time(self, time: Instant) -> Packet {
-        Packet { number: time.0 as u32, segment: (time.0 >> 32) as u32, ..self }
-    }
-
-    /// The time in it.
-    pub(crate) fn time(&self) -> Instant {
-        Instant(u64::from(self.segment) << 32 | u64::from(self.number))
-    }
-
     /// What it is.
     #[inline]
     pub(crate) fn kind(&self) -> PacketKind {
