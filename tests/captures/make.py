@@ -79,12 +79,9 @@ def make(wanted: Wanted, file: Path) -> None:
     with _namespaces(spaces, wanted):
         forward = ("forward", str(DELAY_S), str(wanted.loss))
         with _process(spaces["path"], forward), _process(spaces["server"], ("serve",)):
-            capture = _start(
-                ["ip", "netns", "exec", spaces[wanted.where]]
-                + ["dumpcap", "-q", "-i", wanted.interface, "-s", str(SNAP_LEN), "-w", "-"]
-                + [*wanted.options, "-f", "tcp"],
-                file,
-            )
+            dumpcap = ["dumpcap", "-q", "-i", wanted.interface, "-s", str(SNAP_LEN), "-w", "-"]
+            inside = ["ip", "netns", "exec", spaces[wanted.where]]
+            capture = _start([*inside, *dumpcap, *wanted.options, "-f", "tcp"], file)
             # What dumpcap needs to begin is not told before the first packet.
             time.sleep(1.5)
             send = ("send", wanted.address % 2, str(wanted.upload), str(wanted.requests))

@@ -1,6 +1,7 @@
 //! The Python module `sojourn._core`: no logic, only translation.
 
 mod bench;
+mod capture;
 mod errors;
 mod listing;
 mod own;
@@ -33,6 +34,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bench::bare_loop, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(parts::bench_parts, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::capture_rtt, module)?)?;
     module.add_function(wrap_pyfunction!(theory::theory_spike, module)?)?;
     module.add_function(wrap_pyfunction!(theory::theory_rapid, module)?)?;
     module.add_function(wrap_pyfunction!(theory::theory_trace, module)?)?;
