@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sojourn_units::{Duration, Instant};
 
-use crate::export::AnyRun;
 use crate::errors::value_error;
+use crate::export::AnyRun;
 use crate::own::Failure;
 
 /// A run in virtual time, driven in slices so that Python can show progress

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use pyo3::prelude::*;
 use sojourn_scenario::{Control, Document, Scenario as Resolved};
 
-use crate::export::AnyRun;
 use crate::errors::{scenario_error, value_error};
+use crate::export::AnyRun;
 use crate::own::{Catalogue, Failure};
 use crate::run::Simulation;
 

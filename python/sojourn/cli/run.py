@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 
 from sojourn import _core, api, experiment, folder, rundir
-from sojourn.exports import Captures
 from sojourn.cli.progress import Bar
 from sojourn.cli.scenarios import own, read
 from sojourn.contract import Summary
+from sojourn.exports import Captures
 from sojourn.own import Own
 
 
