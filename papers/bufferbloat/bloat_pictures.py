@@ -3,15 +3,14 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from bloat_runs import HOSTS, LAYERS, PROBES, SIZES_KB, Points, samples
+from bloat_runs import HOSTS, LAYERS, MEASURED, SIZES_KB, Points, Recording, samples
 from sojourn.papers import Lab
-from sojourn.record import Run
 from sojourn.report import chart
 
 BIN_MS = 10
 
 
-def dispersion(lab: Lab, runs: Mapping[int, Run]) -> None:
+def dispersion(lab: Lab, runs: Mapping[int, Recording]) -> None:
     """Figure 4: boxes of every layer side by side, and the histograms as published."""
     rows: list[chart.Panel | list[chart.Panel]] = [_boxes(runs)]
     rows += [[_histogram(runs, layer, host) for host in HOSTS] for layer in LAYERS]
@@ -19,9 +18,9 @@ def dispersion(lab: Lab, runs: Mapping[int, Run]) -> None:
     lab.draw("figure-4", chart.document("RTTs by the size of the queue", subtitle, rows))
 
 
-def _boxes(runs: Mapping[int, Run]) -> chart.Panel:
+def _boxes(runs: Mapping[int, Recording]) -> chart.Panel:
     layers = []
-    for place, (layer, host) in enumerate(PROBES):
+    for place, (layer, host) in enumerate(MEASURED):
         # Six boxes of 10 kB beside one another, about the size that they belong to.
         offset = 10 * (place - 2.5)
         points = [
@@ -40,7 +39,7 @@ def _boxes(runs: Mapping[int, Run]) -> chart.Panel:
     )
 
 
-def _histogram(runs: Mapping[int, Run], layer: str, host: str) -> chart.Panel:
+def _histogram(runs: Mapping[int, Recording], layer: str, host: str) -> chart.Panel:
     layers = []
     for size in SIZES_KB:
         counts = Counter(int(ms // BIN_MS) for _, ms in samples(runs[size], layer, host))
@@ -57,7 +56,7 @@ def _histogram(runs: Mapping[int, Run], layer: str, host: str) -> chart.Panel:
     )
 
 
-def course(lab: Lab, name: str, run: Run, title: str) -> None:
+def course(lab: Lab, name: str, run: Recording, title: str) -> None:
     """Figure 5: every layer over time at either host, between the published extremes."""
     published = lab.published()["5"]
     rows = []

@@ -4,9 +4,8 @@ from itertools import pairwise
 from statistics import fmean, median
 
 from bloat_pictures import course, dispersion
-from bloat_runs import SIZES_KB, hosts, in_ms, recordings, spread_ms
+from bloat_runs import SIZES_KB, Recording, hosts, in_ms, recordings, spread_ms
 from sojourn.papers import Claim, Figure, Lab, Paper
-from sojourn.record import Run
 
 READ_MS = 25
 """What is read off a figure with a line every 50 ms is known to half of that."""
@@ -71,7 +70,7 @@ def figure_5(lab: Lab) -> list[Claim]:
     return claims
 
 
-def _sawtooth(run: Run, name: str, leaves: float, published: dict[str, float]) -> list[Claim]:
+def _sawtooth(run: Recording, name: str, leaves: float, published: dict[str, float]) -> list[Claim]:
     ours = sorted(ms for each in in_ms([run]).values() for ms in each)
     low, high = _quantile(ours, 0.01), _quantile(ours, 0.99)
     greatest, least = published["greatest_ms"], published["least_ms"]
@@ -113,16 +112,28 @@ def layers(lab: Lab) -> list[Claim]:
             "each then meets the sawtooth at another place",
         )
     )
+    late = in_ms([hosts(lab, 300, ack_every=2)])
+    claims.append(
+        Claim(
+            "300 kB, acknowledgements that wait: TCP's mean over the application's",
+            None,
+            fmean(late["TCP A"]) - fmean(late["application A"]),
+            "ms",
+            None,
+            "40 ms (Linux TCP_DELACK_MIN), and what has come into the queue meanwhile",
+        )
+    )
     lab.note(
         "Layers are compared where they see the same queue: the probes begin 20 ms apart. A full "
-        "run has six recordings of 180 s, which differ by when the second bulk flow began. Every "
-        "packet is acknowledged at once here, as Linux does while it is in quick-ack mode; an "
-        "acknowledgement that waits for 40 ms would be in the RTT of TCP."
+        "run has six recordings of 180 s, a quick one two, which differ by when the second bulk "
+        "flow began. TCP's RTTs are what `sojourn rtt` finds in captures at the two hosts. Every "
+        "packet is acknowledged at once, as by Linux while it is in quick-ack mode: the last row "
+        "is what it would be without."
     )
     return claims
 
 
-def _agreement(runs: list[Run], size: int, within: float) -> list[Claim]:
+def _agreement(runs: list[Recording], size: int, within: float) -> list[Claim]:
     of = in_ms(runs)
     means, medians = spread_ms(runs)
     each = ", ".join(f"{name} {fmean(ms):.1f}" for name, ms in of.items())

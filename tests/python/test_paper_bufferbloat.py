@@ -1,5 +1,6 @@
 """`papers/bufferbloat`: three layers over queues that are too long."""
 
+from bisect import bisect_left
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,23 @@ def test_the_layers_agree(lab: Lab) -> None:
     assert len(published) == 8
     assert all(isinstance(claim.ours, float) and claim.ours < 3.0 for claim in published)
     assert all(claim.holds for claim in published if "means" in claim.claim)
+
+
+def test_what_the_capture_gives_is_what_the_sender_measured(lab: Lab) -> None:
+    figure = find.load(PLACE, "bufferbloat").figures["5"]
+    figure.run(lab)
+    recordings = [one for one in lab.made() if hasattr(one, "tcp")]
+    assert len(recordings) == 2
+    for one in recordings:
+        # The server on A sends the responses to the client on B.
+        for host, flow in (("A", "client_b"), ("B", "client_a")):
+            own = [1e3 * rtt for rtt in one.run.flow(flow).series["rtt_s"].drop_nulls()]
+            passive = sorted(ms for _, ms in one.tcp[host])
+            # Of requests and of responses; some are still on their way at the end.
+            assert len(own) >= 175
+            assert 2 * len(own) - 2 <= len(passive) <= 2 * len(own) + 2
+            # To a microsecond: a capture counts nanoseconds, and no host takes any time.
+            assert all(abs(passive[bisect_left(passive, ms - 1e-3)] - ms) < 2e-3 for ms in own)
 
 
 def test_the_sawtooth_is_as_high_as_the_queue(lab: Lab) -> None:

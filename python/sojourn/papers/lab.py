@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from sojourn import api, experiment
 from sojourn.contract import RunSummary
+from sojourn.exports import Captures
 from sojourn.record import Run
 from sojourn.report import render
 
@@ -29,7 +30,7 @@ class Lab:
     progress: experiment.Progress | None = None
     pictures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    _runs: dict[str, Run] = field(default_factory=dict)
+    _made: dict[str, Any] = field(default_factory=dict)
 
     def pick(self, full: T, quick: T) -> T:
         """One or the other, as this is a quick run or a full one."""
@@ -46,16 +47,34 @@ class Lab:
         control: str | Sequence[str] | None = None,
         runs: int = 1,
         spread: str | None = None,
+        exports: Captures | None = None,
     ) -> Run:
-        """Simulates a scenario of the paper's folder with its series, as `sojourn.run` does."""
-        key = json.dumps([scenario, dict(set or {}), control, runs, spread], sort_keys=True)
-        if key not in self._runs:
+        """Simulates a scenario of the paper's folder with its series, as `sojourn.run` does.
+
+        With `exports` it is simulated each time, and its packets are written.
+        """
+
+        def simulate() -> Run:
             source = api.as_scenario(self.folder / scenario)
             core = experiment.prepare(
                 source.compile(), assignments=set or {}, control=control, spread=spread
             )
-            self._runs[key] = api.record(core, source.origin, runs, self.jobs, self.progress)
-        return self._runs[key]
+            return api.record(core, source.origin, runs, self.jobs, self.progress, captures=exports)
+
+        if exports is not None:
+            return simulate()
+        key = json.dumps([scenario, dict(set or {}), control, runs, spread], sort_keys=True)
+        return self.once(key, simulate)
+
+    def once(self, key: str, make: Callable[[], T]) -> T:
+        """What `make` gives, made the first time that a figure asks for it under this name."""
+        if key not in self._made:
+            self._made[key] = make()
+        return cast(T, self._made[key])
+
+    def made(self) -> list[Any]:
+        """What was made once so far, in its order."""
+        return list(self._made.values())
 
     def sweep(
         self,
