@@ -13,7 +13,7 @@ SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates benches -nam
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo bench test test-rust test-python install reference matrix papers lint clean
+.PHONY: help demo bench test test-rust test-python install reference matrix papers lint tshark clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | expand -t 14
@@ -50,8 +50,20 @@ lint: $(VENV)/.tested
 test-rust:  ## the tests of the Rust crates
 	cargo test --workspace --quiet
 
-test-python: $(VENV)/.tested  ## the tests of the installed package
+test-python: $(VENV)/.tested tshark  ## the tests of the installed package
 	$(BIN)/python -m pytest
+
+# Captures are held against tshark. It is no package of Python or Rust, so it is the one thing
+# that may have to be installed by hand; the tests that need it say so where it is missing.
+tshark:  ## install tshark, which some tests compare with
+	@command -v tshark >/dev/null && command -v ip >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing tshark and iproute2, which the tests of captures compare with."; \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+				apt-get install -qq -y --no-install-recommends tshark iproute2 >/dev/null; \
+		else false; fi; } || \
+		echo "tshark is missing, and its tests are left out; on Debian or Ubuntu:" \
+			"sudo apt-get install tshark iproute2" >&2
 
 # The two tools of the build stand in the same environment, so that Cargo sees the same Python
 # each time and rebuilds only what changed.

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sojourn import captures as captures
     from sojourn import theory as theory
     from sojourn._core import ControllerError as ControllerError
     from sojourn._core import Feedback as Feedback
@@ -90,6 +91,7 @@ __all__ = [
     "Sent",
     "Setup",
     "__version__",
+    "captures",
     "compare",
     "controllers",
     "load",
@@ -101,8 +103,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "theory":
-        return import_module("sojourn.theory")
+    if name in ("captures", "theory"):
+        return import_module(f"sojourn.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'sojourn' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sojourn import _core, experiment, memory, stats
-from sojourn.captures import Captures, Files
 from sojourn.contract import FORMAT, RunSummary, Summary
+from sojourn.exports import Captures, Files
 from sojourn.own import Factory, Own
 from sojourn.record import Run
 from sojourn.scenario import Scenario

@@ -1,75 +1,140 @@
-"""Where a run's captures go: folders of their own, written whole or not at all."""
+"""Round-trip times of TCP flows, from a capture alone (docs/captures.md)."""
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TypeVar
+import json
+from os import PathLike, fspath
+from typing import Literal, TypedDict, cast, get_args
 
-from sojourn import _core, folder
-from sojourn.errors import UsageError
+from sojourn import _core
 
-T = TypeVar("T")
+FORMAT = 1
+"""Version of what `rtt --json` prints; it grows where a reader of the one before would misread
+it, not where something is added."""
 
-# The hosts of each flow have addresses of their own: 10.0.0.1 and 10.0.0.2 those of the first.
-_MOST_FLOWS = 1 << 16
+Method = Literal["auto", "timestamps", "acks"]
 
-
-@dataclass(frozen=True)
-class Captures:
-    """What is written of each run besides its series; None for not."""
-
-    pcapng: Path | None = None
-
-    def require_free(self) -> None:
-        """Refuses folders that hold something."""
-        for option, target in self._targets():
-            folder.require_free(target, option)
-
-    def require_possible(self, scenario: _core.Scenario) -> None:
-        """Refuses a scenario with more flows than there are addresses."""
-        flows = scenario.flows()
-        if self._targets() and flows > _MOST_FLOWS:
-            raise UsageError(f"{flows} flows cannot be captured; {_MOST_FLOWS} can")
-
-    def around(self, work: Callable[["Files"], T]) -> T:
-        """Does `work`; what it captured is there afterwards, where nothing went wrong."""
-        self.require_free()
-        done: list[T] = []
-        places: dict[Path, Path] = {}
-        folders = list(dict.fromkeys(target for _, target in self._targets()))
-
-        def fill(rest: list[Path]) -> None:
-            if not rest:
-                pcapng = places[self.pcapng] if self.pcapng else None
-                done.append(work(Files(pcapng)))
-                return
-
-            def inside(place: Path) -> None:
-                places[rest[0]] = place
-                fill(rest[1:])
-
-            folder.write(rest[0], inside)
-
-        fill(folders)
-        return done[0]
-
-    def _targets(self) -> list[tuple[str, Path]]:
-        given: Mapping[str, Path | None] = {"--pcapng": self.pcapng}
-        return [(option, target) for option, target in given.items() if target is not None]
+MAX_FLOWS = 1 << 18
+"""Flows that are held at most: with a few samples each, in some MEM."""
 
 
-@dataclass(frozen=True)
-class Files:
-    """The names of files in the folders that are being written."""
+class Endpoint(TypedDict):
+    """One end of a flow."""
 
-    pcapng: Path | None = None
-
-    def of(self, control: str | None, seed: int) -> str | None:
-        """What the capture files of one run begin with."""
-        return None if self.pcapng is None else str(self.pcapng / name_of(control, seed))
+    address: str
+    port: int
 
 
-def name_of(control: str | None, seed: int) -> str:
-    """What the files of a run are called: `cubic-1`; `run-1` where each flow has its own."""
-    return f"{re.sub(r'[^A-Za-z0-9._+-]', '_', control or 'run')}-{seed}"
+class _Direction(TypedDict):
+    """From a segment of `from` seen by the capture until it sees the answer of `to`."""
+
+    to: str
+    method: Literal["timestamps", "acks"] | None
+    samples: int
+    min_s: float | None
+    mean_s: float | None
+    p50_s: float | None
+    p95_s: float | None
+    p99_s: float | None
+    max_s: float | None
+    packets: int
+    payload_bytes: int
+    resent_packets: int
+    backward_pairs: int
+
+
+_From = TypedDict("_From", {"from": str})
+
+
+class Direction(_Direction, _From, total=False):
+    """One direction of a flow; null where there are no samples.
+
+    `series` is there where points were asked for: seconds since the capture's first packet, the
+    RTT in seconds, and the number of the answer's packet.
+    """
+
+    series: list[tuple[float, float, int]]
+
+
+class Flow(TypedDict):
+    """One TCP connection: `a` opened it, or sent the first packet of it in the capture."""
+
+    a: Endpoint
+    b: Endpoint
+    opened: bool
+    begin_s: float
+    duration_s: float
+    directions: list[Direction]
+
+
+class Skipped(TypedDict):
+    """Packets that were read and not looked at, by reason."""
+
+    link_type: int
+    not_ip: int
+    not_tcp: int
+    fragments: int
+    cut: int
+    malformed: int
+    without_time: int
+    beyond_max_flows: int
+
+
+class Malformed(TypedDict):
+    """Where a capture cannot be read on, in bytes from its beginning, and why."""
+
+    offset: int
+    message: str
+
+
+class Whole(TypedDict):
+    """What is told of the whole capture."""
+
+    format: int
+    file: str
+    capture: Literal["pcap", "pcapng"] | None
+    read_bytes: int
+    packets: int
+    begin_s: float | None
+    duration_s: float
+    skipped: Skipped
+    error: Malformed | None
+
+
+class CaptureRtt(Whole):
+    """What `rtt --json` prints."""
+
+    flows: list[Flow]
+
+
+def rtt(
+    file: str | PathLike[str],
+    method: Method = "auto",
+    points: int = 0,
+    max_flows: int = MAX_FLOWS,
+    drawn: int = MAX_FLOWS,
+) -> CaptureRtt:
+    """The round-trip times of every TCP flow in a pcap or pcapng file, both directions.
+
+    `auto` pairs by timestamps in directions where they give samples, and by acknowledgements in
+    all others. With `points`, the directions of the `drawn` flows with most samples have a
+    `series`: all samples where they are no more, or else the least and greatest of stretches with
+    equally many. A malformed file gives what could be read before the fault, which is then in
+    `error`.
+    """
+    whole, flows = as_json(file, method, points, max_flows, drawn)
+    # A cast, since mypy does not take keys out of another TypedDict.
+    return cast(CaptureRtt, {**whole, "flows": json.loads(flows)})
+
+
+def as_json(
+    file: str | PathLike[str],
+    method: Method = "auto",
+    points: int = 0,
+    max_flows: int = MAX_FLOWS,
+    drawn: int = MAX_FLOWS,
+) -> tuple[Whole, str]:
+    """The same with the flows as text, which takes a fraction of the memory."""
+    if method not in get_args(Method):
+        raise ValueError(f"method is {method!r}; it is one of {', '.join(get_args(Method))}")
+    path = fspath(file)
+    whole, flows = _core.capture_rtt(path, method, max_flows, points, drawn)
+    return cast(Whole, {"format": FORMAT, "file": path, **json.loads(whole)}), flows

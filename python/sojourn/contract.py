@@ -20,6 +20,7 @@ class FlowSummary(TypedDict):
     rtt_p50_s: float | None
     rtt_p99_s: float | None
     rtt_max_s: float | None
+    rtt_mean_s: float | None
     sent_packets: int
     retransmitted_packets: int
     marked_packets: int
@@ -30,6 +31,7 @@ class FlowSummary(TypedDict):
     completed_transfers: int
     response_p50_s: float | None
     response_p99_s: float | None
+    response_mean_s: float | None
 
 
 class LinkSummary(TypedDict):

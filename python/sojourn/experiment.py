@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from sojourn import _core
-from sojourn.captures import Files
+from sojourn.exports import Files
 from sojourn.own import Own
 
 T = TypeVar("T")

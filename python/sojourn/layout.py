@@ -54,7 +54,7 @@ COLUMNS: Mapping[What, tuple[Column, ...]] = {
         *_columns("text", "phase"),
         _key("t_s", "number"),
         *_columns("number", "cwnd_bytes", "ssthresh_bytes", "srtt_s", "rtt_s", "min_rtt_s"),
-        *_columns("number", "pacing_bps", "goodput_bps", "alpha", "bandwidth_bps"),
+        *_columns("number", "pacing_bps", "goodput_bps", "alpha", "bandwidth_bps", "response_s"),
         *_columns("count", "in_flight_bytes", "delivered_bytes", "lost_packets"),
         *_columns("count", "retransmitted_packets", "marked_packets"),
     ),

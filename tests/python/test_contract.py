@@ -34,6 +34,7 @@ RUN_MORE = {"duration_s"}
 FLOW_MORE = {
     *("base_rtt_s", "rtt_max_s", "dropped_packets", "timeouts"),
     *("completed_transfers", "response_p50_s", "response_p99_s"),
+    *("rtt_mean_s", "response_mean_s"),
 }
 LINK_MORE = {"capacity_bps", "arrived_packets", "delivered_packets"}
 SPIKE_MORE = {
@@ -211,6 +212,7 @@ def test_series_have_their_columns(sojourn: Sojourn, small: Path) -> None:
         *("srtt_s", "rtt_s", "min_rtt_s", "pacing_bps", "goodput_bps", "delivered_bytes"),
         *("lost_packets", "retransmitted_packets", "marked_packets", "phase", "alpha"),
         "bandwidth_bps",
+        "response_s",
     }
     assert set(links.columns) >= {
         *("control", "seed", "link", "t_s", "capacity_bps", "carried_bps", "queue_bytes"),

@@ -1,85 +1,150 @@
-//! Runs that are captured, and runs that are not; files on a disk.
+//! Captures: the round-trip times in a file, as JSON.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::fs::File;
 
-use sojourn_scenario::{Control, Scenario};
-use sojourn_sim::{Capture, Outcome, Simulation, Sink, Tapped};
-use sojourn_units::Instant;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use sojourn_trace::capture::{Capture, Endpoint, Format, ReadError};
+use sojourn_trace::rtt::{Flow, Method, Options, Pairs, Point, Rtt, Skipped};
 
-/// Appends to files. Each is open only while it is written to, since there may be more of
-/// them than a process can hold open.
-struct Disk;
+use crate::errors::{os_error, value_error};
 
-impl Sink for Disk {
-    fn append(&mut self, file: &str, bytes: &[u8]) -> io::Result<()> {
-        let open = OpenOptions::new().create(true).append(true).open(file);
-        let done = open.and_then(|mut file| file.write_all(bytes));
-        done.map_err(|error| io::Error::new(error.kind(), format!("{file}: {error}")))
+/// Packets between two looks at whether the user has had enough: some 0.1 s.
+const AT_A_TIME: u64 = 1 << 18;
+
+/// The round-trip times of all TCP flows in the capture `path`, as two pieces of
+/// JSON: what is told of the whole, and the list of flows. The `drawn` flows with
+/// most samples have up to `points` of them over time for each direction. What is
+/// malformed is told in the answer, with what could be read before it.
+#[pyfunction]
+pub(crate) fn capture_rtt(
+    py: Python<'_>,
+    path: &str,
+    method: &str,
+    max_flows: usize,
+    points: usize,
+    drawn: usize,
+) -> PyResult<(String, String)> {
+    let method = named(method)?;
+    let mut capture = Capture::new(File::open(path).map_err(|error| os_error(error, path))?);
+    let mut rtt = Rtt::new(Options { max_flows, points });
+    let malformed = loop {
+        match py.detach(|| rtt.read(&mut capture, AT_A_TIME)) {
+            Ok(AT_A_TIME) => py.check_signals()?,
+            Ok(_) => break None,
+            Err(ReadError::Malformed(malformed)) => break Some(malformed),
+            Err(ReadError::Io(error)) => return Err(os_error(error, path)),
+        }
+    };
+    let span = rtt.span_ns();
+    let whole = json!({
+        "capture": capture.format().map(|format| match format {
+            Format::Pcap => "pcap",
+            Format::Pcapng => "pcapng",
+        }),
+        "read_bytes": capture.offset(),
+        "packets": rtt.packets(),
+        "begin_s": span.map(|(begin, _)| begin as f64 / 1e9),
+        "duration_s": span.map_or(0.0, |(begin, end)| seconds(begin, end)),
+        "skipped": reasons(rtt.skipped()),
+        "error": malformed.map(|malformed| json!({
+            "offset": malformed.offset,
+            "message": malformed.fault.to_string(),
+        })),
+    });
+    let begin = span.map_or(0, |(begin, _)| begin);
+    Ok((whole.to_string(), py.detach(|| flows(rtt.flows(), begin, method, points, drawn))))
+}
+
+/// A list of flows, one by one: all of them as values take ten times the memory
+/// of their text.
+fn flows(flows: &[Flow], begin: i64, method: Method, points: usize, drawn: usize) -> String {
+    let samples = |flow: &Flow| flow.halves.each_ref().map(|half| half.samples(method).1.count());
+    let mut counts: Vec<u64> = flows.iter().map(|flow| samples(flow).iter().sum()).collect();
+    counts.sort_unstable_by(|a, b| b.cmp(a));
+    let least = drawn.checked_sub(1).map(|last| counts.get(last).copied().unwrap_or(0));
+    let mut text = String::from("[");
+    for flow in flows {
+        let many = least.is_some_and(|least| samples(flow).iter().sum::<u64>() >= least);
+        let points = if many { points } else { 0 };
+        text.push_str(if text.len() > 1 { ", " } else { "" });
+        text.push_str(&told(flow, begin, method, points).to_string());
+    }
+    text + "]"
+}
+
+fn named(method: &str) -> PyResult<Method> {
+    match method {
+        "auto" => Ok(Method::Auto),
+        "timestamps" => Ok(Method::Timestamps),
+        "acks" => Ok(Method::Acks),
+        _ => Err(value_error(format!("{method:?} is not auto, timestamps or acks"))),
     }
 }
 
-/// A run, captured or not.
-pub(crate) enum AnyRun {
-    Plain(Box<Simulation>),
-    Captured(Box<Simulation<Tapped<Capture>>>),
+/// From one time to another, both in ns.
+fn seconds(from: i64, to: i64) -> f64 {
+    (i128::from(to) - i128::from(from)) as f64 / 1e9
 }
 
-impl AnyRun {
-    /// `pcapng`: what the files begin with that its packets are written to, where they are.
-    pub(crate) fn new(
-        scenario: &Scenario,
-        control: Option<&Control>,
-        seed: u64,
-        pcapng: Option<&str>,
-    ) -> AnyRun {
-        let Some(file) = pcapng else {
-            return AnyRun::Plain(Box::new(Simulation::new(scenario, control, seed)));
-        };
-        let capture = Capture::new(Disk).pcapng(file);
-        AnyRun::Captured(Box::new(Simulation::tapped(scenario, control, seed, capture)))
-    }
+fn told(flow: &Flow, begin: i64, method: Method, points: usize) -> Value {
+    let directions = [0, 1].map(|from| direction(flow, from, begin, method, points));
+    let end = |end: &Endpoint| json!({ "address": end.ip().to_string(), "port": end.port });
+    json!({
+        "a": end(&flow.ends[0]),
+        "b": end(&flow.ends[1]),
+        "opened": flow.opened,
+        "begin_s": seconds(begin, flow.span_ns.0),
+        "duration_s": seconds(flow.span_ns.0, flow.span_ns.1),
+        "directions": directions,
+    })
+}
 
-    pub(crate) fn labelled(self, label: &str) -> AnyRun {
-        match self {
-            AnyRun::Plain(run) => AnyRun::Plain(Box::new(run.labelled(label))),
-            AnyRun::Captured(run) => AnyRun::Captured(Box::new(run.labelled(label))),
-        }
+fn direction(flow: &Flow, from: usize, begin: i64, method: Method, points: usize) -> Value {
+    let half = &flow.halves[from];
+    let (pairs, samples) = half.samples(method);
+    let histogram = samples.histogram();
+    let at = |q: f64| histogram.quantile(q).map(|rtt| rtt as f64 / 1e9);
+    let pairs = match pairs {
+        Pairs::Timestamps => "timestamps",
+        Pairs::Acks => "acks",
+    };
+    let mut found = json!({
+        "from": flow.ends[from].to_string(),
+        "to": flow.ends[1 - from].to_string(),
+        "method": (histogram.count() > 0).then_some(pairs),
+        "samples": histogram.count(),
+        "min_s": at(0.0),
+        "mean_s": histogram.mean().map(|rtt| rtt / 1e9),
+        "p50_s": at(0.50),
+        "p95_s": at(0.95),
+        "p99_s": at(0.99),
+        "max_s": at(1.0),
+        "packets": half.packets,
+        "payload_bytes": half.payload_bytes,
+        "resent_packets": half.again,
+        "backward_pairs": samples.backwards(),
+    });
+    if points > 0 {
+        found["series"] = samples.points().iter().map(|point| at_time(point, begin)).collect();
     }
+    found
+}
 
-    pub(crate) fn now(&self) -> Instant {
-        match self {
-            AnyRun::Plain(run) => run.now(),
-            AnyRun::Captured(run) => run.now(),
-        }
-    }
+/// Time since the capture's first packet, RTT, number of the answer's packet.
+fn at_time(point: &Point, begin: i64) -> Value {
+    json!([seconds(begin, point.at_ns), point.rtt_ns as f64 / 1e9, point.packet])
+}
 
-    pub(crate) fn end(&self) -> Instant {
-        match self {
-            AnyRun::Plain(run) => run.end(),
-            AnyRun::Captured(run) => run.end(),
-        }
-    }
-
-    /// Runs up to `until`, and hands to the files what was captured.
-    pub(crate) fn advance(&mut self, until: Instant) -> io::Result<()> {
-        match self {
-            AnyRun::Plain(run) => {
-                run.advance(until);
-                Ok(())
-            }
-            AnyRun::Captured(run) => {
-                run.advance(until);
-                run.tap().flush()
-            }
-        }
-    }
-
-    pub(crate) fn finish(mut self) -> io::Result<Outcome> {
-        self.advance(self.end())?;
-        Ok(match self {
-            AnyRun::Plain(run) => run.finish(),
-            AnyRun::Captured(run) => run.finish(),
-        })
-    }
+fn reasons(skipped: &Skipped) -> Value {
+    json!({
+        "link_type": skipped.link_type,
+        "not_ip": skipped.not_ip,
+        "not_tcp": skipped.not_tcp,
+        "fragments": skipped.fragments,
+        "cut": skipped.cut,
+        "malformed": skipped.malformed,
+        "without_time": skipped.without_time,
+        "beyond_max_flows": skipped.beyond_max_flows,
+    })
 }

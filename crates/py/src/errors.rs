@@ -1,6 +1,6 @@
 //! Rust errors as Python exceptions.
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_scenario::Errors;
@@ -39,4 +39,12 @@ pub(crate) fn scenario_error(py: Python<'_>, errors: &Errors) -> PyErr {
 /// Anything else that was given wrong.
 pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
+}
+
+/// A file that could not be read, with its name.
+pub(crate) fn os_error(error: std::io::Error, path: &str) -> PyErr {
+    let Some(number) = error.raw_os_error() else { return error.into() };
+    let text = error.to_string();
+    let said = text.split(" (os error").next().unwrap_or_default();
+    PyOSError::new_err((number, said.to_owned(), path.to_owned()))
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod capture;
 mod errors;
+mod export;
 mod listing;
 mod own;
 mod parts;
@@ -34,6 +35,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bench::bare_loop, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(parts::bench_parts, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::capture_rtt, module)?)?;
     module.add_function(wrap_pyfunction!(theory::theory_spike, module)?)?;
     module.add_function(wrap_pyfunction!(theory::theory_rapid, module)?)?;
     module.add_function(wrap_pyfunction!(theory::theory_trace, module)?)?;

@@ -9,6 +9,7 @@ use sojourn_units::{Duration, Instant};
 
 use crate::capture::AnyRun;
 use crate::errors::value_error;
+use crate::export::AnyRun;
 use crate::own::Failure;
 
 /// A run in virtual time, driven in slices so that Python can show progress

@@ -7,6 +7,7 @@ use sojourn_scenario::{Control, Document, Scenario as Resolved};
 
 use crate::capture::AnyRun;
 use crate::errors::{scenario_error, value_error};
+use crate::export::AnyRun;
 use crate::own::{Catalogue, Failure};
 use crate::run::Simulation;
 

@@ -32,6 +32,7 @@ pub(crate) fn read(
         check_bursts(checker, source, &transport, &value.at);
     }
     check_tso(checker, fields);
+    check_ping(checker, fields, source.as_ref());
     let named = fields.get("control");
     let control = named.map(|named| control(checker, named));
     let transport = fields.get("transport").and_then(transport);
@@ -111,11 +112,33 @@ pub(crate) fn control(checker: &mut Checker, value: &Checked) -> Option<Control>
 /// Datagrams need a source with a rate of its own.
 fn check_source(checker: &mut Checker, control: &Control, source: Option<&Source>, at: &At) {
     let (Control::None, Some(source)) = (control, source) else { return };
-    if !matches!(source, Source::OnOff { .. }) {
+    if !matches!(source, Source::OnOff { .. } | Source::Ping { .. }) {
         let message = "without a controller, the source must have a rate of its own";
         let help = "give the flow a `source` of the kind `on-off`, \
-                    such as { kind = \"on-off\", rate = \"5Mbit\", on = \"1s\", off = \"0s\" }";
+                    such as { kind = \"on-off\", rate = \"5Mbit\", on = \"1s\", off = \"0s\" }, or \
+                    of the kind `ping`";
         checker.report(at, message, help);
+    }
+}
+
+/// Echo requests have no connection: what is said of one would do nothing. Their
+/// replies need a way.
+fn check_ping(checker: &mut Checker, flow: &Fields, source: Option<&Source>) {
+    let (Some(Source::Ping { .. }), Some(source)) = (source, flow.get("source")) else { return };
+    let control = flow.get("control");
+    if !control.and_then(Checked::variant).is_some_and(|(kind, _)| kind == "none") {
+        let at = control.map_or(&source.at, |control| &control.at);
+        let message = "a `ping` has no congestion controller";
+        checker.report(at, message, "give the flow control = \"none\"");
+    }
+    if flow.list("back").is_empty() {
+        let message = "a `ping` is answered, and the flow has no way back";
+        checker.report(&source.at, message, "name the links of the replies in `back`");
+    }
+    if let Some(given) = flow.get("transport").filter(|transport| transport.given) {
+        let message = "a `ping` has no transport";
+        let help = "remove `transport`; the `size` of the source is that of its packets";
+        checker.report(&given.at, message, help);
     }
 }
 
@@ -169,6 +192,9 @@ fn source(value: &Checked) -> Option<Source> {
                 None => Pause::Think(fields.time("think").unwrap_or(Duration::ZERO)),
             },
         }),
+        "ping" => {
+            Some(Source::Ping { interval: fields.time("interval")?, size: fields.data("size")? })
+        }
         _ => None,
     }
 }

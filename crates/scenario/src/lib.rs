@@ -40,6 +40,6 @@ pub use error::{Errors, Item, Position};
 pub use export::{json_schema, json_schema_with};
 pub use extent::{KIND_BITS, index_bits, longest_run};
 pub use model::{
-    Buffer, Capacity, Change, Control, Discipline, EcnFeedback, Flow, Link, Loss, Pause, Profile,
-    PrrRule, Record, Ring, Scenario, Schedule, Source, Trace, Transport,
+    Buffer, Capacity, Change, Control, Discipline, EcnFeedback, Flow, IP_HEADER, Link, Loss, Pause,
+    Profile, PrrRule, Record, Ring, Scenario, Schedule, Source, Trace, Transport,
 };

@@ -206,6 +206,19 @@ pub struct Flow {
     pub transport: Transport,
 }
 
+/// An IPv4 header without options (RFC 791 section 3.1), in front of an ICMP message.
+pub const IP_HEADER: Bytes = Bytes(20);
+
+impl Flow {
+    /// Its full packets, the IP header included.
+    pub fn packet_size(&self) -> Bytes {
+        match self.source {
+            Source::Ping { size, .. } => size + IP_HEADER,
+            _ => self.transport.mss + self.transport.header,
+        }
+    }
+}
+
 /// How a flow is controlled.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Control {
@@ -273,6 +286,13 @@ pub enum Source {
         count: Option<u64>,
         /// When the next one leaves.
         pause: Pause,
+    },
+    /// Echo requests (RFC 792), each answered at once by as large a reply.
+    Ping {
+        /// Time between two of them, whatever comes back.
+        interval: Duration,
+        /// The ICMP message: its header of 8 bytes, and data.
+        size: Bytes,
     },
 }
 

@@ -108,7 +108,7 @@ fn flow_of_time(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>], 
     };
     for (flow, (_, value)) in flows.iter().zip(fields.named("flow")) {
         let Some(flow) = flow else { continue };
-        let paced = matches!(flow.source, Source::OnOff { .. });
+        let paced = matches!(flow.source, Source::OnOff { .. } | Source::Ping { .. });
         if !paced && flow.path.iter().chain(&flow.back).all(free) {
             let message = format!("flow `{}` goes round in no time", flow.name);
             let help = "give one of its links a `rate` or a `delay`";

@@ -64,6 +64,7 @@ pub(crate) fn sources(_: &Catalogue) -> Vec<Variant> {
             exclusive: Some(("think", "interval")),
             ..plain("request", "Requests the other way, each answered by a response", REQUEST)
         },
+        plain("ping", "ICMP echo requests, each answered at once; their RTT is recorded", PING),
     ]
 }
 
@@ -94,6 +95,19 @@ const REQUEST: &[Field] = &[
         SPAN,
         "time between requests, in place of `think`; a late response delays the next request",
     ),
+];
+
+const PING: &[Field] = &[
+    Field::new("interval", SPAN, "1s", "time between two requests, whatever comes back")
+        .from("ping(8), -i"),
+    Field::new(
+        "size",
+        // The header of ICMP alone, up to as large as any packet here.
+        Shape::Scalar(Kind::Data(Bytes(64), Bytes(8), Bytes(65_000))),
+        "64B",
+        "the ICMP message, 8 bytes of header included; IP's 20 bytes come on top",
+    )
+    .from("RFC 792; ping(8), -s: 56 bytes of data"),
 ];
 
 /// Every transport profile.

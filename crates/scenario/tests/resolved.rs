@@ -120,7 +120,7 @@ fn flows_and_sources() {
     assert_eq!((&flows[0].path[..], &flows[0].back[..]), (&[0, 1][..], &[2, 4, 5][..]));
     assert_eq!((flows[0].control.as_ref(), flows[0].stop), (None, None));
     assert_eq!((flows[2].start, flows[2].stop), (ms(5_000), Some(ms(100_000))));
-    let sources: Vec<_> = flows.into_iter().take(6).map(|flow| flow.source).collect();
+    let sources: Vec<_> = flows.into_iter().take(7).map(|flow| flow.source).collect();
     let request = |request, response, count, pause| Source::Request {
         request: Bytes(request),
         response: Bytes(response),
@@ -139,13 +139,14 @@ fn flows_and_sources() {
         },
         request(257, 1_000_000, Some(4), Pause::Think(Duration::ZERO)),
         request(64, 64, None, Pause::Interval(Duration::from_secs(1))),
+        Source::Ping { interval: Duration::from_millis(200), size: Bytes(84) },
     ];
     assert_eq!(sources, right);
 }
 
 #[test]
 fn one_table_may_stand_for_many_flows() {
-    let flows = resolve(EVERYTHING).flows.split_off(6);
+    let flows = resolve(EVERYTHING).flows.split_off(7);
     let starts: Vec<_> = flows.iter().map(|flow| (flow.name.as_str(), flow.start)).collect();
     let right = [("crowd-1", 2_000), ("crowd-2", 2_250), ("crowd-3", 2_500), ("crowd-4", 2_750)];
     assert_eq!(starts, right.map(|(name, at)| (name, ms(at))));

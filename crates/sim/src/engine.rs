@@ -49,7 +49,7 @@ pub struct Simulation<M: Metering = Off> {
     /// Loads before and at each change of capacity.
     pub(crate) loads: Vec<(Option<Load>, Option<Load>)>,
     pub(crate) recorder: Recorder,
-    tap: M::Tap,
+    pub(crate) tap: M::Tap,
 }
 
 impl Simulation {
@@ -216,7 +216,7 @@ impl<M: Metering> Simulation<M> {
 
     /// Sends a packet onto its next link, or hands it to its host.
     #[inline(always)]
-    fn forward(&mut self, packet: Packet) {
+    pub(crate) fn forward(&mut self, packet: Packet) {
         match self.routes.link(packet.next()) {
             Some(link) => {
                 self.links[link].arrive(self.clock, packet, &mut self.events);
@@ -242,7 +242,9 @@ impl<M: Metering> Simulation<M> {
             match packet.kind() {
                 PacketKind::Data => self.connections[owner].dropped += 1,
                 PacketKind::Ack => self.acks.free(packet.number as usize),
-                PacketKind::Datagram => self.flows[owner].datagrams.dropped += 1,
+                PacketKind::Datagram | PacketKind::Reply => {
+                    self.flows[owner].datagrams.dropped += 1;
+                }
             }
             if M::Tap::LISTENS {
                 self.tell_of_gone(owner, &packet);
@@ -263,12 +265,10 @@ impl<M: Metering> Simulation<M> {
                 let ack = self.acks.get(place);
                 self.tap.ack(now, owner, Passage::Gone, &Carried { place, ack, held: 0 });
             }
-            PacketKind::Datagram => self.tell_of_datagram(owner, Passage::Gone, packet),
+            PacketKind::Datagram | PacketKind::Reply => {
+                self.tell_of_datagram(owner, Passage::Gone, packet);
+            }
         }
-    }
-
-    fn tell_of_datagram(&mut self, flow: usize, passage: Passage, packet: &Packet) {
-        self.tap.datagram(self.clock.now, flow, passage, packet.number, packet.ip_size);
     }
 
     #[inline]
@@ -277,13 +277,8 @@ impl<M: Metering> Simulation<M> {
         match packet.kind() {
             PacketKind::Data => self.on_data(owner, packet),
             PacketKind::Ack => self.on_ack(owner, packet.number as usize),
-            PacketKind::Datagram => {
-                let flow = &mut self.flows[owner];
-                flow.datagrams.received_bytes += u64::from(packet.ip_size - flow.header);
-                if M::Tap::LISTENS {
-                    self.tell_of_datagram(owner, Passage::Received, packet);
-                }
-            }
+            PacketKind::Datagram => self.on_datagram(owner, packet),
+            PacketKind::Reply => self.on_reply(owner, packet),
         }
     }
 
@@ -437,6 +432,7 @@ impl<M: Metering> Simulation<M> {
                 self.connections[requests].watch = self.flows[index].next_request_target();
                 self.write(requests, bytes);
             }
+            (Action::Ping(bytes), _) => self.send_ping(index, bytes),
             (Action::Request(_), _) => unreachable!("a flow that asks has a connection for it"),
         }
     }
@@ -449,18 +445,6 @@ impl<M: Metering> Simulation<M> {
     fn write(&mut self, id: usize, bytes: u64) {
         M::of(Part::Transport, || self.connections[id].sender.write(bytes));
         self.transmit(id);
-    }
-
-    fn send_datagram(&mut self, index: usize, bytes: u64) {
-        let flow = &mut self.flows[index];
-        flow.datagrams.sent += 1;
-        let size = bytes as u32 + flow.header;
-        let mut packet = Packet::plain(index, flow.route, PacketKind::Datagram, size);
-        packet.number = flow.datagrams.sent as u32;
-        if M::Tap::LISTENS {
-            self.tell_of_datagram(index, Passage::Sent, &packet);
-        }
-        self.forward(packet);
     }
 
     fn stop_flow(&mut self, index: usize) {
@@ -582,15 +566,13 @@ impl<M: Metering> Simulation<M> {
         self.catch_up_all();
         M::enter(Part::Recording);
         let span = self.recorder.begin(self.clock.now);
-        for (place, flow) in self.flows.iter().enumerate() {
+        for (place, flow) in self.flows.iter_mut().enumerate() {
             match flow.carrier {
-                Carrier::Datagrams => {
-                    let received = flow.datagrams.received_bytes;
-                    self.recorder.datagrams(span, place, received);
-                }
+                Carrier::Datagrams => self.recorder.datagrams(span, place, flow),
                 Carrier::Connection { data, .. } => {
                     let connection = &mut self.connections[data];
-                    self.recorder.flow(span, place, connection);
+                    let response = flow.application.longest_response.take();
+                    self.recorder.flow(span, place, connection, response);
                 }
             }
         }

@@ -56,7 +56,7 @@ fn connections(flow: &Flow) -> u64 {
 /// trip: that is on a wire, or acknowledged without its sender knowing of it.
 fn packets_of(scenario: &Scenario, place: usize) -> u64 {
     let link = &scenario.links[place];
-    let size = scenario.flows.iter().map(|f| (f.transport.mss + f.transport.header).0).min();
+    let size = scenario.flows.iter().map(|f| f.packet_size().0).min();
     let size = Bytes(size.unwrap_or(1500)) + link.overhead;
     let Some(rate) = greatest_rate(link) else { return 0 };
     let in_time = |span: Duration| rate.bytes_in(span).0 / size.0.max(1) + 1;
@@ -86,6 +86,9 @@ fn packets_without_rate(scenario: &Scenario, flow: &Flow) -> u64 {
         Source::Files { size, .. } => window.min(size),
         Source::Request { response, .. } => window.min(response),
         Source::OnOff { rate, .. } => window.min(rate.bytes_in(scenario.duration)),
+        Source::Ping { interval, .. } => {
+            flow.transport.mss * scenario.duration.0.div_ceil(interval.0)
+        }
     };
     most.0 / flow.transport.mss.0 + 1
 }

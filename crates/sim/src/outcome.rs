@@ -42,7 +42,7 @@ pub struct FlowSummary {
     pub goodput_bps: f64,
     /// Propagation delay out and back, at the start.
     pub base_rtt_s: f64,
-    /// Least round-trip time that the sender measured.
+    /// Least round-trip time that the sender measured; of a ping, from request to reply.
     pub rtt_min_s: Option<f64>,
     /// Median of all its samples.
     pub rtt_p50_s: Option<f64>,
@@ -50,6 +50,8 @@ pub struct FlowSummary {
     pub rtt_p99_s: Option<f64>,
     /// Greatest of all its samples.
     pub rtt_max_s: Option<f64>,
+    /// Mean of all its samples.
+    pub rtt_mean_s: Option<f64>,
     /// Data packets sent, retransmissions included.
     pub sent_packets: u64,
     /// Data packets sent again.
@@ -63,12 +65,14 @@ pub struct FlowSummary {
     /// From the flow's start until all it had to transfer was delivered; null
     /// for endless flows, and where it was not.
     pub completion_s: Option<f64>,
-    /// Transfers (files, responses) that were completed.
+    /// Transfers (files, responses, pings that were answered) that were completed.
     pub completed_transfers: u64,
     /// Median time from a request to the end of its response.
     pub response_p50_s: Option<f64>,
     /// 99th percentile of the same.
     pub response_p99_s: Option<f64>,
+    /// Mean of the same.
+    pub response_mean_s: Option<f64>,
 }
 
 /// The summary of a link.

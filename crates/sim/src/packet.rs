@@ -30,8 +30,10 @@ pub(crate) enum PacketKind {
     Data = 0,
     /// An acknowledgement.
     Ack = 1,
-    /// A datagram of a flow without control.
+    /// A datagram of a flow without control; an echo request is one.
     Datagram = 2,
+    /// The reply to an echo request.
+    Reply = 3,
 }
 
 /// The small things that are said of a packet, in one word: a packet is copied
@@ -71,7 +73,8 @@ impl Label {
         match self.0 >> KIND_SHIFT & 3 {
             0 => PacketKind::Data,
             1 => PacketKind::Ack,
-            _ => PacketKind::Datagram,
+            2 => PacketKind::Datagram,
+            _ => PacketKind::Reply,
         }
     }
 }
@@ -173,8 +176,10 @@ impl Queued for Packet {
     }
     #[inline]
     fn flow_hash(&self) -> u64 {
-        // Acknowledgements are another five-tuple than the data they answer.
-        u64::from(self.connection) << 1 | u64::from(self.kind() == PacketKind::Ack)
+        // Acknowledgements and replies are another five-tuple than what they answer, and
+        // the numbers of flows of datagrams are others than those of connections.
+        let kind = self.label.kind() as u64;
+        (kind >> 1) << 33 | u64::from(self.connection) << 1 | kind & 1
     }
     #[inline]
     fn ecn(&self) -> Ecn {

@@ -8,6 +8,7 @@ use crate::connection::Connection;
 use crate::link::Link;
 use crate::meter::Metering;
 use crate::outcome::Outcome;
+use crate::setup::FlowState;
 
 /// A window that no run can fill is none at all.
 fn window(cwnd: Bytes) -> f64 {
@@ -55,7 +56,7 @@ struct Layout<const F: usize, const C: usize> {
     counts: [&'static str; C],
 }
 
-const FLOWS: Layout<9, 5> = Layout {
+const FLOWS: Layout<10, 5> = Layout {
     name: "flow",
     has_phases: true,
     floats: [
@@ -68,6 +69,7 @@ const FLOWS: Layout<9, 5> = Layout {
         "goodput_bps",
         "alpha",
         "bandwidth_bps",
+        "response_s",
     ],
     counts: [
         "in_flight_bytes",
@@ -88,11 +90,15 @@ const LINKS: Layout<3, 4> = Layout {
 /// Where no value is.
 const NONE: f64 = f64::NAN;
 
+fn seconds(span: Option<Duration>) -> f64 {
+    span.map_or(NONE, Duration::as_secs_f64)
+}
+
 /// What a run records.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     pub(crate) interval: Duration,
-    pub(crate) flows: Series<9, 5>,
+    pub(crate) flows: Series<10, 5>,
     pub(crate) links: Series<3, 4>,
     last_at: Instant,
     last_received: Vec<u64>,
@@ -134,6 +140,7 @@ impl Recorder {
         span: f64,
         place: usize,
         connection: &mut Connection<M>,
+        response: Option<Duration>,
     ) {
         let sender = &connection.sender;
         let probe = sender.controller().probe();
@@ -142,7 +149,7 @@ impl Recorder {
             .rtts()
             .map_or((NONE, NONE), |(srtt, min)| (srtt.as_secs_f64(), min.as_secs_f64()));
         // The greatest of the interval, lest a peak fall between two samples.
-        let rtt = connection.longest_rtt.take().map_or(NONE, |rtt| rtt.as_secs_f64());
+        let rtt = seconds(connection.longest_rtt.take());
         let pacing = match sender.limits().pacing {
             Pacing::Rate(rate) => rate.as_f64(),
             // One packet's gap says nothing of the others': the controller knows their mean.
@@ -163,6 +170,7 @@ impl Recorder {
                 goodput,
                 probe.alpha.unwrap_or(NONE),
                 probe.bandwidth.map_or(NONE, |b| b.as_f64()),
+                seconds(response),
             ],
             counts: [
                 sender.in_flight().0,
@@ -174,12 +182,14 @@ impl Recorder {
         });
     }
 
-    /// A flow without control has no window and no round trip.
-    pub(crate) fn datagrams(&mut self, span: f64, place: usize, received: u64) {
+    /// A flow without control has no window, and no round trip but that of a ping.
+    pub(crate) fn datagrams(&mut self, span: f64, place: usize, flow: &mut FlowState) {
+        let received = flow.datagrams.received_bytes;
+        let rtt = seconds(flow.echo.as_mut().and_then(|echo| echo.longest.take()));
         let goodput = self.goodput(place, received, span);
         self.flows.rows.push(Row {
             phase: "",
-            floats: [NONE, NONE, NONE, NONE, NONE, NONE, goodput, NONE, NONE],
+            floats: [NONE, NONE, NONE, rtt, NONE, NONE, goodput, NONE, NONE, NONE],
             counts: [0, received, 0, 0, 0],
         });
     }
@@ -198,7 +208,7 @@ impl Recorder {
         });
         let backlog = link.backlog();
         // Nothing left the queue: its delay is not known, rather than zero.
-        let longest = link.counts.longest.take().map_or(NONE, |d| d.as_secs_f64());
+        let longest = seconds(link.counts.longest.take());
         self.links.rows.push(Row {
             phase: "",
             floats: [capacity, bits as f64 / span, longest],

@@ -1,6 +1,6 @@
 //! Builds links, connections and flows from a scenario.
 
-use sojourn_scenario::{Control, Flow, Scenario};
+use sojourn_scenario::{Control, Flow, IP_HEADER, Scenario, Source};
 use sojourn_units::Instant;
 use sojourn_units::params::Value;
 
@@ -8,6 +8,7 @@ use crate::connection::{Chosen, Connection, connect};
 use crate::cross;
 use crate::link::Link;
 use crate::meter::Metering;
+use crate::ping::Echo;
 use crate::route::Routes;
 use crate::seed::{Stream, Uniform, seed};
 use crate::signal::{self, Ear, Listener, Pending};
@@ -36,6 +37,8 @@ pub(crate) struct FlowState {
     pub(crate) route: u32,
     pub(crate) header: u32,
     pub(crate) datagrams: Datagrams,
+    /// Where its datagrams are echo requests.
+    pub(crate) echo: Option<Echo>,
 }
 
 /// What carries a flow.
@@ -135,7 +138,7 @@ fn links<M: Metering>(
     timeline: &Timeline,
     connections: usize,
 ) -> Vec<Link<M>> {
-    let mtu = scenario.flows.iter().map(|f| (f.transport.mss + f.transport.header).0).max();
+    let mtu = scenario.flows.iter().map(|f| f.packet_size().0).max();
     let build = |(index, spec)| {
         let changes = timeline.capacity_changes.iter().any(|c| c.link == index);
         let accounts = changes.then_some(connections);
@@ -170,7 +173,12 @@ fn flow<M: Metering>(
         route: network.routes.add(&spec.path),
         header: spec.transport.header.0 as u32,
         datagrams: Datagrams::default(),
+        echo: None,
     };
+    if let Source::Ping { .. } = spec.source {
+        state.header = IP_HEADER.0 as u32;
+        state.echo = Some(Echo::new(network.routes.add(&spec.back)));
+    }
     if let Control::Algorithm { kind, params } = control {
         let catalogue = &scenario.controllers;
         let info = catalogue.find(kind).expect("the scenario was validated");

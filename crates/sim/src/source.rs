@@ -4,6 +4,7 @@ use sojourn_scenario::{Pause, Source};
 use sojourn_trace::Histogram;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
+use crate::measure::Peak;
 use crate::seed::Uniform;
 
 /// As much as any run can send.
@@ -16,6 +17,8 @@ pub(crate) enum Action {
     Write(u64),
     /// Writes this much to the requests, against the flow.
     Request(u64),
+    /// Sends an echo request of this size.
+    Ping(u64),
 }
 
 /// The state of a flow's application.
@@ -39,8 +42,9 @@ pub(crate) struct Application {
     pub(crate) turns: Vec<(Instant, bool)>,
     /// When the last transfer was delivered.
     pub(crate) completed_at: Option<Instant>,
-    /// Times from each request to its response.
+    /// Times from each request to its response, and the greatest since the last sample.
     pub(crate) responses: Histogram,
+    pub(crate) longest_response: Peak,
     mss: u64,
 }
 
@@ -59,6 +63,7 @@ impl Application {
             turns: Vec::new(),
             completed_at: None,
             responses: Histogram::default(),
+            longest_response: Peak::default(),
             mss: mss.0,
         }
     }
@@ -75,6 +80,10 @@ impl Application {
             Source::Request { request, .. } => {
                 self.last_begun_at = now;
                 Action::Request(request.0)
+            }
+            Source::Ping { interval, size } => {
+                self.next_at = now + interval;
+                Action::Ping(size.0)
             }
             Source::OnOff { rate, on, off, exponential } => {
                 self.emit(now, rate, (on, off), exponential);
@@ -127,7 +136,7 @@ impl Application {
         match self.source {
             Source::Files { size, .. } => Some(size.0 * (self.completed + 1)),
             Source::Request { response, .. } => Some(response.0 * (self.completed + 1)),
-            Source::Bulk | Source::OnOff { .. } => None,
+            Source::Bulk | Source::OnOff { .. } | Source::Ping { .. } => None,
         }
     }
 
@@ -153,10 +162,12 @@ impl Application {
         let (count, next_at) = match self.source {
             Source::Files { count, think, .. } => (Some(count), now + think),
             Source::Request { count, pause, .. } => {
-                self.responses.record(now.since(self.last_begun_at).0);
+                let response = now.since(self.last_begun_at);
+                self.responses.record(response.0);
+                self.longest_response.note(response);
                 (count, self.after_pause(now, pause))
             }
-            Source::Bulk | Source::OnOff { .. } => return,
+            Source::Bulk | Source::OnOff { .. } | Source::Ping { .. } => return,
         };
         if count.is_some_and(|count| self.completed >= count) {
             self.completed_at = Some(now);

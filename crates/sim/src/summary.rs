@@ -1,5 +1,6 @@
 //! Makes the summary of a finished run.
 
+use sojourn_trace::Histogram;
 use sojourn_units::{Duration, Instant};
 
 use crate::bounds::Bounds;
@@ -29,6 +30,10 @@ fn seconds(ns: Option<u64>) -> Option<f64> {
     ns.map(|ns| ns as f64 / 1e9)
 }
 
+fn mean_seconds(of: &Histogram) -> Option<f64> {
+    of.mean().map(|ns| ns / 1e9)
+}
+
 fn flow<M: Metering>(simulation: &Simulation<M>, index: usize) -> FlowSummary {
     let (state, spec) = (&simulation.flows[index], &simulation.scenario.flows[index]);
     let done = state.application.completed_at;
@@ -48,6 +53,7 @@ fn flow<M: Metering>(simulation: &Simulation<M>, index: usize) -> FlowSummary {
         rtt_p50_s: None,
         rtt_p99_s: None,
         rtt_max_s: None,
+        rtt_mean_s: None,
         sent_packets: state.datagrams.sent,
         retransmitted_packets: 0,
         marked_packets: 0,
@@ -57,9 +63,15 @@ fn flow<M: Metering>(simulation: &Simulation<M>, index: usize) -> FlowSummary {
         completed_transfers: state.application.completed,
         response_p50_s: seconds(responses.quantile(0.5)),
         response_p99_s: seconds(responses.quantile(0.99)),
+        response_mean_s: mean_seconds(responses),
     };
     match state.carrier {
-        Carrier::Datagrams => base,
+        Carrier::Datagrams => match &state.echo {
+            None => base,
+            Some(echo) => {
+                FlowSummary { completed_transfers: echo.replies, ..with_rtts(base, &echo.rtts) }
+            }
+        },
         Carrier::Connection { data, .. } => of_connection(base, simulation, data),
     }
 }
@@ -72,15 +84,22 @@ fn of_connection<M: Metering>(
     let connection = &simulation.connections[data];
     let stats = connection.sender.stats();
     FlowSummary {
-        rtt_min_s: seconds(connection.rtts.min()),
-        rtt_p50_s: seconds(connection.rtts.quantile(0.5)),
-        rtt_p99_s: seconds(connection.rtts.quantile(0.99)),
-        rtt_max_s: seconds(connection.rtts.max()),
         sent_packets: stats.sent,
         retransmitted_packets: stats.retransmitted,
         marked_packets: connection.receiver.ce_packets(),
         dropped_packets: connection.dropped,
         timeouts: stats.timeouts,
+        ..with_rtts(base, &connection.rtts)
+    }
+}
+
+fn with_rtts(base: FlowSummary, rtts: &Histogram) -> FlowSummary {
+    FlowSummary {
+        rtt_min_s: seconds(rtts.min()),
+        rtt_p50_s: seconds(rtts.quantile(0.5)),
+        rtt_p99_s: seconds(rtts.quantile(0.99)),
+        rtt_max_s: seconds(rtts.max()),
+        rtt_mean_s: mean_seconds(rtts),
         ..base
     }
 }

@@ -41,6 +41,17 @@ pub struct Carried<'a> {
     pub held: usize,
 }
 
+/// An ICMP echo request, or its reply.
+#[derive(Clone, Copy, Debug)]
+pub struct Ping {
+    /// Counts the requests of its flow from 1, modulo 2^32; the reply has its request's.
+    pub number: u32,
+    /// Whether it is the reply.
+    pub is_reply: bool,
+    /// The IP packet in bytes.
+    pub size: u32,
+}
+
 /// Somebody who listens at the hosts. `connection` counts the connections given to
 /// [`Tap::begin`], `flow` the flows of the scenario.
 pub trait Tap: 'static {
@@ -59,6 +70,9 @@ pub trait Tap: 'static {
     /// A datagram of a flow without control passes: its number, modulo 2^32, and the size of
     /// the IP packet in bytes.
     fn datagram(&mut self, now: Instant, flow: usize, passage: Passage, number: u32, size: u32);
+
+    /// An echo request passes, or its reply, which goes against the flow's direction.
+    fn ping(&mut self, now: Instant, flow: usize, passage: Passage, ping: &Ping);
 }
 
 /// Nobody listens.
@@ -69,4 +83,5 @@ impl Tap for () {
     fn data(&mut self, _: Instant, _: usize, _: Passage, _: &Data) {}
     fn ack(&mut self, _: Instant, _: usize, _: Passage, _: &Carried<'_>) {}
     fn datagram(&mut self, _: Instant, _: usize, _: Passage, _: u32, _: u32) {}
+    fn ping(&mut self, _: Instant, _: usize, _: Passage, _: &Ping) {}
 }

@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_matrix(commands)
     _add_theory(commands)
     _add_paper(commands)
+    _add_rtt(commands)
     listed = _add_listing(
         commands, "controllers", "the congestion controllers and their parameters"
     )
@@ -304,6 +305,33 @@ def _add_paper(commands: Any) -> None:
             "--papers", metavar="DIR", default="papers", help="folder of papers (default: papers)"
         )
     listed.add_argument("--json", action="store_true", help="print the list as JSON")
+
+
+def _add_rtt(commands: Any) -> None:
+    doc = "the round-trip times of every TCP flow in a capture, both directions"
+    rtt = _add(commands, "rtt", "rtt:rtt", doc)
+    add = rtt.add_argument
+    add("file", metavar="FILE", help="a pcap or pcapng file; - for standard input")
+    add(
+        "--method",
+        choices=("auto", "timestamps", "acks"),
+        default="auto",
+        help="pair segments and answers by the timestamps option, or by sequence numbers and "
+        "acknowledgements (default: timestamps in directions that have them, acks elsewhere)",
+    )
+    add(
+        "--max-flows",
+        metavar="N",
+        type=_positive,
+        default=1 << 18,
+        help="flows that are held at most (default: 262144)",
+    )
+    add("--plot", metavar="FILE", help="draw RTTs over time, as .html, .svg or .png")
+    add(
+        "--json",
+        action="store_true",
+        help='print {"format", "file", "packets", "flows", "skipped", "error"} as one JSON object',
+    )
 
 
 def _add_controller(parser: argparse.ArgumentParser) -> None:

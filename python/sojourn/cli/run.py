@@ -10,6 +10,7 @@ from sojourn.captures import Captures
 from sojourn.cli.progress import Bar
 from sojourn.cli.scenarios import own, read
 from sojourn.contract import Summary
+from sojourn.exports import Captures
 from sojourn.own import Own
 
 

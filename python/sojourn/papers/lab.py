@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sojourn import _core, api, experiment, layout
 from sojourn.contract import RunSummary
+from sojourn.exports import Captures
 from sojourn.record import Run
 from sojourn.report import render
 
@@ -77,6 +78,7 @@ class Lab:
     progress: experiment.Progress | None = None
     pictures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    _made: dict[str, Any] = field(default_factory=dict)
     _runs: dict[str, Run] = field(default_factory=dict)
 
     def pick(self, full: T, quick: T) -> T:
@@ -94,9 +96,17 @@ class Lab:
         control: str | Sequence[str] | None = None,
         runs: int = 1,
         spread: str | None = None,
+        exports: Captures | None = None,
     ) -> Run:
-        """Simulates a scenario of the paper's folder with its series, as `sojourn.run` does."""
-        return self.runs([Ask(scenario, set or {}, control, spread)], runs)[0]
+        """Simulates a scenario of the paper's folder with its series, as `sojourn.run` does.
+
+        With `exports` it is simulated each time, and its packets are written.
+        """
+        ask = Ask(scenario, set or {}, control, spread)
+        if exports is None:
+            return self.runs([ask], runs)[0]
+        core, origin = self._prepared(ask)
+        return api.record(core, origin, runs, self.jobs, self.progress, captures=exports)
 
     def runs(self, asks: Sequence["Ask"], runs: int = 1, keep: bool = True) -> list[Run]:
         """Simulates several in one pool of threads; `runs` seeds of each.
@@ -120,6 +130,16 @@ class Lab:
             source.compile(), assignments=ask.set, control=ask.control, spread=ask.spread
         )
         return core, source.origin
+
+    def once(self, key: str, make: Callable[[], T]) -> T:
+        """What `make` gives, made the first time that a figure asks for it under this name."""
+        if key not in self._made:
+            self._made[key] = make()
+        return cast(T, self._made[key])
+
+    def made(self) -> list[Any]:
+        """What was made once so far, in its order."""
+        return list(self._made.values())
 
     def sweep(
         self,

@@ -44,6 +44,8 @@ class Panel:
     """Drawn first: see `shade`."""
     width: int = 640
     height: int = 200
+    x_axis: Spec = field(default_factory=dict)
+    """Such as `{"values": [10, 100]}`, where only these are to be named."""
     x_scale: Spec = field(default_factory=dict)
     y_scale: Spec = field(default_factory=dict)
     bare: bool = False
@@ -85,6 +87,12 @@ def labels(name: str, points: Sequence[Point], texts: Sequence[str], colour: str
     """A text at each point."""
     mark = {"type": "text", "fontSize": 11, "baseline": "bottom", "dy": -3}
     return Layer(name, list(points), mark, colour, texts)
+
+
+def boxes(name: str, points: Iterable[Point], colour: str | None = None, size: int = 14) -> Layer:
+    """One box for all points over the same x: the quartiles, and whiskers to the extremes."""
+    mark = {"type": "boxplot", "orient": "vertical", "extent": "min-max", "size": size}
+    return Layer(name, list(points), mark, colour)
 
 
 def shade(spans: Iterable[tuple[float, float]], colour: str = "#dddddd") -> Spec:
@@ -151,12 +159,15 @@ def panel(one: Panel) -> Spec:
     colours = _colours(one.layers)
     scale = {"domain": list(colours), "range": list(colours.values())}
     colour: Spec = {"field": "name", "type": "nominal", "title": None, "scale": scale}
-    if not one.legend:
-        colour["legend"] = None
-    elif one.columns is not None:
-        colour["legend"] = {"columns": one.columns}
+    colour["legend"] = _legend(one)
     axes: Spec = {
-        "x": {"field": "x", "type": "quantitative", "title": one.x, "scale": _scale(one.x_scale)},
+        "x": {
+            "field": "x",
+            "type": "quantitative",
+            "title": one.x,
+            "scale": _scale(one.x_scale),
+            "axis": one.x_axis,
+        },
         "y": {"field": "y", "type": "quantitative", "title": one.y, "scale": _scale(one.y_scale)},
     }
     if one.bare:
@@ -165,8 +176,28 @@ def panel(one: Panel) -> Spec:
         "title": {"text": one.title, "anchor": "start"},
         "width": one.width,
         "height": one.height,
-        "layer": [*one.behind, *(_layer(layer, axes, colour) for layer in one.layers)],
+        "layer": [
+            *(_behind(spec, axes) for spec in one.behind),
+            *(_layer(layer, axes, colour) for layer in one.layers),
+        ],
     }
+
+
+def _behind(spec: Spec, axes: Spec) -> Spec:
+    """On the panel's own axis: one that says nothing of its scale would round its ends."""
+    encoding = spec["encoding"]
+    x = {"title": axes["x"]["title"], "scale": axes["x"]["scale"], **encoding["x"]}
+    return {**spec, "encoding": {**encoding, "x": x}}
+
+
+def _legend(one: Panel) -> Spec | None:
+    if not one.legend:
+        return None
+    legend: Spec = {} if one.columns is None else {"columns": one.columns}
+    if any(layer.mark["type"] == "boxplot" for layer in one.layers):
+        # A box is filled, and has no stroke for the legend to show.
+        legend["symbolType"] = "square"
+    return legend
 
 
 def _scale(given: Spec) -> Spec:

@@ -12,7 +12,7 @@ use sojourn_scenario::Scenario;
 use sojourn_transport::Data;
 use sojourn_units::Instant;
 
-use crate::tap::{Carried, Passage, Tap, Wiring};
+use crate::tap::{Carried, Passage, Ping, Tap, Wiring};
 use packets::Packets;
 
 /// Where the files of a capture go, piece by piece.
@@ -96,6 +96,13 @@ impl Tap for Capture {
     fn datagram(&mut self, now: Instant, flow: usize, passage: Passage, number: u32, size: u32) {
         if let Some(packets) = &mut self.packets {
             packets.datagram(now, flow, passage, number, size);
+            packets.hand_on(&mut self.outlet);
+        }
+    }
+
+    fn ping(&mut self, now: Instant, flow: usize, passage: Passage, ping: &Ping) {
+        if let Some(packets) = &mut self.packets {
+            packets.ping(now, flow, passage, ping);
             packets.hand_on(&mut self.outlet);
         }
     }

@@ -2,7 +2,7 @@
 //! receivers. In a single file Wireshark would take each packet for a repetition of itself.
 
 use sojourn_scenario::{Flow, Profile, Scenario};
-use sojourn_trace::export::packet::{Captured, Ip, udp};
+use sojourn_trace::export::packet::{Captured, Ip, echo, udp};
 use sojourn_trace::export::{Direction, Interface, PcapNg};
 use sojourn_transport::Data;
 use sojourn_units::{Ecn, Instant};
@@ -11,7 +11,7 @@ use super::place::{Host, MOST_FLOWS, Service, end};
 use super::quic::QuicWire;
 use super::tcp::{TcpWire, window_scale};
 use super::{Outlet, PIECE};
-use crate::tap::{Carried, Passage, Wiring};
+use crate::tap::{Carried, Passage, Ping, Wiring};
 
 /// IPv4 and UDP.
 const UDP_HEADERS: u32 = 28;
@@ -154,6 +154,23 @@ impl Packets {
         };
         let packet = udp(&ip, size.saturating_sub(UDP_HEADERS));
         self.write(now, flow, Host::Sender, passage, &packet);
+    }
+
+    pub(super) fn ping(&mut self, now: Instant, flow: usize, passage: Passage, ping: &Ping) {
+        if passage == Passage::Gone {
+            return;
+        }
+        let from = if ping.is_reply { Host::Receiver } else { Host::Sender };
+        let ip = Ip {
+            source: end(flow, from, Service::Data),
+            destination: end(flow, from.other(), Service::Data),
+            ecn: Ecn::NotEct as u8,
+            id: ping.number as u16,
+            size: ping.size,
+        };
+        // ping(8) puts its process there: here it tells the flow.
+        let identifier = flow as u16;
+        self.write(now, flow, from, passage, &echo(&ip, ping.is_reply, identifier));
     }
 
     /// `from`: the host that the packet comes from.

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod packets;
+mod pings;
 mod reading;
 
 use std::collections::BTreeMap;

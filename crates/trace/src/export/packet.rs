@@ -1,4 +1,4 @@
-//! Headers of IPv4, TCP and UDP, as a capture has them: what a simulated packet would have
+//! Headers of IPv4, ICMP, TCP and UDP, as a capture has them: what a simulated packet would have
 //! carried. The payload is all zeros and is not kept; checksums are right for it.
 
 /// The longest that is kept of a packet: IPv4 without options, TCP with all of them.
@@ -7,6 +7,10 @@ pub const GREATEST: usize = 80;
 const IP_HEADER: usize = 20;
 const TCP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
+/// Of an echo message: type, code, checksum, identifier, sequence number (RFC 792, page 14).
+const ICMP_HEADER: usize = 8;
+const ECHO_REPLY: u8 = 0;
+const ECHO: u8 = 8;
 /// The data offset of TCP has four bits (RFC 9293 section 3.1).
 const GREATEST_TCP_HEADER: usize = 60;
 /// Short header of RFC 9000 section 17.3.1: flags, connection ID, packet number.
@@ -15,6 +19,7 @@ const QUIC_HEADER: usize = 13;
 /// What the length fields of IP and UDP leave for UDP's payload.
 const GREATEST_PAYLOAD: u32 = 65_507;
 
+const PROTOCOL_ICMP: u8 = 1;
 const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
 const TTL: u8 = 64;
@@ -192,6 +197,22 @@ pub fn udp(ip: &Ip, payload: u32) -> Captured {
     let mut packet = begin(ip, PROTOCOL_UDP, UDP_HEADER, payload);
     put16(&mut packet.bytes, IP_HEADER + 4, length as u16);
     seal(&mut packet, ip, IP_HEADER + 6, length);
+    packet
+}
+
+/// An ICMP echo request or its reply, with zeros for data (RFC 792, page 14). The sequence
+/// number is IP's identification.
+pub fn echo(ip: &Ip, is_reply: bool, identifier: u16) -> Captured {
+    let headers = (IP_HEADER + ICMP_HEADER) as u32;
+    let data = ip.size.saturating_sub(headers).min(GREATEST_PAYLOAD);
+    let mut packet = begin(ip, PROTOCOL_ICMP, ICMP_HEADER, data);
+    // In place of the ports: the type, the code and, for now, no checksum.
+    packet.bytes[IP_HEADER..IP_HEADER + 4].fill(0);
+    packet.bytes[IP_HEADER] = if is_reply { ECHO_REPLY } else { ECHO };
+    put16(&mut packet.bytes, IP_HEADER + 4, identifier);
+    put16(&mut packet.bytes, IP_HEADER + 6, ip.id);
+    let sum = checksum(add(0, &packet.bytes()[IP_HEADER..]));
+    put16(&mut packet.bytes, IP_HEADER + 2, sum);
     packet
 }
 

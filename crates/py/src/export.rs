@@ -1,0 +1,85 @@
+//! Runs that are captured, and runs that are not; files on a disk.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+
+use sojourn_scenario::{Control, Scenario};
+use sojourn_sim::{Capture, Outcome, Simulation, Sink, Tapped};
+use sojourn_units::Instant;
+
+/// Appends to files. Each is open only while it is written to, since there may be more of
+/// them than a process can hold open.
+struct Disk;
+
+impl Sink for Disk {
+    fn append(&mut self, file: &str, bytes: &[u8]) -> io::Result<()> {
+        let open = OpenOptions::new().create(true).append(true).open(file);
+        let done = open.and_then(|mut file| file.write_all(bytes));
+        done.map_err(|error| io::Error::new(error.kind(), format!("{file}: {error}")))
+    }
+}
+
+/// A run, captured or not.
+pub(crate) enum AnyRun {
+    Plain(Box<Simulation>),
+    Captured(Box<Simulation<Tapped<Capture>>>),
+}
+
+impl AnyRun {
+    /// `pcapng`: what the files begin with that its packets are written to, where they are.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        control: Option<&Control>,
+        seed: u64,
+        pcapng: Option<&str>,
+    ) -> AnyRun {
+        let Some(file) = pcapng else {
+            return AnyRun::Plain(Box::new(Simulation::new(scenario, control, seed)));
+        };
+        let capture = Capture::new(Disk).pcapng(file);
+        AnyRun::Captured(Box::new(Simulation::tapped(scenario, control, seed, capture)))
+    }
+
+    pub(crate) fn labelled(self, label: &str) -> AnyRun {
+        match self {
+            AnyRun::Plain(run) => AnyRun::Plain(Box::new(run.labelled(label))),
+            AnyRun::Captured(run) => AnyRun::Captured(Box::new(run.labelled(label))),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        match self {
+            AnyRun::Plain(run) => run.now(),
+            AnyRun::Captured(run) => run.now(),
+        }
+    }
+
+    pub(crate) fn end(&self) -> Instant {
+        match self {
+            AnyRun::Plain(run) => run.end(),
+            AnyRun::Captured(run) => run.end(),
+        }
+    }
+
+    /// Runs up to `until`, and hands to the files what was captured.
+    pub(crate) fn advance(&mut self, until: Instant) -> io::Result<()> {
+        match self {
+            AnyRun::Plain(run) => {
+                run.advance(until);
+                Ok(())
+            }
+            AnyRun::Captured(run) => {
+                run.advance(until);
+                run.tap().flush()
+            }
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> io::Result<Outcome> {
+        self.advance(self.end())?;
+        Ok(match self {
+            AnyRun::Plain(run) => run.finish(),
+            AnyRun::Captured(run) => run.finish(),
+        })
+    }
+}

@@ -1,0 +1,166 @@
+//! The TCP segment in a captured packet.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use super::internet::{Internet, internet};
+use super::{Packet, link};
+
+/// One end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Endpoint {
+    /// IPv4 addresses lie in the low 32 bits.
+    pub address: u128,
+    /// TCP port.
+    pub port: u16,
+    /// Whether the address is one of IPv6.
+    pub v6: bool,
+}
+
+impl Endpoint {
+    /// The address by itself.
+    pub fn ip(&self) -> IpAddr {
+        match self.v6 {
+            true => Ipv6Addr::from_bits(self.address).into(),
+            false => Ipv4Addr::from_bits(self.address as u32).into(),
+        }
+    }
+}
+
+/// `192.0.2.1:80`, `[2001:db8::1]:80`.
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        SocketAddr::new(self.ip(), self.port).fmt(f)
+    }
+}
+
+/// The timestamps option (RFC 7323 section 3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamps {
+    /// TSval: the sender's clock, in ticks of its own.
+    pub value: u32,
+    /// TSecr: the TSval that it echoes; means something where ACK is set alone.
+    pub echo: u32,
+}
+
+/// What is told of a TCP segment (RFC 9293 section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Who sent it.
+    pub from: Endpoint,
+    /// Whom to.
+    pub to: Endpoint,
+    /// SEG.SEQ.
+    pub seq: u32,
+    /// SEG.ACK, where the ACK flag is set.
+    pub ack: Option<u32>,
+    /// The SYN flag.
+    pub syn: bool,
+    /// The FIN flag.
+    pub fin: bool,
+    /// The RST flag.
+    pub rst: bool,
+    /// Bytes of payload on the link, captured or not.
+    pub payload: u32,
+    /// The timestamps option, where it is there and was captured.
+    pub stamps: Option<Stamps>,
+}
+
+impl Segment {
+    /// SEG.LEN: the sequence numbers that it takes, which its receiver
+    /// acknowledges (RFC 9293 section 3.4).
+    pub fn len(&self) -> u32 {
+        self.payload + u32::from(self.syn) + u32::from(self.fin)
+    }
+
+    /// Whether it is a mere acknowledgement, which nobody acknowledges.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Why a packet has no TCP segment to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Skip {
+    /// A link type that is not known.
+    LinkType,
+    /// Neither IPv4 nor IPv6 behind the link's header and its VLAN tags.
+    NotIp,
+    /// IP, but not TCP.
+    NotTcp,
+    /// A fragment of an IP packet.
+    Fragment,
+    /// Cut off by the snap length within the headers.
+    Cut,
+    /// Lengths in its headers that contradict each other.
+    Malformed,
+}
+
+/// The TCP segment in a packet.
+#[inline]
+pub fn segment(packet: &Packet<'_>) -> Result<Segment, Skip> {
+    let Packet { data, original_len, .. } = *packet;
+    let read = link::ip_at(packet.link, data)
+        .and_then(|at| internet(data, at, original_len))
+        .and_then(|ip| tcp(data, &ip));
+    match read {
+        // Nothing was cut off, so it is the headers that are wrong.
+        Err(Skip::Cut) if data.len() as u64 >= u64::from(original_len) => Err(Skip::Malformed),
+        read => read,
+    }
+}
+
+/// What stands before the flags' end: all that is needed of a header.
+const NEEDED: usize = 14;
+
+fn be32(data: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([data[at], data[at + 1], data[at + 2], data[at + 3]])
+}
+
+#[inline]
+fn tcp(data: &[u8], ip: &Internet) -> Result<Segment, Skip> {
+    let bytes = data.get(ip.segment_at..).ok_or(Skip::Cut)?;
+    if bytes.len() < NEEDED {
+        return Err(Skip::Cut);
+    }
+    let header_len = u32::from(bytes[12] >> 4) * 4;
+    if header_len < 20 || ip.segment_len < header_len {
+        return Err(Skip::Malformed);
+    }
+    let flag = |bit: u8| bytes[13] & bit != 0;
+    let end = |k: usize| Endpoint {
+        address: ip.addresses[k],
+        port: u16::from_be_bytes([bytes[2 * k], bytes[2 * k + 1]]),
+        v6: ip.v6,
+    };
+    let options = bytes.get(20..bytes.len().min(header_len as usize)).unwrap_or_default();
+    Ok(Segment {
+        from: end(0),
+        to: end(1),
+        seq: be32(bytes, 4),
+        ack: flag(0x10).then(|| be32(bytes, 8)),
+        syn: flag(0x02),
+        fin: flag(0x01),
+        rst: flag(0x04),
+        payload: ip.segment_len - header_len,
+        stamps: stamps(options),
+    })
+}
+
+/// The timestamps among the options (RFC 9293 section 3.2): kind, length, value;
+/// kinds 0 and 1 are a byte alone. It ends at a length that does not fit.
+#[inline]
+fn stamps(mut options: &[u8]) -> Option<Stamps> {
+    loop {
+        match *options {
+            [1, ref rest @ ..] => options = rest,
+            [8, 10, ref value @ ..] if value.len() >= 8 => {
+                return Some(Stamps { value: be32(value, 0), echo: be32(value, 4) });
+            }
+            [kind, len, ..] if kind != 0 && len >= 2 => {
+                options = options.get(usize::from(len)..)?;
+            }
+            _ => return None,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! A file as it is read: one buffer, and the place in bytes.
+
+use std::io::{self, Read};
+
+use super::fault::{Fault, Malformed, ReadError};
+
+/// Read at a time. Larger than a level-2 cache gains nothing.
+const CHUNK: usize = 1 << 18;
+
+/// Bytes that are looked at before they are consumed.
+///
+/// The buffer grows to what [`Source::peek`] is asked for, so callers bound what
+/// they ask by what is plausible, never by a length out of the file alone.
+pub(super) struct Source<R> {
+    from: R,
+    buffer: Vec<u8>,
+    /// The bytes held are `buffer[begin..end]`.
+    begin: usize,
+    end: usize,
+    /// Bytes consumed.
+    offset: u64,
+}
+
+impl<R: Read> Source<R> {
+    pub(super) fn new(from: R) -> Source<R> {
+        Source { from, buffer: Vec::new(), begin: 0, end: 0, offset: 0 }
+    }
+
+    /// Where the first byte held lies in the file.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Everything that has been read and not consumed.
+    pub(super) fn held(&self) -> &[u8] {
+        &self.buffer[self.begin..self.end]
+    }
+
+    /// At least the next `len` bytes; fewer only at the end of the file.
+    #[inline]
+    pub(super) fn peek(&mut self, len: usize) -> io::Result<&[u8]> {
+        if self.end - self.begin < len {
+            self.fill(len)?;
+        }
+        Ok(self.held())
+    }
+
+    /// The next `len` bytes or more, all of which `what` needs.
+    #[inline]
+    pub(super) fn need(&mut self, len: usize, what: &'static str) -> Result<&[u8], ReadError> {
+        if self.peek(len)?.len() < len {
+            let there = self.held().len() as u64;
+            return Err(self.fault(Fault::Truncated { what, needed: len as u64, there }));
+        }
+        Ok(self.held())
+    }
+
+    #[cold]
+    fn fill(&mut self, len: usize) -> io::Result<()> {
+        self.buffer.copy_within(self.begin..self.end, 0);
+        self.end -= self.begin;
+        self.begin = 0;
+        self.buffer.resize(len.max(CHUNK).max(self.buffer.len()), 0);
+        while self.end < len {
+            match self.from.read(&mut self.buffer[self.end..]) {
+                Ok(0) => break,
+                Ok(read) => self.end += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes over `len` bytes that are held.
+    #[inline]
+    pub(super) fn consume(&mut self, len: usize) {
+        debug_assert!(len <= self.end - self.begin);
+        self.begin += len;
+        self.offset += len as u64;
+    }
+
+    /// Passes over `len` bytes, held or not; how many there were.
+    pub(super) fn skip(&mut self, len: u64) -> io::Result<u64> {
+        let mut left = len;
+        while left > 0 {
+            let held = self.peek(1)?.len() as u64;
+            if held == 0 {
+                break;
+            }
+            let now = held.min(left);
+            self.consume(now as usize);
+            left -= now;
+        }
+        Ok(len - left)
+    }
+
+    /// Something wrong with what begins here.
+    pub(super) fn fault(&self, fault: Fault) -> ReadError {
+        Malformed { offset: self.offset, fault }.into()
+    }
+}

@@ -1,0 +1,122 @@
+//! Samples over time, thinned to a number that can be drawn and held.
+
+/// One sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// When the answer was captured, in ns since 1970.
+    pub at_ns: i64,
+    /// How long after what it answers, in ns.
+    pub rtt_ns: u64,
+    /// The number of the answer's packet in the capture, from 1.
+    pub packet: u64,
+}
+
+/// Some samples in a row.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    least: Point,
+    greatest: Point,
+}
+
+impl Stretch {
+    fn with(self, other: Stretch) -> Stretch {
+        let least = if other.least.rtt_ns < self.least.rtt_ns { other.least } else { self.least };
+        let higher = other.greatest.rtt_ns > self.greatest.rtt_ns;
+        Stretch { least, greatest: if higher { other.greatest } else { self.greatest } }
+    }
+}
+
+/// The least and the greatest sample of each stretch of equally many. Once there
+/// are too many stretches, two neighbours each become one, so that no peak is
+/// lost however long it goes on.
+#[derive(Debug)]
+pub(super) struct Course {
+    stretches: Vec<Stretch>,
+    /// Samples in each stretch: a power of 2.
+    each: u32,
+    /// In the last stretch.
+    last: u32,
+    most: usize,
+}
+
+impl Course {
+    /// For up to `points` points; with fewer than 4, for none.
+    pub(super) fn new(points: usize) -> Course {
+        Course { stretches: Vec::new(), each: 1, last: 0, most: points / 4 * 2 }
+    }
+
+    pub(super) fn record(&mut self, point: Point) {
+        if self.most == 0 {
+            return;
+        }
+        let stretch = Stretch { least: point, greatest: point };
+        match self.stretches.last_mut() {
+            Some(last) if self.last < self.each => *last = last.with(stretch),
+            _ => {
+                self.make_room();
+                self.stretches.push(stretch);
+                self.last = 0;
+            }
+        }
+        self.last += 1;
+    }
+
+    fn make_room(&mut self) {
+        if self.stretches.len() == self.most {
+            let pairs = self.stretches.chunks_exact(2).map(|pair| pair[0].with(pair[1]));
+            self.stretches = pairs.collect();
+            // After 2^31 samples a stretch, stretches stay as long as they are.
+            self.each = self.each.saturating_mul(2);
+        }
+    }
+
+    /// In the order of their packets; a stretch with one sample gives one.
+    pub(super) fn points(&self) -> Vec<Point> {
+        let ends = self.stretches.iter().flat_map(|stretch| {
+            let [mut first, mut second] = [stretch.least, stretch.greatest];
+            if second.packet < first.packet {
+                std::mem::swap(&mut first, &mut second);
+            }
+            [Some(first), Some(second).filter(|second| second.packet != first.packet)]
+        });
+        ends.flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn course(points: usize, rtts: impl Iterator<Item = u64>) -> Vec<Point> {
+        let mut course = Course::new(points);
+        rtts.zip(1..).for_each(|(rtt_ns, packet)| {
+            course.record(Point { at_ns: packet as i64, rtt_ns, packet });
+        });
+        course.points()
+    }
+
+    #[test]
+    fn few_samples_are_kept_as_they_are() {
+        let points = course(40, 1..=20);
+        assert_eq!(
+            points.iter().map(|point| point.rtt_ns).collect::<Vec<_>>(),
+            Vec::from_iter(1..=20)
+        );
+        assert_eq!(course(0, 1..=20), []);
+    }
+
+    #[test]
+    fn no_peak_is_lost() {
+        // A peak of one sample in 100,000, and the least beside it.
+        let rtts = (0..100_000).map(|k| match k {
+            77_777 => 1_000_000,
+            77_778 => 1,
+            _ => 500 + k % 7,
+        });
+        let points = course(400, rtts);
+        assert!((100..=400).contains(&points.len()), "{}", points.len());
+        assert!(points.iter().any(|point| (point.packet, point.rtt_ns) == (77_778, 1_000_000)));
+        assert!(points.iter().any(|point| (point.packet, point.rtt_ns) == (77_779, 1)));
+        assert!(points.is_sorted_by_key(|point| point.packet));
+    }
+}

@@ -1,0 +1,134 @@
+//! One TCP flow.
+
+use super::samples::Samples;
+use super::{Method, Options, Pairs, acks, stamps};
+use crate::capture::{Endpoint, Segment};
+
+/// What was seen of one TCP connection.
+#[derive(Debug)]
+pub struct Flow {
+    /// Who opened it, where that was captured, or else who sent the first packet;
+    /// then the other.
+    pub ends: [Endpoint; 2],
+    /// Whether its first packet was the SYN that opened it.
+    pub opened: bool,
+    /// What each end sent, and how long the other took to answer, in the order of
+    /// `ends`.
+    pub halves: [Half; 2],
+    /// The times of its first packet and of the latest, in ns since 1970.
+    pub span_ns: (i64, i64),
+    /// The sequence number of the SYN that opened it.
+    initial_seq: Option<u32>,
+}
+
+/// One direction of a flow.
+#[derive(Debug)]
+pub struct Half {
+    /// Packets that this end sent.
+    pub packets: u64,
+    /// Bytes of payload in them, with those that were sent again.
+    pub payload_bytes: u64,
+    /// Segments that began before the end of what was sent already: sent again,
+    /// or overtaken on the way to the capture.
+    pub again: u64,
+    by_stamps: (stamps::Waiting, Samples),
+    by_acks: (acks::Waiting, Samples),
+    over: bool,
+}
+
+impl Flow {
+    /// Before its first segment is looked at.
+    pub(super) fn new(segment: &Segment, now: i64, options: &Options) -> Flow {
+        let opened = segment.syn && segment.ack.is_none();
+        // A capture that begins with the answer to a SYN tells as much.
+        let answer = segment.syn && segment.ack.is_some();
+        let ends = match answer {
+            true => [segment.to, segment.from],
+            false => [segment.from, segment.to],
+        };
+        Flow {
+            ends,
+            opened,
+            halves: [Half::new(options), Half::new(options)],
+            span_ns: (now, now),
+            initial_seq: opened.then_some(segment.seq),
+        }
+    }
+
+    /// Whether `segment` opens another connection between the same ends: a SYN
+    /// that is not this one's, sent again.
+    pub(super) fn ends_before(&self, segment: &Segment) -> bool {
+        segment.syn && segment.ack.is_none() && self.initial_seq != Some(segment.seq)
+    }
+
+    /// Packet number `packet` of the capture, by the end `sender`.
+    #[inline]
+    pub(super) fn packet(&mut self, sender: usize, now: i64, packet: u64, segment: &Segment) {
+        self.span_ns.1 = self.span_ns.1.max(now);
+        self.halves[1 - sender].answered(now, packet, segment);
+        self.halves[sender].sent(now, segment);
+        if segment.rst || self.halves.iter().all(|half| half.over) {
+            self.halves.iter_mut().for_each(Half::shrink);
+        }
+    }
+}
+
+impl Half {
+    fn new(options: &Options) -> Half {
+        let samples = || Samples::new(options.points);
+        Half {
+            packets: 0,
+            payload_bytes: 0,
+            again: 0,
+            by_stamps: (stamps::Waiting::default(), samples()),
+            by_acks: (acks::Waiting::default(), samples()),
+            over: false,
+        }
+    }
+
+    /// This end sent `segment`.
+    #[inline]
+    fn sent(&mut self, now: i64, segment: &Segment) {
+        self.packets += 1;
+        self.payload_bytes += u64::from(segment.payload);
+        self.over |= segment.fin;
+        // A reset is not acknowledged (RFC 9293 section 3.5.3).
+        if !segment.rst {
+            self.by_stamps.0.sent(now, segment);
+            self.again += u64::from(self.by_acks.0.sent(now, segment));
+        }
+    }
+
+    /// The other end sent `segment`, which may answer something of this one.
+    #[inline]
+    fn answered(&mut self, now: i64, packet: u64, segment: &Segment) {
+        if segment.rst {
+            return;
+        }
+        if let Some(sent) = self.by_stamps.0.answered(segment) {
+            self.by_stamps.1.record(sent, now, packet);
+        }
+        if let Some(sent) = self.by_acks.0.answered(segment) {
+            self.by_acks.1.record(sent, now, packet);
+        }
+    }
+
+    fn shrink(&mut self) {
+        self.by_stamps.0.shrink();
+        self.by_acks.0.shrink();
+    }
+
+    /// The samples of one method, and which it is: where any may be taken,
+    /// timestamps if they gave a sample.
+    pub fn samples(&self, method: Method) -> (Pairs, &Samples) {
+        let stamps = match method {
+            Method::Auto => self.by_stamps.1.count() > 0,
+            Method::Timestamps => true,
+            Method::Acks => false,
+        };
+        match stamps {
+            true => (Pairs::Timestamps, &self.by_stamps.1),
+            false => (Pairs::Acks, &self.by_acks.1),
+        }
+    }
+}

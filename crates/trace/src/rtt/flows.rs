@@ -1,0 +1,87 @@
+//! All flows of a capture, found by their two ends.
+
+use hashbrown::HashTable;
+
+use super::Options;
+use super::flow::Flow;
+use crate::capture::{Endpoint, Segment};
+
+/// The flows in the order in which they began; the table leads to the latest
+/// between two ends. Nothing ever goes through the table in its own order.
+pub(super) struct Flows {
+    flows: Vec<Flow>,
+    latest: HashTable<u32>,
+}
+
+impl Flows {
+    pub(super) fn new() -> Flows {
+        Flows { flows: Vec::new(), latest: HashTable::new() }
+    }
+
+    pub(super) fn all(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// The flow of `segment` and which of its ends sent it; None where it would
+    /// be one too many.
+    #[inline]
+    pub(super) fn of(
+        &mut self,
+        segment: &Segment,
+        now: i64,
+        options: &Options,
+    ) -> Option<(&mut Flow, usize)> {
+        let ends = [segment.from, segment.to];
+        let flows = &self.flows;
+        let found = self.latest.find(hash(ends), |at| joins(&flows[*at as usize], ends)).copied();
+        let at = match found {
+            Some(at) if !flows[at as usize].ends_before(segment) => at as usize,
+            _ => self.begin(segment, now, options)?,
+        };
+        let flow = &mut self.flows[at];
+        let sender = usize::from(flow.ends[0] != segment.from);
+        Some((flow, sender))
+    }
+
+    #[cold]
+    fn begin(&mut self, segment: &Segment, now: i64, options: &Options) -> Option<usize> {
+        if self.flows.len() >= options.max_flows.min(u32::MAX as usize) {
+            return None;
+        }
+        let ends = [segment.from, segment.to];
+        let flows = &mut self.flows;
+        let at = flows.len();
+        flows.push(Flow::new(segment, now, options));
+        match self.latest.find_mut(hash(ends), |at| joins(&flows[*at as usize], ends)) {
+            Some(latest) => *latest = at as u32,
+            None => {
+                let hasher = |at: &u32| hash(flows[*at as usize].ends);
+                self.latest.insert_unique(hash(ends), at as u32, hasher);
+            }
+        }
+        Some(at)
+    }
+}
+
+fn joins(flow: &Flow, ends: [Endpoint; 2]) -> bool {
+    flow.ends == ends || flow.ends == [ends[1], ends[0]]
+}
+
+/// The same for both directions. The order of flows does not depend on it, so it
+/// needs to be quick alone; whoever makes up addresses that collide makes their
+/// own analysis slow.
+#[inline]
+fn hash(ends: [Endpoint; 2]) -> u64 {
+    let [a, b] = ends.map(|end| {
+        let address = end.address as u64 ^ ((end.address >> 64) as u64).rotate_left(32);
+        mix(address ^ u64::from(end.port) << 40)
+    });
+    mix(a.wrapping_add(b))
+}
+
+/// Both halves of the product with 2^64 divided by the golden ratio.
+#[inline]
+fn mix(value: u64) -> u64 {
+    let product = u128::from(value) * 0x9e37_79b9_7f4a_7c15;
+    product as u64 ^ (product >> 64) as u64
+}

@@ -1,0 +1,155 @@
+"""Bufferbloat, measured at three layers and at both hosts."""
+
+from itertools import pairwise
+from statistics import fmean, median
+
+from bloat_pictures import course, dispersion
+from bloat_runs import SIZES_KB, Recording, hosts, in_ms, recordings, spread_ms
+from sojourn.papers import Claim, Figure, Lab, Paper
+
+READ_MS = 25
+"""What is read off a figure with a line every 50 ms is known to half of that."""
+
+
+def figure_4(lab: Lab) -> list[Claim]:
+    """Dispersion by the size of the queue: the longer it is, the longer everything takes."""
+    runs = {size: hosts(lab, size) for size in SIZES_KB}
+    dispersion(lab, runs)
+    ours = {size: sorted(in_ms([run])["application A"]) for size, run in runs.items()}
+    medians = [median(each) for each in ours.values()]
+    widths = [each[-1] - each[0] for each in ours.values()]
+    rows = [
+        Claim(
+            f"{size} kB: median; least to greatest (application, A)",
+            None,
+            f"{median(each):.0f} ms; {each[0]:.0f} to {each[-1]:.0f} ms",
+        )
+        for size, each in ours.items()
+    ]
+    return [
+        _grows("RTTs grow with the queue", "they do", medians),
+        _grows("RTTs are dispersed more widely with a longer queue", "they are", widths),
+        _full(ours[300][-1]),
+        *rows,
+    ]
+
+
+def _grows(claim: str, published: str, of: list[float]) -> Claim:
+    holds = all(a < b for a, b in pairwise(of))
+    shown = ", ".join(f"{one:.0f}" for one in of)
+    return Claim(claim, published, f"{shown} ms", "", holds)
+
+
+def _full(greatest_ms: float) -> Claim:
+    full = 300e3 * 8 / 10e6 * 1e3
+    return Claim(
+        "300 kB: greatest RTT against a queue full one way",
+        full,
+        greatest_ms,
+        "ms",
+        abs(greatest_ms - full) < READ_MS,
+        "300 kB at 10 Mbit/s; the rate is not in the text. With a bulk flow each way no more "
+        "waits: it goes back and forth, and while one queue is full the other is nearly empty",
+    )
+
+
+def figure_5(lab: Lab) -> list[Claim]:
+    """The course at 300 kB with CUBIC, which Linux has, and with Reno."""
+    published = lab.published()["5"]
+    claims = []
+    # What a loss leaves of the window: RFC 9438 section 4.6, RFC 5681 section 3.1.
+    for control, name, leaves in (("cubic", "CUBIC", 0.7), ("reno", "Reno", 0.5)):
+        run = hosts(lab, published["kB"], control)
+        course(lab, f"figure-5-{control}", run, f"RTTs with 300 kB of queue: {name}")
+        claims += _sawtooth(run, name, leaves, published)
+    lab.note(
+        "From 250 ms to 100 ms is more than one reduction of either makes, so in the published "
+        "sawtooth reductions follow one another; it is nearer to Reno's than to CUBIC's. The text "
+        "tells neither the controller nor the kernel; netcat has what its host has."
+    )
+    return claims
+
+
+def _sawtooth(run: Recording, name: str, leaves: float, published: dict[str, float]) -> list[Claim]:
+    ours = sorted(ms for each in in_ms([run]).values() for ms in each)
+    low, high = _quantile(ours, 0.01), _quantile(ours, 0.99)
+    greatest, least = published["greatest_ms"], published["least_ms"]
+    how = "99 % of all samples; held to half of what the figure's lines are apart, 25 ms"
+    why = f"1 % of all samples. {name} leaves {leaves} of its window: {leaves * high:.0f} ms"
+    return [
+        Claim(
+            f"{name}: the sawtooth goes up to",
+            greatest,
+            high,
+            "ms",
+            abs(high - greatest) <= READ_MS,
+            how,
+        ),
+        Claim(
+            f"{name}: the sawtooth goes down to", least, low, "ms", abs(low - least) <= READ_MS, why
+        ),
+    ]
+
+
+def _quantile(of: list[float], share: float) -> float:
+    return sorted(of)[round(share * (len(of) - 1))]
+
+
+def layers(lab: Lab) -> list[Claim]:
+    """Means and medians of the three layers at both hosts."""
+    within = lab.published()["layers"]["within_ms"]
+    claims = [
+        claim for size in SIZES_KB for claim in _agreement(recordings(lab, size), size, within)
+    ]
+    means, medians = spread_ms(recordings(lab, 300, apart_ms=250))
+    claims.append(
+        Claim(
+            "300 kB, probes 250 ms apart: means; medians within",
+            None,
+            f"{means:.1f} ms; {medians:.1f} ms",
+            "",
+            None,
+            "each then meets the sawtooth at another place",
+        )
+    )
+    late = in_ms([hosts(lab, 300, ack_every=2)])
+    claims.append(
+        Claim(
+            "300 kB, acknowledgements that wait: TCP's mean over the application's",
+            None,
+            fmean(late["TCP A"]) - fmean(late["application A"]),
+            "ms",
+            None,
+            "40 ms (Linux TCP_DELACK_MIN), and what has come into the queue meanwhile",
+        )
+    )
+    lab.note(
+        "Layers are compared where they see the same queue: the probes begin 20 ms apart. A full "
+        "run has six recordings of 180 s, a quick one two, which differ by when the second bulk "
+        "flow began. TCP's RTTs are what `sojourn rtt` finds in captures at the two hosts. Every "
+        "packet is acknowledged at once, as by Linux while it is in quick-ack mode: the last row "
+        "is what it would be without."
+    )
+    return claims
+
+
+def _agreement(runs: list[Recording], size: int, within: float) -> list[Claim]:
+    of = in_ms(runs)
+    means, medians = spread_ms(runs)
+    each = ", ".join(f"{name} {fmean(ms):.1f}" for name, ms in of.items())
+    middle = ", ".join(f"{name} {median(ms):.1f}" for name, ms in of.items())
+    return [
+        Claim(f"{size} kB: means within", within, means, "ms", means <= within, each),
+        Claim(f"{size} kB: medians within", within, medians, "ms", medians <= within, middle),
+    ]
+
+
+PAPER = Paper(
+    "Bufferbloat at three layers",
+    "Strowes: Passively measuring TCP round-trip times, ACM Queue 11 (8), 2013, experiment 3",
+    {
+        "4": Figure("RTTs by the size of the queue", figure_4),
+        "5": Figure("The course of RTTs with 300 kB of queue", figure_5),
+        "layers": Figure("What ICMP, TCP and the application measure", layers),
+    },
+)

@@ -1,0 +1,35 @@
+"""Prague over L4S: four downloads, and what a pause does to a sender whose bucket is full."""
+
+from prague_downloads import BESIDE, PUBLISHED, handshake_note
+from prague_idle import bucket, idle
+from prague_pictures import picture, times
+from sojourn.papers import Claim, Figure, Lab, Paper
+
+
+def beside(lab: Lab) -> list[Claim]:
+    """The same for controllers that the text names, or that came after it."""
+    return [claim for name in BESIDE for claim in picture(lab, name)]
+
+
+def all_times(lab: Lab) -> list[Claim]:
+    """How long each takes, what is marked and what is lost, in one table and one figure."""
+    handshake_note(lab)
+    return times(lab, (*PUBLISHED, *BESIDE))
+
+
+PAPER = Paper(
+    "A low latency Internet with L4S",
+    "Huitema, 5 July 2022, with what was added a few hours later",
+    {
+        "1": Figure(
+            "Prague before the repair: rate, RTT and window",
+            lambda lab: picture(lab, "unrepaired"),
+        ),
+        "2": Figure("New Reno on the same link", lambda lab: picture(lab, "reno")),
+        "3": Figure("Prague with the repair", lambda lab: picture(lab, "repaired")),
+        "times": Figure("The downloads of all: time, marks, losses", all_times),
+        "beside": Figure("The draft's Prague, CUBIC and BBR on the same link", beside),
+        "idle": Figure("What a pause leaves in the bucket, and what that does", idle),
+        "bucket": Figure("The repair against the size of the bucket", bucket),
+    },
+)

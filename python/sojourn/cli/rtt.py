@@ -1,0 +1,128 @@
+"""`sojourn rtt`."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from sojourn import captures
+from sojourn.captures import CaptureRtt, Direction, Whole
+from sojourn.cli import BAD_INPUT
+from sojourn.cli.tables import console
+from sojourn.report import require_free_figure
+from sojourn.report.rtt import MOST_FLOWS, RttFigure
+from sojourn.table import MISSING
+
+# Points of a direction in a figure that is 640 wide.
+_POINTS = 2_000
+# More rows than anyone reads.
+_MOST_FLOWS = 50
+
+
+def rtt(args: argparse.Namespace) -> int:
+    """The round-trip times of a capture's flows; what could be read, where it is malformed."""
+    if args.plot is not None:
+        require_free_figure(Path(args.plot))
+    file = "/dev/stdin" if args.file == "-" else args.file
+    points = _POINTS if args.plot is not None else 0
+    whole, flows = captures.as_json(file, args.method, points, args.max_flows, MOST_FLOWS)
+    if args.json and args.plot is None:
+        print(f'{json.dumps(whole)[:-1]}, "flows": {flows}}}')
+    else:
+        found = cast(CaptureRtt, {**whole, "flows": json.loads(flows)})
+        del flows
+        _draw_or_show(args, found)
+    return _ending(whole)
+
+
+def _draw_or_show(args: argparse.Namespace, found: CaptureRtt) -> None:
+    if args.plot is not None:
+        RttFigure(found).save(args.plot)
+    for flow in found["flows"]:
+        for direction in flow["directions"]:
+            direction.pop("series", None)
+    if args.json:
+        print(json.dumps(found))
+    else:
+        _show(found)
+
+
+def _ending(whole: Whole) -> int:
+    """Says on standard error what is wrong with the file."""
+    error = whole["error"]
+    if error is None:
+        return 0
+    sys.stdout.flush()
+    place = f"{whole['file']}: at byte {error['offset']:,}: {error['message']}"
+    before = f"{whole['packets']:,} packets before it were read"
+    print(f"sojourn: {place}; {before}", file=sys.stderr)
+    return BAD_INPUT
+
+
+def _show(found: CaptureRtt) -> None:
+    out = console()
+    flows = sorted(found["flows"], key=lambda flow: -sum(x["packets"] for x in flow["directions"]))
+    out.print(Text(_summary(found), style="bold"))
+    if flows:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        for head in ("from", "to", "pairs"):
+            table.add_column(f"\n{head}", no_wrap=True)
+        for head in ("\npackets", "\nre-sent", "\nsamples", *(f"{x}\nms" for x in _FIGURES)):
+            table.add_column(head, justify="right", no_wrap=True)
+        for flow in flows[:_MOST_FLOWS]:
+            for direction in flow["directions"]:
+                table.add_row(*_cells(direction))
+        out.print(table)
+    for note in _notes(found):
+        out.print(Text(note, style="dim"), soft_wrap=True)
+
+
+_FIGURES = ("min", "mean", "p50", "p95", "p99", "max")
+
+
+def _cells(of: Direction) -> Iterator[str]:
+    yield from (of["from"], of["to"], of["method"] or MISSING)
+    yield from (f"{of['packets']:,}", f"{of['resent_packets']:,}", f"{of['samples']:,}")
+    for value in (of["min_s"], of["mean_s"], of["p50_s"], of["p95_s"], of["p99_s"], of["max_s"]):
+        yield MISSING if value is None else f"{1e3 * value:.3f}"
+
+
+def _summary(found: CaptureRtt) -> str:
+    flows = found["flows"]
+    count = "1 TCP flow" if len(flows) == 1 else f"{len(flows):,} TCP flows"
+    return f"{found['file']}: {found['packets']:,} packets in {found['duration_s']:.3f} s, {count}"
+
+
+_REASONS = {
+    "link_type": "of a link type that is not known",
+    "not_ip": "not IP",
+    "not_tcp": "not TCP",
+    "fragments": "IP fragments",
+    "cut": "cut off within their headers",
+    "malformed": "with headers that contradict themselves",
+    "without_time": "without a time",
+    "beyond_max_flows": "of flows beyond --max-flows",
+}
+
+
+def _notes(found: CaptureRtt) -> Iterator[str]:
+    if len(found["flows"]) > _MOST_FLOWS:
+        yield f"{_MOST_FLOWS} of {len(found['flows']):,} flows; --json has the others"
+    skipped = {reason: found["skipped"][reason] for reason in _REASONS}  # type: ignore[literal-required]
+    told = [f"{count:,} {_REASONS[reason]}" for reason, count in skipped.items() if count]
+    if told:
+        yield f"not looked at: {', '.join(told)}"
+    backward = sum(x["backward_pairs"] for flow in found["flows"] for x in flow["directions"])
+    if backward:
+        yield f"{backward:,} answers have an earlier time than what they answer, and are left out"
+    if found["flows"]:
+        yield (
+            "each row: from a segment of the first end, seen where the capture was taken, to the "
+            "answer of the second, seen there; both rows together are the whole round trip"
+        )

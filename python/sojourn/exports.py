@@ -1,0 +1,75 @@
+"""Where a run's captures go: folders of their own, written whole or not at all."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from sojourn import _core, folder
+from sojourn.errors import UsageError
+
+T = TypeVar("T")
+
+# The hosts of each flow have addresses of their own: 10.0.0.1 and 10.0.0.2 those of the first.
+_MOST_FLOWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Captures:
+    """What is written of each run besides its series; None for not."""
+
+    pcapng: Path | None = None
+
+    def require_free(self) -> None:
+        """Refuses folders that hold something."""
+        for option, target in self._targets():
+            folder.require_free(target, option)
+
+    def require_possible(self, scenario: _core.Scenario) -> None:
+        """Refuses a scenario with more flows than there are addresses."""
+        flows = scenario.flows()
+        if self._targets() and flows > _MOST_FLOWS:
+            raise UsageError(f"{flows} flows cannot be captured; {_MOST_FLOWS} can")
+
+    def around(self, work: Callable[["Files"], T]) -> T:
+        """Does `work`; what it captured is there afterwards, where nothing went wrong."""
+        self.require_free()
+        done: list[T] = []
+        places: dict[Path, Path] = {}
+        folders = list(dict.fromkeys(target for _, target in self._targets()))
+
+        def fill(rest: list[Path]) -> None:
+            if not rest:
+                pcapng = places[self.pcapng] if self.pcapng else None
+                done.append(work(Files(pcapng)))
+                return
+
+            def inside(place: Path) -> None:
+                places[rest[0]] = place
+                fill(rest[1:])
+
+            folder.write(rest[0], inside)
+
+        fill(folders)
+        return done[0]
+
+    def _targets(self) -> list[tuple[str, Path]]:
+        given: Mapping[str, Path | None] = {"--pcapng": self.pcapng}
+        return [(option, target) for option, target in given.items() if target is not None]
+
+
+@dataclass(frozen=True)
+class Files:
+    """The names of files in the folders that are being written."""
+
+    pcapng: Path | None = None
+
+    def of(self, control: str | None, seed: int) -> str | None:
+        """What the capture files of one run begin with."""
+        return None if self.pcapng is None else str(self.pcapng / name_of(control, seed))
+
+
+def name_of(control: str | None, seed: int) -> str:
+    """What the files of a run are called: `cubic-1`; `run-1` where each flow has its own."""
+    return f"{re.sub(r'[^A-Za-z0-9._+-]', '_', control or 'run')}-{seed}"

@@ -1,0 +1,210 @@
+"""`sojourn rtt`: the contract, malformed files, and tshark beside it on captures of now."""
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sojourn import captures
+from support import ROOT, Sojourn, command, environment
+
+CAPTURES = ROOT / "tests" / "captures"
+NAMES = ("timestamps.pcapng", "no-timestamps.pcap", "ipv6.pcapng", "any-sll2.pcap")
+
+# The contract: keys may be added, never renamed or removed.
+WHOLE = {
+    *("format", "file", "capture", "read_bytes", "packets", "begin_s", "duration_s"),
+    *("flows", "skipped", "error"),
+}
+FLOW = {"a", "b", "opened", "begin_s", "duration_s", "directions"}
+DIRECTION = {
+    *("from", "to", "method", "samples", "min_s", "mean_s", "p50_s", "p95_s", "p99_s", "max_s"),
+    *("packets", "payload_bytes", "resent_packets", "backward_pairs"),
+}
+SKIPPED = {
+    *("link_type", "not_ip", "not_tcp", "fragments", "cut", "malformed", "without_time"),
+    "beyond_max_flows",
+}
+
+
+def test_json_has_its_contract(sojourn: Sojourn) -> None:
+    done = sojourn("rtt", CAPTURES / "timestamps.pcapng", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert set(found) == WHOLE
+    assert (found["format"], found["capture"], found["packets"]) == (1, "pcapng", 207)
+    assert found["read_bytes"] == (CAPTURES / "timestamps.pcapng").stat().st_size
+    assert set(found["skipped"]) == SKIPPED
+    assert not any(found["skipped"].values())
+    first, second = found["flows"]
+    assert set(first) == FLOW
+    assert all(set(one) == DIRECTION for one in first["directions"] + second["directions"])
+    assert first["b"] == {"address": "192.0.2.2", "port": 5001}
+    up = first["directions"][0]
+    assert (up["to"], up["method"], up["payload_bytes"]) == ("192.0.2.2:5001", "timestamps", 121449)
+    # 2 x 15 ms on the path, and the time of the process that forwards.
+    assert 0.030 <= up["min_s"] <= up["p50_s"] <= up["p95_s"] <= up["p99_s"] <= up["max_s"] < 0.05
+
+
+def test_python_says_the_same(sojourn: Sojourn) -> None:
+    file = CAPTURES / "no-timestamps.pcap"
+    assert dict(captures.rtt(str(file))) == json.loads(sojourn("rtt", file, "--json").stdout)
+    with pytest.raises(ValueError, match="auto, timestamps, acks"):
+        captures.rtt(file, "both")  # type: ignore[arg-type]
+
+
+def test_method_is_the_one_asked_for() -> None:
+    def methods(name: str, method: captures.Method) -> set[str | None]:
+        flows = captures.rtt(CAPTURES / name, method)["flows"]
+        return {one["method"] for flow in flows for one in flow["directions"]}
+
+    assert methods("timestamps.pcapng", "auto") == {"timestamps"}
+    assert methods("timestamps.pcapng", "acks") == {"acks"}
+    assert methods("no-timestamps.pcap", "auto") == {"acks"}
+    assert methods("no-timestamps.pcap", "timestamps") == {None}
+
+
+def test_figure_and_standard_input(sojourn: Sojourn, tmp_path: Path) -> None:
+    file = CAPTURES / "ipv6.pcapng"
+    done = sojourn("rtt", file, "--json", "--plot", "rtt.svg")
+    assert json.loads(done.stdout)["flows"] == captures.rtt(file)["flows"]
+    assert "[2001:db8::2]:5001" in (tmp_path / "rtt.svg").read_text("utf-8")
+    piped = subprocess.run(
+        [*command("rtt", "-", "--json")], input=file.read_bytes(), capture_output=True, check=True
+    )
+    assert json.loads(piped.stdout)["packets"] == 141
+
+
+def test_a_cut_capture_gives_what_stood_before(sojourn: Sojourn, tmp_path: Path) -> None:
+    whole = (CAPTURES / "timestamps.pcapng").read_bytes()
+    (tmp_path / "cut.pcapng").write_bytes(whole[:9000])
+    done = sojourn("rtt", "cut.pcapng", "--json")
+    found = json.loads(done.stdout)
+    assert done.returncode == 2
+    assert found["packets"] == 66
+    assert found["flows"][0]["directions"][0]["samples"] == 3
+    assert found["error"]["offset"] == 8984
+    assert "ends 16 bytes into a block of 148" in found["error"]["message"]
+    assert "cut.pcapng: at byte 8,984: " in done.stderr
+    shown = sojourn("rtt", "cut.pcapng")
+    assert (shown.returncode, "66 packets" in shown.stdout) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "the file is empty"),
+        (b"not a capture", "no pcap or pcapng capture"),
+        (b"\x0a\x0d\x0d\x0a\0\0\0\0\x4d\x3c\x2b\x1a", "has length 0"),
+        (None, "No such file"),
+    ],
+)
+def test_what_is_no_capture_is_refused(
+    sojourn: Sojourn, tmp_path: Path, content: bytes | None, said: str
+) -> None:
+    if content is not None:
+        (tmp_path / "x.pcap").write_bytes(content)
+    done = sojourn("rtt", "x.pcap")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+needs_tshark = pytest.mark.skipif(
+    shutil.which("tshark") is None,
+    reason="tshark is missing: `make tshark` as root, or apt-get install tshark",
+)
+
+
+def tshark(file: Path, *fields: str) -> Iterator[list[str]]:
+    chosen = [part for field in fields for part in ("-e", field)]
+    done = subprocess.run(
+        ["tshark", "-r", str(file), "-T", "fields", *chosen],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment(),
+    )
+    return (line.split("\t") for line in done.stdout.splitlines())
+
+
+def their_rtts(file: Path) -> dict[int, float]:
+    rows = tshark(file, "frame.number", "tcp.analysis.ack_rtt")
+    return {int(frame): float(rtt) for frame, rtt in rows if rtt}
+
+
+def our_rtts(file: Path) -> dict[int, float]:
+    flows = captures.rtt(file, "acks", points=1_000_000)["flows"]
+    series = [one["series"] for flow in flows for one in flow["directions"]]
+    return {packet: rtt for points in series for _, rtt, packet in points}
+
+
+@needs_tshark
+@pytest.mark.parametrize("name", NAMES)
+def test_tshark_says_what_was_written_down(name: str) -> None:
+    """What the tests of the crate compare with is what tshark says."""
+    lines = (CAPTURES / name).with_suffix(".tshark").read_text("ascii").splitlines()
+    written = {int(frame): float(rtt) for frame, rtt in (line.split("\t") for line in lines)}
+    assert their_rtts(CAPTURES / name) == written
+
+
+@pytest.fixture
+def maker() -> Any:
+    """What makes captures, where this machine lets it."""
+    missing = [tool for tool in ("ip", "dumpcap", "tshark") if shutil.which(tool) is None]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} missing: `make tshark` as root")
+    probe = f"sojourn-{os.getpid()}-probe"
+    if subprocess.run(["ip", "netns", "add", probe], capture_output=True).returncode:
+        pytest.skip("connections through network namespaces need root")
+    subprocess.run(["ip", "netns", "del", probe], check=True)
+    spec = importlib.util.spec_from_file_location("make_captures", CAPTURES / "make.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["ipv6.pcapng", "no-timestamps.pcap"])
+def test_tshark_agrees_on_connections_of_now(name: str, maker: Any, tmp_path: Path) -> None:
+    """Real connections, made for this test; those of the second lose packets.
+
+    Every sample here is one of tshark's. What tshark has besides are acknowledgements that cover
+    what was sent twice, or waited behind it (docs/captures.md).
+    """
+    file = tmp_path / name
+    (wanted,) = (one for one in maker.WANTED if one.file == name)
+    maker.make(wanted, file)
+    ours, theirs = our_rtts(file), their_rtts(file)
+    assert len(ours) >= 40
+    # To a ns, since both are printed in seconds.
+    assert ours == pytest.approx({frame: theirs[frame] for frame in ours}, abs=1e-9)
+    assert set(theirs) - set(ours) <= covering_a_gap(file)
+
+
+def covering_a_gap(file: Path) -> set[int]:
+    """The acknowledgements of anything that tshark calls a retransmission or out of order."""
+    fields = ("tcp.stream", "tcp.srcport", "tcp.seq", "tcp.nxtseq", "tcp.ack")
+    flags = ("tcp.analysis.retransmission", "tcp.analysis.out_of_order")
+    acked: dict[tuple[str, bool], int] = {}
+    again: dict[tuple[str, bool], list[int]] = {}
+    found = set()
+    for row in tshark(file, "frame.number", *fields, *flags):
+        frame, stream, port, _, end, ack, *said = row
+        here, there = ((stream, (port == "5001") == side) for side in (True, False))
+        if any(said):
+            again.setdefault(here, []).append(int(end))
+        if ack:
+            before = acked.get(there, 0)
+            if any(before < end <= int(ack) for end in again.get(there, [])):
+                found.add(int(frame))
+            acked[there] = max(before, int(ack))
+    return found
