@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 from sojourn import _core, api, experiment, folder, rundir
-from sojourn.captures import Captures
 from sojourn.cli.progress import Bar
 from sojourn.cli.scenarios import own, read
 from sojourn.contract import Summary
