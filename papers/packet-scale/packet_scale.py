@@ -1,9 +1,10 @@
 """The packet-scale paradigm under bursts of cross traffic: Rapid's fluid model and simulation."""
 
-import packet_scale_bursts as bursts
+import packet_scale_cases as cases
 import packet_scale_fig9 as nine
 import packet_scale_queue as queue
 import packet_scale_roundtrip as roundtrip
+import packet_scale_validation as validation
 from sojourn.papers import Figure, Paper
 
 PAPER = Paper(
@@ -13,10 +14,10 @@ PAPER = Paper(
         "observation-1": Figure("A residual queue does not show", queue.observation_1),
         "3": Figure("A burst, and Rapid's answer a round trip later", roundtrip.figure_3),
         "4": Figure("Best-case and worst-case queue", roundtrip.figure_4),
-        "5": Figure("Large-scale bursts: cases L1 to L3", bursts.figure_5),
-        "6": Figure("Large-scale bursts: model against simulation over time", bursts.figure_6),
-        "7": Figure("Small-scale bursts: cases S1 to S5", bursts.figure_7),
-        "8": Figure("Small-scale bursts: model against simulation over time", bursts.figure_8),
+        "5": Figure("Large-scale bursts: cases L1 to L3", cases.figure_5),
+        "6": Figure("Large-scale bursts: model against simulation over time", validation.figure_6),
+        "7": Figure("Small-scale bursts: cases S1 to S5", cases.figure_7),
+        "8": Figure("Small-scale bursts: model against simulation over time", validation.figure_8),
         "9a": Figure("Utilisation over tau - eta", nine.figure_9a),
         "9b": Figure("Utilisation over the load", nine.figure_9b),
         "9c": Figure("Utilisation over T_on / T_off", nine.figure_9c),

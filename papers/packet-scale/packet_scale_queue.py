@@ -5,156 +5,19 @@ The paper's appendix IX: for packets of one busy period the departure gap is
 probing rate exceeds C - R_CT, and only there.
 """
 
-from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
 
-import sojourn
+from packet_scale_pairs import BURSTS, PACKET_NS, SCENARIO, Pair, trace
 from packet_scale_setting import CAPACITY_MBIT, MODEL_SENDER, WIRE, Job, Setting, measure
 from sojourn.papers import Claim, Lab
 from sojourn.report import chart
 from sojourn.report.chart import Panel, Point
 
-_SCENARIO = "residual.toml"
-_WAY_NS = 10_000_000
-_PACKET_NS = 12_000
-"""P / C: 1500 bytes at 1 Gbit/s."""
-_BURST_NS = 40_000_000
-_BURST_LEFT_NS = 6_000_000
-"""The longest burst, with which comparisons wait."""
-# The residual queue in ms, by how long the burst lasts (us): it adds 7.3 Gbit/s for so long.
-_BURSTS = {"none": 0, "10 ms": 1370, "40 ms": 5480}
-
-
-@dataclass(frozen=True)
-class Packet:
-    """When it arrived at the bottleneck, and when it left, in ns."""
-
-    number: int
-    arrived: int
-    left: int
-
-
-class _Logged:
-    """A sender that follows nothing; what the receiver says of its packets is kept."""
-
-    receive_times = True
-
-    def __init__(self, setup: sojourn.Setup, log: list[Packet]) -> None:
-        self.log = log
-        self.bits = 8 * setup.mss_bytes
-        self.sent = 0
-
-    def on_sent(self, now_ns: int, sent: sojourn.Sent) -> None:
-        self.sent += 1
-
-    def on_feedback(self, now_ns: int, feedback: sojourn.Feedback) -> None:
-        for one in feedback.received:
-            self.log.append(Packet(one.number, one.sent_at_ns, one.received_at_ns - _WAY_NS))
-
-    def gap(self) -> float:
-        raise NotImplementedError
-
-    def limits(self) -> sojourn.Limits:
-        return sojourn.Limits(cwnd_bytes=1e9, gap_ns=self.gap())
-
-
-class PStream(_Logged):
-    """Streams of 30 packets, each 4.5 % faster than the last, around what is available."""
-
-    packets, spread, mean_mbit = 30, 1.045, 660.0
-
-    def gap(self) -> float:
-        """To the next packet: the mean rate, times the spread for each packet from the middle."""
-        place = self.sent % self.packets - self.packets / 2
-        rate: float = self.mean_mbit * self.spread**place
-        return 1e3 * self.bits / rate
-
-
-class Constant(_Logged):
-    """Cross traffic at a rate."""
-
-    def __init__(self, setup: sojourn.Setup, log: list[Packet]) -> None:
-        super().__init__(setup, log)
-        self.rate = setup.params["rate"]
-
-    def gap(self) -> float:
-        """Always the same."""
-        return self.bits * 1e9 / float(self.rate)
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two packets of the stream that follow on each other."""
-
-    number: int
-    gap: int
-    """Between arrivals, ns."""
-    left_gap: int
-    crossing: int
-    """Packets of cross traffic that arrived between them."""
-    is_busy: bool
-    """The second came before the first had left."""
-
-    @property
-    def grew(self) -> bool:
-        """Whether the gap did."""
-        return self.left_gap > self.gap
-
-    @property
-    def probes_too_fast(self) -> bool:
-        """r_2 > C - R_CT, in packets: 1 / gap > C - crossing / gap."""
-        return _PACKET_NS * (1 + self.crossing) > self.gap
-
-
-def trace(lab: Lab, burst_us: int) -> list[Pair]:
-    """The pairs that arrived after the burst, with one that lasts so long."""
-    streams: list[Packet] = []
-    others: list[Packet] = []
-    # Without one it comes when all is over.
-    burst: dict[str, Any] = {"flow.burst.start": "199ms"}
-    if burst_us:
-        burst = {"flow.burst.source.on": f"{burst_us}us"}
-    sojourn.run(
-        lab.folder / _SCENARIO,
-        set=burst,
-        controllers={
-            "p-stream": _factory(PStream, streams),
-            "constant": _factory(Constant, others, {"rate": sojourn.Param("310Mbit", "1kbit")}),
-        },
-        jobs=1,
-    )
-    crossed = sorted(one.arrived for one in others)
-    known = crossed[-1]
-    return [
-        Pair(
-            b.number,
-            b.arrived - a.arrived,
-            b.left - a.left,
-            bisect_right(crossed, b.arrived) - bisect_right(crossed, a.arrived),
-            b.arrived <= a.left,
-        )
-        for a, b in pairwise(sorted(streams, key=lambda one: one.number))
-        if a.arrived > _BURST_NS + _BURST_LEFT_NS and b.arrived < known
-    ]
-
-
-def _factory(
-    kind: type[_Logged], log: list[Packet], params: Mapping[str, sojourn.Param] | None = None
-) -> Any:
-    """A class of its own, as a scenario needs it: with its parameters, and this log."""
-
-    def build(self: _Logged, setup: sojourn.Setup) -> None:
-        kind.__init__(self, setup, log)
-
-    return type(kind.__name__, (kind,), {"__init__": build, "params": dict(params or {})})
-
 
 def observation_1(lab: Lab) -> list[Claim]:
     """P-streams behind residual queues of different length; and Rapid's own estimates."""
-    found = {name: trace(lab, burst) for name, burst in _BURSTS.items()}
+    found = {name: trace(lab, burst) for name, burst in BURSTS.items()}
     means, estimates = _estimates(lab)
     _draw(lab, found, estimates)
     return [*_gaps(found), *_means(means), *_for_good(lab)]
@@ -162,7 +25,7 @@ def observation_1(lab: Lab) -> list[Claim]:
 
 def _gaps(found: Mapping[str, Sequence[Pair]]) -> list[Claim]:
     busy = [pair for pairs in found.values() for pair in pairs if pair.is_busy]
-    exact = sum(pair.left_gap == _PACKET_NS * (1 + pair.crossing) for pair in busy)
+    exact = sum(pair.left_gap == PACKET_NS * (1 + pair.crossing) for pair in busy)
     agree = sum(pair.grew == pair.probes_too_fast for pair in busy)
     short, long = found["10 ms"], found["40 ms"]
     both = [(a, b) for a, b in zip(short, long, strict=False) if a.is_busy and b.is_busy]
@@ -201,10 +64,10 @@ def _estimates(lab: Lab) -> tuple[dict[str, float], dict[str, list[Point]]]:
     means: dict[str, float] = {}
     points: dict[str, list[Point]] = {}
     rapid = {"kind": "rapid", "tau": "60s", "eta": "60s"}
-    for name, burst_us in _BURSTS.items():
+    for name, burst_us in BURSTS.items():
         begin = {"flow.burst.source.on": f"{burst_us}us"} if burst_us else {}
         run = lab.run(
-            _SCENARIO,
+            SCENARIO,
             set={
                 "duration": "900ms",
                 "record.interval": "500us",
@@ -281,7 +144,7 @@ _SHOWN = 60
 def _draw(
     lab: Lab, found: Mapping[str, Sequence[Pair]], estimates: Mapping[str, Sequence[Point]]
 ) -> None:
-    colours = dict(zip(_BURSTS, chart.COLOURS, strict=False))
+    colours = dict(zip(BURSTS, chart.COLOURS, strict=False))
     gaps = []
     for place, (name, pairs) in enumerate(found.items()):
         first = pairs[0].number
@@ -289,11 +152,13 @@ def _draw(
         gaps.append(
             chart.dots(f"residual queue: {name}", points, colours[name], size=150 - 60 * place)
         )
-    told = [
-        chart.dots(f"residual queue: {name}", points, colours[name], size=6)
-        for name, points in estimates.items()
-    ]
-    truth = chart.line("available", [(480, 700), (900, 700)], chart.PUBLISHED, dash=(6, 4))
+    told = []
+    for place, (name, heard) in enumerate(estimates.items()):
+        counts = Counter(float(round(mbit)) for _, mbit in heard)
+        shares = [(mbit, 100 * count / len(heard)) for mbit, count in sorted(counts.items())]
+        size = 150 - 60 * place
+        told.append(chart.dots(f"residual queue: {name}", shares, colours[name], size=size))
+    truth = chart.line("available", [(700, 0), (700, 40)], chart.PUBLISHED, dash=(6, 4))
     lab.draw(
         "observation-1",
         chart.document(
@@ -305,8 +170,15 @@ def _draw(
                     "packet (two streams)",
                     "departure gap - arrival gap, us",
                     gaps,
+                    y_scale={"padding": 10},
                 ),
-                Panel("what Rapid makes of it", "ms", "estimate, Mbit/s", [*told, truth]),
+                Panel(
+                    "what Rapid makes of it",
+                    "estimate of a stream, Mbit/s",
+                    "streams, %",
+                    [*told, truth],
+                    x_scale={"padding": 10},
+                ),
             ],
         ),
     )

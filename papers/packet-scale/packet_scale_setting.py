@@ -40,6 +40,12 @@ class Kind:
         return f"{estimate}, {self.filter} filter{bursts}"
 
     @property
+    def short(self) -> str:
+        """Where there is no room for the name."""
+        bursts = "" if self.distribution == "periodic" else "; random"
+        return f"{'perfect' if self.estimator == 'ideal' else 'probing'}, {self.filter}{bursts}"
+
+    @property
     def colour(self) -> str:
         """The same in every figure."""
         return _COLOURS[self.estimator, self.filter]

@@ -194,9 +194,12 @@ def _legend(one: Panel) -> Spec | None:
     if not one.legend:
         return None
     legend: Spec = {} if one.columns is None else {"columns": one.columns}
-    if any(layer.mark["type"] == "boxplot" for layer in one.layers):
-        # A box is filled, and has no stroke for the legend to show.
+    marks = {layer.mark["type"] for layer in one.layers}
+    # The figures' legends show strokes, and neither boxes nor filled points have one.
+    if "boxplot" in marks:
         legend["symbolType"] = "square"
+    elif marks == {"point"}:
+        legend["symbolType"] = "circle"
     return legend
 
 

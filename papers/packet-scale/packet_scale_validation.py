@@ -1,9 +1,9 @@
-"""Figures 5 to 8: the eight cases, and two of them as the paper validates them, over time."""
+"""Figures 6 and 8: two settings as the paper validates them, model against simulation over time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
+from packet_scale_cases import FIGURE_6, FIGURE_8, FLUID, SHARE, claim_used, claim_wait, line_of
 from packet_scale_fluid import steady
 from packet_scale_setting import (
     AS_PRINTED,
@@ -28,149 +28,12 @@ from sojourn.papers import Claim, Lab
 from sojourn.report import chart
 from sojourn.report.chart import Panel
 
-FIGURE_6 = Setting(on=100, off=350, load=111, tau=150, eta=75, rtt=125)
-FIGURE_8 = Setting(on=100, off=200, load=111, tau=200, eta=175, rtt=100)
-# One setting a case, each at its worst phase.
-_LARGE = {
-    "L1": replace(FIGURE_6, rtt=None),
-    "L2": Setting(on=300, off=200, load=240, tau=80, eta=50),
-    "L3": Setting(on=200, off=250, load=180, tau=100, eta=80),
-}
-_SMALL = {
-    "S1": Setting(on=50, off=400, load=50, tau=200, eta=180),
-    "S2": Setting(on=100, off=260, load=111, tau=200, eta=180),
-    "S3": Setting(on=300, off=100, load=300, tau=200, eta=100),
-    "S4": Setting(on=100, off=120, load=200, tau=200, eta=100),
-    "S5": replace(FIGURE_8, rtt=None),
-}
 _PROBING = replace(AS_PRINTED, filter="linear")
 _KINDS = (MODEL_SENDER, _PROBING, AS_PRINTED)
 
-# A stream of 30 packets adds up to 0.1 ms to the queue at its end, and learns of a change
-# when it is out, at 1 Gbit/s after 0.36 ms: half the capacity for that is 0.2 ms.
-_WAIT_MS = 0.3
-# The same as a share of the shortest period here, 220 ms.
-_SHARE = 0.002
 # Neighbouring packets of a stream probe 4.5 % apart, and the lower of two rates counts: the mean
 # estimate is 2 to 3 % low.
 _GRAIN = 0.03
-
-
-def figure_5(lab: Lab) -> list[Claim]:
-    """Bursts so long that Rapid's rate arrives at both ends: cases L1 to L3."""
-    claims, found = _cases(lab, "figure-5", "Figure 5: large-scale bursts", _LARGE)
-    return [*claims, *_ramps(found["L1"])]
-
-
-def figure_7(lab: Lab) -> list[Claim]:
-    """Bursts, or pauses, too short for that: cases S1 to S5."""
-    claims, found = _cases(lab, "figure-7", "Figure 7: small-scale bursts", _SMALL)
-    model, rates = _SMALL["S5"].model(), [rate for _, rate in found["S5"].rate]
-    return [
-        *claims,
-        _rate("S5: R_H, below C", model["rate_high_bps"], max(rates)),
-        _rate("S5: R_L, above C - R_on", model["rate_low_bps"], min(rates)),
-    ]
-
-
-def _cases(
-    lab: Lab, name: str, title: str, cases: Mapping[str, Setting]
-) -> tuple[list[Claim], dict[str, Timeline]]:
-    jobs = [Job(one, MODEL_SENDER, lab.pick(5, 1)) for one in cases.values()]
-    measured = dict(zip(cases, measure(lab, jobs), strict=True))
-    rows: list[list[Panel]] = []
-    timelines: dict[str, Timeline] = {}
-    claims: list[Claim] = []
-    for case, setting in cases.items():
-        periods = max(1, round(600 / setting.period))
-        found, model = simulated(lab, setting, MODEL_SENDER, periods), modelled(setting, periods)
-        timelines[case] = found
-        rows.append(_pair(case, setting, periods, found, model))
-        claims += _case(case, setting, measured[case])
-    lab.draw(name, chart.document(title, _CASES_SUBTITLE, rows))
-    lab.note(
-        "Blue: Rapid with a perfect estimate and the linear filter; black, dashed: the model; "
-        "grey: cross traffic."
-    )
-    return claims, timelines
-
-
-_CASES_SUBTITLE = [
-    "1 Gbit/s, each at its worst round trip; blue: simulation, with a perfect estimate and the",
-    "linear filter; black, dashed: the model; grey: cross traffic",
-]
-
-
-def _pair(
-    case: str, setting: Setting, periods: int, found: Timeline, model: Timeline
-) -> list[Panel]:
-    size: Any = {"width": 290, "height": 130, "legend": False}
-    text = (
-        f"{case}: T_on {setting.on:g}, T_off {setting.off:g}, "
-        f"tau {setting.tau:g}, eta {setting.eta:g} ms"
-    )
-    return [
-        rates_panel(
-            text,
-            setting,
-            periods,
-            [_line(MODEL_SENDER, found.rate), model_line(model.rate)],
-            **size,
-        ),
-        wait_panel(
-            f"queue; RTT {setting.round_trip():.0f} ms, R_avg {setting.load:g} Mbit/s",
-            [_line(MODEL_SENDER, found.wait), model_line(model.wait)],
-            **size,
-        ),
-    ]
-
-
-def _line(kind: Kind, points: Sequence[chart.Point]) -> chart.Layer:
-    return chart.line(kind.name, points, kind.colour)
-
-
-def _case(case: str, setting: Setting, found: Found) -> list[Claim]:
-    model = setting.model()
-    if model["case"] != case:
-        raise ValueError(f"{setting} is of case {model['case']}, not {case}")
-    return [
-        _used(f"{case}: utilisation", model["utilisation"], found.used, _SHARE, _FLUID),
-        _wait(f"{case}: greatest queue, D", 1e3 * model["D_s"], found.delay),
-    ]
-
-
-_FLUID = "packets are not fluid: a stream of 30 goes on at the old rate until it is out"
-
-
-def _ramps(found: Timeline) -> list[Claim]:
-    """How long the two ramps of L1 last, from their middle fifths, where no corner blurs them."""
-    setting = _LARGE["L1"]
-    low, burst = CAPACITY_MBIT - setting.burst, setting.burst
-    falls, rises = ([], [])  # type: tuple[list[float], list[float]]
-    for share in (0.2, 0.8):
-        for at, is_rise in found.crossings(low + share * burst):
-            (rises if is_rise else falls).append(at)
-    eta, tau = (abs(two[1] - two[0]) / 0.6 for two in (falls, rises))
-    why = "the time for three fifths of the way; sampled every ms"
-    return [
-        Claim("L1: the fall lasts eta", setting.eta, eta, "ms", abs(eta - setting.eta) < 3, why),
-        Claim("L1: the rise lasts tau", setting.tau, tau, "ms", abs(tau - setting.tau) < 3, why),
-    ]
-
-
-def _rate(claim: str, published_bps: float, ours_mbit: float) -> Claim:
-    published = published_bps / 1e6
-    held = abs(ours_mbit - published) < 5
-    return Claim(claim, published, ours_mbit, "Mbit/s", held, "within 0.5 % of C; " + _FLUID)
-
-
-def _used(claim: str, published: float, ours: float, within: float, why: str) -> Claim:
-    return Claim(claim, published, ours, "", abs(ours - published) < within, why)
-
-
-def _wait(claim: str, published: float, ours: float) -> Claim:
-    why = "a stream of 30 packets adds up to 0.1 ms, and learns up to 0.36 ms late"
-    return Claim(claim, published, ours, "ms", abs(ours - published) < _WAIT_MS, why)
 
 
 def figure_6(lab: Lab) -> list[Claim]:
@@ -201,16 +64,19 @@ def _validation(lab: Lab, name: str, title: str, setting: Setting) -> list[Claim
     lab.draw(f"figure-{name}", chart.document(title, subtitle, rows))
     worst = setting.at(replace(setting, rtt=None).round_trip())
     [at_worst] = measure(lab, [Job(worst, MODEL_SENDER, seconds)])
-    where = f"RTT {worst.round_trip():.0f} ms, the worst phase; {_FLUID}"
+    paper_used = published["utilisation"]
+    where = f"RTT {worst.round_trip():.0f} ms, the worst phase; {FLUID}"
     claims = [
-        _used("utilisation, worst phase", published["utilisation"], at_worst.used, _SHARE, where),
-        _wait("greatest queue (D), worst phase", published["delay_ms"], at_worst.delay),
+        claim_used(
+            "utilisation, worst phase", published["utilisation"], at_worst.used, SHARE, where
+        ),
+        claim_wait("greatest queue (D), worst phase", published["delay_ms"], at_worst.delay),
         Claim(
             "utilisation, least over all phases",
-            published["utilisation"],
+            paper_used,
             least,
             "",
-            least > published["utilisation"] - _SHARE,
+            least > paper_used - SHARE,
             "the phase with the greatest queue is the one that costs most",
         ),
     ]
@@ -221,8 +87,8 @@ def _validation(lab: Lab, name: str, title: str, setting: Setting) -> list[Claim
 
 def _over_time(setting: Setting, runs: Mapping[Kind, Timeline], model: Timeline) -> list[Panel]:
     shown = (MODEL_SENDER, AS_PRINTED)
-    rates = [_line(kind, runs[kind].rate) for kind in shown]
-    waits = [_line(kind, runs[kind].wait) for kind in shown]
+    rates = [line_of(kind, runs[kind].rate) for kind in shown]
+    waits = [line_of(kind, runs[kind].wait) for kind in shown]
     truth = chart.line("available, as it arrives", available(setting, 2), "#999999")
     told = chart.dots(
         "estimate of the p-streams", runs[AS_PRINTED].estimate, AS_PRINTED.colour, size=8
@@ -275,7 +141,7 @@ def _over_time_claims(
     apart = [abs(rate - course[round(at, 3)]) for at, rate in run.rate if round(at, 3) in course]
     mean = sum(apart) / len(apart) / CAPACITY_MBIT
     is_model = kind is MODEL_SENDER
-    why = _FLUID if is_model else _WHY[kind.filter]
+    why = FLUID if is_model else _WHY[kind.filter]
     rate = Claim(
         f"rate over time, {kind.name}: mean departure from the model",
         0,
@@ -284,8 +150,8 @@ def _over_time_claims(
         mean < 0.005 if is_model else None,
         why,
     )
-    used = _used(
-        f"utilisation, {kind.name}", expected.used, found.used, _SHARE if is_model else _GRAIN, why
+    used = claim_used(
+        f"utilisation, {kind.name}", expected.used, found.used, SHARE if is_model else _GRAIN, why
     )
     return [rate, used, *_estimates(kind, run, setting)]
 
@@ -311,14 +177,15 @@ def _estimates(kind: Kind, run: Timeline, setting: Setting) -> list[Claim]:
     ]
 
 
+_STREAMS = (
+    "the rates of a stream are 4.5 % apart and the lower of two counts, which loses; while a burst "
+    "lasts, packets of others between its own may lift the estimate, which gains"
+)
 _WHY = {
-    "linear": (
-        "the rates of a stream are 4.5 % apart and the lower of two counts, and it sees no more "
-        "than twice its rate"
-    ),
+    "linear": _STREAMS,
     "exponential": (
         "as printed the filter is exponential: it leaves the top sooner, and is at 63 % of the "
-        "way after tau; besides, the rates of a stream are 4.5 % apart"
+        f"way after tau; besides, {_STREAMS}"
     ),
 }
 
@@ -338,7 +205,7 @@ def _finer(lab: Lab) -> list[Claim]:
             text,
             "points",
             None,
-            "rates 4.5, 2.25, 1.1 % apart: what is left of the difference is mostly the grain of "
-            "the streams",
+            "rates 4.5, 2.25, 1.1 % apart, with the same reach: the difference falls with the "
+            "grain",
         )
     ]

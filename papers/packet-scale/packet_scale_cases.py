@@ -1,0 +1,167 @@
+"""Figures 5 and 7: the eight cases of the model, each over time at its worst phase."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from packet_scale_setting import (
+    CAPACITY_MBIT,
+    MODEL_SENDER,
+    Found,
+    Job,
+    Kind,
+    Setting,
+    measure,
+)
+from packet_scale_time import (
+    Timeline,
+    model_line,
+    modelled,
+    rates_panel,
+    simulated,
+    wait_panel,
+)
+from sojourn.papers import Claim, Lab
+from sojourn.report import chart
+from sojourn.report.chart import Panel
+
+FIGURE_6 = Setting(on=100, off=350, load=111, tau=150, eta=75, rtt=125)
+FIGURE_8 = Setting(on=100, off=200, load=111, tau=200, eta=175, rtt=100)
+# One setting a case, each at its worst phase.
+LARGE = {
+    "L1": replace(FIGURE_6, rtt=None),
+    "L2": Setting(on=300, off=200, load=240, tau=80, eta=50),
+    "L3": Setting(on=200, off=250, load=180, tau=100, eta=80),
+}
+SMALL = {
+    "S1": Setting(on=50, off=400, load=50, tau=200, eta=180),
+    "S2": Setting(on=100, off=260, load=111, tau=200, eta=180),
+    "S3": Setting(on=300, off=100, load=300, tau=200, eta=100),
+    "S4": Setting(on=100, off=120, load=200, tau=200, eta=100),
+    "S5": replace(FIGURE_8, rtt=None),
+}
+# A stream of 30 packets adds up to 0.1 ms to the queue at its end, and learns of a change
+# when it is out, at 1 Gbit/s after 0.36 ms: half the capacity for that is 0.2 ms.
+_WAIT_MS = 0.3
+# The same as a share of the shortest period here, 220 ms.
+SHARE = 0.002
+
+
+def figure_5(lab: Lab) -> list[Claim]:
+    """Bursts so long that Rapid's rate arrives at both ends: cases L1 to L3."""
+    claims, found = _cases(lab, "figure-5", "Figure 5: large-scale bursts", LARGE)
+    return [*claims, *_ramps(found["L1"])]
+
+
+def figure_7(lab: Lab) -> list[Claim]:
+    """Bursts, or pauses, too short for that: cases S1 to S5."""
+    claims, found = _cases(lab, "figure-7", "Figure 7: small-scale bursts", SMALL)
+    model, rates = SMALL["S5"].model(), [rate for _, rate in found["S5"].rate]
+    return [
+        *claims,
+        _rate("S5: R_H, below C", model["rate_high_bps"], max(rates)),
+        _rate("S5: R_L, above C - R_on", model["rate_low_bps"], min(rates)),
+    ]
+
+
+def _cases(
+    lab: Lab, name: str, title: str, cases: Mapping[str, Setting]
+) -> tuple[list[Claim], dict[str, Timeline]]:
+    jobs = [Job(one, MODEL_SENDER, lab.pick(5, 1)) for one in cases.values()]
+    measured = dict(zip(cases, measure(lab, jobs), strict=True))
+    rows: list[list[Panel]] = []
+    timelines: dict[str, Timeline] = {}
+    claims: list[Claim] = []
+    for case, setting in cases.items():
+        periods = max(1, round(600 / setting.period))
+        found, model = simulated(lab, setting, MODEL_SENDER, periods), modelled(setting, periods)
+        timelines[case] = found
+        rows.append(_pair(case, setting, periods, found, model))
+        claims += _case(case, setting, measured[case])
+    lab.draw(name, chart.document(title, _CASES_SUBTITLE, rows))
+    lab.note(
+        "Blue: Rapid with a perfect estimate and the linear filter; black, dashed: the model; "
+        "grey: cross traffic."
+    )
+    return claims, timelines
+
+
+_CASES_SUBTITLE = [
+    "1 Gbit/s, each at its worst round trip; blue: simulation, with a perfect estimate and the",
+    "linear filter; black, dashed: the model; grey: cross traffic",
+]
+
+
+def _pair(
+    case: str, setting: Setting, periods: int, found: Timeline, model: Timeline
+) -> list[Panel]:
+    size: Any = {"width": 290, "height": 130, "legend": False}
+    text = (
+        f"{case}: T_on {setting.on:g}, T_off {setting.off:g}, "
+        f"tau {setting.tau:g}, eta {setting.eta:g} ms"
+    )
+    return [
+        rates_panel(
+            text,
+            setting,
+            periods,
+            [line_of(MODEL_SENDER, found.rate), model_line(model.rate)],
+            **size,
+        ),
+        wait_panel(
+            f"queue; RTT {setting.round_trip():.0f} ms, R_avg {setting.load:g} Mbit/s",
+            [line_of(MODEL_SENDER, found.wait), model_line(model.wait)],
+            **size,
+        ),
+    ]
+
+
+def line_of(kind: Kind, points: Sequence[chart.Point]) -> chart.Layer:
+    """A run's line, in its kind's colour."""
+    return chart.line(kind.name, points, kind.colour)
+
+
+def _case(case: str, setting: Setting, found: Found) -> list[Claim]:
+    model = setting.model()
+    if model["case"] != case:
+        raise ValueError(f"{setting} is of case {model['case']}, not {case}")
+    return [
+        claim_used(f"{case}: utilisation", model["utilisation"], found.used, SHARE, FLUID),
+        claim_wait(f"{case}: greatest queue, D", 1e3 * model["D_s"], found.delay),
+    ]
+
+
+FLUID = "packets are not fluid: a stream of 30 goes on at the old rate until it is out"
+
+
+def _ramps(found: Timeline) -> list[Claim]:
+    """How long the two ramps of L1 last, from their middle fifths, where no corner blurs them."""
+    setting = LARGE["L1"]
+    low, burst = CAPACITY_MBIT - setting.burst, setting.burst
+    falls, rises = ([], [])  # type: tuple[list[float], list[float]]
+    for share in (0.2, 0.8):
+        for at, is_rise in found.crossings(low + share * burst):
+            (rises if is_rise else falls).append(at)
+    eta, tau = (abs(two[1] - two[0]) / 0.6 for two in (falls, rises))
+    why = "the time for three fifths of the way; sampled every ms"
+    return [
+        Claim("L1: the fall lasts eta", setting.eta, eta, "ms", abs(eta - setting.eta) < 3, why),
+        Claim("L1: the rise lasts tau", setting.tau, tau, "ms", abs(tau - setting.tau) < 3, why),
+    ]
+
+
+def _rate(claim: str, published_bps: float, ours_mbit: float) -> Claim:
+    published = published_bps / 1e6
+    held = abs(ours_mbit - published) < 5
+    return Claim(claim, published, ours_mbit, "Mbit/s", held, "within 0.5 % of C; " + FLUID)
+
+
+def claim_used(claim: str, published: float, ours: float, within: float, why: str) -> Claim:
+    """A utilisation; holds where it is nearer than `within`."""
+    return Claim(claim, published, ours, "", abs(ours - published) < within, why)
+
+
+def claim_wait(claim: str, published: float, ours: float) -> Claim:
+    """A greatest queue, in ms."""
+    why = "a stream of 30 packets adds up to 0.1 ms, and learns up to 0.36 ms late"
+    return Claim(claim, published, ours, "ms", abs(ours - published) < _WAIT_MS, why)
