@@ -117,6 +117,20 @@ pub enum Outside {
         /// tau.
         tau: Duration,
     },
+    /// Rapid gives up less than the bursts bring.
+    #[error(
+        "the model's mean rate of {throughput} and the load of {load} are more than the capacity \
+         of {capacity}: the model assumes that the queue of a burst drains before the next one, \
+         and this one grows from burst to burst"
+    )]
+    NeverEmpty {
+        /// Rapid's mean rate.
+        throughput: Rate,
+        /// R_avg.
+        load: Rate,
+        /// C.
+        capacity: Rate,
+    },
 }
 
 /// The steady state under periodic bursts.
@@ -147,7 +161,13 @@ pub fn steady(bursts: &Bursts) -> Result<Steady, Outside> {
     // is one D. It is below T_off, since news that late would leave Rapid no time
     // to rise, and no queue.
     let beyond = |delay: f64| model.at(delay).queue() / model.c - delay;
-    Ok(model.at(root(beyond, model.off)).steady())
+    let found = model.at(root(beyond, model.off)).steady();
+    // Section III: what waits does not show, so that nothing ever drains it.
+    if found.utilisation > 1.0 {
+        let (throughput, load, capacity) = (found.throughput, bursts.load, bursts.capacity);
+        return Err(Outside::NeverEmpty { throughput, load, capacity });
+    }
+    Ok(found)
 }
 
 /// Where a function that falls from at least zero to at most zero is zero,

@@ -70,6 +70,8 @@ fn what_the_model_does_not_hold_for_is_refused() {
     assert!(matches!(of(400, [100, 350, 150, 75]), Outside::Overload { .. }));
     assert!(matches!(of(111, [100, 0, 150, 75]), Outside::Zero { name: "T_off" }));
     assert!(matches!(of(1_100, [100, 350, 150, 75]), Outside::Overload { .. }));
+    // The area that Rapid gives up is less than the burst: utilisation would be 1.004.
+    assert!(matches!(of(20, [100, 400, 250, 249]), Outside::NeverEmpty { .. }));
 }
 
 /// The same system, solved by steps in time: nothing of the closed forms.
