@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from packet_scale_fluid import growth
 from packet_scale_setting import CAPACITY_MBIT, MODEL_SENDER, Job, Setting, measure
 from packet_scale_sheet import Curve, Dots, Sheet, near, run, used
 from sojourn.papers import Claim, Lab
@@ -167,21 +168,22 @@ def _claims_b(dots: Dots) -> list[Claim]:
 
 def _never_empty(lab: Lab) -> list[Claim]:
     """Where load and throughput add up to more than C the queue cannot empty, and grows."""
-    setting = Setting(100, 400, 20, 250, 249)
-    above = used(setting) - 1
+    setting = Setting(100, 400, 20, 250, 249, rtt=120)
+    fluid = growth(setting)
     short, long = (
         measure(lab, [Job(setting, MODEL_SENDER, seconds)])[0].delay for seconds in (2.0, 6.0)
     )
+    ours = (long - short) / 4
     return [
         Claim(
-            "beyond the paper: small loads, where its utilisation is above 1: growth of the queue",
-            1e3 * above,
-            (long - short) / 4,
+            "beyond the paper: a small load, where the queue of a burst never empties: it grows by",
+            fluid,
+            ours,
             "ms/s",
-            abs((long - short) / 4 - 1e3 * above) < 0.5,
-            "T_on 100, T_off 400, tau 250, eta 249 ms, 20 Mbit/s: the model takes the queue for "
-            "empty when a burst begins; Rapid gives up less than the bursts bring, and what waits "
-            "hides from it",
+            abs(ours - fluid) < 0.5,
+            "T_on 100, T_off 400, tau 250, eta 249 ms, 20 Mbit/s, beside the fluid system; the "
+            "paper's formulas give a utilisation of 1.004: Rapid gives up less than the bursts "
+            "bring, and what waits hides from it",
         )
     ]
 

@@ -62,3 +62,11 @@ def steady(setting: Setting, seconds: float = 3.0) -> Found:
     # What still waits at the end was not carried.
     kept = (late[-1].wait - late[0].wait) / (late[-1].at - late[0].at)
     return Found(sent / CAPACITY_MBIT - kept, max(one.wait for one in late))
+
+
+def growth(setting: Setting) -> float:
+    """By how many ms a second the queue grows, where it does not empty between bursts."""
+    settled = ceil(settling(setting) / setting.period)
+    moments = list(course(setting, settled + 8))
+    first, last = (moments[round(n * setting.period / _STEP_MS)] for n in (settled, settled + 7))
+    return 1e3 * (last.wait - first.wait) / (last.at - first.at)

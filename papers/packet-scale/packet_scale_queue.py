@@ -154,7 +154,7 @@ def _draw(
         )
     told = []
     for place, (name, heard) in enumerate(estimates.items()):
-        counts = Counter(float(round(mbit)) for _, mbit in heard)
+        counts = Counter(5.0 * round(mbit / 5) for _, mbit in heard)
         shares = [(mbit, 100 * count / len(heard)) for mbit, count in sorted(counts.items())]
         size = 150 - 60 * place
         told.append(chart.dots(f"residual queue: {name}", shares, colours[name], size=size))
