@@ -4,6 +4,7 @@ from latency_spike_fig3 import figure_3
 from latency_spike_fig5 import figure_5
 from latency_spike_flows import flows
 from latency_spike_loss import loss
+from latency_spike_mitigations import mitigations
 from sojourn.papers import Figure, Paper
 
 PAPER = Paper(
@@ -14,5 +15,6 @@ PAPER = Paper(
         "5": Figure("Spikes of real controllers on the testbed", figure_5),
         "loss": Figure("Equation 3, and what AQMs pay for less delay", loss),
         "flows": Figure("Two flows of different delay on one queue", flows),
+        "mitigations": Figure("What mitigates a spike, simulated", mitigations),
     },
 )

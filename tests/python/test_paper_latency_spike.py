@@ -6,6 +6,7 @@ import pytest
 from latency_spike import PAPER
 from latency_spike_fig5 import BOUND, SPIKE, WINDOW, below, measurements
 from latency_spike_loss import Paid, excess, q_ms
+from latency_spike_mitigations import DEGREES, agreement, bounds_ms, degrees
 from latency_spike_testbed import spikes
 from sojourn.errors import UsageError
 from sojourn.papers import Ask, Claim, Lab
@@ -53,6 +54,21 @@ def test_codel_pays_in_loss_and_its_peak_is_still_q(tmp_path: Path) -> None:
     # has slowed after 50 ms: by then the peak is in the queue, but for a packet or two.
     assert spike_s == pytest.approx(1e-3 * q_ms(50), abs=2 * 0.0008)
     assert run.link("bottleneck").summary["dropped_packets"] > 100
+
+
+def test_headroom_and_a_shorter_loop_are_what_the_theory_says(tmp_path: Path) -> None:
+    lab = Lab(FOLDER, tmp_path, quick=True)
+    # The ideal sender, which gains nothing from a ramp: that is no part of it.
+    found = [(one, degrees(lab, one, ("ideal",))) for one in DEGREES]
+    assert agreement(found).holds
+    assert bounds_ms("headroom", "0.1") == pytest.approx((100.0, 85.0))
+    for one, spikes_of in found:
+        first, *rest = spikes_of["ideal"]
+        if one.name == "ramp":
+            assert rest == pytest.approx([first] * len(rest), abs=1.0)
+        else:
+            assert sorted(rest, reverse=True) == rest
+            assert rest[-1] < first / 5
 
 
 def test_bbr_s_spike_is_above_the_bound_on_the_testbed(tmp_path: Path) -> None:
