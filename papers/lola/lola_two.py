@@ -63,15 +63,24 @@ def _fairness(bed: Testbed) -> Claim:
 
 
 def _rounds_to_fairness(lab: Lab, bed: Testbed) -> Claim:
-    """How many rounds the second flow takes part in until the shares are equal."""
+    """After how many rounds both windows are equal."""
     published = lab.pick(lab.published()["rounds_to_fairness"]["value"], None)
-    taken = enumerate(rounds(bed.series("second")), 1)
-    fair = (place for place, one in taken if min(bed.shares(one)) > 0.9 * max(bed.shares(one)))
-    ours = next(fair, None)
+    ours = next((n for n, one in enumerate(_together(bed), 1) if _is_even(bed, one)), None)
     holds = None if published is None else ours is not None and abs(ours - published) <= 1
-    why = "the first round in which the smaller share is over 0.9 of the greater. Holds within "
-    why += "one round: it is read off a picture"
-    return Claim("rounds to fairness", published, ours, "", holds, why)
+    why = "the first round of both flows that ends with the smaller window over 0.9 of the "
+    why += "greater. Holds within one round: it is read off a picture"
+    return Claim("rounds until the shares are fair", published, ours, "", holds, why)
+
+
+def _together(bed: Testbed) -> list[Round]:
+    """The first flow's rounds since the second is there."""
+    return rounds(bed.series("first"), SECOND_S)
+
+
+def _is_even(bed: Testbed, one: Round) -> bool:
+    at_end = [between(bed.series(flow), one.begin_s, one.leave_s) for flow in FLOWS]
+    first, second = (series["cwnd_bytes"][-1] for series in at_end)
+    return bool(min(first, second) > 0.9 * max(first, second))
 
 
 def windows(lab: Lab) -> list[Claim]:
@@ -110,7 +119,7 @@ def megabytes(series: pl.DataFrame) -> list[tuple[float, float]]:
 def _kept(lab: Lab, bed: Testbed) -> Claim:
     """How much flow 1's window grows where it has more in the queue than X(t)."""
     published = lab.published()["window_growth_of_first"]["value"]
-    parts = [one for one in rounds(bed.series("first"), SECOND_S) if bed.ratio(one) > _UNEVEN]
+    parts = [one for one in _together(bed) if bed.ratio(one) > _UNEVEN]
     windows = [between(bed.series("first"), one.begin_s, one.leave_s) for one in parts]
     grown = [100 * (one["cwnd_bytes"][-1] / one["cwnd_bytes"][0] - 1) for one in windows]
     ours = max(grown, default=None)

@@ -26,8 +26,9 @@ def test_two_flows_at_100_mbit_share_the_link_and_the_queue(tmp_path: Path) -> N
     assert all(claim.holds for claim in queue.values()), queue
     peak = queue["peak above 21 ms"]
     assert isinstance(peak.ours, float)
-    # Above the target, or no round would end; 2 ms above is far from the 8 s that the buffer holds.
-    assert 5.0 < peak.ours < 7.0
+    # Above the target, or no round would end; and less than what docs/lola.md has for the greatest
+    # of all its round-trip times at this rate. The buffer holds 8 s.
+    assert 5.0 < peak.ours < 7.72
 
 
 def test_the_first_flow_holds_its_window_and_the_second_follows_x(tmp_path: Path) -> None:
@@ -36,10 +37,8 @@ def test_the_first_flow_holds_its_window_and_the_second_follows_x(tmp_path: Path
     assert grown.ours == 0.0
     assert grown.holds
     assert found["flow 2 keeps X(t) bytes in the queue"].holds
-    rounds_needed = found["rounds to fairness"].ours
-    # The paper's four are of ten times the rate; each round halves the distance or so.
-    assert isinstance(rounds_needed, int)
-    assert 2 <= rounds_needed <= 6
+    # The paper's four are of ten times the rate, where flow 2 starts with a smaller part.
+    assert found["rounds until the shares are fair"].ours in (3, 4)
 
 
 def test_a_round_ends_with_a_reduction(tmp_path: Path) -> None:
