@@ -44,6 +44,8 @@ class Spikes:
     bounds_ms: list[float]
     corrected_ms: list[float]
     """The bound for what the link carried in the second before."""
+    last_round_ms: list[float]
+    """The bound for what the link carried in the delay before."""
 
     def quantile(self, q: float) -> float:
         """Nearest-rank quantile of the sampled spikes."""
@@ -140,7 +142,25 @@ def spikes(run: sojourn.Run, control: str, delay_ms: float) -> Spikes:
         true_spikes_ms=[1e3 * (spike["spike_s"] or 0.0) for spike in found],
         bounds_ms=[1e3 * (spike["bound_s"] or 0.0) for spike in found],
         corrected_ms=[1e3 * (spike["bound_corrected_s"] or 0.0) for spike in found],
+        last_round_ms=_last_rounds(run, delay_ms),
     )
+
+
+def _last_rounds(run: sojourn.Run, delay_ms: float) -> list[float]:
+    """Equation 2, with the rate of the last round trip before the drop in place of the capacity.
+
+    Acknowledgements of what was carried then clock out what arrives until the sender knows.
+    """
+    links = run.links.filter(link="bottleneck").partition_by("seed", as_dict=True)
+    bounds = []
+    for one in run.runs:
+        spike = one["spikes"][0]
+        begin_s = spike["at_s"] - 1e-3 * delay_ms - INTERVAL_S
+        # A sample is of the time that ends with it.
+        part = links[(one["seed"],)].filter(pl.col("t_s").is_between(begin_s, spike["at_s"]))
+        carried = float(part["carried_bps"].mean())  # type: ignore[arg-type]
+        bounds.append(max(0.0, carried / spike["to_bps"] - 1) * delay_ms)
+    return bounds
 
 
 def around_drops(run: sojourn.Run) -> list[tuple[pl.DataFrame, float]]:
