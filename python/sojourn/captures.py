@@ -13,7 +13,7 @@ it, not where something is added."""
 Method = Literal["auto", "timestamps", "acks"]
 
 MAX_FLOWS = 1 << 18
-"""Flows that are held at most: with a few samples each, in some MEM."""
+"""Flows that are held at most: with a few samples each, in some 400 MB."""
 
 
 class Endpoint(TypedDict):
@@ -95,6 +95,7 @@ class Whole(TypedDict):
     packets: int
     begin_s: float | None
     duration_s: float
+    flow_count: int
     skipped: Skipped
     error: Malformed | None
 
@@ -110,31 +111,44 @@ def rtt(
     method: Method = "auto",
     points: int = 0,
     max_flows: int = MAX_FLOWS,
-    drawn: int = MAX_FLOWS,
 ) -> CaptureRtt:
     """The round-trip times of every TCP flow in a pcap or pcapng file, both directions.
 
     `auto` pairs by timestamps in directions where they give samples, and by acknowledgements in
-    all others. With `points`, the directions of the `drawn` flows with most samples have a
-    `series`: all samples where they are no more, or else the least and greatest of stretches with
-    equally many. A malformed file gives what could be read before the fault, which is then in
-    `error`.
+    all others. With `points`, each direction has a `series`: all samples where they are no more,
+    or else the least and greatest of stretches with equally many. A malformed file gives what
+    could be read before the fault, which is then in `error`.
     """
-    whole, flows = as_json(file, method, points, max_flows, drawn)
-    # A cast, since mypy does not take keys out of another TypedDict.
-    return cast(CaptureRtt, {**whole, "flows": json.loads(flows)})
+    whole, flows = as_json(file, method, max_flows, points=points)
+    return with_flows(whole, flows)
 
 
 def as_json(
     file: str | PathLike[str],
-    method: Method = "auto",
+    method: Method,
+    max_flows: int,
+    *,
     points: int = 0,
-    max_flows: int = MAX_FLOWS,
-    drawn: int = MAX_FLOWS,
+    drawn: int | None = None,
+    listed: int | None = None,
 ) -> tuple[Whole, str]:
-    """The same with the flows as text, which takes a fraction of the memory."""
+    """The same with the flows as text, which takes a fraction of the memory.
+
+    Of the flows only the `listed` with most samples; of these only the first `drawn` with points.
+    """
     if method not in get_args(Method):
         raise ValueError(f"method is {method!r}; it is one of {', '.join(get_args(Method))}")
     path = fspath(file)
-    whole, flows = _core.capture_rtt(path, method, max_flows, points, drawn)
+    wanted = {
+        "listed": max_flows if listed is None else listed,
+        "drawn": max_flows if drawn is None else drawn,
+        "points": points,
+    }
+    whole, flows = _core.capture_rtt(path, method, max_flows, wanted)
     return cast(Whole, {"format": FORMAT, "file": path, **json.loads(whole)}), flows
+
+
+def with_flows(whole: Whole, flows: str) -> CaptureRtt:
+    """Both parts of the answer together."""
+    # A cast, since mypy does not take keys out of another TypedDict.
+    return cast(CaptureRtt, {**whole, "flows": json.loads(flows)})

@@ -1,5 +1,6 @@
 //! Captures: the round-trip times in a file, as JSON.
 
+use std::cmp::Reverse;
 use std::fs::File;
 
 use pyo3::prelude::*;
@@ -12,22 +13,33 @@ use crate::errors::{os_error, value_error};
 /// Packets between two looks at whether the user has had enough: some 0.1 s.
 const AT_A_TIME: u64 = 1 << 18;
 
+/// How many flows are told of, how many of them over time, in how many points.
+#[derive(FromPyObject)]
+pub(crate) struct Wanted {
+    #[pyo3(item)]
+    listed: usize,
+    #[pyo3(item)]
+    drawn: usize,
+    #[pyo3(item)]
+    points: usize,
+}
+
 /// The round-trip times of all TCP flows in the capture `path`, as two pieces of
-/// JSON: what is told of the whole, and the list of flows. The `drawn` flows with
-/// most samples have up to `points` of them over time for each direction. What is
-/// malformed is told in the answer, with what could be read before it.
+/// JSON: what is told of the whole, and the list of flows: the `listed` ones with
+/// most samples, and of these the first `drawn` with up to `points` samples over
+/// time for each direction. What is malformed is told in the answer, with what
+/// could be read before it.
 #[pyfunction]
 pub(crate) fn capture_rtt(
     py: Python<'_>,
     path: &str,
     method: &str,
     max_flows: usize,
-    points: usize,
-    drawn: usize,
+    wanted: Wanted,
 ) -> PyResult<(String, String)> {
     let method = named(method)?;
     let mut capture = Capture::new(File::open(path).map_err(|error| os_error(error, path))?);
-    let mut rtt = Rtt::new(Options { max_flows, points });
+    let mut rtt = Rtt::new(Options { max_flows, points: wanted.points });
     let malformed = loop {
         match py.detach(|| rtt.read(&mut capture, AT_A_TIME)) {
             Ok(AT_A_TIME) => py.check_signals()?,
@@ -46,6 +58,7 @@ pub(crate) fn capture_rtt(
         "packets": rtt.packets(),
         "begin_s": span.map(|(begin, _)| begin as f64 / 1e9),
         "duration_s": span.map_or(0.0, |(begin, end)| seconds(begin, end)),
+        "flow_count": rtt.flows().len(),
         "skipped": reasons(rtt.skipped()),
         "error": malformed.map(|malformed| json!({
             "offset": malformed.offset,
@@ -53,20 +66,22 @@ pub(crate) fn capture_rtt(
         })),
     });
     let begin = span.map_or(0, |(begin, _)| begin);
-    Ok((whole.to_string(), py.detach(|| flows(rtt.flows(), begin, method, points, drawn))))
+    Ok((whole.to_string(), py.detach(|| flows(rtt.flows(), begin, method, &wanted))))
 }
 
 /// A list of flows, one by one: all of them as values take ten times the memory
 /// of their text.
-fn flows(flows: &[Flow], begin: i64, method: Method, points: usize, drawn: usize) -> String {
+fn flows(flows: &[Flow], begin: i64, method: Method, wanted: &Wanted) -> String {
     let samples = |flow: &Flow| flow.halves.each_ref().map(|half| half.samples(method).1.count());
-    let mut counts: Vec<u64> = flows.iter().map(|flow| samples(flow).iter().sum()).collect();
-    counts.sort_unstable_by(|a, b| b.cmp(a));
-    let least = drawn.checked_sub(1).map(|last| counts.get(last).copied().unwrap_or(0));
+    let mut order: Vec<usize> = (0..flows.len()).collect();
+    order.sort_by_cached_key(|at| Reverse(samples(&flows[*at]).iter().sum::<u64>()));
+    let mut points = vec![None; flows.len()];
+    for (rank, at) in order.into_iter().enumerate().take(wanted.listed) {
+        points[at] = Some(if rank < wanted.drawn { wanted.points } else { 0 });
+    }
+    let listed = flows.iter().zip(points).filter_map(|(flow, points)| Some((flow, points?)));
     let mut text = String::from("[");
-    for flow in flows {
-        let many = least.is_some_and(|least| samples(flow).iter().sum::<u64>() >= least);
-        let points = if many { points } else { 0 };
+    for (flow, points) in listed {
         text.push_str(if text.len() > 1 { ", " } else { "" });
         text.push_str(&told(flow, begin, method, points).to_string());
     }

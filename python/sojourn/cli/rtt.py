@@ -5,7 +5,6 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 from rich import box
 from rich.table import Table
@@ -16,7 +15,7 @@ from sojourn.captures import CaptureRtt, Direction, Whole
 from sojourn.cli import BAD_INPUT
 from sojourn.cli.tables import console
 from sojourn.report import require_free_figure
-from sojourn.report.rtt import MOST_FLOWS, RttFigure
+from sojourn.report.rtt import DRAWN, RttFigure
 from sojourn.table import MISSING
 
 # Points of a direction in a figure that is 640 wide.
@@ -30,14 +29,18 @@ def rtt(args: argparse.Namespace) -> int:
     if args.plot is not None:
         require_free_figure(Path(args.plot))
     file = "/dev/stdin" if args.file == "-" else args.file
-    points = _POINTS if args.plot is not None else 0
-    whole, flows = captures.as_json(file, args.method, points, args.max_flows, MOST_FLOWS)
+    whole, flows = captures.as_json(
+        file,
+        args.method,
+        args.max_flows,
+        points=_POINTS if args.plot is not None else 0,
+        drawn=DRAWN,
+        listed=None if args.json else _MOST_FLOWS,
+    )
     if args.json and args.plot is None:
         print(f'{json.dumps(whole)[:-1]}, "flows": {flows}}}')
     else:
-        found = cast(CaptureRtt, {**whole, "flows": json.loads(flows)})
-        del flows
-        _draw_or_show(args, found)
+        _draw_or_show(args, captures.with_flows(whole, flows))
     return _ending(whole)
 
 
@@ -67,7 +70,7 @@ def _ending(whole: Whole) -> int:
 
 def _show(found: CaptureRtt) -> None:
     out = console()
-    flows = sorted(found["flows"], key=lambda flow: -sum(x["packets"] for x in flow["directions"]))
+    flows = found["flows"]
     out.print(Text(_summary(found), style="bold"))
     if flows:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
@@ -75,7 +78,7 @@ def _show(found: CaptureRtt) -> None:
             table.add_column(f"\n{head}", no_wrap=True)
         for head in ("\npackets", "\nre-sent", "\nsamples", *(f"{x}\nms" for x in _FIGURES)):
             table.add_column(head, justify="right", no_wrap=True)
-        for flow in flows[:_MOST_FLOWS]:
+        for flow in flows:
             for direction in flow["directions"]:
                 table.add_row(*_cells(direction))
         out.print(table)
@@ -94,8 +97,7 @@ def _cells(of: Direction) -> Iterator[str]:
 
 
 def _summary(found: CaptureRtt) -> str:
-    flows = found["flows"]
-    count = "1 TCP flow" if len(flows) == 1 else f"{len(flows):,} TCP flows"
+    count = "1 TCP flow" if found["flow_count"] == 1 else f"{found['flow_count']:,} TCP flows"
     return f"{found['file']}: {found['packets']:,} packets in {found['duration_s']:.3f} s, {count}"
 
 
@@ -112,8 +114,9 @@ _REASONS = {
 
 
 def _notes(found: CaptureRtt) -> Iterator[str]:
-    if len(found["flows"]) > _MOST_FLOWS:
-        yield f"{_MOST_FLOWS} of {len(found['flows']):,} flows; --json has the others"
+    if found["flow_count"] > _MOST_FLOWS:
+        most = f"the {_MOST_FLOWS} flows with most samples"
+        yield f"{most} of {found['flow_count']:,}; --json has the others"
     skipped = {reason: found["skipped"][reason] for reason in _REASONS}  # type: ignore[literal-required]
     told = [f"{count:,} {_REASONS[reason]}" for reason, count in skipped.items() if count]
     if told:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Spec = dict[str, Any]
 
 # As many panels as can be looked at below one another.
-MOST_FLOWS = 8
+DRAWN = 8
 """Flows that a figure shows."""
 _COLOURS = ("#0072b2", "#d55e00")
 
@@ -27,8 +27,8 @@ class RttFigure(Drawing):
         from sojourn.report.spec import CONFIG
 
         flows = sorted(self._found["flows"], key=lambda flow: -_samples(flow))
-        drawn = [flow for flow in flows if _samples(flow)][:MOST_FLOWS]
-        more = len(flows) - len(drawn)
+        drawn = [flow for flow in flows if _samples(flow)][:DRAWN]
+        more = self._found["flow_count"] - len(drawn)
         left_out = f"; {more:,} more flows are not drawn" if more else ""
         title = {
             "text": f"Round-trip times in {Path(self._found['file']).name}",

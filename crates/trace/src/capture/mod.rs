@@ -4,11 +4,12 @@
 //! to its end, and holds one buffer however long the file is. What it cannot
 //! read is told with its place: [`Malformed`] has the offset in bytes.
 //!
-//! Both formats are read by our own code. It is 400 lines for what is needed
-//! here, and the libraries that there are (`pcap-file`, `pcap-parser`) tell that
-//! a file is malformed without saying what is wrong with it. `etherparse` would
-//! take over VLANs and IPv6 extension headers, but refuses a TCP header whose
-//! options a snap length has cut off, and knows neither NULL nor SLL2.
+//! Both formats are read by our own code, some 500 lines. What the libraries tell
+//! of a malformed file is not enough to say what is wrong where: `pcap-parser` gives
+//! its parser's kind of error, `pcap-file` the name of a field, neither the lengths
+//! that contradict each other. `etherparse` would take over VLANs and IPv6 extension
+//! headers, but wants the whole of a TCP header, whose options a snap length may have
+//! cut off.
 
 mod bytes;
 mod fault;
