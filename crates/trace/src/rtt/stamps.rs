@@ -5,7 +5,7 @@
 //! - A TSval counts from the first segment that has it, and gives one sample at
 //!   most. Clocks tick once a ms or so, and many segments have the same; the
 //!   first of them is the one that is echoed first.
-//! - Only segments that are acknowledged count. An acknowledgement's own TSval is
+//! - Only segments that are acknowledged count; pping counts all. An acknowledgement's own TSval is
 //!   echoed when the other end next has something to send, however late; and a
 //!   TSval that an acknowledgement had first is not counted from a later segment,
 //!   since the acknowledgement is what the first echo may answer.
