@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sojourn_units::{Duration, Instant};
 
-use crate::capture::AnyRun;
 use crate::errors::value_error;
 use crate::export::AnyRun;
 use crate::own::Failure;

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use pyo3::prelude::*;
 use sojourn_scenario::{Control, Document, Scenario as Resolved};
 
-use crate::capture::AnyRun;
 use crate::errors::{scenario_error, value_error};
 use crate::export::AnyRun;
 use crate::own::{Catalogue, Failure};
