@@ -26,17 +26,20 @@ pub(crate) enum AnyRun {
 }
 
 impl AnyRun {
-    /// `pcapng`: what the files begin with that its packets are written to, where they are.
+    /// `pcapng` and `qlog`: what the files begin with that its packets and events are written
+    /// to, where they are.
     pub(crate) fn new(
         scenario: &Scenario,
         control: Option<&Control>,
         seed: u64,
         pcapng: Option<&str>,
+        qlog: Option<&str>,
     ) -> AnyRun {
-        let Some(file) = pcapng else {
+        if pcapng.is_none() && qlog.is_none() {
             return AnyRun::Plain(Box::new(Simulation::new(scenario, control, seed)));
-        };
-        let capture = Capture::new(Disk).pcapng(file);
+        }
+        let capture = pcapng.iter().fold(Capture::new(Disk), |all, prefix| all.pcapng(prefix));
+        let capture = qlog.iter().fold(capture, |all, prefix| all.qlog(prefix));
         AnyRun::Captured(Box::new(Simulation::tapped(scenario, control, seed, capture)))
     }
 

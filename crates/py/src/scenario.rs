@@ -169,19 +169,20 @@ impl Scenario {
         Ok(sojourn_sim::estimate(&self.resolve(py)?).0)
     }
 
-    #[pyo3(signature = (control, seed, pcapng = None))]
+    #[pyo3(signature = (control, seed, pcapng = None, qlog = None))]
     fn simulation(
         &self,
         py: Python<'_>,
         control: usize,
         seed: u64,
         pcapng: Option<&str>,
+        qlog: Option<&str>,
     ) -> PyResult<Simulation> {
         let failure = Failure::default();
         let scenario = self.resolve_for(py, &failure)?;
         let chosen = self::control(&scenario, control)?;
         let calls_python = self.calls_python(&scenario, chosen);
-        let simulation = AnyRun::new(&scenario, chosen, seed, pcapng);
+        let simulation = AnyRun::new(&scenario, chosen, seed, pcapng, qlog);
         let simulation = match scenario.labels().get(control) {
             Some(label) => simulation.labelled(label),
             None => simulation,

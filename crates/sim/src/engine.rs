@@ -11,7 +11,7 @@ use crate::cross::{NEWS, UnderWay};
 use crate::events::{Clock, EventQueue, Kind};
 use crate::link::Link;
 use crate::measure::{Load, SpikeTracker};
-use crate::meter::{Metering, Off, On, Part, Tapped};
+use crate::meter::{Metering, Off, On, Part};
 use crate::outcome::Outcome;
 use crate::packet::{Packet, PacketKind};
 use crate::record::Recorder;
@@ -19,7 +19,7 @@ use crate::route::Routes;
 use crate::setup::{self, Carrier, FlowState};
 use crate::signal::{Ear, Pending};
 use crate::source::Action;
-use crate::tap::{Carried, Passage, Tap, Wiring};
+use crate::tap::{Passage, Tap};
 use crate::timeline::{Timeline, What};
 
 /// A packet at its destination.
@@ -36,7 +36,7 @@ pub struct Simulation<M: Metering = Off> {
     pub(crate) links: Vec<Link<M>>,
     pub(crate) connections: Vec<Connection<M>>,
     pub(crate) flows: Vec<FlowState>,
-    acks: AckSlab,
+    pub(crate) acks: AckSlab,
     pub(crate) timeline: Timeline,
     /// The next entry of the timeline.
     changed: usize,
@@ -68,28 +68,8 @@ impl Simulation<On> {
     }
 }
 
-impl<T: Tap> Simulation<Tapped<T>> {
-    /// The same run, with the same outcome, at whose hosts `tap` listens.
-    pub fn tapped(
-        scenario: &Scenario,
-        control: Option<&Control>,
-        seed: u64,
-        tap: T,
-    ) -> Simulation<Tapped<T>> {
-        let mut simulation: Simulation<Tapped<T>> = Simulation::build(scenario, control, seed, tap);
-        let wirings: Vec<Wiring> = simulation.connections.iter().map(Connection::wiring).collect();
-        simulation.tap.begin(scenario, &wirings);
-        simulation
-    }
-
-    /// What listens.
-    pub fn tap(&mut self) -> &mut T {
-        &mut self.tap
-    }
-}
-
 impl<M: Metering> Simulation<M> {
-    fn build(
+    pub(crate) fn build(
         scenario: &Scenario,
         control: Option<&Control>,
         seed: u64,
@@ -252,25 +232,6 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    fn tell_of_gone(&mut self, owner: usize, packet: &Packet) {
-        let now = self.clock.now;
-        match packet.kind() {
-            PacketKind::Data => {
-                let connection = &self.connections[owner];
-                let data = packet.as_data(connection.header, connection.receiver.expects());
-                self.tap.data(now, owner, Passage::Gone, &data);
-            }
-            PacketKind::Ack => {
-                let place = packet.number as usize;
-                let ack = self.acks.get(place);
-                self.tap.ack(now, owner, Passage::Gone, &Carried { place, ack, held: 0 });
-            }
-            PacketKind::Datagram | PacketKind::Reply => {
-                self.tell_of_datagram(owner, Passage::Gone, packet);
-            }
-        }
-    }
-
     #[inline]
     fn deliver(&mut self, Delivered(packet): &Delivered) {
         let owner = packet.connection as usize;
@@ -323,8 +284,8 @@ impl<M: Metering> Simulation<M> {
         M::enter(Part::Engine);
         let (route, size) = (connection.back, connection.ack_size);
         if M::Tap::LISTENS {
-            let (ack, held) = (self.acks.get(place), connection.receiver.held());
-            self.tap.ack(self.clock.now, id, Passage::Sent, &Carried { place, ack, held });
+            let held = connection.receiver.held();
+            self.tell_of_ack(id, Passage::Sent, place, held);
         }
         let mut packet = Packet::plain(id, route, PacketKind::Ack, size);
         packet.number = place as u32;
@@ -333,11 +294,10 @@ impl<M: Metering> Simulation<M> {
 
     #[inline(never)]
     fn on_ack(&mut self, id: usize, place: usize) {
-        let connection = &mut self.connections[id];
         if M::Tap::LISTENS {
-            let ack = self.acks.get(place);
-            self.tap.ack(self.clock.now, id, Passage::Received, &Carried { place, ack, held: 0 });
+            self.tell_of_ack(id, Passage::Received, place, 0);
         }
+        let connection = &mut self.connections[id];
         M::enter(Part::Transport);
         if let Some(rtt) = connection.sender.on_ack(self.clock.now, self.acks.get(place)) {
             M::enter(Part::Recording);
@@ -346,6 +306,9 @@ impl<M: Metering> Simulation<M> {
         }
         M::enter(Part::Engine);
         self.acks.free(place);
+        if M::Tap::LISTENS {
+            self.tell_of_losses(id);
+        }
         self.transmit(id);
     }
 
@@ -374,6 +337,9 @@ impl<M: Metering> Simulation<M> {
                 Poll::Blocked => break,
             }
         }
+        if M::Tap::LISTENS {
+            self.tell_of_vitals(id);
+        }
         let connection = &mut self.connections[id];
         let due = M::of(Part::Transport, || connection.sender.timer());
         connection.schedule_timer(id, due, &mut self.events);
@@ -392,6 +358,9 @@ impl<M: Metering> Simulation<M> {
         let connection = &mut self.connections[id];
         if connection.sender.timer() <= self.clock.now {
             M::of(Part::Transport, || connection.sender.on_timer(self.clock.now));
+            if M::Tap::LISTENS {
+                self.tell_of_losses(id);
+            }
             self.transmit(id);
         }
         let connection = &mut self.connections[id];

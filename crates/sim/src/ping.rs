@@ -10,7 +10,7 @@ use crate::engine::Simulation;
 use crate::measure::Peak;
 use crate::meter::Metering;
 use crate::packet::{Packet, PacketKind};
-use crate::tap::{Passage, Ping, Tap};
+use crate::tap::{Passage, Tap};
 
 /// What a flow of echo requests remembers.
 #[derive(Debug)]
@@ -57,15 +57,6 @@ impl<M: Metering> Simulation<M> {
             self.tell_of_datagram(index, Passage::Sent, &packet);
         }
         self.forward(packet);
-    }
-
-    pub(crate) fn tell_of_datagram(&mut self, flow: usize, passage: Passage, packet: &Packet) {
-        let (now, number, size) = (self.clock.now, packet.number, packet.ip_size);
-        if self.flows[flow].echo.is_some() {
-            let is_reply = packet.kind() == PacketKind::Reply;
-            return self.tap.ping(now, flow, passage, &Ping { number, is_reply, size });
-        }
-        self.tap.datagram(now, flow, passage, number, size);
     }
 
     /// Sends an echo request of flow `index`.

@@ -4,9 +4,14 @@
 //! nothing.
 
 use sojourn_cc::EcnUse;
-use sojourn_scenario::Scenario;
-use sojourn_transport::{Ack, Data};
+use sojourn_scenario::{Control, Scenario};
+use sojourn_transport::{Ack, Data, LossCause, Vitals};
 use sojourn_units::Instant;
+
+use crate::connection::Connection;
+use crate::engine::Simulation;
+use crate::meter::{Metering, Tapped};
+use crate::packet::{Packet, PacketKind};
 
 /// Where a packet is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +78,12 @@ pub trait Tap: 'static {
 
     /// An echo request passes, or its reply, which goes against the flow's direction.
     fn ping(&mut self, now: Instant, flow: usize, passage: Passage, ping: &Ping);
+
+    /// A connection's sender deems a packet lost.
+    fn lost(&mut self, now: Instant, connection: usize, number: u64, cause: LossCause);
+
+    /// How a connection's sender stands, once it has sent all that it may.
+    fn vitals(&mut self, now: Instant, connection: usize, vitals: &Vitals);
 }
 
 /// Nobody listens.
@@ -84,4 +95,68 @@ impl Tap for () {
     fn ack(&mut self, _: Instant, _: usize, _: Passage, _: &Carried<'_>) {}
     fn datagram(&mut self, _: Instant, _: usize, _: Passage, _: u32, _: u32) {}
     fn ping(&mut self, _: Instant, _: usize, _: Passage, _: &Ping) {}
+    fn lost(&mut self, _: Instant, _: usize, _: u64, _: LossCause) {}
+    fn vitals(&mut self, _: Instant, _: usize, _: &Vitals) {}
+}
+
+impl<T: Tap> Simulation<Tapped<T>> {
+    /// The same run, with the same outcome, at whose hosts `tap` listens.
+    pub fn tapped(
+        scenario: &Scenario,
+        control: Option<&Control>,
+        seed: u64,
+        tap: T,
+    ) -> Simulation<Tapped<T>> {
+        let mut simulation: Simulation<Tapped<T>> = Simulation::build(scenario, control, seed, tap);
+        let wirings: Vec<Wiring> = simulation.connections.iter().map(Connection::wiring).collect();
+        simulation.connections.iter_mut().for_each(|connection| connection.sender.watch());
+        simulation.tap.begin(scenario, &wirings);
+        simulation
+    }
+
+    /// What listens.
+    pub fn tap(&mut self) -> &mut T {
+        &mut self.tap
+    }
+}
+
+impl<M: Metering> Simulation<M> {
+    pub(crate) fn tell_of_ack(&mut self, id: usize, passage: Passage, place: usize, held: usize) {
+        let ack = self.acks.get(place);
+        self.tap.ack(self.clock.now, id, passage, &Carried { place, ack, held });
+    }
+
+    pub(crate) fn tell_of_datagram(&mut self, flow: usize, passage: Passage, packet: &Packet) {
+        let (now, number, size) = (self.clock.now, packet.number, packet.ip_size);
+        if self.flows[flow].echo.is_some() {
+            let is_reply = packet.kind() == PacketKind::Reply;
+            return self.tap.ping(now, flow, passage, &Ping { number, is_reply, size });
+        }
+        self.tap.datagram(now, flow, passage, number, size);
+    }
+
+    pub(crate) fn tell_of_gone(&mut self, owner: usize, packet: &Packet) {
+        match packet.kind() {
+            PacketKind::Data => {
+                let connection = &self.connections[owner];
+                let data = packet.as_data(connection.header, connection.receiver.expects());
+                self.tap.data(self.clock.now, owner, Passage::Gone, &data);
+            }
+            PacketKind::Ack => self.tell_of_ack(owner, Passage::Gone, packet.number as usize, 0),
+            PacketKind::Datagram | PacketKind::Reply => {
+                self.tell_of_datagram(owner, Passage::Gone, packet);
+            }
+        }
+    }
+
+    pub(crate) fn tell_of_losses(&mut self, id: usize) {
+        for (number, cause) in self.connections[id].sender.take_lost() {
+            self.tap.lost(self.clock.now, id, number, cause);
+        }
+    }
+
+    pub(crate) fn tell_of_vitals(&mut self, id: usize) {
+        let vitals = self.connections[id].sender.vitals();
+        self.tap.vitals(self.clock.now, id, &vitals);
+    }
 }

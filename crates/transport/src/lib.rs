@@ -25,11 +25,12 @@ mod rtt;
 mod runs;
 mod scoreboard;
 mod sender;
+mod suspicion;
 mod tail_probe;
 mod wire;
 
 pub use config::{Config, EcnFeedback, Profile, PrrRule};
 pub use ranges::RangeSet;
 pub use receiver::Receiver;
-pub use sender::{Poll, Sender, Stats};
+pub use sender::{LossCause, Poll, Sender, Stats, Vitals, Why};
 pub use wire::{Ack, Data, EcnCounts, SegmentRange};

@@ -130,6 +130,13 @@ impl Detector {
         if due <= now { Verdict::Lost } else { Verdict::At(due) }
     }
 
+    /// Whether so many packets sent after this one were delivered that it is lost
+    /// whatever the time.
+    pub(crate) fn is_past_threshold(&self, number: u64) -> bool {
+        let beyond = |newest| number + PACKET_THRESHOLD <= newest;
+        self.profile == Profile::Quic && self.newest.is_some_and(beyond)
+    }
+
     /// Whether a packet sent at `sent_at` has been under way for longer than
     /// RACK.rtt and the window, whether or not a later one was delivered (RFC
     /// 8985 section 6.3).

@@ -47,6 +47,11 @@ impl RangeSet {
         }
     }
 
+    /// Its ranges, the highest first.
+    pub fn highest_first(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.ranges.iter().rev().copied()
+    }
+
     /// Forgets everything below `floor`; returns how much that was.
     pub fn trim_below(&mut self, floor: u64) -> u64 {
         let mut forgotten = 0;

@@ -11,7 +11,8 @@ pub(crate) struct Rtt {
     min_rto: Duration,
     /// Smoothed; zero before the first sample.
     pub(crate) srtt: Duration,
-    rttvar: Duration,
+    /// Its variation.
+    pub(crate) rttvar: Duration,
     /// Least of the connection; [`Duration::MAX`] before the first sample.
     pub(crate) min: Duration,
     /// The newest sample.

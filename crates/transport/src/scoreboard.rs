@@ -9,6 +9,7 @@ use crate::delivery::Stamp;
 use crate::loss::{Detector, Verdict};
 use crate::ranges::RangeSet;
 use crate::runs::Runs;
+use crate::suspicion::{Superseded, Suspicion};
 use crate::wire::Ack;
 
 /// Where a segment stands.
@@ -92,25 +93,6 @@ pub(crate) struct Lost {
     pub(crate) runs: Runs,
 }
 
-/// A transmission of a segment in flight that was sent again as a probe.
-#[derive(Clone, Copy, Debug)]
-struct Superseded {
-    number: u64,
-    sent_at: Instant,
-    place: u64,
-}
-
-/// What a recovery episode deemed lost, to tell whether that was mistaken (as
-/// RFC 3522's Eifel and Linux' `undo_retrans` do, by packet numbers).
-#[derive(Clone, Copy, Debug, Default)]
-struct Suspicion {
-    /// The lowest segment.
-    first: u64,
-    /// Segments deemed lost, and those of them whose first transmission arrived.
-    lost: u64,
-    late: u64,
-}
-
 /// What is remembered of losses, gaps and repairs: apart from what every packet
 /// touches, since memory is what many connections wait for.
 #[derive(Debug, Default)]
@@ -136,6 +118,8 @@ struct Trouble {
     /// where it does not want them.
     numbers: Vec<u64>,
     wants_numbers: bool,
+    /// Those deemed lost since somebody who watches last looked; none where nobody does.
+    watched: Option<Vec<u64>>,
 }
 
 impl Trouble {
@@ -234,6 +218,16 @@ impl Scoreboard {
     /// the controller wants to hear of them.
     pub(crate) fn lost_numbers(&self) -> &[u64] {
         &self.trouble.numbers
+    }
+
+    /// Somebody watches which packets are deemed lost.
+    pub(crate) fn watch(&mut self) {
+        self.trouble.watched = Some(Vec::new());
+    }
+
+    /// Those that were since this was last called.
+    pub(crate) fn take_watched(&mut self) -> Vec<u64> {
+        self.trouble.watched.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// The controller has heard of them.
@@ -530,6 +524,9 @@ impl Scoreboard {
         lost.first = Some(lost.first.map_or(place, |first| first.min(place)));
         if trouble.wants_numbers {
             trouble.numbers.push(number);
+        }
+        if let Some(watched) = &mut trouble.watched {
+            watched.push(number);
         }
     }
 

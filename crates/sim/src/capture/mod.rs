@@ -1,5 +1,6 @@
 //! What passes the hosts of a run, written as captures that other tools read.
 
+mod events;
 mod packets;
 mod place;
 mod quic;
@@ -9,10 +10,11 @@ mod tcp;
 use std::io;
 
 use sojourn_scenario::Scenario;
-use sojourn_transport::Data;
+use sojourn_transport::{Data, LossCause, Vitals};
 use sojourn_units::Instant;
 
 use crate::tap::{Carried, Passage, Ping, Tap, Wiring};
+use events::Events;
 use packets::Packets;
 
 /// Where the files of a capture go, piece by piece.
@@ -27,6 +29,7 @@ pub trait Sink: Send + 'static {
 /// Listens, and writes.
 pub struct Capture {
     packets: Option<Packets>,
+    events: Option<Events>,
     outlet: Outlet,
 }
 
@@ -50,13 +53,25 @@ const PIECE: usize = 1 << 18;
 impl Capture {
     /// One that writes nothing yet.
     pub fn new(sink: impl Sink) -> Capture {
-        Capture { packets: None, outlet: Outlet { sink: Box::new(sink), failed: None } }
+        Capture {
+            packets: None,
+            events: None,
+            outlet: Outlet { sink: Box::new(sink), failed: None },
+        }
     }
 
     /// Writes every packet as pcapng, to `PREFIX.sender.pcapng` where it passes the sender of
     /// its flow, to `PREFIX.receiver.pcapng` where it passes the receiver.
     pub fn pcapng(mut self, prefix: &str) -> Capture {
         self.packets = Some(Packets::new(prefix));
+        self
+    }
+
+    /// Writes what each connection's transport does as qlog, to `PREFIX.FLOW.server.sqlog`
+    /// for the host that sends the data of its flow, and to `PREFIX.FLOW.client.sqlog` for the
+    /// other; requests are of a connection called `FLOW-requests`.
+    pub fn qlog(mut self, prefix: &str) -> Capture {
+        self.events = Some(Events::new(prefix));
         self
     }
 
@@ -68,6 +83,9 @@ impl Capture {
         if let Some(packets) = &mut self.packets {
             packets.flush(&mut self.outlet);
         }
+        if let Some(events) = &mut self.events {
+            events.flush(&mut self.outlet);
+        }
         self.outlet.failed.take().map_or(Ok(()), Err)
     }
 }
@@ -77,6 +95,9 @@ impl Tap for Capture {
         if let Some(packets) = &mut self.packets {
             packets.begin(scenario, connections);
         }
+        if let Some(events) = &mut self.events {
+            events.begin(scenario, connections);
+        }
     }
 
     fn data(&mut self, now: Instant, connection: usize, passage: Passage, data: &Data) {
@@ -84,12 +105,20 @@ impl Tap for Capture {
             packets.data(now, connection, passage, data);
             packets.hand_on(&mut self.outlet);
         }
+        if let Some(events) = &mut self.events {
+            events.data(now, connection, passage, data);
+            events.hand_on(connection, &mut self.outlet);
+        }
     }
 
     fn ack(&mut self, now: Instant, connection: usize, passage: Passage, carried: &Carried<'_>) {
         if let Some(packets) = &mut self.packets {
             packets.ack(now, connection, passage, carried);
             packets.hand_on(&mut self.outlet);
+        }
+        if let Some(events) = &mut self.events {
+            events.ack(now, connection, passage, carried);
+            events.hand_on(connection, &mut self.outlet);
         }
     }
 
@@ -104,6 +133,18 @@ impl Tap for Capture {
         if let Some(packets) = &mut self.packets {
             packets.ping(now, flow, passage, ping);
             packets.hand_on(&mut self.outlet);
+        }
+    }
+
+    fn lost(&mut self, now: Instant, connection: usize, number: u64, cause: LossCause) {
+        if let Some(events) = &mut self.events {
+            events.lost(now, connection, number, cause);
+        }
+    }
+
+    fn vitals(&mut self, now: Instant, connection: usize, vitals: &Vitals) {
+        if let Some(events) = &mut self.events {
+            events.vitals(now, connection, vitals);
         }
     }
 }

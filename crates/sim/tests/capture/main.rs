@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod events;
 mod packets;
 mod pings;
 mod reading;
@@ -31,17 +32,22 @@ impl Memory {
     }
 }
 
-/// A run with the first of its scenario's controllers, and its packets at all senders and at
-/// all receivers.
-fn captured(scenario: &Scenario) -> (Outcome, [Vec<u8>; 2]) {
+/// A run with the first of its scenario's controllers, and its files.
+fn written(scenario: &Scenario) -> (Outcome, Memory) {
     let files = Memory::default();
-    let capture = Capture::new(files.clone()).pcapng("packets");
+    let capture = Capture::new(files.clone()).pcapng("packets").qlog("events");
     let control = scenario.controls.first();
     let mut run = Simulation::tapped(scenario, control, scenario.seed, capture);
     run.advance(run.end());
     run.tap().flush().unwrap();
+    (run.finish(), files)
+}
+
+/// The same with its packets at all senders and at all receivers.
+fn captured(scenario: &Scenario) -> (Outcome, [Vec<u8>; 2]) {
+    let (outcome, files) = written(scenario);
     let names = ["packets.sender.pcapng", "packets.receiver.pcapng"];
-    (run.finish(), names.map(|name| files.file(name)))
+    (outcome, names.map(|name| files.file(name)))
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Captures that other tools read: bytes out, nothing of files.
 //!
 //! - [`PcapNg`]: packets as a capture file, with the headers that [`packet`] makes.
+//! - [`qlog`]: what a transport does, event by event.
 
 pub mod packet;
 mod pcapng;
+pub mod qlog;
 
 pub use pcapng::{Direction, Interface, PcapNg};
 

@@ -264,11 +264,13 @@ impl<C: Controller> Sender<C> {
         self.detector.set_window(&self.rtt, eager);
         let (lost, next) = self.scoreboard.detect(now, &self.detector);
         self.reorder_at = next;
-        self.note_lost(&lost);
+        self.note_lost(&lost, false);
         lost
     }
 
-    pub(super) fn note_lost(&mut self, lost: &Lost) {
+    /// `overdue`: because a timeout expired.
+    pub(super) fn note_lost(&mut self, lost: &Lost, overdue: bool) {
+        self.watch_lost(overdue);
         self.stats.lost += lost.packets;
         self.lost_end = self.lost_end.max(lost.end);
     }

@@ -17,6 +17,9 @@ mod feedback;
 mod timers;
 mod transmit;
 mod tso;
+mod watch;
+
+pub use watch::{LossCause, Vitals, Why};
 
 /// What the sender wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +92,8 @@ pub struct Sender<C> {
     untold: (u64, u64),
     received: Vec<Received>,
     delivered_now: Vec<(u64, Instant, u32)>,
+    /// Losses for somebody who watches; none where nobody does.
+    watched: Option<Vec<(u64, LossCause)>>,
 }
 
 impl<C: Controller> Sender<C> {
@@ -127,6 +132,7 @@ impl<C: Controller> Sender<C> {
             untold: (0, 0),
             received: Vec::new(),
             delivered_now: Vec::new(),
+            watched: None,
             config,
         }
     }

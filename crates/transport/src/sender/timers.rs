@@ -124,7 +124,7 @@ impl<C: Controller> Sender<C> {
         self.detector.set_window(&self.rtt, true);
         let lost = self.scoreboard.lose_overdue(now, &self.detector);
         (_, self.reorder_at) = self.scoreboard.detect(now, &self.detector);
-        self.note_lost(&lost);
+        self.note_lost(&lost, true);
         if !mends {
             self.scoreboard.begin_suspicion(&lost);
         }
