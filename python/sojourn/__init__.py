@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sojourn import captures as captures
+    from sojourn import qlog as qlog
     from sojourn import theory as theory
     from sojourn._core import ControllerError as ControllerError
     from sojourn._core import Feedback as Feedback
@@ -95,6 +96,7 @@ __all__ = [
     "compare",
     "controllers",
     "load",
+    "qlog",
     "queues",
     "run",
     "schema",
@@ -103,7 +105,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("captures", "theory"):
+    if name in ("captures", "qlog", "theory"):
         return import_module(f"sojourn.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'sojourn' has no attribute {name!r}")

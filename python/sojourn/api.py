@@ -35,6 +35,7 @@ def run(
     spread: str | None = None,
     controllers: Mapping[str, Factory] | None = None,
     pcapng: str | PathLike[str] | None = None,
+    qlog: str | PathLike[str] | None = None,
 ) -> Run:
     """Simulates a scenario: a path, a dict or a `Scenario`.
 
@@ -44,14 +45,15 @@ def run(
     `spread` moves every change of a link later by a random time up to this ("5s"), so that
     repeated runs differ. `controllers` are your own, classes by the names that the scenario or
     `control` has for them (`sojourn.Controller`); they are slow, and threads take turns in them.
-    `pcapng` is a folder to which the packets of every run are written (docs/exports.md).
+    `pcapng` and `qlog` are folders to which the packets of every run are written, and what each
+    transport does (docs/exports.md).
     """
     source = as_scenario(scenario)
     own = Own(controllers or {})
     core = experiment.prepare(
         source.compile(), assignments=set, control=control, seed=seed, spread=spread, own=own
     )
-    captures = Captures(Path(pcapng) if pcapng is not None else None)
+    captures = Captures.to(pcapng, qlog)
     if not progress:
         return record(core, source.origin, runs, jobs, own=own, captures=captures)
     from sojourn.cli.progress import Bar

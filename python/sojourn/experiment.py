@@ -34,8 +34,8 @@ class Job:
     scenario: _core.Scenario
     control: int
     seed: int
-    pcapng: str | None = None
-    """What the files begin with that its packets are written to."""
+    captures: tuple[str | None, str | None] = (None, None)
+    """What the files begin with that its packets and its events are written to."""
 
 
 class Stopped(Exception):
@@ -127,7 +127,7 @@ class _Pool:
         self.done_s = 0.0
 
     def one(self, job: Job) -> Any:
-        simulation = job.scenario.simulation(job.control, job.seed, job.pcapng)
+        simulation = job.scenario.simulation(job.control, job.seed, *job.captures)
         piece = _FIRST_PIECE_S
         now = 0.0
         while now < simulation.duration_s:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,6 +21,12 @@ class Captures:
     """What is written of each run besides its series; None for not."""
 
     pcapng: Path | None = None
+    qlog: Path | None = None
+
+    @classmethod
+    def to(cls, pcapng: str | PathLike[str] | None, qlog: str | PathLike[str] | None) -> "Captures":
+        """From the folders as they are given."""
+        return cls(*(None if given is None else Path(given) for given in (pcapng, qlog)))
 
     def require_free(self) -> None:
         """Refuses folders that hold something."""
@@ -41,8 +48,8 @@ class Captures:
 
         def fill(rest: list[Path]) -> None:
             if not rest:
-                pcapng = places[self.pcapng] if self.pcapng else None
-                done.append(work(Files(pcapng)))
+                found = (places.get(one) if one else None for one in (self.pcapng, self.qlog))
+                done.append(work(Files(*found)))
                 return
 
             def inside(place: Path) -> None:
@@ -55,19 +62,22 @@ class Captures:
         return done[0]
 
     def _targets(self) -> list[tuple[str, Path]]:
-        given: Mapping[str, Path | None] = {"--pcapng": self.pcapng}
+        given: Mapping[str, Path | None] = {"--pcapng": self.pcapng, "--qlog": self.qlog}
         return [(option, target) for option, target in given.items() if target is not None]
 
 
 @dataclass(frozen=True)
 class Files:
-    """The names of files in the folders that are being written."""
+    """The folders while they are being written."""
 
     pcapng: Path | None = None
+    qlog: Path | None = None
 
-    def of(self, control: str | None, seed: int) -> str | None:
-        """What the capture files of one run begin with."""
-        return None if self.pcapng is None else str(self.pcapng / name_of(control, seed))
+    def of(self, control: str | None, seed: int) -> tuple[str | None, str | None]:
+        """What the files of one run begin with: its packets', and its events'."""
+        name = name_of(control, seed)
+        pcapng, qlog = (str(one / name) if one else None for one in (self.pcapng, self.qlog))
+        return pcapng, qlog
 
 
 def name_of(control: str | None, seed: int) -> str:

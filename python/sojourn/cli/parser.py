@@ -58,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     check = _add(commands, "check", "scenarios:check", "validate scenario files")
     check.add_argument("files", metavar="FILE", nargs="+")
     _add_controller(check)
+    _add_qlog(commands)
     _add_bench(commands)
     schema = _add(commands, "schema", "scenarios:schema", "print the JSON Schema of scenario files")
     schema.add_argument(
@@ -116,6 +117,12 @@ def _add_run(commands: Any) -> None:
         metavar="DIR",
         help="write every packet to this folder, two capture files a run: as the senders see them, "
         "and as the receivers do (docs/exports.md)",
+    )
+    add(
+        "--qlog",
+        metavar="DIR",
+        help="write what each transport does to this folder, two qlog files a connection "
+        "(docs/exports.md)",
     )
     add("--json", action="store_true", help=_CONTRACT)
 
@@ -350,6 +357,32 @@ def _add_listing(commands: Any, name: str, doc: str) -> argparse.ArgumentParser:
     listing.add_argument("name", metavar="NAME", nargs="?", help="show this one in full")
     listing.add_argument("--json", action="store_true", help="print everything as JSON")
     return listing
+
+
+def _add_qlog(commands: Any) -> None:
+    doc = "read qlog, whoever wrote it, into the figures and plots of a run (docs/exports.md)"
+    qlog = _add(commands, "qlog", "qlog:qlog_command", doc)
+    add = qlog.add_argument
+    add("files", metavar="FILE", nargs="+", help="a .qlog or .sqlog file")
+    add(
+        "--interval",
+        metavar="SECONDS",
+        type=float,
+        default=None,
+        help="between two samples (default: a 500th of the time, 1 ms at least)",
+    )
+    add(
+        "--control",
+        metavar="NAME",
+        default="qlog",
+        help="what its controller is called, by which `sojourn compare` matches (default: qlog)",
+    )
+    place = qlog.add_mutually_exclusive_group()
+    place.add_argument("--out", metavar="DIR", help="write a run directory, for `sojourn compare`")
+    place.add_argument(
+        "--plot", metavar="FILE", help="write the figure alone, as .html, .svg or .png"
+    )
+    add("--json", action="store_true", help="print what `sojourn run --json` does")
 
 
 def _add_bench(commands: Any) -> None:

@@ -17,7 +17,7 @@ def run(args: argparse.Namespace) -> int:
     """Simulates, writes the run directory, shows the table."""
     if args.out is not None:
         folder.require_free(Path(args.out))
-    captures = Captures(Path(args.pcapng) if args.pcapng is not None else None)
+    captures = Captures.to(args.pcapng, args.qlog)
     captures.require_free()
     controllers = own(args.controller)
     core = _prepared(args, controllers)

@@ -38,6 +38,11 @@ def console() -> Console:
 
 def show(run: Run, target: Path) -> None:
     """Prints the tables, then where everything is."""
+    show_figures(run, f"Run directory: {target} (open report.html)")
+
+
+def show_figures(run: Run, last: str | None) -> None:
+    """Prints the tables, and a last line."""
     out = console()
     out.print(Text(run.title, style="bold"))
     tables = table.build_all(run.summary)
@@ -50,7 +55,8 @@ def show(run: Run, target: Path) -> None:
             out.print(Text(rest, style="dim"))
     for note in table.notes(tables):
         out.print(Text(note, style="dim"))
-    out.print(f"Run directory: {target} (open report.html)", soft_wrap=True, markup=False)
+    if last is not None:
+        out.print(last, soft_wrap=True, markup=False)
 
 
 def _first_rows(data: table.Table) -> table.Table:

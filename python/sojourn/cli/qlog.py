@@ -1,0 +1,34 @@
+"""`sojourn qlog`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from sojourn import folder, qlog, rundir
+from sojourn.errors import UsageError
+from sojourn.report import require_free_figure
+
+
+def qlog_command(args: argparse.Namespace) -> int:
+    """Reads, writes what was asked for, shows the table; says where a file is damaged."""
+    if args.out is not None:
+        folder.require_free(Path(args.out))
+    if args.plot is not None:
+        require_free_figure(Path(args.plot))
+    if args.interval is not None and not args.interval > 0:
+        raise UsageError(f"--interval is {args.interval:g}; it must be more than 0 seconds")
+    run, damages = qlog.read(args.files, args.control, args.interval)
+    written = None
+    if args.out is not None:
+        written = f"Run directory: {rundir.write(run, Path(args.out))} (open report.html)"
+    elif args.plot is not None:
+        written = f"Figure: {run.plot().save(Path(args.plot))}"
+    if args.json:
+        sys.stdout.write(rundir.summary_text(run.summary))
+    else:
+        from sojourn.cli import tables
+
+        tables.show_figures(run, written)
+    for damage in damages:
+        print(f"sojourn: {damage}", file=sys.stderr)
+    return 1 if damages else 0

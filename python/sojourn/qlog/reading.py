@@ -1,0 +1,137 @@
+"""qlog files of every form that is about: what traces they hold.
+
+- one JSON object with `traces`: all drafts of the main schema up to today's
+  `urn:ietf:params:qlog:file:contained`;
+- a sequence of JSON texts, each behind a record separator, or a line each: today's
+  `urn:ietf:params:qlog:file:sequential`, and its forerunners.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sojourn import memory
+from sojourn.qlog import texts
+from sojourn.qlog.texts import Cursor, FaultyTextError
+from sojourn.qlog.trace import Trace
+
+# What a file takes while it is read as one JSON object: its text, and each event as objects.
+_BYTES_A_BYTE = 12
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Where a file could not be read on."""
+
+    file: str
+    at_byte: int
+    line: int
+    what: str
+    events: int
+
+    def __str__(self) -> str:
+        before = "nothing" if self.events == 0 else f"{self.events:,} events"
+        return (
+            f"{self.file}: byte {self.at_byte} (line {self.line}): {self.what}; "
+            f"{before} before it could be read"
+        )
+
+
+def traces(file: Path) -> tuple[list[Trace], Damage | None]:
+    """Every trace of a file that has events, and where it could not be read on."""
+    found: list[Trace] = []
+    try:
+        _read(file, found)
+    except FaultyTextError as fault:
+        events = sum(trace.events for trace in found)
+        at = min(fault.at, file.stat().st_size)
+        damage = Damage(str(file), at, _line(file, at), fault.what, events)
+        return [trace for trace in found if trace.events], damage
+    return [trace for trace in found if trace.events], None
+
+
+def _line(file: Path, at: int) -> int:
+    with file.open("rb") as source:
+        return source.read(at).count(b"\n") + 1
+
+
+def _read(file: Path, found: list[Trace]) -> None:
+    with file.open("rb") as source:
+        first = source.read(1)
+        line = source.readline()
+    if first == texts.RS:
+        return texts.sequence(file, texts.RS, _Sequence(file, found).take)
+    # A line that is whole by itself is the first of many.
+    if line.rstrip().endswith(b"}") and file.stat().st_size > len(line) + 2 and _is_whole(line):
+        return texts.sequence(file, b"\n", _Sequence(file, found).take)
+    memory.require(_BYTES_A_BYTE * file.stat().st_size, f"{file} is one JSON text, read as a whole")
+    cursor = texts.whole(file)
+    _contained(cursor, file, found)
+    if cursor.peek():
+        raise cursor.fault("there is more behind the JSON text")
+    return None
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        Cursor("{" + line.decode("latin-1")).value()
+    except FaultyTextError:
+        return False
+    return True
+
+
+class _Sequence:
+    """The texts of a file, one after the other: its header first, then events."""
+
+    def __init__(self, file: Path, found: list[Trace]) -> None:
+        self.file = file
+        self.found = found
+
+    def take(self, cursor: Cursor) -> None:
+        value = cursor.value()
+        if not self.found:
+            self.found.append(_begin(value, cursor, self.file))
+        else:
+            self.found[0].add(value)
+
+
+def _begin(header: Any, cursor: Cursor, file: Path) -> Trace:
+    if not isinstance(header, dict) or not isinstance(header.get("trace"), dict):
+        raise cursor.fault("the first text is no qlog header: it has no `trace`", 0)
+    trace = Trace(file.stem)
+    trace.describe(header["trace"])
+    return trace
+
+
+def _contained(cursor: Cursor, file: Path, found: list[Trace]) -> None:
+    is_qlog = False
+    for key in cursor.fields():
+        if key == "traces" and cursor.peek() == "[":
+            is_qlog = True
+            for _ in cursor.items():
+                _trace(cursor, file, found)
+        else:
+            cursor.value()
+    if not is_qlog:
+        raise FaultyTextError(0, "no qlog: it has no `traces`")
+
+
+def _trace(cursor: Cursor, file: Path, found: list[Trace]) -> None:
+    if cursor.peek() != "{":
+        raise cursor.fault("a trace is no object")
+    trace, events = Trace(f"{file.stem}-{len(found) + 1}" if found else file.stem), []
+    about: dict[str, Any] = {}
+    try:
+        for key in cursor.fields():
+            if key == "events" and cursor.peek() == "[":
+                for _ in cursor.items():
+                    events.append(cursor.value())
+            else:
+                about[key] = cursor.value()
+    finally:
+        # Fields that say how to read the events may stand behind them.
+        if "error_description" not in about:
+            trace.describe(about)
+            for event in events:
+                trace.add(event)
+            found.append(trace)

@@ -1,0 +1,179 @@
+"""Traces as a run: one flow each."""
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from sojourn import _core, layout
+from sojourn.contract import FORMAT, FlowSummary, Summary
+from sojourn.qlog.texts import said
+from sojourn.qlog.trace import Row, Trace
+from sojourn.record import Run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# So many samples fill the width of a figure; the intervals between them are round.
+_SAMPLES = 500
+_ROUND_S = [n * 10.0**power for power in range(-3, 4) for n in (1, 2, 5)]
+# A longer log would have more rows than anyone can look at.
+_MOST_SAMPLES = 1_000_000
+
+
+def of(traces: Sequence[Trace], control: str, interval_s: float | None) -> Run:
+    """The figures and series of all traces; time begins with the earliest where it is a date."""
+    for trace in traces:
+        trace.finish()
+    dates = [trace.rows[0].t for trace in traces if trace.is_absolute and trace.rows]
+    begin = min(dates, default=0.0)
+    starts = [begin if trace.is_absolute else 0.0 for trace in traces]
+    pairs = list(zip(traces, starts, strict=True))
+    ends = [trace.rows[-1].t - start for trace, start in pairs if trace.rows]
+    duration = max(ends, default=0.0)
+    interval = _interval(duration, interval_s)
+    names = _names(traces)
+    flows = [_summary(trace, name, control) for trace, name in zip(traces, names, strict=True)]
+    title = next((said(trace.title) for trace in traces if trace.title), None) or "qlog"
+    summary: Summary = {
+        "format": FORMAT,
+        "scenario": title,
+        "version": f"Sojourn {_core.__version__}, from qlog",
+        "runs": [
+            {
+                "control": control,
+                "seed": 1,
+                "duration_s": duration,
+                "flows": flows,
+                "links": [],
+                "spikes": [],
+            }
+        ],
+    }
+    frames = [
+        _series(list(_samples(trace, start, interval)), name, control, interval)
+        for (trace, start), name in zip(pairs, names, strict=True)
+    ]
+    series = {"flows": _parquet(frames), "links": layout.empty_series("links")}
+    return Run(summary, "", title, cast(Any, series), {})
+
+
+def _interval(duration: float, asked: float | None) -> float:
+    if asked is not None:
+        return max(asked, 1e-3, duration / _MOST_SAMPLES)
+    return next((one for one in _ROUND_S if one * _SAMPLES >= duration), duration / _SAMPLES)
+
+
+def _names(traces: Sequence[Trace]) -> list[str]:
+    """Each trace's name, with its end where both ends of a connection are there."""
+    plain = [said(trace.name) or "trace" for trace in traces]
+    named = [
+        f"{name} ({trace.vantage})" if plain.count(name) > 1 else name
+        for name, trace in zip(plain, traces, strict=True)
+    ]
+    return [
+        f"{name} {place + 1}" if named.count(name) > 1 else name for place, name in enumerate(named)
+    ]
+
+
+def _is_sender(trace: Trace) -> bool:
+    last = trace.rows[-1]
+    return last.sent >= last.received
+
+
+def _delivered(row: Row, is_sender: bool) -> int:
+    return row.acked if is_sender else row.received
+
+
+def _summary(trace: Trace, name: str, control: str) -> FlowSummary:
+    is_sender, last = _is_sender(trace), trace.rows[-1]
+    span = last.t - trace.rows[0].t
+    delivered = _delivered(last, is_sender)
+    rtts = sorted(trace.samples)
+    known: dict[str, Any] = {
+        "name": name,
+        "control": control,
+        "goodput_bps": delivered * 8 / span if span > 0 else None,
+        "rtt_min_s": rtts[0] if rtts else None,
+        "rtt_p50_s": _quantile(rtts, 0.5),
+        "rtt_p99_s": _quantile(rtts, 0.99),
+        "rtt_max_s": rtts[-1] if rtts else None,
+        "sent_packets": trace.sent_packets,
+        "retransmitted_packets": last.again,
+        "marked_packets": last.marked,
+        "timeouts": trace.timeouts,
+    }
+    return cast(FlowSummary, {**dict.fromkeys(FlowSummary.__annotations__), **known})
+
+
+def _quantile(values: Sequence[float], share: float) -> float | None:
+    return values[min(len(values) - 1, int(share * len(values)))] if values else None
+
+
+def _samples(trace: Trace, start: float, interval: float) -> Iterator[Row]:
+    """The last row of each interval in which there is one, with the greatest round trip of all."""
+    place, rtt, last = None, None, None
+    for row in trace.rows:
+        now = max(0.0, row.t - start)
+        here = int(now / interval)
+        if last is not None and here != place:
+            yield _sample(last, place or 0, rtt, interval)
+            rtt = None
+        place, last = here, row
+        rtt = row.rtt if rtt is None else max(rtt, row.rtt or 0.0)
+    if last is not None:
+        yield _sample(last, place or 0, rtt, interval)
+
+
+def _sample(row: Row, place: int, rtt: float | None, interval: float) -> Row:
+    values = {**row.__dict__, "rtt": rtt, "t": (place + 1) * interval}
+    return Row(**values)
+
+
+def _series(rows: list[Row], name: str, control: str, interval: float) -> "pl.DataFrame":
+    import polars as pl
+
+    is_sender = rows[-1].sent >= rows[-1].received if rows else True
+    delivered = [_delivered(row, is_sender) for row in rows]
+    before = [0, *delivered[:-1]]
+    times = [row.t for row in rows]
+    spans = [
+        now - then for now, then in zip(times, [times[0] - interval, *times[:-1]], strict=True)
+    ]
+    return pl.DataFrame(
+        {
+            "control": [control] * len(rows),
+            "seed": [1] * len(rows),
+            "flow": [name] * len(rows),
+            "phase": [said(row.phase) for row in rows],
+            "t_s": times,
+            "cwnd_bytes": [row.cwnd for row in rows],
+            "ssthresh_bytes": [row.ssthresh for row in rows],
+            "srtt_s": [row.srtt for row in rows],
+            "rtt_s": [row.rtt for row in rows],
+            "min_rtt_s": [row.min_rtt for row in rows],
+            "pacing_bps": [row.pacing for row in rows],
+            "goodput_bps": [
+                (now - then) * 8 / span
+                for now, then, span in zip(delivered, before, spans, strict=True)
+            ],
+            "in_flight_bytes": [row.in_flight for row in rows],
+            "delivered_bytes": delivered,
+            "lost_packets": [row.lost for row in rows],
+            "retransmitted_packets": [row.again for row in rows],
+            "marked_packets": [row.marked for row in rows],
+        },
+        schema_overrides={
+            **dict.fromkeys(("cwnd_bytes", "ssthresh_bytes", "srtt_s", "rtt_s"), pl.Float64),
+            **dict.fromkeys(("min_rtt_s", "pacing_bps", "goodput_bps", "t_s"), pl.Float64),
+            **dict.fromkeys(("in_flight_bytes", "seed"), pl.UInt64),
+        },
+        strict=False,
+    )
+
+
+def _parquet(frames: Sequence["pl.DataFrame"]) -> bytes:
+    import polars as pl
+
+    file = io.BytesIO()
+    layout.complete_series(pl.concat(frames), "flows").write_parquet(file)
+    return file.getvalue()
