@@ -168,6 +168,10 @@ def tuples() -> str:
                 data[key] *= 1000
         if "header" in data:
             data["header"]["packet_number"] = str(data["header"]["packet_number"])
+            data["packet_type"] = data["header"].pop("packet_type")
+        for frame in data.get("frames", ()):
+            if "stream_id" in frame:
+                frame["id"] = frame.pop("stream_id")
         events.append([int(at * 1000), category.upper(), event.upper(), data])
     trace = {
         "vantage_point": {"type": "server"},

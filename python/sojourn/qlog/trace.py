@@ -276,7 +276,8 @@ def _is_unknown(data: Mapping[str, Any]) -> bool:
 def _number(data: Mapping[str, Any]) -> tuple[str, int | None]:
     """The space and the number of a packet."""
     header = mapping(data.get("header"))
-    kind = str(header.get("packet_type", data.get("packet_type", "1RTT"))).lower()
+    kinds = (header.get("packet_type"), data.get("packet_type"), data.get("type"), "1RTT")
+    kind = str(next(one for one in kinds if one is not None)).lower()
     space = kind if kind in ("initial", "handshake") else "application"
     return space, count(header.get("packet_number", data.get("packet_number")))
 
@@ -290,7 +291,7 @@ def _pieces(data: Mapping[str, Any]) -> list[tuple[Any, int, int]]:
             continue
         raw = mapping(frame.get("raw"))
         length = count(frame.get("length", raw.get("payload_length", raw.get("length"))))
-        stream = frame.get("stream_id") if kind == "stream" else kind
+        stream = frame.get("stream_id", frame.get("id")) if kind == "stream" else kind
         if length:
             found.append((str(stream), count(frame.get("offset")) or 0, length))
     return found
