@@ -1,6 +1,7 @@
 """Where a run's captures go: folders of their own, written whole or not at all."""
 
 import re
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -82,4 +83,8 @@ class Files:
 
 def name_of(control: str | None, seed: int) -> str:
     """What the files of a run are called: `cubic-1`; `run-1` where each flow has its own."""
-    return f"{re.sub(r'[^A-Za-z0-9._+-]', '_', control or 'run')}-{seed}"
+    name = control or "run"
+    plain = re.sub(r"[^A-Za-z0-9._+-]", "_", name)
+    # What two labels differ in may be what a file's name cannot have.
+    told_apart = plain if plain == name else f"{plain}-{zlib.crc32(name.encode()):08x}"
+    return f"{told_apart}-{seed}"
