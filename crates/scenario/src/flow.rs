@@ -126,7 +126,7 @@ fn check_source(checker: &mut Checker, control: &Control, source: Option<&Source
 fn check_ping(checker: &mut Checker, flow: &Fields, source: Option<&Source>) {
     let (Some(Source::Ping { .. }), Some(source)) = (source, flow.get("source")) else { return };
     let control = flow.get("control");
-    if !control.and_then(Checked::variant).is_some_and(|(kind, _)| kind == "none") {
+    if control.and_then(Checked::variant).is_none_or(|(kind, _)| kind != "none") {
         let at = control.map_or(&source.at, |control| &control.at);
         let message = "a `ping` has no congestion controller";
         checker.report(at, message, "give the flow control = \"none\"");
