@@ -98,10 +98,13 @@ _RESPONSE_P50 = Metric("flow", "response_p50_s", "resp. p50", "ms", "median resp
 _RESPONSE_P99 = Metric(
     "flow", "response_p99_s", "resp. p99", "ms", "99th percentile of response times"
 )
+_RTT_P50 = Metric("flow", "rtt_p50_s", "RTT p50", "ms", "median round-trip time")
+_RTT_P99 = Metric("flow", "rtt_p99_s", "RTT p99", "ms", "99th percentile of round-trip times")
 
 _AT_REST = [_GOODPUT, _UTILISATION, _BASE_RTT, _P50, _P99, _DROPS, _MARKS, _RESENT]
 _SPIKES = [_SPIKE, _BOUND, _CORRECTED, _EXCESS, _EXCESS_CORRECTED, _LASTS]
 _RESPONSES = [_RESPONSE_P50, _RESPONSE_P99]
+_RTTS = [_RTT_P50, _RTT_P99]
 _LINKS = [_UTILISATION, _P50, _P99, _MAX, _LINK_DROPS, _LINK_MARKS]
 _CHANGING = [
     *(_GOODPUT, _BEFORE, _AFTER, _BASE_RTT, _P50, _P99),
@@ -136,6 +139,7 @@ _NOTES: list[list[tuple[Metric, str]]] = [
             f"before; {MISSING} where it never was",
         )
     ],
+    [(_RTT_P50, "RTT p50, p99: of all round trips that the flow measured, or its pings took")],
     [(_RESPONSE_P50, "resp. p50, p99: from a request until its response has arrived in full")],
 ]
 
@@ -158,6 +162,10 @@ def build(summary: Summary) -> Table:
             # What the link saw belongs to all its flows: said once, in the first row.
             rows.append({"flow": flow, **(of_link if place == 0 else {})})
     metrics = _CHANGING if any(row.get("spike") for row in rows) else _AT_REST
+    # Flows without control measure no round trip, except for pings, which do nothing else.
+    pings = (row["flow"] for row in rows if row["flow"]["control"] == "none")
+    if any(flow[_RTT_P50.key] is not None for flow in pings):
+        metrics = [*metrics, *_RTTS]
     if any(row["flow"][_RESPONSE_P50.key] is not None for row in rows):
         metrics = [*metrics, *_RESPONSES]
     detail = "flow" if any(name.detail for name in names) else ""

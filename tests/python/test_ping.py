@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import sojourn
+from support import Sojourn as Command
 
 # Every tenth request is lost, and the queue of the second link is filled by something else.
 SCENARIO = """\
@@ -67,3 +68,16 @@ def test_tshark_finds_the_pings_of_a_run(tmp_path: Path) -> None:
     assert max(times_ms) == pytest.approx(1e3 * ping["rtt_max_s"], abs=1e-3)
     in_series = run.flow("ping").series["rtt_s"].drop_nulls()
     assert sorted(times_ms) == pytest.approx(sorted(1e3 * in_series), abs=1e-3)
+
+
+def test_the_table_has_the_round_trips_of_pings(
+    tmp_path: Path, small: Path, sojourn: Command
+) -> None:
+    source = tmp_path / "ping.toml"
+    source.write_text(SCENARIO)
+    shown = sojourn("run", source).stdout
+    assert "RTT p50, p99" in shown
+    (ping,) = (line for line in shown.splitlines() if " ping " in line)
+    # In five of 19 seconds there is no queue, and in the others up to 80 ms of it.
+    assert 80 < float(ping.split()[-2]) < 20 + 80 + 2
+    assert "RTT p50" not in sojourn("run", small).stdout
