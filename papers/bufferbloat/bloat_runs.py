@@ -8,7 +8,6 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 from sojourn import captures
-from sojourn.exports import Captures
 from sojourn.papers import Lab
 from sojourn.record import Run
 
@@ -90,7 +89,7 @@ def recordings(lab: Lab, size_kb: int, apart_ms: int = 20) -> list[Recording]:
 def _record(lab: Lab, changes: Mapping[str, str]) -> Recording:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "captures"
-        run = lab.run(SCENARIO, set=changes, exports=Captures(folder))
+        run = lab.run(SCENARIO, set=changes, pcapng=folder)
         files = {end: next(folder.glob(f"*.{end}.pcapng")) for end in ("sender", "receiver")}
         flows = {end: _directions(file) for end, file in files.items()}
     tcp = {

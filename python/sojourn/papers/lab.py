@@ -96,17 +96,18 @@ class Lab:
         control: str | Sequence[str] | None = None,
         runs: int = 1,
         spread: str | None = None,
-        exports: Captures | None = None,
+        pcapng: Path | None = None,
     ) -> Run:
         """Simulates a scenario of the paper's folder with its series, as `sojourn.run` does.
 
-        With `exports` it is simulated each time, and its packets are written.
+        With `pcapng`, a new folder, it is simulated each time, and its packets are written.
         """
         ask = Ask(scenario, set or {}, control, spread)
-        if exports is None:
+        if pcapng is None:
             return self.runs([ask], runs)[0]
         core, origin = self._prepared(ask)
-        return api.record(core, origin, runs, self.jobs, self.progress, captures=exports)
+        captures = Captures(pcapng)
+        return api.record(core, origin, runs, self.jobs, self.progress, captures=captures)
 
     def runs(self, asks: Sequence["Ask"], runs: int = 1, keep: bool = True) -> list[Run]:
         """Simulates several in one pool of threads; `runs` seeds of each.

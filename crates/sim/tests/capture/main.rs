@@ -53,7 +53,13 @@ fn captured(scenario: &Scenario) -> (Outcome, [Vec<u8>; 2]) {
 #[test]
 fn capturing_changes_nothing() {
     // Every kind of source, ECN in its three forms, and losses.
-    for name in ["l4s-download.toml", "web.toml", "cross-traffic.toml", "wifi-outage.toml"] {
+    for name in [
+        "l4s-download.toml",
+        "web.toml",
+        "cross-traffic.toml",
+        "wifi-outage.toml",
+        "bufferbloat.toml",
+    ] {
         let scenario = shipped(name);
         let control = controls(&scenario)[0];
         let plain = Simulation::new(&scenario, control, scenario.seed).finish();
