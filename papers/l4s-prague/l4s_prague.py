@@ -3,6 +3,7 @@
 from prague_downloads import BESIDE, PUBLISHED, handshake_note
 from prague_idle import bucket, idle
 from prague_pictures import picture, times
+from prague_qlog import qlogs
 from sojourn.papers import Claim, Figure, Lab, Paper
 
 
@@ -30,6 +31,7 @@ PAPER = Paper(
         "times": Figure("The downloads of all: time, marks, losses", all_times),
         "beside": Figure("The draft's Prague, CUBIC and BBR on the same link", beside),
         "idle": Figure("What a pause leaves in the bucket, and what that does", idle),
+        "qlog": Figure("The downloads as qlog files", qlogs),
         "bucket": Figure("The repair against the size of the bucket", bucket),
     },
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -46,14 +47,16 @@ PUBLISHED = ("unrepaired", "reno", "repaired")
 BESIDE = ("draft", "cubic", "bbr", "bbr3")
 
 
-def download(lab: Lab, name: str, burst_ms: float | None = None) -> Run:
-    """The four downloads with a sender; with another bucket than the text's stack has."""
+def download(lab: Lab, name: str, burst_ms: float | None = None, qlog: Path | None = None) -> Run:
+    """The four downloads with a sender; with another bucket than the text's stack has, or with
+    its events written to a new folder.
+    """
     sender = SENDERS[name]
     control = sender.control
     if burst_ms is not None and isinstance(control, Mapping):
         control = {**control, "max_burst_delay": f"{burst_ms}ms"}
     changes = {"flow.files.control": control, "flow.files.transport.ecn": sender.ecn}
-    return lab.run(SCENARIO, set=changes)
+    return lab.run(SCENARIO, set=changes, qlog=qlog)
 
 
 def flow_of(run: Run) -> FlowSummary:

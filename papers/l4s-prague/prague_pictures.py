@@ -26,7 +26,7 @@ LAST_S = 4.2
 def picture(lab: Lab, name: str) -> list[Claim]:
     """Draws one sender, and lays its figures beside those published."""
     run, published = download(lab, name), lab.published().get(name, {})
-    panels = [_rate(run, published), _rtt(run, published), _window(run), _counts(run)]
+    panels = [_rate(run, published), rtts(run, published), window(run), counts(run)]
     title = f"Four downloads: {SENDERS[name].title}"
     lab.draw(f"picture-{name}", chart.document(title, "10 Mbit/s, 10 ms each way", panels))
     return _claims(name, run, published)
@@ -52,13 +52,12 @@ def _span(published: Published) -> tuple[float, float]:
     return first - 0.02, last - 0.02
 
 
-def _rtt(run: Run, published: Published) -> chart.Panel:
-    series = run.flow("files").series.drop_nulls("rtt_s")
-    least = flow_of(run)["rtt_min_s"] or 0.0
-    times = series["t_s"].to_list()
+def rtts(run: Run, published: Published) -> chart.Panel:
+    """Round-trip times over the least, and the published peaks."""
+    least = 1e3 * (flow_of(run)["rtt_min_s"] or 0.0)
     layers = [
-        chart.line("RTT over the least", zip(times, 1e3 * (series["rtt_s"] - least), strict=True)),
-        chart.line("smoothed", zip(times, 1e3 * (series["srtt_s"] - least), strict=True)),
+        chart.line(label, ((at, ms - least) for at, ms in _course(run, column, 1e3)))
+        for label, column in (("RTT over the least", "rtt_s"), ("smoothed", "srtt_s"))
     ]
     if over := published.get("rtt_over_least_ms"):
         ends = [(0.0, over), (LAST_S, over)]
@@ -74,11 +73,10 @@ def _rtt(run: Run, published: Published) -> chart.Panel:
     )
 
 
-def _window(run: Run) -> chart.Panel:
-    series = run.flow("files").series
-    times = series["t_s"].to_list()
+def window(run: Run) -> chart.Panel:
+    """The congestion window, and the bytes in flight."""
     layers = [
-        chart.line(label, zip(times, series[column].cast(float) / 1e3, strict=True), width=1.2)
+        chart.line(label, _course(run, column, 1e-3), width=1.2)
         for label, column in (("bytes in flight", "in_flight_bytes"), ("window", "cwnd_bytes"))
     ]
     return chart.Panel(
@@ -93,11 +91,10 @@ def _window(run: Run) -> chart.Panel:
     )
 
 
-def _counts(run: Run) -> chart.Panel:
-    series = run.flow("files").series
-    times = series["t_s"].to_list()
+def counts(run: Run) -> chart.Panel:
+    """Marks and losses."""
     layers = [
-        chart.line(label, zip(times, series[column].cast(float), strict=True))
+        chart.line(label, _course(run, column))
         for label, column in (("marked", "marked_packets"), ("lost", "lost_packets"))
     ]
     return chart.Panel(
@@ -109,6 +106,12 @@ def _counts(run: Run) -> chart.Panel:
         y_scale={"domainMin": 0, "nice": True},
         height=110,
     )
+
+
+def _course(run: Run, column: str, scale: float = 1.0) -> list[chart.Point]:
+    """A column over time, where it is known."""
+    series = run.flow("files").series.drop_nulls(column)
+    return list(zip(series["t_s"], scale * series[column].cast(float), strict=True))
 
 
 # How a figure is held to the published one, and why it differs, by sender and figure.

@@ -1,8 +1,11 @@
 """`papers/l4s-prague`: four downloads, and what a pause does."""
 
+import json
 from pathlib import Path
 
 import pytest
+import qlog_schema
+from jsonschema import Draft202012Validator
 from sojourn.papers import Claim, Lab, find
 from support import ROOT
 
@@ -44,3 +47,19 @@ def test_a_full_bucket_is_marked_after_a_pause(lab: Lab) -> None:
     claims = claims_of(lab, "idle")
     assert all(claim.holds for claim in claims.values())
     assert (lab.out / "idle.png").stat().st_size > 10_000
+
+
+def test_every_qlog_keeps_to_the_schema(lab: Lab) -> None:
+    claims = claims_of(lab, "qlog")
+    assert all(claim.holds for claim in claims.values())
+    header = Draft202012Validator(qlog_schema.HEADER)
+    data = {name: Draft202012Validator(one) for name, one in qlog_schema.DATA.items()}
+    files = sorted((lab.out / "qlog").glob("*/*.sqlog"))
+    # Both ends of the downloads and of their requests, for each of the senders.
+    assert len(files) == 4 * len(claims)
+    for file in files:
+        first, *events = [json.loads(text) for text in file.read_text().split("\x1e")[1:]]
+        header.validate(first)
+        # The first hundreds, and one of each fifty of the thousands that are like them.
+        for event in events[:200] + events[200::50]:
+            data[event["name"]].validate(event["data"])

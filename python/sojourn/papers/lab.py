@@ -97,16 +97,18 @@ class Lab:
         runs: int = 1,
         spread: str | None = None,
         pcapng: Path | None = None,
+        qlog: Path | None = None,
     ) -> Run:
         """Simulates a scenario of the paper's folder with its series, as `sojourn.run` does.
 
-        With `pcapng`, a new folder, it is simulated each time, and its packets are written.
+        With `pcapng` or `qlog`, new folders, it is simulated each time, and its packets or events
+        are written.
         """
         ask = Ask(scenario, set or {}, control, spread)
-        if pcapng is None:
+        if pcapng is None and qlog is None:
             return self.runs([ask], runs)[0]
         core, origin = self._prepared(ask)
-        captures = Captures(pcapng)
+        captures = Captures(pcapng, qlog)
         return api.record(core, origin, runs, self.jobs, self.progress, captures=captures)
 
     def runs(self, asks: Sequence["Ask"], runs: int = 1, keep: bool = True) -> list[Run]:

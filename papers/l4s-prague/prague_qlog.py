@@ -1,0 +1,55 @@
+"""The downloads as qlog files, as which the text shows them, and read back from these."""
+
+from pathlib import Path
+
+from prague_downloads import SENDERS, download, flow_of
+from prague_pictures import counts, rtts, window
+from sojourn import qlog
+from sojourn.papers import Claim, Lab
+from sojourn.record import Run
+from sojourn.report import chart
+
+# As series: the time between two samples, that of the scenario.
+_INTERVAL_S = 0.001
+
+
+def qlogs(lab: Lab) -> list[Claim]:
+    """Writes the events of every sender, and draws one of them from its file alone."""
+    place = lab.out / "qlog"
+    place.mkdir()
+    claims = []
+    for name, sender in SENDERS.items():
+        run = download(lab, name, qlog=place / name)
+        (file,) = (place / name).glob("*.files.server.sqlog")
+        back, damages = qlog.read(file, run.runs[0]["control"], _INTERVAL_S)
+        claims.append(_claim(sender.title, file, run, back, len(damages)))
+        if name == "repaired":
+            _draw(lab, back)
+    lab.note(
+        "Files of both ends, by draft-ietf-quic-qlog-main-schema-13 and -quic-events-12, are in "
+        "`qlog` beside the pictures. `sojourn qlog FILE` draws one."
+    )
+    return claims
+
+
+def _claim(title: str, file: Path, run: Run, back: Run, damages: int) -> Claim:
+    keys = ("sent_packets", "retransmitted_packets", "marked_packets")
+    # One text a line, behind a record separator (RFC 7464); the first says what the file is.
+    events = file.read_bytes().count(b"\x1e") - 1
+    found, truth = flow_of(back), flow_of(run)
+    sent, again, marked = (found[key] for key in keys)  # type: ignore[literal-required]
+    return Claim(
+        f"{title}: its qlog, read back",
+        "a qlog",
+        f"{events} events: {sent} packets sent, {again} of them again, {marked} marked",
+        "",
+        damages == 0 and all(found[key] == truth[key] for key in keys),  # type: ignore[literal-required]
+        "the same counts as the run itself has",
+    )
+
+
+def _draw(lab: Lab, back: Run) -> None:
+    published = lab.published()["repaired"]
+    panels = [rtts(back, published), window(back), counts(back)]
+    title = f"Four downloads: {SENDERS['repaired'].title}"
+    lab.draw("qlog", chart.document(title, "drawn from its qlog file alone", panels))
