@@ -89,6 +89,10 @@ class Lab:
         """The published values, from the paper's folder."""
         return json.loads((self.folder / name).read_text("utf-8"))
 
+    def value(self, name: str) -> Any:
+        """A published value, where `published.json` has for each its `value` and `where` it is."""
+        return self.published()[name]["value"]
+
     def run(
         self,
         scenario: str,
