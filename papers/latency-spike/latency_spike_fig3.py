@@ -32,7 +32,7 @@ def figure_3(lab: Lab) -> list[Claim]:
         _independence(slow, fast),
         Claim(
             "spike of 50 ms and r = 10",
-            "several hundred",
+            lab.value("several_hundred"),
             slow[50, 10],
             "ms",
             slow[50, 10] > 200,

@@ -73,7 +73,7 @@ def loss(lab: Lab) -> list[Claim]:
     claims = [_equation_3(capped)]
     for (control, delay_ms), by_queue in found.items():
         claims += [
-            _between(control, delay_ms, queue, paid)
+            _between(lab, control, delay_ms, queue, paid)
             for queue, paid in by_queue.items()
             if queue != "droptail"
         ]
@@ -135,7 +135,7 @@ def _equation_3(capped: dict[int, list[Paid]]) -> Claim:
     return Claim(name, 0.0, max(apart), "packets", max(apart) <= 3, why)
 
 
-def _between(control: str, delay_ms: int, queue: str, one: Paid) -> Claim:
+def _between(lab: Lab, control: str, delay_ms: int, queue: str, one: Paid) -> Claim:
     """The paper's expectation for queue disciplines, which holds for the ideal sender."""
     q = q_ms(delay_ms)
     name = f"{control} over {queue}, d = {delay_ms} ms"
@@ -148,7 +148,7 @@ def _between(control: str, delay_ms: int, queue: str, one: Paid) -> Claim:
     needed = max(0.0, 1 - one.peak_ms / q)
     why += f"; equation 3 asks for {needed:.2f} at this peak. Holds where the peak is at most Q "
     why += "and some is lost"
-    return Claim(name, f"below {q:.0f} ms, with loss", ours, "", holds, why)
+    return Claim(name, lab.value("aqm").format(q=q), ours, "", holds, why)
 
 
 def _with_ecn(lab: Lab) -> list[Claim]:

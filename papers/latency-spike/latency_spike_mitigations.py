@@ -37,8 +37,6 @@ class Degrees:
     name: str
     """In the theory's table."""
     title: str
-    says: str
-    """What the paper says of it."""
     axis: str
     settings: Sequence[float]
     """The first is without it."""
@@ -53,7 +51,6 @@ class Switch:
 
     name: str
     title: str
-    says: str
     scenario: str
     without: Set
     present: Set
@@ -82,7 +79,6 @@ DEGREES = (
     Degrees(
         "headroom",
         "headroom",
-        "under-utilization reduces r",
         "share of the capacity left unused",
         (0, 0.1, 0.2, 0.4, 0.6),
         _headroom,
@@ -91,7 +87,6 @@ DEGREES = (
     Degrees(
         "ramp",
         "gradual ramp",
-        "ramping up more gradually reduces Q",
         "how long capacity takes to fall (ms)",
         (0, 25, 50, 100, 200),
         _ramp,
@@ -100,7 +95,6 @@ DEGREES = (
     Degrees(
         "near",
         "shorter loop (5 ms: a node that forwards at several fidelities)",
-        "content delivery networks reduce d; in theory to almost zero",
         "loop delay (ms)",
         (50, 25, 12.5, 5),
         lambda ms: {"link.back.delay": _ms(ms)},
@@ -114,7 +108,6 @@ SWITCHES = (
     Switch(
         "back_queue",
         "ACK priority",
-        "prioritizing congestion signals improves d_signal",
         "back-queue.toml",
         {"link.reverse.queue": "droptail"},
         {"link.reverse.queue": "prio"},
@@ -122,7 +115,6 @@ SWITCHES = (
     Switch(
         "standing",
         "signals at the head: duration",
-        "dropping head-of-line packets reduces d_signal",
         "mitigations.toml",
         {_QUEUE: _STEP},
         {_QUEUE: _HEAD},
@@ -131,7 +123,6 @@ SWITCHES = (
     Switch(
         "users",
         "fair queueing",
-        "reducing the interaction of users reduces r",
         "users.toml",
         {_QUEUE: CODEL},
         {_QUEUE: {"kind": "fq_codel", "ecn": True}},
@@ -153,10 +144,8 @@ def mitigations(lab: Lab) -> list[Claim]:
         f"is {bounds_ms('warning', '25ms')[1]:.0f} ms for a warning of 25 ms."
     )
     claims = [agreement(found)]
-    claims += [_claim(one.title, one.says, spikes, _degree_why(one)) for one, spikes in found]
-    return claims + [
-        _claim(one.title, one.says, spikes, _switch_why(one)) for one, spikes in switches
-    ]
+    claims += [_claim(lab, one, spikes, _degree_why(one)) for one, spikes in found]
+    return claims + [_claim(lab, one, spikes, _switch_why(one)) for one, spikes in switches]
 
 
 _SETTINGS = {"back_queue": "12.5ms", "standing": "5ms", "users": "2"}
@@ -259,12 +248,12 @@ def agreement(found: Sequence[tuple[Degrees, Spikes]]) -> Claim:
     return Claim(name, 0.0, max(apart), "packets", max(apart) < 3, why)
 
 
-def _claim(title: str, says: str, spikes: Spikes, why: str) -> Claim:
+def _claim(lab: Lab, one: Degrees | Switch, spikes: Spikes, why: str) -> Claim:
     pairs = {control: (found[0], found[-1]) for control, found in spikes.items()}
     ours = "; ".join(f"{c} {first:.0f} to {last:.0f} ms" for c, (first, last) in pairs.items())
     # By more than a packet.
     holds = all(last < first - PACKET_MS for first, last in pairs.values())
-    return Claim(title, says, ours, "", holds, why)
+    return Claim(one.title, lab.value(one.name), ours, "", holds, why)
 
 
 def _degree_panel(one: Degrees, spikes: Spikes) -> chart.Panel:

@@ -34,9 +34,9 @@ def many(lab: Lab) -> list[Claim]:
         _queue(lab, run, rate_bps),
         _queue_while_starting(run),
         _losses(lab, run),
-        _convergence(run),
-        _fairness(run),
-        _utilisation(run),
+        _convergence(lab, run),
+        _fairness(lab, run),
+        _utilisation(lab, run),
     ]
 
 
@@ -86,7 +86,7 @@ def _queue(lab: Lab, run: Run, rate_bps: float) -> Claim:
     why = "the greatest peak of twelve stretches of 10 s, from 80 s to 200 s; the least is "
     why += f"{min(peaks):.2f} ms. Holds between Q_target and the bound of eighteen equal flows, "
     why += f"{bound:.2f} ms"
-    published = lab.published()["Q_target_ms"]["value"]
+    published = lab.value("Q_target_ms")
     return Claim("queueing delay near the target", published, max(peaks), "ms", holds, why)
 
 
@@ -101,12 +101,12 @@ def _losses(lab: Lab, run: Run) -> Claim:
     lost = run.link("switch").summary["dropped_packets"]
     lost += sum(flow["retransmitted_packets"] for flow in flows)
     sent = sum(flow["sent_packets"] for flow in flows)
-    published = lab.published()["lost_packets"]["value"]
+    published = lab.value("lost_packets")
     why = f"dropped or sent again, of {sent / 1e6:.1f} million packets"
     return Claim("lost packets", published, lost, "", lost == published, why)
 
 
-def _convergence(run: Run) -> Claim:
+def _convergence(lab: Lab, run: Run) -> Claim:
     """From the last flow's start until all eighteen have about the same."""
     places = range(len(FLOWS))
     steps = [goodput(_alive(run, place), 1.0, 1.0) for place in places]
@@ -118,15 +118,15 @@ def _convergence(run: Run) -> Claim:
     why = "from the last start until Jain's index of one second's goodput is over 0.95. Holds "
     why += "within a tenth of a flow's 200 s"
     name = "new flows converge to a fair share"
-    return Claim(name, "quickly", f"in {took:.0f} s", "", took <= 20, why)
+    return Claim(name, lab.value("converge"), f"in {took:.0f} s", "", took <= 20, why)
 
 
-def _fairness(run: Run) -> Claim:
+def _fairness(lab: Lab, run: Run) -> Claim:
     rates = shares(run)
     index = jain(rates)
     why = "Jain's index from 150 s to 200 s. Holds above 0.99, where the shares are within 10 % of "
     why += "their mean"
-    return Claim("windows converge", "fair", round(index, 4), "", index > 0.99, why)
+    return Claim("windows converge", lab.value("shares"), round(index, 4), "", index > 0.99, why)
 
 
 def shares(run: Run, control: str | None = None) -> Sequence[float]:
@@ -134,10 +134,10 @@ def shares(run: Run, control: str | None = None) -> Sequence[float]:
     return [goodput_bps(run.flow(flow, control).series, 150, FIRST_STOP_S) for flow in FLOWS]
 
 
-def _utilisation(run: Run) -> Claim:
+def _utilisation(lab: Lab, run: Run) -> Claim:
     part = used_part(run, SETTLED_S, FIRST_STOP_S)
     why = "from 80 s to 200 s. Holds above gamma: a reduction leaves 95 % of what fills the link"
-    return Claim("link utilisation", "high", round(part, 4), "", part > 0.95, why)
+    return Claim("link utilisation", lab.value("utilisation"), round(part, 4), "", part > 0.95, why)
 
 
 def median_queue_ms(run: Run, begin_s: float, end_s: float, control: str | None = None) -> float:

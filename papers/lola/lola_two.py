@@ -36,7 +36,7 @@ def throughput(lab: Lab, name: str, bed: Testbed, title: str, rate: str) -> list
     layers.append(chart.line("published: all, then half each", fair, chart.PUBLISHED, (5, 3)))
     panel = chart.Panel(f"Goodput in steps of 0.25 s ({unit})", "s", unit, layers, x_scale=TIME)
     lab.draw(name, chart.document(title, rate, [panel]))
-    return [_utilisation(bed), _fairness(bed)]
+    return [_utilisation(lab, bed), _fairness(lab, bed)]
 
 
 def goodput(series: pl.DataFrame, step_s: float, size: float) -> list[tuple[float, float]]:
@@ -47,24 +47,25 @@ def goodput(series: pl.DataFrame, step_s: float, size: float) -> list[tuple[floa
     return ends.select("t_s", rate=rate).drop_nulls().rows()
 
 
-def _utilisation(bed: Testbed) -> Claim:
+def _utilisation(lab: Lab, bed: Testbed) -> Claim:
     part = used(bed.run, SECOND_S, bed.end_s)
     why = "of the capacity since flow 2 began. Holds above gamma: a reduction leaves 95 % of what "
     why += "fills the link"
-    return Claim("link utilisation", "high", round(part, 4), holds=part > 0.95, why=why)
+    return Claim("link utilisation", lab.value("utilisation"), round(part, 4), "", part > 0.95, why)
 
 
-def _fairness(bed: Testbed) -> Claim:
+def _fairness(lab: Lab, bed: Testbed) -> Claim:
     last = Round(0.8 * bed.end_s, 0.0, bed.end_s)
     index = jain(bed.shares(last))
     why = "Jain's index of the last fifth of the run. Holds above 0.99, where the shares are "
     why += "within 10 % of their mean"
-    return Claim("fairness between the flows", "fair", round(index, 4), holds=index > 0.99, why=why)
+    name = "fairness between the flows"
+    return Claim(name, lab.value("shares"), round(index, 4), "", index > 0.99, why)
 
 
 def _rounds_to_fairness(lab: Lab, bed: Testbed) -> Claim:
     """After how many rounds both windows are equal."""
-    published = lab.pick(lab.published()["rounds_to_fairness"]["value"], None)
+    published = lab.pick(lab.value("rounds_to_fairness"), None)
     ours = next((n for n, one in enumerate(_together(bed), 1) if _is_even(bed, one)), None)
     holds = None if published is None else ours is not None and abs(ours - published) <= 1
     why = "the first round of both flows that ends with the smaller window over 0.9 of the "
@@ -108,7 +109,7 @@ def windows(lab: Lab) -> list[Claim]:
     title = "Figure 4b: the windows of two flows"
     subtitle = [scale(lab), "published: flow 1 keeps its window while grey; fair after four rounds"]
     lab.draw("figure-4b", chart.document(title, subtitle, [panel]))
-    return [_kept(lab, bed), _follows(bed), _rounds_to_fairness(lab, bed)]
+    return [_kept(lab, bed), _follows(lab, bed), _rounds_to_fairness(lab, bed)]
 
 
 def megabytes(series: pl.DataFrame) -> list[tuple[float, float]]:
@@ -118,7 +119,7 @@ def megabytes(series: pl.DataFrame) -> list[tuple[float, float]]:
 
 def _kept(lab: Lab, bed: Testbed) -> Claim:
     """How much flow 1's window grows where it has more in the queue than X(t)."""
-    published = lab.published()["window_growth_of_first"]["value"]
+    published = lab.value("window_growth_of_first")
     parts = [one for one in _together(bed) if bed.ratio(one) > _UNEVEN]
     windows = [between(bed.series("first"), one.begin_s, one.leave_s) for one in parts]
     grown = [100 * (one["cwnd_bytes"][-1] / one["cwnd_bytes"][0] - 1) for one in windows]
@@ -129,7 +130,7 @@ def _kept(lab: Lab, bed: Testbed) -> Claim:
     return Claim(name, published, ours, "%", None if ours is None else ours < 1, why)
 
 
-def _follows(bed: Testbed) -> Claim:
+def _follows(lab: Lab, bed: Testbed) -> Claim:
     """What flow 2 has in the queue over X(t), while its window grows and its share is smaller."""
     parts = [one for one in bed.settled() if bed.ratio(one) > 1.1]
     ratios = pl.concat([_over_x(bed, one) for one in parts]) if parts else pl.Series([None])
@@ -138,7 +139,8 @@ def _follows(bed: Testbed) -> Claim:
     why = f"median over {len(parts)} rounds: Q_data, by equation 7, over equation 2. Holds within "
     why += "10 %: Q_data is known a round trip and t_measure late"
     holds = None if ours is None else 0.9 < ours < 1.1
-    return Claim("flow 2 keeps X(t) bytes in the queue", 1.0, ours, "", holds, why)
+    name = "what flow 2 has in the queue, over X(t)"
+    return Claim(name, lab.value("follows_x"), ours, "", holds, why)
 
 
 def _over_x(bed: Testbed, one: Round) -> pl.Series:
@@ -189,17 +191,17 @@ def _peak(lab: Lab, bed: Testbed) -> list[Claim]:
     found = [bed.peak_ms(one) for one in bed.settled()]
     peaks, bounds = [peak for peak, _ in found], [bound for _, bound in found]
     holds = all(Q_TARGET_MS < peak <= bound for peak, bound in found) if found else None
-    target = lab.published()["Q_target_ms"]["value"]
+    target = lab.value("Q_target_ms")
     why = f"the longest wait of {len(found)} rounds. Holds between Q_target and what grows until "
     why += f"that is noticed, {max(bounds):.2f} ms at most (docs/lola.md)" if found else ""
     return [
         Claim(f"peak above {base:g} ms", target, max(peaks, default=None), "ms", holds, why),
-        _least(bed),
-        _alike(bed),
+        _least(lab, bed),
+        _alike(lab, bed),
     ]
 
 
-def _least(bed: Testbed) -> Claim:
+def _least(lab: Lab, bed: Testbed) -> Claim:
     base = bed.rtts_ms[0]
     lows = []
     for one in bed.settled():
@@ -209,10 +211,11 @@ def _least(bed: Testbed) -> Claim:
     holds = None if ours is None else ours < 1
     why = "the greatest of the least RTTs after a reduction. Holds below Q_low, 1 ms, where LoLa "
     why += "takes the queue for empty"
-    return Claim(f"RTT falls back to {base:g} ms, and", 0.0, ours, "ms", holds, why)
+    name = f"RTT falls back to {base:g} ms, above it by"
+    return Claim(name, lab.value("falls_back_ms"), ours, "ms", holds, why)
 
 
-def _alike(bed: Testbed) -> Claim:
+def _alike(lab: Lab, bed: Testbed) -> Claim:
     both = between(bed.series("first"), SECOND_S + 5, bed.end_s).join(
         bed.series("second"), on="t_s", suffix="_second"
     )
@@ -221,4 +224,4 @@ def _alike(bed: Testbed) -> Claim:
     why = "95th percentile of the difference between the two flows' samples. Holds below a tenth "
     why += "of Q_target"
     name = f"RTTs of both flows over {bed.rtts_ms[0]:g} ms"
-    return Claim(name, "nearly identical", f"{ours:.2g} ms apart", "", ours < 0.5, why)
+    return Claim(name, lab.value("rtts"), f"{ours:.2g} ms apart", "", ours < 0.5, why)

@@ -36,7 +36,7 @@ def test_the_first_flow_holds_its_window_and_the_second_follows_x(tmp_path: Path
     grown = found["flow 1's window grows in a round by"]
     assert grown.ours == 0.0
     assert grown.holds
-    assert found["flow 2 keeps X(t) bytes in the queue"].holds
+    assert found["what flow 2 has in the queue, over X(t)"].holds
     # The paper's four are of ten times the rate, where flow 2 starts with a smaller part.
     assert found["rounds until the shares are fair"].ours in (3, 4)
 

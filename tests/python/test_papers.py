@@ -115,6 +115,19 @@ def test_a_run_writes_what_it_prints(sojourn: Sojourn, papers: Path) -> None:
     assert "nothing ¦ else" in (out / "paper.md").read_text()
 
 
+@pytest.mark.parametrize("name", ["latency-spike", "lola"])
+def test_a_published_value_says_where_it_stands_and_is_used(name: str) -> None:
+    folder = ROOT / "papers" / name
+    lab = Lab(folder, folder)
+    code = "".join(file.read_text() for file in folder.glob("*.py"))
+    # The mitigations' are asked for by the names of the theory's table.
+    for key, entry in lab.published().items():
+        assert set(entry) == {"value", "where"}, key
+        assert "section" in entry["where"], key
+        assert lab.value(key) == entry["value"]
+        assert f'"{key}"' in code, key
+
+
 def test_quick_and_data_reach_the_figure(sojourn: Sojourn, papers: Path) -> None:
     (papers.parent / "mine.csv").write_text("")
     args = ("--quick", "--data", "mine.csv", "--figure", "2", "--json")
