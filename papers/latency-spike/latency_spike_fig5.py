@@ -37,6 +37,8 @@ def figure_5(lab: Lab) -> list[Claim]:
     claims += [*(_never_below(lab, found, one) for one in ("bbr", "dctcp")), *_cubic(lab, found)]
     claims += [_never_below_any(lab, by_ratio, control) for control in ("bbr", "dctcp")]
     claims += [_corrected(lab, measured), *(_beyond(beyond, control) for control in BEYOND)]
+    if lab.quick:
+        lab.note("A quick run: 15 runs of the paper's controllers, and 4 of all else.")
     if not measured:
         lab.note(f"The authors' measurements are not here ({DATA.name}): name them with --data.")
     return [one for one in claims if one is not None]

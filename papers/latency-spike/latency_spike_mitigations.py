@@ -139,6 +139,8 @@ def mitigations(lab: Lab) -> list[Claim]:
     title = "What mitigates a spike: 60 to 20 Mbit/s over 50 ms"
     subtitle = ["spikes in ms, medians; black: the theory's bound"]
     lab.draw("mitigations", chart.document(title, subtitle, [panels[:3], panels[3:]]))
+    if lab.quick:
+        lab.note("A quick run: each runs 4 times in place of 15.")
     lab.note(
         "Early warning is not simulated: the simulator tells nobody of what is to come. Its bound "
         f"is {bounds_ms('warning', '25ms')[1]:.0f} ms for a warning of 25 ms."
