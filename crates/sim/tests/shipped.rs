@@ -16,6 +16,12 @@ fn every_one_runs_and_moves_data() {
         for summary in summaries(&name) {
             for flow in &summary.flows {
                 let what = format!("{name}: {} of {}", flow.name, summary.control);
+                if flow.control == "none" && flow.rtt_p50_s.is_some() {
+                    // Pings, of 512 bits each, are answered, but where a full queue drops one.
+                    assert!(flow.completed_transfers >= 20, "{what}: {flow:?}");
+                    assert!(flow.dropped_packets <= 3, "{what}: {flow:?}");
+                    continue;
+                }
                 assert!(flow.goodput_bps > 10e3, "{what}: {flow:?}");
                 assert!(flow.sent_packets > 100, "{what}: {flow:?}");
             }
