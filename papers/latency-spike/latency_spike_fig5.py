@@ -128,7 +128,7 @@ def _cubic(lab: Lab, found: Cells) -> list[Claim]:
     last = sum(below(one.true_spikes_ms, one.last_round_ms) for one in ones)
     why = f"by the rate of the second before the drop, as the data have it, {second} are below: "
     why += "just reduced, CUBIC sends less than in that second's mean. By the rate of the last "
-    why += f"round trip, {last} are, whose reduction was under way as the capacity fell"
+    why += f"round trip, {last} are; a reduction that is under way as the capacity falls does that"
     name = "runs of CUBIC below the bound corrected for saturation"
     corrected = lab.value("below_corrected_bound")
     ours = f"{last} to {second} of {4 * runs}"
