@@ -315,6 +315,8 @@ impl<C: Controller> Sender<C> {
                 self.scoreboard.begin_suspicion(lost);
                 return false;
             }
+            // RFC 9002 section 7.3.2; once the period is over, appendix B.6 would still not
+            // react to packets sent before it (docs/deviations.md).
             if !self.episode.is_outlived_by(profile, lost.newest) {
                 return false;
             }
