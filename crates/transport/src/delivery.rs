@@ -3,7 +3,7 @@
 use sojourn_cc::RateSample;
 use sojourn_units::{Bytes, Duration, Instant};
 
-use crate::scoreboard::Newest;
+use crate::newly::Newest;
 
 /// The connection's delivery state, and what is noted with every packet sent.
 #[derive(Debug, Default)]

@@ -15,6 +15,7 @@ mod config;
 mod delivery;
 mod gro;
 mod loss;
+mod newly;
 mod pacer;
 mod prr;
 mod ranges;

@@ -3,8 +3,8 @@
 use sojourn_units::{Duration, Instant};
 
 use crate::config::Profile;
+use crate::newly::Newly;
 use crate::rtt::Rtt;
-use crate::scoreboard::Newly;
 
 /// What the detector says of a segment in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

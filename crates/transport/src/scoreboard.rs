@@ -7,6 +7,7 @@ use sojourn_units::Instant;
 
 use crate::delivery::Stamp;
 use crate::loss::{Detector, Verdict};
+use crate::newly::{Newest, Newly};
 use crate::ranges::RangeSet;
 use crate::runs::Runs;
 use crate::suspicion::{Superseded, Suspicion};
@@ -41,41 +42,6 @@ impl Segment {
     pub(crate) fn new(offset: u64, len: u32, number: u64, sent_at: Instant) -> Segment {
         Segment { offset, number, sent_at, len, state: State::InFlight, retransmitted: false }
     }
-}
-
-/// What is to be known of the newest segment that was delivered.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Newest {
-    /// Packet number.
-    pub(crate) number: u64,
-    pub(crate) sent_at: Instant,
-    pub(crate) retransmitted: bool,
-    /// Where delivery rates are measured.
-    pub(crate) stamp: Option<Stamp>,
-}
-
-/// What one acknowledgement newly delivered.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Newly {
-    pub(crate) bytes: u64,
-    pub(crate) packets: u64,
-    /// The one sent last, of those whose transmission is not in doubt.
-    pub(crate) newest: Option<Newest>,
-    /// Its packet number, and where it stands.
-    newest_place: Option<(u64, u64)>,
-    /// When the first of those never sent twice was sent.
-    pub(crate) oldest_sent_at: Option<Instant>,
-    /// One of them had been sent again.
-    pub(crate) retransmitted: bool,
-    /// A segment was delivered after one behind it, without being sent again.
-    pub(crate) reordered: bool,
-    /// The cumulative acknowledgement advanced.
-    pub(crate) advanced: bool,
-    /// The first transmission of one of them arrived after it was deemed lost.
-    pub(crate) late: bool,
-    /// RACK.fack before this acknowledgement: the order of its ranges says
-    /// nothing of the order of arrival.
-    highest_before: u64,
 }
 
 /// What a round of loss detection found.
@@ -310,6 +276,7 @@ impl Scoreboard {
         }
         newly.newest =
             newly.newest_place.map(|(_, place)| self.newest((place - self.base) as usize));
+        newly.take_echoed();
         self.forget(cumulative - self.base);
         self.troubled &= !self.trouble.is_over();
         newly
@@ -393,6 +360,11 @@ impl Scoreboard {
             newly.late = true;
         }
         if !certain && !trouble.superseded.is_empty() {
+            // The echo names the original, whatever repeated it since: RFC 7323 section 4.1;
+            // RFC 9002 section 5.1. Without this sample a timeout shorter than the round trip
+            // would stay so.
+            let is_echoed = |s: &&Superseded| s.place == place && s.number == echo;
+            newly.echoed = trouble.superseded.iter().find(is_echoed).copied().or(newly.echoed);
             trouble.superseded.retain(|s| s.place != place);
         }
         if certain && newly.newest_place.is_none_or(|(number, _)| number < segment.number) {

@@ -5,9 +5,10 @@ use sojourn_units::{Bytes, Duration, Instant};
 
 use super::Sender;
 use crate::config::{EcnFeedback, Profile, PrrRule};
+use crate::newly::Newly;
 use crate::prr::Prr;
 use crate::recovery::Episode;
-use crate::scoreboard::{Lost, Newly};
+use crate::scoreboard::Lost;
 use crate::tail_probe::Outcome;
 use crate::wire::{Ack, EcnCounts};
 

@@ -5,8 +5,8 @@ use sojourn_units::{Bytes, Instant};
 
 use super::Sender;
 use crate::config::Profile;
+use crate::newly::Newly;
 use crate::recovery::Episode;
-use crate::scoreboard::Newly;
 use crate::tail_probe::TailProbe;
 
 /// RFC 9002 section 6.2.4: up to two packets as probes.
