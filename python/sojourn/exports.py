@@ -34,6 +34,12 @@ class Captures:
         for option, target in self._targets():
             folder.require_free(target, option)
 
+    def require_apart_from(self, out: str | None) -> None:
+        """Refuses the run directory's own folder: each is written whole or not at all."""
+        for option, target in self._targets():
+            if out is not None and target.resolve() == Path(out).resolve():
+                raise UsageError(f"--out and {option} both name {target}; give each its own")
+
     def require_possible(self, scenario: _core.Scenario) -> None:
         """Refuses a scenario with more flows than there are addresses."""
         flows = scenario.flows()

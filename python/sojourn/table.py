@@ -162,9 +162,13 @@ def build(summary: Summary) -> Table:
             # What the link saw belongs to all its flows: said once, in the first row.
             rows.append({"flow": flow, **(of_link if place == 0 else {})})
     metrics = _CHANGING if any(row.get("spike") for row in rows) else _AT_REST
+    has_links = any(entry["links"] for entry in _entries(summary))
+    if not has_links:
+        # A recording of the ends alone, such as qlog: what a link would say, nobody knows.
+        metrics = [one for one in metrics if any(row["flow"].get(one.key) for row in rows)]
     # Flows without control measure no round trip, except for pings, which do nothing else.
     pings = (row["flow"] for row in rows if row["flow"]["control"] == "none")
-    if any(flow[_RTT_P50.key] is not None for flow in pings):
+    if not has_links or any(flow[_RTT_P50.key] is not None for flow in pings):
         metrics = [*metrics, *_RTTS]
     if any(row["flow"][_RESPONSE_P50.key] is not None for row in rows):
         metrics = [*metrics, *_RESPONSES]

@@ -19,6 +19,7 @@ def run(args: argparse.Namespace) -> int:
         folder.require_free(Path(args.out))
     captures = Captures.to(args.pcapng, args.qlog)
     captures.require_free()
+    captures.require_apart_from(args.out)
     controllers = own(args.controller)
     core = _prepared(args, controllers)
     _note(core, args)

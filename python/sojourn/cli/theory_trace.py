@@ -31,7 +31,9 @@ def trace(args: argparse.Namespace) -> int:
 
 
 def _require_one_source(args: argparse.Namespace) -> None:
-    if (args.file is None) == (args.process is None):
+    if args.file is not None and args.process is not None:
+        raise UsageError("FILE and --process are both capacities over time; give one of them")
+    if args.file is None and args.process is None:
         raise UsageError("give a FILE, or --process wifi or cellular: the capacity over time")
     if args.fit and args.file is None:
         raise UsageError("--fit is of a FILE; a process is known already")
