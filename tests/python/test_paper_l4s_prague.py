@@ -51,7 +51,8 @@ def test_a_full_bucket_is_marked_after_a_pause(lab: Lab) -> None:
 
 def test_every_qlog_keeps_to_the_schema(lab: Lab) -> None:
     claims = claims_of(lab, "qlog")
-    assert all(claim.holds for claim in claims.values())
+    unharmed = "the same counts as the run itself has; 0 of its lines cannot be read"
+    assert all(claim.why == unharmed for claim in claims.values())
     header = Draft202012Validator(qlog_schema.HEADER)
     data = {name: Draft202012Validator(one) for name, one in qlog_schema.DATA.items()}
     files = sorted((lab.out / "qlog").glob("*/*.sqlog"))
