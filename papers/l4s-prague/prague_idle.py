@@ -24,6 +24,8 @@ ROUND_S = 0.025
 """A round trip with 5 ms of queue: the first epoch after a pause."""
 SMALL_MS = 0.25
 """The draft's bucket (section 2.5.2): next to none."""
+_PRETTY_MUCH_ALL = 0.9
+"""What the text's words are taken for: at most one packet of ten is not marked."""
 
 
 def idle(lab: Lab) -> list[Claim]:
@@ -36,11 +38,14 @@ def idle(lab: Lab) -> list[Claim]:
         "bucket of 0.25 ms": small,
     }
     lab.draw("idle", _figure(shown))
+    published = lab.published()
+    saves = completion_s(runs["unrepaired"]) - completion_s(runs["repaired"])
+    told = published["unrepaired"]["completion_s"] - published["repaired"]["completion_s"]
     lab.note(
-        "By epochs the repair does more here than was published: a step of 5 ms marks more than "
-        "half of an epoch whenever the window has grown into it, pause or not, and since the queue "
-        "grows such an epoch lasts longer than the smoothed round trip. As in the draft, alpha is "
-        "an average over 16 round trips, and there is next to nothing to repair."
+        f"By epochs the repair saves {saves:.2f} s here, against {told:.1f} s published. A step of "
+        "5 ms marks more than half of an epoch whenever the window has grown into it, pause or "
+        "not, and since the queue grows such an epoch lasts longer than the smoothed round trip. "
+        "The draft's alpha is an average over 16 round trips, which one epoch changes little."
     )
     return [
         *_after_pauses(runs["unrepaired"], small),
@@ -131,9 +136,9 @@ def _after_pauses(full: Run, small: Run) -> list[Claim]:
             "pretty much all",
             ", ".join(f"{100 * share:.0f} %" for share in shares),
             "",
-            max(shares) > 0.5,
-            "after each of the three pauses; over half of an epoch is what halves the window. It "
-            "hangs on how far the window had grown. With a bucket of "
+            min(shares) > _PRETTY_MUCH_ALL,
+            f"held to {100 * _PRETTY_MUCH_ALL:.0f} % after every pause; over half of an epoch is "
+            "what halves the window. It hangs on how far the window had grown. With a bucket of "
             f"{SMALL_MS} ms: {', '.join(f'{100 * share:.0f} %' for share in shares_small)}",
         ),
     ]
@@ -196,7 +201,7 @@ def _bucket_claims(
             least,
             "ms",
             None,
-            "about the step at which marks begin: 5 ms",
+            "of those tried; marks begin at 5 ms of queue",
         ),
         Claim(
             "what the bucket changes for the draft's Prague", None, spread, "s", None, "no epochs"
