@@ -272,7 +272,7 @@ def _together(published: Published, done: dict[str, float], lost: dict[str, int]
             None,
             min(done.values()),
             "s",
-            why="4 MB take 3.26 s on the wire, and five round trips (handshake, pauses and the last "
+            why="4 MB take 3.26 s on the wire, and five round trips (handshake, pauses, the last "
             "way) 0.1 s more",
         ),
     ]
