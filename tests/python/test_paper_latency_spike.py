@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 from latency_spike import PAPER
-from latency_spike_fig5 import BOUND, SPIKE, WINDOW, below, measurements
-from latency_spike_loss import Paid, excess, q_ms
+from latency_spike_fig5 import BOUND, SPIKE, WINDOW, below, measurements, outside_ms
+from latency_spike_loss import Paid, excess, is_between, paid, q_ms
 from latency_spike_mitigations import DEGREES, agreement, bounds_ms, degrees
-from latency_spike_testbed import spikes
+from latency_spike_testbed import Cell, spikes
 from sojourn.errors import UsageError
 from sojourn.papers import Ask, Claim, Lab
 from support import ROOT
@@ -54,6 +54,26 @@ def test_codel_pays_in_loss_and_its_peak_is_still_q(tmp_path: Path) -> None:
     # has slowed after 50 ms: by then the peak is in the queue, but for a packet or two.
     assert spike_s == pytest.approx(1e-3 * q_ms(50), abs=2 * 0.0008)
     assert run.link("bottleneck").summary["dropped_packets"] > 100
+    # So it is not where the paper expects it.
+    assert not is_between(paid(run), 50, "codel")
+
+
+def test_between_the_bounds_is_a_lower_peak_for_no_more_than_the_strict_loss() -> None:
+    # Q is 150 ms, and 188 packets are in excess: a cap at CoDel's 5 ms loses 181 of them.
+    assert is_between(Paid(100.0, 63.0, 0.0), 50, "codel")
+    assert is_between(Paid(5.0, 181.0, 0.0), 50, "codel")
+    assert not is_between(Paid(149.0, 63.0, 0.0), 50, "codel")
+    assert not is_between(Paid(100.0, 190.0, 0.0), 50, "codel")
+
+
+@pytest.mark.parametrize(
+    ("measured_ms", "apart_ms"), [(10.0, 0.0), (20.0, 0.0), (25.0, 5.0), (7.0, -3.0)]
+)
+def test_a_measurement_outside_is_so_far_outside(measured_ms: float, apart_ms: float) -> None:
+    runs = [10.0, 12.0, 20.0]
+    cell = Cell("bbr", 25, runs, [], [], [], [], measured_ms, 1, [], [])
+    assert outside_ms(cell) == apart_ms
+    assert cell.is_inside == (apart_ms == 0.0)
 
 
 def test_headroom_and_a_shorter_loop_are_what_the_theory_says(tmp_path: Path) -> None:
