@@ -43,7 +43,7 @@ def test_the_mitigations_are_a_table(sojourn: Sojourn, tmp_path: Path) -> None:
     assert after["ramp"] == ("100ms", pytest.approx(0.025))
     assert len(after) == 8
     drawn = (tmp_path / "spike.svg").read_text()
-    assert "head drop" in drawn
+    assert "signal at dequeue" in drawn
     shown = sojourn(*ONE, "--mitigations").stdout
     assert "headroom               100 ms     85 ms  0.1 of the capacity left unused" in shown
 

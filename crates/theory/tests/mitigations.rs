@@ -113,22 +113,23 @@ fn a_warning_is_a_shorter_loop() {
     }
 }
 
-/// The signal is what is missing: at the tail it is seen when all ahead of it
-/// has been served, at the head at once.
+/// Signalled at enqueue, it is seen when all ahead of that packet has been served;
+/// at dequeue, at once.
 #[test]
-fn a_head_drop_saves_the_standing_queue_its_wait() {
+fn a_signal_at_dequeue_does_not_wait_in_the_standing_queue() {
     for ((r, d), standing) in CASES.into_iter().flat_map(|case| [0, 2, 10].map(|h| (case, h))) {
         let c1 = C0 / r as f64;
         let loop_ms = d as f64;
-        for is_tail in [true, false] {
+        for is_enqueue in [true, false] {
             let backlog = C0 * standing as f64;
-            let seen = if is_tail { DROP + backlog / c1 } else { DROP };
+            let seen = if is_enqueue { DROP + backlog / c1 } else { DROP };
             let known = place(seen + loop_ms);
             let fluid =
                 longest(step_to(c1), backlog, |k, _, _| STEP * if k < known { C0 } else { c1 });
-            let form = if is_tail { forms::tail_drop } else { forms::head_drop };
+            let form = if is_enqueue { forms::at_enqueue } else { forms::at_dequeue };
             let form = form(MBIT(60), MBIT(60 / r), MS(d), MS(standing)).unwrap();
-            assert_near(form, fluid, r as f64, &format!("r {r}, d {d}, h {standing}, {is_tail}"));
+            let what = format!("r {r}, d {d}, h {standing}, {is_enqueue}");
+            assert_near(form, fluid, r as f64, &what);
         }
     }
 }

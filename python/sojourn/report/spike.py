@@ -16,7 +16,7 @@ MITIGATIONS = {
     "warning": ("early warning", "senders are told {} before the drop"),
     "near": ("shorter loop", "a server or proxy at a loop delay of {}"),
     "back_queue": ("ACK priority", "signals do not wait {} in the reverse path's queue"),
-    "standing": ("head drop", "of a queue of {} that stands before the drop"),
+    "standing": ("signal at dequeue", "a queue of {} stands before the drop"),
     "users": ("fair queueing", "among {} users, of whom others caused the drop"),
     "node": ("several fidelities", "a node at a loop delay of {} chooses what to forward"),
 }

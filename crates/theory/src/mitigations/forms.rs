@@ -63,9 +63,12 @@ pub fn early(
 }
 
 /// The queueing delay at the peak where a queue of h = `standing` stood before
-/// the drop, and the signal is what the bottleneck drops at its end: it is known
-/// only once all ahead of it has left, r h later. r h + (r - 1) (d + r h).
-pub fn tail_drop(
+/// the drop, and the bottleneck signals at enqueue, on the packet that arrives
+/// (step marking, RED, PIE): it is known only once all ahead of it has left, r h
+/// later. r h + (r - 1) (d + r h), of a sender that keeps its rate until then.
+///
+/// Not for a queue that signals by being full: that one cannot grow.
+pub fn at_enqueue(
     from: Rate,
     to: Rate,
     delay: Duration,
@@ -76,8 +79,9 @@ pub fn tail_drop(
 }
 
 /// "Dropping head-of-line packets instead of last-in-line packets reduces
-/// d_signal": the gap leaves at once, and r h + (r - 1) d is left.
-pub fn head_drop(
+/// d_signal": with a signal at dequeue, on the packet that leaves (CoDel), it is
+/// on its way at once, and r h + (r - 1) d is left.
+pub fn at_dequeue(
     from: Rate,
     to: Rate,
     delay: Duration,

@@ -183,8 +183,8 @@ pub fn table(
         row(
             "standing",
             standing,
-            forms::tail_drop(from, to, delay, standing)?,
-            forms::head_drop(from, to, delay, standing)?,
+            forms::at_enqueue(from, to, delay, standing)?,
+            forms::at_dequeue(from, to, delay, standing)?,
         ),
     ];
     if let Some(users) = users {
