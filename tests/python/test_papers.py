@@ -10,6 +10,7 @@ from sojourn.report import chart
 from support import ROOT, SMALL, Sojourn
 from test_bad_input import refused
 
+SHIPPED = list((ROOT / "papers").glob("*/published.json"))
 PAPER = """
 from sojourn.papers import Claim, Figure, Lab, Paper
 from sojourn.report import chart
@@ -113,6 +114,34 @@ def test_a_run_writes_what_it_prints(sojourn: Sojourn, papers: Path) -> None:
     assert 'src="drop.svg"' in (out / "index.html").read_text()
     # A bar in a cell would end it.
     assert "nothing ¦ else" in (out / "paper.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        ('Claim("beyond", None, 1.0, "ms", True)', "nothing published"),
+        ('Claim("beyond", None, 1.0, "ms", False)', "nothing published"),
+        ('Claim("beyond", 1.0, 1.0)', "no verdict"),
+        ('Claim("beyond", 1.0, None)', "no verdict"),
+    ],
+)
+def test_a_verdict_is_on_what_is_published_and_nothing_else(
+    sojourn: Sojourn, papers: Path, claim: str, words: str
+) -> None:
+    text = PAPER.replace('Claim("beyond", None, "nothing | else")', claim)
+    assert text != PAPER
+    (papers / "a-drop" / "a_drop.py").write_text(text)
+    done = sojourn("paper", "run", "a-drop", "--figure", "2", "--quick", "--out", "out")
+    refused(done, "a-drop", "figure 2", "beyond", words)
+    assert not (papers.parent / "out").exists()
+
+
+@pytest.mark.parametrize("name", sorted(one.parent.name for one in SHIPPED))
+def test_every_paper_says_where_what_is_published_stands(name: str) -> None:
+    entries = json.loads((ROOT / "papers" / name / "published.json").read_text())
+    assert entries
+    for key, entry in entries.items():
+        assert len(entry["where"]) > 8, key
 
 
 @pytest.mark.parametrize("name", ["latency-spike", "lola"])

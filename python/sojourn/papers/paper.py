@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 class Claim:
     """What a paper says, what is measured here, and what differs and why.
 
-    `published` is None where it goes beyond the paper; `holds` is None where there is nothing to
-    agree with. Numbers are in `unit`.
+    `published` is None where it goes beyond the paper; `holds` is None there, and nowhere else.
+    Numbers are in `unit`.
     """
 
     claim: str

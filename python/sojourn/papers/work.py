@@ -6,10 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from sojourn import _core
+from sojourn.errors import UsageError
 from sojourn.papers import page
 from sojourn.papers.contract import FigureSummary, PaperSummary
 from sojourn.papers.lab import Lab
-from sojourn.papers.paper import Paper
+from sojourn.papers.paper import Claim, Paper
 
 Named = Callable[[str], None]
 """Told which figure is being made."""
@@ -38,6 +39,8 @@ def run(
 def _figure(paper: Paper, lab: Lab, name: str) -> FigureSummary:
     lab.pictures, lab.notes = [], []
     claims = paper.figures[name].run(lab)
+    for claim in claims:
+        _keeps_contract(lab.folder.name, name, claim)
     return {
         "figure": name,
         "title": paper.figures[name].title,
@@ -45,6 +48,19 @@ def _figure(paper: Paper, lab: Lab, name: str) -> FigureSummary:
         "claims": [asdict(claim) for claim in claims],  # type: ignore[misc]
         "notes": lab.notes,
     }
+
+
+def _keeps_contract(paper: str, figure: str, claim: Claim) -> None:
+    """A verdict is on what is published, and there is one on all that is.
+
+    Else the share of the claims that hold counts what nobody published, or leaves out what was.
+    """
+    if (claim.published is None) == (claim.holds is None):
+        return
+    wrong = "holds or not, but has nothing published"
+    if claim.holds is None:
+        wrong = "has a published value, but no verdict: what was not measured does not hold"
+    raise UsageError(f"paper {paper}, figure {figure}: the claim {claim.claim!r} {wrong}")
 
 
 def write(summary: PaperSummary, place: Path) -> None:
