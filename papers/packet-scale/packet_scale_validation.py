@@ -1,9 +1,19 @@
 """Figures 6 and 8: two settings as the paper validates them, model against simulation over time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from packet_scale_cases import FIGURE_6, FIGURE_8, FLUID, SHARE, claim_used, claim_wait, line_of
+from packet_scale_cases import (
+    FIGURE_6,
+    FIGURE_8,
+    FLUID,
+    SHARE,
+    beside,
+    claim_used,
+    claim_wait,
+    line_of,
+)
 from packet_scale_fluid import steady
 from packet_scale_setting import (
     AS_PRINTED,
@@ -30,10 +40,15 @@ from sojourn.report.chart import Panel
 
 _PROBING = replace(AS_PRINTED, filter="linear")
 _KINDS = (MODEL_SENDER, _PROBING, AS_PRINTED)
+_RANDOM = replace(AS_PRINTED, distribution="exponential")
 
-# Neighbouring packets of a stream probe 4.5 % apart, and the lower of two rates counts: the mean
-# estimate is 2 to 3 % low.
-_GRAIN = 0.03
+# "Quite well", of a rate over time: as a share of C, on average. A tenth of what a burst takes
+# here, half of C (figure 6) or a third (8), would be 0.05 or 0.033: the more lenient of the two.
+_COURSE = 0.05
+# The same where the sender does all that the model assumes: only packets are not fluid.
+_COURSE_MODEL = 0.005
+# "Very well", of a utilisation: as a share of what the model predicts, which is the loss.
+_LOSS = 0.1
 
 
 def figure_6(lab: Lab) -> list[Claim]:
@@ -48,41 +63,52 @@ def figure_8(lab: Lab) -> list[Claim]:
 
 
 def _validation(lab: Lab, name: str, title: str, setting: Setting) -> list[Claim]:
-    published = lab.published()[name]
     runs = {kind: simulated(lab, setting, kind, 2) for kind in _KINDS}
     model = modelled(setting, 2)
     seconds = lab.pick(9.0, 3.0)
     found = dict(
         zip(_KINDS, measure(lab, [Job(setting, kind, seconds) for kind in _KINDS]), strict=True)
     )
-    phases, least = _phases(lab, setting, published["utilisation"])
+    worst = setting.at(replace(setting, rtt=None).round_trip())
+    phases, least = _phases(lab, setting, worst.model()["utilisation"])
     rows = [*_over_time(setting, runs, model), phases]
     subtitle = (
         f"T_on {setting.on:g} ms, T_off {setting.off:g} ms, R_avg 111 Mbit/s, "
         f"tau {setting.tau:g} ms, eta {setting.eta:g} ms, RTT {setting.rtt:g} ms"
     )
     lab.draw(f"figure-{name}", chart.document(title, subtitle, rows))
-    worst = setting.at(replace(setting, rtt=None).round_trip())
     [at_worst] = measure(lab, [Job(worst, MODEL_SENDER, seconds)])
-    paper_used = published["utilisation"]
-    where = f"RTT {worst.round_trip():.0f} ms, the worst phase; {FLUID}"
-    claims = [
-        claim_used(
-            "utilisation, worst phase", published["utilisation"], at_worst.used, SHARE, where
-        ),
-        claim_wait("greatest queue (D), worst phase", published["delay_ms"], at_worst.delay),
-        Claim(
-            "utilisation, least over all phases",
-            paper_used,
-            least,
-            "",
-            least > paper_used - SHARE,
-            "the phase with the greatest queue is the one that costs most",
-        ),
-    ]
+    published = lab.published()[name]
+    claims = _worst_phase(published, worst, at_worst, least)
     for kind in _KINDS:
-        claims += _over_time_claims(kind, runs[kind], model, found[kind], setting)
-    return claims
+        claims.append(course(published["course"], kind, runs[kind], model))
+        predicted = steady(setting).used
+        claims.append(_match(published["match"], kind, predicted, found[kind].used))
+    return [*claims, _random(lab, published["match"], setting), *_estimates(runs, setting)]
+
+
+def _worst_phase(
+    published: Mapping[str, Any], worst: Setting, found: Found, least: float
+) -> list[Claim]:
+    """The three that closed forms have a value for; figure 8's are not published as they stand."""
+    where = f"RTT {worst.round_trip():.0f} ms, the worst phase; {FLUID}"
+    used, wait = "utilisation, worst phase", "greatest queue (D), worst phase"
+    over_all = "utilisation, least over all phases"
+    costly = "the phase with the greatest queue is the one that costs most"
+    model = worst.model()
+    if "utilisation" not in published:
+        mended = "the paper's closed form has errors, and mended is not published; "
+        return [
+            beside(used, model["utilisation"], found.used, "", mended + where),
+            beside(wait, 1e3 * model["D_s"], found.delay, "ms", mended + where),
+            beside(over_all, model["utilisation"], least, "", costly),
+        ]
+    paper = published["utilisation"]
+    return [
+        claim_used(used, paper, found.used, where),
+        claim_wait(wait, published["delay_ms"], found.delay),
+        Claim(over_all, paper, least, "", least > paper - SHARE, costly),
+    ]
 
 
 def _over_time(setting: Setting, runs: Mapping[Kind, Timeline], model: Timeline) -> list[Panel]:
@@ -134,60 +160,112 @@ def _phases(lab: Lab, setting: Setting, worst: float) -> tuple[Panel, float]:
     return panel, min(one.used for one in found[:count])
 
 
-def _over_time_claims(
-    kind: Kind, run: Timeline, model: Timeline, found: Found, setting: Setting
-) -> list[Claim]:
-    course, expected = dict(model.rate), steady(setting)
-    apart = [abs(rate - course[round(at, 3)]) for at, rate in run.rate if round(at, 3) in course]
+def course(published: str, kind: Kind, run: Timeline, model: Timeline) -> Claim:
+    """The figure itself: the rate over time, a sample every ms."""
+    expected = {round(at, 3): rate for at, rate in model.rate}
+    rates = [(round(at, 3), rate) for at, rate in run.rate]
+    apart = [abs(rate - expected[at]) for at, rate in rates if at in expected]
     mean = sum(apart) / len(apart) / CAPACITY_MBIT
-    is_model = kind is MODEL_SENDER
-    why = FLUID if is_model else _WHY[kind.filter]
-    rate = Claim(
+    within = _COURSE_MODEL if kind is MODEL_SENDER else _COURSE
+    return Claim(
         f"rate over time, {kind.name}: mean departure from the model",
-        0,
+        published,
         100 * mean,
         "% of C",
-        mean < 0.005 if is_model else None,
-        why,
+        mean < within,
+        f"within {100 * within:g} %; {_why(kind)}",
     )
-    used = claim_used(
-        f"utilisation, {kind.name}", expected.used, found.used, SHARE if is_model else _GRAIN, why
-    )
-    return [rate, used, *_estimates(kind, run, setting)]
 
 
-def _estimates(kind: Kind, run: Timeline, setting: Setting) -> list[Claim]:
+def _match(published: str, kind: Kind, predicted: float, ours: float) -> Claim:
+    """The text's other word, of the utilisation alone."""
+    lost = 1 - predicted
+    return Claim(
+        f"utilisation, {kind.name}",
+        published,
+        f"{ours:.4f}, predicted {predicted:.4f}",
+        "",
+        abs(ours - predicted) < _LOSS * lost,
+        f"within a tenth of the {100 * lost:.1f} points that the bursts cost by the model, for "
+        f"that is what it predicts; {_why(kind)}",
+    )
+
+
+def _random(lab: Lab, published: str, setting: Setting) -> Claim:
+    """The same beside exponential bursts, which the text has too."""
+    # 530 bursts or more in full: their share of the time is then known to 5 %, and so is the loss.
+    job = Job(setting, _RANDOM, lab.pick(240, 12))
+    [found] = measure(lab, [job])
+    predicted = replace(setting, rtt=None).model()["utilisation"]
+    return _match(published, _RANDOM, predicted, found.used)
+
+
+def _estimates(runs: Mapping[Kind, Timeline], setting: Setting) -> list[Claim]:
     """How right the streams are on average; the same for any filter."""
-    if kind is not _PROBING:
-        return []
-    ratios: dict[float, list[float]] = {CAPACITY_MBIT - setting.burst: [], CAPACITY_MBIT: []}
-    for _, told in run.estimate:
-        truth = min(ratios, key=lambda one: abs(one - told))
-        ratios[truth].append(told / truth)
-    busy, free = (sum(all_of) / len(all_of) for all_of in ratios.values())
+    busy, free = estimates_by_time(runs[_PROBING], setting)
     return [
         Claim(
             "beyond the paper: mean estimate of the streams while a burst lasts, and beside it",
             None,
-            f"{busy:.3f}, {free:.3f}",
+            f"{_mean(busy)}, {_mean(free)}",
             "of what is available",
             None,
-            "packets of the burst between single packets of a stream lift and lower its delays",
+            f"{_PROBING.name}; by when they were in the queue, {_EDGE_MS:g} ms about its turns "
+            "left out; packets of the burst between single packets of a stream lift and lower "
+            "its delays",
         )
     ]
+
+
+# A stream under way at a turn (0.7 ms), the one after it, and a sample's step: twice as much.
+_EDGE_MS = 5.0
+
+
+def estimates_by_time(run: Timeline, setting: Setting) -> tuple[list[float], list[float]]:
+    """Estimates beside the truth of their time: those of a burst, and those of a pause.
+
+    What arrives at the queue is heard of a round trip later, and later by what waits.
+    """
+    begin, end = (turn + _wait(run, turn) for turn in (0, setting.on))
+    busy: list[float] = []
+    free: list[float] = []
+    for at, told in run.estimate:
+        heard = (at - setting.round_trip()) % setting.period
+        if begin + _EDGE_MS <= heard <= end - _EDGE_MS:
+            busy.append(told / (CAPACITY_MBIT - setting.burst))
+        elif end + _EDGE_MS <= heard <= setting.period - _EDGE_MS:
+            free.append(told / CAPACITY_MBIT)
+    return busy, free
+
+
+def _wait(run: Timeline, turn: float) -> float:
+    return min(run.wait, key=lambda one: abs(one[0] - turn))[1]
+
+
+def _mean(ratios: Sequence[float]) -> str:
+    return f"{sum(ratios) / len(ratios):.3f}" if ratios else "none"
 
 
 _STREAMS = (
     "the rates of a stream are 4.5 % apart and the lower of two counts, which loses; while a burst "
     "lasts, packets of others between its own may lift the estimate, which gains"
 )
-_WHY = {
-    "linear": _STREAMS,
-    "exponential": (
-        "as printed the filter is exponential: it leaves the top sooner, and is at 63 % of the "
-        f"way after tau; besides, {_STREAMS}"
-    ),
-}
+_FILTER = (
+    "as printed the filter is exponential: it leaves the top sooner, and is at 63 % of the way "
+    "after tau"
+)
+
+
+def _why(kind: Kind) -> str:
+    """What the model leaves out, of this kind."""
+    reasons = []
+    if kind.distribution == "exponential":
+        reasons.append("random bursts have no phase, so they are not in the worst")
+    if kind.filter == "exponential":
+        reasons.append(_FILTER)
+    if kind.estimator == "probe":
+        reasons.append(_STREAMS)
+    return "; ".join(reasons or [FLUID])
 
 
 def _finer(lab: Lab) -> list[Claim]:

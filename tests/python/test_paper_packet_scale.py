@@ -21,7 +21,9 @@ def lab(tmp_path: Path) -> Lab:
 
 
 def claims(paper: Paper, lab: Lab, figure: str) -> dict[str, Claim]:
-    return {one.claim: one for one in paper.figures[figure].run(lab)}
+    found = paper.figures[figure].run(lab)
+    assert all((one.published is None) == (one.holds is None) for one in found), found
+    return {one.claim: one for one in found}
 
 
 def test_the_fluid_system_has_the_models_worst_case(paper: Paper) -> None:
@@ -38,6 +40,69 @@ def test_the_fluid_system_has_the_models_worst_case(paper: Paper) -> None:
         assert found.delay == pytest.approx(1e3 * model["D_s"], abs=0.2), case
 
 
+def test_a_perfect_sender_has_the_models_worst_case(paper: Paper, lab: Lab) -> None:
+    """The paper prints no values for these settings; packets are still to follow the fluid."""
+    from packet_scale_cases import LARGE, SHARE, SMALL, WAIT_MS
+    from packet_scale_setting import MODEL_SENDER, Job, measure
+
+    cases = {**LARGE, **SMALL}
+    found = measure(lab, [Job(one, MODEL_SENDER, 1) for one in cases.values()])
+    for (case, setting), one in zip(cases.items(), found, strict=True):
+        model = setting.model()
+        assert one.used == pytest.approx(model["utilisation"], abs=SHARE), case
+        assert one.delay == pytest.approx(1e3 * model["D_s"], abs=WAIT_MS), case
+
+
+def test_estimates_are_told_apart_by_time(paper: Paper) -> None:
+    """A burst's estimate that is far off counts for the burst, and none at a turn counts."""
+    from packet_scale_setting import Setting
+    from packet_scale_time import Timeline
+    from packet_scale_validation import estimates_by_time
+
+    # R_on is 400 Mbit/s; 20 ms wait at the burst's end: its news comes at 125 and at 245 ms.
+    setting = Setting(on=100, off=300, load=100, tau=150, eta=75, rtt=125)
+    wait = [(0.0, 0.0), (100.0, 20.0)]
+    told = [(127.0, 1.0), (180.0, 900.0), (235.0, 300.0), (247.0, 1.0), (300.0, 800.0)]
+    busy, free = estimates_by_time(Timeline([], wait, told), setting)
+    assert busy == [1.5, 0.5]
+    assert free == [0.8]
+    assert estimates_by_time(Timeline([], wait), setting) == ([], [])
+
+
+def test_departures_count_every_dot(paper: Paper) -> None:
+    """One far dot of three shows, whatever its burst."""
+    from packet_scale_setting import AS_PRINTED, Setting
+    from packet_scale_sheet import Curve, Sheet, near, used
+
+    small = Setting(on=100, off=350, load=50, tau=50, eta=25)
+    great = Setting(on=100, off=200, load=300, tau=50, eta=49)
+    curve = Curve("a", "b", {1.0: small, 2.0: small, 3.0: great}, {})
+    dots = [(1.0, used(small)), (2.0, used(small) - 0.01), (3.0, used(great) + 0.25)]
+    [row] = near(Sheet("x", "", "", [curve], 1), {AS_PRINTED: {("a", "b"): dots}})
+    assert row.published is None
+    assert row.holds is None
+    text = "median 1.00, p95 25.0, greatest 25.0 points (-1.0 to +25.0) over 3"
+    assert row.ours == text
+    assert "at most half of C: median 0.50" in row.why
+
+
+def test_figure_6_as_printed_departs_over_time(paper: Paper, lab: Lab) -> None:
+    """Its utilisation may agree, for errors cancel; its course does not."""
+    from packet_scale_cases import FIGURE_6
+    from packet_scale_setting import AS_PRINTED, MODEL_SENDER
+    from packet_scale_time import modelled, simulated
+    from packet_scale_validation import course
+
+    model = modelled(FIGURE_6, 1)
+    perfect, printed = (
+        course("quite well", kind, simulated(lab, FIGURE_6, kind, 1), model)
+        for kind in (MODEL_SENDER, AS_PRINTED)
+    )
+    # Where the sender does what the model assumes, only packets differ.
+    assert perfect.holds
+    assert printed.holds is False
+
+
 def test_a_residual_queue_does_not_show(paper: Paper, lab: Lab) -> None:
     found = claims(paper, lab, "observation-1")
     exact = str(found["equation 5: the departure gap is (P + B_CT) / C"].ours).split(" of ")
@@ -45,6 +110,11 @@ def test_a_residual_queue_does_not_show(paper: Paper, lab: Lab) -> None:
     # Three runs of 0.15 s at 660 Mbit/s: some 8000 packets each, most of them in a queue.
     assert int(exact[1]) > 10_000
     assert all(one.holds is not False for one in found.values()), found
+    name = "beyond the paper: Rapid's mean estimate, residual queue: {}"
+    none, short, long = (found[name.format(one)].ours for one in ("none", "10 ms", "40 ms"))
+    # Less than a step of the stream, 4.5 %.
+    assert short == pytest.approx(none, rel=0.03)
+    assert long == pytest.approx(none, rel=0.03)
     assert lab.pictures == ["observation-1"]
 
 
