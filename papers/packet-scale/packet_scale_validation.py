@@ -170,8 +170,8 @@ def course(published: str, kind: Kind, run: Timeline, model: Timeline) -> Claim:
     return Claim(
         f"rate over time, {kind.name}: mean departure from the model",
         published,
-        100 * mean,
-        "% of C",
+        f"{100 * mean:.2g} % of C",
+        "",
         mean < within,
         f"within {100 * within:g} %; {_why(kind)}",
     )
@@ -283,7 +283,6 @@ def _finer(lab: Lab) -> list[Claim]:
             text,
             "points",
             None,
-            "rates 4.5, 2.25, 1.1 % apart, with the same reach: the difference falls with the "
-            "grain",
+            "rates 4.5, 2.25, 1.1 % apart, with the same reach",
         )
     ]
