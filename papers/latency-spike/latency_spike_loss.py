@@ -244,7 +244,7 @@ def _panel(
     return chart.Panel(
         f"{control}, d = {delay_ms} ms",
         "peak queueing delay (ms)",
-        "lost, of the excess",
+        "lost, of the excess (root scale)",
         layers,
         width=290,
         height=170,

@@ -4,7 +4,7 @@ from lola_many import FIRST_STOP_S, FLOWS, RTT_MS, SETTLED_S, ask, median_queue_
 from lola_measure import Q_TARGET_MS, goodput_bps, queue_ms, used
 from lola_testbed import FLOWS as PAIR
 from lola_testbed import QUICK, SECOND_S, scale
-from lola_two import TIME, rtt
+from lola_two import rtt
 from sojourn.matrix.measure import jain
 from sojourn.papers import Ask, Claim, Lab
 from sojourn.record import Run
@@ -63,11 +63,14 @@ def _picture(two: dict[str, Run], many: dict[str, Run], rate: str) -> chart.Spec
 
 def _panel(title: str, run: Run, flow: str, end_s: float) -> chart.Panel:
     target = [(0.0, RTT_MS + Q_TARGET_MS), (end_s, RTT_MS + Q_TARGET_MS)]
-    points = chart.thin(rtt(run.flow(flow).series), 800)
+    points = chart.thin([(t, ms) for t, ms in rtt(run.flow(flow).series) if t <= end_s], 800)
     layers = [
         chart.line("flow 1", points, chart.COLOURS[0], width=1),
         chart.line("target", target, chart.PUBLISHED, (5, 3)),
     ]
     scale = {"domain": [0, 120], "clamp": True}
     wide, high = 280, 110
-    return chart.Panel(f"{title} (ms)", "s", "ms", layers, (), wide, high, TIME, scale)
+    time = {"domain": [0, end_s], "nice": False}
+    return chart.Panel(
+        f"{title} (ms)", "s", "ms", layers, (), wide, high, x_scale=time, y_scale=scale
+    )
