@@ -81,7 +81,7 @@ def _against_measured(one: Cell) -> Claim:
     outside = outside_ms(one)
     if outside:
         why += f": it is {abs(outside):.1f} ms {'above' if outside > 0 else 'below'}, "
-        why += f"{100 * abs(outside) / one.measured_ms:.0f} % of what was measured"
+        why += f"{100 * abs(outside) / one.measured_ms:.1f} % of what was measured"
     name = f"{one.control}, d = {one.delay_ms:.0f} ms"
     ours = median(one.spikes_ms)
     return Claim(name, one.measured_ms, ours, "ms", one.is_inside, why)
