@@ -17,6 +17,7 @@ from sojourn.qlog.trace import Trace
 
 # What a file takes while it is read as one JSON object: its text, and each event as objects.
 _BYTES_A_BYTE = 12
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -51,18 +52,23 @@ def traces(file: Path) -> tuple[list[Trace], Damage | None]:
 
 
 def _line(file: Path, at: int) -> int:
+    line = 1
     with file.open("rb") as source:
-        return source.read(at).count(b"\n") + 1
+        while chunk := source.read(min(at, _CHUNK)):
+            line += chunk.count(b"\n")
+            at -= len(chunk)
+    return line
 
 
 def _read(file: Path, found: list[Trace]) -> None:
     with file.open("rb") as source:
         first = source.read(1)
-        line = source.readline()
+        # A file that is one JSON text may be one line as well.
+        line = source.readline(texts.LONGEST)
     if first == texts.RS:
         return texts.sequence(file, texts.RS, _Sequence(file, found).take)
     # A line that is whole by itself is the first of many.
-    if line.rstrip().endswith(b"}") and file.stat().st_size > len(line) + 2 and _is_whole(line):
+    if line.endswith(b"\n") and file.stat().st_size > len(line) + 2 and _is_whole(line):
         return texts.sequence(file, b"\n", _Sequence(file, found).take)
     memory.require(_BYTES_A_BYTE * file.stat().st_size, f"{file} is one JSON text, read as a whole")
     cursor = texts.whole(file)
@@ -73,6 +79,8 @@ def _read(file: Path, found: list[Trace]) -> None:
 
 
 def _is_whole(line: bytes) -> bool:
+    if not line.rstrip().endswith(b"}"):
+        return False
     try:
         Cursor("{" + line.decode("latin-1")).value()
     except FaultyTextError:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 RS = b"\x1e"
+LONGEST = 16 << 20
+"""Bytes of one text of a sequence at most: an event is a packet's, of some hundred bytes."""
 _CHUNK = 1 << 20
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(strict=False)
@@ -103,15 +105,25 @@ def whole(file: Path) -> Cursor:
 
 
 def sequence(file: Path, separator: bytes, each: Callable[[Cursor], None]) -> None:
-    """Hands on each text of a sequence of them (RFC 7464, or a line each)."""
-    at, rest = 0, b""
+    """Hands on each text of a sequence of them (RFC 7464, or a line each).
+
+    What has no separator in it is put together once, at its end: as often as a chunk is read
+    would be a time that grows with its length squared.
+    """
+    at = length = 0
+    parts: list[bytes] = []
     with file.open("rb") as source:
         while chunk := source.read(_CHUNK):
-            *texts, rest = (rest + chunk).split(separator)
-            for text in texts:
+            *ends, rest = chunk.split(separator)
+            for end in ends:
+                text = b"".join([*parts, end])
                 _one(text, at, each)
-                at += len(text) + 1
-    _one(rest, at, each)
+                at, length, parts = at + len(text) + 1, 0, []
+            parts.append(rest)
+            length += len(rest)
+            if length > LONGEST:
+                raise FaultyTextError(at, f"one text is longer than {LONGEST >> 20} MiB")
+    _one(b"".join(parts), at, each)
 
 
 def _one(text: bytes, at: int, each: Callable[[Cursor], None]) -> None:

@@ -2,8 +2,8 @@
 
 import math
 from array import array
-from bisect import bisect_left
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,10 @@ ROW_S = 1e-3
 _CALENDAR_MS = 1e11
 # RTTs and windows beyond are a fault of the writer's.
 _MOST = 1e18
+
+# Packets that are overtaken by as many others are never acknowledged: RFC 9002 (section 6.1.1)
+# takes them for lost after 3. An acknowledgement that comes later is not heard.
+_LATEST = 1 << 16
 
 _TIME_KEYS = ("time", "relative_time", "delta_time", "timestamp")
 _METRICS = ("metrics_updated", "metric_update", "recovery_metrics_updated")
@@ -89,6 +93,39 @@ Sent = tuple[float, list[tuple[Any, int, int]]]
 """A packet under way: when it left, and its data: stream, offset, length."""
 
 
+class UnderWay:
+    """Packets of one space that are neither acknowledged nor lost, in order of their numbers.
+
+    A range may be as long as its writer likes, and what nobody tells the end of stays: so a
+    range costs what is found in it, whatever else is under way.
+    """
+
+    def __init__(self) -> None:
+        self._sent: dict[int, Sent] = {}
+        self._order: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def add(self, place: int, sent: Sent) -> None:
+        """A packet leaves; one of the same number is no more."""
+        if place not in self._sent:
+            insort(self._order, place)
+        self._sent[place] = sent
+
+    def take(self, low: int, high: int) -> list[tuple[int, Sent]]:
+        """Removes those from `low` to `high`, both included."""
+        first, end = bisect_left(self._order, low), bisect_right(self._order, high)
+        places = self._order[first:end]
+        del self._order[first:end]
+        return [(place, self._sent.pop(place)) for place in places]
+
+    def forget_before(self, acked: int) -> None:
+        """Gives up those `_LATEST` and more numbers before one that is acknowledged."""
+        if self._order and self._order[0] <= acked - _LATEST:
+            self.take(0, acked - _LATEST)
+
+
 class Trace:
     """What one end of a connection logged."""
 
@@ -111,7 +148,7 @@ class Trace:
         self._pto = 0.0
         self._measured = False
         """Round trips are known from packets and acknowledgements."""
-        self._sent: dict[str, dict[int, Sent]] = {}
+        self._sent: dict[str, UnderWay] = {}
         self._streams: dict[tuple[str, Any], Ranges] = {}
         self.sent_packets = 0
         self.received_packets = 0
@@ -217,7 +254,7 @@ class Trace:
         self._row.sent += new
         self._row.again += new < size
         if place is not None:
-            self._sent.setdefault(space, {})[place] = (self._now, pieces)
+            self._sent.setdefault(space, UnderWay()).add(place, (self._now, pieces))
 
     def _packet_received(self, data: Mapping[str, Any]) -> None:
         pieces = _pieces(data)
@@ -231,18 +268,19 @@ class Trace:
     def _packet_lost(self, data: Mapping[str, Any]) -> None:
         self._row.lost += 1
         space, place = _number(data)
-        if place is not None:
-            self._sent.get(space, {}).pop(place, None)
+        if place is not None and space in self._sent:
+            self._sent[space].take(place, place)
 
     def _acknowledged(self, space: str, frame: Mapping[str, Any]) -> None:
         self._row.marked = max(self._row.marked, count(frame.get("ce")) or 0)
         newest: tuple[int, float] | None = None
-        under_way = self._sent.get(space, {})
-        for place in _acked(frame, under_way):
-            at, pieces = under_way.pop(place)
-            self._row.acked += sum(self._cover("acked", *piece) for piece in pieces)
-            newest = max(newest or (place, at), (place, at))
+        under_way = self._sent.setdefault(space, UnderWay())
+        for low, high in _acked(frame):
+            for place, (at, pieces) in under_way.take(low, high):
+                self._row.acked += sum(self._cover("acked", *piece) for piece in pieces)
+                newest = max(newest or (place, at), (place, at))
         if newest is not None:
+            under_way.forget_before(newest[0])
             if not self._measured:
                 self._measured = True
                 del self.samples[:]
@@ -297,21 +335,11 @@ def _pieces(data: Mapping[str, Any]) -> list[tuple[Any, int, int]]:
     return found
 
 
-def _acked(frame: Mapping[str, Any], under_way: Mapping[int, Sent]) -> list[int]:
-    """Those of the packets under way that a frame acknowledges: for the first time, then.
-
-    Numbers ascend, and a range may be as long as its writer likes: what is under way is not.
-    """
+def _acked(frame: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    """The ranges of packets that a frame acknowledges: the first and the last of each."""
     ranges = frame.get("acked_ranges")
-    found: dict[int, None] = {}
     for one in ranges if isinstance(ranges, list) else []:
         ends = [count(end) for end in one] if isinstance(one, list) else [count(one)]
         low, high = (ends[0], ends[-1]) if ends else (None, None)
-        if low is None or high is None:
-            continue
-        for place in under_way:
-            if place > high:
-                break
-            if place >= low:
-                found[place] = None
-    return list(found)
+        if low is not None and high is not None:
+            yield low, high

@@ -1,0 +1,142 @@
+"""qlog files that would take more time or memory than they are worth."""
+
+import json
+import sys
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sojourn.qlog import reading, texts
+from sojourn.qlog.trace import Trace, UnderWay
+from test_qlog import lines, today
+
+
+def long_text(file: Path, bytes_of_text: int) -> Path:
+    """A header, and one text of so many spaces behind it."""
+    head = b'\x1e{"file_schema": "urn:ietf:params:qlog:file:sequential", "trace": {}}\n\x1e'
+    file.write_bytes(head + b" " * bytes_of_text)
+    return file
+
+
+def test_a_text_without_an_end_is_refused_where_it_begins(tmp_path: Path) -> None:
+    file = long_text(tmp_path / "long.sqlog", 32 << 20)
+    tracemalloc.start()
+    _, damage = reading.traces(file)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert damage is not None
+    assert "one text is longer than 16 MiB" in damage.what
+    assert (damage.at_byte, damage.line) == (file.read_bytes().rindex(b"\x1e") + 1, 2)
+    # Of 32 MiB, no more is held than the chunks that make up the longest text.
+    assert peak < texts.LONGEST + (4 << 20)
+
+
+def test_the_line_of_a_fault_is_found_piece_by_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_CHUNK", 7)
+    file = tmp_path / "lines.sqlog"
+    file.write_text(lines() + "\n" * 1000 + "x\n")
+    found, damage = reading.traces(file)
+    assert damage is not None
+    assert (found[0].events, damage.line) == (8, 9 + 1000 + 1)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 64])
+def test_texts_are_the_same_however_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    file = tmp_path / "it.sqlog"
+    file.write_text(today())
+
+    def found() -> list[tuple[int, str]]:
+        seen: list[tuple[int, str]] = []
+
+        def take(cursor: texts.Cursor) -> None:
+            seen.append((cursor.base, json.dumps(cursor.value())))
+
+        texts.sequence(file, texts.RS, take)
+        return seen
+
+    at_once = found()
+    assert len(at_once) == 9
+    monkeypatch.setattr(texts, "_CHUNK", size)
+    assert found() == at_once
+
+
+def sent(number: int) -> dict[str, Any]:
+    header = {"packet_type": "1RTT", "packet_number": number}
+    return {"time": number / 1000, "name": "quic:packet_sent", "data": {"header": header}}
+
+
+def acked(at: int, *ranges: list[int]) -> dict[str, Any]:
+    header = {"packet_type": "1RTT", "packet_number": at}
+    frame = {"frame_type": "ack", "acked_ranges": list(ranges)}
+    data = {"header": header, "frames": [frame]}
+    return {"time": at / 1000, "name": "quic:packet_received", "data": data}
+
+
+def steps_of(work: Callable[[], None]) -> int:
+    """Lines of Python that run."""
+    count = 0
+
+    def trace(_frame: Any, event: str, _arg: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("ranges", ["short", "long"])
+def test_what_is_never_told_the_end_of_costs_nothing_at_acknowledgements(ranges: str) -> None:
+    def steps(stale: int) -> int:
+        trace = Trace("it")
+        for number in range(stale):
+            trace.add(sent(number))
+
+        def work() -> None:
+            for number in range(stale, stale + 100):
+                trace.add(sent(number))
+                end = number if ranges == "short" else number + 10**12
+                trace.add(acked(number, [number, end]))
+
+        done = steps_of(work)
+        assert len(trace.samples) == 100
+        return done
+
+    # Rounding of their times has some events begin a row of their own.
+    assert steps(4000) < 1.1 * steps(100)
+
+
+def test_what_is_far_behind_the_acknowledged_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sojourn.qlog.trace._LATEST", 10)
+    under_way = UnderWay()
+    # Numbers ascend; what a writer says need not.
+    for number in [*range(50), 60, 55]:
+        under_way.add(number, (0.0, []))
+    under_way.forget_before(45)
+    assert len(under_way) == 16
+    assert [place for place, _ in under_way.take(0, 100)] == [*range(36, 50), 55, 60]
+    trace = Trace("it")
+    for number in range(100):
+        trace.add(sent(number))
+        trace.add(acked(number, [number, number] if number % 2 else [number + 1, number]))
+        assert sum(map(len, trace._sent.values())) <= 6
+
+
+def test_a_late_acknowledgement_still_counts() -> None:
+    trace = Trace("it")
+    for number in range(1000):
+        trace.add(sent(number))
+    for at, number in ((1000, 999), (2000, 0)):
+        trace.add(acked(at, [number, number]))
+    assert list(trace.samples) == pytest.approx([1e-6, 2e-3])
