@@ -1,6 +1,7 @@
 """`sojourn theory`: several flows, users, mitigations; links at random, and fits."""
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from support import Sojourn
 
 DROP = ("theory", "spike", "--from", "60Mbit", "--to", "20Mbit")
 ONE = (*DROP, "--delay", "50ms")
+# 864 million steps a day: 14 GB of capacity alone.
+FINE = ("theory", "trace", "--process", "cellular,tick=100us")
 SPIKE = {"r", "delay_s", "spike_s", "lost_fraction", "time_to_peak_s"}
 PERCENTILES = {"p50_s", "p95_s", "p99_s", "max_s"}
 TRACE = PERCENTILES | {"drained", "delay_s", "duration_s", "mean_rate_bps", "worst", "by_delay"}
@@ -67,6 +70,7 @@ def test_the_mitigations_are_a_table(sojourn: Sojourn, tmp_path: Path) -> None:
             "--fit is of a FILE",
         ),
         (("theory", "trace", "x", "--seed", "1", "--delay", "40ms"), "--seed is of what is made"),
+        ((*FINE, "--duration", "86400s", "--delay", "40ms"), "a duration of 500s, or steps that last"),
     ],
 )
 def test_what_a_model_does_not_assume_is_refused(
@@ -86,6 +90,29 @@ def test_a_link_at_random_prints_its_contract(sojourn: Sojourn, tmp_path: Path) 
     plot = ("--plot", str(tmp_path / "wifi.svg"))
     assert "the process wifi,snr=15" in sojourn(*asked, *plot).stdout
     assert (tmp_path / "wifi.svg").is_file()
+
+
+def test_a_long_calculation_hears_that_the_user_has_had_enough() -> None:
+    """Signals come every 20 ms; where none is heard before the end, all of them are one."""
+    heard = 0
+
+    class EnoughError(Exception):
+        pass
+
+    def enough(_signal: int, _frame: object) -> None:
+        nonlocal heard
+        heard += 1
+        if heard == 3:
+            raise EnoughError
+
+    before = signal.signal(signal.SIGALRM, enough)
+    signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+    try:
+        with pytest.raises(EnoughError):
+            theory.process("cellular", "40ms", params={"tick": "100us"}, duration="100s")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_a_fit_shows_what_it_keeps(sojourn: Sojourn, tmp_path: Path) -> None:

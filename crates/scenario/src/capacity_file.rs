@@ -31,6 +31,9 @@ impl fmt::Display for CapacityFileError {
 
 impl std::error::Error for CapacityFileError {}
 
+/// Stretches of a mahimahi trace at most: with what waits at each, about 1 GB.
+const MOST_STRETCHES: u64 = 5_000_000;
+
 /// Reads a mahimahi trace, as its mean over each `stretch`; or a table of two
 /// columns with a comma between, a time (in seconds where it has no unit) and the
 /// rate from then on (in bit/s where it has none). A table's times begin at 0 and
@@ -57,10 +60,27 @@ pub fn capacity_file(
     }
     let opportunities_ms = trace::parse(name, text).map_err(|malformed| told(&malformed))?;
     let trace = Trace { file: name.to_owned(), opportunities_ms };
+    check_stretches(name, trace.period(), stretch)?;
     let until = Instant::ZERO + trace.period();
     // Once more, so that what arrives last finds the capacity to leave.
     let steps = trace.means(stretch, trace.period() + trace.period());
     Ok(CapacityFile { steps, until })
+}
+
+/// Refuses a trace that would be more steps than theory can be asked about.
+fn check_stretches(
+    name: &str,
+    period: Duration,
+    stretch: Duration,
+) -> Result<(), CapacityFileError> {
+    if period.0 / stretch.0.max(1) <= MOST_STRETCHES {
+        return Ok(());
+    }
+    let least = Duration(period.0.div_ceil(MOST_STRETCHES));
+    Err(CapacityFileError(format!(
+        "`{name}` lasts {period}, which is more than {MOST_STRETCHES} stretches of {stretch}; \
+         a stretch of {least} or more will do"
+    )))
 }
 
 /// Whether a line has columns with something else than a comma between.

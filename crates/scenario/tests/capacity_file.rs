@@ -58,3 +58,13 @@ fn what_is_malformed_is_told_with_its_line() {
         assert!(said.contains(expected), "{text:?}: {said}");
     }
 }
+
+/// A trace of 60 s is 60,000,000 stretches of a microsecond: with what waits at each, gigabytes.
+#[test]
+fn a_stretch_too_short_for_its_trace_is_refused_with_one_that_will_do() {
+    let told = |stretch| capacity_file("f", "60000\n", stretch).map(|file| file.steps.len());
+    let said = told(Duration::from_micros(1)).unwrap_err().to_string();
+    assert!(said.contains("`f` lasts 60s, which is more than 5000000 stretches of 1us"), "{said}");
+    assert!(said.contains("a stretch of 12us or more will do"), "{said}");
+    assert!(told(Duration::from_millis(10)).is_ok());
+}

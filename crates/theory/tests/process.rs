@@ -3,7 +3,7 @@
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sojourn_theory::capacity::means;
-use sojourn_theory::process::{Chain, Fit, FitError, Process, autocorrelation};
+use sojourn_theory::process::{Chain, Fit, FitError, MOST_STEPS, Process, autocorrelation};
 use sojourn_units::{Duration, Instant, Rate};
 
 const STRETCH: Duration = Duration::from_millis(10);
@@ -106,6 +106,39 @@ fn the_same_seed_gives_the_same_capacity() {
         assert_eq!((first[0].0, first.last().unwrap().0), (at(0), at(30)));
         assert!(first.last().unwrap().1 > Rate::ZERO);
     }
+}
+
+/// What a process would make is known before it is made.
+#[test]
+fn too_much_capacity_is_refused_with_what_can_be_had() {
+    let process = |name, pairs: &[(&str, &str)]| Process::published(name, &given(pairs)).unwrap();
+    let fine = process("cellular", &[("tick", "100us")]);
+    let said = fine.check_length(at(24 * 3600)).unwrap_err().to_string();
+    assert!(said.contains("changes 10000 times a second is 8.640e8 steps"), "{said}");
+    assert!(said.contains("a duration of 500s, or steps that last longer"), "{said}");
+    assert_eq!(fine.check_length(at(500)), Ok(()));
+    // A day of Sprout's own.
+    assert_eq!(process("cellular", &[]).check_length(at(24 * 3600)), Ok(()));
+    let fast = process("wifi", &[("doppler", "10000")]);
+    let longest = fast.check_length(at(24 * 3600)).unwrap_err().longest;
+    assert_eq!(fast.check_length(Instant::ZERO + longest), Ok(()));
+    // Fading is random: of some 80,000 changes a second, what is made of 10 s is the mean to
+    // within five times the root of their number.
+    let made = fast.steps(&mut seeded(6), at(10)).len() as f64;
+    let mean = 10.0 * fast.changes_a_second();
+    assert!((made - mean).abs() < 5.0 * mean.sqrt(), "{made} for {mean}");
+}
+
+#[test]
+fn a_fit_of_too_many_stretches_is_refused() {
+    let steps = [(at(0), Rate::from_mbit(10)), (at(30), Rate::from_mbit(20))];
+    // A minute is six times as many as there may be.
+    let stretch = Duration(at(60).0 / MOST_STEPS / 6);
+    let fit = Fit { stretch, levels: 2, until: at(1), delay: STRETCH };
+    let found = fit.of(&steps, at(60), &mut seeded(1));
+    assert!(matches!(found, Err(FitError::TooLong(_))), "{found:?}");
+    let found = Fit { until: at(60), ..fit }.of(&steps, at(1), &mut seeded(1));
+    assert!(matches!(found, Err(FitError::TooLong(_))), "{found:?}");
 }
 
 #[test]

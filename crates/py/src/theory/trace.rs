@@ -2,10 +2,11 @@ use pyo3::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Map, Value, json};
-use sojourn_theory::process::{Fit, Fitted, Moments, Process};
+use sojourn_theory::process::{Fit, FitError, Fitted, Moments, Process};
 use sojourn_theory::unavoidable::{AtLoop, Percentiles, Point, Unavoidable, unavoidable};
 use sojourn_units::{Duration, Instant};
 
+use super::interruptible;
 use crate::errors::value_error;
 
 /// Points of a figure.
@@ -27,9 +28,10 @@ pub(crate) fn theory_trace(
     let stretch = some_time("stretch", stretch)?;
     let file = sojourn_scenario::capacity_file(name, text, stretch).map_err(value_error)?;
     let points = if series { POINTS } else { 0 };
-    let found = py.detach(|| unavoidable(&file.steps, delay, file.until, points));
+    let until = file.until;
+    let found = interruptible(py, move || unavoidable(&file.steps, delay, until, points))?;
     let mut answer = told(&found);
-    answer.insert("duration_s".into(), file.until.as_secs_f64().into());
+    answer.insert("duration_s".into(), until.as_secs_f64().into());
     Ok(Value::from(answer).to_string())
 }
 
@@ -46,12 +48,13 @@ pub(crate) fn theory_process(
 ) -> PyResult<String> {
     let process = Process::published(name, &params).map_err(value_error)?;
     let until = Instant::ZERO + some_time("duration", duration)?;
+    process.check_length(until).map_err(value_error)?;
     let delay: Duration = delay.parse().map_err(value_error)?;
     let points = if series { POINTS } else { 0 };
-    let found = py.detach(|| {
+    let found = interruptible(py, move || {
         let steps = process.steps(&mut Xoshiro256PlusPlus::seed_from_u64(seed), until);
         unavoidable(&steps, delay, until, points)
-    });
+    })?;
     let mut answer = told(&found);
     answer.insert("duration_s".into(), until.as_secs_f64().into());
     Ok(Value::from(answer).to_string())
@@ -79,9 +82,13 @@ pub(crate) fn theory_fit(
     let points = if series { POINTS } else { 0 };
     let fit = Fit { stretch, levels, until, delay };
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let fitted = py.detach(|| fit.of(&file.steps, file.until, &mut random)).map_err(value_error)?;
-    let found = py.detach(|| unavoidable(&fitted.steps, delay, until, points));
-    let measured = py.detach(|| unavoidable(&file.steps, delay, file.until, 0));
+    let found = interruptible(py, move || {
+        let fitted = fit.of(&file.steps, file.until, &mut random)?;
+        let found = unavoidable(&fitted.steps, delay, until, points);
+        let measured = unavoidable(&file.steps, delay, file.until, 0);
+        Ok::<_, FitError>((fitted, found, measured))
+    })?;
+    let (fitted, found, measured) = found.map_err(value_error)?;
     let mut answer = told(&found);
     answer.insert("duration_s".into(), until.as_secs_f64().into());
     answer.insert("fitted".into(), chain(&fitted, at_loop(&measured.here)));

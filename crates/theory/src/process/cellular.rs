@@ -68,6 +68,10 @@ impl Cellular {
         }
     }
 
+    pub(super) fn tick(&self) -> Duration {
+        self.tick
+    }
+
     pub(super) fn steps(&self, random: &mut impl RngCore, until: Instant) -> Vec<Step> {
         // "Initially, all values are equally probable."
         let mut rate = self.most * uniform(random);

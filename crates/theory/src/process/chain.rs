@@ -10,7 +10,7 @@
 use rand_core::RngCore;
 use sojourn_units::{Duration, Instant, Rate};
 
-use super::pick;
+use super::{TooLong, pick};
 use crate::capacity::Step;
 
 /// A chain of rates that moves once a stretch.
@@ -50,6 +50,9 @@ pub enum FitError {
         /// How many it needs.
         least: usize,
     },
+    /// More is to be made, or to be fitted to, than there is room for.
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
     /// All stretches have the same mean.
     #[error("the capacity never changes from one stretch of {stretch} to the next")]
     Constant {

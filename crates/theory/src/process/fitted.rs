@@ -3,7 +3,7 @@
 use rand_core::RngCore;
 use sojourn_units::{Duration, Instant};
 
-use super::{Chain, FitError, Process, autocorrelation};
+use super::{Chain, FitError, Process, autocorrelation, length};
 use crate::capacity::{Step, means};
 
 /// Mean, spread and memory of a capacity, of its means over stretches.
@@ -52,6 +52,9 @@ impl Fit {
         end: Instant,
         random: &mut impl RngCore,
     ) -> Result<Fitted, FitError> {
+        for until in [end, self.until] {
+            length::check(1.0 / self.stretch.as_secs_f64(), until)?;
+        }
         let measured = self.means(steps, end);
         let chain = Chain::fit(&measured, self.stretch, self.levels)?;
         let made = Process::Chain(chain.clone()).steps(random, self.until);

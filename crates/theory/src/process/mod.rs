@@ -6,6 +6,7 @@
 mod cellular;
 mod chain;
 mod fitted;
+mod length;
 mod wifi;
 
 use rand_core::RngCore;
@@ -15,6 +16,7 @@ use sojourn_units::{Instant, Rate};
 pub use cellular::Cellular;
 pub use chain::{Chain, FitError, autocorrelation};
 pub use fitted::{Fit, Fitted, Moments};
+pub use length::{MOST_STEPS, TooLong};
 pub use wifi::Wifi;
 
 use crate::capacity::{Step, means};
@@ -62,7 +64,8 @@ impl Process {
     }
 
     /// A capacity from the start to `until`, and its mean from there on, so that
-    /// what still waits then can leave.
+    /// what still waits then can leave. [`Process::check_length`] says whether it
+    /// is too much.
     pub fn steps(&self, random: &mut impl RngCore, until: Instant) -> Vec<Step> {
         let mut steps = match self {
             Process::Wifi(wifi) => wifi.steps(random, until),

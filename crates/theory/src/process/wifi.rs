@@ -89,6 +89,11 @@ impl Wifi {
         (crossing(state.checked_sub(1)), crossing(Some(state)))
     }
 
+    /// Each threshold is crossed downwards as often as upwards.
+    pub(super) fn changes_a_second(&self) -> f64 {
+        2.0 * self.crossings.iter().sum::<f64>()
+    }
+
     pub(super) fn steps(&self, random: &mut impl RngCore, until: Instant) -> Vec<Step> {
         let mut state = pick(&self.shares, random);
         let mut now = Instant::ZERO;
