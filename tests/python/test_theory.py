@@ -70,7 +70,10 @@ def test_the_mitigations_are_a_table(sojourn: Sojourn, tmp_path: Path) -> None:
             "--fit is of a FILE",
         ),
         (("theory", "trace", "x", "--seed", "1", "--delay", "40ms"), "--seed is of what is made"),
-        ((*FINE, "--duration", "86400s", "--delay", "40ms"), "a duration of 500s, or steps that last"),
+        (
+            (*FINE, "--duration", "86400s", "--delay", "40ms"),
+            "a duration of 500s, or steps that last",
+        ),
     ],
 )
 def test_what_a_model_does_not_assume_is_refused(
