@@ -12,12 +12,17 @@ use crate::meter::Metering;
 use crate::packet::{Packet, PacketKind};
 use crate::tap::{Passage, Tap};
 
+/// Requests that wait for a reply at most: the oldest beyond is given up. RFC 792 has 16 bits for
+/// the sequence number, so that nobody could tell more of them apart.
+const MOST_WAITING: usize = 1 << 16;
+
 /// What a flow of echo requests remembers.
 #[derive(Debug)]
 pub(crate) struct Echo {
     /// Where the route of the replies begins.
     pub(crate) back: u32,
-    /// Requests without a reply so far, by number, and when they left.
+    /// Requests without a reply so far, by number, and when they left: the latest
+    /// [`MOST_WAITING`].
     waiting: VecDeque<(u32, Instant)>,
     pub(crate) replies: u64,
     pub(crate) rtts: Histogram,
@@ -31,10 +36,23 @@ impl Echo {
         Echo { back, waiting: VecDeque::new(), replies: 0, rtts, longest }
     }
 
+    /// Request `number` leaves.
+    fn on_request(&mut self, now: Instant, number: u32) {
+        if self.waiting.len() == MOST_WAITING {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back((number, now));
+    }
+
     /// The reply to request `number`. No link lets one packet of a flow overtake another: what
     /// left before and has no reply has none to come.
     fn on_reply(&mut self, now: Instant, number: u32) {
-        while let Some((first, sent_at)) = self.waiting.pop_front() {
+        while let Some((first, sent_at)) = self.waiting.front().copied() {
+            if number.wrapping_sub(first) > u32::MAX / 2 {
+                // It was given up; those that left later still wait.
+                return;
+            }
+            self.waiting.pop_front();
             if first == number {
                 let rtt = now.since(sent_at);
                 self.replies += 1;
@@ -64,7 +82,7 @@ impl<M: Metering> Simulation<M> {
         let flow = &self.flows[index];
         let number = flow.datagrams.sent as u32 + 1;
         if let Some(echo) = &mut self.flows[index].echo {
-            echo.waiting.push_back((number, self.clock.now));
+            echo.on_request(self.clock.now, number);
         }
         self.send_datagram(index, bytes);
     }
@@ -96,5 +114,27 @@ impl<M: Metering> Simulation<M> {
         if let Some(echo) = &mut self.flows[owner].echo {
             echo.on_reply(self.clock.now, reply.number);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A path that answers nothing costs no more for a long run.
+    #[test]
+    fn the_oldest_of_many_requests_is_given_up() {
+        let mut echo = Echo::new(0);
+        let most = MOST_WAITING as u32;
+        for number in 1..=3 * most {
+            echo.on_request(Instant(u64::from(number)), number);
+        }
+        assert_eq!(echo.waiting.len(), MOST_WAITING);
+        // Its reply comes too late, and takes nothing from those that wait.
+        echo.on_reply(Instant(u64::from(4 * most)), 2 * most);
+        assert_eq!((echo.replies, echo.waiting.len()), (0, MOST_WAITING));
+        echo.on_reply(Instant(u64::from(4 * most)), 2 * most + 1);
+        assert_eq!((echo.replies, echo.waiting.len()), (1, MOST_WAITING - 1));
+        assert_eq!(echo.longest.take().map(|rtt| rtt.0), Some(u64::from(2 * most - 1)));
     }
 }
