@@ -31,7 +31,7 @@ impl fmt::Display for CapacityFileError {
 
 impl std::error::Error for CapacityFileError {}
 
-/// Stretches of a mahimahi trace at most: with what waits at each, about 1 GB.
+/// Stretches of a mahimahi trace at most: with what waits at each, 0.5 GB.
 const MOST_STRETCHES: u64 = 5_000_000;
 
 /// Reads a mahimahi trace, as its mean over each `stretch`; or a table of two

@@ -6,7 +6,7 @@ use super::Process;
 
 /// Steps of capacity that are made at most.
 ///
-/// With the waits of both senders at them, some 200 bytes each: about 1 GB. Sprout's cellular
+/// With the waits of both senders at them, some 100 bytes each: 0.5 GB. Sprout's cellular
 /// link takes a day, within it.
 pub const MOST_STEPS: u64 = 5_000_000;
 
