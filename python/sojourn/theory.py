@@ -89,7 +89,7 @@ def trace(
     """
     _require_text(delay=delay, stretch=stretch)
     path = Path(file)
-    found = _core.theory_trace(path.name, path.read_text("utf-8"), delay, stretch, series)
+    found = _core.theory_trace(path.name, _text_of(path), delay, stretch, series)
     return cast(TraceTheory, json.loads(found))
 
 
@@ -130,9 +130,19 @@ def fit(
     """
     _require_text(delay=delay, stretch=stretch, duration=duration)
     path = Path(file)
-    text = path.read_text("utf-8")
+    text = _text_of(path)
     found = _core.theory_fit(path.name, text, delay, stretch, levels, seed, duration, series)
     return cast(TraceTheory, json.loads(found))
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} is no text (byte {error.start}): give a mahimahi trace, or a table of times "
+            "and rates"
+        ) from error
 
 
 def _require_text(**given: object) -> None:

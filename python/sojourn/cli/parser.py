@@ -222,7 +222,8 @@ def _add_theory(commands: Any) -> None:
         type=settings_of,
         nargs="?",
         const={},
-        help="show what each mitigation makes of it; with settings of your own: "
+        help="show what each mitigation makes of it; with settings of your own, of headroom, "
+        "ramp, warning, near, back_queue, standing, users and node (docs/theory/spike.md): "
         "headroom=0.2,ramp=80ms",
     )
     add("--plot", metavar="FILE", help="draw rates and queue, as .html, .svg or .png")
@@ -302,7 +303,8 @@ def _add_paper(commands: Any) -> None:
     add(
         "--data",
         metavar="PATH",
-        help="the authors' measurements that do not ship: a file, or a folder of them",
+        help="the authors' measurements that do not ship, a file or a folder of them; "
+        "latency-spike has more to say with latency-spike-testbed.csv",
     )
     form = run.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print every figure as JSON")

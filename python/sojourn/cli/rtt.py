@@ -65,7 +65,8 @@ def _ending(whole: Whole) -> int:
     place = f"{whole['file']}: at byte {error['offset']:,}: {error['message']}"
     before = f"{whole['packets']:,} packets before it were read"
     print(f"sojourn: {place}; {before}", file=sys.stderr)
-    return BAD_INPUT
+    # Bad input is told before anything came of it; here something did.
+    return 1 if whole["packets"] else BAD_INPUT
 
 
 def _show(found: CaptureRtt) -> None:
