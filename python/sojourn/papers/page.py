@@ -44,9 +44,10 @@ def document(done: Sequence[PaperSummary]) -> str:
         "",
         "What each paper claims, beside what is found here. Written by `make papers` from the full "
         "runs; `sojourn paper run NAME` draws the figures. A claim holds where ours agrees with "
-        "what is published as the last column says; – stands where nothing was published. `--quick` "
-        "runs fewer points, shorter, and says so. Exit status is 0 whatever holds: `paper.json` "
-        "beside the figures has every claim, with `published`, `ours`, `unit`, `holds` and `why`.",
+        "what is published as the last column says; – stands where nothing was published. "
+        "`--quick` runs fewer points, shorter, and says so. Exit status is 0 whatever holds: "
+        "`paper.json` beside the figures has every claim, with `published`, `ours`, `unit`, "
+        "`holds` and `why`.",
         "",
         "| paper | what it is about | claims that hold |",
         "|---|---|---|",
