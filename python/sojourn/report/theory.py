@@ -82,8 +82,18 @@ class TraceFigure(Drawing):
         return document(
             title,
             [
-                _over_time("Capacity (Mbit/s)", rates, {"value": "#777777"}, "step-before"),
-                _over_time("Least queueing delay (ms)", delays, _SENDERS, "linear"),
+                _over_time(
+                    f"Capacity (Mbit/s), mean of {_span_text(rows)}",
+                    rates,
+                    {"value": "#777777"},
+                    "step-before",
+                ),
+                _over_time(
+                    "Least queueing delay (ms); no line where nothing arrives",
+                    delays,
+                    _SENDERS,
+                    "linear",
+                ),
                 _by_loop(found),
             ],
         )
@@ -97,6 +107,12 @@ class TraceFigure(Drawing):
 
     def __repr__(self) -> str:
         return f"<sojourn.TraceFigure of {self._name}>"
+
+
+def _span_text(rows: list[Any]) -> str:
+    """How long each stretch of the series is: the first ends when one has passed."""
+    span_s = rows[0][0]
+    return f"{span_s:.3g} s" if span_s >= 1 else f"{1e3 * span_s:.3g} ms"
 
 
 _SENDERS: Spec = {
