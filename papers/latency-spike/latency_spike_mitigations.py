@@ -6,7 +6,7 @@ delays or drops packets does nothing to it, and nobody can be told of a drop bef
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -288,7 +288,10 @@ def _switch_panel(one: Switch, spikes: Spikes) -> chart.Panel:
             chart.line(control, points, COLOURS[control], width=1),
             chart.dots(control, points, COLOURS[control]),
         ]
-    return _panel(one.title, "0: without, 1: with it", layers)
+    named = {"values": [0, 1], "labelExpr": "datum.value ? 'with it' : 'without'"}
+    return replace(
+        _panel(one.title, "", layers), x_axis=named, x_scale={"domain": [-0.2, 1.2], "nice": False}
+    )
 
 
 def _panel(title: str, axis: str, layers: Sequence[chart.Layer]) -> chart.Panel:
