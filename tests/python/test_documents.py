@@ -59,7 +59,7 @@ def named(languages: set[str]) -> list[object]:
 @pytest.fixture
 def workplace(tmp_path: Path) -> Path:
     """A copy of what a reader has before them, and the command where `make demo` puts it."""
-    for name in ("scenarios", "docs", "tests/captures"):
+    for name in ("scenarios", "papers", "docs", "tests/captures"):
         shutil.copytree(ROOT / name, tmp_path / name)
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv" / "bin").symlink_to(Path(sys.executable).parent)

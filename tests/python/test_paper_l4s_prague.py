@@ -34,7 +34,10 @@ def test_the_repair_and_early_marks_save_time(lab: Lab) -> None:
     assert isinstance(saved, float)
     assert saved > 0.2
     assert claims["losses of New Reno for each of Prague's, at least"].holds
-    assert claims["the floor, nearly reached by the fastest"].holds
+    fastest = claims["the fastest"].ours
+    # Four files of 1 MB at 10 Mbit/s cannot take less on the wire than their payload does.
+    assert isinstance(fastest, float)
+    assert fastest > 4e6 * 8 / 10e6
     assert lab.pictures == ["times"]
 
 
