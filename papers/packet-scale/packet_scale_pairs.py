@@ -1,5 +1,6 @@
 """P-streams and cross traffic: when each packet came to the bottleneck, and when it left."""
 
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ class Packet:
     left: int
 
 
-class _Logged:
+class _Logged(ABC):
     """A sender that follows nothing; what the receiver says of its packets is kept."""
 
     receive_times = True
@@ -46,8 +47,9 @@ class _Logged:
         for one in feedback.received:
             self.log.append(Packet(one.number, one.sent_at_ns, one.received_at_ns - _WAY_NS))
 
+    @abstractmethod
     def gap(self) -> float:
-        raise NotImplementedError
+        """How long after this packet the next one leaves, in ns."""
 
     def limits(self) -> sojourn.Limits:
         return sojourn.Limits(cwnd_bytes=1e9, gap_ns=self.gap())

@@ -7,7 +7,7 @@ from typing import Any
 from sojourn import folder
 from sojourn.bench.contract import Bench
 from sojourn.report import render
-from sojourn.report.spec import CONFIG
+from sojourn.report.look import CONFIG
 
 Spec = dict[str, Any]
 

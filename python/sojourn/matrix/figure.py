@@ -5,7 +5,7 @@ from math import expm1, log1p
 from typing import Any
 
 from sojourn.matrix.contract import Cell, MatrixSummary
-from sojourn.report.spec import CONFIG
+from sojourn.report.look import CONFIG
 
 Spec = dict[str, Any]
 # Over each map.

@@ -42,10 +42,12 @@ class Drawing(ABC):
 
         return render.png(self.svg)
 
-    @property
-    @abstractmethod
+    @cached_property
     def html(self) -> str:
-        """The interactive report with the tables: one page that works offline."""
+        """The figure as one page that works offline."""
+        from sojourn.report import render
+
+        return render.page(self.spec)
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Writes the figure; the name's ending says how: .html, .svg or .png."""

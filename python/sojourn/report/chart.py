@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import isfinite
 from typing import Any, Literal
 
-from sojourn.report.spec import CONFIG
+from sojourn.report.look import CONFIG
 
 Spec = dict[str, Any]
 Point = tuple[float, float]
@@ -108,9 +108,9 @@ def shade(spans: Iterable[tuple[float, float]], colour: str = "#dddddd") -> Spec
 
 
 def document(
-    title: str, subtitle: str | Sequence[str], rows: Sequence[Panel | Sequence[Panel]]
+    title: str, subtitle: str | Sequence[str], rows: Sequence[Panel | Sequence[Panel] | Spec]
 ) -> Spec:
-    """Rows of panels below one another, each with a legend of its own."""
+    """Rows of panels below one another, each with a legend of its own; a view as it is."""
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "title": {
@@ -123,7 +123,7 @@ def document(
         "background": "white",
         "padding": 14,
         "vconcat": [_row(one) for one in rows],
-        "resolve": {"scale": {"color": "independent"}},
+        "resolve": {"scale": {"color": "independent", "strokeDash": "independent"}},
         "config": CONFIG,
     }
 
@@ -147,7 +147,9 @@ def thin(points: Iterable[Point], most: int = _MOST_POINTS) -> list[Point]:
     return chosen
 
 
-def _row(one: Panel | Sequence[Panel]) -> Spec:
+def _row(one: Panel | Sequence[Panel] | Spec) -> Spec:
+    if isinstance(one, dict):
+        return one
     if isinstance(one, Panel):
         return panel(one)
     resolve = {"scale": {"color": "independent"}}

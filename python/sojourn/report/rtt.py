@@ -1,10 +1,9 @@
 """The figure of a capture's round-trip times."""
 
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn.report import Drawing
+from sojourn.report import Drawing, chart
 
 if TYPE_CHECKING:
     from sojourn.captures import CaptureRtt, Flow
@@ -24,36 +23,16 @@ class RttFigure(Drawing):
         self._found = found
 
     def _document(self, interactive: bool) -> Spec:
-        from sojourn.report.spec import CONFIG
-
         flows = sorted(self._found["flows"], key=lambda flow: -_samples(flow))
         drawn = [flow for flow in flows if _samples(flow)][:DRAWN]
         more = self._found["flow_count"] - len(drawn)
         left_out = f"; {more:,} more flows are not drawn" if more else ""
-        title = {
-            "text": f"Round-trip times in {Path(self._found['file']).name}",
-            "subtitle": "from a segment seen by the capture to its answer seen there, "
-            f"both directions{left_out}",
-            "anchor": "start",
-            "fontSize": 18,
-            "offset": 12,
-        }
-        return {
-            "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-            "title": title,
-            "background": "white",
-            "padding": 14,
-            "vconcat": [_panel(flow) for flow in drawn] or [_nothing()],
-            "resolve": {"scale": {"color": "independent"}},
-            "config": CONFIG,
-        }
-
-    @cached_property
-    def html(self) -> str:
-        """The figure as one page that works offline."""
-        from sojourn.report import render
-
-        return render.page(self.spec)
+        return chart.document(
+            f"Round-trip times in {Path(self._found['file']).name}",
+            "from a segment seen by the capture to its answer seen there, both directions"
+            + left_out,
+            [_panel(flow) for flow in drawn] or [_nothing()],
+        )
 
     def __repr__(self) -> str:
         return f"<sojourn.RttFigure of {self._found['file']}>"

@@ -8,6 +8,7 @@ from sojourn import legend, table
 from sojourn.contract import SpikeSummary
 from sojourn.report import panels, series
 from sojourn.report.canvas import Canvas
+from sojourn.report.look import CONFIG
 from sojourn.report.panels import Frame, Panel, Spec
 
 if TYPE_CHECKING:
@@ -208,26 +209,3 @@ def _params(rows: list[Panel], window: tuple[float, float], interactive: bool) -
 
 
 # How every figure looks.
-CONFIG: Spec = {
-    "font": "Liberation Sans, Helvetica, Arial, sans-serif",
-    "view": {"stroke": "#dddddd"},
-    "axis": {
-        "gridColor": "#eeeeee",
-        "domainColor": "#bbbbbb",
-        "tickColor": "#bbbbbb",
-        "labelColor": "#444444",
-        "titleColor": "#444444",
-        "titleFontWeight": "normal",
-        "labelFontSize": 11,
-    },
-    # One width for all, so that the time axes stand below one another.
-    "axisY": {"minExtent": 36},
-    "title": {"fontSize": 13, "fontWeight": "bold", "color": "#222222", "subtitleColor": "#555555"},
-    "legend": {
-        "orient": "top",
-        "title": None,
-        "symbolType": "stroke",
-        "symbolStrokeWidth": 3,
-        "labelFontSize": 12,
-    },
-}

@@ -1,9 +1,8 @@
 """The figure of one drop of capacity: what arrives, what it waits, and what mitigates it."""
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sojourn.report import Drawing
+from sojourn.report import Drawing, chart
 
 if TYPE_CHECKING:
     from sojourn.contract import Mitigation, SpikeTheory
@@ -22,6 +21,7 @@ MITIGATIONS = {
 }
 """What each mitigation is called, and what its setting is (in place of `{}`)."""
 
+_AFTER = "ms after the drop"
 _ARRIVES, _CAPACITY, _QUEUE = "#0072b2", "#999999", "#d55e00"
 _WITHOUT, _WITH = "#bbbbbb", "#009e73"
 _PEAK = "Queueing delay at the peak (ms):"
@@ -34,26 +34,17 @@ class SpikeFigure(Drawing):
         self._found = found
 
     def _document(self, interactive: bool) -> Spec:
-        from sojourn.report.theory import document
-
         found = self._found
-        title = {
-            "text": "The least latency spike of one drop of capacity",
-            "subtitle": f"r = {found['r']:.4g}, d = {1e3 * found['delay_s']:.4g} ms: "
+        lost = found["lost_fraction"]
+        subtitle = (
+            f"r = {found['r']:.4g}, d = {1e3 * found['delay_s']:.4g} ms: "
             f"{1e3 * found['spike_s']:.4g} ms at the peak"
-            + (f", {found['lost_fraction']:.3g} of the excess lost" * (found["lost_fraction"] > 0)),
-        }
-        panels = [_rates(found), _delay(found)]
+            + (f", {lost:.3g} of the excess lost" if lost > 0 else "")
+        )
+        rows: list[chart.Panel | Spec] = [_rates(found), _delay(found)]
         if "mitigations" in found:
-            panels.append(_bars(found["mitigations"]))
-        return document(title, panels)
-
-    @cached_property
-    def html(self) -> str:
-        """The figure as one page that works offline."""
-        from sojourn.report import render
-
-        return render.page(self.spec)
+            rows.append(_bars(found["mitigations"]))
+        return chart.document("The least latency spike of one drop of capacity", subtitle, rows)
 
     def __repr__(self) -> str:
         return f"<sojourn.SpikeFigure of r = {self._found['r']:.4g}>"
@@ -66,7 +57,7 @@ def _extent(found: "SpikeTheory") -> tuple[float, float]:
     return -0.5 * span, 2 * span
 
 
-def _rates(found: "SpikeTheory") -> Spec:
+def _rates(found: "SpikeTheory") -> chart.Panel:
     begin, end = _extent(found)
     before, after = found["capacity_bps"]
     arrives = [(begin, found["arrivals"][0][1])]
@@ -74,44 +65,26 @@ def _rates(found: "SpikeTheory") -> Spec:
         arrives += [(t, arrives[-1][1]), (t, rate)]
     arrives.append((end, arrives[-1][1]))
     capacity = [(begin, before), (0.0, before), (0.0, after), (end, after)]
-    lines = [
-        _line("arrives", _ARRIVES, [(t, 1e-6 * rate) for t, rate in arrives], 2.5),
-        _line("capacity", _CAPACITY, [(t, 1e-6 * rate) for t, rate in capacity], 2),
-    ]
     # Where both are the same, one shows through the other.
-    lines[1]["mark"]["strokeDash"] = [7, 5]
-    return _panel("Rates (Mbit/s): what arrives in blue, the capacity dashed", lines)
+    layers = [
+        chart.line("arrives", _scaled(arrives, 1e-6), _ARRIVES, width=2.5),
+        chart.line("capacity", _scaled(capacity, 1e-6), _CAPACITY, dash=(7, 5), width=2),
+    ]
+    return chart.Panel("Rates", _AFTER, "Mbit/s", layers, height=180, y_scale={"zero": True})
 
 
-def _delay(found: "SpikeTheory") -> Spec:
+def _delay(found: "SpikeTheory") -> chart.Panel:
     begin, end = _extent(found)
     corners = [(begin, 0.0), *((t, delay) for t, delay in found["queue"])]
     corners.append((end, corners[-1][1]))
-    title = "What arrives waits (ms), from senders that match the capacity once they are told"
-    return _panel(title, [_line("queue", _QUEUE, [(t, 1e3 * wait) for t, wait in corners], 2.5)])
+    title = "What arrives waits, from senders that match the capacity once they are told"
+    layers = [chart.line("queue", _scaled(corners, 1e3), _QUEUE, width=2.5)]
+    return chart.Panel(title, _AFTER, "ms", layers, height=180, legend=False)
 
 
-def _line(name: str, colour: str, points: list[tuple[float, float]], width: float) -> Spec:
-    values = [{"t": 1e3 * t, "v": v, "place": place} for place, (t, v) in enumerate(points)]
-    return {
-        "data": {"values": values},
-        "mark": {"type": "line", "color": colour, "strokeWidth": width},
-        "encoding": {
-            "x": {"field": "t", "type": "quantitative", "title": "ms after the drop"},
-            "y": {"field": "v", "type": "quantitative", "title": None},
-            "order": {"field": "place"},
-            "description": {"value": name},
-        },
-    }
-
-
-def _panel(title: str, lines: list[Spec]) -> Spec:
-    return {
-        "title": {"text": title, "anchor": "start"},
-        "width": 640,
-        "height": 180,
-        "layer": lines,
-    }
+def _scaled(points: list[chart.Point], scale: float) -> list[chart.Point]:
+    """Seconds in ms, and values times `scale`."""
+    return [(1e3 * t, scale * value) for t, value in points]
 
 
 def _bars(mitigations: "list[Mitigation]") -> Spec:

@@ -1,11 +1,10 @@
 """Figures of the theory's closed forms."""
 
 from collections.abc import Iterator
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from sojourn.report import Drawing
+from sojourn.report import Drawing, chart
 
 if TYPE_CHECKING:
     from sojourn.contract import RapidTheory, TraceTheory
@@ -15,6 +14,7 @@ Spec = dict[str, Any]
 # Two periods show what repeats; this many points a period look straight and round.
 _PERIODS = 2
 _POINTS = 400
+_AFTER = "ms after a burst begins"
 _RAPID, _CROSS, _QUEUE = "#0072b2", "#bbbbbb", "#d55e00"
 
 
@@ -26,32 +26,26 @@ class RapidFigure(Drawing):
 
     def _document(self, interactive: bool) -> Spec:
         found = self._found
+        points = list(_points(found))
+        rapid = [(1e3 * t, 1e-6 * rate) for t, rate, _ in points]
+        queue = [(1e3 * t, 8e3 * queued / found["capacity_bps"]) for t, _, queued in points]
         rates = [
-            _line("Rapid", _RAPID, [(t, 1e-6 * rate) for t, rate, _ in _points(found)]),
-            _line("cross traffic", _CROSS, _bursts(found)),
+            chart.line("Rapid", rapid, _RAPID, width=2),
+            chart.line("cross traffic", _bursts(found), _CROSS, width=2),
         ]
-        queue = [(t, 8e3 * queued / found["capacity_bps"]) for t, _, queued in _points(found)]
+        waits = [chart.line("queue", queue, _QUEUE, width=2)]
         subtitle = (
             f"case {found['case']}: D = {1e3 * found['D_s']:.2f} ms, "
             f"utilisation {found['utilisation']:.3f}, at the phase that makes the queue greatest"
         )
-        title = {"text": "Rapid under periodic bursts: the fluid model", "subtitle": subtitle}
-        return document(
-            title,
+        return chart.document(
+            "Rapid under periodic bursts: the fluid model",
+            subtitle,
             [
-                _panel(
-                    "Rates at the bottleneck (Mbit/s): Rapid in blue, cross traffic in grey", rates
-                ),
-                _panel("Queueing delay (ms)", [_line("queue", _QUEUE, queue)]),
+                chart.Panel("Rates at the bottleneck", _AFTER, "Mbit/s", rates),
+                chart.Panel("Queueing delay", _AFTER, "ms", waits, legend=False),
             ],
         )
-
-    @cached_property
-    def html(self) -> str:
-        """The figure as one page that works offline."""
-        from sojourn.report import render
-
-        return render.page(self.spec)
 
     def __repr__(self) -> str:
         return f"<sojourn.RapidFigure of case {self._found['case']}>"
@@ -66,11 +60,11 @@ class TraceFigure(Drawing):
 
     def _document(self, interactive: bool) -> Spec:
         found = self._found
-        title = {
-            "text": f"The unavoidable delay of {self._name}",
-            "subtitle": f"loop delay {1e3 * found['delay_s']:g} ms; matching: sends at the "
-            "capacity last heard of; draining: falls silent as well until its queue is gone",
-        }
+        title = f"The unavoidable delay of {self._name}"
+        subtitle = (
+            f"loop delay {1e3 * found['delay_s']:g} ms; matching: sends at the capacity last "
+            "heard of; draining: falls silent as well until its queue is gone"
+        )
         senders = [("matching", 2), ("draining", 3)]
         rows: list[Any] = found["series"]
         delays = [
@@ -79,8 +73,9 @@ class TraceFigure(Drawing):
             for row in rows
         ]
         rates = [{"t": row[0], "v": 1e-6 * row[1]} for row in rows]
-        return document(
+        return chart.document(
             title,
+            subtitle,
             [
                 _over_time(
                     f"Capacity (Mbit/s), mean of {_span_text(rows)}",
@@ -97,13 +92,6 @@ class TraceFigure(Drawing):
                 _by_loop(found),
             ],
         )
-
-    @cached_property
-    def html(self) -> str:
-        """The figure as one page that works offline."""
-        from sojourn.report import render
-
-        return render.page(self.spec)
 
     def __repr__(self) -> str:
         return f"<sojourn.TraceFigure of {self._name}>"
@@ -172,20 +160,6 @@ def _by_loop(found: "TraceTheory") -> Spec:
     }
 
 
-def document(title: Spec, panels: list[Spec]) -> Spec:
-    """A figure of several panels, one below the other."""
-    from sojourn.report.spec import CONFIG
-
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "title": {**title, "anchor": "start", "fontSize": 18, "offset": 12},
-        "background": "white",
-        "padding": 14,
-        "vconcat": panels,
-        "config": CONFIG,
-    }
-
-
 def _points(found: "RapidTheory") -> Iterator[tuple[float, float, float]]:
     """Time, Rapid's rate and the bytes queued: what arrives above the capacity, summed up."""
     period = found["on_s"] + found["off_s"]
@@ -210,35 +184,12 @@ def _rate(found: "RapidTheory", t: float) -> float:
     return course[-1][1]
 
 
-def _bursts(found: "RapidTheory") -> list[tuple[float, float]]:
-    """The corners of the cross traffic's rate."""
+def _bursts(found: "RapidTheory") -> list[chart.Point]:
+    """The corners of the cross traffic's rate: ms, Mbit/s."""
+    on, off, rate = 1e3 * found["on_s"], 1e3 * found["off_s"], 1e-6 * found["burst_bps"]
     corners = []
     for place in range(_PERIODS):
-        begin = place * (found["on_s"] + found["off_s"])
-        on = 1e-6 * found["burst_bps"]
-        corners += [(begin, 0.0), (begin, on), (begin + found["on_s"], on)]
-        corners += [(begin + found["on_s"], 0.0), (begin + found["on_s"] + found["off_s"], 0.0)]
+        begin = place * (on + off)
+        corners += [(begin, 0.0), (begin, rate), (begin + on, rate)]
+        corners += [(begin + on, 0.0), (begin + on + off, 0.0)]
     return corners
-
-
-def _line(name: str, colour: str, points: list[tuple[float, float]]) -> Spec:
-    values = [{"t": 1e3 * t, "v": v, "place": place} for place, (t, v) in enumerate(points)]
-    return {
-        "data": {"values": values},
-        "mark": {"type": "line", "color": colour, "strokeWidth": 2},
-        "encoding": {
-            "x": {"field": "t", "type": "quantitative", "title": "ms after a burst begins"},
-            "y": {"field": "v", "type": "quantitative", "title": None},
-            "order": {"field": "place"},
-            "description": {"value": name},
-        },
-    }
-
-
-def _panel(title: str, lines: list[Spec]) -> Spec:
-    return {
-        "title": {"text": title, "anchor": "start"},
-        "width": 640,
-        "height": 200,
-        "layer": lines,
-    }

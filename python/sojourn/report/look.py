@@ -1,0 +1,27 @@
+"""How every figure looks."""
+
+from typing import Any
+
+CONFIG: dict[str, Any] = {
+    "font": "Liberation Sans, Helvetica, Arial, sans-serif",
+    "view": {"stroke": "#dddddd"},
+    "axis": {
+        "gridColor": "#eeeeee",
+        "domainColor": "#bbbbbb",
+        "tickColor": "#bbbbbb",
+        "labelColor": "#444444",
+        "titleColor": "#444444",
+        "titleFontWeight": "normal",
+        "labelFontSize": 11,
+    },
+    # One width for all, so that the time axes stand below one another.
+    "axisY": {"minExtent": 36},
+    "title": {"fontSize": 13, "fontWeight": "bold", "color": "#222222", "subtitleColor": "#555555"},
+    "legend": {
+        "orient": "top",
+        "title": None,
+        "symbolType": "stroke",
+        "symbolStrokeWidth": 3,
+        "labelFontSize": 12,
+    },
+}
