@@ -4,24 +4,14 @@ from bisect import bisect_left
 from pathlib import Path
 
 import pytest
-from sojourn.papers import Claim, Lab, find
-from support import ROOT
-
-PLACE = ROOT / "papers"
+from bloat_runs import hosts
+from paper_claims import PAPERS, claims_of
+from sojourn.papers import Lab
 
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
-    return Lab(PLACE / "bufferbloat", tmp_path, quick=True)
-
-
-def claims_of(lab: Lab, figure: str) -> dict[str, Claim]:
-    """What a figure claims, by its words. There is a verdict where something was published, and
-    only there.
-    """
-    claims = find.load(PLACE, "bufferbloat").figures[figure].run(lab)
-    assert all((claim.published is None) == (claim.holds is None) for claim in claims)
-    return {claim.claim: claim for claim in claims}
+    return Lab(PAPERS / "bufferbloat", tmp_path, quick=True)
 
 
 def test_the_layers_agree(lab: Lab) -> None:
@@ -51,10 +41,7 @@ def test_of_figure_4_the_text_says_only_that_rtts_grow(lab: Lab) -> None:
 
 
 def test_what_the_capture_gives_is_what_the_sender_measured(lab: Lab) -> None:
-    claims_of(lab, "5")
-    recordings = [one for one in lab.made() if hasattr(one, "tcp")]
-    assert len(recordings) == 2
-    for one in recordings:
+    for one in (hosts(lab, 300, control) for control in ("cubic", "reno")):
         # The server on A sends the responses to the client on B.
         for host, flow in (("A", "client_b"), ("B", "client_a")):
             own = [1e3 * rtt for rtt in one.run.flow(flow).series["rtt_s"].drop_nulls()]

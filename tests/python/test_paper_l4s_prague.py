@@ -6,24 +6,13 @@ from pathlib import Path
 import pytest
 import qlog_schema
 from jsonschema import Draft202012Validator
-from sojourn.papers import Claim, Lab, find
-from support import ROOT
-
-PLACE = ROOT / "papers"
+from paper_claims import PAPERS, claims_of
+from sojourn.papers import Lab
 
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
-    return Lab(PLACE / "l4s-prague", tmp_path, quick=True)
-
-
-def claims_of(lab: Lab, figure: str) -> dict[str, Claim]:
-    """What a figure claims, by its words. There is a verdict where something was published, and
-    only there.
-    """
-    claims = find.load(PLACE, "l4s-prague").figures[figure].run(lab)
-    assert all((claim.published is None) == (claim.holds is None) for claim in claims)
-    return {claim.claim: claim for claim in claims}
+    return Lab(PAPERS / "l4s-prague", tmp_path, quick=True)
 
 
 def test_the_repair_and_early_marks_save_time(lab: Lab) -> None:

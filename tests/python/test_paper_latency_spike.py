@@ -3,25 +3,23 @@
 from pathlib import Path
 
 import pytest
-from latency_spike import PAPER
 from latency_spike_fig5 import BOUND, SPIKE, WINDOW, below, measurements, outside_ms
 from latency_spike_loss import Paid, excess, is_between, paid, q_ms
 from latency_spike_mitigations import DEGREES, agreement, bounds_ms, degrees
 from latency_spike_testbed import Cell, spikes
+from paper_claims import PAPERS, claims_of
 from sojourn.errors import UsageError
 from sojourn.papers import Ask, Claim, Lab
-from support import ROOT
 
-FOLDER = ROOT / "papers" / "latency-spike"
+FOLDER = PAPERS / "latency-spike"
 
 
 def figure(name: str, out: Path) -> dict[str, Claim]:
     """A figure of a quick run: its claims by their names."""
     lab = Lab(FOLDER, out, quick=True)
-    claims = PAPER.figures[name].run(lab)
+    claims = claims_of(lab, name)
     assert lab.pictures
-    assert all((out / f"{picture}.png").is_file() for picture in lab.pictures)
-    return {claim.claim: claim for claim in claims}
+    return claims
 
 
 @pytest.mark.parametrize("name", ["3", "flows"])

@@ -6,20 +6,18 @@ from typing import cast
 import lola_testbed
 import polars as pl
 import pytest
-from lola import PAPER
 from lola_measure import peak_bound_ms, rounds
 from lola_two import alike
+from paper_claims import PAPERS, claims_of
 from sojourn.papers import Claim, Lab
-from support import ROOT
 
 
 def figure(name: str, out: Path) -> dict[str, Claim]:
     """A figure of a quick run: its claims by their names."""
-    lab = Lab(ROOT / "papers" / "lola", out, quick=True)
-    claims = PAPER.figures[name].run(lab)
+    lab = Lab(PAPERS / "lola", out, quick=True)
+    claims = claims_of(lab, name)
     assert lab.pictures
-    assert all((out / f"{picture}.png").is_file() for picture in lab.pictures)
-    return {claim.claim: claim for claim in claims}
+    return claims
 
 
 def test_two_flows_at_100_mbit_share_the_link_and_the_queue(tmp_path: Path) -> None:
@@ -45,7 +43,7 @@ def test_what_was_not_seen_does_not_hold(tmp_path: Path) -> None:
         def series(self, flow: str) -> pl.DataFrame:
             return pl.DataFrame(schema={"t_s": pl.Float64, "rtt_s": pl.Float64})
 
-    lab = Lab(ROOT / "papers" / "lola", tmp_path, quick=True)
+    lab = Lab(PAPERS / "lola", tmp_path, quick=True)
     claim = alike(lab, cast(lola_testbed.Testbed, Unseen()))
     assert (claim.ours, claim.holds) == (None, False)
     assert "nothing" in claim.why
@@ -62,7 +60,7 @@ def test_the_first_flow_holds_its_window_and_the_second_follows_x(tmp_path: Path
 
 
 def test_a_round_ends_with_a_reduction(tmp_path: Path) -> None:
-    lab = Lab(ROOT / "papers" / "lola", tmp_path, quick=True)
+    lab = Lab(PAPERS / "lola", tmp_path, quick=True)
     bed = lola_testbed.hundred_megabit(lab)
     series = bed.series("first")
     found = bed.settled()

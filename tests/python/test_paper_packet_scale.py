@@ -3,10 +3,8 @@
 from pathlib import Path
 
 import pytest
-from sojourn.papers import Claim, Lab, Paper, find
-from support import ROOT
-
-PAPERS = ROOT / "papers"
+from paper_claims import PAPERS, claims_of
+from sojourn.papers import Lab, Paper, find
 
 
 @pytest.fixture(scope="module")
@@ -18,12 +16,6 @@ def paper() -> Paper:
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
     return Lab(PAPERS / "packet-scale", tmp_path, quick=True, jobs=2)
-
-
-def claims(paper: Paper, lab: Lab, figure: str) -> dict[str, Claim]:
-    found = paper.figures[figure].run(lab)
-    assert all((one.published is None) == (one.holds is None) for one in found), found
-    return {one.claim: one for one in found}
 
 
 def test_the_fluid_system_has_the_models_worst_case(paper: Paper) -> None:
@@ -104,7 +96,7 @@ def test_figure_6_as_printed_departs_over_time(paper: Paper, lab: Lab) -> None:
 
 
 def test_a_residual_queue_does_not_show(paper: Paper, lab: Lab) -> None:
-    found = claims(paper, lab, "observation-1")
+    found = claims_of(lab, "observation-1")
     exact = str(found["equation 5: the departure gap is (P + B_CT) / C"].ours).split(" of ")
     assert exact[0] == exact[1]
     # Three runs of 0.15 s at 660 Mbit/s: some 8000 packets each, most of them in a queue.
@@ -120,7 +112,7 @@ def test_a_residual_queue_does_not_show(paper: Paper, lab: Lab) -> None:
 
 def test_the_rate_answers_a_round_trip_later(paper: Paper, lab: Lab) -> None:
     """Figure 3: RTT 125 ms, T_on 100 ms, and D = 49.95 ms for the end."""
-    found = claims(paper, lab, "3")
+    found = claims_of(lab, "3")
     # Sampled every ms, and up to 0.7 ms until the stream that is leaving is out.
     assert found["rate falls at t0 + RTT"].ours == pytest.approx(125, abs=2)
     assert found["rate rises at t0 + T_on + RTT + D"].ours == pytest.approx(274.95, abs=2)

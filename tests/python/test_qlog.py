@@ -84,6 +84,7 @@ def test_a_run_comes_back_as_it_was(tmp_path: Path, profile: str) -> None:
     assert found["rtt_min_s"] == pytest.approx(truth["rtt_min_s"], rel=0.003)
     assert found["rtt_p50_s"] == pytest.approx(truth["rtt_p50_s"], rel=0.01)
     assert found["rtt_max_s"] == pytest.approx(truth["rtt_max_s"], rel=0.003)
+    assert found["rtt_mean_s"] == pytest.approx(truth["rtt_mean_s"], rel=0.003)
     # Delivered is what the sender knows of, and its time ends with its last event.
     assert found["goodput_bps"] == pytest.approx(truth["goodput_bps"], rel=0.03)
     window = sojourn.compare(run, back).summary["flows"][0]["window"]

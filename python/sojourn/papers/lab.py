@@ -79,7 +79,6 @@ class Lab:
     pictures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     _made: dict[str, Any] = field(default_factory=dict)
-    _runs: dict[str, Run] = field(default_factory=dict)
 
     def pick(self, full: T, quick: T) -> T:
         """One or the other, as this is a quick run or a full one."""
@@ -121,14 +120,14 @@ class Lab:
         Series are large: without `keep` they are not remembered for other figures.
         """
         keys = [one.key(runs) for one in asks]
-        missing = {key: one for key, one in zip(keys, asks, strict=True) if key not in self._runs}
-        known = {key: self._runs[key] for key in keys if key in self._runs}
+        missing = {key: one for key, one in zip(keys, asks, strict=True) if key not in self._made}
+        known = {key: self._made[key] for key in keys if key in self._made}
         if missing:
             prepared = [self._prepared(one) for one in missing.values()]
             found = api.record_all(prepared, runs, self.jobs, self.progress)
             known.update(zip(missing, found, strict=True))
         if keep:
-            self._runs.update(known)
+            self._made.update(known)
         return [known[key] for key in keys]
 
     def _prepared(self, ask: "Ask") -> tuple[_core.Scenario, str]:
@@ -143,10 +142,6 @@ class Lab:
         if key not in self._made:
             self._made[key] = make()
         return cast(T, self._made[key])
-
-    def made(self) -> list[Any]:
-        """What was made once so far, in its order."""
-        return list(self._made.values())
 
     def sweep(
         self,

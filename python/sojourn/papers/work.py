@@ -38,9 +38,7 @@ def run(
 
 def _figure(paper: Paper, lab: Lab, name: str) -> FigureSummary:
     lab.pictures, lab.notes = [], []
-    claims = paper.figures[name].run(lab)
-    for claim in claims:
-        _keeps_contract(lab.folder.name, name, claim)
+    claims = claims_of(paper, lab, name)
     return {
         "figure": name,
         "title": paper.figures[name].title,
@@ -48,6 +46,14 @@ def _figure(paper: Paper, lab: Lab, name: str) -> FigureSummary:
         "claims": [asdict(claim) for claim in claims],  # type: ignore[misc]
         "notes": lab.notes,
     }
+
+
+def claims_of(paper: Paper, lab: Lab, name: str) -> list[Claim]:
+    """Runs one figure: what it claims, each claim held to the contract."""
+    claims = paper.figures[name].run(lab)
+    for claim in claims:
+        _keeps_contract(lab.folder.name, name, claim)
+    return claims
 
 
 def _keeps_contract(paper: str, figure: str, claim: Claim) -> None:

@@ -97,6 +97,7 @@ def _summary(trace: Trace, name: str, control: str) -> FlowSummary:
         "rtt_p50_s": _quantile(rtts, 0.5),
         "rtt_p99_s": _quantile(rtts, 0.99),
         "rtt_max_s": rtts[-1] if rtts else None,
+        "rtt_mean_s": sum(rtts) / len(rtts) if rtts else None,
         "sent_packets": trace.sent_packets,
         "retransmitted_packets": last.again,
         "marked_packets": last.marked,

@@ -1,0 +1,14 @@
+"""What the tests of the papers share."""
+
+from sojourn.papers import Claim, Lab, find, work
+from support import ROOT
+
+PAPERS = ROOT / "papers"
+
+
+def claims_of(lab: Lab, figure: str) -> dict[str, Claim]:
+    """What a figure of the lab's paper claims, by its words, as every run is held to it."""
+    paper = find.load(PAPERS, lab.folder.name)
+    claims = work.claims_of(paper, lab, figure)
+    assert all((lab.out / f"{picture}.png").is_file() for picture in lab.pictures)
+    return {claim.claim: claim for claim in claims}
