@@ -5,10 +5,13 @@ use sojourn_units::{Bytes, Instant};
 
 use crate::contract::{Backlog, DropReason, Packet};
 
+/// Packets in a block: 16 kB of the simulator's.
+const BLOCK: usize = 512;
+
 /// Packets in the order of their arrival. Allocates nothing until the first
 /// comes.
 pub(crate) struct Fifo<P> {
-    packets: Ring<P>,
+    packets: Ring<P, BLOCK>,
     bytes: Bytes,
 }
 
@@ -19,9 +22,10 @@ impl<P: Packet> Fifo<P> {
 
     /// Appends `packet`, stamped with the time from which its sojourn counts.
     #[inline(always)]
-    pub(crate) fn push(&mut self, now: Instant, packet: P) {
+    pub(crate) fn push(&mut self, now: Instant, mut packet: P) {
         self.bytes += packet.size();
-        self.packets.push(packet).set_enqueued_at(now);
+        packet.set_enqueued_at(now);
+        self.packets.push(packet);
     }
 
     /// Takes the packet that has waited longest.

@@ -33,17 +33,12 @@ macro_rules! queues {
                 None
             }
 
-            /// Like [`Queue::dequeue`], into the packet's place: each
-            /// discipline's own code writes there, without a copy between.
+            /// Like [`Queue::dequeue`], with what is done with the packet: each hot
+            /// discipline's own code does it, without a copy between.
             #[inline(always)]
-            pub fn dequeue_into(&mut self, now: Instant, place: &mut Option<P>, drops: &mut dyn FnMut(P, DropReason)) {
-                $($crate::registry::queues!(@hot $place self $variant q *place = q.dequeue(now, drops));)+
-                self.dequeue_into_apart(now, place, drops);
-            }
-
-            #[inline(never)]
-            fn dequeue_into_apart(&mut self, now: Instant, place: &mut Option<P>, drops: &mut dyn FnMut(P, DropReason)) {
-                match self { $(Self::$variant(q) => *place = q.dequeue(now, drops),)+ Self::User(q) => *place = q.dequeue(now, drops) }
+            pub fn dequeue_to<R>(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason), to: impl FnOnce(P) -> R) -> Option<R> {
+                $($crate::registry::queues!(@hot $place self $variant q q.dequeue(now, drops).map(to));)+
+                self.dequeue(now, drops).map(to)
             }
 
             #[inline(never)]

@@ -10,18 +10,17 @@
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
-/// Values in a block.
-const BLOCK: usize = 64;
-
-/// Small plain values, first in first out, each at its place behind the first.
+/// Small plain values, first in first out, each at its place behind the first, in
+/// blocks of `BLOCK`: large ones where there are few rings, since what lies side by
+/// side is fetched ahead; small ones where there are many, for the memory.
 ///
 /// ```
-/// let mut ring = sojourn_ring::Ring::default();
-/// (0..200).for_each(|value| { ring.push(value); });
+/// let mut ring = sojourn_ring::Ring::<u64, 64>::default();
+/// (0..200).for_each(|value| ring.push(value));
 /// assert_eq!((ring.pop(), ring.len(), ring.get(99)), (Some(0), 199, Some(&100)));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Ring<T> {
+pub struct Ring<T, const BLOCK: usize> {
     /// The oldest values, of which `gone` have left.
     front: Vec<T>,
     gone: usize,
@@ -33,8 +32,8 @@ pub struct Ring<T> {
     len: usize,
 }
 
-impl<T> Default for Ring<T> {
-    fn default() -> Ring<T> {
+impl<T, const BLOCK: usize> Default for Ring<T, BLOCK> {
+    fn default() -> Ring<T, BLOCK> {
         Ring {
             front: Vec::new(),
             gone: 0,
@@ -46,7 +45,7 @@ impl<T> Default for Ring<T> {
     }
 }
 
-impl<T: Copy> Ring<T> {
+impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
     /// How many values there are.
     #[inline]
     pub fn len(&self) -> usize {
@@ -59,18 +58,16 @@ impl<T: Copy> Ring<T> {
         self.len == 0
     }
 
-    /// Adds a value behind all others; returns it where it stands. To change it
-    /// there is better than before: a copy that reads what was just written in
-    /// smaller pieces has to wait for them (store forwarding).
+    /// Adds a value behind all others. Let it be complete: what changes it there, or
+    /// copies it from a place where it was just written in pieces, has to wait for
+    /// these (store forwarding).
     #[inline(always)]
-    pub fn push(&mut self, value: T) -> &mut T {
+    pub fn push(&mut self, value: T) {
         if self.back.len() == BLOCK {
             self.begin_block();
         }
         self.len += 1;
-        let place = self.back.len();
         self.back.push(value);
-        &mut self.back[place]
     }
 
     /// Takes the first value.
@@ -94,8 +91,32 @@ impl<T: Copy> Ring<T> {
     }
 
     /// The last value.
+    #[inline]
     pub fn last(&self) -> Option<&T> {
-        self.len().checked_sub(1).and_then(|place| self.get(place))
+        self.back.last().or_else(|| self.get(self.len.checked_sub(1)?))
+    }
+
+    /// The last value, to change it.
+    #[inline]
+    pub fn last_mut(&mut self) -> Option<&mut T> {
+        if self.back.is_empty() {
+            return self.get_mut(self.len.checked_sub(1)?);
+        }
+        self.back.last_mut()
+    }
+
+    /// Takes the last value.
+    pub fn pop_last(&mut self) -> Option<T> {
+        let value = *self.last()?;
+        self.len -= 1;
+        if self.back.is_empty()
+            && let Some(block) = self.middle.pop_back()
+        {
+            self.spare = std::mem::replace(&mut self.back, block);
+        }
+        let block = if self.back.is_empty() { &mut self.front } else { &mut self.back };
+        block.pop();
+        Some(value)
     }
 
     /// The value at `place` behind the first.
@@ -159,7 +180,7 @@ impl<T: Copy> Ring<T> {
     }
 }
 
-impl<T: Copy> Index<usize> for Ring<T> {
+impl<T: Copy, const BLOCK: usize> Index<usize> for Ring<T, BLOCK> {
     type Output = T;
     #[inline]
     fn index(&self, place: usize) -> &T {
@@ -167,7 +188,7 @@ impl<T: Copy> Index<usize> for Ring<T> {
     }
 }
 
-impl<T: Copy> IndexMut<usize> for Ring<T> {
+impl<T: Copy, const BLOCK: usize> IndexMut<usize> for Ring<T, BLOCK> {
     #[inline]
     fn index_mut(&mut self, place: usize) -> &mut T {
         self.get_mut(place).expect("a place in the ring")
@@ -184,9 +205,9 @@ mod tests {
         /// It does what the standard library's does.
         #[test]
         fn agrees_with_a_deque(
-            operations in prop::collection::vec((0_u8..4, 1_usize..300), 1..200),
+            operations in prop::collection::vec((0_u8..5, 1_usize..300), 1..200),
         ) {
-            let (mut ring, mut model, mut next) = (Ring::default(), VecDeque::new(), 0_u64);
+            let (mut ring, mut model, mut next) = (Ring::<u64, 64>::default(), VecDeque::new(), 0_u64);
             for (what, count) in operations {
                 match what {
                     0 | 1 => for _ in 0..count {
@@ -196,6 +217,9 @@ mod tests {
                     },
                     2 => for _ in 0..count {
                         prop_assert_eq!(ring.pop(), model.pop_front());
+                    },
+                    3 => for _ in 0..count {
+                        prop_assert_eq!(ring.pop_last(), model.pop_back());
                     },
                     _ => {
                         ring.skip(count);
@@ -208,6 +232,10 @@ mod tests {
                 if let Some(value) = ring.get_mut(count / 2) {
                     *value += 1000;
                     model[count / 2] += 1000;
+                }
+                if let Some(value) = ring.last_mut() {
+                    *value += 1;
+                    *model.back_mut().unwrap() += 1;
                 }
             }
             prop_assert_eq!(std::iter::from_fn(|| ring.pop()).collect::<VecDeque<_>>(), model);

@@ -7,10 +7,16 @@ use sojourn_units::{Duration, Instant};
 use crate::packet::Packet;
 use crate::seed::Uniform;
 
-/// Packets under way, in the order of arrival. One event stands for all.
+/// Packets in a block: there are few links.
+const BLOCK: usize = 512;
+
+/// Packets under way, in the order of arrival, and behind them the one that is being
+/// sent, if any: it waits where it will travel, so that it is written once. One event
+/// stands for all.
 #[derive(Debug)]
 pub(crate) struct DelayLine {
-    packets: Ring<Packet>,
+    packets: Ring<Packet, BLOCK>,
+    is_sending: bool,
     last_arrival: Instant,
     pub(crate) delay: Duration,
     jitter: Duration,
@@ -19,40 +25,90 @@ pub(crate) struct DelayLine {
 
 impl DelayLine {
     pub(crate) fn new(delay: Duration, jitter: Duration, draws: Uniform) -> DelayLine {
-        DelayLine { packets: Ring::default(), last_arrival: Instant::ZERO, delay, jitter, draws }
+        DelayLine {
+            packets: Ring::default(),
+            is_sending: false,
+            last_arrival: Instant::ZERO,
+            delay,
+            jitter,
+            draws,
+        }
     }
 
-    /// Takes a packet; returns its arrival where it is the only one.
+    /// The link begins to send this packet.
     #[inline(always)]
-    pub(crate) fn push(&mut self, now: Instant, packet: Packet) -> Option<Instant> {
+    pub(crate) fn begin(&mut self, packet: Packet) {
+        self.is_sending = true;
+        self.packets.push(packet);
+    }
+
+    /// The packet that is being sent.
+    #[inline(always)]
+    pub(crate) fn sending(&self) -> Option<&Packet> {
+        if self.is_sending { self.packets.last() } else { None }
+    }
+
+    #[inline]
+    pub(crate) fn is_sending(&self) -> bool {
+        self.is_sending
+    }
+
+    /// It has been sent; returns its arrival where it is the only one.
+    #[inline(always)]
+    pub(crate) fn depart(&mut self, now: Instant) -> Option<Instant> {
+        let arrival = self.arrival(now);
+        self.is_sending = false;
+        self.packets.last_mut()?.leave_link(arrival);
+        (self.packets.len() == 1).then_some(arrival)
+    }
+
+    /// It has been sent, and is lost.
+    pub(crate) fn lose(&mut self) -> Option<Packet> {
+        self.is_sending = false;
+        self.packets.pop_last()
+    }
+
+    /// A packet leaves that nothing holds up; returns its arrival where it is the only
+    /// one.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, now: Instant, mut packet: Packet) -> Option<Instant> {
+        let arrival = self.arrival(now);
+        packet.leave_link(arrival);
+        self.packets.push(packet);
+        (self.packets.len() == 1).then_some(arrival)
+    }
+
+    /// When what leaves now arrives: where the delay shrinks, packets queue behind
+    /// those already under way.
+    #[inline(always)]
+    fn arrival(&mut self, now: Instant) -> Instant {
         let mut arrival = now + self.delay;
         if self.jitter > Duration::ZERO {
             arrival += Duration(self.draws.below(self.jitter.0 + 1));
         }
-        // Where the delay shrinks, packets queue behind those already under way.
         self.last_arrival = self.last_arrival.max(arrival);
-        self.packets.push(packet).leave_link(self.last_arrival);
-        (self.packets.len() == 1).then_some(self.last_arrival)
+        self.last_arrival
     }
 
     /// The packet that arrives next.
     #[inline]
     pub(crate) fn first(&self) -> Option<&Packet> {
-        self.packets.first()
+        self.packets.first().filter(|_| !self.is_empty())
     }
 
     /// It has arrived. Returns when the next one will.
     #[inline]
     pub(crate) fn advance(&mut self) -> Option<Instant> {
         self.packets.skip(1);
-        self.packets.first().map(|next| next.stamp)
+        self.first().map(|next| next.stamp)
     }
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.packets.len() == usize::from(self.is_sending)
     }
 
+    /// Packets under way, the one that is being sent included.
     pub(crate) fn len(&self) -> u64 {
         self.packets.len() as u64
     }

@@ -76,7 +76,7 @@ struct Service {
     shaping: Option<Shaping>,
     /// Largest packet as the link counts it.
     mtu: Bytes,
-    under_way: Option<Packet>,
+    /// When the packet under way is through, or a shaper is ready again.
     departs_at: Instant,
 }
 
@@ -126,7 +126,7 @@ impl<M: Metering> Link<M> {
             gone.push(p);
         });
         M::enter(Part::Engine);
-        if service.under_way.is_none() {
+        if !self.wire.line.is_sending() {
             self.serve_newcomer(now, events);
         } else if let Some(ring) = &mut service.ring {
             M::enter(Part::Queue);
@@ -150,20 +150,27 @@ impl<M: Metering> Link<M> {
         let Some(service) = &mut self.service else { return };
         let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
         M::enter(Part::Queue);
-        service.next(now, &mut |p, _: DropReason| {
-            *dropped += 1;
-            gone.push(p);
-        });
+        let line = &mut self.wire.line;
+        let next = service.next(
+            now,
+            &mut |p, _: DropReason| {
+                *dropped += 1;
+                gone.push(p);
+            },
+            |packet| {
+                line.begin(packet);
+                (packet.size(), packet.enqueued_at(), packet.is_marked())
+            },
+        );
         M::enter(Part::Engine);
-        match &service.under_way {
-            Some(packet) => {
-                service.departs_at = service.server.begin(now, packet.size());
+        match next {
+            Some((size, enqueued_at, marked)) => {
+                service.departs_at = service.server.begin(now, size);
                 // An opportunity takes no time: all before it is waiting.
                 let until = match service.server {
                     Server::Rate(_) => now,
                     Server::Trace(_) => service.departs_at,
                 };
-                let (enqueued_at, marked) = (packet.enqueued_at(), packet.is_marked());
                 self.note_wait(until, enqueued_at, marked);
             }
             None => {
@@ -220,14 +227,13 @@ impl<M: Metering> Link<M> {
 
     /// The packet under way is through, or a shaper is ready again.
     fn depart(&mut self, at: Instant, events: &mut EventQueue) {
-        let Some(service) = &mut self.service else { return };
-        if let Some(packet) = &service.under_way {
+        if let Some(packet) = self.wire.line.sending() {
             self.counts.sent_bits += packet.size().0 * 8;
             // Datagrams and acknowledgements answer to no capacity.
             if let (Some(sent_by), PacketKind::Data) = (&mut self.sent_by, packet.kind()) {
                 sent_by[packet.account()] += packet.size().0;
             }
-            self.wire.take(at, *packet, &mut self.counts, &mut self.gone, events);
+            self.wire.depart(at, &mut self.counts, &mut self.gone, events);
         }
         self.serve(at, events);
     }
@@ -267,7 +273,7 @@ impl<M: Metering> Link<M> {
         if let Some(span) = service.time_limit.filter(|_| rate > Rate::ZERO) {
             service.queue.set_limit(limit_in_time(rate, span, service.mtu));
         }
-        if service.under_way.is_some() {
+        if self.wire.line.is_sending() {
             service.departs_at = end;
             if self.wire.line.is_empty() {
                 self.expect_departure(events);
@@ -308,7 +314,7 @@ impl<M: Metering> Link<M> {
     /// Bits that the link has sent, the part of the packet under way included.
     pub(crate) fn sent_bits(&self, now: Instant) -> u64 {
         let part = self.service.as_ref().map_or(0, |service| {
-            match (&service.under_way, &service.server) {
+            match (self.wire.line.sending(), &service.server) {
                 (Some(packet), Server::Rate(server)) => {
                     (packet.size().0 * 8).saturating_sub(server.left(now))
                 }
@@ -334,22 +340,21 @@ impl<M: Metering> Link<M> {
         }
         let ring = service.ring.as_ref().map_or(Bytes::ZERO, TransmitRing::bytes);
         let waiting = service.queue.backlog().bytes + ring;
-        let under_way = if service.under_way.is_some() { server.left(now) } else { 0 };
+        let under_way = if self.wire.line.is_sending() { server.left(now) } else { 0 };
         server.rate().time_for(waiting + Bytes(under_way / 8))
     }
 
     /// Conservation: what came in went out, was dropped, or is still here.
     pub(crate) fn is_conserving(&self) -> bool {
-        let under_way = self.service.as_ref().is_some_and(|s| s.under_way.is_some());
         let ring = self.service.as_ref().and_then(|s| s.ring.as_ref()).map_or(0, TransmitRing::len);
-        let inside = self.backlog().packets + ring + u64::from(under_way) + self.wire.line.len();
+        let inside = self.backlog().packets + ring + self.wire.line.len();
         let counts = &self.counts;
         counts.arrived == counts.delivered + counts.dropped + counts.lost + inside
     }
 }
 
 impl Wire {
-    /// A packet leaves the server, or the host where there is none.
+    /// A packet leaves the host, where there is no server.
     #[inline(always)]
     fn take(
         &mut self,
@@ -364,6 +369,24 @@ impl Wire {
             return gone.push(packet);
         }
         if let Some(arrival) = self.line.push(now, packet) {
+            events.push(arrival, Kind::Arrival, self.link);
+        }
+    }
+
+    /// The packet under way leaves the server.
+    #[inline(always)]
+    fn depart(
+        &mut self,
+        now: Instant,
+        counts: &mut Counts,
+        gone: &mut Vec<Packet>,
+        events: &mut EventQueue,
+    ) {
+        if self.losses.next() {
+            counts.lost += 1;
+            return gone.extend(self.line.lose());
+        }
+        if let Some(arrival) = self.line.depart(now) {
             events.push(arrival, Kind::Arrival, self.link);
         }
     }
@@ -401,7 +424,6 @@ impl Service {
             },
             shaping,
             mtu,
-            under_way: None,
             departs_at: Instant::MAX,
         })
     }
@@ -413,11 +435,16 @@ impl Service {
     }
 
     /// Takes the next packet to send.
-    #[inline]
-    fn next(&mut self, now: Instant, drops: &mut dyn FnMut(Packet, DropReason)) {
+    #[inline(always)]
+    fn next<R>(
+        &mut self,
+        now: Instant,
+        drops: &mut dyn FnMut(Packet, DropReason),
+        to: impl FnOnce(Packet) -> R,
+    ) -> Option<R> {
         match &mut self.ring {
-            None => self.queue.dequeue_into(now, &mut self.under_way, drops),
-            Some(ring) => self.under_way = ring.next(now, &mut self.queue, drops),
+            None => self.queue.dequeue_to(now, drops, to),
+            Some(ring) => ring.next(now, &mut self.queue, drops).map(to),
         }
     }
 }

@@ -13,6 +13,9 @@ use crate::runs::Runs;
 use crate::suspicion::{Superseded, Suspicion};
 use crate::wire::Ack;
 
+/// Segments in a block: there may be a hundred thousand connections.
+const BLOCK: usize = 64;
+
 /// Where a segment stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -107,10 +110,10 @@ impl Trouble {
 pub(crate) struct Scoreboard {
     base: u64,
     pub(crate) in_flight: u64,
-    segments: Ring<Segment>,
+    segments: Ring<Segment, BLOCK>,
     /// The delivery state when each of them left; none where no one asks for
     /// delivery rates.
-    stamps: Option<Box<Ring<Stamp>>>,
+    stamps: Option<Box<Ring<Stamp, BLOCK>>>,
     /// There may be trouble; where there is none, it need not be looked at.
     troubled: bool,
     trouble: Box<Trouble>,
