@@ -27,8 +27,9 @@ pub(crate) struct Stamp {
     pub(crate) delivered_at: Instant,
     /// `P.first_sent_time`.
     pub(crate) first_sent_at: Instant,
-    /// `P.is_app_limited`.
-    pub(crate) app_limited: bool,
+    /// `C.app_limited` at that time: `P.is_app_limited` where it is not zero. A whole word,
+    /// like all here: what is copied should have no gaps.
+    pub(crate) app_limited: u64,
 }
 
 impl Delivery {
@@ -42,7 +43,7 @@ impl Delivery {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
-            app_limited: self.app_limited_until > 0,
+            app_limited: self.app_limited_until,
         }
     }
 
@@ -75,7 +76,7 @@ impl Delivery {
             number,
             interval,
             prior_delivered: Bytes(stamp.delivered),
-            app_limited: stamp.app_limited,
+            app_limited: stamp.app_limited > 0,
         })
     }
 

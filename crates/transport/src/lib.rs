@@ -34,4 +34,4 @@ pub use config::{Config, EcnFeedback, Profile, PrrRule};
 pub use ranges::RangeSet;
 pub use receiver::Receiver;
 pub use sender::{LossCause, Poll, Sender, Stats, Vitals, Why};
-pub use wire::{Ack, Data, EcnCounts, SegmentRange};
+pub use wire::{Ack, Data, EcnCounts, More, SegmentRange};

@@ -63,9 +63,10 @@ impl Detector {
     }
 
     /// Packets were delivered.
+    #[inline(always)]
     pub(crate) fn on_delivered(&mut self, now: Instant, newly: &Newly, rtt: &Rtt) {
         self.reordering_seen |= newly.reordered;
-        let Some(segment) = &newly.newest else { return };
+        let Some(segment) = newly.newest else { return };
         let sample = now.since(segment.sent_at);
         // RFC 8985 section 6.2 step 2: sooner than any round trip, so the
         // acknowledgement must be of the original.

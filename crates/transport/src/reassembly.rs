@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::ranges::first_past;
 use crate::wire::{Data, SegmentRange};
 
 #[derive(Clone, Copy, Debug)]
@@ -19,8 +20,8 @@ pub(crate) struct Reassembly {
     /// Payload of the segments below `next`.
     in_order_bytes: u64,
     islands: VecDeque<Island>,
-    /// A segment of each island that changed lately, the newest first.
-    recent: VecDeque<u64>,
+    /// The islands that changed lately, the newest first.
+    recent: Vec<SegmentRange>,
 }
 
 /// How a packet fits what is there.
@@ -74,7 +75,7 @@ impl Reassembly {
 
     /// Adds one segment to the islands; false where it is in one already.
     fn insert(&mut self, segment: u64, bytes: u64) -> bool {
-        let at = self.islands.partition_point(|i| i.end < segment);
+        let at = first_past(&self.islands, |i| i.end < segment);
         match self.islands.get_mut(at) {
             Some(island) if island.start <= segment && segment < island.end => false,
             Some(island) if island.end == segment => {
@@ -113,28 +114,29 @@ impl Reassembly {
     }
 
     fn remember(&mut self, segment: u64, limit: usize) {
-        let next = self.next;
-        let island = self.island_of(segment).map(|at| self.islands[at]);
-        self.recent.retain(|s| *s >= next && island.is_none_or(|i| *s < i.start || i.end <= *s));
-        if island.is_some() {
-            self.recent.push_front(segment);
+        let island = self.island_of(segment);
+        // What has grown over them, or was taken in, is no island of its own any more.
+        let within =
+            |r: &SegmentRange| island.is_some_and(|i| i.start <= r.start && r.end <= i.end);
+        self.recent.retain(|r| r.start >= self.next && !within(r));
+        self.recent.truncate(limit.saturating_sub(1));
+        if let Some(island) = island.filter(|_| limit > 0) {
+            self.recent.insert(0, island);
         }
-        self.recent.truncate(limit);
     }
 
-    fn island_of(&self, segment: u64) -> Option<usize> {
-        let at = self.islands.partition_point(|i| i.end <= segment);
-        self.islands.get(at).filter(|i| i.start <= segment).map(|_| at)
+    /// The island that `segment` is in.
+    fn island_of(&self, segment: u64) -> Option<SegmentRange> {
+        let at = first_past(&self.islands, |i| i.end <= segment);
+        let island = self.islands.get(at).filter(|i| i.start <= segment)?;
+        Some(SegmentRange { start: island.start, end: island.end })
     }
 
     /// The islands that changed last, the newest first (RFC 2018 section 4).
     /// Right for QUIC too: the packet numbers that arrived last are the highest,
     /// which RFC 9000 section 19.3.1 puts first.
-    pub(crate) fn newest(&self, limit: usize, out: &mut Vec<SegmentRange>) {
-        out.extend(self.recent.iter().take(limit).filter_map(|s| {
-            let island = self.islands[self.island_of(*s)?];
-            Some(SegmentRange { start: island.start, end: island.end })
-        }));
+    pub(crate) fn newest(&self) -> &[SegmentRange] {
+        &self.recent
     }
 }
 
@@ -164,8 +166,8 @@ mod tests {
                 let all: Vec<_> = islands.map(|i| SegmentRange { start: i.start, end: i.end }).collect();
                 let flat: BTreeSet<u64> = all.iter().flat_map(|r| r.start..r.end).collect();
                 prop_assert_eq!(flat, model.range(next..).copied().collect::<BTreeSet<_>>());
-                let mut newest = Vec::new();
-                reassembly.newest(3, &mut newest);
+                let newest = reassembly.newest();
+                prop_assert!(newest.len() <= 3);
                 prop_assert!(newest.iter().all(|r| all.contains(r)));
                 if segment > next {
                     prop_assert!(newest[0].start <= segment && segment < newest[0].end);

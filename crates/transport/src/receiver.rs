@@ -190,19 +190,22 @@ impl Receiver {
     #[inline(always)]
     pub fn take_ack(&mut self, now: Instant, ack: &mut Ack) {
         ack.cumulative = self.reassembly.next();
-        ack.ranges.clear();
-        if self.reassembly.has_gaps() {
-            self.reassembly.newest(self.sack_ranges, &mut ack.ranges);
+        ack.tell_no_more();
+        if self.receive_times || self.reassembly.has_gaps() {
+            self.tell_more(ack);
         }
         ack.newest = self.newest;
         ack.delay = now.since(self.newest_at);
         (ack.ece, ack.counts, ack.duplicate) = (self.ece, self.counts, self.duplicate);
-        ack.received.clear();
-        if self.receive_times {
-            ack.received.append(&mut self.received);
-        }
         (self.unacked, self.ack_now, self.ack_at) = (0, false, Instant::MAX);
         self.duplicate = false;
+    }
+
+    #[inline(never)]
+    fn tell_more(&mut self, ack: &mut Ack) {
+        let more = ack.tell_more();
+        more.ranges.extend_from_slice(self.reassembly.newest());
+        more.received.append(&mut self.received);
     }
 
     /// The newest packet number, and the first segment that is missing: what comes

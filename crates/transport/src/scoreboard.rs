@@ -243,7 +243,7 @@ impl Scoreboard {
     #[inline(always)]
     pub(crate) fn acknowledge_in_order(&mut self, ack: &Ack) -> Option<Newly> {
         let count = ack.cumulative.min(self.next()).saturating_sub(self.base);
-        if count == 0 || !ack.ranges.is_empty() || self.troubled {
+        if count == 0 || !ack.ranges().is_empty() || self.troubled {
             return None;
         }
         let (first, last) = (&self.segments[0], &self.segments[count as usize - 1]);
@@ -274,7 +274,7 @@ impl Scoreboard {
         for place in self.base..cumulative {
             self.deliver(place, ack.newest, &mut newly, each);
         }
-        if !(self.trouble.sacked.is_empty() && ack.ranges.is_empty()) {
+        if !(self.trouble.sacked.is_empty() && ack.ranges().is_empty()) {
             self.take_in_ranges(ack, cumulative, &mut newly, each);
         }
         newly.newest =
@@ -318,7 +318,7 @@ impl Scoreboard {
         let (end, trouble) = (self.next(), self.trouble());
         let mut sacked = std::mem::take(&mut trouble.sacked);
         trouble.sacked_segments -= sacked.trim_below(cumulative);
-        for range in &ack.ranges {
+        for range in ack.ranges() {
             let (from, to) = (range.start.max(cumulative), range.end.min(end));
             sacked.insert(from, to, |a, b| {
                 self.trouble.sacked_segments += b - a;

@@ -38,27 +38,71 @@ pub struct EcnCounts {
     pub ce: u64,
 }
 
-/// An acknowledgement.
+/// An acknowledgement. One to a cache line: what is seldom told is kept elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[repr(align(64))]
 pub struct Ack {
     /// Every segment below this was received.
     pub cumulative: u64,
-    /// Segments received beyond it: those that arrived last first (RFC 2018
-    /// section 4; in RFC 9000 section 19.3.1 they have the highest numbers).
-    pub ranges: Vec<SegmentRange>,
     /// Packet number of the newest packet received. TCP's timestamp echo tells
     /// as much while nothing is missing (RFC 7323 section 4.3); beyond a gap it
     /// tells less than this.
     pub newest: u64,
     /// How long the receiver held this acknowledgement back.
     pub delay: Duration,
-    /// Classic ECN echo (RFC 3168 section 6.1.3).
-    pub ece: bool,
     /// Exact counts.
     pub counts: EcnCounts,
+    /// Classic ECN echo (RFC 3168 section 6.1.3).
+    pub ece: bool,
     /// Something came twice (D-SACK, RFC 2883).
     pub duplicate: bool,
+    /// Whether `more` is of this acknowledgement, and not of another before.
+    has_more: bool,
+    more: Option<Box<More>>,
+}
+
+/// What only some acknowledgements tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct More {
+    /// Segments received beyond the cumulative acknowledgement: those that arrived last
+    /// first (RFC 2018 section 4; in RFC 9000 section 19.3.1 they have the highest
+    /// numbers).
+    pub ranges: Vec<SegmentRange>,
     /// Packet number and receive time of every packet since the last
     /// acknowledgement; empty unless the receiver was asked for them.
     pub received: Vec<(u64, Instant)>,
+}
+
+impl Ack {
+    /// Segments received beyond the cumulative acknowledgement.
+    #[inline]
+    pub fn ranges(&self) -> &[SegmentRange] {
+        self.more().map_or(&[], |more| &more.ranges)
+    }
+
+    /// Receive times.
+    #[inline]
+    pub fn received(&self) -> &[(u64, Instant)] {
+        self.more().map_or(&[], |more| &more.received)
+    }
+
+    #[inline]
+    fn more(&self) -> Option<&More> {
+        if self.has_more { self.more.as_deref() } else { None }
+    }
+
+    /// Tells no more than its own fields.
+    #[inline]
+    pub fn tell_no_more(&mut self) {
+        self.has_more = false;
+    }
+
+    /// Tells more: empty lists to fill, in memory that is used again.
+    pub fn tell_more(&mut self) -> &mut More {
+        self.has_more = true;
+        let more = self.more.get_or_insert_default();
+        more.ranges.clear();
+        more.received.clear();
+        more
+    }
 }

@@ -72,7 +72,8 @@ fn every_gap_is_exact() {
             assert_eq!((data.number, now), (number, due), "{profile:?}");
             due = now + gap_after(number);
             if number % 10 == 9 {
-                let ack = Ack { cumulative: number, newest: number - 1, ..Ack::default() };
+                let mut ack = Ack::default();
+                (ack.cumulative, ack.newest) = (number, number - 1);
                 sender.on_ack(now + Duration(1), &ack);
             }
         }

@@ -97,7 +97,7 @@ fn a_hole_ends_a_batch_of_tcp() {
         assert_eq!(receiver.received_bytes(), handed_up * MSS, "{profile:?}");
         receiver.on_timer(receiver.timer());
         let ack = ack_of(&mut receiver, us(99));
-        assert_eq!((ack.cumulative, ack.ranges[0].start), (2, 3), "{profile:?}");
+        assert_eq!((ack.cumulative, ack.ranges()[0].start), (2, 3), "{profile:?}");
     }
 }
 

@@ -27,7 +27,7 @@ fn answers(receiver: &mut Receiver, segments: &[u64]) -> Vec<(u64, Vec<(u64, u64
         receiver.on_data(at(0), &packet(number, *segment));
         number += 1;
         let ack = ack_of(receiver, at(0));
-        (ack.cumulative, ack.ranges.iter().map(|r| (r.start, r.end)).collect())
+        (ack.cumulative, ack.ranges().iter().map(|r| (r.start, r.end)).collect())
     };
     segments.iter().map(answer).collect()
 }
@@ -83,7 +83,7 @@ fn a_duplicate_brings_its_block_back() {
     assert!(receiver.ack_due(at(0)));
     let ack = ack_of(&mut receiver, at(0));
     assert!(ack.duplicate);
-    assert_eq!((ack.ranges[0].start, ack.ranges[0].end), (1, 2));
+    assert_eq!((ack.ranges()[0].start, ack.ranges()[0].end), (1, 2));
     assert!(!ack_of(&mut receiver, at(0)).duplicate, "told once");
     assert_eq!(receiver.received_bytes(), 5 * 500);
 }
@@ -194,8 +194,8 @@ fn receive_times_are_told_once() {
     let mut receiver = Receiver::new(config(Profile::Quic), true);
     receiver.on_data(at(3), &packet(0, 0));
     receiver.on_data(at(5), &packet(1, 1));
-    assert_eq!(ack_of(&mut receiver, at(5)).received, [(0, at(3)), (1, at(5))]);
-    assert_eq!(ack_of(&mut receiver, at(5)).received, []);
+    assert_eq!(ack_of(&mut receiver, at(5)).received(), [(0, at(3)), (1, at(5))]);
+    assert_eq!(ack_of(&mut receiver, at(5)).received(), []);
 }
 
 /// The first packets are acknowledged one by one, those after them in pairs.

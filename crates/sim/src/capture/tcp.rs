@@ -203,7 +203,7 @@ impl TcpWire {
     fn sack(&self, ack: &Ack) -> Vec<(u32, u32)> {
         let twice = self.receiver.duplicate;
         let duplicate = ack.duplicate.then_some((twice, twice + 1));
-        let ranges = ack.ranges.iter().map(|range| (range.start, range.end));
+        let ranges = ack.ranges().iter().map(|range| (range.start, range.end));
         let blocks = duplicate.into_iter().chain(ranges);
         blocks.map(|(start, end)| (self.sequence(start), self.sequence(end))).collect()
     }

@@ -37,7 +37,23 @@ impl<C: Controller> Sender<C> {
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
         self.touched_at = now;
         let before = self.before();
+        match self.take_in_order(ack) {
+            Some(newly) => self.learn(now, ack, before, newly),
+            None => self.on_ack_apart(now, ack, before),
+        }
+    }
+
+    /// Apart from the usual case, whose values then need not be in memory: copies of
+    /// what was just written in pieces have to wait for them (store forwarding).
+    #[inline(never)]
+    fn on_ack_apart(&mut self, now: Instant, ack: &Ack, before: Before) -> Option<Duration> {
         let newly = self.take_in(ack);
+        self.learn(now, ack, before, newly)
+    }
+
+    /// What follows from what was newly delivered.
+    #[inline(always)]
+    fn learn(&mut self, now: Instant, ack: &Ack, before: Before, newly: Newly) -> Option<Duration> {
         let rtt = self.measure(now, ack, &newly);
         let rate = self.deliver(now, &newly);
         let seen = Seen { before, newly, rtt, rate };
@@ -51,7 +67,7 @@ impl<C: Controller> Sender<C> {
 
     /// Whether nothing is lost, marked, repeated or being repaired, so that there is
     /// nothing to do but go on: the usual case, seen at a glance.
-    #[inline]
+    #[inline(always)]
     fn is_untroubled(&self, ack: &Ack) -> bool {
         matches!(self.episode, Episode::None)
             && self.tail_probe.is_none()
@@ -149,12 +165,15 @@ impl<C: Controller> Sender<C> {
         self.advance_prr(newly, lost);
     }
 
+    /// The usual case; none where this is another.
     #[inline(always)]
+    fn take_in_order(&mut self, ack: &Ack) -> Option<Newly> {
+        if self.needs.receive_times { None } else { self.scoreboard.acknowledge_in_order(ack) }
+    }
+
     fn take_in(&mut self, ack: &Ack) -> Newly {
         if self.needs.receive_times {
             self.take_in_with_times(ack)
-        } else if let Some(newly) = self.scoreboard.acknowledge_in_order(ack) {
-            newly
         } else {
             self.scoreboard.acknowledge(ack, &mut |_| {})
         }
@@ -168,7 +187,7 @@ impl<C: Controller> Sender<C> {
             delivered.push((s.number, s.sent_at, s.len));
         });
         delivered.sort_unstable();
-        let times = ack.received.iter().filter_map(|&(number, received_at)| {
+        let times = ack.received().iter().filter_map(|&(number, received_at)| {
             let found = delivered.binary_search_by_key(&number, |d| d.0).ok()?;
             let (_, sent_at, len) = delivered[found];
             Some(Received { number, sent_at, received_at, bytes: Bytes(u64::from(len)) })
@@ -185,22 +204,26 @@ impl<C: Controller> Sender<C> {
     /// this filled, and only the echo can tell (RFC 6298 section 3; Linux,
     /// `FLAG_RETRANS_DATA_ACKED`). QUIC smooths that of the largest packet number
     /// alone (RFC 9002 section 5.1).
+    #[inline(always)]
     fn measure(&mut self, now: Instant, ack: &Ack, newly: &Newly) -> Option<Duration> {
         if newly.advanced {
             // RFC 6298 section 5.3; RFC 6675 section 6: not for SACK alone.
             self.progress_at = now;
         }
         let least = self.rtt.min;
-        let newest = newly.newest.as_ref();
-        let newest = newest.filter(|n| !n.retransmitted || now.since(n.sent_at) >= least);
-        let sample = newest.map(|n| now.since(n.sent_at));
+        let sample = newly.newest.and_then(|newest| {
+            let sample = now.since(newest.sent_at);
+            (!newest.retransmitted || sample >= least).then_some(sample)
+        });
         if let Some(sample) = sample {
             self.rtt.observe(sample);
         }
         let smoothed = match self.config.profile {
             Profile::Tcp if newly.retransmitted => sample,
             Profile::Tcp => newly.oldest_sent_at.map(|at| now.since(at)),
-            Profile::Quic => sample.filter(|_| newest.is_some_and(|n| n.number == ack.newest)),
+            Profile::Quic => {
+                sample.filter(|_| newly.newest.is_some_and(|n| n.number == ack.newest))
+            }
         };
         if let Some(smoothed) = smoothed {
             self.rtt.smooth(now, smoothed, ack.delay.min(self.config.ack_delay));
@@ -213,15 +236,16 @@ impl<C: Controller> Sender<C> {
         sample
     }
 
+    #[inline(always)]
     fn deliver(&mut self, now: Instant, newly: &Newly) -> Option<RateSample> {
         if newly.packets == 0 {
             return None;
         }
         self.delivery.on_delivered(now, newly.bytes);
         self.detector.on_delivered(now, newly, &self.rtt);
-        let newest = newly.newest.as_ref()?;
+        let newest = newly.newest?;
         self.largest_acked = self.largest_acked.max(newest.number);
-        self.delivery.sample(newest, self.rtt.min)
+        self.delivery.sample(&newest, self.rtt.min)
     }
 
     /// RFC 8985 section 7.4; also takes in what a duplicate says (section 6.2

@@ -115,7 +115,7 @@ impl<C: Controller> Sender<C> {
             prr.on_sent(len);
         }
         if self.needs.every_packet || is_idle {
-            let marks = (lost.is_some(), stamp.is_some_and(|stamp| stamp.app_limited));
+            let marks = (lost.is_some(), stamp.is_some_and(|stamp| stamp.app_limited > 0));
             self.tell_of(now, number, len, marks, (in_flight_before, idle));
         }
         if self.limits.pacing != Pacing::Unpaced || self.config.pacing {

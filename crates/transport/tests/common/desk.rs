@@ -141,7 +141,8 @@ impl Desk {
         newest: u64,
     ) {
         self.ack.cumulative = cumulative;
-        self.ack.ranges = ranges.iter().map(|&(start, end)| SegmentRange { start, end }).collect();
+        let ranges = ranges.iter().map(|&(start, end)| SegmentRange { start, end });
+        self.ack.tell_more().ranges.extend(ranges);
         self.ack.newest = newest;
         self.sender.on_ack(now, &self.ack);
         self.ack.duplicate = false;
