@@ -1,6 +1,8 @@
 //! A connection: a sender at one host, a receiver at another, and the way
 //! between them.
 
+use std::collections::VecDeque;
+
 use sojourn_cc::{Catalogue, EcnUse, Info, Needs};
 use sojourn_scenario::{self as scenario, EcnFeedback, Profile, PrrRule, Transport};
 use sojourn_trace::Histogram;
@@ -143,20 +145,21 @@ pub(crate) fn connect<M: Metering>(
 /// Acknowledgements in a block.
 const BLOCK: usize = 32;
 
-/// Acknowledgements under way. Places are used again, with their memory; they are in
-/// blocks as small as those of the rings, so that one can take the memory that the
-/// other gave back.
+/// Acknowledgements under way. Places are used again, with their memory, in the order
+/// in which they became free: that is about the order of arrival, so that what is read
+/// next lies behind what was read last. Blocks are as small as those of the senders'
+/// rings, so that one can take the memory that the other gave back.
 #[derive(Debug, Default)]
 pub(crate) struct AckSlab {
     #[expect(clippy::vec_box, reason = "a block for itself, or the list would be one block")]
     blocks: Vec<Box<[Ack; BLOCK]>>,
-    free: Vec<u32>,
+    free: VecDeque<u32>,
 }
 
 impl AckSlab {
     #[inline]
     pub(crate) fn take(&mut self) -> usize {
-        match self.free.pop() {
+        match self.free.pop_front() {
             Some(place) => place as usize,
             None => self.grow(),
         }
@@ -166,7 +169,7 @@ impl AckSlab {
     fn grow(&mut self) -> usize {
         let first = self.blocks.len() * BLOCK;
         self.blocks.push(Box::default());
-        self.free.extend((first + 1..first + BLOCK).rev().map(|place| place as u32));
+        self.free.extend((first + 1..first + BLOCK).map(|place| place as u32));
         first
     }
 
@@ -177,6 +180,6 @@ impl AckSlab {
 
     #[inline]
     pub(crate) fn free(&mut self, place: usize) {
-        self.free.push(place as u32);
+        self.free.push_back(place as u32);
     }
 }

@@ -83,7 +83,11 @@ impl<M: Metering> Simulation<M> {
             seed,
             clock: Clock::START,
             end: Instant::ZERO + scenario.duration,
-            events: EventQueue::new(Instant::ZERO + scenario.duration, scenario.things()),
+            events: EventQueue::new(
+                Instant::ZERO + scenario.duration,
+                scenario.links.len(),
+                scenario.things(),
+            ),
             changed: 0,
             signalled: 0,
             under_way: UnderWay::default(),
@@ -176,8 +180,10 @@ impl<M: Metering> Simulation<M> {
     fn on_arrival(&mut self, link: usize) {
         let packet = self.links[link].take_arrival(self.clock, &mut self.events);
         self.collect_gone(link);
-        if let Some(packet) = packet {
-            self.forward(packet);
+        let Some(packet) = packet else { return };
+        match self.routes.link(packet.next()) {
+            Some(link) => self.enter(link, packet),
+            None => self.deliver(&packet),
         }
     }
 
@@ -198,13 +204,16 @@ impl<M: Metering> Simulation<M> {
     #[inline(always)]
     pub(crate) fn forward(&mut self, packet: Packet) {
         match self.routes.link(packet.next()) {
-            Some(link) => {
-                self.links[link].arrive(self.clock, packet, &mut self.events);
-                self.collect_gone(link);
-            }
+            Some(link) => self.enter(link, packet),
             // In a place of its own: see `sojourn_queue`'s `apart.rs`.
-            None => self.deliver(&Delivered(packet)),
+            None => self.deliver_apart(&Delivered(packet)),
         }
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, link: usize, packet: Packet) {
+        self.links[link].arrive(self.clock, packet, &mut self.events);
+        self.collect_gone(link);
     }
 
     /// Accounts for packets that a link dropped or lost.
@@ -232,8 +241,14 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    #[inline]
-    fn deliver(&mut self, Delivered(packet): &Delivered) {
+    /// From a host that is its own destination.
+    #[inline(never)]
+    fn deliver_apart(&mut self, Delivered(packet): &Delivered) {
+        self.deliver(packet);
+    }
+
+    #[inline(always)]
+    fn deliver(&mut self, packet: &Packet) {
         let owner = packet.connection as usize;
         match packet.kind() {
             PacketKind::Data => self.on_data(owner, packet),

@@ -103,39 +103,101 @@ const WIDTH: usize = 4;
 /// What stands where no event is.
 const NONE: u64 = u64::MAX;
 
-/// A heap of four children a node: shallow, and a node's children share a
-/// cache line. `pop` leaves a hole that the next `push` fills, since most
-/// events schedule their successor.
+/// The next arrival of each link, as a tournament: nearly all events are arrivals, and
+/// each is followed by the next of the same link, so that a heap would only move it down
+/// again. Every link has a place, and what is earlier of two goes up.
+#[derive(Debug)]
+struct Arrivals {
+    /// Keys: those below the one at `at` are at `2 at` and `2 at + 1`, those of links
+    /// behind all others.
+    keys: Vec<u64>,
+}
+
+impl Arrivals {
+    fn new(links: usize) -> Arrivals {
+        Arrivals { keys: vec![NONE; 2 * links.next_power_of_two()] }
+    }
+
+    #[inline]
+    fn first(&self) -> u64 {
+        self.keys[1]
+    }
+
+    #[inline]
+    fn set(&mut self, link: usize, mut key: u64) {
+        let mut at = self.keys.len() / 2 + link;
+        self.keys[at] = key;
+        while at > 1 {
+            key = key.min(self.keys[at ^ 1]);
+            at /= 2;
+            self.keys[at] = key;
+        }
+    }
+}
+
+/// Where there was an event that has been taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hole {
+    None,
+    /// At the top of the heap.
+    Top,
+    /// The arrival of this link.
+    Arrival(usize),
+}
+
+/// The arrivals of links, and a heap of all else with four children a node: shallow, and
+/// a node's children share a cache line. `pop` leaves a hole that the next event of its
+/// kind fills, since most events schedule their successor.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
+    arrivals: Arrivals,
     top: u64,
     /// The children of each node, counted from the top, level by level; filled
     /// up with [`NONE`].
     children: Vec<[u64; WIDTH]>,
     len: usize,
-    hole: bool,
+    hole: Hole,
     end: Instant,
     layout: Layout,
 }
 
 impl EventQueue {
-    /// For events up to `end`, of links, connections or flows: up to `things` of
-    /// each.
-    pub(crate) fn new(end: Instant, things: usize) -> EventQueue {
+    /// For events up to `end`, of so many links, and of connections or flows: up to
+    /// `things` of each.
+    pub(crate) fn new(end: Instant, links: usize, things: usize) -> EventQueue {
         assert!(end.0 <= longest_run(things).0, "the scenario was validated");
-        let layout = Layout { index_bits: index_bits(things) };
-        EventQueue { top: NONE, children: Vec::new(), len: 0, hole: false, end, layout }
+        EventQueue {
+            arrivals: Arrivals::new(links),
+            top: NONE,
+            children: Vec::new(),
+            len: 0,
+            hole: Hole::None,
+            end,
+            layout: Layout { index_bits: index_bits(things) },
+        }
     }
 
-    /// Adds an event, unless it would be after the end.
+    /// Adds the next arrival of a link, unless it would be after the end.
     #[inline]
+    pub(crate) fn push_arrival(&mut self, at: Instant, link: usize) {
+        if at > self.end {
+            return;
+        }
+        if self.hole == Hole::Arrival(link) {
+            self.hole = Hole::None;
+        }
+        self.arrivals.set(link, self.layout.key(at, Kind::Arrival, link));
+    }
+
+    /// Adds an event that is no arrival, unless it would be after the end.
+    #[inline(never)]
     pub(crate) fn push(&mut self, at: Instant, kind: Kind, index: usize) {
         if at > self.end {
             return;
         }
         let key = self.layout.key(at, kind, index);
-        if self.hole {
-            self.hole = false;
+        if self.hole == Hole::Top {
+            self.hole = Hole::None;
             self.sift_down(key);
         } else {
             self.append(key);
@@ -145,18 +207,25 @@ impl EventQueue {
     /// Takes the earliest event that is not after `until`.
     #[inline]
     pub(crate) fn pop(&mut self, until: Instant) -> Option<Event> {
-        if self.hole {
+        if self.hole != Hole::None {
             self.close_hole();
         }
-        if self.top == NONE || self.layout.time(self.top) > until {
+        let arrival = self.arrivals.first();
+        let key = arrival.min(self.top);
+        if key == NONE || self.layout.time(key) > until {
             return None;
         }
-        self.hole = true;
-        Some(self.layout.event(self.top))
+        let event = self.layout.event(key);
+        self.hole = if key == arrival { Hole::Arrival(event.index) } else { Hole::Top };
+        Some(event)
     }
 
+    #[inline(never)]
     fn close_hole(&mut self) {
-        (self.hole, self.len) = (false, self.len - 1);
+        if let Hole::Arrival(link) = std::mem::replace(&mut self.hole, Hole::None) {
+            return self.arrivals.set(link, NONE);
+        }
+        self.len -= 1;
         let last = std::mem::replace(self.node(self.len), NONE);
         if self.len % WIDTH == 1 {
             self.children.pop();
@@ -219,23 +288,35 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Whatever is pushed comes out once, in order.
+        /// Whatever is pushed comes out once, in order: a link has one arrival at a time.
         #[test]
-        fn pops_in_order(operations in prop::collection::vec(prop::option::of((0_u64..50, 0_usize..9)), 1..300)) {
-            let (mut queue, mut model) = (EventQueue::new(Instant(40), 9), BTreeSet::new());
+        fn pops_in_order(
+            operations in prop::collection::vec(
+                prop::option::of((0_u64..50, 0_usize..9, prop::bool::ANY)),
+                1..300,
+            ),
+        ) {
+            let (mut queue, mut model) = (EventQueue::new(Instant(40), 5, 9), BTreeSet::new());
             for operation in operations {
                 match operation {
-                    Some((at, index)) => {
-                        let fresh = at <= 40 && model.insert((at, index));
+                    Some((at, link, true)) if link < 5 => {
+                        let waits = model.iter().any(|(_, kind, l)| (*kind, *l) == (Kind::Arrival, link));
+                        if !waits {
+                            queue.push_arrival(Instant(at), link);
+                            model.extend((at <= 40).then_some((at, Kind::Arrival, link)));
+                        }
+                    }
+                    Some((at, index, _)) => {
+                        let fresh = at <= 40 && model.insert((at, Kind::Timer, index));
                         if fresh || at > 40 {
                             queue.push(Instant(at), Kind::Timer, index);
                         }
                     }
                     None => {
-                        let first = model.first().copied().filter(|(at, _)| *at <= 30);
+                        let first = model.first().copied().filter(|(at, ..)| *at <= 30);
                         first.inspect(|k| { model.remove(k); });
-                        let expected = first.map(|(at, index)| Event {
-                            at: Instant(at), kind: Kind::Timer, index,
+                        let expected = first.map(|(at, kind, index)| Event {
+                            at: Instant(at), kind, index,
                         });
                         prop_assert_eq!(queue.pop(Instant(30)), expected);
                     }
@@ -246,8 +327,11 @@ mod tests {
 
     #[test]
     fn kinds_go_in_their_order() {
-        let mut queue = EventQueue::new(Instant(10), 3);
-        KINDS.iter().rev().for_each(|kind| queue.push(Instant(7), *kind, 2));
+        let mut queue = EventQueue::new(Instant(10), 3, 3);
+        KINDS.iter().rev().for_each(|kind| match kind {
+            Kind::Arrival => queue.push_arrival(Instant(7), 2),
+            kind => queue.push(Instant(7), *kind, 2),
+        });
         queue.push(Instant(7), Kind::Timer, 1);
         let popped: Vec<_> = std::iter::from_fn(|| queue.pop(Instant(10))).collect();
         let kinds: Vec<Kind> = popped.iter().map(|event| event.kind).collect();
@@ -261,7 +345,7 @@ mod tests {
         for things in [1, 1000, 100_000] {
             let end = Instant::ZERO + longest_run(things);
             let last = Event { at: end, kind: Kind::Sample, index: (1 << index_bits(things)) - 1 };
-            let mut queue = EventQueue::new(end, things);
+            let mut queue = EventQueue::new(end, 1, things);
             queue.push(last.at, last.kind, last.index);
             assert_eq!(queue.pop(end), Some(last));
         }

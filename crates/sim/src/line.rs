@@ -90,17 +90,16 @@ impl DelayLine {
         self.last_arrival
     }
 
-    /// The packet that arrives next.
-    #[inline]
-    pub(crate) fn first(&self) -> Option<&Packet> {
-        self.packets.first().filter(|_| !self.is_empty())
+    /// The packet that arrives now.
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self) -> Option<Packet> {
+        if self.is_empty() { None } else { self.packets.pop() }
     }
 
-    /// It has arrived. Returns when the next one will.
-    #[inline]
-    pub(crate) fn advance(&mut self) -> Option<Instant> {
-        self.packets.skip(1);
-        self.first().map(|next| next.stamp)
+    /// When the next one arrives.
+    #[inline(always)]
+    pub(crate) fn next_arrival(&self) -> Option<Instant> {
+        if self.is_empty() { None } else { self.packets.first().map(|next| next.stamp) }
     }
 
     #[inline]

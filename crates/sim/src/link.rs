@@ -242,10 +242,10 @@ impl<M: Metering> Link<M> {
     #[inline]
     pub(crate) fn take_arrival(&mut self, clock: Clock, events: &mut EventQueue) -> Option<Packet> {
         self.catch_up(clock, events);
-        let packet = *self.wire.line.first()?;
+        let packet = self.wire.line.arrive()?;
         self.counts.delivered += 1;
-        match self.wire.line.advance() {
-            Some(at) => events.push(at, Kind::Arrival, self.wire.link),
+        match self.wire.line.next_arrival() {
+            Some(at) => events.push_arrival(at, self.wire.link),
             None => self.expect_departure(events),
         }
         Some(packet)
@@ -369,7 +369,7 @@ impl Wire {
             return gone.push(packet);
         }
         if let Some(arrival) = self.line.push(now, packet) {
-            events.push(arrival, Kind::Arrival, self.link);
+            events.push_arrival(arrival, self.link);
         }
     }
 
@@ -387,7 +387,7 @@ impl Wire {
             return gone.extend(self.line.lose());
         }
         if let Some(arrival) = self.line.depart(now) {
-            events.push(arrival, Kind::Arrival, self.link);
+            events.push_arrival(arrival, self.link);
         }
     }
 }

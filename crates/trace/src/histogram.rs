@@ -73,8 +73,13 @@ impl Histogram {
             Some(count) => *count += 1,
             None => self.grow(bucket, bucket, |counts| counts[0] += 1),
         }
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
+        // Seldom: a branch that is foreseen costs less than two writes each time.
+        if value < self.min {
+            self.min = value;
+        }
+        if value > self.max {
+            self.max = value;
+        }
         self.sum += u128::from(value);
         self.count += 1;
     }
