@@ -161,7 +161,7 @@ impl Cubic {
 
     /// The window in segments.
     fn cwnd(&self) -> f64 {
-        (self.window.cwnd.as_f64() + self.fraction) * self.per_byte
+        (float(self.window.cwnd.0) + self.fraction) * self.per_byte
     }
 
     /// Sections 4.6 and 4.7. By the window, as Linux does, not by what is in
@@ -208,7 +208,7 @@ impl Cubic {
     fn congestion_avoidance(&mut self, now: Instant, acked: Bytes, srtt: Duration) {
         let (cwnd, c) = (self.cwnd(), self.c);
         // At most a window in a round trip, whatever one ACK claims.
-        let share_acked = (acked.as_f64() * self.per_byte / cwnd).min(1.0);
+        let share_acked = (float(acked.0) * self.per_byte / cwnd).min(1.0);
         let alpha = self.alpha_cubic();
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(now, cwnd, self.w_max, c));
         epoch.updated = now;
@@ -246,9 +246,9 @@ impl Cubic {
     /// one RTT ahead and so may be ahead of `w_est`, to which section 4.3
     /// would take it back; growth does not (section 4.2).
     fn grow_to(&mut self, segments: f64) {
-        let bytes = segments * self.window.mss.as_f64();
-        self.window.cwnd = self.window.cwnd.max(Bytes(bytes as u64));
-        self.fraction = (bytes - self.window.cwnd.as_f64()).clamp(0.0, 1.0);
+        let bytes = segments * float(self.window.mss.0);
+        self.window.cwnd = self.window.cwnd.max(Bytes(bytes as i64 as u64));
+        self.fraction = (bytes - float(self.window.cwnd.0)).clamp(0.0, 1.0);
     }
 }
 
@@ -256,7 +256,14 @@ impl Cubic {
 /// acknowledgement.
 #[inline]
 fn seconds(span: Duration) -> f64 {
-    span.0 as f64 * 1e-9
+    float(span.0) * 1e-9
+}
+
+/// One instruction, where the conversion of numbers without a sign takes a chain of
+/// them: windows and times are below 2^63.
+#[inline]
+fn float(count: u64) -> f64 {
+    count as i64 as f64
 }
 
 impl Controller for Cubic {

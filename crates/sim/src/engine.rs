@@ -200,7 +200,7 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    /// Sends a packet onto its next link, or hands it to its host.
+    /// Sends a packet onto its first link, or hands it to its host.
     #[inline(always)]
     pub(crate) fn forward(&mut self, packet: Packet) {
         match self.routes.link(packet.next()) {
@@ -241,12 +241,14 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    /// From a host that is its own destination.
+    /// Over a route without links.
     #[inline(never)]
     fn deliver_apart(&mut self, Delivered(packet): &Delivered) {
         self.deliver(packet);
     }
 
+    /// In the loop over events, with what data and acknowledgements do at once: a packet
+    /// that is handed on in registers need not wait for itself in memory.
     #[inline(always)]
     fn deliver(&mut self, packet: &Packet) {
         let owner = packet.connection as usize;
@@ -258,9 +260,7 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    /// Apart, as is [`Simulation::on_ack`]: the loop over events keeps its registers
-    /// to itself.
-    #[inline(never)]
+    #[inline(always)]
     fn on_data(&mut self, id: usize, packet: &Packet) {
         let connection = &mut self.connections[id];
         M::enter(Part::Transport);
@@ -291,6 +291,7 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
+    #[inline(always)]
     fn send_ack(&mut self, id: usize) {
         let connection = &mut self.connections[id];
         let place = self.acks.take();
@@ -307,7 +308,7 @@ impl<M: Metering> Simulation<M> {
         self.forward(packet);
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn on_ack(&mut self, id: usize, place: usize) {
         if M::Tap::LISTENS {
             self.tell_of_ack(id, Passage::Received, place, 0);

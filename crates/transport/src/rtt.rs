@@ -54,6 +54,7 @@ impl Rtt {
     /// leaves no less than the least round trip (RFC 9002 section 5.3); TCP
     /// leaves it in: its timeout must outlast a delayed acknowledgement (RFC 7323
     /// section 4.3).
+    #[inline(always)]
     pub(crate) fn smooth(&mut self, now: Instant, sample: Duration, ack_delay: Duration) {
         let sample = match self.profile {
             Profile::Quic if sample.0 >= self.min.0.saturating_add(ack_delay.0) => {

@@ -378,7 +378,7 @@ impl Scoreboard {
 
     /// Whether whatever is in flight left after all that was delivered, so that
     /// nothing can be deemed lost: the usual case, seen at a glance.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_in_order(&self, detector: &Detector) -> bool {
         let first = self.segments.first();
         (!self.troubled || self.trouble.has_one_order())

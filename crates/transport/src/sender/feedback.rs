@@ -51,7 +51,8 @@ impl<C: Controller> Sender<C> {
         self.learn(now, ack, before, newly)
     }
 
-    /// What follows from what was newly delivered.
+    /// What follows from what was newly delivered. Always inlined, with what it calls where
+    /// there is no trouble: the compiler finds it too large to be there twice.
     #[inline(always)]
     fn learn(&mut self, now: Instant, ack: &Ack, before: Before, newly: Newly) -> Option<Duration> {
         let rtt = self.measure(now, ack, &newly);
@@ -385,6 +386,7 @@ impl<C: Controller> Sender<C> {
 
     /// What is new in the counts, as far as the sender can know it. Those of an
     /// acknowledgement that was overtaken say nothing (RFC 9000 section 13.4.2.1).
+    #[inline(always)]
     fn count_ecn(&mut self, ack: &Ack) -> EcnCounts {
         if self.hears_flag() {
             return EcnCounts::default();
@@ -414,6 +416,7 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Forgets after a round trip that the window was the limit.
+    #[inline(always)]
     fn turn_round(&mut self) {
         if self.largest_acked >= self.limited_until {
             self.limited = [false, self.limited[0]];
@@ -429,6 +432,7 @@ impl<C: Controller> Sender<C> {
     }
 
     /// What every feedback says.
+    #[inline(always)]
     pub(super) fn feedback(&self) -> Feedback<'static> {
         Feedback {
             acked: Bytes::ZERO,
