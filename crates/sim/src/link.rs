@@ -212,12 +212,27 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// Does what has become due since the link was last looked at. Departures
-    /// have no events of their own while something is on the wire: nobody can see
-    /// them before a packet comes in or arrives, and then they are made up for,
-    /// each at its own time.
+    /// Does what has become due since the link was last looked at, where it is looked at
+    /// seldom, or finds little to do.
     #[inline]
     pub(crate) fn catch_up(&mut self, clock: Clock, events: &mut EventQueue) {
+        if let Some(service) = &self.service
+            && service.departs_at < clock.horizon
+        {
+            self.catch_up_apart(clock, events);
+        }
+    }
+
+    #[inline(never)]
+    fn catch_up_apart(&mut self, clock: Clock, events: &mut EventQueue) {
+        self.depart_until(clock, events);
+    }
+
+    /// Departures have no events of their own while something is on the wire: nobody
+    /// can see them before a packet comes in or arrives, and then they are made up for,
+    /// each at its own time.
+    #[inline(always)]
+    fn depart_until(&mut self, clock: Clock, events: &mut EventQueue) {
         while let Some(service) = &self.service
             && service.departs_at < clock.horizon
         {
@@ -226,6 +241,7 @@ impl<M: Metering> Link<M> {
     }
 
     /// The packet under way is through, or a shaper is ready again.
+    #[inline(always)]
     fn depart(&mut self, at: Instant, events: &mut EventQueue) {
         if let Some(packet) = self.wire.line.sending() {
             self.counts.sent_bits += packet.size().0 * 8;
@@ -241,7 +257,7 @@ impl<M: Metering> Link<M> {
     /// The packet that arrives at the far end now.
     #[inline]
     pub(crate) fn take_arrival(&mut self, clock: Clock, events: &mut EventQueue) -> Option<Packet> {
-        self.catch_up(clock, events);
+        self.depart_until(clock, events);
         let packet = self.wire.line.arrive()?;
         self.counts.delivered += 1;
         match self.wire.line.next_arrival() {

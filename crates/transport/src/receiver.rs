@@ -72,13 +72,14 @@ impl Receiver {
     /// acknowledge at once.
     #[inline]
     pub fn on_data(&mut self, now: Instant, data: &Data) {
-        match self.gro.take() {
+        match self.gro {
             None => self.receive(now, data),
-            Some(gro) => self.coalesce(now, data, gro),
+            Some(_) => self.coalesce(now, data),
         }
     }
 
-    fn coalesce(&mut self, now: Instant, data: &Data, mut gro: Box<Gro>) {
+    fn coalesce(&mut self, now: Instant, data: &Data) {
+        let Some(mut gro) = self.gro.take() else { return };
         if !gro.takes(data) {
             self.hand_up(now, &mut gro);
         }
@@ -141,22 +142,24 @@ impl Receiver {
 
     #[inline]
     fn note_ecn(&mut self, data: &Data) {
-        if data.ecn != Ecn::NotEct || data.cwr || self.last_ce {
-            self.note_codepoint(data);
+        let ce = data.ecn == Ecn::Ce;
+        if data.ecn == Ecn::Ect0 {
+            self.counts.ect0 += 1;
+        } else if data.ecn == Ecn::Ect1 {
+            self.counts.ect1 += 1;
+        } else if ce {
+            self.counts.ce += 1;
+        }
+        if ce || data.cwr || self.last_ce {
+            self.note_congestion(ce, data.cwr);
         }
     }
 
-    fn note_codepoint(&mut self, data: &Data) {
-        match data.ecn {
-            Ecn::NotEct => {}
-            Ecn::Ect0 => self.counts.ect0 += 1,
-            Ecn::Ect1 => self.counts.ect1 += 1,
-            Ecn::Ce => self.counts.ce += 1,
-        }
-        if data.cwr {
+    #[inline(never)]
+    fn note_congestion(&mut self, ce: bool, cwr: bool) {
+        if cwr {
             self.ece = false;
         }
-        let ce = data.ecn == Ecn::Ce;
         self.ece |= ce;
         self.ack_now |= match self.profile {
             // RFC 8257 section 3.2, RFC 9768 section 3.2.2.5.1: a change of CE. A flag
