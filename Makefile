@@ -51,7 +51,7 @@ test-rust:  ## the tests of the Rust crates
 	cargo test --workspace --quiet
 
 test-python: $(VENV)/.tested tshark  ## the tests of the installed package
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadscope
 
 # Captures are held against tshark. It is no package of Python or Rust, so it is the one thing
 # that may have to be installed by hand; the tests that need it say so where it is missing.

@@ -177,13 +177,16 @@ def _plain(hint: Any) -> type:
 
 
 def check_series(data: bytes, what: What, file: str) -> None:
-    """Refuses a Parquet file without a required column, or with one of the wrong type."""
+    """Refuses a Parquet file that is damaged, lacks a required column, or has a wrong type."""
     import polars as pl
 
     try:
-        schema = pl.read_parquet_schema(io.BytesIO(data))
+        # Whole: its end alone may be sound.
+        schema = pl.read_parquet(io.BytesIO(data)).schema
     except Exception as error:
-        raise RunDirectoryError(f"{file}: not a Parquet file ({error})") from error
+        raise RunDirectoryError(
+            f"{file}: not a Parquet file, or a damaged one ({error}); copy it or run it again"
+        ) from error
     for column in COLUMNS[what]:
         if column.name in schema:
             _check_column(column, schema[column.name], file)

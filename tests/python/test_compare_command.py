@@ -182,6 +182,19 @@ def test_a_simulated_run_beside_one_that_was_measured(
     assert "run: RTT p50" not in shown
 
 
+def damage(what: str) -> Callable[[Path], object]:
+    """Writes over the middle of a file: its begin and its end are sound."""
+
+    def change(place: Path) -> None:
+        file = place / f"{what}.parquet"
+        data = bytearray(file.read_bytes())
+        first = len(data) // 4
+        data[first : first + 200] = bytes(200)
+        file.write_bytes(data)
+
+    return change
+
+
 def drop(what: str, *columns: str) -> Callable[[Path], None]:
     return lambda place: change_series(place, what, drop=columns)
 
@@ -237,7 +250,11 @@ WRONG: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     "no series": (lambda place: (place / "flows.parquet").unlink(), ["two", "no flows.parquet"]),
     "no Parquet": (
         lambda place: (place / "flows.parquet").write_text("t_s,cwnd\n"),
-        ["two/flows.parquet: not a Parquet file"],
+        ["two/flows.parquet: not a Parquet file", "run it again"],
+    ),
+    "damage in the middle": (
+        damage("flows"),
+        ["two/flows.parquet: not a Parquet file, or a damaged one", "run it again"],
     ),
     "missing column": (
         drop("flows", "t_s"),

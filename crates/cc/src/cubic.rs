@@ -263,6 +263,7 @@ fn seconds(span: Duration) -> f64 {
 /// them: windows and times are below 2^63.
 #[inline]
 fn float(count: u64) -> f64 {
+    debug_assert!(i64::try_from(count).is_ok());
     count as i64 as f64
 }
 

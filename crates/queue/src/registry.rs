@@ -53,7 +53,7 @@ macro_rules! queues {
                 $($crate::registry::queues!(@hot $place self $variant q q.enqueue(now, packet, drops));)+
                 self.enqueue_apart(now, &Apart(packet), drops);
             }
-            // One copy for all queues that hold others and for rings.
+            // One copy for all queues that hold others, for rings, and for the cold.
             #[inline(never)]
             fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
                 match self { $(Self::$variant(q) => q.dequeue(now, drops),)+ Self::User(q) => q.dequeue(now, drops) }

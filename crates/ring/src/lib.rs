@@ -34,6 +34,7 @@ pub struct Ring<T, const BLOCK: usize> {
 
 impl<T, const BLOCK: usize> Default for Ring<T, BLOCK> {
     fn default() -> Ring<T, BLOCK> {
+        const { assert!(BLOCK > 0, "a block holds something") };
         Ring {
             front: Vec::new(),
             gone: 0,
@@ -58,9 +59,9 @@ impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
         self.len == 0
     }
 
-    /// Adds a value behind all others. Let it be complete: what changes it there, or
-    /// copies it from a place where it was just written in pieces, has to wait for
-    /// these (store forwarding).
+    /// Adds a value behind all others. Let it be complete: what changes it there a moment
+    /// later, or copies it from a place where it was just written in pieces, has to wait
+    /// for these (store forwarding).
     #[inline(always)]
     pub fn push(&mut self, value: T) {
         if self.back.len() == BLOCK {
@@ -201,44 +202,51 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
-    proptest! {
-        /// It does what the standard library's does.
-        #[test]
-        fn agrees_with_a_deque(
-            operations in prop::collection::vec((0_u8..5, 1_usize..300), 1..200),
-        ) {
-            let (mut ring, mut model, mut next) = (Ring::<u64, 64>::default(), VecDeque::new(), 0_u64);
-            for (what, count) in operations {
-                match what {
-                    0 | 1 => for _ in 0..count {
-                        ring.push(next);
-                        model.push_back(next);
-                        next += 1;
-                    },
-                    2 => for _ in 0..count {
-                        prop_assert_eq!(ring.pop(), model.pop_front());
-                    },
-                    3 => for _ in 0..count {
-                        prop_assert_eq!(ring.pop_last(), model.pop_back());
-                    },
-                    _ => {
-                        ring.skip(count);
-                        model.drain(..count.min(model.len()));
-                    }
-                }
-                prop_assert_eq!((ring.len(), ring.is_empty()), (model.len(), model.is_empty()));
-                prop_assert_eq!((ring.first(), ring.last()), (model.front(), model.back()));
-                prop_assert_eq!(ring.get(count), model.get(count));
-                if let Some(value) = ring.get_mut(count / 2) {
-                    *value += 1000;
-                    model[count / 2] += 1000;
-                }
-                if let Some(value) = ring.last_mut() {
-                    *value += 1;
-                    *model.back_mut().unwrap() += 1;
+    /// What is done, and how often.
+    type Operation = (u8, usize);
+
+    fn check<const BLOCK: usize>(operations: &[Operation]) -> Result<(), TestCaseError> {
+        let (mut ring, mut model) = (Ring::<u64, BLOCK>::default(), VecDeque::new());
+        let mut next = 0;
+        for &(what, count) in operations {
+            match what {
+                0..=2 => (0..count).for_each(|_| {
+                    ring.push(next);
+                    model.push_back(next);
+                    next += 1;
+                }),
+                3 => (0..count).for_each(|_| assert_eq!(ring.pop(), model.pop_front())),
+                4 => (0..count).for_each(|_| assert_eq!(ring.pop_last(), model.pop_back())),
+                _ => {
+                    ring.skip(count);
+                    model.drain(..count.min(model.len()));
                 }
             }
-            prop_assert_eq!(std::iter::from_fn(|| ring.pop()).collect::<VecDeque<_>>(), model);
+            prop_assert_eq!((ring.len(), ring.is_empty()), (model.len(), model.is_empty()));
+            prop_assert_eq!((ring.first(), ring.last()), (model.front(), model.back()));
+            prop_assert_eq!(ring.get(count), model.get(count));
+            if let Some(value) = ring.get_mut(count / 2) {
+                *value += 1000;
+                model[count / 2] += 1000;
+            }
+            if let (Some(value), Some(same)) = (ring.last_mut(), model.back_mut()) {
+                *value += 1;
+                *same += 1;
+            }
+        }
+        prop_assert_eq!(std::iter::from_fn(|| ring.pop()).collect::<VecDeque<_>>(), model);
+        Ok(())
+    }
+
+    proptest! {
+        /// It does what the standard library's does, whatever the blocks.
+        #[test]
+        fn agrees_with_a_deque(
+            operations in prop::collection::vec((0_u8..6, 1_usize..300), 1..200),
+        ) {
+            check::<1>(&operations)?;
+            check::<3>(&operations)?;
+            check::<64>(&operations)?;
         }
     }
 }

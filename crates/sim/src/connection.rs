@@ -147,8 +147,7 @@ const BLOCK: usize = 32;
 
 /// Acknowledgements under way. Places are used again, with their memory, in the order
 /// in which they became free: that is about the order of arrival, so that what is read
-/// next lies behind what was read last. Blocks are as small as those of the senders'
-/// rings, so that one can take the memory that the other gave back.
+/// next lies behind what was read last.
 #[derive(Debug, Default)]
 pub(crate) struct AckSlab {
     #[expect(clippy::vec_box, reason = "a block for itself, or the list would be one block")]

@@ -108,8 +108,8 @@ const NONE: u64 = u64::MAX;
 /// again. Every link has a place, and what is earlier of two goes up.
 #[derive(Debug)]
 struct Arrivals {
-    /// Keys: those below the one at `at` are at `2 at` and `2 at + 1`, those of links
-    /// behind all others.
+    /// Keys: the earliest is at place 1, those below the one at `at` are at `2 at` and
+    /// `2 at + 1`, those of the links behind all others. Place 0 is not used.
     keys: Vec<u64>,
 }
 
@@ -121,6 +121,10 @@ impl Arrivals {
     #[inline]
     fn first(&self) -> u64 {
         self.keys[1]
+    }
+
+    fn of(&self, link: usize) -> u64 {
+        self.keys[self.keys.len() / 2 + link]
     }
 
     #[inline]
@@ -146,8 +150,9 @@ enum Hole {
 }
 
 /// The arrivals of links, and a heap of all else with four children a node: shallow, and
-/// a node's children share a cache line. `pop` leaves a hole that the next event of its
-/// kind fills, since most events schedule their successor.
+/// a node's children share a cache line. `pop` leaves a hole, since most events schedule
+/// their successor: the next arrival of the same link fills it, or the next event that is
+/// none.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     arrivals: Arrivals,
@@ -177,7 +182,8 @@ impl EventQueue {
         }
     }
 
-    /// Adds the next arrival of a link, unless it would be after the end.
+    /// Adds the next arrival of a link, of which there is none yet, unless it would be
+    /// after the end.
     #[inline]
     pub(crate) fn push_arrival(&mut self, at: Instant, link: usize) {
         if at > self.end {
@@ -185,6 +191,8 @@ impl EventQueue {
         }
         if self.hole == Hole::Arrival(link) {
             self.hole = Hole::None;
+        } else {
+            debug_assert_eq!(self.arrivals.of(link), NONE, "a link has one next arrival");
         }
         self.arrivals.set(link, self.layout.key(at, Kind::Arrival, link));
     }
@@ -192,6 +200,7 @@ impl EventQueue {
     /// Adds an event that is no arrival, unless it would be after the end.
     #[inline(never)]
     pub(crate) fn push(&mut self, at: Instant, kind: Kind, index: usize) {
+        debug_assert_ne!(kind, Kind::Arrival, "arrivals have a place of their own");
         if at > self.end {
             return;
         }
@@ -235,7 +244,7 @@ impl EventQueue {
         }
     }
 
-    /// Apart: most events fill the hole that the last one left.
+    /// Apart: most events are arrivals, or fill the hole that the last one left.
     #[inline(never)]
     fn append(&mut self, key: u64) {
         let mut at = self.len;

@@ -1,4 +1,5 @@
-//! The wire behind a link: delay, jitter, loss; order is kept.
+//! The wire behind a link, and the packet that is being sent: delay, jitter, loss; order
+//! is kept.
 
 use sojourn_ring::Ring;
 use sojourn_scenario::Loss;
@@ -10,9 +11,9 @@ use crate::seed::Uniform;
 /// Packets in a block: there are few links.
 const BLOCK: usize = 512;
 
-/// Packets under way, in the order of arrival, and behind them the one that is being
-/// sent, if any: it waits where it will travel, so that it is written once. One event
-/// stands for all.
+/// Packets on the wire, in the order of arrival, and behind them the one that is under
+/// way, being sent, if any: it waits where it will travel, so that it is written once.
+/// One event stands for all.
 #[derive(Debug)]
 pub(crate) struct DelayLine {
     packets: Ring<Packet, BLOCK>,
@@ -38,6 +39,7 @@ impl DelayLine {
     /// The link begins to send this packet.
     #[inline(always)]
     pub(crate) fn begin(&mut self, packet: Packet) {
+        debug_assert!(!self.is_sending, "a link sends one packet at a time");
         self.is_sending = true;
         self.packets.push(packet);
     }
@@ -56,6 +58,7 @@ impl DelayLine {
     /// It has been sent; returns its arrival where it is the only one.
     #[inline(always)]
     pub(crate) fn depart(&mut self, now: Instant) -> Option<Instant> {
+        debug_assert!(self.is_sending);
         let arrival = self.arrival(now);
         self.is_sending = false;
         self.packets.last_mut()?.leave_link(arrival);
@@ -64,6 +67,7 @@ impl DelayLine {
 
     /// It has been sent, and is lost.
     pub(crate) fn lose(&mut self) -> Option<Packet> {
+        debug_assert!(self.is_sending);
         self.is_sending = false;
         self.packets.pop_last()
     }
@@ -72,6 +76,7 @@ impl DelayLine {
     /// one.
     #[inline(always)]
     pub(crate) fn push(&mut self, now: Instant, mut packet: Packet) -> Option<Instant> {
+        debug_assert!(!self.is_sending, "what holds packets up sends them");
         let arrival = self.arrival(now);
         packet.leave_link(arrival);
         self.packets.push(packet);
@@ -93,22 +98,22 @@ impl DelayLine {
     /// The packet that arrives now.
     #[inline(always)]
     pub(crate) fn arrive(&mut self) -> Option<Packet> {
-        if self.is_empty() { None } else { self.packets.pop() }
+        if self.is_wire_empty() { None } else { self.packets.pop() }
     }
 
     /// When the next one arrives.
     #[inline(always)]
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
-        if self.is_empty() { None } else { self.packets.first().map(|next| next.stamp) }
+        if self.is_wire_empty() { None } else { self.packets.first().map(|next| next.stamp) }
     }
 
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(crate) fn is_wire_empty(&self) -> bool {
         self.packets.len() == usize::from(self.is_sending)
     }
 
-    /// Packets under way, the one that is being sent included.
-    pub(crate) fn len(&self) -> u64 {
+    /// Packets on the wire, and the one that is being sent.
+    pub(crate) fn packets_inside(&self) -> u64 {
         self.packets.len() as u64
     }
 }

@@ -57,7 +57,7 @@ pub(crate) struct Link<M> {
     metering: PhantomData<M>,
 }
 
-/// What is behind the server.
+/// What is behind the queue: the packet under way, and the wire.
 struct Wire {
     /// The link's place among all.
     link: usize,
@@ -181,7 +181,7 @@ impl<M: Metering> Link<M> {
                 }
             }
         }
-        if self.wire.line.is_empty() {
+        if self.wire.line.is_wire_empty() {
             self.expect_departure(events);
         }
     }
@@ -212,8 +212,8 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// Does what has become due since the link was last looked at, where it is looked at
-    /// seldom, or finds little to do.
+    /// Does what has become due since the link was last looked at; apart, since mostly
+    /// that is nothing. See `depart_until`.
     #[inline]
     pub(crate) fn catch_up(&mut self, clock: Clock, events: &mut EventQueue) {
         if let Some(service) = &self.service
@@ -291,7 +291,7 @@ impl<M: Metering> Link<M> {
         }
         if self.wire.line.is_sending() {
             service.departs_at = end;
-            if self.wire.line.is_empty() {
+            if self.wire.line.is_wire_empty() {
                 self.expect_departure(events);
             }
         }
@@ -363,7 +363,7 @@ impl<M: Metering> Link<M> {
     /// Conservation: what came in went out, was dropped, or is still here.
     pub(crate) fn is_conserving(&self) -> bool {
         let ring = self.service.as_ref().and_then(|s| s.ring.as_ref()).map_or(0, TransmitRing::len);
-        let inside = self.backlog().packets + ring + self.wire.line.len();
+        let inside = self.backlog().packets + ring + self.wire.line.packets_inside();
         let counts = &self.counts;
         counts.arrived == counts.delivered + counts.dropped + counts.lost + inside
     }

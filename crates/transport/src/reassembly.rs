@@ -119,10 +119,10 @@ impl Reassembly {
         let within =
             |r: &SegmentRange| island.is_some_and(|i| i.start <= r.start && r.end <= i.end);
         self.recent.retain(|r| r.start >= self.next && !within(r));
-        self.recent.truncate(limit.saturating_sub(1));
-        if let Some(island) = island.filter(|_| limit > 0) {
+        if let Some(island) = island {
             self.recent.insert(0, island);
         }
+        self.recent.truncate(limit);
     }
 
     /// The island that `segment` is in.
@@ -154,10 +154,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_a_set(segments in prop::collection::vec(0_u64..40, 1..120)) {
+        fn agrees_with_a_set(
+            segments in prop::collection::vec(0_u64..40, 1..120),
+            limit in 0_usize..5,
+        ) {
             let (mut reassembly, mut model) = (Reassembly::default(), BTreeSet::new());
+            let mut recent: Vec<u64> = Vec::new();
             for segment in segments {
-                let arrival = reassembly.receive(&data(segment), 3);
+                let arrival = reassembly.receive(&data(segment), limit);
                 prop_assert_eq!(arrival == Arrival::Duplicate, !model.insert(segment));
                 let next = (0..).find(|s| !model.contains(s)).unwrap();
                 prop_assert_eq!(reassembly.next(), next);
@@ -166,12 +170,16 @@ mod tests {
                 let all: Vec<_> = islands.map(|i| SegmentRange { start: i.start, end: i.end }).collect();
                 let flat: BTreeSet<u64> = all.iter().flat_map(|r| r.start..r.end).collect();
                 prop_assert_eq!(flat, model.range(next..).copied().collect::<BTreeSet<_>>());
-                let newest = reassembly.newest();
-                prop_assert!(newest.len() <= 3);
-                prop_assert!(newest.iter().all(|r| all.contains(r)));
-                if segment > next {
-                    prop_assert!(newest[0].start <= segment && segment < newest[0].end);
+                // RFC 2018 section 4: one segment stands for each island, the newest first.
+                let island_of = |s: &u64| all.iter().position(|r| r.start <= *s && *s < r.end);
+                let own = island_of(&segment);
+                recent.retain(|s| island_of(s).is_some_and(|at| Some(at) != own));
+                if own.is_some() {
+                    recent.insert(0, segment);
                 }
+                recent.truncate(limit);
+                let expected = recent.iter().filter_map(island_of).map(|at| all[at]);
+                prop_assert_eq!(reassembly.newest(), expected.collect::<Vec<_>>());
             }
         }
     }

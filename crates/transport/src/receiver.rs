@@ -79,7 +79,7 @@ impl Receiver {
     }
 
     fn coalesce(&mut self, now: Instant, data: &Data) {
-        let Some(mut gro) = self.gro.take() else { return };
+        let mut gro = self.gro.take().expect("it was just seen");
         if !gro.takes(data) {
             self.hand_up(now, &mut gro);
         }

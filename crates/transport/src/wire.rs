@@ -38,8 +38,9 @@ pub struct EcnCounts {
     pub ce: u64,
 }
 
-/// An acknowledgement. One to a cache line: what is seldom told is kept elsewhere.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// An acknowledgement: begin with the default, and set what it says. One to a cache line:
+/// what is seldom told is kept elsewhere.
+#[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Ack {
     /// Every segment below this was received.
@@ -61,8 +62,10 @@ pub struct Ack {
     more: Option<Box<More>>,
 }
 
+const _: () = assert!(size_of::<Ack>() == 64);
+
 /// What only some acknowledgements tell.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct More {
     /// Segments received beyond the cumulative acknowledgement: those that arrived last
     /// first (RFC 2018 section 4; in RFC 9000 section 19.3.1 they have the highest
@@ -74,13 +77,15 @@ pub struct More {
 }
 
 impl Ack {
-    /// Segments received beyond the cumulative acknowledgement.
+    /// Segments received beyond the cumulative acknowledgement, those that arrived last
+    /// first.
     #[inline]
     pub fn ranges(&self) -> &[SegmentRange] {
         self.more().map_or(&[], |more| &more.ranges)
     }
 
-    /// Receive times.
+    /// Packet number and receive time of every packet since the last acknowledgement;
+    /// empty unless the receiver was asked for them.
     #[inline]
     pub fn received(&self) -> &[(u64, Instant)] {
         self.more().map_or(&[], |more| &more.received)

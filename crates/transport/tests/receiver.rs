@@ -213,3 +213,29 @@ fn quick_acks_are_for_the_beginning() {
     let all: Vec<bool> = (0..7).map(due).collect();
     assert_eq!(all, [true, true, true, false, true, false, true]);
 }
+
+/// What fills the first gap is in no block; the blocks that were told before stay.
+#[test]
+fn what_fills_the_first_gap_leaves_the_blocks() {
+    let said = answers(&mut tcp(), &[0, 2, 4, 6, 8, 1]);
+    assert_eq!(said.last(), Some(&(3, vec![(8, 9), (6, 7), (4, 5)])));
+    let one = Config { sack_ranges: 1, ..config(Profile::Tcp) };
+    let said = answers(&mut Receiver::new(one, false), &[0, 2, 4, 1]);
+    assert_eq!(said.last(), Some(&(3, vec![(4, 5)])));
+}
+
+/// An acknowledgement's memory is used again, and what it said is forgotten.
+#[test]
+fn an_acknowledgement_says_nothing_of_the_one_before() {
+    let (mut receiver, mut ack) = (Receiver::new(config(Profile::Quic), true), Ack::default());
+    receiver.on_data(at(1), &packet(0, 1));
+    receiver.take_ack(at(1), &mut ack);
+    assert_eq!((ack.ranges().len(), ack.received().len()), (1, 1));
+    receiver.on_data(at(2), &packet(1, 0));
+    receiver.take_ack(at(2), &mut ack);
+    assert_eq!((ack.ranges(), ack.received()), (&[][..], &[(1, at(2))][..]));
+    let mut other = tcp();
+    other.on_data(at(3), &packet(0, 0));
+    other.take_ack(at(3), &mut ack);
+    assert!(ack.ranges().is_empty() && ack.received().is_empty());
+}

@@ -33,7 +33,8 @@ def figure(found: Bench) -> Spec:
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "title": {
-            "text": f"Sojourn {found['version']}: speed",
+            "text": f"Sojourn {found['version']}: speed"
+            + (" (--quick: shows that it works, measures nothing)" if found["quick"] else ""),
             "subtitle": f"bare loop: {bare:.1f} million packets a CPU second",
             "anchor": "start",
             "fontSize": 18,
