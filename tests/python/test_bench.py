@@ -27,7 +27,7 @@ def test_everything_is_measured(sojourn: Sojourn, tmp_path: Path) -> None:
     assert 0 < found["bare_loop_low_pps"] <= found["bare_loop_pps"] <= found["bare_loop_high_pps"]
     assert list(found["cases"]) == [case.name for case in CASES]
     for name, case in found["cases"].items():
-        of = case.pop("parts")
+        of = case.pop("parts_ns")
         assert all(figure > 0 for key, figure in case.items() if key != "dropped_packets"), name
         assert all(ns > 0 for ns in of.values()), name
         # Measured at another moment of a machine that may be busy.
@@ -128,7 +128,7 @@ def test_parts_are_shown_where_something_tells_them() -> None:
 
     found = measure.bench(QUICK, ["a"], lambda *_: None, parts_of)
     assert asked == ["A"]
-    assert found["cases"]["A"]["parts"] == told
+    assert found["cases"]["A"]["parts_ns"] == told
     out = io.StringIO()
     command_of.show(found, Console(file=out, width=160))
     assert "20.5" in out.getvalue()

@@ -34,7 +34,7 @@ class Case(_Case, total=False):
     `sampled_` is with a sample of every flow and link each 10 ms; the rest records nothing.
     """
 
-    parts: Parts
+    parts_ns: Parts
 
 
 class Scaling(TypedDict):

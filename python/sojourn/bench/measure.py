@@ -122,7 +122,7 @@ def _case(
     }
     if parts_of is not None:
         progress.step(f"case {case.name}, its parts")
-        figures["parts"] = parts_of(case)
+        figures["parts_ns"] = parts_of(case)
     return figures
 
 

@@ -76,8 +76,8 @@ def _cases(found: Bench) -> Iterator[tuple[str, list[str]]]:
 
 def _parts(found: Bench) -> Iterator[list[str]]:
     for name, case in found["cases"].items():
-        if "parts" in case:
-            of = case["parts"]
+        if "parts_ns" in case:
+            of = case["parts_ns"]
             figures = (of["queue"], of["transport"], of["controller"])
             rest = (of["engine"], of["recording"])
             yield [name, *(f"{figure:.1f}" for figure in (*figures, *rest))]

@@ -397,10 +397,16 @@ def _add_bench(commands: Any) -> None:
         nargs="+",
         action="extend",
         default=[],
-        help="measure these cases alone: A, B, B-lossless, C, C-codel",
+        help="measure these cases alone, and neither scaling nor memory, start-up and threads: "
+        "A B B-lossless C C-codel",
     )
     add("--out", metavar="DIR", help="write bench.json and a figure to this folder as well")
-    add("--json", action="store_true", help="print the figures as one JSON object")
+    add(
+        "--json",
+        action="store_true",
+        help='print {"version", "quick", "machine", "bare_loop_pps", "cases", "scaling", "memory", '
+        '"startup", "jobs"} and nothing else on standard output',
+    )
 
 
 def _names(text: str) -> list[str]:
