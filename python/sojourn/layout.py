@@ -182,11 +182,12 @@ def check_series(data: bytes, what: What, file: str) -> None:
 
     try:
         # Whole: its end alone may be sound.
-        schema = pl.read_parquet(io.BytesIO(data)).schema
+        frame = pl.read_parquet(io.BytesIO(data))
     except Exception as error:
         raise RunDirectoryError(
             f"{file}: not a Parquet file, or a damaged one ({error}); copy it or run it again"
         ) from error
+    schema = frame.schema
     for column in COLUMNS[what]:
         if column.name in schema:
             _check_column(column, schema[column.name], file)
@@ -195,7 +196,7 @@ def check_series(data: bytes, what: What, file: str) -> None:
             raise RunDirectoryError(
                 f"{file}: it has no column `{column.name}`, which is required; it has: {have}"
             )
-    _check_counts(data, [one for one in COLUMNS[what] if one.kind == "count"], schema, file)
+    _check_counts(frame, [one for one in COLUMNS[what] if one.kind == "count"], file)
 
 
 def _check_column(column: Column, found: "pl.DataType", file: str) -> None:
@@ -213,18 +214,10 @@ def _check_column(column: Column, found: "pl.DataType", file: str) -> None:
         )
 
 
-def _check_counts(
-    data: bytes, counts: list[Column], schema: Mapping[str, "pl.DataType"], file: str
-) -> None:
+def _check_counts(frame: "pl.DataFrame", counts: list[Column], file: str) -> None:
     """Refuses numbers below zero where another program wrote them with a sign."""
-    import polars as pl
-
-    names = [one.name for one in counts if one.name in schema]
-    signed = [name for name in names if schema[name].is_signed_integer()]
-    if not signed:
-        return
-    frame = pl.read_parquet(io.BytesIO(data), columns=signed)
-    for name in signed:
+    names = [one.name for one in counts if one.name in frame.schema]
+    for name in (name for name in names if frame.schema[name].is_signed_integer()):
         least: Any = frame[name].min()
         if least is not None and least < 0:
             raise RunDirectoryError(
