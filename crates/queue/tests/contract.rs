@@ -165,8 +165,9 @@ impl Checked {
     fn take(&mut self) {
         let may_leave = self.rig.queue.ready_at().is_none_or(|at| at <= self.now);
         let packet = self.rig.take(self.now);
-        // All that waited may have been dropped.
+        // All that might leave may have been dropped, and what waits be held by a shaper.
         let waiting = self.rig.queue.backlog().packets;
+        let may_leave = may_leave && self.rig.dropped.is_empty();
         assert!(packet.is_some() || waiting == 0 || !may_leave, "idle while {waiting} wait");
         if let Some(packet) = packet {
             self.settle_delivery(packet);
