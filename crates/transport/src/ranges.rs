@@ -22,6 +22,10 @@ impl RangeSet {
             return;
         }
         let first = first_past(&self.ranges, |r| r.1 < start);
+        // Most of what is reported was reported before.
+        if self.ranges.get(first).is_some_and(|r| r.0 <= start && end <= r.1) {
+            return;
+        }
         let (mut low, mut high, mut at, mut last) = (start, end, start, first);
         while let Some(&(s, e)) = self.ranges.get(last).filter(|r| r.0 <= end) {
             if at < s {

@@ -136,6 +136,12 @@ impl Scoreboard {
         &mut self.trouble
     }
 
+    /// Whether there is nothing to be repaired: seen at a glance.
+    #[inline]
+    pub(crate) fn is_untroubled(&self) -> bool {
+        !self.troubled
+    }
+
     /// The first segment not cumulatively acknowledged.
     #[inline]
     pub(crate) fn base(&self) -> u64 {

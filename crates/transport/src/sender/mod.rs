@@ -53,6 +53,9 @@ pub struct Sender<C> {
     /// ECN field of new data.
     codepoint: Ecn,
     controller: C,
+    /// It need not hear of every packet, nor of how fast they are delivered, and neither
+    /// paces nor bursts are asked of this transport.
+    is_simple: bool,
     limits: Limits,
     scoreboard: Scoreboard,
     detector: Detector,
@@ -102,6 +105,8 @@ impl<C: Controller> Sender<C> {
         let limits = controller.limits();
         Sender {
             codepoint: if config.ecn { needs.ecn.codepoint() } else { Ecn::NotEct },
+            is_simple: !(needs.every_packet || needs.rate_samples || config.pacing)
+                && config.tso == Bytes::ZERO,
             needs,
             limits,
             controller,

@@ -5,6 +5,7 @@ use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
 use super::{Poll, Sender};
 use crate::config::Profile;
+use crate::recovery::Episode;
 use crate::scoreboard::Segment;
 use crate::wire::Data;
 
@@ -12,7 +13,28 @@ impl<C: Controller> Sender<C> {
     /// The packet to send now, if one may leave. Call again until it gives none.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Poll {
-        let lost = self.scoreboard.next_lost();
+        if self.is_plain() { self.poll::<true>(now) } else { self.poll_apart(now) }
+    }
+
+    /// Whether there is nothing to see to but data and the window: the usual case.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.is_simple
+            && self.probes == 0
+            && matches!(self.episode, Episode::None)
+            && matches!(self.limits.pacing, Pacing::Unpaced)
+            && self.scoreboard.is_untroubled()
+    }
+
+    #[inline(never)]
+    fn poll_apart(&mut self, now: Instant) -> Poll {
+        self.poll::<false>(now)
+    }
+
+    /// `PLAIN`: what [`Sender::is_plain`] says need not be looked at.
+    #[inline(always)]
+    fn poll<const PLAIN: bool>(&mut self, now: Instant) -> Poll {
+        let lost = if PLAIN { None } else { self.scoreboard.next_lost() };
         let len = match lost {
             Some((_, len)) => u64::from(len),
             None => self.new_data(),
@@ -20,19 +42,22 @@ impl<C: Controller> Sender<C> {
         if len == 0 {
             return self.nothing_to_send();
         }
-        if self.probes == 0
-            && let Some(hindrance) = self.hindrance(now, len)
+        if (PLAIN || self.probes == 0)
+            && let Some(hindrance) = self.hindrance::<PLAIN>(now, len)
         {
             return hindrance;
         }
-        self.probes = self.probes.saturating_sub(1);
-        Poll::Packet(self.transmit(now, lost.map(|(place, _)| place), len))
+        if !PLAIN {
+            self.probes = self.probes.saturating_sub(1);
+        }
+        Poll::Packet(self.transmit::<PLAIN>(now, lost.map(|(place, _)| place), len))
     }
 
     /// Why `len` bytes may not leave now.
-    #[inline]
-    fn hindrance(&mut self, now: Instant, len: u64) -> Option<Poll> {
-        let (in_flight, cwnd) = (self.scoreboard.in_flight, self.cwnd().0);
+    #[inline(always)]
+    fn hindrance<const PLAIN: bool>(&mut self, now: Instant, len: u64) -> Option<Poll> {
+        let cwnd = if PLAIN { self.limits.cwnd.0 } else { self.cwnd().0 };
+        let in_flight = self.scoreboard.in_flight;
         // One packet may always be under way, lest a window of less than one
         // waits for ever (RFC 5681 section 3.1 has no window below that). Only
         // a window of nothing forbids it.
@@ -40,6 +65,9 @@ impl<C: Controller> Sender<C> {
             self.limited[0] = true;
             self.tso.end();
             return Some(Poll::Blocked);
+        }
+        if PLAIN {
+            return None;
         }
         if self.tso.is_under_way() {
             return None;
@@ -85,13 +113,14 @@ impl<C: Controller> Sender<C> {
     }
 
     #[inline(always)]
-    fn transmit(&mut self, now: Instant, lost: Option<u64>, len: u64) -> Data {
+    fn transmit<const PLAIN: bool>(&mut self, now: Instant, lost: Option<u64>, len: u64) -> Data {
         let in_flight_before = self.scoreboard.in_flight;
         // RFC 5681 section 4.1: since data was last sent.
         let is_idle = in_flight_before == 0 && self.next_number > 0;
         let idle = if is_idle { now.since(self.sent_at) } else { Duration::ZERO };
         let is_first = self.scoreboard.is_empty();
-        let stamp = self.needs.rate_samples.then(|| self.delivery.on_sent(now, is_first));
+        let stamp =
+            (!PLAIN && self.needs.rate_samples).then(|| self.delivery.on_sent(now, is_first));
         let number = self.next_number;
         let segment = lost.unwrap_or(self.scoreboard.next());
         if lost.is_some() {
@@ -108,17 +137,19 @@ impl<C: Controller> Sender<C> {
         }
         self.next_number += 1;
         self.stats.sent += 1;
-        self.tso.on_sent();
+        if !PLAIN {
+            self.tso.on_sent();
+        }
         self.stats.retransmitted += u64::from(lost.is_some());
         (self.sent_at, self.touched_at) = (now, now);
-        if let Some(prr) = self.episode.prr() {
+        if !PLAIN && let Some(prr) = self.episode.prr() {
             prr.on_sent(len);
         }
-        if self.needs.every_packet || is_idle {
+        if (!PLAIN && self.needs.every_packet) || is_idle {
             let marks = (lost.is_some(), stamp.is_some_and(|stamp| stamp.app_limited > 0));
             self.tell_of(now, number, len, marks, (in_flight_before, idle));
         }
-        if self.limits.pacing != Pacing::Unpaced || self.config.pacing {
+        if !PLAIN && (self.limits.pacing != Pacing::Unpaced || self.config.pacing) {
             self.pace(now, Bytes(len));
         }
         let cwr = self.cwr && lost.is_none();
