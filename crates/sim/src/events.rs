@@ -93,8 +93,12 @@ impl Layout {
     #[inline]
     fn event(self, key: u64) -> Event {
         let kind = KINDS[(key >> self.index_bits) as usize & ((1 << KIND_BITS) - 1)];
-        let index = (key & !(u64::MAX << self.index_bits)) as usize;
-        Event { at: self.time(key), kind, index }
+        Event { at: self.time(key), kind, index: self.index(key) }
+    }
+
+    #[inline]
+    fn index(self, key: u64) -> usize {
+        (key & !(u64::MAX << self.index_bits)) as usize
     }
 }
 
@@ -139,14 +143,19 @@ impl Arrivals {
     }
 }
 
-/// Where there was an event that has been taken.
+/// Where there was an event that has been taken: one number, since each event asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hole {
-    None,
+struct Hole(usize);
+
+impl Hole {
+    const NONE: Hole = Hole(usize::MAX);
     /// At the top of the heap.
-    Top,
+    const TOP: Hole = Hole(usize::MAX - 1);
+
     /// The arrival of this link.
-    Arrival(usize),
+    fn of_arrival(link: usize) -> Hole {
+        Hole(link)
+    }
 }
 
 /// The arrivals of links, and a heap of all else with four children a node: shallow, and
@@ -176,7 +185,7 @@ impl EventQueue {
             top: NONE,
             children: Vec::new(),
             len: 0,
-            hole: Hole::None,
+            hole: Hole::NONE,
             end,
             layout: Layout { index_bits: index_bits(things) },
         }
@@ -189,8 +198,8 @@ impl EventQueue {
         if at > self.end {
             return;
         }
-        if self.hole == Hole::Arrival(link) {
-            self.hole = Hole::None;
+        if self.hole == Hole::of_arrival(link) {
+            self.hole = Hole::NONE;
         } else {
             debug_assert_eq!(self.arrivals.of(link), NONE, "a link has one next arrival");
         }
@@ -205,8 +214,8 @@ impl EventQueue {
             return;
         }
         let key = self.layout.key(at, kind, index);
-        if self.hole == Hole::Top {
-            self.hole = Hole::None;
+        if self.hole == Hole::TOP {
+            self.hole = Hole::NONE;
             self.sift_down(key);
         } else {
             self.append(key);
@@ -216,7 +225,7 @@ impl EventQueue {
     /// Takes the earliest event that is not after `until`.
     #[inline]
     pub(crate) fn pop(&mut self, until: Instant) -> Option<Event> {
-        if self.hole != Hole::None {
+        if self.hole != Hole::NONE {
             self.close_hole();
         }
         let arrival = self.arrivals.first();
@@ -224,15 +233,20 @@ impl EventQueue {
         if key == NONE || self.layout.time(key) > until {
             return None;
         }
-        let event = self.layout.event(key);
-        self.hole = if key == arrival { Hole::Arrival(event.index) } else { Hole::Top };
-        Some(event)
+        if key == arrival {
+            let (at, index) = (self.layout.time(key), self.layout.index(key));
+            self.hole = Hole::of_arrival(index);
+            return Some(Event { at, kind: Kind::Arrival, index });
+        }
+        self.hole = Hole::TOP;
+        Some(self.layout.event(key))
     }
 
     #[inline(never)]
     fn close_hole(&mut self) {
-        if let Hole::Arrival(link) = std::mem::replace(&mut self.hole, Hole::None) {
-            return self.arrivals.set(link, NONE);
+        let hole = std::mem::replace(&mut self.hole, Hole::NONE);
+        if hole != Hole::TOP {
+            return self.arrivals.set(hole.0, NONE);
         }
         self.len -= 1;
         let last = std::mem::replace(self.node(self.len), NONE);
