@@ -4,7 +4,7 @@ use sojourn_units::params::{Ordered, Params, Value};
 
 use crate::contract::{Info, Limit, Packet, Setup, Shaping};
 use crate::random::mix;
-use crate::{AnyQueue, find};
+use crate::{AnyQueue, droptail, find};
 
 /// A queue by name, with its parameters and with the queues inside it.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +50,12 @@ impl Discipline {
             0 => self.inner.iter().map(Discipline::default_packets).sum(),
             own => own,
         }
+    }
+
+    /// Whether it is drop-tail: what waits leaves in the order in which it came, and
+    /// nothing of it is dropped any more.
+    pub fn is_drop_tail(&self) -> bool {
+        self.kind == droptail::INFO.name
     }
 
     /// Whether anything in it draws from its seed.

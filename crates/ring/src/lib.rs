@@ -1,5 +1,5 @@
-//! First-in-first-out rings in blocks: for packets that wait, that are on a
-//! wire, or that are not acknowledged yet.
+//! First-in-first-out rings in blocks: for packets that wait in a queue, or that are
+//! not acknowledged yet.
 //!
 //! `VecDeque` doubles: a million packets in flight may hold memory for two
 //! million, and all of it is touched in turn. A ring in blocks holds what it
@@ -95,29 +95,6 @@ impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
     #[inline]
     pub fn last(&self) -> Option<&T> {
         self.back.last().or_else(|| self.get(self.len.checked_sub(1)?))
-    }
-
-    /// The last value, to change it.
-    #[inline]
-    pub fn last_mut(&mut self) -> Option<&mut T> {
-        if self.back.is_empty() {
-            return self.get_mut(self.len.checked_sub(1)?);
-        }
-        self.back.last_mut()
-    }
-
-    /// Takes the last value.
-    pub fn pop_last(&mut self) -> Option<T> {
-        let value = *self.last()?;
-        self.len -= 1;
-        if self.back.is_empty()
-            && let Some(block) = self.middle.pop_back()
-        {
-            self.spare = std::mem::replace(&mut self.back, block);
-        }
-        let block = if self.back.is_empty() { &mut self.front } else { &mut self.back };
-        block.pop();
-        Some(value)
     }
 
     /// The value at `place` behind the first.
@@ -216,7 +193,6 @@ mod tests {
                     next += 1;
                 }),
                 3 => (0..count).for_each(|_| assert_eq!(ring.pop(), model.pop_front())),
-                4 => (0..count).for_each(|_| assert_eq!(ring.pop_last(), model.pop_back())),
                 _ => {
                     ring.skip(count);
                     model.drain(..count.min(model.len()));
@@ -229,10 +205,6 @@ mod tests {
                 *value += 1000;
                 model[count / 2] += 1000;
             }
-            if let (Some(value), Some(same)) = (ring.last_mut(), model.back_mut()) {
-                *value += 1;
-                *same += 1;
-            }
         }
         prop_assert_eq!(std::iter::from_fn(|| ring.pop()).collect::<VecDeque<_>>(), model);
         Ok(())
@@ -242,7 +214,7 @@ mod tests {
         /// It does what the standard library's does, whatever the blocks.
         #[test]
         fn agrees_with_a_deque(
-            operations in prop::collection::vec((0_u8..6, 1_usize..300), 1..200),
+            operations in prop::collection::vec((0_u8..5, 1_usize..300), 1..200),
         ) {
             check::<1>(&operations)?;
             check::<3>(&operations)?;

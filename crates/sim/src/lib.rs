@@ -36,6 +36,7 @@ mod source;
 mod summary;
 mod tap;
 mod timeline;
+mod waiting;
 
 pub use capture::{Capture, Sink};
 pub use engine::Simulation;

@@ -1,22 +1,23 @@
-//! The wire behind a link, and the packet that is being sent: delay, jitter, loss; order
-//! is kept.
+//! The wire behind a link, the packet that is being sent, and what waits for it in a
+//! drop-tail queue: delay, jitter, loss; order is kept.
 
-use sojourn_ring::Ring;
+use std::collections::VecDeque;
+
 use sojourn_scenario::Loss;
 use sojourn_units::{Duration, Instant};
 
 use crate::packet::Packet;
 use crate::seed::Uniform;
 
-/// Packets in a block: there are few links.
-const BLOCK: usize = 512;
-
-/// Packets on the wire, in the order of arrival, and behind them the one that is under
-/// way, being sent, if any: it waits where it will travel, so that it is written once.
-/// One event stands for all.
+/// Packets on the wire, in the order of arrival; behind them the one that is under way,
+/// being sent, if any; and behind that those that wait, where their order cannot change.
+/// So each is written once, and stays where it is until it arrives. One event stands for
+/// all. A deque takes up to twice the memory of a ring in blocks, but there are few links,
+/// and the packet that is being sent is anywhere in it.
 #[derive(Debug)]
 pub(crate) struct DelayLine {
-    packets: Ring<Packet, BLOCK>,
+    packets: VecDeque<Packet>,
+    on_wire: usize,
     is_sending: bool,
     last_arrival: Instant,
     pub(crate) delay: Duration,
@@ -27,7 +28,8 @@ pub(crate) struct DelayLine {
 impl DelayLine {
     pub(crate) fn new(delay: Duration, jitter: Duration, draws: Uniform) -> DelayLine {
         DelayLine {
-            packets: Ring::default(),
+            packets: VecDeque::new(),
+            on_wire: 0,
             is_sending: false,
             last_arrival: Instant::ZERO,
             delay,
@@ -36,18 +38,39 @@ impl DelayLine {
         }
     }
 
-    /// The link begins to send this packet.
+    /// A packet waits behind all others.
+    #[inline(always)]
+    pub(crate) fn wait(&mut self, packet: Packet) {
+        self.packets.push_back(packet);
+    }
+
+    /// Packets that wait.
+    #[inline(always)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.packets.len() - self.packets_inside()
+    }
+
+    /// The link begins to send this packet, where none waits here.
     #[inline(always)]
     pub(crate) fn begin(&mut self, packet: Packet) {
-        debug_assert!(!self.is_sending, "a link sends one packet at a time");
+        debug_assert!(!self.is_sending && self.waiting() == 0);
         self.is_sending = true;
-        self.packets.push(packet);
+        self.packets.push_back(packet);
+    }
+
+    /// The link begins to send the first that waits here.
+    #[inline(always)]
+    pub(crate) fn begin_first(&mut self) -> Option<&Packet> {
+        debug_assert!(!self.is_sending, "a link sends one packet at a time");
+        let next = self.packets.get(self.on_wire)?;
+        self.is_sending = true;
+        Some(next)
     }
 
     /// The packet that is being sent.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn sending(&self) -> Option<&Packet> {
-        if self.is_sending { self.packets.last() } else { None }
+        if self.is_sending { self.packets.get(self.on_wire) } else { None }
     }
 
     #[inline]
@@ -55,21 +78,27 @@ impl DelayLine {
         self.is_sending
     }
 
-    /// It has been sent; returns its arrival where it is the only one.
+    /// What was being sent, if anything, is on the wire; returns it as it was before, so
+    /// that nobody reads what has just been written.
     #[inline(always)]
-    pub(crate) fn depart(&mut self, now: Instant) -> Option<Instant> {
-        debug_assert!(self.is_sending);
+    pub(crate) fn depart(&mut self, now: Instant) -> Option<Packet> {
+        if !std::mem::take(&mut self.is_sending) {
+            return None;
+        }
         let arrival = self.arrival(now);
-        self.is_sending = false;
-        self.packets.last_mut()?.leave_link(arrival);
-        (self.packets.len() == 1).then_some(arrival)
+        let packet = self.packets.get_mut(self.on_wire)?;
+        let sent = *packet;
+        packet.leave_link(arrival);
+        self.on_wire += 1;
+        Some(sent)
     }
 
-    /// It has been sent, and is lost.
+    /// What was being sent is lost, where none waits here.
+    #[cold]
     pub(crate) fn lose(&mut self) -> Option<Packet> {
-        debug_assert!(self.is_sending);
+        debug_assert!(self.is_sending && self.waiting() == 0);
         self.is_sending = false;
-        self.packets.pop_last()
+        self.packets.pop_back()
     }
 
     /// A packet leaves that nothing holds up; returns its arrival where it is the only
@@ -79,8 +108,9 @@ impl DelayLine {
         debug_assert!(!self.is_sending, "what holds packets up sends them");
         let arrival = self.arrival(now);
         packet.leave_link(arrival);
-        self.packets.push(packet);
-        (self.packets.len() == 1).then_some(arrival)
+        self.packets.push_back(packet);
+        self.on_wire += 1;
+        self.only_arrival()
     }
 
     /// When what leaves now arrives: where the delay shrinks, packets queue behind
@@ -98,23 +128,31 @@ impl DelayLine {
     /// The packet that arrives now.
     #[inline(always)]
     pub(crate) fn arrive(&mut self) -> Option<Packet> {
-        if self.is_wire_empty() { None } else { self.packets.pop() }
+        self.on_wire = self.on_wire.checked_sub(1)?;
+        self.packets.pop_front()
     }
 
     /// When the next one arrives.
     #[inline(always)]
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
-        if self.is_wire_empty() { None } else { self.packets.first().map(|next| next.stamp) }
+        if self.is_wire_empty() { None } else { self.packets.front().map(|next| next.stamp) }
     }
 
     #[inline]
     pub(crate) fn is_wire_empty(&self) -> bool {
-        self.packets.len() == usize::from(self.is_sending)
+        self.on_wire == 0
+    }
+
+    /// When the last packet on the wire arrives, where it is the only one.
+    #[inline(always)]
+    pub(crate) fn only_arrival(&self) -> Option<Instant> {
+        (self.on_wire == 1).then_some(self.last_arrival)
     }
 
     /// Packets on the wire, and the one that is being sent.
-    pub(crate) fn packets_inside(&self) -> u64 {
-        self.packets.len() as u64
+    #[inline(always)]
+    pub(crate) fn packets_inside(&self) -> usize {
+        self.on_wire + usize::from(self.is_sending)
     }
 }
 

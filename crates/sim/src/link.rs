@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use sojourn_queue::{AnyQueue, DropReason, Limit, Packet as _, Queue, Setup, Shaping};
+use sojourn_queue::{DropReason, Limit, Packet as _, Shaping};
 use sojourn_scenario::{self as scenario, Buffer, Capacity};
 use sojourn_trace::Histogram;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -12,9 +12,9 @@ use crate::line::{DelayLine, Losses};
 use crate::measure::{Peak, SpikeTracker};
 use crate::meter::{Metering, Part};
 use crate::packet::{Packet, PacketKind};
-use crate::ring::TransmitRing;
 use crate::seed::{Stream, Uniform, seed};
 use crate::server::{RateServer, Server, TraceServer, mean_rate};
+use crate::waiting::{Begun, Waiting};
 
 /// What a link has counted, in packets unless said otherwise.
 #[derive(Debug, Default)]
@@ -41,6 +41,9 @@ pub(crate) struct Link<M> {
     overhead: u32,
     /// None where the link only delays.
     service: Option<Service>,
+    /// When the packet under way is through, or a shaper is ready again; never where
+    /// the link only delays.
+    departs_at: Instant,
     wire: Wire,
     pub(crate) counts: Counts,
     pub(crate) delays: Histogram,
@@ -66,9 +69,7 @@ struct Wire {
 }
 
 struct Service {
-    queue: AnyQueue<Packet>,
-    /// None where the queue hands over one packet at a time.
-    ring: Option<TransmitRing>,
+    waiting: Waiting,
     server: Server,
     /// The buffer, where it is given in time.
     time_limit: Option<Duration>,
@@ -76,8 +77,6 @@ struct Service {
     shaping: Option<Shaping>,
     /// Largest packet as the link counts it.
     mtu: Bytes,
-    /// When the packet under way is through, or a shaper is ready again.
-    departs_at: Instant,
 }
 
 impl<M: Metering> Link<M> {
@@ -93,6 +92,7 @@ impl<M: Metering> Link<M> {
             name: spec.name.clone(),
             overhead: spec.overhead.0 as u32,
             service: Service::new(spec, seed(run_seed, Stream::Queue, index), mtu),
+            departs_at: Instant::MAX,
             wire: Wire {
                 link: index,
                 line: DelayLine::new(spec.delay.start, spec.jitter, draws(Stream::Jitter)),
@@ -117,25 +117,36 @@ impl<M: Metering> Link<M> {
         self.counts.arrived += 1;
         packet.enter_link(self.overhead);
         let Some(service) = &mut self.service else {
-            return self.wire.take(now, packet, &mut self.counts, &mut self.gone, events);
+            return self.leave(now, packet, events);
         };
         let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
+        let line = &mut self.wire.line;
         M::enter(Part::Queue);
-        service.queue.enqueue(now, packet, &mut |p, _: DropReason| {
+        service.waiting.enqueue(now, packet, line, &mut |p, _: DropReason| {
             *dropped += 1;
             gone.push(p);
         });
         M::enter(Part::Engine);
-        if !self.wire.line.is_sending() {
+        if !line.is_sending() {
             self.serve_newcomer(now, events);
-        } else if let Some(ring) = &mut service.ring {
-            M::enter(Part::Queue);
-            ring.fill(now, &mut service.queue, &mut |p, _: DropReason| {
-                *dropped += 1;
-                gone.push(p);
-            });
-            M::enter(Part::Engine);
         }
+    }
+
+    /// A packet leaves the host, where there is no server.
+    #[inline(always)]
+    fn leave(&mut self, now: Instant, packet: Packet, events: &mut EventQueue) {
+        if self.wire.losses.next() {
+            self.lose(packet);
+        } else if let Some(arrival) = self.wire.line.push(now, packet) {
+            events.push_arrival(arrival, self.wire.link);
+        }
+    }
+
+    // Always: see `sojourn_queue`'s `apart.rs`.
+    #[inline(always)]
+    fn lose(&mut self, packet: Packet) {
+        self.counts.lost += 1;
+        self.gone.push(packet);
     }
 
     /// The link was idle: apart, since a busy link has no need of it.
@@ -151,32 +162,25 @@ impl<M: Metering> Link<M> {
         let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
         M::enter(Part::Queue);
         let line = &mut self.wire.line;
-        let next = service.next(
-            now,
-            &mut |p, _: DropReason| {
-                *dropped += 1;
-                gone.push(p);
-            },
-            |packet| {
-                line.begin(packet);
-                (packet.size(), packet.enqueued_at(), packet.is_marked())
-            },
-        );
+        let next = service.waiting.begin(now, line, &mut |p, _: DropReason| {
+            *dropped += 1;
+            gone.push(p);
+        });
         M::enter(Part::Engine);
         match next {
-            Some((size, enqueued_at, marked)) => {
-                service.departs_at = service.server.begin(now, size);
+            Some(Begun { size, enqueued_at, is_marked }) => {
+                self.departs_at = service.server.begin(now, size);
                 // An opportunity takes no time: all before it is waiting.
                 let until = match service.server {
                     Server::Rate(_) => now,
-                    Server::Trace(_) => service.departs_at,
+                    Server::Trace(_) => self.departs_at,
                 };
-                self.note_wait(until, enqueued_at, marked);
+                self.note_wait(until, enqueued_at, is_marked);
             }
             None => {
-                let ready_at = service.queue.ready_at().unwrap_or(Instant::MAX);
+                let ready_at = service.waiting.ready_at().unwrap_or(Instant::MAX);
                 // Known already, if another packet only came to wait behind a shaper.
-                if std::mem::replace(&mut service.departs_at, ready_at) == ready_at {
+                if std::mem::replace(&mut self.departs_at, ready_at) == ready_at {
                     return;
                 }
             }
@@ -216,9 +220,7 @@ impl<M: Metering> Link<M> {
     /// that is nothing. See `depart_until`.
     #[inline]
     pub(crate) fn catch_up(&mut self, clock: Clock, events: &mut EventQueue) {
-        if let Some(service) = &self.service
-            && service.departs_at < clock.horizon
-        {
+        if self.departs_at < clock.horizon {
             self.catch_up_apart(clock, events);
         }
     }
@@ -233,23 +235,29 @@ impl<M: Metering> Link<M> {
     /// each at its own time.
     #[inline(always)]
     fn depart_until(&mut self, clock: Clock, events: &mut EventQueue) {
-        while let Some(service) = &self.service
-            && service.departs_at < clock.horizon
-        {
-            self.depart(service.departs_at, events);
+        while self.departs_at < clock.horizon {
+            self.depart(self.departs_at, events);
         }
     }
 
     /// The packet under way is through, or a shaper is ready again.
     #[inline(always)]
     fn depart(&mut self, at: Instant, events: &mut EventQueue) {
-        if let Some(packet) = self.wire.line.sending() {
+        let is_lost = self.wire.line.is_sending() && self.wire.losses.next();
+        let line = &mut self.wire.line;
+        if let Some(packet) = if is_lost { line.lose() } else { line.depart(at) } {
             self.counts.sent_bits += packet.size().0 * 8;
             // Datagrams and acknowledgements answer to no capacity.
-            if let (Some(sent_by), PacketKind::Data) = (&mut self.sent_by, packet.kind()) {
+            if let Some(sent_by) = &mut self.sent_by
+                && packet.kind() == PacketKind::Data
+            {
                 sent_by[packet.account()] += packet.size().0;
             }
-            self.wire.depart(at, &mut self.counts, &mut self.gone, events);
+            if is_lost {
+                self.lose(packet);
+            } else if let Some(arrival) = line.only_arrival() {
+                events.push_arrival(arrival, self.wire.link);
+            }
         }
         self.serve(at, events);
     }
@@ -269,8 +277,8 @@ impl<M: Metering> Link<M> {
 
     /// Nothing is on the wire: what is under way will be.
     fn expect_departure(&self, events: &mut EventQueue) {
-        if let Some(service) = &self.service {
-            events.push(service.departs_at, Kind::Departure, self.wire.link);
+        if self.departs_at < Instant::MAX {
+            events.push(self.departs_at, Kind::Departure, self.wire.link);
         }
     }
 
@@ -287,10 +295,10 @@ impl<M: Metering> Link<M> {
         let end = server.set_rate(now, rate);
         // A buffer in time keeps its size through an outage.
         if let Some(span) = service.time_limit.filter(|_| rate > Rate::ZERO) {
-            service.queue.set_limit(limit_in_time(rate, span, service.mtu));
+            service.waiting.set_limit(limit_in_time(rate, span, service.mtu));
         }
         if self.wire.line.is_sending() {
-            service.departs_at = end;
+            self.departs_at = end;
             if self.wire.line.is_wire_empty() {
                 self.expect_departure(events);
             }
@@ -343,7 +351,7 @@ impl<M: Metering> Link<M> {
     /// Packets and bytes that wait in the queue: not the one under way, nor those
     /// in the device's ring.
     pub(crate) fn backlog(&self) -> sojourn_queue::Backlog {
-        self.service.as_ref().map(|s| s.queue.backlog()).unwrap_or_default()
+        self.service.as_ref().map(|s| s.waiting.backlog(&self.wire.line)).unwrap_or_default()
     }
 
     /// How long a packet that comes in now would wait in a FIFO; zero where the link has
@@ -354,57 +362,18 @@ impl<M: Metering> Link<M> {
         if server.rate() == Rate::ZERO {
             return Duration::ZERO;
         }
-        let ring = service.ring.as_ref().map_or(Bytes::ZERO, TransmitRing::bytes);
-        let waiting = service.queue.backlog().bytes + ring;
+        let waiting = service.waiting.all(&self.wire.line).bytes;
         let under_way = if self.wire.line.is_sending() { server.left(now) } else { 0 };
         server.rate().time_for(waiting + Bytes(under_way / 8))
     }
 
     /// Conservation: what came in went out, was dropped, or is still here.
     pub(crate) fn is_conserving(&self) -> bool {
-        let ring = self.service.as_ref().and_then(|s| s.ring.as_ref()).map_or(0, TransmitRing::len);
-        let inside = self.backlog().packets + ring + self.wire.line.packets_inside();
+        let waiting = self.service.as_ref().map(|s| s.waiting.all(&self.wire.line));
+        let waiting = waiting.unwrap_or_default().packets;
+        let inside = waiting + self.wire.line.packets_inside() as u64;
         let counts = &self.counts;
         counts.arrived == counts.delivered + counts.dropped + counts.lost + inside
-    }
-}
-
-impl Wire {
-    /// A packet leaves the host, where there is no server.
-    #[inline(always)]
-    fn take(
-        &mut self,
-        now: Instant,
-        packet: Packet,
-        counts: &mut Counts,
-        gone: &mut Vec<Packet>,
-        events: &mut EventQueue,
-    ) {
-        if self.losses.next() {
-            counts.lost += 1;
-            return gone.push(packet);
-        }
-        if let Some(arrival) = self.line.push(now, packet) {
-            events.push_arrival(arrival, self.link);
-        }
-    }
-
-    /// The packet under way leaves the server.
-    #[inline(always)]
-    fn depart(
-        &mut self,
-        now: Instant,
-        counts: &mut Counts,
-        gone: &mut Vec<Packet>,
-        events: &mut EventQueue,
-    ) {
-        if self.losses.next() {
-            counts.lost += 1;
-            return gone.extend(self.line.lose());
-        }
-        if let Some(arrival) = self.line.depart(now) {
-            events.push_arrival(arrival, self.link);
-        }
     }
 }
 
@@ -428,11 +397,8 @@ impl Service {
                 limit_in_time(rate_at_start(&spec.rate).min(shaped), span, mtu)
             }
         };
-        let sojourn_queue::Discipline { kind, params, inner } = spec.queue.clone();
-        let setup = Setup { limit, mtu, seed, params, inner };
         Some(Service {
-            queue: AnyQueue::build(&kind, &setup).expect("the scenario was validated"),
-            ring: spec.ring.as_ref().map(TransmitRing::new),
+            waiting: Waiting::new(spec, limit, mtu, seed),
             server,
             time_limit: match spec.buffer {
                 Buffer::Time(span) => Some(span),
@@ -440,7 +406,6 @@ impl Service {
             },
             shaping,
             mtu,
-            departs_at: Instant::MAX,
         })
     }
 
@@ -448,20 +413,6 @@ impl Service {
     /// packet that uses it up.
     fn beyond_rate(&self) -> Option<f64> {
         self.shaping.map(|shaping| (shaping.burst + self.mtu).as_f64() * 8.0)
-    }
-
-    /// Takes the next packet to send.
-    #[inline(always)]
-    fn next<R>(
-        &mut self,
-        now: Instant,
-        drops: &mut dyn FnMut(Packet, DropReason),
-        to: impl FnOnce(Packet) -> R,
-    ) -> Option<R> {
-        match &mut self.ring {
-            None => self.queue.dequeue_to(now, drops, to),
-            Some(ring) => ring.next(now, &mut self.queue, drops).map(to),
-        }
     }
 }
 
