@@ -222,7 +222,9 @@ impl Cubic {
             let target = ahead.clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) * share_acked
         };
-        self.grow_to(next.max(cwnd * (1.0 + self.least_growth() * share_acked)));
+        // Not `max`, which would also look for what is no number.
+        let least = cwnd * (1.0 + self.least_growth() * share_acked);
+        self.grow_to(if next > least { next } else { least });
     }
 
     /// Section 4.3: Reno's own increase once it would have caught up.

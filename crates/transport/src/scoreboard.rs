@@ -266,29 +266,30 @@ impl Scoreboard {
         Some(newly)
     }
 
-    /// Takes in an acknowledgement; returns what it newly delivered. `each` sees
-    /// every such segment.
+    /// Takes in an acknowledgement, and adds what it newly delivered to `newly`, of which
+    /// nothing is said yet. `each` sees every such segment.
     #[inline(never)]
-    pub(crate) fn acknowledge(&mut self, ack: &Ack, each: &mut impl FnMut(&Segment)) -> Newly {
+    pub(crate) fn acknowledge(
+        &mut self,
+        ack: &Ack,
+        newly: &mut Newly,
+        each: &mut impl FnMut(&Segment),
+    ) {
         let cumulative = ack.cumulative.clamp(self.base, self.next());
-        let mut newly = Newly {
-            // All below `base` was delivered, whether or not it was noted.
-            highest_before: self.trouble.highest.max(self.base),
-            advanced: cumulative > self.base,
-            ..Newly::default()
-        };
+        // All below `base` was delivered, whether or not it was noted.
+        newly.highest_before = self.trouble.highest.max(self.base);
+        newly.advanced = cumulative > self.base;
         for place in self.base..cumulative {
-            self.deliver(place, ack.newest, &mut newly, each);
+            self.deliver(place, ack.newest, newly, each);
         }
         if !(self.trouble.sacked.is_empty() && ack.ranges().is_empty()) {
-            self.take_in_ranges(ack, cumulative, &mut newly, each);
+            self.take_in_ranges(ack, cumulative, newly, each);
         }
         newly.newest =
             newly.newest_place.map(|(_, place)| self.newest((place - self.base) as usize));
         newly.take_echoed();
         self.forget(cumulative - self.base);
         self.troubled &= !self.trouble.is_over();
-        newly
     }
 
     /// What is to be known of the segment at `place` behind the first.

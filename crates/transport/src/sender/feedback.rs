@@ -37,28 +37,12 @@ impl<C: Controller> Sender<C> {
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
         self.touched_at = now;
         let before = self.before();
-        match self.take_in_order(ack) {
-            Some(newly) => self.learn(now, ack, before, newly),
-            None => self.on_ack_apart(now, ack, before),
-        }
-    }
-
-    /// Apart from the usual case, whose values then need not be in memory: copies of
-    /// what was just written in pieces have to wait for them (store forwarding).
-    #[inline(never)]
-    fn on_ack_apart(&mut self, now: Instant, ack: &Ack, before: Before) -> Option<Duration> {
-        let newly = self.take_in(ack);
-        self.learn(now, ack, before, newly)
-    }
-
-    /// What follows from what was newly delivered. Always inlined, with what it calls where
-    /// there is no trouble: the compiler finds it too large to be there twice.
-    #[inline(always)]
-    fn learn(&mut self, now: Instant, ack: &Ack, before: Before, newly: Newly) -> Option<Duration> {
-        let rtt = self.measure(now, ack, &newly);
-        let rate = self.deliver(now, &newly);
+        let Some(newly) = self.take_in_order(ack) else {
+            return self.on_ack_apart(now, ack, before);
+        };
+        let (rtt, rate) = self.learn(now, ack, &newly);
         let seen = Seen { before, newly, rtt, rate };
-        if seen.newly.packets > 0 && !seen.newly.late && self.is_untroubled(ack) {
+        if self.is_untroubled(ack, &seen.newly) {
             self.go_on(now, ack, &seen);
         } else {
             self.see_to_trouble(now, ack, &Apart(seen));
@@ -66,11 +50,43 @@ impl<C: Controller> Sender<C> {
         rtt
     }
 
+    /// Apart from the usual case, whose values then need not be in memory; those here are
+    /// written where they stand, since a copy of what was just written in pieces would have
+    /// to wait for them (store forwarding).
+    #[inline(never)]
+    fn on_ack_apart(&mut self, now: Instant, ack: &Ack, before: Before) -> Option<Duration> {
+        let mut apart = Apart(Seen { before, newly: Newly::default(), rtt: None, rate: None });
+        let Apart(seen) = &mut apart;
+        self.take_in(ack, &mut seen.newly);
+        (seen.rtt, seen.rate) = self.learn(now, ack, &seen.newly);
+        let rtt = seen.rtt;
+        if self.is_untroubled(ack, &seen.newly) {
+            self.go_on(now, ack, seen);
+        } else {
+            self.see_to_trouble(now, ack, &apart);
+        }
+        rtt
+    }
+
+    /// What follows from what was newly delivered: a round-trip time, and a delivery rate.
+    /// Always inlined, with what it calls: the compiler finds it too large to be there twice.
+    #[inline(always)]
+    fn learn(
+        &mut self,
+        now: Instant,
+        ack: &Ack,
+        newly: &Newly,
+    ) -> (Option<Duration>, Option<RateSample>) {
+        (self.measure(now, ack, newly), self.deliver(now, newly))
+    }
+
     /// Whether nothing is lost, marked, repeated or being repaired, so that there is
     /// nothing to do but go on: the usual case, seen at a glance.
     #[inline(always)]
-    fn is_untroubled(&self, ack: &Ack) -> bool {
-        matches!(self.episode, Episode::None)
+    fn is_untroubled(&self, ack: &Ack, newly: &Newly) -> bool {
+        newly.packets > 0
+            && !newly.late
+            && matches!(self.episode, Episode::None)
             && self.tail_probe.is_none()
             && self.untold.1 == 0
             && self.lost_end <= self.scoreboard.base()
@@ -172,19 +188,19 @@ impl<C: Controller> Sender<C> {
         if self.needs.receive_times { None } else { self.scoreboard.acknowledge_in_order(ack) }
     }
 
-    fn take_in(&mut self, ack: &Ack) -> Newly {
+    fn take_in(&mut self, ack: &Ack, newly: &mut Newly) {
         if self.needs.receive_times {
-            self.take_in_with_times(ack)
+            self.take_in_with_times(ack, newly);
         } else {
-            self.scoreboard.acknowledge(ack, &mut |_| {})
+            self.scoreboard.acknowledge(ack, newly, &mut |_| {});
         }
     }
 
-    fn take_in_with_times(&mut self, ack: &Ack) -> Newly {
+    fn take_in_with_times(&mut self, ack: &Ack, newly: &mut Newly) {
         self.received.clear();
         let delivered = &mut self.delivered_now;
         delivered.clear();
-        let newly = self.scoreboard.acknowledge(ack, &mut |s| {
+        self.scoreboard.acknowledge(ack, newly, &mut |s| {
             delivered.push((s.number, s.sent_at, s.len));
         });
         delivered.sort_unstable();
@@ -195,7 +211,6 @@ impl<C: Controller> Sender<C> {
         });
         self.received.extend(times);
         self.received.sort_unstable_by_key(|r| r.number);
-        newly
     }
 
     /// Round-trip times, and with them the timers. The one that the controller
