@@ -196,7 +196,7 @@ def test_samples_at_other_moments_lose_no_bytes(tmp_path: Path) -> None:
     assert flow["goodput_bps"] == compared(800, 800, 0, 1, (3, 3))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     st.lists(st.integers(1, 900), min_size=20, max_size=60),
     st.lists(st.integers(1, 900), min_size=20, max_size=60),

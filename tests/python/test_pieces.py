@@ -21,7 +21,7 @@ def outcome(moments: list[float]) -> tuple[str, bytes]:
     return done.summary_json(), _core.series_parquet([done], "flows")
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(st.floats(0.001, DURATION_S - 0.001), max_size=40).map(sorted))
 def test_pieces_do_not_show_in_the_result(moments: list[float]) -> None:
     assert outcome([*moments, DURATION_S]) == outcome([DURATION_S])

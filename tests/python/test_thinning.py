@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sojourn import legend
 from sojourn.report import series
@@ -16,7 +16,6 @@ def frame(values: list[float]) -> pl.DataFrame:
     return pl.DataFrame({"t": times, "v": values}).with_columns(series=pl.lit("a"), flow=pl.lit(""))
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=5000), st.floats(0, DURATION_S - 1))
 def test_extremes_stay(values: list[float], begin: float) -> None:
     whole = frame(values)
