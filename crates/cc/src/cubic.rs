@@ -222,7 +222,7 @@ impl Cubic {
             let target = ahead.clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) * share_acked
         };
-        // Not `max`, which would also look for what is no number.
+        // Not `max`, which would also test for NaN.
         let least = cwnd * (1.0 + self.least_growth() * share_acked);
         self.grow_to(if next > least { next } else { least });
     }

@@ -53,7 +53,7 @@ impl Discipline {
     }
 
     /// Whether it is drop-tail: what waits leaves in the order in which it came, and
-    /// nothing of it is dropped any more.
+    /// by itself it drops nothing of that.
     pub fn is_drop_tail(&self) -> bool {
         self.kind == droptail::INFO.name
     }

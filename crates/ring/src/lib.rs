@@ -1,5 +1,5 @@
-//! First-in-first-out rings in blocks: for packets that wait in a queue, or that are
-//! not acknowledged yet.
+//! First-in-first-out rings in blocks: for packets that wait, that are on a
+//! wire, or that are not acknowledged yet.
 //!
 //! `VecDeque` doubles: a million packets in flight may hold memory for two
 //! million, and all of it is touched in turn. A ring in blocks holds what it
@@ -95,6 +95,20 @@ impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
     #[inline]
     pub fn last(&self) -> Option<&T> {
         self.back.last().or_else(|| self.get(self.len.checked_sub(1)?))
+    }
+
+    /// Takes the last value.
+    pub fn pop_last(&mut self) -> Option<T> {
+        let value = *self.last()?;
+        self.len -= 1;
+        if self.back.is_empty()
+            && let Some(block) = self.middle.pop_back()
+        {
+            self.spare = std::mem::replace(&mut self.back, block);
+        }
+        let block = if self.back.is_empty() { &mut self.front } else { &mut self.back };
+        block.pop();
+        Some(value)
     }
 
     /// The value at `place` behind the first.
@@ -193,6 +207,7 @@ mod tests {
                     next += 1;
                 }),
                 3 => (0..count).for_each(|_| assert_eq!(ring.pop(), model.pop_front())),
+                4 => (0..count).for_each(|_| assert_eq!(ring.pop_last(), model.pop_back())),
                 _ => {
                     ring.skip(count);
                     model.drain(..count.min(model.len()));
@@ -214,7 +229,7 @@ mod tests {
         /// It does what the standard library's does, whatever the blocks.
         #[test]
         fn agrees_with_a_deque(
-            operations in prop::collection::vec((0_u8..5, 1_usize..300), 1..200),
+            operations in prop::collection::vec((0_u8..6, 1_usize..300), 1..200),
         ) {
             check::<1>(&operations)?;
             check::<3>(&operations)?;

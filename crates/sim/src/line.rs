@@ -1,22 +1,22 @@
 //! The wire behind a link, the packet that is being sent, and what waits for it in a
 //! drop-tail queue: delay, jitter, loss; order is kept.
 
-use std::collections::VecDeque;
-
+use sojourn_ring::Ring;
 use sojourn_scenario::Loss;
 use sojourn_units::{Duration, Instant};
 
 use crate::packet::Packet;
 use crate::seed::Uniform;
 
+/// Packets in a block: there are few links.
+const BLOCK: usize = 512;
+
 /// Packets on the wire, in the order of arrival; behind them the one that is under way,
 /// being sent, if any; and behind that those that wait, where their order cannot change.
-/// So each is written once, and stays where it is until it arrives. One event stands for
-/// all. A deque takes up to twice the memory of a ring in blocks, but there are few links,
-/// and the packet that is being sent is anywhere in it.
+/// So each stays where it is written until it arrives. One event stands for all.
 #[derive(Debug)]
 pub(crate) struct DelayLine {
-    packets: VecDeque<Packet>,
+    packets: Ring<Packet, BLOCK>,
     on_wire: usize,
     is_sending: bool,
     last_arrival: Instant,
@@ -28,7 +28,7 @@ pub(crate) struct DelayLine {
 impl DelayLine {
     pub(crate) fn new(delay: Duration, jitter: Duration, draws: Uniform) -> DelayLine {
         DelayLine {
-            packets: VecDeque::new(),
+            packets: Ring::default(),
             on_wire: 0,
             is_sending: false,
             last_arrival: Instant::ZERO,
@@ -41,7 +41,7 @@ impl DelayLine {
     /// A packet waits behind all others.
     #[inline(always)]
     pub(crate) fn wait(&mut self, packet: Packet) {
-        self.packets.push_back(packet);
+        self.packets.push(packet);
     }
 
     /// Packets that wait.
@@ -55,7 +55,7 @@ impl DelayLine {
     pub(crate) fn begin(&mut self, packet: Packet) {
         debug_assert!(!self.is_sending && self.waiting() == 0);
         self.is_sending = true;
-        self.packets.push_back(packet);
+        self.packets.push(packet);
     }
 
     /// The link begins to send the first that waits here.
@@ -98,7 +98,7 @@ impl DelayLine {
     pub(crate) fn lose(&mut self) -> Option<Packet> {
         debug_assert!(self.is_sending && self.waiting() == 0);
         self.is_sending = false;
-        self.packets.pop_back()
+        self.packets.pop_last()
     }
 
     /// A packet leaves that nothing holds up; returns its arrival where it is the only
@@ -108,7 +108,7 @@ impl DelayLine {
         debug_assert!(!self.is_sending, "what holds packets up sends them");
         let arrival = self.arrival(now);
         packet.leave_link(arrival);
-        self.packets.push_back(packet);
+        self.packets.push(packet);
         self.on_wire += 1;
         self.only_arrival()
     }
@@ -129,13 +129,13 @@ impl DelayLine {
     #[inline(always)]
     pub(crate) fn arrive(&mut self) -> Option<Packet> {
         self.on_wire = self.on_wire.checked_sub(1)?;
-        self.packets.pop_front()
+        self.packets.pop()
     }
 
     /// When the next one arrives.
     #[inline(always)]
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
-        if self.is_wire_empty() { None } else { self.packets.front().map(|next| next.stamp) }
+        if self.is_wire_empty() { None } else { self.packets.first().map(|next| next.stamp) }
     }
 
     #[inline]

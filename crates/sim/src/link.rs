@@ -60,7 +60,7 @@ pub(crate) struct Link<M> {
     metering: PhantomData<M>,
 }
 
-/// What is behind the queue: the packet under way, and the wire.
+/// The line, with the packet under way and what waits on it, and what the wire loses.
 struct Wire {
     /// The link's place among all.
     link: usize,
@@ -155,7 +155,7 @@ impl<M: Metering> Link<M> {
         self.serve(now, events);
     }
 
-    /// Takes the next packet out of the queue and begins to send it.
+    /// Begins to send the next packet that waits.
     #[inline(always)]
     fn serve(&mut self, now: Instant, events: &mut EventQueue) {
         let Some(service) = &mut self.service else { return };

@@ -5,16 +5,16 @@ use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::server::mean_rate;
 
-/// A packet in a queue or on a wire, 32 bytes, in a list that grows by doubling.
-const PER_PACKET: u64 = 64;
-/// What its sender remembers of it, 32 bytes and as much again where delivery rates are
-/// measured. Rings take blocks of 64 of them: the block's own vector, in a list that grows
-/// by doubling, and what the allocator keeps are less than a byte a packet.
+/// A packet in a queue or on a wire, 32 bytes, and what its sender remembers of it,
+/// 32 and as much again where delivery rates are measured. Rings take blocks of 64 of
+/// them or more: the block's own vector, in a list that grows by doubling, and what the
+/// allocator keeps are less than a byte a packet.
+const PER_PACKET: u64 = 33;
 const PER_SEGMENT: u64 = 66;
 /// An acknowledgement under way: its packet, 64 bytes of what it says, 48 of what few
 /// tell and four ranges of 16, both with the allocator's 16, and its place in the list of
-/// free ones.
-const PER_ACK: u64 = PER_PACKET + 64 + (48 + 16) + (4 * 16 + 16) + 4;
+/// free ones, which grows by doubling.
+const PER_ACK: u64 = PER_PACKET + 64 + (48 + 16) + (4 * 16 + 16) + 8;
 /// A row of a series.
 const PER_ROW: u64 = 160;
 /// A step of a ramp, in every list that holds it.

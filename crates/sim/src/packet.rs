@@ -141,7 +141,8 @@ impl Packet {
     }
 
     /// Sets the size that a link with this overhead counts, and forgets another
-    /// link's mark; only where that changes anything: see `sojourn_queue`'s `apart.rs`.
+    /// link's mark; only where that changes anything: see
+    /// [`sojourn_ring::Ring::push`].
     #[inline]
     pub(crate) fn enter_link(&mut self, overhead: u32) {
         let size = self.ip_size + overhead;

@@ -317,3 +317,25 @@ transport = {{ profile = "{profile}", receive_times = true }}
         prop_assert!(summary.flows[0].completion_s.is_some(), "{text}\n{summary:?}");
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What waits in a drop-tail queue waits on the line where the wire loses nothing, and
+    /// apart where it may, though it never does: nobody can tell.
+    #[test]
+    fn drop_tail_is_the_same_wherever_packets_wait(text in scenarios()) {
+        let outcome = |loss: &'static str| {
+            let line = |line: &str| match line.split(' ').next() {
+                Some("queue") => "queue = \"droptail\"\n".to_owned(),
+                Some("loss") => format!("loss = {loss}\n"),
+                _ => format!("{line}\n"),
+            };
+            let text = text.lines().map(line).collect::<String>();
+            let scenario = scenario_with_trace(&text, TRACE);
+            simulate(&scenario, scenario.seed)
+        };
+        let (on_line, apart) = (outcome("0"), outcome("{ every = 1000000000 }"));
+        prop_assert_eq!(format!("{:?}", on_line.summary), format!("{:?}", apart.summary));
+    }
+}

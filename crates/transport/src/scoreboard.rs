@@ -266,8 +266,8 @@ impl Scoreboard {
         Some(newly)
     }
 
-    /// Takes in an acknowledgement, and adds what it newly delivered to `newly`, of which
-    /// nothing is said yet. `each` sees every such segment.
+    /// Takes in an acknowledgement, and fills `newly`, which must be the default, with what
+    /// it newly delivered. `each` sees every such segment.
     #[inline(never)]
     pub(crate) fn acknowledge(
         &mut self,

@@ -3,13 +3,19 @@
 
 mod common;
 
-use common::desk::Desk;
+use common::desk::{Desk, needs};
 use common::{MSS, at, config};
+use sojourn_cc::{EcnUse, Needs};
 use sojourn_transport::{Config, Poll, Profile};
 use sojourn_units::{Bytes, Duration, Instant};
 
 fn tcp() -> Config {
     config(Profile::Tcp)
+}
+
+/// What a controller needs that follows each packet, and how fast it is delivered.
+fn every_packet() -> Needs {
+    Needs { rate_samples: true, every_packet: true, ..needs(EcnUse::None) }
 }
 
 /// A message need not fill packets; the next begins in its own, and a
@@ -49,7 +55,7 @@ fn a_stopped_sender_repairs_what_it_sent() {
 /// from when there is nothing to send until all that was out then is delivered.
 #[test]
 fn samples_of_an_idle_application_are_marked() {
-    let mut desk = Desk::new(tcp(), 10);
+    let mut desk = Desk::with_needs(tcp(), 10, every_packet());
     desk.write(2);
     desk.send(at(0));
     // Sent before the sender knew that there was no more.
@@ -86,7 +92,7 @@ fn only_a_full_window_limits() {
 /// nothing is in flight any more.
 #[test]
 fn idleness_is_told() {
-    let mut desk = Desk::new(tcp(), 4);
+    let mut desk = Desk::with_needs(tcp(), 4, every_packet());
     desk.write(1);
     desk.send(at(0));
     assert_eq!(desk.cc().idle, Duration::ZERO);

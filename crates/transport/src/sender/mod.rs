@@ -53,8 +53,8 @@ pub struct Sender<C> {
     /// ECN field of new data.
     codepoint: Ecn,
     controller: C,
-    /// It need not hear of every packet, nor of how fast they are delivered, and neither
-    /// paces nor bursts are asked of this transport.
+    /// It need not hear of every packet, nor of how fast they are delivered, nothing was
+    /// paced so far, and no bursts are asked of this transport.
     is_simple: bool,
     limits: Limits,
     scoreboard: Scoreboard,

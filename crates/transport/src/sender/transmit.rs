@@ -149,7 +149,8 @@ impl<C: Controller> Sender<C> {
             let marks = (lost.is_some(), stamp.is_some_and(|stamp| stamp.app_limited > 0));
             self.tell_of(now, number, len, marks, (in_flight_before, idle));
         }
-        if !PLAIN && (self.limits.pacing != Pacing::Unpaced || self.config.pacing) {
+        // A controller that has just heard of idleness may begin to pace.
+        if (!PLAIN || is_idle) && (self.limits.pacing != Pacing::Unpaced || self.config.pacing) {
             self.pace(now, Bytes(len));
         }
         let cwr = self.cwr && lost.is_none();
@@ -191,6 +192,8 @@ impl<C: Controller> Sender<C> {
     }
 
     fn pace(&mut self, now: Instant, len: Bytes) {
+        // What the pacer has to say holds, whatever the controller says later.
+        self.is_simple = false;
         // RFC 9002 section 7.7: bursts of at most the initial window.
         let burst = match self.limits.pacing {
             Pacing::Gap(gap) => return self.pacer.sent_with_gap(now, gap),
