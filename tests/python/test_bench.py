@@ -30,10 +30,8 @@ def test_everything_is_measured(sojourn: Sojourn, tmp_path: Path) -> None:
         of = case.pop("parts_ns")
         assert all(figure > 0 for key, figure in case.items() if key != "dropped_packets"), name
         assert all(ns > 0 for ns in of.values()), name
-        # Measured at another moment of a machine that may be busy.
-        assert sum(of.values()) == pytest.approx(1e9 / case["sampled_pps"], rel=0.9), name
+        assert sum(of.values()) == pytest.approx(1e9 / case["sampled_pps"]), name
         assert case["ratio_low"] <= case["ratio"] <= case["ratio_high"]
-        assert case["ratio"] == pytest.approx(case["pps"] / found["bare_loop_pps"], rel=0.9)
     assert [one["flows"] for one in found["scaling"]] == list(QUICK.flows)
     assert all(
         one["ns_per_packet"] > 0 and one["delivered_packets"] > 0 for one in found["scaling"]
@@ -122,7 +120,7 @@ def test_parts_are_shown_where_something_tells_them() -> None:
     }
     asked: list[str] = []
 
-    def parts_of(case: Case) -> Parts:
+    def parts_of(case: Case, _: float) -> Parts:
         asked.append(case.name)
         return told
 

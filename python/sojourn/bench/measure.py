@@ -15,7 +15,8 @@ from sojourn.bench.contract import Case as CaseFigures
 from sojourn.bench.plan import CASES, SAMPLED, Case, Plan
 from sojourn.bench.worker import Figures, Job
 
-PartsOf = Callable[[Case], Parts]
+# From a case and the nanoseconds that one of its packets takes.
+PartsOf = Callable[[Case, float], Parts]
 
 
 class Progress:
@@ -122,7 +123,7 @@ def _case(
     }
     if parts_of is not None:
         progress.step(f"case {case.name}, its parts")
-        figures["parts_ns"] = parts_of(case)
+        figures["parts_ns"] = parts_of(case, 1e9 / figures["sampled_pps"])
     return figures
 
 

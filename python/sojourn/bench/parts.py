@@ -1,7 +1,7 @@
 """Where the time of a packet goes: a metered run says which part is at work, and is looked at.
 
 What is looked at is a run of its own. The shares that it finds are of the time that a packet takes
-in runs that are not metered, measured before it in the same process.
+in the runs that are not metered.
 """
 
 from sojourn.bench.contract import Parts
@@ -12,9 +12,8 @@ from sojourn.bench.plan import SAMPLED, Case, Plan
 def teller(plan: Plan) -> PartsOf:
     """What tells where the time of a case's packets goes, recording included."""
 
-    def parts_of(case: Case) -> Parts:
-        figures = run_worker(plan, case.changed(SAMPLED), looks=plan.looks)
-        return shared(1e9 / figures["pps"], figures["looks"])
+    def parts_of(case: Case, whole: float) -> Parts:
+        return shared(whole, run_worker(plan, case.changed(SAMPLED), looks=plan.looks)["looks"])
 
     return parts_of
 
