@@ -222,9 +222,7 @@ impl Cubic {
             let target = ahead.clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) * share_acked
         };
-        // Not `max`, which would also test for NaN.
-        let least = cwnd * (1.0 + self.least_growth() * share_acked);
-        self.grow_to(if next > least { next } else { least });
+        self.grow_to(next.max(cwnd * (1.0 + self.least_growth() * share_acked)));
     }
 
     /// Section 4.3: Reno's own increase once it would have caught up.

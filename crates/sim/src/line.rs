@@ -55,7 +55,7 @@ impl DelayLine {
     pub(crate) fn begin(&mut self, packet: Packet) {
         debug_assert!(!self.is_sending && self.waiting() == 0);
         self.is_sending = true;
-        self.packets.push(packet);
+        self.wait(packet);
     }
 
     /// The link begins to send the first that waits here.

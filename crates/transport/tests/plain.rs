@@ -3,8 +3,9 @@
 
 mod common;
 
+use common::desk::needs;
 use common::{MSS, config, ms};
-use sojourn_cc::{Controller, EcnUse, Feedback, Limits, Needs, Pacing, Sent, Signal};
+use sojourn_cc::{Controller, EcnUse, Feedback, Limits, Pacing, Sent, Signal};
 use sojourn_transport::{Ack, Poll, Profile, Sender};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
@@ -30,15 +31,7 @@ impl Controller for Changing {
 }
 
 fn sender(pacing: Pacing) -> Sender<Changing> {
-    let needs = Needs {
-        ecn: EcnUse::None,
-        receive_times: false,
-        rate_samples: false,
-        every_packet: false,
-        signal: true,
-        prr: true,
-    };
-    Sender::new(config(Profile::Tcp), needs, Changing(pacing))
+    Sender::new(config(Profile::Tcp), needs(EcnUse::None), Changing(pacing))
 }
 
 /// Ten packets a second: the next may leave 100 ms after the first.
