@@ -23,6 +23,8 @@ class FlowSummary(TypedDict):
     rtt_mean_s: float | None
     sent_packets: int
     retransmitted_packets: int
+    spurious_retransmissions: int
+    undone_reductions: int
     marked_packets: int
     completion_s: float | None
     base_rtt_s: float

@@ -270,6 +270,9 @@ pub struct Setup {
     pub initial_window: Bytes,
     /// Whether the transport paces a controller that does not pace itself.
     pub paced: bool,
+    /// Whether the transport's recovery lasts one round trip, whatever is lost meanwhile (QUIC,
+    /// RFC 9002 section 7.3.2). TCP's lasts until all is repaired (RFC 6675 section 5).
+    pub round_recovery: bool,
     /// Seed of whatever the controller randomises.
     pub seed: u64,
     /// The declared parameters, each with a value.

@@ -12,6 +12,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Setup};
 use crate::round::Round;
+use crate::undo::Undo;
 use crate::windowed::{Windowed, WindowedMax, WindowedMin};
 
 /// The least window, in packets (genericCC, the authors' implementation).
@@ -59,6 +60,15 @@ pub struct Copa {
     max: WindowedMax,
     rtt_standing: Option<Duration>,
     nearly_empty_at: Instant,
+    undo: Undo<Before>,
+}
+
+/// What a spurious loss gives back.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    cwnd: f64,
+    slow_start: bool,
+    per_delta: f64,
 }
 
 /// Whom it shares the queue with (section 2.2).
@@ -161,6 +171,7 @@ impl Copa {
             max: WindowedMax::default(),
             rtt_standing: None,
             nearly_empty_at: Instant::ZERO,
+            undo: Undo::default(),
         }
     }
 
@@ -191,6 +202,22 @@ impl Copa {
             self.per_delta = (self.per_delta / 2.0).max(1.0 / self.default_delta);
         } else if round_ends && !self.lost {
             self.per_delta += 1.0;
+        }
+    }
+
+    fn before(&self) -> Before {
+        Before { cwnd: self.cwnd, slow_start: self.slow_start, per_delta: self.per_delta }
+    }
+
+    /// Gives back what a spurious loss took, and keeps what one may take.
+    fn follow_undo(&mut self, feedback: &Feedback<'_>) {
+        if let Some(before) = self.undo.on_feedback(feedback) {
+            self.cwnd = self.cwnd.max(before.cwnd);
+            self.per_delta = self.per_delta.max(before.per_delta);
+            self.slow_start = before.slow_start;
+        }
+        if feedback.loss_event {
+            self.undo.on_loss(self.before());
         }
     }
 
@@ -241,6 +268,7 @@ fn in_window<const GREATEST: bool>(
 
 impl Controller for Copa {
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        self.follow_undo(feedback);
         self.lost |= feedback.lost_packets > 0;
         let round_ends = feedback.acked_packets > 0 && self.round.ended(feedback);
         self.follow_losses(round_ends, feedback.loss_event);
@@ -261,6 +289,7 @@ impl Controller for Copa {
     /// The paper says nothing of it: the least window, and slow start, as RFC 9002
     /// section 7.6.2 has it for persistent congestion.
     fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
+        self.undo.on_timeout(self.before());
         self.cwnd = LEAST;
         self.slow_start = true;
         self.velocity = Velocity::REST;

@@ -11,7 +11,8 @@ use crate::contract::{
     Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
 };
 use crate::hystart::{self, SlowStart};
-use crate::window::Window;
+use crate::undo::Undo;
+use crate::window::{Saved, Window};
 
 /// The CUBIC controller.
 pub struct Cubic {
@@ -34,6 +35,16 @@ pub struct Cubic {
     /// itself, as section 4.10 has it.
     cwnd_prior: f64,
     /// The congestion avoidance stage; none in slow start and recovery.
+    epoch: Option<Epoch>,
+    undo: Undo<Before>,
+}
+
+/// What a spurious loss gives back (RFC 9438 section 4.9).
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    window: Saved,
+    w_max: Option<f64>,
+    cwnd_prior: f64,
     epoch: Option<Epoch>,
 }
 
@@ -156,6 +167,7 @@ impl Cubic {
             w_max: None,
             cwnd_prior: 0.0,
             epoch: None,
+            undo: Undo::default(),
         }
     }
 
@@ -181,6 +193,19 @@ impl Cubic {
             // stops at two for both.
             self.window.cwnd = reduced.max(self.window.mss);
         }
+    }
+
+    fn before(&self) -> Before {
+        let Cubic { window, w_max, cwnd_prior, epoch, .. } = self;
+        Before { window: window.saved(), w_max: *w_max, cwnd_prior: *cwnd_prior, epoch: *epoch }
+    }
+
+    /// Sections 4.9.1 and 4.9.2: all that the reduction changed.
+    #[cold]
+    fn restore(&mut self, before: Before) {
+        self.window.restore(before.window);
+        (self.w_max, self.cwnd_prior, self.epoch) = (before.w_max, before.cwnd_prior, before.epoch);
+        self.fraction = 0.0;
     }
 
     /// `ssthresh` is set: what was known of this stage ends.
@@ -277,6 +302,12 @@ impl Controller for Cubic {
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        if let Some(before) = self.undo.on_feedback(feedback) {
+            self.restore(before);
+        }
+        if feedback.loss_event {
+            self.undo.on_loss(self.before());
+        }
         if feedback.loss_event || feedback.ecn_event {
             self.on_congestion(!feedback.loss_event);
             return;
@@ -294,6 +325,7 @@ impl Controller for Cubic {
     }
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
+        self.undo.on_timeout(self.before());
         self.end_epoch();
         // Section 4.8: the stage after a timeout begins at its own plateau.
         self.w_max = None;

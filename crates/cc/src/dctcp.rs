@@ -7,7 +7,8 @@ use crate::contract::{
     Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
 };
 use crate::round::Round;
-use crate::window::Window;
+use crate::undo::Undo;
+use crate::window::{Saved, Window};
 
 /// `DCTCP_MAX_ALPHA`: alpha of one.
 const LINUX_ONE: f64 = 1024.0;
@@ -25,6 +26,7 @@ pub struct Dctcp {
     alpha: f64,
     g: f64,
     arithmetic: Arithmetic,
+    undo: Undo<Saved>,
 }
 
 /// How alpha is computed.
@@ -93,6 +95,7 @@ impl Dctcp {
                 "linux" => Arithmetic::Linux,
                 _ => Arithmetic::Exact,
             },
+            undo: Undo::default(),
         }
     }
 
@@ -147,6 +150,9 @@ impl Controller for Dctcp {
     }
 
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
+        if let Some(before) = self.undo.on_feedback(feedback) {
+            self.window.restore(before);
+        }
         // Alpha first, the reduction after: where an observation window ends
         // with the ACK that begins a reduction, the reduction sees it. So the
         // steps stand in RFC 8257 section 3.3, and so Linux calls them
@@ -156,7 +162,9 @@ impl Controller for Dctcp {
         let reduced = self.reduced();
         let w = &mut self.window;
         if feedback.loss_event {
-            // Section 3.5: a loss counts as it does for Reno.
+            // Section 3.5: a loss counts as it does for Reno, after a mark in the same round
+            // trip too (Linux, `dctcp_react_to_loss`).
+            self.undo.on_loss(w.saved());
             w.reduce_to(w.cwnd / 2);
         } else if feedback.ecn_event {
             w.reduce_to(reduced);
@@ -167,6 +175,7 @@ impl Controller for Dctcp {
     }
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
+        self.undo.on_timeout(self.window.saved());
         self.window.on_timeout(in_flight / 2);
     }
 

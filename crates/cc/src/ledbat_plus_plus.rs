@@ -12,7 +12,8 @@ use sojourn_units::{Bytes, Duration, Instant};
 use crate::contract::{
     Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
 };
-use crate::window::Window;
+use crate::undo::Undo;
+use crate::window::{Saved, Window};
 
 /// Its draft, and where in it.
 macro_rules! draft {
@@ -36,6 +37,7 @@ pub struct LedbatPlusPlus {
     gain_constant: u64,
     decrease_constant: f64,
     slowdown_interval: u64,
+    undo: Undo<(Saved, State)>,
 }
 
 /// Where a connection is between two slowdowns.
@@ -178,6 +180,7 @@ impl LedbatPlusPlus {
             gain_constant: p.integer("gain_constant"),
             decrease_constant: p.number("constant"),
             slowdown_interval: p.integer("slowdown_interval"),
+            undo: Undo::default(),
         }
     }
 
@@ -308,6 +311,13 @@ impl Controller for LedbatPlusPlus {
         if let Some(rtt) = feedback.rtt {
             self.delays.sample(now, rtt);
         }
+        if let Some((window, state)) = self.undo.on_feedback(feedback) {
+            self.window.restore(window);
+            self.state = state;
+        }
+        if feedback.loss_event {
+            self.undo.on_loss((self.window.saved(), self.state));
+        }
         if feedback.loss_event || feedback.ecn_event {
             return self.on_congestion(now, feedback.srtt);
         }
@@ -317,6 +327,7 @@ impl Controller for LedbatPlusPlus {
 
     /// RFC 6817 section 2.4.2: one packet; slow start from there, as after a slowdown.
     fn on_timeout(&mut self, now: Instant, in_flight: Bytes) {
+        self.undo.on_timeout((self.window.saved(), self.state));
         self.window.on_timeout(in_flight / 2);
         self.fraction = 0.0;
         self.state = State::RampUp { begun: now };

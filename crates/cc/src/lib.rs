@@ -17,6 +17,7 @@ mod contract;
 mod hystart;
 mod registry;
 mod round;
+mod undo;
 mod window;
 mod windowed;
 

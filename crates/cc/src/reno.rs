@@ -7,13 +7,15 @@ use crate::abe;
 use crate::contract::{
     Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
 };
-use crate::window::Window;
+use crate::undo::Undo;
+use crate::window::{Saved, Window};
 
 /// The Reno controller.
 pub struct Reno {
     window: Window,
     beta: f64,
     beta_ecn: f64,
+    undo: Undo<Saved>,
 }
 
 impl Reno {
@@ -49,6 +51,7 @@ impl Reno {
             window: Window::new(setup),
             beta: setup.params.number("beta"),
             beta_ecn: abe::of_mark(setup),
+            undo: Undo::default(),
         }
     }
 }
@@ -60,6 +63,12 @@ impl Controller for Reno {
 
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
         let w = &mut self.window;
+        if let Some(before) = self.undo.on_feedback(feedback) {
+            w.restore(before);
+        }
+        if feedback.loss_event {
+            self.undo.on_loss(w.saved());
+        }
         if feedback.loss_event || feedback.ecn_event {
             // Linux halves the window, RFC 5681 equation 4 the flight size; the
             // two differ only for a sender that the application limits.
@@ -71,6 +80,7 @@ impl Controller for Reno {
     }
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
+        self.undo.on_timeout(self.window.saved());
         self.window.on_timeout(in_flight.mul_f64(self.beta));
     }
 

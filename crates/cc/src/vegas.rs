@@ -13,7 +13,8 @@ use crate::contract::{
     Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
 };
 use crate::round::Round;
-use crate::window::Window;
+use crate::undo::Undo;
+use crate::window::{Saved, Window};
 
 /// The Vegas controller.
 pub struct Vegas {
@@ -30,6 +31,7 @@ pub struct Vegas {
     alpha: u64,
     beta: u64,
     gamma: u64,
+    undo: Undo<Saved>,
 }
 
 /// Linux's `doing_vegas_now`.
@@ -93,6 +95,7 @@ impl Vegas {
             alpha: p.integer("alpha"),
             beta: p.integer("beta"),
             gamma: p.integer("gamma"),
+            undo: Undo::default(),
         }
     }
 
@@ -185,6 +188,12 @@ impl Controller for Vegas {
         if let Some(rtt) = feedback.rtt {
             self.sample(rtt);
         }
+        if let Some(before) = self.undo.on_feedback(feedback) {
+            self.window.restore(before);
+        }
+        if feedback.loss_event {
+            self.undo.on_loss(self.window.saved());
+        }
         if feedback.loss_event || feedback.ecn_event {
             // Linux: `tcp_reno_ssthresh`.
             self.window.reduce_to(self.window.cwnd / 2);
@@ -202,6 +211,7 @@ impl Controller for Vegas {
     }
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
+        self.undo.on_timeout(self.window.saved());
         self.window.on_timeout(in_flight / 2);
     }
 

@@ -21,6 +21,13 @@ pub(crate) struct Window {
     timed_out: bool,
 }
 
+/// A window before a reduction that may turn out to be spurious.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Saved {
+    pub(crate) cwnd: Bytes,
+    ssthresh: Bytes,
+}
+
 impl Window {
     pub(crate) fn new(setup: &Setup) -> Window {
         Window {
@@ -99,6 +106,19 @@ impl Window {
             self.ssthresh = self.ssthresh.max(self.cwnd * 3 / 4);
             self.cwnd = self.cwnd.min(self.initial);
         }
+    }
+
+    /// What [`Window::restore`] gives back.
+    pub(crate) fn saved(&self) -> Saved {
+        Saved { cwnd: self.cwnd, ssthresh: self.ssthresh }
+    }
+
+    /// Takes a reduction back: the window and `ssthresh` are at least what they were
+    /// (Linux, `tcp_undo_cwnd_reduction`; RFC 4015 section 3.2 lets slow start do it).
+    pub(crate) fn restore(&mut self, saved: Saved) {
+        self.cwnd = self.cwnd.max(saved.cwnd);
+        self.ssthresh = self.ssthresh.max(saved.ssthresh);
+        self.timed_out = false;
     }
 
     /// Whether `feedback` allows the window to grow: something was delivered,

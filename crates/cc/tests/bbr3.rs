@@ -247,7 +247,14 @@ fn the_wait_between_probes_is_random() {
     let wait = |seed| {
         let algorithm = sojourn_cc::find("bbr3").unwrap();
         let params = Params::defaults(algorithm.info.params);
-        let setup = Setup { mss: MSS, initial_window: MSS * 10, paced: false, seed, params };
+        let setup = Setup {
+            mss: MSS,
+            initial_window: MSS * 10,
+            paced: false,
+            round_recovery: false,
+            seed,
+            params,
+        };
         let mut flow = Flow { cc: (algorithm.build)(&setup), ..Flow::new() };
         flow.stamps.truncate(0);
         (flow.sent, flow.now) = (0, Instant::ZERO + RTT);

@@ -124,6 +124,7 @@ impl Run {
             mss: Bytes(MSS),
             initial_window: Bytes(10 * MSS),
             paced: false,
+            round_recovery: false,
             seed: 7,
             params,
         };

@@ -8,7 +8,9 @@ use crate::checked::{Checked, Fields};
 use crate::copies::Copies;
 use crate::error::At;
 use crate::link::{in_order, params};
-use crate::model::{Control, EcnFeedback, Flow, Pause, Profile, PrrRule, Source, Transport};
+use crate::model::{
+    Control, EcnFeedback, Flow, Pause, Profile, PrrRule, RecoveryPeriod, Source, Transport,
+};
 use crate::nearest;
 use crate::needs;
 use crate::schedule::End;
@@ -227,6 +229,11 @@ fn transport(value: &Checked) -> Option<Transport> {
             Some(Scalar::Choice(rule)) if rule == "rfc9937" => Some(PrrRule::Rfc9937),
             Some(Scalar::Choice(rule)) if rule == "linux-5.10" => Some(PrrRule::Linux510),
             _ => None,
+        },
+        timestamps: fields.switch("timestamps").unwrap_or(false),
+        recovery_period: match fields.scalar("recovery_period") {
+            Some(Scalar::Choice(rule)) if rule == "picoquic-2022" => RecoveryPeriod::Picoquic2022,
+            _ => RecoveryPeriod::Rfc9002,
         },
         min_rto: fields.time("min_rto")?,
     })

@@ -343,6 +343,10 @@ pub struct Transport {
     /// How a reduction of the window is spread over a round trip; TCP only. None:
     /// nothing leaves until what is in flight fits the window (RFC 6675).
     pub prr: Option<PrrRule>,
+    /// Whether TCP's segments have timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Which losses begin a recovery period; QUIC only.
+    pub recovery_period: RecoveryPeriod,
     /// Least retransmission timeout (RFC 6298; Linux 200 ms).
     pub min_rto: Duration,
 }
@@ -354,6 +358,15 @@ pub enum PrrRule {
     Rfc9937,
     /// Linux 5.10: what was delivered leaves at once or never.
     Linux510,
+}
+
+/// Which losses of QUIC begin a recovery period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryPeriod {
+    /// RFC 9002 appendix B.6.
+    Rfc9002,
+    /// picoquic until 31 August 2022.
+    Picoquic2022,
 }
 
 /// How a receiver echoes ECN marks.

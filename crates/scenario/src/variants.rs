@@ -112,10 +112,11 @@ const PING: &[Field] = &[
 
 /// Every transport profile.
 pub(crate) fn transports(_: &Catalogue) -> Vec<Variant> {
-    let tcp = [&transport(&TCP)[..], &[ECN_FEEDBACK, PRR]].concat();
+    let tcp = [&transport(&TCP)[..], &[ECN_FEEDBACK, PRR, TIMESTAMPS]].concat();
+    let quic = [&transport(&QUIC)[..], &[RECOVERY_PERIOD]].concat();
     vec![
         plain("tcp", "TCP: RFC 9293 with SACK, timestamps, RACK-TLP and PRR", &tcp),
-        plain("quic", "QUIC: RFC 9000 and RFC 9002", &transport(&QUIC)),
+        plain("quic", "QUIC: RFC 9000 and RFC 9002", &quic),
     ]
 }
 
@@ -137,6 +138,25 @@ const PRR: Field = Field::new(
      with `none` the window shrinks at once",
 )
 .from("RFC 9937; Linux 5.10 tcp_cwnd_reduction; RFC 6675");
+
+const TIMESTAMPS: Field = Field::new(
+    "timestamps",
+    SWITCH,
+    "true",
+    "timestamps, by which a sender tells a late segment from a lost one at once; without them, \
+     `header` and `ack_size` are 12B less, and F-RTO and DSACK have to find out",
+)
+.from("RFC 7323; RFC 3522 (Eifel)");
+
+const RECOVERY_PERIOD: Field = Field::new(
+    "recovery_period",
+    Shape::Scalar(Kind::Choice("rfc9002", &["rfc9002", "picoquic-2022"])),
+    "rfc9002",
+    "which losses begin a recovery period: those of packets that left after the last reduction, \
+     or, by `picoquic-2022`, any once the last period is over, so that one overflow may \
+     reduce the window twice",
+)
+.from("RFC 9002 appendix B.6; picoquic until 31 August 2022");
 
 /// A default and its source.
 type Default = (&'static str, &'static str);

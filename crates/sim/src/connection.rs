@@ -4,7 +4,9 @@
 use std::collections::VecDeque;
 
 use sojourn_cc::{Catalogue, EcnUse, Info, Needs};
-use sojourn_scenario::{self as scenario, EcnFeedback, Profile, PrrRule, Transport};
+use sojourn_scenario::{
+    self as scenario, EcnFeedback, Profile, PrrRule, RecoveryPeriod, Transport,
+};
 use sojourn_trace::Histogram;
 use sojourn_transport::{Ack, Config, Receiver, Sender};
 use sojourn_units::params::Params;
@@ -90,6 +92,11 @@ pub(crate) fn config(transport: &Transport) -> Config {
             PrrRule::Rfc9937 => sojourn_transport::PrrRule::Rfc9937,
             PrrRule::Linux510 => sojourn_transport::PrrRule::Linux510,
         }),
+        timestamps: transport.timestamps,
+        recovery_period: match transport.recovery_period {
+            RecoveryPeriod::Rfc9002 => sojourn_transport::RecoveryPeriod::Rfc9002,
+            RecoveryPeriod::Picoquic2022 => sojourn_transport::RecoveryPeriod::Picoquic2022,
+        },
         min_rto: transport.min_rto,
     }
 }
@@ -116,6 +123,7 @@ pub(crate) fn connect<M: Metering>(
         mss: transport.mss,
         initial_window: transport.mss * transport.initial_window,
         paced: transport.pacing,
+        round_recovery: transport.profile == Profile::Quic,
         seed,
         params: chosen.params.clone(),
     };

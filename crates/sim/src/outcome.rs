@@ -56,6 +56,11 @@ pub struct FlowSummary {
     pub sent_packets: u64,
     /// Data packets sent again.
     pub retransmitted_packets: u64,
+    /// Of these, the ones that the receiver reported as needless (RFC 2883).
+    pub spurious_retransmissions: u64,
+    /// Reductions of the window that were taken back, since what they answered was late and
+    /// not lost.
+    pub undone_reductions: u64,
     /// Data packets that arrived with CE.
     pub marked_packets: u64,
     /// Data packets that a queue dropped or a wire lost.

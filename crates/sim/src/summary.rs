@@ -56,6 +56,8 @@ fn flow<M: Metering>(simulation: &Simulation<M>, index: usize) -> FlowSummary {
         rtt_mean_s: None,
         sent_packets: state.datagrams.sent,
         retransmitted_packets: 0,
+        spurious_retransmissions: 0,
+        undone_reductions: 0,
         marked_packets: 0,
         dropped_packets: state.datagrams.dropped,
         timeouts: 0,
@@ -86,6 +88,8 @@ fn of_connection<M: Metering>(
     FlowSummary {
         sent_packets: stats.sent,
         retransmitted_packets: stats.retransmitted,
+        spurious_retransmissions: stats.spurious_retransmissions,
+        undone_reductions: stats.undone_reductions,
         marked_packets: connection.receiver.ce_packets(),
         dropped_packets: connection.dropped,
         timeouts: stats.timeouts,

@@ -25,6 +25,17 @@ pub enum PrrRule {
     Linux510,
 }
 
+/// Which losses of QUIC begin a recovery period.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecoveryPeriod {
+    /// RFC 9002 appendix B.6: those of packets that left after the last reduction.
+    #[default]
+    Rfc9002,
+    /// picoquic until 31 August 2022: once a period is over, also those of packets that
+    /// left before it, so that one loss event may reduce the window twice.
+    Picoquic2022,
+}
+
 /// How the receiver echoes ECN marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EcnFeedback {
@@ -73,7 +84,20 @@ pub struct Config {
     /// None: the window is the new one at once, and nothing leaves until what is
     /// in flight fits it (RFC 6675).
     pub prr: Option<PrrRule>,
+    /// Which losses begin a recovery period; QUIC only.
+    pub recovery_period: RecoveryPeriod,
+    /// Whether TCP's segments have timestamps (RFC 7323), by which acknowledgements tell
+    /// which transmission they answer. Without them F-RTO and DSACK alone find what was
+    /// spurious. QUIC has packet numbers, whatever this says.
+    pub timestamps: bool,
     /// Floor of the variance term of RTO and PTO: Linux keeps 200 ms for TCP,
     /// RFC 9002 section 6.1.2 1 ms (kGranularity).
     pub min_rto: Duration,
+}
+
+impl Config {
+    /// Whether an acknowledgement tells which transmission of a segment it answers.
+    pub(crate) fn has_echoes(&self) -> bool {
+        self.timestamps || self.profile == Profile::Quic
+    }
 }

@@ -13,6 +13,7 @@
 
 mod config;
 mod delivery;
+mod f_rto;
 mod gro;
 mod loss;
 mod newly;
@@ -30,7 +31,7 @@ mod suspicion;
 mod tail_probe;
 mod wire;
 
-pub use config::{Config, EcnFeedback, Profile, PrrRule};
+pub use config::{Config, EcnFeedback, Profile, PrrRule, RecoveryPeriod};
 pub use ranges::RangeSet;
 pub use receiver::Receiver;
 pub use sender::{LossCause, Poll, Sender, Stats, Vitals, Why};

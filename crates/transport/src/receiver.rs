@@ -5,7 +5,7 @@ use sojourn_units::{Duration, Ecn, Instant};
 use crate::config::{Config, EcnFeedback, Profile};
 use crate::gro::Gro;
 use crate::reassembly::{Arrival, Reassembly};
-use crate::wire::{Ack, Data, EcnCounts};
+use crate::wire::{Ack, Data, EcnCounts, SegmentRange};
 
 /// Receives data and says when to acknowledge.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct Receiver {
     unacked: u64,
     ack_at: Instant,
     ack_now: bool,
-    duplicate: bool,
+    duplicates: Option<SegmentRange>,
     received: Vec<(u64, Instant)>,
     received_bytes: u64,
 }
@@ -62,7 +62,7 @@ impl Receiver {
             unacked: 0,
             ack_at: Instant::MAX,
             ack_now: false,
-            duplicate: false,
+            duplicates: None,
             received: Vec::new(),
             received_bytes: 0,
         }
@@ -123,7 +123,7 @@ impl Receiver {
             // something is missing QUIC need not for every packet beyond the
             // gap, but stacks do.
             Arrival::OutOfOrder => self.ack_now = true,
-            Arrival::Duplicate => (self.ack_now, self.duplicate) = (true, true),
+            Arrival::Duplicate => self.note_duplicate(data.segment),
             Arrival::InOrder => {}
         }
         if arrival != Arrival::Duplicate {
@@ -138,6 +138,18 @@ impl Receiver {
             self.ack_at = now + self.ack_delay;
         }
         self.quick_acks = self.quick_acks.saturating_sub(1);
+    }
+
+    /// RFC 2883 section 4: at once, with the segments that came twice. They are one range: of
+    /// several apart, the last.
+    #[cold]
+    fn note_duplicate(&mut self, segment: u64) {
+        self.ack_now = true;
+        let start = match self.duplicates {
+            Some(range) if range.end == segment => range.start,
+            _ => segment,
+        };
+        self.duplicates = Some(SegmentRange { start, end: segment + 1 });
     }
 
     #[inline]
@@ -194,14 +206,14 @@ impl Receiver {
     pub fn take_ack(&mut self, now: Instant, ack: &mut Ack) {
         ack.cumulative = self.reassembly.next();
         ack.tell_no_more();
-        if self.receive_times || self.reassembly.has_gaps() {
+        if self.receive_times || self.duplicates.is_some() || self.reassembly.has_gaps() {
             self.tell_more(ack);
         }
         ack.newest = self.newest;
         ack.delay = now.since(self.newest_at);
-        (ack.ece, ack.counts, ack.duplicate) = (self.ece, self.counts, self.duplicate);
+        (ack.ece, ack.counts) = (self.ece, self.counts);
+        ack.duplicate = self.duplicates.take().is_some();
         (self.unacked, self.ack_now, self.ack_at) = (0, false, Instant::MAX);
-        self.duplicate = false;
     }
 
     #[inline(never)]
@@ -209,6 +221,7 @@ impl Receiver {
         let more = ack.tell_more();
         more.ranges.extend_from_slice(self.reassembly.newest());
         more.received.append(&mut self.received);
+        more.duplicates = self.duplicates;
     }
 
     /// The newest packet number, and the first segment that is missing: what comes

@@ -1,6 +1,9 @@
 //! Episodes: one reduction of the window a round trip, whatever its cause.
 
-use crate::config::Profile;
+use sojourn_units::Instant;
+
+use crate::config::{Profile, RecoveryPeriod};
+use crate::f_rto::FRto;
 use crate::prr::Prr;
 
 /// What the sender is going through.
@@ -14,13 +17,26 @@ pub(crate) enum Episode {
     Loss { until: u64, prr: Option<Prr> },
     /// The retransmission timer expired (RFC 6298); the window grows again by
     /// slow start.
-    Timeout { until: u64 },
+    Timeout(Timeout),
+}
+
+/// A recovery from a retransmission timeout.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timeout {
+    /// The recovery point: the segment that new data got when the timer expired.
+    pub(crate) until: u64,
+    /// When the first unacknowledged segment had left, before the timer expired.
+    pub(crate) head_sent_at: Instant,
+    /// Packet number of its first retransmission.
+    pub(crate) resent_as: u64,
+    /// F-RTO; over from the beginning where acknowledgements have echoes.
+    pub(crate) f_rto: FRto,
 }
 
 impl Episode {
     /// Whether it is RFC 8985's fast or RTO recovery.
     pub(crate) fn is_recovery(&self) -> bool {
-        matches!(self, Episode::Loss { .. } | Episode::Timeout { .. })
+        matches!(self, Episode::Loss { .. } | Episode::Timeout(_))
     }
 
     /// Whether the controller must hold its window.
@@ -31,7 +47,7 @@ impl Episode {
     pub(crate) fn prr(&mut self) -> Option<&mut Prr> {
         match self {
             Episode::Ecn { prr, .. } | Episode::Loss { prr, .. } => prr.as_mut(),
-            Episode::None | Episode::Timeout { .. } => None,
+            Episode::None | Episode::Timeout(_) => None,
         }
     }
 
@@ -50,22 +66,58 @@ impl Episode {
         match *self {
             Episode::None => false,
             Episode::Ecn { until, .. } => progress > until,
-            Episode::Loss { until, .. } | Episode::Timeout { until } => match profile {
-                Profile::Tcp => progress >= until,
-                Profile::Quic => progress > until,
-            },
+            Episode::Loss { until, .. } | Episode::Timeout(Timeout { until, .. }) => {
+                match profile {
+                    Profile::Tcp => progress >= until,
+                    Profile::Quic => progress > until,
+                }
+            }
+        }
+    }
+}
+
+/// QUIC: the packets that left before the last reduction, whose loss calls for no other
+/// (RFC 9002 appendix B.6, `congestion_recovery_start_time`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reduced {
+    rule: RecoveryPeriod,
+    /// The largest packet number sent when the window was last reduced for a loss.
+    for_loss: Option<u64>,
+    /// The same, for a mark.
+    for_mark: Option<u64>,
+}
+
+impl Reduced {
+    pub(crate) fn new(rule: RecoveryPeriod) -> Reduced {
+        Reduced { rule, for_loss: None, for_mark: None }
+    }
+
+    /// The window is reduced for a loss, after packet `number` has left.
+    pub(crate) fn for_loss(&mut self, number: u64) {
+        self.for_loss = Some(number);
+    }
+
+    /// The window is reduced for a mark, after packet `number` has left.
+    pub(crate) fn for_mark(&mut self, number: u64) {
+        self.for_mark = Some(number);
+    }
+
+    /// The reduction was taken back, or followed by persistent congestion (appendix B.8).
+    pub(crate) fn forget(&mut self) {
+        (self.for_loss, self.for_mark) = (None, None);
+    }
+
+    /// An episode has ended.
+    pub(crate) fn end(&mut self) {
+        if self.rule == RecoveryPeriod::Picoquic2022 {
+            self.forget();
         }
     }
 
-    /// Whether packet `number`, lost, begins an episode of its own although
-    /// this one lasts: in QUIC where it left after this one began.
-    pub(crate) fn is_outlived_by(&self, profile: Profile, number: u64) -> bool {
-        match *self {
-            Episode::None => true,
-            Episode::Loss { until, .. } | Episode::Ecn { until, .. } => {
-                profile == Profile::Quic && number > until
-            }
-            Episode::Timeout { .. } => false,
-        }
+    /// Whether the loss of packet `number` is of a reduction that was made. `by_marks`:
+    /// reductions for marks count.
+    pub(crate) fn covers(&self, number: u64, by_marks: bool) -> bool {
+        let until = self.for_loss.max(self.for_mark.filter(|_| by_marks));
+        until.is_some_and(|until| number <= until)
     }
 }

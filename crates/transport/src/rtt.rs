@@ -26,6 +26,9 @@ pub(crate) struct Rtt {
 /// RFC 6298 section 2.1; RFC 9002 section 6.2.2 has a third of it.
 const INITIAL_RTO: Duration = Duration::from_secs(1);
 const INITIAL_RTT: Duration = Duration::from_millis(333);
+/// `WCDelAckT` of RFC 8985 section 7.2, the worst delay of an acknowledgement: a sender does
+/// not know its receiver's timer. Linux adds as much (`tcp_rto_min`).
+const WORST_ACK_DELAY: Duration = Duration::from_millis(200);
 /// RFC 6298 section 2.5.
 const MAX_RTO: Duration = Duration::from_secs(60);
 
@@ -70,9 +73,22 @@ impl Rtt {
             self.rttvar = Duration((3 * self.rttvar.0 + deviation.0) / 4);
             self.srtt = Duration((7 * self.srtt.0 + sample.0) / 8);
         }
-        // Linux floors the variance term (`tcp_rto_min`) where RFC 6298 section
-        // 2.4 floors the whole at a second.
+        self.set_rto();
+    }
+
+    /// Linux floors the variance term (`tcp_rto_min`) where RFC 6298 section 2.4 floors the
+    /// whole at a second.
+    #[inline(always)]
+    fn set_rto(&mut self) {
         self.rto = (self.srtt + self.min_rto.max(self.rttvar * 4)).min(MAX_RTO);
+    }
+
+    /// The retransmission timer expired before an acknowledgement that took `sample` to
+    /// come: it becomes more patient (RFC 4015 section 3.2, step 8).
+    pub(crate) fn on_spurious_timeout(&mut self, sample: Duration) {
+        self.srtt = self.srtt.max(sample);
+        self.rttvar = self.rttvar.max(sample / 2);
+        self.set_rto();
     }
 
     /// RFC 6298 section 5.5: the retransmission timeout, doubled `backoff` times;
@@ -103,11 +119,11 @@ impl Rtt {
     }
 
     /// When a tail loss probe leaves (RFC 8985 section 7.2).
-    pub(crate) fn tlp(&self, one_in_flight: bool, max_ack_delay: Duration) -> Duration {
+    pub(crate) fn tlp(&self, one_in_flight: bool) -> Duration {
         if self.first_sample.is_none() {
             return INITIAL_RTO;
         }
-        self.srtt * 2 + if one_in_flight { max_ack_delay } else { Duration::ZERO }
+        self.srtt * 2 + if one_in_flight { WORST_ACK_DELAY } else { Duration::ZERO }
     }
 }
 

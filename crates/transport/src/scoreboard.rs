@@ -10,7 +10,7 @@ use crate::loss::{Detector, Verdict};
 use crate::newly::{Newest, Newly};
 use crate::ranges::RangeSet;
 use crate::runs::Runs;
-use crate::suspicion::{Superseded, Suspicion};
+use crate::suspicion::{Superseded, Suspicions};
 use crate::wire::Ack;
 
 /// Segments in a block: there may be a hundred thousand connections.
@@ -54,8 +54,6 @@ pub(crate) struct Lost {
     pub(crate) packets: u64,
     /// Largest packet number among them.
     pub(crate) newest: u64,
-    /// Lowest segment among them.
-    first: Option<u64>,
     /// Highest segment among them, plus one.
     pub(crate) end: u64,
     /// Consecutive ones among them that were sent once the round-trip time was known.
@@ -82,11 +80,14 @@ struct Trouble {
     first_sent: u64,
     /// Highest segment delivered selectively, plus one.
     highest: u64,
-    suspicion: Suspicion,
+    suspicions: Suspicions,
     /// Packet numbers deemed lost since the controller last heard of any; empty
     /// where it does not want them.
     numbers: Vec<u64>,
     wants_numbers: bool,
+    /// Whether acknowledgements tell which transmission of a segment they answer: by
+    /// timestamps (RFC 7323), or by packet numbers.
+    echoes: bool,
     /// Those deemed lost since somebody who watches last looked; none where nobody does.
     watched: Option<Vec<u64>>,
 }
@@ -121,11 +122,12 @@ pub(crate) struct Scoreboard {
 
 impl Scoreboard {
     /// Nothing sent. `wants_numbers`: the controller hears which packets were lost;
-    /// `wants_stamps`: how fast they were delivered.
-    pub(crate) fn new(wants_numbers: bool, wants_stamps: bool) -> Scoreboard {
+    /// `wants_stamps`: how fast they were delivered. `echoes`: acknowledgements tell which
+    /// transmission of a segment they answer.
+    pub(crate) fn new(wants_numbers: bool, wants_stamps: bool, echoes: bool) -> Scoreboard {
         Scoreboard {
             stamps: wants_stamps.then(Box::default),
-            trouble: Box::new(Trouble { wants_numbers, ..Trouble::default() }),
+            trouble: Box::new(Trouble { wants_numbers, echoes, ..Trouble::default() }),
             ..Scoreboard::default()
         }
     }
@@ -239,7 +241,9 @@ impl Scoreboard {
             retransmitted: true,
             ..Segment::new(segment.offset, segment.len, number, now)
         };
-        self.trouble().resent.push_back((place, number));
+        let trouble = self.trouble();
+        trouble.resent.push_back((place, number));
+        trouble.suspicions.resend(place, number);
     }
 
     /// Takes in the cumulative acknowledgement alone, where everything below it
@@ -360,13 +364,18 @@ impl Scoreboard {
             }
         }
         trouble.highest = trouble.highest.max(place + 1);
-        // A retransmission newer than what the receiver echoes has not arrived:
-        // the original did (RFC 8985 section 6.2 step 1, Karn's algorithm).
-        let certain = !segment.retransmitted || segment.number <= echo;
-        let doubted = segment.state == State::Lost || !certain;
+        // A retransmission newer than what the receiver echoes has not arrived: the original
+        // did (RFC 8985 section 6.2 step 1). Without an echo nobody knows (Karn's algorithm).
+        let certain = !segment.retransmitted || (trouble.echoes && segment.number <= echo);
+        // Eifel detection (RFC 3522 section 3.2), and what was never sent again (RFC 5682
+        // section 3.1, step 3 b).
+        let late = match segment.retransmitted {
+            false => segment.state == State::Lost,
+            true => trouble.echoes && !certain && trouble.suspicions.is_first(place, echo),
+        };
         segment.state = State::Delivered;
-        if doubted && !trouble.superseded.iter().any(|s| s.place == place) {
-            trouble.suspicion.late += u64::from(place >= trouble.suspicion.first);
+        if late && !trouble.superseded.iter().any(|s| s.place == place) {
+            trouble.suspicions.refute(place);
             newly.late = true;
         }
         if !certain && !trouble.superseded.is_empty() {
@@ -406,7 +415,7 @@ impl Scoreboard {
                     self.lose_superseded(detector, &mut lost, |s| s.number < number);
                     self.note_run(detector, number, sent_at, &mut lost);
                     self.lose(place, &mut lost);
-                    self.suspect(number, place, &mut lost);
+                    self.suspect(number, place);
                 }
                 Verdict::At(when) => {
                     next = when;
@@ -428,7 +437,7 @@ impl Scoreboard {
         let mut lost = Lost::default();
         if let Some(&Segment { number, state: State::InFlight, .. }) = self.segments.first() {
             self.lose(self.base, &mut lost);
-            self.suspect(number, self.base, &mut lost);
+            self.suspect(number, self.base);
         }
         while let Some((number, place)) = self.oldest_in_flight() {
             let sent_at = self.segments[(place - self.base) as usize].sent_at;
@@ -436,7 +445,7 @@ impl Scoreboard {
                 break;
             }
             self.lose(place, &mut lost);
-            self.suspect(number, place, &mut lost);
+            self.suspect(number, place);
         }
         self.trouble.superseded.clear();
         lost
@@ -500,10 +509,9 @@ impl Scoreboard {
     }
 
     /// Packet `number`, segment `place`, was deemed lost, and not only repeated.
-    fn suspect(&mut self, number: u64, place: u64, lost: &mut Lost) {
+    fn suspect(&mut self, number: u64, place: u64) {
         let trouble = &mut *self.trouble;
-        trouble.suspicion.lost += 1;
-        lost.first = Some(lost.first.map_or(place, |first| first.min(place)));
+        trouble.suspicions.deem_lost(place);
         if trouble.wants_numbers {
             trouble.numbers.push(number);
         }
@@ -512,20 +520,45 @@ impl Scoreboard {
         }
     }
 
-    /// A recovery episode begins with what is `lost`.
-    pub(crate) fn begin_suspicion(&mut self, lost: &Lost) {
-        let first = lost.first.unwrap_or(self.base);
-        self.trouble.suspicion = Suspicion { first, lost: lost.packets, late: 0 };
+    /// A recovery begins with what is `lost`.
+    pub(crate) fn begin_recovery(&mut self, lost: &Lost) {
+        self.trouble.suspicions.begin(lost.packets, self.base);
     }
 
-    /// Whether all that the episode deemed lost was only late. Says so once.
-    pub(crate) fn suspicion_is_refuted(&mut self) -> bool {
-        let suspicion = &mut self.trouble.suspicion;
-        let refuted = suspicion.lost > 0 && suspicion.late >= suspicion.lost;
-        if refuted {
-            (suspicion.lost, suspicion.late) = (0, 0);
+    /// The receiver reports segment `place` as a duplicate (DSACK, RFC 2883). Returns
+    /// whether a retransmission explains it.
+    pub(crate) fn on_duplicate(&mut self, place: u64) -> bool {
+        self.trouble.suspicions.on_duplicate(place)
+    }
+
+    /// Whether all that the latest recovery deemed lost arrived by its first transmission.
+    /// True once a recovery.
+    pub(crate) fn recovery_is_refuted(&mut self) -> bool {
+        self.trouble.suspicions.is_refuted()
+    }
+
+    /// The timeout was spurious: what it deemed lost, and what was not sent again, is in
+    /// flight after all (Linux, `tcp_undo_cwnd_reduction` with `unmark_loss`). Segments
+    /// that were sent again before stay lost: their place in the order of transmission is
+    /// not known any more.
+    pub(crate) fn restore_lost(&mut self) {
+        self.trouble.suspicions.decide();
+        let lost = std::mem::take(&mut self.trouble.lost);
+        for place in lost {
+            let Some(at) = place.checked_sub(self.base) else { continue };
+            let Some(segment) = self.segments.get_mut(at as usize) else { continue };
+            match (segment.state, segment.retransmitted) {
+                (State::Lost, false) => {
+                    segment.state = State::InFlight;
+                    self.in_flight += u64::from(segment.len);
+                    self.trouble.lost_bytes -= u64::from(segment.len);
+                    self.trouble.suspicions.refute(place);
+                }
+                (State::Lost, true) => self.trouble.lost.push_back(place),
+                _ => {}
+            }
         }
-        refuted
+        self.trouble.first_sent = self.base;
     }
 
     /// Puts a lost segment in its place among those that wait. What was lost
@@ -544,6 +577,8 @@ impl Scoreboard {
     /// in flight once, not twice, when that has left.
     pub(crate) fn repeat(&mut self, place: u64) {
         let Segment { number, sent_at, .. } = self.segments[(place - self.base) as usize];
+        let base = self.base;
+        self.trouble().suspicions.prune(base);
         self.trouble().superseded.push_back(Superseded { number, sent_at, place });
         self.lose(place, &mut Lost::default());
     }

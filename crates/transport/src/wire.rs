@@ -55,7 +55,7 @@ pub struct Ack {
     pub counts: EcnCounts,
     /// Classic ECN echo (RFC 3168 section 6.1.3).
     pub ece: bool,
-    /// Something came twice (D-SACK, RFC 2883).
+    /// Something came twice (DSACK, RFC 2883); [`Ack::duplicates`] says what.
     pub duplicate: bool,
     /// Whether `more` is of this acknowledgement, and not of another before.
     has_more: bool,
@@ -74,6 +74,8 @@ pub struct More {
     /// Packet number and receive time of every packet since the last
     /// acknowledgement; empty unless the receiver was asked for them.
     pub received: Vec<(u64, Instant)>,
+    /// The segments that came twice most recently (RFC 2883 section 4).
+    pub duplicates: Option<SegmentRange>,
 }
 
 impl Ack {
@@ -89,6 +91,12 @@ impl Ack {
     #[inline]
     pub fn received(&self) -> &[(u64, Instant)] {
         self.more().map_or(&[], |more| &more.received)
+    }
+
+    /// The segments that came twice most recently, where [`Ack::duplicate`] is set.
+    #[inline]
+    pub fn duplicates(&self) -> Option<SegmentRange> {
+        self.more().and_then(|more| more.duplicates).filter(|_| self.duplicate)
     }
 
     #[inline]
@@ -108,6 +116,7 @@ impl Ack {
         let more = self.more.get_or_insert_default();
         more.ranges.clear();
         more.received.clear();
+        more.duplicates = None;
         more
     }
 }

@@ -197,15 +197,16 @@ fn exact_counts_tell_every_mark() {
 }
 
 /// A loss in the round trip of a mark is no news to a controller that takes both
-/// for the same (RFC 3168 section 6.1.2, RFC 9002 section 7.3.2). L4S marks nearly
-/// every round trip, for little: there the loss is told, once (RFC 9331 section 4.3).
+/// for the same (RFC 3168 section 6.1.2, RFC 9002 section 7.3.2). Scalable controllers
+/// reduce for little: to them the loss is told, once (RFC 8257 section 3.5, RFC 9331 section 4.3).
 #[test]
-fn marks_hide_no_loss_from_l4s() {
+fn marks_hide_no_loss_from_scalable_controllers() {
     for profile in [Profile::Tcp, Profile::Quic] {
-        for (ecn, told) in [(EcnUse::Counts, 0), (EcnUse::L4s, 1)] {
+        for (ecn, told) in [(EcnUse::Classic, 0), (EcnUse::Counts, 1), (EcnUse::L4s, 1)] {
             let mut desk = full(config(profile), needs(ecn));
-            desk.ack.counts.ce = 1;
+            (desk.ack.counts.ce, desk.ack.ece) = (1, true);
             desk.ack(at(200), 2, &[], 1);
+            desk.ack.ece = false;
             assert_eq!((desk.cc().ecn_events, desk.cc().loss_events), (1, 0));
             for last in 3..=12 {
                 desk.ack(at(200), 2, &[(3, last + 1)], last);

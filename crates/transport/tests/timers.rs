@@ -110,10 +110,10 @@ fn a_retransmission_restarts_the_rto() {
 }
 
 /// Section 5.7 with section 3 (Karn): the back-off lasts until there is a new
-/// sample. An acknowledgement of the original is none for the retransmission.
+/// sample. Without timestamps, an acknowledgement of what was sent twice is none.
 #[test]
 fn back_off_lasts_until_there_is_a_sample() {
-    let mut desk = after_a_round_trip(without_floor(), 4);
+    let mut desk = after_a_round_trip(Config { timestamps: false, ..without_floor() }, 4);
     desk.write(1);
     desk.send(at(100));
     desk.fire();
@@ -126,9 +126,9 @@ fn back_off_lasts_until_there_is_a_sample() {
     desk.write(1);
     desk.send(late);
     // Still doubled, and no probe while in the recovery of the timeout, which
-    // this acknowledgement ended: so a probe after 2 SRTT and the delayed ACK.
+    // this acknowledgement ended: so a probe after 2 SRTT and the worst delayed ACK.
     let (probe, _) = desk.fire();
-    assert_eq!(probe, late + ms(240));
+    assert_eq!(probe, late + ms(400));
     assert_eq!(desk.timer(), probe + ms(600), "the RTO is doubled still");
 }
 
@@ -148,8 +148,9 @@ fn an_rto_marks_everything_old_as_lost() {
     assert_eq!(desk.sender.stats().lost, 4);
 }
 
-/// RFC 8985 section 7.2: twice SRTT, and with one segment out the longest
-/// delayed acknowledgement on top; the last segment, although the window is full.
+/// RFC 8985 section 7.2: twice SRTT, and with one segment out the 200 ms of the worst
+/// delayed acknowledgement on top, whatever the receiver's timer is, as far as the RTO of
+/// 100 + 200 ms lets it; the last segment, although the window is full.
 #[test]
 fn a_tail_loss_probe_repeats_the_last_segment() {
     let mut desk = after_a_round_trip(tcp(), 2);
@@ -162,7 +163,12 @@ fn a_tail_loss_probe_repeats_the_last_segment() {
     let mut desk = after_a_round_trip(tcp(), 2);
     desk.write(1);
     desk.send(at(100));
-    assert_eq!(desk.fire().0, at(100) + ms(240));
+    assert_eq!(desk.fire().0, at(100) + ms(300));
+
+    let mut desk = after_a_round_trip(Config { min_rto: ms(1000), ..tcp() }, 2);
+    desk.write(1);
+    desk.send(at(100));
+    assert_eq!(desk.fire().0, at(100) + ms(200 + 200));
 }
 
 /// Section 7.3: new data is preferred, whatever the window says.

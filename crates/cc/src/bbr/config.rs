@@ -101,6 +101,8 @@ pub(super) struct Config {
     pub(super) extra_acked_gain: Gain,
     pub(super) lt_bw: bool,
     pub(super) offload: bool,
+    /// Whether a recovery of the transport lasts one round trip only.
+    pub(super) extends_recovery: bool,
 }
 
 impl Config {
@@ -123,6 +125,7 @@ impl Config {
             extra_acked_gain: Gain::from_f64(p.number("extra_acked_gain")),
             lt_bw: p.switch("lt_bw"),
             offload: p.switch("offload"),
+            extends_recovery: setup.round_recovery,
         }
     }
 

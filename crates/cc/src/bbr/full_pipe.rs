@@ -35,4 +35,10 @@ impl FullPipe {
     pub(super) fn forget_baseline(&mut self) {
         self.baseline = Rate::ZERO;
     }
+
+    /// The rounds without growth were of spurious losses (`bbr_undo_cwnd`).
+    pub(super) fn forget(&mut self) {
+        self.forget_baseline();
+        self.rounds = 0;
+    }
 }

@@ -84,6 +84,11 @@ impl LongTerm {
         self.phase == Phase::Using
     }
 
+    /// The losses were spurious (`bbr_reset_lt_bw_sampling`).
+    pub(super) fn forget(&mut self) {
+        *self = LongTerm::default();
+    }
+
     /// One step of `bbr_lt_bw_sampling`.
     pub(super) fn update(&mut self, event: &Event) -> Verdict {
         match self.phase {

@@ -9,8 +9,7 @@
 //! bandwidth is in bits of payload per second and time in nanoseconds, where
 //! the kernel has fixed-point packets per microsecond, milliseconds and jiffies.
 //!
-//! What the contract leaves out, this leaves out: the undo of a spurious
-//! recovery (`bbr_undo_cwnd`), and the handshake, so that the first pacing rate
+//! What the contract leaves out, this leaves out: the handshake, so that the first pacing rate
 //! comes from the nominal round-trip time of 1 ms and the first acknowledgement
 //! corrects it.
 
@@ -282,6 +281,13 @@ impl Bbr {
         !self.begun || (idle && self.pacer.was_free_before(now))
     }
 
+    /// `bbr_undo_cwnd`: what was measured under spurious losses is measured anew. The window
+    /// returns as recovery ends (`bbr_set_cwnd_to_recover_or_restore`).
+    fn undo(&mut self) {
+        self.full_pipe.forget();
+        self.long_term.forget();
+    }
+
     fn begin(&mut self, now: Instant) {
         if !self.begun {
             self.begun = true;
@@ -303,6 +309,9 @@ impl Controller for Bbr {
     /// `bbr_main`.
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         self.mark.lost += feedback.lost;
+        if feedback.spurious {
+            self.undo();
+        }
         if feedback.loss_event {
             self.window.on_loss_event(self.in_probe_rtt());
         }

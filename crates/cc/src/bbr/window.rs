@@ -24,6 +24,10 @@ pub(super) struct Window {
     state: CaState,
     /// The state at the last acknowledgement (`prev_ca_state`).
     prev_state: CaState,
+    /// Where the transport's recovery lasts one round trip only, this controller's goes on
+    /// until this packet number is acknowledged: each loss extends it (Google's `BbrSender`,
+    /// `UpdateRecoveryState`). None where the transport's recovery counts.
+    extended_to: Option<u64>,
 }
 
 impl Window {
@@ -34,6 +38,7 @@ impl Window {
             packet_conservation: false,
             state: CaState::Open,
             prev_state: CaState::Open,
+            extended_to: config.extends_recovery.then_some(0),
         }
     }
 
@@ -72,8 +77,9 @@ impl Window {
     /// (`bbr_set_cwnd_to_recover_or_restore`). Returns whether recovery began,
     /// and with it a round.
     pub(super) fn follow(&mut self, ack: &Ack) -> bool {
+        let is_extended = self.extend_recovery(ack);
         self.state = match self.state {
-            _ if !ack.in_recovery => CaState::Open,
+            _ if !ack.in_recovery && !is_extended => CaState::Open,
             CaState::Loss if !ack.loss_event => CaState::Loss,
             _ => CaState::Recovery,
         };
@@ -88,6 +94,15 @@ impl Window {
             self.packet_conservation = false;
         }
         enters
+    }
+
+    /// Whether recovery lasts although the transport's has ended.
+    fn extend_recovery(&mut self, ack: &Ack) -> bool {
+        let Some(end) = &mut self.extended_to else { return false };
+        if ack.losses > 0 {
+            *end = ack.next_number;
+        }
+        self.state != CaState::Open && ack.largest_acked < *end
     }
 
     /// One packet out for every packet in.

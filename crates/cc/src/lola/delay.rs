@@ -72,7 +72,14 @@ mod tests {
     fn config() -> Config {
         let params = Params::defaults(super::super::config::PARAMS);
         let (mss, initial_window) = (Bytes(1448), Bytes(14_480));
-        Config::new(&Setup { mss, initial_window, paced: true, seed: 1, params })
+        Config::new(&Setup {
+            mss,
+            initial_window,
+            paced: true,
+            round_recovery: false,
+            seed: 1,
+            params,
+        })
     }
 
     proptest! {

@@ -15,7 +15,8 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 use crate::contract::{
     Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
 };
-use crate::window::Window;
+use crate::undo::Undo;
+use crate::window::{Saved, Window};
 use added::Added;
 use config::Config;
 use curve::Cubic;
@@ -33,6 +34,7 @@ pub struct Lola {
     /// What fair flow balancing has added to the window lately.
     added: Added,
     pacing: Pacing,
+    undo: Undo<(Saved, f64)>,
 }
 
 /// Figure 1 of the paper. Tailored decrease is what happens between two of them.
@@ -88,6 +90,7 @@ impl Lola {
             cwnd_max: 0.0,
             added: Added::default(),
             pacing: Pacing::Unpaced,
+            undo: Undo::default(),
         }
     }
 
@@ -159,6 +162,18 @@ impl Lola {
         self.begin_cubic_increase(now, cwnd * keep, self.queue.rtt_now() * 2);
     }
 
+    /// The loss was spurious: the window as it was, and slow start or the curve from its
+    /// plateau. Times measured before the loss say nothing any more.
+    fn restore(&mut self, now: Instant, (window, cwnd_max): (Saved, f64)) {
+        self.window.restore(window);
+        if self.window.in_slow_start() {
+            self.state = SLOW_START;
+        } else {
+            let cwnd_max = cwnd_max.max(self.segments());
+            self.begin_cubic_increase(now, cwnd_max, self.queue.rtt_now() * 2);
+        }
+    }
+
     fn grow(&mut self, now: Instant, acked: Bytes) {
         match &mut self.state {
             State::SlowStart { .. } => {
@@ -224,7 +239,11 @@ impl Controller for Lola {
         if let Some(rtt) = feedback.rtt {
             self.queue.sample(now, rtt, &self.config);
         }
+        if let Some(before) = self.undo.on_feedback(feedback) {
+            self.restore(now, before);
+        }
         if feedback.loss_event {
+            self.undo.on_loss((self.window.saved(), self.cwnd_max));
             self.on_loss(now);
         } else {
             self.advance(now, feedback.rtt);
@@ -241,6 +260,7 @@ impl Controller for Lola {
 
     /// Section III-A: slow start again.
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
+        self.undo.on_timeout((self.window.saved(), self.cwnd_max));
         self.window.on_timeout(in_flight.mul_f64(self.config.beta));
         self.state = SLOW_START;
     }

@@ -19,7 +19,8 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Controller, Feedback, Info, Limits, Pacing, Probe, Sent, Setup};
 use crate::round::Round;
-use crate::window::Window;
+use crate::undo::Undo;
+use crate::window::{Saved, Window};
 
 mod alpha;
 mod info;
@@ -45,6 +46,7 @@ pub struct Prague {
     /// Smoothed round-trip time; zero before the first sample.
     srtt: Duration,
     in_flight: Bytes,
+    undo: Undo<Saved>,
 }
 
 /// What was done about congestion in this round trip.
@@ -79,6 +81,7 @@ impl Prague {
             max_burst_delay: p.time("max_burst_delay"),
             srtt: Duration::ZERO,
             in_flight: Bytes::ZERO,
+            undo: Undo::default(),
         }
     }
 
@@ -143,6 +146,7 @@ impl Prague {
 
     /// Section 2.4.1: as Reno.
     fn on_loss(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        self.undo.on_loss(self.window.saved());
         self.reduce_to((self.before() / 2.0).min(self.cwnd()));
         self.state = State::Loss { period: Period::begin(now, feedback) };
         self.lost_at = Some(now);
@@ -220,6 +224,10 @@ impl Controller for Prague {
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         (self.srtt, self.in_flight) = (feedback.srtt, feedback.in_flight);
+        if let Some(before) = self.undo.on_feedback(feedback) {
+            self.window.restore(before);
+            self.state = State::Open;
+        }
         self.turn_round(feedback);
         // Alpha first, as in RFC 8257 section 3.3: see `dctcp.rs`.
         let verdict = self.alpha.observe(now, feedback, self.least_period(), self.is_deaf());
@@ -234,6 +242,7 @@ impl Controller for Prague {
     }
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
+        self.undo.on_timeout(self.window.saved());
         self.window.on_timeout(in_flight / 2);
         (self.fraction, self.state) = (0.0, State::Open);
     }

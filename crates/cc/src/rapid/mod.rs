@@ -12,6 +12,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 use crate::contract::{
     Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup, Signal,
 };
+use crate::undo::Undo;
 
 mod collect;
 mod estimate;
@@ -74,6 +75,14 @@ pub struct Rapid {
     /// None where the bottleneck itself tells the available bandwidth.
     collector: Option<Collector>,
     srtt: Duration,
+    undo: Undo<Before>,
+}
+
+/// What a spurious loss gives back.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    phase: Phase,
+    rate: f64,
 }
 
 impl Rapid {
@@ -122,6 +131,7 @@ impl Rapid {
             },
             collector: (!params::is_ideal(params)).then(Collector::default),
             srtt: Duration::ZERO,
+            undo: Undo::default(),
         };
         rapid.plan();
         rapid
@@ -136,6 +146,10 @@ impl Rapid {
         let least = LEAST_PACKETS_A_SECOND * self.mss.as_f64() * 8.0;
         self.rate = rate.clamp(least, MOST.max(least));
         self.peak = self.peak.max(self.rate);
+    }
+
+    fn before(&self) -> Before {
+        Before { phase: self.phase, rate: self.rate }
     }
 
     fn shape_of(&self, startup: bool) -> &Shape {
@@ -261,7 +275,13 @@ impl Controller for Rapid {
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
         self.srtt = feedback.srtt;
         let mut changed = self.take_in(feedback);
+        if let Some(before) = self.undo.on_feedback(feedback) {
+            self.phase = before.phase;
+            self.set_rate(self.rate.max(before.rate));
+            changed = true;
+        }
         if feedback.loss_event {
+            self.undo.on_loss(self.before());
             self.phase = Phase::Steady;
             if self.collector.is_some() {
                 // What streams have said no longer counts: the rate stays until the
@@ -278,6 +298,7 @@ impl Controller for Rapid {
     }
 
     fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
+        self.undo.on_timeout(self.before());
         self.filter.reset();
         let mut rate = self.rate * self.beta;
         if self.collector.is_some() {

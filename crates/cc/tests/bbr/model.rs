@@ -93,7 +93,14 @@ pub(crate) fn bbr(seed: u64, set: &[(&str, Value)]) -> AnyController {
     for (name, value) in set {
         params.set(algorithm.info.params, name, value.clone()).unwrap();
     }
-    (algorithm.build)(&Setup { mss: MSS, initial_window: MSS * 10, paced: false, seed, params })
+    (algorithm.build)(&Setup {
+        mss: MSS,
+        initial_window: MSS * 10,
+        paced: false,
+        round_recovery: false,
+        seed,
+        params,
+    })
 }
 
 impl Network {

@@ -30,7 +30,14 @@ pub(crate) fn build_over(
         values.set(declared, param, value.clone()).expect("an admissible value");
     }
     let initial_window = MSS * initial;
-    (algorithm.build)(&Setup { mss: MSS, initial_window, paced, seed: 1, params: values })
+    (algorithm.build)(&Setup {
+        mss: MSS,
+        initial_window,
+        paced,
+        round_recovery: false,
+        seed: 1,
+        params: values,
+    })
 }
 
 /// A choice as a parameter's value.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use sojourn_cc::EcnUse;
 use sojourn_scenario::{EcnFeedback, Transport};
 use sojourn_trace::export::packet::{Captured, End, Ip, Tcp, flags, tcp};
-use sojourn_transport::{Ack, Data, RangeSet};
+use sojourn_transport::{Ack, Data};
 use sojourn_units::{Ecn, Instant};
 
 use super::place::arbitrary;
@@ -61,11 +61,8 @@ pub(super) struct TcpWire {
 struct Receiver {
     /// Arrived, and not yet handed up: segment and `TSval`.
     arrived: VecDeque<(u64, u32)>,
-    segments: RangeSet,
     /// `Last.ACK.sent`, as a segment (RFC 7323 section 4.3).
     last_ack: u64,
-    /// The segment that came twice last.
-    duplicate: u64,
     /// Acknowledgements sent.
     acks: u16,
 }
@@ -147,7 +144,6 @@ impl TcpWire {
     pub(super) fn acknowledge(&mut self, now: Instant, ack: &Ack, held: usize) -> (Captured, u32) {
         self.hand_up(held);
         let receiver = &mut self.receiver;
-        receiver.segments.trim_below(ack.cumulative);
         receiver.last_ack = ack.cumulative;
         receiver.acks = receiver.acks.wrapping_add(1);
         let ip = Ip {
@@ -189,20 +185,12 @@ impl TcpWire {
             if segment <= receiver.last_ack && newer {
                 self.recent[1] = clock;
             }
-            let mut is_new = false;
-            if segment >= receiver.last_ack {
-                receiver.segments.insert(segment, segment + 1, |_, _| is_new = true);
-            }
-            if !is_new {
-                receiver.duplicate = segment;
-            }
         }
     }
 
     /// SACK blocks: what came twice (RFC 2883 section 4), and then what changed last.
     fn sack(&self, ack: &Ack) -> Vec<(u32, u32)> {
-        let twice = self.receiver.duplicate;
-        let duplicate = ack.duplicate.then_some((twice, twice + 1));
+        let duplicate = ack.duplicates().map(|range| (range.start, range.end));
         let ranges = ack.ranges().iter().map(|range| (range.start, range.end));
         let blocks = duplicate.into_iter().chain(ranges);
         blocks.map(|(start, end)| (self.sequence(start), self.sequence(end))).collect()

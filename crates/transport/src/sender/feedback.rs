@@ -7,7 +7,7 @@ use super::Sender;
 use crate::config::{EcnFeedback, Profile, PrrRule};
 use crate::newly::Newly;
 use crate::prr::Prr;
-use crate::recovery::Episode;
+use crate::recovery::{Episode, Timeout};
 use crate::scoreboard::Lost;
 use crate::tail_probe::Outcome;
 use crate::wire::{Ack, EcnCounts};
@@ -121,6 +121,9 @@ impl<C: Controller> Sender<C> {
     fn see_to_trouble(&mut self, now: Instant, ack: &Ack, Apart(seen): &Apart) {
         let Seen { before, newly, rtt, rate } = seen;
         let repaired = self.end_tail_probe(ack);
+        self.count_duplicates(ack);
+        let spurious = self.undo_if_spurious(now, ack, newly);
+        self.follow_f_rto(ack, newly);
         self.end_episode(newly);
         // Where nothing was delivered nothing was learned; the timer has its own call.
         let lost = if newly.packets > 0 { self.detect(now) } else { Lost::default() };
@@ -130,7 +133,6 @@ impl<C: Controller> Sender<C> {
         let ecn_event = repaired.is_none() && self.begin_ecn_episode(ecn.ce > 0, ack.ece);
         self.turn_round();
         let untold = std::mem::take(&mut self.untold);
-        let spurious = newly.late && self.scoreboard.suspicion_is_refuted();
         let feedback = Feedback {
             acked: Bytes(newly.bytes),
             acked_packets: newly.packets,
@@ -174,6 +176,7 @@ impl<C: Controller> Sender<C> {
             self.controller.on_timeout(now, Bytes(before.in_flight));
             // RFC 9002 appendix B.8: the recovery period ends with it.
             self.episode = Episode::None;
+            self.reduced.forget();
         }
         self.refresh(now);
         if reduces {
@@ -338,7 +341,85 @@ impl<C: Controller> Sender<C> {
         if self.episode.is_recovery() {
             self.detector.on_recovery_exit();
         }
+        self.reduced.end();
         self.episode = Episode::None;
+    }
+
+    /// Counts the retransmissions that the receiver reports as needless (RFC 2883), which
+    /// refutes that their segments were lost (RFC 3708).
+    fn count_duplicates(&mut self, ack: &Ack) {
+        let Some(range) = ack.duplicates() else { return };
+        for segment in range.start..range.end {
+            let needless = self.scoreboard.on_duplicate(segment);
+            self.stats.spurious_retransmissions += u64::from(needless);
+        }
+    }
+
+    /// Takes the last reduction back where what it answered turns out to have been late
+    /// only. Returns whether it does; the controller hears of it.
+    ///
+    /// A timeout was spurious where what it deemed lost arrives before its first
+    /// retransmission does (Eifel, RFC 3522 section 3.2). Without an echo that is where only
+    /// segments arrive that were never sent again, for as long as F-RTO has not decided
+    /// otherwise (RFC 5682 section 3.1, step 3 b). A fast recovery was spurious where all that
+    /// it deemed lost has arrived by its first transmission (as Linux, `tcp_may_undo`).
+    fn undo_if_spurious(&mut self, now: Instant, ack: &Ack, newly: &Newly) -> bool {
+        if let Episode::Timeout(timeout) = self.episode
+            && newly.late
+            && if self.config.has_echoes() {
+                ack.newest < timeout.resent_as
+            } else {
+                timeout.f_rto.is_deciding() && !newly.retransmitted
+            }
+        {
+            self.undo_timeout(now, newly.advanced, timeout);
+        } else if !self.scoreboard.recovery_is_refuted() {
+            return false;
+        }
+        if self.episode.is_recovery() {
+            self.detector.on_recovery_exit();
+            self.episode = Episode::None;
+        }
+        // Nothing is left of the losses that a new recovery could answer.
+        self.lost_end = 0;
+        self.reduced.forget();
+        self.stats.undone_reductions += 1;
+        true
+    }
+
+    /// What the timeout deemed lost is in flight after all, and the timer becomes more
+    /// patient (RFC 4015 section 3.2).
+    fn undo_timeout(&mut self, now: Instant, advanced: bool, timeout: Timeout) {
+        self.report_timeout_losses(now);
+        self.scoreboard.restore_lost();
+        if advanced {
+            self.rtt.on_spurious_timeout(now.since(timeout.head_sent_at));
+        }
+        self.backoff = 0;
+        self.progress_at = now;
+    }
+
+    /// The controller hears of the losses before it hears that they were none: to a model
+    /// of the path, losses and an undo at once would be losses alone.
+    fn report_timeout_losses(&mut self, now: Instant) {
+        let (bytes, packets) = std::mem::take(&mut self.untold);
+        let feedback = Feedback {
+            lost: Bytes(bytes),
+            lost_packets: packets,
+            lost_numbers: self.scoreboard.lost_numbers(),
+            ..self.feedback()
+        };
+        self.controller.on_feedback(now, &feedback);
+        self.scoreboard.forget_lost_numbers();
+    }
+
+    /// RFC 5682 section 3.1, where the acknowledgement has not shown the timeout spurious.
+    fn follow_f_rto(&mut self, ack: &Ack, newly: &Newly) {
+        let has_new_data = self.new_data() > 0;
+        if let Episode::Timeout(timeout) = &mut self.episode {
+            let sacked = !ack.ranges().is_empty() || ack.duplicate;
+            timeout.f_rto.on_ack(newly.advanced, sacked, has_new_data);
+        }
     }
 
     /// Returns whether an episode of loss begins, and the window is to be
@@ -350,20 +431,24 @@ impl<C: Controller> Sender<C> {
             return false;
         }
         self.tail_probe = None;
-        if !self.answers_beside_marks() {
-            if let (Episode::Ecn { prr, .. }, Profile::Tcp) = (self.episode, profile) {
-                self.episode = Episode::Loss { until, prr };
-                self.scoreboard.begin_suspicion(lost);
+        if profile == Profile::Quic {
+            if self.reduced.covers(lost.newest, !self.answers_beside_marks()) {
                 return false;
             }
-            // RFC 9002 section 7.3.2; once the period is over, appendix B.6 would still not
-            // react to packets sent before it (docs/deviations.md).
-            if !self.episode.is_outlived_by(profile, lost.newest) {
-                return false;
+        } else if !self.answers_beside_marks() {
+            match self.episode {
+                Episode::None => {}
+                Episode::Ecn { prr, .. } => {
+                    self.episode = Episode::Loss { until, prr };
+                    self.scoreboard.begin_recovery(lost);
+                    return false;
+                }
+                Episode::Loss { .. } | Episode::Timeout(_) => return false,
             }
         }
         self.episode = Episode::Loss { until, prr: None };
-        self.scoreboard.begin_suspicion(lost);
+        self.reduced.for_loss(until);
+        self.scoreboard.begin_recovery(lost);
         // RFC 3168 section 6.1.2: CWR follows a reduction for whatever reason,
         // or the echo of a mark in the same window would make another.
         self.cwr = true;
@@ -375,11 +460,13 @@ impl<C: Controller> Sender<C> {
         true
     }
 
-    /// Whether an episode of marks does not hide a loss from the controller. L4S
-    /// marks nearly every round trip, for little: a loss says more, and the
-    /// controller is to answer it (RFC 9331 section 4.3; Linux, `set_state`).
+    /// Whether an episode of marks does not hide a loss from the controller. Scalable
+    /// controllers reduce for nearly every round trip's marks, by little: a loss says more, and
+    /// is answered as Reno does (RFC 8257 section 3.5, RFC 9331 section 4.3; Linux,
+    /// `set_state` of tcp_dctcp.c and tcp_prague.c).
     fn answers_beside_marks(&self) -> bool {
-        self.needs.ecn == EcnUse::L4s && matches!(self.episode, Episode::Ecn { .. })
+        let is_scalable = matches!(self.needs.ecn, EcnUse::Counts | EcnUse::L4s);
+        is_scalable && matches!(self.episode, Episode::Ecn { .. })
     }
 
     /// Whether a recovery of TCP has just ended before what was sent and lost
@@ -426,6 +513,7 @@ impl<C: Controller> Sender<C> {
             return false;
         }
         self.episode = Episode::Ecn { until: self.horizon(), prr: None };
+        self.reduced.for_mark(self.horizon());
         self.cwr = true;
         true
     }
@@ -462,7 +550,7 @@ impl<C: Controller> Sender<C> {
             ecn_event: false,
             in_recovery: self.episode.holds(),
             spurious: false,
-            after_timeout: matches!(self.episode, Episode::Timeout { .. }),
+            after_timeout: matches!(self.episode, Episode::Timeout(_)),
             rtt: None,
             srtt: self.rtt.srtt,
             min_rtt: self.rtt.min,

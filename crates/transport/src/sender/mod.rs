@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::delivery::Delivery;
 use crate::loss::Detector;
 use crate::pacer::Pacer;
-use crate::recovery::Episode;
+use crate::recovery::{Episode, Reduced};
 use crate::rtt::Rtt;
 use crate::scoreboard::Scoreboard;
 use crate::tail_probe::TailProbe;
@@ -43,6 +43,11 @@ pub struct Stats {
     pub lost: u64,
     /// Retransmission timeouts; probe timeouts for QUIC.
     pub timeouts: u64,
+    /// Retransmissions that the receiver reported as duplicates (DSACK, RFC 2883).
+    pub spurious_retransmissions: u64,
+    /// Reductions of the window that were taken back, since what they answered was late and
+    /// not lost.
+    pub undone_reductions: u64,
 }
 
 /// Sends a stream of bytes under a congestion controller.
@@ -64,6 +69,7 @@ pub struct Sender<C> {
     pacer: Pacer,
     tso: tso::Tso,
     episode: Episode,
+    reduced: Reduced,
     /// Highest segment ever deemed lost, plus one.
     lost_end: u64,
     /// Bytes that the application has written, and that were sent.
@@ -110,13 +116,18 @@ impl<C: Controller> Sender<C> {
             needs,
             limits,
             controller,
-            scoreboard: Scoreboard::new(needs.every_packet, needs.rate_samples),
+            scoreboard: Scoreboard::new(
+                needs.every_packet,
+                needs.rate_samples,
+                config.has_echoes(),
+            ),
             detector: Detector::new(config.profile),
             delivery: Delivery::default(),
             rtt: Rtt::new(config.profile, config.min_rto),
             pacer: Pacer::default(),
             tso: tso::Tso::new(config.tso),
             episode: Episode::None,
+            reduced: Reduced::new(config.recovery_period),
             lost_end: 0,
             written: 0,
             offset: 0,

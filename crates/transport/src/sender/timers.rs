@@ -5,8 +5,9 @@ use sojourn_units::{Bytes, Instant};
 
 use super::Sender;
 use crate::config::Profile;
+use crate::f_rto::FRto;
 use crate::newly::Newly;
-use crate::recovery::Episode;
+use crate::recovery::{Episode, Timeout};
 use crate::tail_probe::TailProbe;
 
 /// RFC 9002 section 6.2.4: up to two packets as probes.
@@ -49,7 +50,7 @@ impl<C: Controller> Sender<C> {
             && self.scoreboard.sacked_segments() == 0
             && self.tail_probe.is_none();
         open.then(|| {
-            let span = self.rtt.tlp(self.scoreboard.len() == 1, self.config.ack_delay);
+            let span = self.rtt.tlp(self.scoreboard.len() == 1);
             (self.sent_at.max(self.progress_at) + span).min(self.timeout_at())
         })
     }
@@ -119,20 +120,34 @@ impl<C: Controller> Sender<C> {
         self.progress_at = now;
         self.tail_probe = None;
         let mends = self.episode.is_recovery();
-        self.episode = Episode::Timeout { until: self.horizon() };
+        self.episode = Episode::Timeout(self.new_timeout(now));
         self.cwr = true;
         self.detector.set_window(&self.rtt, true);
         let lost = self.scoreboard.lose_overdue(now, &self.detector);
         (_, self.reorder_at) = self.scoreboard.detect(now, &self.detector);
         self.note_lost(&lost, true);
         if !mends {
-            self.scoreboard.begin_suspicion(&lost);
+            self.scoreboard.begin_recovery(&lost);
         }
         self.untold.0 += lost.bytes;
         self.untold.1 += lost.packets;
         self.controller.on_timeout(now, outstanding);
         self.refresh(now);
         self.probes = 1;
+    }
+
+    /// The recovery that a timeout begins. One that follows on another, with nothing
+    /// acknowledged between, is about the same first segment. F-RTO is for where timestamps
+    /// do not tell, and for a timeout outside fast recovery (RFC 5682 section 3.1, step 1).
+    fn new_timeout(&self, now: Instant) -> Timeout {
+        let (head_sent_at, resent_as) = match self.episode {
+            Episode::Timeout(first) if self.backoff > 1 => (first.head_sent_at, first.resent_as),
+            _ => (self.scoreboard.base_sent_at().unwrap_or(now), self.next_number),
+        };
+        let is_for_f_rto =
+            !self.config.has_echoes() && !matches!(self.episode, Episode::Loss { .. });
+        let f_rto = if is_for_f_rto { FRto::Sent } else { FRto::Over };
+        Timeout { until: self.horizon(), head_sent_at, resent_as, f_rto }
     }
 
     /// RFC 9002 section 6.2.4: probes leave whatever the window says, with new

@@ -34,7 +34,7 @@ impl<C: Controller> Sender<C> {
     /// `PLAIN`: what [`Sender::is_plain`] says need not be looked at.
     #[inline(always)]
     fn poll<const PLAIN: bool>(&mut self, now: Instant) -> Poll {
-        let lost = if PLAIN { None } else { self.scoreboard.next_lost() };
+        let lost = if PLAIN { None } else { self.next_lost() };
         let len = match lost {
             Some((_, len)) => u64::from(len),
             None => self.new_data(),
@@ -51,6 +51,15 @@ impl<C: Controller> Sender<C> {
             self.probes = self.probes.saturating_sub(1);
         }
         Poll::Packet(self.transmit::<PLAIN>(now, lost.map(|(place, _)| place), len))
+    }
+
+    /// The segment to send again now, if any.
+    #[inline]
+    fn next_lost(&mut self) -> Option<(u64, u32)> {
+        match self.episode {
+            Episode::Timeout(t) if t.f_rto.prefers_new_data() && self.new_data() > 0 => None,
+            _ => self.scoreboard.next_lost(),
+        }
     }
 
     /// Why `len` bytes may not leave now.
@@ -128,6 +137,9 @@ impl<C: Controller> Sender<C> {
         } else {
             self.scoreboard.push(Segment::new(self.offset, len as u32, number, now), stamp);
             self.offset += len;
+            if !PLAIN && let Episode::Timeout(timeout) = &mut self.episode {
+                timeout.f_rto.on_new_data();
+            }
         }
         // RFC 6298 section 5.1 starts the timer where it does not run; RFC 6675
         // section 6 starts it anew with every retransmission in a recovery, lest

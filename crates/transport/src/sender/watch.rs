@@ -106,7 +106,7 @@ impl<C: Controller> Sender<C> {
                 Episode::None => Why::Nothing,
                 Episode::Ecn { .. } => Why::Mark,
                 Episode::Loss { .. } => Why::Loss,
-                Episode::Timeout { .. } => Why::Timeout,
+                Episode::Timeout(_) => Why::Timeout,
             },
         }
     }

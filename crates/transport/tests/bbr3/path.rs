@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use sojourn_cc::{AnyController, Bbr3View, Setup};
 use sojourn_transport::{
-    Ack, Config, Data, EcnFeedback, Poll, Profile, PrrRule, Receiver, Sender, Stats,
+    Ack, Config, Data, EcnFeedback, Poll, Profile, PrrRule, Receiver, RecoveryPeriod, Sender, Stats,
 };
 use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -116,6 +116,8 @@ fn config() -> Config {
         tso: Bytes::ZERO,
         gro: Duration::ZERO,
         prr: Some(PrrRule::Rfc9937),
+        timestamps: true,
+        recovery_period: RecoveryPeriod::Rfc9002,
         min_rto: ms(200),
     }
 }
@@ -144,6 +146,7 @@ impl Path {
             mss: MSS,
             initial_window: MSS * 10,
             paced: false,
+            round_recovery: false,
             seed: 1,
             params,
         });

@@ -6,7 +6,7 @@
 pub(crate) mod desk;
 pub(crate) mod network;
 
-use sojourn_transport::{Config, EcnFeedback, Profile, PrrRule};
+use sojourn_transport::{Config, EcnFeedback, Profile, PrrRule, RecoveryPeriod};
 use sojourn_units::{Bytes, Duration, Instant};
 
 /// Payload of a full packet.
@@ -41,6 +41,8 @@ pub(crate) fn config(profile: Profile) -> Config {
         gro: Duration::ZERO,
         prr: Some(PrrRule::Rfc9937),
         quick_acks: 0,
+        timestamps: true,
+        recovery_period: RecoveryPeriod::Rfc9002,
         min_rto,
     }
 }

@@ -78,6 +78,7 @@ impl Network {
             mss: config.mss,
             initial_window: config.mss * 10,
             paced: config.pacing,
+            round_recovery: config.profile == Profile::Quic,
             seed: path.seed,
             params: Params::defaults(algorithm.info.params),
         });

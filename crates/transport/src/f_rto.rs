@@ -1,0 +1,52 @@
+//! F-RTO: whether a retransmission timeout was spurious, found without timestamps
+//! (RFC 5682 section 3.1, the version with SACK; Linux `tcp_process_loss`).
+
+/// The state of one timeout. The sender sends new data in place of what the timeout deemed
+/// lost, and sees whether the next acknowledgement is of segments that it never sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FRto {
+    /// Step 1: the first unacknowledged segment was sent again.
+    Sent,
+    /// Step 2 b: its acknowledgement came, and up to so many packets of new data leave.
+    Probing(u8),
+    /// The loss was real, or the algorithm cannot tell: conventional recovery.
+    Over,
+}
+
+/// Step 2 b: up to two segments.
+const PROBES: u8 = 2;
+
+impl FRto {
+    /// Whether the acknowledgement of a segment that the timeout deemed lost, and that was
+    /// never sent again, shows that the timeout was spurious (step 3 b; Linux takes it
+    /// at step 2 as well).
+    pub(crate) fn is_deciding(self) -> bool {
+        self != FRto::Over
+    }
+
+    /// New data leaves before what was deemed lost.
+    pub(crate) fn prefers_new_data(self) -> bool {
+        matches!(self, FRto::Probing(1..))
+    }
+
+    /// A packet of new data left.
+    pub(crate) fn on_new_data(&mut self) {
+        if let FRto::Probing(left @ 1..) = self {
+            *left -= 1;
+        }
+    }
+
+    /// An acknowledgement that proves nothing. `advanced`: it moved the cumulative
+    /// acknowledgement; `sacked`: it told of segments beyond a gap.
+    pub(crate) fn on_ack(&mut self, advanced: bool, sacked: bool, has_new_data: bool) {
+        *self = match *self {
+            // Step 2 b.
+            FRto::Sent if advanced && has_new_data => FRto::Probing(PROBES),
+            // Step 2 a, or nothing new to send.
+            FRto::Sent => FRto::Over,
+            // Step 3 a: the new data arrived, and what the timeout deemed lost did not.
+            FRto::Probing(_) if sacked || !advanced => FRto::Over,
+            state => state,
+        };
+    }
+}
