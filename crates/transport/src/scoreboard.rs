@@ -537,25 +537,26 @@ impl Scoreboard {
         self.trouble.suspicions.is_refuted()
     }
 
-    /// The timeout was spurious: what it deemed lost, and what was not sent again, is in
-    /// flight after all (Linux, `tcp_undo_cwnd_reduction` with `unmark_loss`). Segments
-    /// that were sent again before stay lost: their place in the order of transmission is
-    /// not known any more.
+    /// The timeout was spurious: what waits to be sent again is in flight after all (Linux,
+    /// `tcp_undo_cwnd_reduction` with `unmark_loss`).
     pub(crate) fn restore_lost(&mut self) {
         self.trouble.suspicions.decide();
-        let lost = std::mem::take(&mut self.trouble.lost);
-        for place in lost {
+        for place in std::mem::take(&mut self.trouble.lost) {
             let Some(at) = place.checked_sub(self.base) else { continue };
             let Some(segment) = self.segments.get_mut(at as usize) else { continue };
-            match (segment.state, segment.retransmitted) {
-                (State::Lost, false) => {
-                    segment.state = State::InFlight;
-                    self.in_flight += u64::from(segment.len);
-                    self.trouble.lost_bytes -= u64::from(segment.len);
-                    self.trouble.suspicions.refute(place);
+            if segment.state != State::Lost {
+                continue;
+            }
+            segment.state = State::InFlight;
+            self.in_flight += u64::from(segment.len);
+            self.trouble.lost_bytes -= u64::from(segment.len);
+            self.trouble.suspicions.refute(place);
+            if segment.retransmitted {
+                let (resent, number) = (&mut self.trouble.resent, segment.number);
+                let at = resent.partition_point(|(_, other)| *other < number);
+                if resent.get(at) != Some(&(place, number)) {
+                    resent.insert(at, (place, number));
                 }
-                (State::Lost, true) => self.trouble.lost.push_back(place),
-                _ => {}
             }
         }
         self.trouble.first_sent = self.base;

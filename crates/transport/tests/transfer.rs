@@ -5,10 +5,11 @@ mod common;
 use common::network::{Mishaps, Network, Path};
 use common::{MSS, config, ms};
 use proptest::prelude::*;
-use sojourn_transport::{Config, Profile};
+use sojourn_transport::{Config, Profile, RecoveryPeriod};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const PROFILES: [Profile; 2] = [Profile::Tcp, Profile::Quic];
+const PERIODS: [RecoveryPeriod; 2] = [RecoveryPeriod::Rfc9002, RecoveryPeriod::Picoquic2022];
 
 fn controllers() -> impl Iterator<Item = &'static str> {
     // `ideal` sends nothing until a bottleneck signals.
@@ -68,8 +69,11 @@ fn configs() -> impl Strategy<Value = Config> {
     let tso = prop_oneof![Just(0), 2 * MSS..65_536].prop_map(Bytes);
     let gro = prop_oneof![Just(0), 1_u64..10_000].prop_map(Duration::from_micros);
     let acks = (1_u64..9, 0_usize..5);
-    (prop::sample::select(&PROFILES[..]), windows, any::<bool>(), acks, tso, gro).prop_map(
-        |(profile, receive_window, pacing, (ack_every, sack_ranges), tso, gro)| Config {
+    let rules = (any::<bool>(), prop::sample::select(&PERIODS[..]));
+    (prop::sample::select(&PROFILES[..]), windows, any::<bool>(), acks, tso, gro, rules).prop_map(
+        |(profile, receive_window, pacing, (ack_every, sack_ranges), tso, gro, rules)| Config {
+            timestamps: rules.0,
+            recovery_period: rules.1,
             receive_window,
             pacing,
             ack_every,
