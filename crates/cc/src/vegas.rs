@@ -2,9 +2,9 @@
 //! Internet" (IEEE JSAC 13(8), 1995). Once a round trip the window is held against what
 //! the path would carry without a queue.
 //!
-//! Of the paper this is the congestion avoidance (section III-C) and the slow start
-//! that it watches (section III-D), as Linux's tcp_vegas.c has them; recovery is the
-//! transport's.
+//! Of the paper this is the congestion avoidance (section III-C), as Linux's tcp_vegas.c
+//! has it, and the slow start that it watches (section III-D), as the paper has it or as
+//! Linux does; recovery is the transport's.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -23,10 +23,12 @@ pub struct Vegas {
     /// Least round-trip time, of the path without a queue (`BaseRTT`); none before the
     /// first sample and after idleness.
     base_rtt: Option<Duration>,
-    /// Of this round trip: its least sample, and how many there were.
+    /// Of this round trip: its least sample, its newest, and how many there were.
     rtt: Duration,
+    newest_rtt: Duration,
     samples: u64,
     mode: Mode,
+    slow_start: SlowStart,
     /// Packets.
     alpha: u64,
     beta: u64,
@@ -41,6 +43,42 @@ enum Mode {
     Measuring,
     /// A recovery goes on: what it measures is none of the window's doing.
     Recovering,
+}
+
+/// In which round trips slow start doubles the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SlowStart {
+    /// In every one (Linux).
+    Every,
+    /// In every other one (section III-D). `holds`: the window stays as it is in this one.
+    EveryOther { holds: bool },
+}
+
+impl SlowStart {
+    /// The one before the first round trip: the first doubles.
+    fn new(choice: &str) -> SlowStart {
+        match choice {
+            "every" => SlowStart::Every,
+            _ => SlowStart::EveryOther { holds: true },
+        }
+    }
+
+    fn is_holding(self) -> bool {
+        self == SlowStart::EveryOther { holds: true }
+    }
+
+    /// The round trips are counted anew, and the next one doubles.
+    fn restart(&mut self) {
+        if let SlowStart::EveryOther { holds } = self {
+            *holds = true;
+        }
+    }
+
+    fn end_round(&mut self) {
+        if let SlowStart::EveryOther { holds } = self {
+            *holds = !*holds;
+        }
+    }
 }
 
 impl Vegas {
@@ -69,6 +107,13 @@ impl Vegas {
                 doc: "packets in the queue above which slow start ends",
                 source: "Brakmo and Peterson 1995, section III-D; Linux gamma",
             },
+            Param {
+                name: "slow_start",
+                kind: Kind::Choice("every-other", &["every-other", "every"]),
+                doc: "round trips of slow start in which the window doubles: every other one, so \
+                      that the rate is measured while the window stays as it is, or every one",
+                source: "Brakmo and Peterson 1995, section III-D; every: Linux tcp_vegas_cong_avoid",
+            },
         ],
         ordered: &[("alpha", "beta")],
         needs: Needs {
@@ -90,8 +135,10 @@ impl Vegas {
             round: Round::default(),
             base_rtt: None,
             rtt: Duration::MAX,
+            newest_rtt: Duration::MAX,
             samples: 0,
             mode: Mode::Measuring,
+            slow_start: SlowStart::new(p.choice("slow_start")),
             alpha: p.integer("alpha"),
             beta: p.integer("beta"),
             gamma: p.integer("gamma"),
@@ -105,6 +152,7 @@ impl Vegas {
         let rtt = rtt.max(Duration(1));
         self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));
         self.rtt = self.rtt.min(rtt);
+        self.newest_rtt = rtt;
         self.samples += 1;
     }
 
@@ -120,6 +168,8 @@ impl Vegas {
         if mode != self.mode && mode == Mode::Measuring {
             self.round = Round::default();
             self.round.ended(feedback);
+            self.slow_start.restart();
+            self.slow_start.end_round();
             self.forget_round();
         }
         self.mode = mode;
@@ -127,49 +177,79 @@ impl Vegas {
 
     /// A round trip is over (`tcp_vegas_cong_avoid`).
     fn adjust(&mut self, feedback: &Feedback<'_>) {
-        let (Some(base), true) = (self.base_rtt, self.samples > 2) else {
-            // Two samples may both be of delayed acknowledgements.
-            return self.window.grow(feedback);
+        let in_slow_start = self.window.in_slow_start();
+        let held = self.slow_start.is_holding();
+        self.slow_start.end_round();
+        // Two samples may both be of delayed acknowledgements.
+        let base = self.base_rtt.filter(|_| self.samples > 2);
+        match base {
+            Some(base) if in_slow_start => self.end_slow_start(base, held),
+            Some(base) => return self.avoid_congestion(base, feedback),
+            None if !in_slow_start => return self.window.grow(feedback),
+            None => {}
+        }
+        self.grow_in_slow_start(feedback);
+    }
+
+    /// Section III-D: slow start is over where more than gamma packets wait. `held`: the
+    /// window was the same throughout the round trip that is over.
+    fn end_slow_start(&mut self, base: Duration, held: bool) {
+        let rtt = match self.slow_start {
+            SlowStart::Every => self.rtt,
+            // The paper's distinguished segment, which left first after the window had
+            // doubled. Samples before it are of the round trip that doubled it.
+            SlowStart::EveryOther { .. } if held => self.newest_rtt,
+            SlowStart::EveryOther { .. } => return,
         };
-        let may_grow = self.window.may_grow(feedback);
-        let [over_gamma, over_beta, under_alpha] = [
-            self.queued(base) > self.span(self.gamma),
-            self.queued(base) > self.span(self.beta),
-            self.queued(base) < self.span(self.alpha),
-        ];
+        if self.queued(base, rtt) <= self.span(self.gamma, rtt) {
+            return;
+        }
         let w = &mut self.window;
-        if w.in_slow_start() {
-            if over_gamma {
-                // The actual rate times BaseRTT, and one for what division loses.
-                let fits = u128::from(w.cwnd.0) * u128::from(base.0) / u128::from(self.rtt.0);
-                w.cwnd = w.cwnd.min(Bytes(fits as u64) + w.mss);
-                w.ssthresh = w.ssthresh.min(w.cwnd);
-            } else if may_grow {
-                w.slow_start(feedback.acked);
-            }
-        } else if over_beta {
+        // The actual rate times BaseRTT, and one for what division loses.
+        let fits = u128::from(w.cwnd.0) * u128::from(base.0) / u128::from(rtt.0);
+        w.cwnd = w.cwnd.min(Bytes(fits as u64) + w.mss).max(w.mss * 2);
+        w.ssthresh = w.ssthresh.min(w.cwnd);
+        self.remember_window();
+    }
+
+    fn grow_in_slow_start(&mut self, feedback: &Feedback<'_>) {
+        let w = &mut self.window;
+        if w.in_slow_start() && !self.slow_start.is_holding() && w.may_grow(feedback) {
+            w.slow_start(feedback.acked);
+        }
+    }
+
+    /// Section III-C.
+    fn avoid_congestion(&mut self, base: Duration, feedback: &Feedback<'_>) {
+        let queued = self.queued(base, self.rtt);
+        let [alpha, beta] = [self.alpha, self.beta].map(|packets| self.span(packets, self.rtt));
+        let w = &mut self.window;
+        if queued > beta {
             w.cwnd = w.cwnd.saturating_sub(w.mss);
             w.ssthresh = w.ssthresh.min(w.cwnd);
-        } else if under_alpha && may_grow {
+        } else if queued < alpha && w.may_grow(feedback) {
             w.cwnd += w.mss;
         }
         w.cwnd = w.cwnd.max(w.mss * 2);
-        if !w.in_slow_start() {
-            // `tcp_current_ssthresh`.
-            w.ssthresh = w.ssthresh.max(w.cwnd * 3 / 4);
-        }
+        self.remember_window();
+    }
+
+    /// `tcp_current_ssthresh`.
+    fn remember_window(&mut self) {
+        let w = &mut self.window;
+        w.ssthresh = w.ssthresh.max(w.cwnd * 3 / 4);
     }
 
     /// Section III-C: Diff is the expected rate cwnd/BaseRTT less the actual cwnd/RTT.
     /// Times BaseRTT it is what of the window waits in the queue; here times RTT as
     /// well, so that nothing is rounded.
-    fn queued(&self, base: Duration) -> u128 {
-        u128::from(self.window.cwnd.0) * u128::from(self.rtt.0 - base.0)
+    fn queued(&self, base: Duration, rtt: Duration) -> u128 {
+        u128::from(self.window.cwnd.0) * u128::from(rtt.0 - base.0)
     }
 
     /// `packets` in the queue in the units of [`Self::queued`].
-    fn span(&self, packets: u64) -> u128 {
-        u128::from((self.window.mss * packets).0) * u128::from(self.rtt.0)
+    fn span(&self, packets: u64, rtt: Duration) -> u128 {
+        u128::from((self.window.mss * packets).0) * u128::from(rtt.0)
     }
 }
 
@@ -180,6 +260,7 @@ impl Controller for Vegas {
             // `tcp_vegas_cwnd_event`: after idleness all is measured anew.
             self.base_rtt = None;
             self.round = Round::default();
+            self.slow_start.restart();
             self.forget_round();
         }
     }
@@ -205,8 +286,8 @@ impl Controller for Vegas {
         if self.round.ended(feedback) {
             self.adjust(feedback);
             self.forget_round();
-        } else if self.window.in_slow_start() && self.window.may_grow(feedback) {
-            self.window.slow_start(feedback.acked);
+        } else {
+            self.grow_in_slow_start(feedback);
         }
     }
 

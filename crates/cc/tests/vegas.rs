@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Driver, MSS, build};
+use common::{Driver, MSS, build, choice};
 use sojourn_cc::{Controller, Sent};
 use sojourn_units::{Bytes, Duration};
 
@@ -41,11 +41,16 @@ fn between_alpha_and_beta_packets_wait_in_the_queue() {
     assert_eq!(found, [1, 1, 0, 0, 0, -1, -1]);
 }
 
-/// Section III-D: slow start ends by more than gamma packets in the queue, with the
-/// window that the rate needs without it, and Linux's one packet more.
+/// Slow start from ten packets, with this choice of `slow_start`.
+fn starting(rounds: &str) -> Driver {
+    Driver::new(build("vegas", 10, &[("slow_start", choice(rounds))]), BASE)
+}
+
+/// Linux: slow start ends by more than gamma packets in the queue, with the window that
+/// the rate needs without it, and one packet more.
 #[test]
 fn slow_start_ends_with_gamma_packets_in_the_queue() {
-    let mut d = Driver::new(build("vegas", 10, &[]), BASE);
+    let mut d = starting("every");
     assert_eq!(d.trajectory(3), [10, 20, 40, 80]);
     // Less than one of the 160 packets that the window is when it counts.
     queue(&mut d, 0.4);
@@ -60,6 +65,37 @@ fn slow_start_ends_with_gamma_packets_in_the_queue() {
     }
     // A fifth of the round trip is the queue's.
     assert_eq!(d.bytes(), before * 100 / 125 + MSS.0);
+}
+
+/// Section III-D: "exponential growth only every other RTT. In between, the congestion
+/// window stays fixed", and the comparison is of a round trip with a fixed window.
+#[test]
+fn slow_start_doubles_every_other_round_trip() {
+    let mut d = Driver::new(build("vegas", 10, &[]), BASE);
+    assert_eq!(d.trajectory(6), [10, 20, 20, 40, 40, 80, 80]);
+    // The first acknowledgement of a round trip ends the one before.
+    d.ack(|_| {});
+    // The round trip that doubles says nothing: its packets left before.
+    d.rtt = Duration::from_millis(125);
+    (1..80).for_each(|_| d.ack(|_| {}));
+    assert_eq!((d.packets(), d.cc.probe().phase), (160, "slow_start"));
+    // The packets that left since then decide, once the round trip that holds is over.
+    d.round();
+    assert_eq!((d.packets(), d.cc.probe().phase), (160, "slow_start"));
+    d.ack(|_| {});
+    let expected = MSS.0 * 160 * 100 / 125 + MSS.0;
+    assert_eq!((d.bytes(), d.cc.probe().phase), (expected, "congestion_avoidance"));
+}
+
+/// The comparison takes the distinguished segment, the first to leave after the window
+/// has doubled, not the least of the round trip, which is of packets that left before.
+#[test]
+fn slow_start_ends_by_the_first_packet_of_the_doubled_window() {
+    let mut d = starting("every-other");
+    assert_eq!(d.trajectory(2), [10, 20, 20]);
+    d.rtt = Duration::from_millis(125);
+    d.ack(|_| {});
+    assert_eq!((d.packets(), d.cc.probe().phase), (17, "congestion_avoidance"));
 }
 
 /// Linux: with two samples or fewer in a round trip they may all be of delayed

@@ -59,6 +59,43 @@ fn vegas_flows_keep_two_to_four_packets_each_in_the_queue() {
     }
 }
 
+/// The greatest queueing delay of one Vegas over 50 Mbit/s and 40 ms with 4 BDP of buffer,
+/// in seconds, and what of the link it used in the first two seconds.
+fn vegas_starts(slow_start: &str) -> (f64, f64) {
+    let summary = run(&format!(
+        r#"
+duration = "2s"
+[link.bottleneck]
+rate = "50Mbit"
+delay = "20ms"
+buffer = "160ms"
+[link.back]
+delay = "20ms"
+[flow.one]
+control = {{ kind = "vegas", slow_start = "{slow_start}" }}
+path = ["bottleneck"]
+back = ["back"]
+"#
+    ));
+    (link(&summary, "bottleneck").queue_delay_max_s.unwrap(), used(&summary))
+}
+
+/// Section III-D: a window that doubles in every other round trip, and is compared in
+/// between, is at most twice what the path carries when slow start ends, so that the queue
+/// is at most one path's worth, 40 ms, and gamma. Doubled in every round trip (Linux), it is
+/// doubled once more before the first comparison that can see the queue.
+#[test]
+fn vegas_starts_with_no_more_than_a_path_in_the_queue() {
+    let (paper, used) = vegas_starts("every-other");
+    assert!(paper > 0.0 && paper <= 0.040 + PACKET_BITS / 50e6, "{paper} s");
+    let (linux, _) = vegas_starts("every");
+    assert!(linux > 2.0 * paper && linux <= 3.0 * 0.040, "{linux} s, {paper} s");
+    println!("every other: {paper} s, {used}; every: {linux} s");
+    // Ten packets reach 160 in eight round trips, a third of a second, and most of the link
+    // is unused in them.
+    assert!(used > 0.8, "{used}");
+}
+
 /// Section 4.5: 60 ms of queueing delay, and what the window grows by until it shows: a
 /// third of a packet, 0.2 ms, each round trip. Section 4.4: slowdowns cost a tenth at most.
 #[test]
