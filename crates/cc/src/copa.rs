@@ -6,6 +6,11 @@
 //! the queue of one flow swings between nothing and 2.5/delta packets every five
 //! round trips (section 3). Where the queue is never nearly empty for so long,
 //! somebody else fills it, and delta follows losses instead (section 2.2).
+//!
+//! The paper bounds no window: in a buffer that is smaller than the swing, the full queue
+//! becomes the least round-trip time, and every sample looks like an empty queue. The
+//! ceiling is that of genericCC, the authors' implementation: a window that loses more
+//! than `loss_limit` shrinks to `loss_beta`.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -29,6 +34,10 @@ const NEARLY: u64 = 10;
 const SWING: u64 = 4;
 /// Round trips within which a queue of Copa's own is nearly empty (section 2.2).
 const CYCLE: u64 = 5;
+/// Round trips over which losses are counted for the ceiling, and the packets that their
+/// share is taken of at least (genericCC, `ReduceOnLoss::update`).
+const LOSS_SPAN: u64 = 2;
+const LOSS_PACKETS: u64 = 20;
 /// A window of round-trip times is kept in so many parts at most, lest each
 /// acknowledgement of ten seconds have its own; it may forget one part too early.
 const PARTS: u64 = 64;
@@ -53,6 +62,7 @@ pub struct Copa {
     round: Round,
     /// A packet was lost in this round.
     lost: bool,
+    ceiling: Ceiling,
 
     /// `RTTmin`, `RTTstanding` and `RTTmax`.
     min: WindowedMin,
@@ -106,12 +116,52 @@ impl Velocity {
     }
 }
 
+/// genericCC's `ReduceOnLoss`: whether too many packets are lost for the window to be
+/// right, whatever the delay says.
+#[derive(Clone, Copy, Debug)]
+struct Ceiling {
+    /// Share of lost packets above which the window shrinks, and what is left of it.
+    limit: f64,
+    beta: f64,
+    since: Instant,
+    lost: u64,
+    /// Packets acknowledged and lost.
+    packets: u64,
+}
+
+impl Ceiling {
+    fn new(setup: &Setup) -> Ceiling {
+        Ceiling {
+            limit: setup.params.number("loss_limit"),
+            beta: setup.params.number("loss_beta"),
+            since: Instant::ZERO,
+            lost: 0,
+            packets: 0,
+        }
+    }
+
+    fn count(&mut self, feedback: &Feedback<'_>) {
+        self.lost += feedback.lost_packets;
+        self.packets += feedback.acked_packets + feedback.lost_packets;
+    }
+
+    /// Whether a span of two round trips is over in which more than the limit was lost.
+    fn is_passed(&mut self, now: Instant, rtt: Duration) -> bool {
+        if now.since(self.since) <= rtt * LOSS_SPAN || self.packets <= LOSS_PACKETS {
+            return false;
+        }
+        let passed = self.lost as f64 > self.limit * self.packets as f64;
+        (self.since, self.lost, self.packets) = (now, 0, 0);
+        passed
+    }
+}
+
 impl Copa {
     /// What a listing says of it.
     pub const INFO: Info = Info {
         name: "copa",
         title: "Copa: aims at a rate of 1/(delta d_q)",
-        source: "Arun and Balakrishnan, \"Copa\", NSDI 2018",
+        source: "Arun and Balakrishnan, \"Copa\", NSDI 2018; ceiling: the authors' genericCC",
         params: &[
             Param {
                 name: "delta",
@@ -134,6 +184,21 @@ impl Copa {
                 ),
                 doc: "age at which the least round-trip time is forgotten",
                 source: "Arun and Balakrishnan 2018 section 2.1: 10 s",
+            },
+            Param {
+                name: "loss_limit",
+                kind: Kind::Number(0.3, 0.0, 1.0),
+                doc: "share of packets lost in two round trips above which the window shrinks, in \
+                      either mode: the ceiling where the buffer is smaller than the queue's swing; \
+                      1: none, as in the paper",
+                source: "genericCC 18299d6, estimators.cc, ReduceOnLoss::update (since d223989, \
+                         2018: 30 % in 2 RTTs)",
+            },
+            Param {
+                name: "loss_beta",
+                kind: Kind::Number(0.7, 0.1, 1.0),
+                doc: "what of the window is left then",
+                source: "genericCC 18299d6, markoviancc.cc, MarkovianCC::onACK",
             },
         ],
         ordered: &[],
@@ -166,6 +231,7 @@ impl Copa {
             votes: [0; 2],
             round: Round::default(),
             lost: false,
+            ceiling: Ceiling::new(setup),
             min: WindowedMin::default(),
             standing: WindowedMin::default(),
             max: WindowedMax::default(),
@@ -254,6 +320,18 @@ impl Copa {
         }
         self.cwnd = self.cwnd.clamp(LEAST, MOST);
     }
+
+    /// Too much is lost for what the delay says to be true. The window has shrunk, so that
+    /// its direction is down and the velocity begins anew (section 2.1, step 4); genericCC
+    /// keeps the velocity.
+    fn keep_below_ceiling(&mut self, now: Instant, rtt: Duration) {
+        if self.ceiling.is_passed(now, rtt) {
+            self.cwnd = (self.cwnd * self.ceiling.beta).max(LEAST);
+            self.slow_start = false;
+            self.velocity = Velocity::REST;
+            self.votes = [0; 2];
+        }
+    }
 }
 
 /// The extreme round-trip time of the last `span`.
@@ -270,6 +348,7 @@ impl Controller for Copa {
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         self.follow_undo(feedback);
         self.lost |= feedback.lost_packets > 0;
+        self.ceiling.count(feedback);
         let round_ends = feedback.acked_packets > 0 && self.round.ended(feedback);
         self.follow_losses(round_ends, feedback.loss_event);
         if round_ends {
@@ -284,6 +363,7 @@ impl Controller for Copa {
         self.rtt_standing = Some(standing);
         self.choose_mode(now, srtt, d_q, max.saturating_sub(min));
         self.step(feedback.acked_packets, standing, d_q, feedback.cwnd_limited);
+        self.keep_below_ceiling(now, rtt);
     }
 
     /// The paper says nothing of it: the least window, and slow start, as RFC 9002

@@ -150,3 +150,49 @@ fn a_timeout_begins_anew() {
     d.cc.on_timeout(now, MSS * 50);
     assert_eq!((d.packets(), phase(&d)), (2, "slow_start"));
 }
+
+/// So many acknowledgements, each of which says that so many packets were lost.
+fn lossy(d: &mut Driver, acks: u64, lost: u64) {
+    for _ in 0..acks {
+        d.ack(|f| {
+            f.lost_packets = lost;
+            f.lost = MSS * lost;
+        });
+    }
+}
+
+/// genericCC: more than 30 % lost over two round trips leave 0.7 of the window, whatever
+/// the delay says; here it says that nothing waits.
+#[test]
+fn losses_bound_the_window_where_the_delay_does_not() {
+    let mut d = copa(100, &[]);
+    // The span of two round trips begins, and 300 acknowledgements are beyond them: the
+    // window doubles in each. Half of what left is lost.
+    let mut most = 0;
+    for _ in 0..400 {
+        lossy(&mut d, 1, 1);
+        most = most.max(d.packets());
+        if d.packets() < most {
+            break;
+        }
+    }
+    assert_eq!((d.packets(), phase(&d)), ((most as f64 * 0.7) as u64, "default"));
+}
+
+/// 30 % is the limit, and `loss_limit = 1` is none: a window without a queue doubles.
+#[test]
+fn fewer_losses_do_not_bound_the_window() {
+    for (limit, lost) in [(0.3, 0), (1.0, 1), (1.0, 3)] {
+        let mut d = copa(100, &[("loss_limit", Value::Number(limit))]);
+        (0..100).for_each(|_| lossy(&mut d, 1, lost));
+        lossy(&mut d, 300, lost);
+        assert_eq!((d.packets(), phase(&d)), (500, "slow_start"));
+    }
+    // Three of ten are not more than 30 %.
+    let mut d = copa(100, &[]);
+    for _ in 0..60 {
+        lossy(&mut d, 6, 0);
+        lossy(&mut d, 1, 3);
+    }
+    assert_eq!(phase(&d), "slow_start");
+}
