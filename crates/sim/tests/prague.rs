@@ -249,3 +249,232 @@ fn prague_and_cubic_share_dualpi2_and_no_fifo() {
     }
     table.publish_in("prague.md");
 }
+
+/// Pairs of a Prague and a Classic flow over DualPI2, 50 Mbit/s a pair, for five minutes.
+struct Share {
+    queue: &'static str,
+    classic: &'static str,
+    prague: &'static str,
+    rtt_ms: u64,
+    pairs: u64,
+}
+
+impl Share {
+    const BASE: Share = Share {
+        queue: "{ kind = \"dualpi2\" }",
+        classic: "{ kind = \"cubic\" }",
+        prague: "{ kind = \"prague\" }",
+        rtt_ms: 20,
+        pairs: 1,
+    };
+
+    fn run(&self) -> RunSummary {
+        let Share { queue, classic, prague, rtt_ms, pairs } = self;
+        run(&format!(
+            r#"
+duration = "300s"
+record = {{ interval = "0s" }}
+[link.out]
+rate = "{}Mbit"
+delay = "{half}us"
+queue = {queue}
+[link.back]
+delay = "{half}us"
+[flow.prague]
+control = {prague}
+path = ["out"]
+back = ["back"]
+count = {pairs}
+stagger = "37ms"
+[flow.classic]
+control = {classic}
+path = ["out"]
+back = ["back"]
+count = {pairs}
+stagger = "31ms"
+"#,
+            50 * pairs,
+            half = rtt_ms * 500
+        ))
+    }
+
+    /// The least virtual round trip in seconds.
+    fn rtt_virt(&self) -> f64 {
+        if self.prague.contains("rtt_virt_min = \"0s\"") { 0.0 } else { 0.025 }
+    }
+
+    /// The k = 2 law: windows of 2/(M p_CL) and 1.22/sqrt(p_C), p_CL = 2 sqrt(p_C), round
+    /// trips with and without 15 ms of queue, M = max(1, 25 ms / RTT).
+    fn law(&self) -> f64 {
+        let rtt = self.rtt_ms as f64;
+        let m = (self.rtt_virt() * 1e3 / rtt).max(1.0);
+        2.0 / m / (2.0 * CLASSIC) * (rtt + 15.0) / rtt
+    }
+}
+
+/// RFC 9438 section 4.3 makes CUBIC's window in its Reno-friendly region as large as
+/// Reno's, sqrt(3/2) / sqrt(p) (Mathis et al., 1997).
+const CLASSIC: f64 = 1.224_744_871_391_589;
+
+/// What the flows of a kind have between them.
+struct Kind {
+    goodput: f64,
+    /// Marked or dropped, of what was sent.
+    p: f64,
+    rtt: f64,
+    /// Mean window of one flow in packets.
+    window: f64,
+}
+
+fn of_kind(summary: &RunSummary, is_prague: bool) -> Kind {
+    let flows: Vec<_> =
+        summary.flows.iter().filter(|f| (f.control == "prague") == is_prague).collect();
+    let sum = |of: &dyn Fn(&FlowSummary) -> f64| flows.iter().map(|f| of(f)).sum::<f64>();
+    let goodput = sum(&|f| f.goodput_bps);
+    let signals = sum(&|f| (f.marked_packets + f.dropped_packets) as f64);
+    let rtt = sum(&|f| f.rtt_mean_s.unwrap()) / flows.len() as f64;
+    let window = goodput * rtt / flows.len() as f64 / (1448.0 * 8.0);
+    Kind { goodput, p: signals / sum(&|f| f.sent_packets as f64), rtt, window }
+}
+
+/// What of the law does not hold, each as the factor by which Prague's share is larger.
+struct Factors {
+    /// Marks in a virtual round trip; 2 by the law.
+    marks: f64,
+    /// W sqrt(p) of the Classic flows; 1.22 by the law.
+    classic: f64,
+    /// p_CL / (k sqrt(p_C)); 1 by the law.
+    coupling: f64,
+    law: f64,
+    ratio: f64,
+}
+
+impl Factors {
+    fn of(share: &Share) -> Factors {
+        let summary = share.run();
+        let (l, c) = (of_kind(&summary, true), of_kind(&summary, false));
+        let m = (share.rtt_virt() / l.rtt).max(1.0);
+        let found = Factors {
+            marks: l.window * l.p * m,
+            classic: c.window * c.p.sqrt(),
+            coupling: l.p / (2.0 * c.p.sqrt()),
+            law: share.law(),
+            ratio: l.goodput / c.goodput,
+        };
+        // The same counts give both sides: this only says that no factor is left out.
+        let windows = found.marks / m / (2.0 * found.classic * found.coupling);
+        let product = windows * c.rtt / l.rtt;
+        assert!((product / found.ratio - 1.0).abs() < 1e-9, "{product} {}", found.ratio);
+        found
+    }
+
+    fn row(&self, table: &mut Table, name: &str, of: &str) {
+        table.row(&[
+            name.to_owned(),
+            of.to_owned(),
+            format!("{:.2}", self.law),
+            format!("{:.2}", self.marks),
+            format!("{:.2}", self.classic),
+            format!("{:.2}", self.coupling),
+            format!("{:.2}", self.ratio),
+        ]);
+    }
+}
+
+/// The share that the coupling gives: what the law of RFC 9332 says, and what is measured
+/// of each of its parts.
+#[test]
+fn the_share_is_the_laws_but_for_waiting_and_sawteeth() {
+    let mut table = Table::new(&[
+        "queue",
+        "RTT, pairs",
+        "ratio by the law",
+        "marks in a virtual round trip (2)",
+        "W_C sqrt(p_C) (1.22)",
+        "p_CL / 2 sqrt(p_C) (1)",
+        "ratio",
+    ]);
+    for (name, queue) in
+        [("dualpi2", "{ kind = \"dualpi2\" }"), ("dualpi2_linux", "{ kind = \"dualpi2_linux\" }")]
+    {
+        for (rtt_ms, pairs) in [(10, 1), (20, 1), (40, 1), (10, 10), (20, 10), (40, 10)] {
+            let found = Factors::of(&Share { queue, rtt_ms, pairs, ..Share::BASE });
+            let of = format!("{rtt_ms} ms, {pairs}");
+            found.row(&mut table, name, &of);
+            let what = format!("{name}, {of}: {}", found.ratio);
+            // From 2, where a mark is always there when the round trip is over, to 1 +
+            // sqrt(3), where chance marks; and a tenth for an alpha that lags behind.
+            assert!((2.0..3.0).contains(&found.marks), "{what}: {} marks", found.marks);
+            // sqrt(mean p'^2) is at least mean p'; both queues mark as many as they are to,
+            // to within a fiftieth.
+            assert!((0.7..1.02).contains(&found.coupling), "{what}: {}", found.coupling);
+            if pairs > 1 && rtt_ms <= 20 {
+                // Many sawteeth at different times all but leave p' alone; the share is
+                // the law's times 1.37 for waiting at most (2.73 marks in place of 2),
+                // less what chance leaves of CUBIC's window.
+                assert!(found.coupling > 0.94, "{what}: {}", found.coupling);
+                assert!(found.ratio < 1.37 * found.law, "{what} of {}", found.law);
+            }
+        }
+    }
+    table.publish_in("prague.md");
+}
+
+/// One thing changed at a time, at 20 ms.
+#[test]
+fn neither_step_nor_scheduler_nor_cubics_curve_make_the_share() {
+    let mut table = Table::new(&[
+        "changed",
+        "queue, Classic",
+        "ratio by the law",
+        "marks in a virtual round trip",
+        "W_C sqrt(p_C)",
+        "p_CL / 2 sqrt(p_C)",
+        "ratio",
+    ]);
+    let mut row = |name: &str, of: &str, share: Share| {
+        let found = Factors::of(&share);
+        found.row(&mut table, name, of);
+        found
+    };
+    let base = row("nothing", "dualpi2, CUBIC", Share::BASE).ratio;
+    let same = [
+        ("the L queue's own marking off", "{ kind = \"dualpi2\", min_th = \"1s\" }"),
+        (
+            "a time-shifted FIFO for the scheduler",
+            "{ kind = \"dualpi2\", scheduler = \"ts-fifo\" }",
+        ),
+    ];
+    for (name, queue) in same {
+        let ratio = row(name, "dualpi2, CUBIC", Share { queue, ..Share::BASE }).ratio;
+        assert!((ratio / base - 1.0).abs() < 0.02, "{name}: {ratio}, {base}");
+    }
+    let same = [
+        ("no fast convergence", "{ kind = \"cubic\", fast_convergence = false }"),
+        ("no cubic region", "{ kind = \"cubic\", c = 0.001 }"),
+    ];
+    for (name, classic) in same {
+        let ratio = row(name, "dualpi2, CUBIC", Share { classic, ..Share::BASE }).ratio;
+        assert!((ratio / base - 1.0).abs() < 0.02, "{name}: {ratio}, {base}");
+    }
+    // Halvings move p' more than reductions to 0.7.
+    let reno = Share { classic: "{ kind = \"reno\" }", ..Share::BASE };
+    assert!(row("Reno", "dualpi2, Reno", reno).ratio > base);
+    let own = "{ kind = \"prague\", rtt_virt_min = \"0s\" }";
+    row("each its own round trip", "dualpi2, CUBIC", Share { prague: own, ..Share::BASE });
+    for (name, prague) in [
+        ("alpha of the last round trip", "{ kind = \"prague\", g = 1.0 }"),
+        ("alpha of 256 round trips", "{ kind = \"prague\", g = 0.00390625 }"),
+    ] {
+        assert!(row(name, "dualpi2, CUBIC", Share { prague, ..Share::BASE }).ratio < base);
+    }
+    // Linux's CWR misses a round trip's marks after one that comes too soon.
+    let prague = "{ kind = \"prague\", cwr = \"linux\" }";
+    let queue = "{ kind = \"dualpi2_linux\" }";
+    let linux = row("nothing", "dualpi2_linux, CUBIC", Share { queue, ..Share::BASE }).ratio;
+    let missed = row("Linux's CWR", "dualpi2_linux, CUBIC", Share { queue, prague, ..Share::BASE });
+    assert!(missed.ratio > 1.1 * linux, "{} {linux}", missed.ratio);
+    let missed = row("Linux's CWR", "dualpi2, CUBIC", Share { prague, ..Share::BASE });
+    assert!(missed.ratio > 1.1 * base, "{} {base}", missed.ratio);
+    table.publish_in("prague.md");
+}

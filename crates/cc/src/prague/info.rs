@@ -17,7 +17,7 @@ pub(super) const INFO: Info = Info {
     name: "prague",
     title: "Prague: the scalable controller of L4S, DCTCP made for the Internet",
     source: draft!("; Huitema, \"A Low Latency Internet with L4S\", 2022"),
-    params: &[G, ALPHA_INIT, RTT_VIRT_MIN, D, MAX_BURST_DELAY, RESPONSE, SUSPECT_EPOCH],
+    params: &[G, ALPHA_INIT, RTT_VIRT_MIN, D, CWR, MAX_BURST_DELAY, RESPONSE, SUSPECT_EPOCH],
     ordered: &[],
     needs: Needs {
         ecn: EcnUse::L4s,
@@ -58,6 +58,15 @@ const D: Param = Param {
     kind: Kind::Integer(500, 0, 1_000_000_000),
     doc: "round trips after slow start before `rtt_virt_min` takes effect",
     source: draft!(" section 2.4.4; Linux prague_rtt_transition"),
+};
+
+const CWR: Param = Param {
+    name: "cwr",
+    kind: Kind::Choice("virtual", &["virtual", "linux"]),
+    doc: "how long marks are not answered again where the round-trip time is below rtt_virt_min: \
+          for a virtual round trip; or as in Linux for a real one, and where the next mark comes \
+          before the virtual one is over, for one more",
+    source: draft!(" section 2.4.4; L4STeam Linux prague_enter_cwr, module version 0.7"),
 };
 
 const MAX_BURST_DELAY: Param = Param {

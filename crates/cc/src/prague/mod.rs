@@ -37,6 +37,8 @@ pub struct Prague {
     state: State,
     /// When a loss was last answered.
     lost_at: Option<Instant>,
+    /// When a mark was last answered, by Linux's rule for CWR; none by the draft's.
+    linux_cwr: Option<Instant>,
     /// Round trips since slow start (`D`, section 2.4.4).
     round: Round,
     rounds: u64,
@@ -74,6 +76,7 @@ impl Prague {
             alpha: Alpha::new(setup),
             state: State::Open,
             lost_at: None,
+            linux_cwr: (p.choice("cwr") == "linux").then_some(Instant::ZERO),
             round: Round::default(),
             rounds: 0,
             d: p.integer("d"),
@@ -98,6 +101,24 @@ impl Prague {
         (old && is_longer).then_some(self.rtt_virt_min)
     }
 
+    /// How long CWR lasts at least. Linux's state CWR lasts a real round trip.
+    fn least_cwr(&self) -> Duration {
+        if self.linux_cwr.is_some() { Duration::ZERO } else { self.least_period() }
+    }
+
+    /// Linux's `prague_enter_cwr`: a mark within a virtual round trip of the last one
+    /// that was answered begins CWR, so that the round trip's other marks go unheard, and
+    /// takes nothing off.
+    fn is_too_soon(&mut self, now: Instant) -> bool {
+        let least = self.least_period();
+        let Some(at) = &mut self.linux_cwr else { return false };
+        if now.since(*at) < least {
+            return true;
+        }
+        *at = now;
+        false
+    }
+
     /// How long an epoch of alpha and CWR last at least: section 2.4.4 has both once
     /// a virtual round trip.
     fn least_period(&self) -> Duration {
@@ -120,7 +141,7 @@ impl Prague {
     fn leave_state(&mut self, now: Instant, feedback: &Feedback<'_>) {
         let over = match &self.state {
             State::Open => false,
-            State::Cwr { period, .. } => period.is_over(now, feedback, self.least_period()),
+            State::Cwr { period, .. } => period.is_over(now, feedback, self.least_cwr()),
             State::Loss { period } => period.is_over(now, feedback, Duration::ZERO),
         };
         if over {
@@ -139,8 +160,10 @@ impl Prague {
     /// Section 2.4.2; the first mark ends slow start, too (section 2.4.5).
     fn on_mark(&mut self, now: Instant, feedback: &Feedback<'_>) {
         let before = self.before();
-        let reduced = before * (1.0 - self.alpha.value() / 2.0);
-        self.reduce_to(reduced.min(self.cwnd()));
+        if !self.is_too_soon(now) {
+            let reduced = before * (1.0 - self.alpha.value() / 2.0);
+            self.reduce_to(reduced.min(self.cwnd()));
+        }
         self.state = State::Cwr { period: Period::begin(now, feedback), before };
     }
 
