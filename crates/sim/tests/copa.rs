@@ -177,7 +177,7 @@ fn what_the_rules_do_not_hold_is_shown() {
 fn in_small_buffer(net: Net, count: u64, switching: bool, loss_limit: f64) -> (f64, f64, f64) {
     let control =
         format!("{{ kind = \"copa\", mode_switching = {switching}, loss_limit = {loss_limit} }}");
-    let summary = net.run_for(60, &control, count, 1, "");
+    let summary = net.run_for(30, &control, count, 1, "");
     let sent: u64 = summary.flows.iter().map(|flow| flow.sent_packets).sum();
     let goodputs: Vec<_> = summary.flows.iter().map(|flow| flow.goodput_bps).collect();
     let dropped = link(&summary, "a").dropped_packets as f64 / sent as f64;
