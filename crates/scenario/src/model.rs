@@ -18,6 +18,14 @@ pub struct Scenario {
     /// [0, spread), the same for all, so that repeated runs meet the senders at
     /// different places of their cycle.
     pub spread: Duration,
+    /// Each flow starts later by one draw of its own from [0, `start_jitter`), but before
+    /// it stops. Different starts break phase effects (Floyd and Jacobson 1992, "On Traffic
+    /// Phase Effects in Packet-Switched Gateways").
+    pub start_jitter: Duration,
+    /// Each packet that arrives at a host is handed to it later by one draw from
+    /// [0, `host_noise`), order kept: interrupts and scheduling of a real host (ns-2 has
+    /// `overhead_` for the same reason, on the sending side).
+    pub host_noise: Duration,
     /// Controllers to run one after the other, for the flows that name none.
     pub controls: Vec<Control>,
     /// What is recorded.

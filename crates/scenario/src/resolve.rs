@@ -60,6 +60,8 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
         duration: fields.time("duration")?,
         seed: fields.integer("seed")?,
         spread: fields.time("spread")?,
+        start_jitter: start_jitter(checker, fields, end)?,
+        host_noise: fields.time("host_noise")?,
         controls: controls?,
         record: Record {
             interval: record.time("interval")?,
@@ -69,6 +71,17 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
         flows,
         controllers: checker.controllers.clone(),
     })
+}
+
+/// By how much flows may start later. One that is given must end before the run does; the
+/// default is cut short where the run is shorter.
+fn start_jitter(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Duration> {
+    let value = fields.get("start_jitter")?;
+    let jitter = value.time()?;
+    if let Some(end) = end.filter(|_| value.given) {
+        end.holds(checker, jitter, &value.at);
+    }
+    Some(jitter)
 }
 
 /// A link on no way does nothing, and is most often a misspelt one. Silent

@@ -28,6 +28,24 @@ pub(crate) static DOCUMENT: Form = Form {
             "0s",
             "every change of a link and every stop comes later by one draw from [0, spread)",
         ),
+        // A packet of 1500 bytes takes 1 ms at 12 Mbit/s: the draw covers more than one service
+        // time at that rate and above, which is what breaks phase effects.
+        Field::new(
+            "start_jitter",
+            TIME,
+            "1ms",
+            "each flow starts later by one draw of its own from [0, start_jitter), so that seeds \
+             differ",
+        )
+        .from("Floyd and Jacobson 1992, On Traffic Phase Effects in Packet-Switched Gateways"),
+        Field::new(
+            "host_noise",
+            TIME,
+            "10us",
+            "each packet that arrives at a host is handed to it later by one draw from \
+             [0, host_noise), without reordering",
+        )
+        .from("ns-2's `overhead_`, the same on the sending side"),
         Field::new(
             "controls",
             Shape::List(&Shape::OneOf(&CONTROLLER), 0),

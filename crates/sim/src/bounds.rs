@@ -143,7 +143,7 @@ fn shares<M: Metering>(
         let Carrier::Connection { data, .. } = flow.carrier else { return None };
         let spec = &simulation.scenario.flows[index];
         let stopped = flow.stop.is_some_and(|stop| stop <= change.at);
-        let runs = spec.start <= change.at && !stopped && spec.path.contains(&change.link);
+        let runs = flow.start <= change.at && !stopped && spec.path.contains(&change.link);
         let count = |load: &Load| load.sent_by.get(data).copied().unwrap_or(0);
         let bytes = Bytes(count(loads.1) - count(loads.0));
         runs.then(|| (bytes.as_f64(), loop_of(simulation, flow, index, change)))

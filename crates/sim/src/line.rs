@@ -23,6 +23,9 @@ pub(crate) struct DelayLine {
     pub(crate) delay: Duration,
     jitter: Duration,
     draws: Uniform,
+    /// Processing noise of the host at the far end; zero where there is none.
+    host_noise: Duration,
+    host_draws: Uniform,
 }
 
 impl DelayLine {
@@ -34,8 +37,16 @@ impl DelayLine {
             last_arrival: Instant::ZERO,
             delay,
             jitter,
+            host_noise: Duration::ZERO,
+            host_draws: draws.clone(),
             draws,
         }
+    }
+
+    /// The same line in front of a host that takes each packet later by one draw from
+    /// [0, `noise`), order kept.
+    pub(crate) fn before_host(self, noise: Duration, draws: Uniform) -> DelayLine {
+        DelayLine { host_noise: noise, host_draws: draws, ..self }
     }
 
     /// A packet waits behind all others.
@@ -120,6 +131,9 @@ impl DelayLine {
         let mut arrival = now + self.delay;
         if self.jitter > Duration::ZERO {
             arrival += Duration(self.draws.below(self.jitter.0 + 1));
+        }
+        if self.host_noise > Duration::ZERO {
+            arrival += Duration(self.host_draws.below(self.host_noise.0));
         }
         self.last_arrival = self.last_arrival.max(arrival);
         self.last_arrival

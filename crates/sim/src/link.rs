@@ -86,6 +86,7 @@ impl<M: Metering> Link<M> {
         run_seed: u64,
         connections: Option<usize>,
         mtu: u32,
+        host_noise: Duration,
     ) -> Link<M> {
         let draws = |stream| Uniform::new(run_seed, stream, index);
         Link {
@@ -95,7 +96,11 @@ impl<M: Metering> Link<M> {
             departs_at: Instant::MAX,
             wire: Wire {
                 link: index,
-                line: DelayLine::new(spec.delay.start, spec.jitter, draws(Stream::Jitter)),
+                line: DelayLine::new(spec.delay.start, spec.jitter, draws(Stream::Jitter))
+                    .before_host(
+                        host_noise,
+                        Uniform::named(run_seed, Stream::HostNoise, &spec.name),
+                    ),
                 losses: Losses::new(spec.loss, draws(Stream::Loss)),
             },
             counts: Counts::default(),

@@ -145,6 +145,8 @@ pub fn is_random(scenario: &Scenario) -> bool {
         exponential || flow.control.as_ref().is_some_and(&controller)
     };
     scenario.spread > Duration::ZERO
+        || scenario.start_jitter > Duration::ZERO
+        || scenario.host_noise > Duration::ZERO
         || scenario.links.iter().any(link)
         || scenario.flows.iter().any(flow)
         || scenario.controls.iter().any(controller)

@@ -37,7 +37,9 @@ pub struct FlowSummary {
     pub name: String,
     /// Its controller; `none` for datagrams.
     pub control: String,
-    /// Payload delivered (each byte once) over the time from its start to its
+    /// When it started in this run, its draw of `start_jitter` included.
+    pub start_s: f64,
+    /// Payload delivered (each byte once) over the time from `start_s` to its
     /// stop, its completion, or the end.
     pub goodput_bps: f64,
     /// Propagation delay out and back, at the start.

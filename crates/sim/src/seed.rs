@@ -13,6 +13,10 @@ pub(crate) enum Stream {
     Queue,
     Controller,
     Source,
+    /// When a flow starts. Drawn by the flow's name.
+    Start,
+    /// Processing noise of the host behind a link. Drawn by the link's name.
+    HostNoise,
 }
 
 /// The seed of one stream of one link or flow.
@@ -23,6 +27,15 @@ pub(crate) fn seed(run: u64, stream: Stream, index: usize) -> u64 {
     Xoshiro256PlusPlus::seed_from_u64(base ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15)).next_u64()
 }
 
+/// Offset basis and prime of the 64-bit FNV-1a hash (RFC 9923).
+const FNV: (u64, u64) = (0xcbf2_9ce4_8422_2325, 0x0000_0100_0000_01b3);
+
+/// A hash of a name, the same on every machine: draws that depend on the name of a link or a
+/// flow do not change with its place in the document.
+fn hash(name: &str) -> u64 {
+    name.bytes().fold(FNV.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV.1))
+}
+
 /// A source of uniform numbers in [0, 1).
 #[derive(Clone, Debug)]
 pub(crate) struct Uniform(Xoshiro256PlusPlus);
@@ -30,6 +43,12 @@ pub(crate) struct Uniform(Xoshiro256PlusPlus);
 impl Uniform {
     pub(crate) fn new(run: u64, stream: Stream, index: usize) -> Uniform {
         Uniform(Xoshiro256PlusPlus::seed_from_u64(seed(run, stream, index)))
+    }
+
+    /// The stream of the link or flow called `name`.
+    pub(crate) fn named(run: u64, stream: Stream, name: &str) -> Uniform {
+        let stream = Xoshiro256PlusPlus::seed_from_u64(seed(run, stream, 0) ^ hash(name));
+        Uniform(stream)
     }
 
     pub(crate) fn next(&mut self) -> f64 {

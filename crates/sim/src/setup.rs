@@ -1,8 +1,8 @@
 //! Builds links, connections and flows from a scenario.
 
 use sojourn_scenario::{Control, Flow, IP_HEADER, Scenario, Source};
-use sojourn_units::Instant;
 use sojourn_units::params::Value;
+use sojourn_units::{Duration, Instant};
 
 use crate::connection::{Chosen, Connection, connect};
 use crate::cross;
@@ -142,9 +142,24 @@ fn links<M: Metering>(
     let build = |(index, spec)| {
         let changes = timeline.capacity_changes.iter().any(|c| c.link == index);
         let accounts = changes.then_some(connections);
-        Link::new(spec, index, run_seed, accounts, mtu.unwrap_or(1500) as u32)
+        let noise = host_noise(scenario, index);
+        Link::new(spec, index, run_seed, accounts, mtu.unwrap_or(1500) as u32, noise)
     };
     scenario.links.iter().enumerate().map(build).collect()
+}
+
+/// Processing noise behind a link: that of a host where the link is the last of some way.
+fn host_noise(scenario: &Scenario, link: usize) -> Duration {
+    let mut ends = scenario.flows.iter().flat_map(|flow| [flow.path.last(), flow.back.last()]);
+    if ends.any(|end| end == Some(&link)) { scenario.host_noise } else { Duration::ZERO }
+}
+
+/// When a flow starts in this run: later than written by one draw from [0, `start_jitter`),
+/// which ends before the flow or the run does.
+fn start(scenario: &Scenario, spec: &Flow, run_seed: u64) -> Instant {
+    let end = spec.stop.unwrap_or(Instant::MAX).min(Instant::ZERO + scenario.duration);
+    let most = scenario.start_jitter.min(end.since(spec.start));
+    spec.start + Duration(Uniform::named(run_seed, Stream::Start, &spec.name).below(most.0))
 }
 
 fn flow<M: Metering>(
@@ -156,11 +171,12 @@ fn flow<M: Metering>(
     network: &mut Network<M>,
 ) -> FlowState {
     let draws = Uniform::new(run_seed, Stream::Source, index);
-    let application = Application::new(spec.source.clone(), spec.start, spec.transport.mss, draws);
+    let start = start(scenario, spec, run_seed);
+    let application = Application::new(spec.source.clone(), start, spec.transport.mss, draws);
     let mut state = FlowState {
         name: spec.name.clone(),
         control: control.name().to_owned(),
-        start: spec.start,
+        start,
         stop: None,
         started: false,
         stopped: false,

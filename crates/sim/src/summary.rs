@@ -47,6 +47,7 @@ fn flow<M: Metering>(simulation: &Simulation<M>, index: usize) -> FlowSummary {
     let base = FlowSummary {
         name: state.name.clone(),
         control: state.control.clone(),
+        start_s: state.start.as_secs_f64(),
         goodput_bps: goodput(received.unwrap_or_else(|| simulation.received_bytes(index)), span),
         base_rtt_s: loop_delay(&simulation.scenario, spec, Instant::ZERO).as_secs_f64(),
         rtt_min_s: None,

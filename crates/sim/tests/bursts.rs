@@ -15,6 +15,8 @@ fn upload(mbit: u64, control: &str, transport: &str, source: &str) -> RunSummary
     run(&format!(
         r#"
 duration = "3s"
+start_jitter = "0s"
+host_noise = "0s"
 record = {{ interval = "0s" }}
 [link.host]
 rate = "10Gbit"

@@ -256,7 +256,7 @@ fn assert_sane(summary: &RunSummary) {
 fn assert_within_capacity(scenario: &Scenario, summary: &RunSummary) {
     for (flow, spec) in summary.flows.iter().zip(&scenario.flows) {
         let end = spec.stop.map_or(summary.duration_s, |stop| stop.as_secs_f64());
-        let span = flow.completion_s.unwrap_or(end - spec.start.as_secs_f64());
+        let span = flow.completion_s.unwrap_or(end - flow.start_s);
         let last = *spec.path.last().unwrap();
         let could = summary.links[last].capacity_bps.unwrap() * summary.duration_s;
         // Goodput counts each byte once: not more than one payload a packet sent.

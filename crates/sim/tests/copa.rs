@@ -43,6 +43,8 @@ impl Net {
         run(&format!(
             r#"
 duration = "{seconds}s"
+start_jitter = "0s"
+host_noise = "0s"
 record = {{ interval = "0s" }}
 [link.a]
 rate = "{mbit}Mbit"
@@ -277,6 +279,8 @@ fn it_competes_with_cubic() {
 fn random_loss_costs_nothing_but_itself() {
     let lossy = run(r#"
 duration = "60s"
+start_jitter = "0s"
+host_noise = "0s"
 record = { interval = "0s" }
 [link.a]
 rate = "50Mbit"

@@ -26,6 +26,8 @@ fn one_drop(r: f64, d_ms: f64, split: (f64, f64, f64, &str)) -> String {
     format!(
         r#"
 duration = "4s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.access]
 delay = "{}ms"
 [link.bottleneck]
@@ -114,6 +116,8 @@ fn several_flows_on_one_fifo_give_the_weighted_sum() {
 fn three_flows(delays_ms: &[u64]) -> String {
     let mut text = r#"
 duration = "6s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.bottleneck]
 rate = { start = "60Mbit", steps = [{ at = "2s", rate = "20Mbit" }] }
 buffer = "unlimited"
@@ -139,6 +143,8 @@ back = ["back{d}"]
 fn a_rise_is_filled_after_the_loop_delay() {
     let summary = run(r#"
 duration = "4s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.bottleneck]
 rate = { start = "60Mbit", steps = [
     { at = "1s", rate = "20Mbit" }, { at = "2s", rate = "80Mbit" }
@@ -163,6 +169,8 @@ path = ["bottleneck"]
 fn a_ramp_costs_what_the_fluid_says() {
     let summary = run(r#"
 duration = "4s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.bottleneck]
 rate = { start = "60Mbit", ramps = [{ from = "1s", to = "1200ms", rate = "20Mbit" }] }
 delay = "50ms"
@@ -201,6 +209,8 @@ fn a_bottleneck_at_the_sender_costs_nothing() {
 fn it_comes_back_after_an_outage() {
     let summary = run(r#"
 duration = "6s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.bottleneck]
 rate = { start = "60Mbit", steps = [
     { at = "1s", rate = "0bit" }, { at = "2s", rate = "60Mbit" },

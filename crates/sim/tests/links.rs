@@ -12,6 +12,8 @@ fn train(packets: u64, path: &str, links: &str) -> String {
     format!(
         r#"
 duration = "10s"
+start_jitter = "0s"
+host_noise = "0s"
 {links}
 [flow.train]
 control = "cubic"
@@ -154,6 +156,8 @@ fn an_opportunity_is_1504_bytes() {
         let text = format!(
             r#"
 duration = "1s"
+start_jitter = "0s"
+host_noise = "0s"
 {TRACED}
 [flow.train]
 control = "cubic"
@@ -174,7 +178,15 @@ transport = {{ mss = "{mss}B" }}
 #[test]
 fn a_trace_s_throughput_is_its_opportunities() {
     let summary = run_traced(&format!(
-        "duration = \"20s\"\n{TRACED}\n[flow.train]\ncontrol = \"cubic\"\npath = [\"a\"]\n"
+        r#"
+duration = "20s"
+start_jitter = "0s"
+host_noise = "0s"
+{TRACED}
+[flow.train]
+control = "cubic"
+path = ["a"]
+"#
     ));
     let traced = link(&summary, "a");
     // 400 a second of 1504 bytes.
@@ -190,6 +202,8 @@ fn lossy(loss: &str, seconds: u64) -> (f64, f64) {
     let summary = run(&format!(
         r#"
 duration = "{seconds}s"
+start_jitter = "0s"
+host_noise = "0s"
 record = {{ interval = "0s" }}
 [link.a]
 loss = {loss}
@@ -259,6 +273,8 @@ fn gilbert_elliott_states_follow_each_packet() {
 fn jitter_keeps_order() {
     let summary = run(r#"
 duration = "30s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.a]
 rate = "100Mbit"
 delay = "10ms"
@@ -284,6 +300,8 @@ transport = { ack_every = 1 }
 fn the_testbed_s_goodput_is_57_38_mbit() {
     let summary = run(r#"
 duration = "10s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.a]
 rate = "60Mbit"
 overhead = "14B"
@@ -304,6 +322,8 @@ path = ["a"]
 fn marks_count_where_they_are_set() {
     let summary = run(r#"
 duration = "20s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.before]
 rate = "100Mbit"
 queue = { kind = "codel", ecn = true }
@@ -335,6 +355,8 @@ fn a_buffer_in_time_follows_the_rate() {
         let summary = run(&format!(
             r#"
 duration = "100ms"
+start_jitter = "0s"
+host_noise = "0s"
 [link.a]
 rate = "{rate}"
 buffer = "10ms"
@@ -368,6 +390,8 @@ fn a_buffer_in_time_leaves_the_choice_to_the_queue() {
         let summary = run(&format!(
             r#"
 duration = "5s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.a]
 rate = "60Mbit"
 queue = "fq_codel"

@@ -54,6 +54,8 @@ impl Case {
         format!(
             r#"
 duration = "{seconds}s"
+start_jitter = "0s"
+host_noise = "0s"
 record = {{ interval = "{STEP_S}s" }}
 [link.bottleneck]
 rate = "{mbit}Mbit"
@@ -289,6 +291,8 @@ fn many_flows_keep_the_same_queue_and_share_it() {
     let scenario = scenario(&format!(
         r#"
 duration = "200s"
+start_jitter = "0s"
+host_noise = "0s"
 record = {{ interval = "100ms" }}
 [link.bottleneck]
 rate = "100Mbit"

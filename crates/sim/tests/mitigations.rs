@@ -17,6 +17,8 @@ fn drop(access: &str, rate: &str, back_ms: u64) -> String {
     format!(
         r#"
 duration = "4s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.access]
 {access}
 [link.bottleneck]
@@ -89,6 +91,8 @@ fn a_user_who_joins_a_fair_queue_waits_for_nobody() {
         let text = format!(
             r#"
 duration = "6s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.bottleneck]
 rate = "60Mbit"
 buffer = "unlimited"

@@ -16,6 +16,8 @@ fn train(rate: &str, queue: &str, ring: &str) -> RunSummary {
     run(&format!(
         r#"
 duration = "1s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.a]
 rate = "{rate}"
 queue = {queue}
@@ -60,6 +62,8 @@ fn uploads(rate: &str, queue: &str) -> RunSummary {
     run(&format!(
         r#"
 duration = "60s"
+start_jitter = "0s"
+host_noise = "0s"
 record = {{ interval = "0s" }}
 [link.bottleneck]
 rate = "{rate}"

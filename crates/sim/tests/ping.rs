@@ -11,6 +11,8 @@ use series::flow_series;
 /// is on the way.
 const ALONE: &str = r#"
 duration = "10100ms"
+start_jitter = "0s"
+host_noise = "0s"
 [link.out]
 rate = "1Mbit"
 delay = "30ms"
@@ -60,6 +62,8 @@ stop = "1100ms""#,
 fn a_ping_waits_as_long_as_the_queue_is() {
     let summary = run(r#"
 duration = "60s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.out]
 rate = "10Mbit"
 delay = "10ms"
@@ -109,6 +113,8 @@ fn a_lost_ping_has_no_round_trip() {
 fn a_ping_is_a_flow_of_its_own() {
     let summary = run(r#"
 duration = "30s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.out]
 rate = "10Mbit"
 delay = "10ms"

@@ -24,6 +24,8 @@ fn download(control: &str, ecn: bool) -> FlowSummary {
     let summary = run(&format!(
         r#"
 duration = "6s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.down]
 rate = "10Mbit"
 delay = "10ms"

@@ -10,6 +10,8 @@ fn over_delays(duration: &str, body: &str) -> FlowSummary {
     run(&format!(
         r#"
 duration = "{duration}"
+start_jitter = "0s"
+host_noise = "0s"
 [link.out]
 delay = "30ms"
 [link.back]
@@ -142,6 +144,8 @@ source = {{ kind = "request", request = "100B", response = "1000B"{pause} }}"#
 fn requests_and_responses_take_their_time_on_the_wire() {
     let summary = run(r#"
 duration = "5s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.down]
 rate = "8Mbit"
 delay = "30ms"
@@ -192,6 +196,8 @@ source = { kind = "on-off", rate = "11584kbit", on = "1s", off = "0s" }"#,
 fn goodput_is_not_above_the_link_where_a_flow_stops() {
     let summary = run(r#"
 duration = "10s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.a]
 rate = "10Mbit"
 delay = "10ms"

@@ -10,6 +10,8 @@ fn half_used(changes: &str) -> Vec<SpikeSummary> {
     run(&format!(
         r#"
 duration = "8s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.a]
 rate = {{ start = "60Mbit", {changes} }}
 delay = "20ms"
@@ -103,6 +105,8 @@ fn a_ramp_to_zero_is_an_outage() {
 fn steps_close_together_add_up() {
     let all = run(r#"
 duration = "3s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.a]
 rate = { start = "60Mbit", steps = [{ at = "1s", rate = "30Mbit" }, { at = "1020ms", rate = "20Mbit" }] }
 delay = "50ms"
@@ -125,6 +129,8 @@ path = ["a"]
 fn who_has_stopped_has_no_share() {
     let found = run(r#"
 duration = "3s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.a]
 rate = { start = "60Mbit", steps = [{ at = "2s", rate = "20Mbit" }] }
 buffer = "unlimited"
@@ -153,6 +159,8 @@ stop = "1500ms"
 fn a_buffer_caps_the_bound() {
     let found = run(r#"
 duration = "3s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.a]
 rate = { start = "60Mbit", steps = [{ at = "2s", rate = "20Mbit" }] }
 delay = "50ms"
@@ -172,6 +180,8 @@ path = ["a"]
 fn a_long_loop_has_its_peak() {
     let found = run(r#"
 duration = "40s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.a]
 rate = { start = "10Mbit", steps = [{ at = "15s", rate = "5Mbit" }] }
 delay = "7s"
@@ -206,6 +216,8 @@ fn a_change_right_after_a_ramp_knows_what_was_carried() {
 fn a_spike_lasts_until_a_packet_meets_the_old_delay() {
     let found = run(r#"
 duration = "5s"
+start_jitter = "0s"
+host_noise = "0s"
 record = { spike_window = "1500ms" }
 [link.a]
 rate = { start = "60Mbit", steps = [{ at = "1s", rate = "20Mbit" }] }
@@ -235,6 +247,8 @@ fn no_spike_no_duration() {
 fn shares_are_those_of_connections() {
     let found = run(r#"
 duration = "4s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.a]
 rate = { start = "60Mbit", steps = [{ at = "2s", rate = "20Mbit" }] }
 buffer = "unlimited"
@@ -270,6 +284,8 @@ fn a_spread_moves_all_changes_alike() {
         run(&format!(
             r#"
 duration = "20s"
+start_jitter = "0s"
+host_noise = "0s"
 seed = {seed}
 spread = "5s"
 [link.a]

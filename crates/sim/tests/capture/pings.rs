@@ -7,6 +7,8 @@ use crate::reading::{Seen, packets, sum, u16_be};
 /// Requests every 100 ms for a second; of ten one is lost, and of nine replies two.
 const LOSSY: &str = r#"
 duration = "1500ms"
+start_jitter = "0s"
+host_noise = "0s"
 [link.out]
 delay = "30ms"
 loss = { every = 10 }

@@ -23,6 +23,8 @@ fn simulated(flows: u64, profile: &str) -> Steady {
     let mut text = format!(
         r#"
 duration = "100ms"
+start_jitter = "0s"
+host_noise = "0s"
 record = {{ interval = "11us" }}
 [link.bottleneck]
 rate = "10Gbit"

@@ -17,6 +17,8 @@ fn goodputs(control: &str, queue: &str, apart_ms: usize) -> Vec<f64> {
     let mut text = format!(
         r#"
 duration = "120s"
+start_jitter = "0s"
+host_noise = "0s"
 record = {{ interval = "0s" }}
 [link.bottleneck]
 rate = "50Mbit"
@@ -117,6 +119,8 @@ fn throughputs(queue: &str) -> Vec<f64> {
     let mut text = format!(
         r#"
 duration = "{SECONDS}s"
+start_jitter = "0s"
+host_noise = "0s"
 record = {{ interval = "0s" }}
 [link.bottleneck]
 rate = "10Mbit"

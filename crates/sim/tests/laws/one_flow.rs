@@ -40,6 +40,8 @@ impl Path {
         format!(
             r#"
 duration = "{duration}s"
+start_jitter = "0s"
+host_noise = "0s"
 record = {{ interval = "{interval}us" }}
 [link.way]
 delay = "{half}us"

@@ -43,6 +43,8 @@ fn greatest(waits: &[(f64, f64, f64)], from: f64, to: f64) -> f64 {
 fn news_is_of_whatever_has_no_control() {
     let text = r#"
 duration = "4s"
+start_jitter = "0s"
+host_noise = "0s"
 [link.access]
 delay = "30ms"
 [link.bottleneck]

@@ -40,6 +40,8 @@ impl Dumbbell {
         let text = format!(
             r#"
 duration = "{seconds}s"
+start_jitter = "0s"
+host_noise = "0s"
 record = {{ interval = "{sample}ms" }}
 [link.bottleneck]
 rate = "{capacity}bit"
