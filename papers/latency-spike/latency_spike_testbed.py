@@ -14,6 +14,7 @@ from statistics import median
 
 import polars as pl
 import sojourn
+from sojourn.contract import SpikeSummary
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data" / "latency-spike-testbed.csv"
@@ -141,9 +142,15 @@ def spikes(run: sojourn.Run, control: str, delay_ms: float) -> Spikes:
         spikes_ms=sampled,
         true_spikes_ms=[1e3 * (spike["spike_s"] or 0.0) for spike in found],
         bounds_ms=[1e3 * (spike["bound_s"] or 0.0) for spike in found],
-        corrected_ms=[1e3 * (spike["bound_corrected_s"] or 0.0) for spike in found],
+        corrected_ms=[_last_second(spike, delay_ms) for spike in found],
         last_round_ms=_last_rounds(run, delay_ms),
     )
+
+
+def _last_second(spike: SpikeSummary, delay_ms: float) -> float:
+    """Equation 2, with the rate of the last second before the drop, as the testbed's data have."""
+    r = min(spike["carried_before_bps"] or 0.0, spike["from_bps"]) / spike["to_bps"]
+    return max(0.0, r - 1.0) * delay_ms
 
 
 def _last_rounds(run: sojourn.Run, delay_ms: float) -> list[float]:

@@ -1,6 +1,6 @@
 //! What nobody could avoid (document 000), for each change of capacity.
 
-use sojourn_scenario::Buffer;
+use sojourn_scenario::{Buffer, Scenario};
 use sojourn_theory::capacity::{Sender, Step, peak_delay};
 use sojourn_theory::spike::{mean_delay, weighted};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -14,9 +14,10 @@ use crate::timeline::{CapacityChange, What};
 
 /// The bounds on one spike.
 pub(crate) struct Bounds {
-    /// For traffic that filled the link; none where capacity ends for good.
+    /// For traffic that filled the link until the change; none where capacity ends for good.
     pub(crate) full: Option<Duration>,
-    /// For what the link carried in the second before.
+    /// For what the link carried in the loop delay before: a sender that is clocked by
+    /// acknowledgements sends as much until it can know of the change.
     pub(crate) corrected: Option<Duration>,
     /// Share of the excess that the buffer cannot hold (equation 3).
     pub(crate) lost_fraction: f64,
@@ -146,7 +147,12 @@ fn shares<M: Metering>(
         let runs = flow.start <= change.at && !stopped && spec.path.contains(&change.link);
         let count = |load: &Load| load.sent_by.get(data).copied().unwrap_or(0);
         let bytes = Bytes(count(loads.1) - count(loads.0));
-        runs.then(|| (bytes.as_f64(), loop_of(simulation, flow, index, change)))
+        runs.then(|| {
+            (
+                bytes.as_f64(),
+                loop_of(&simulation.scenario, (index, flow), change, simulation.timeline.shift),
+            )
+        })
     });
     let mut shares: Vec<(f64, Duration)> = using.collect();
     if shares.iter().all(|(share, _)| *share == 0.0) {
@@ -157,31 +163,32 @@ fn shares<M: Metering>(
 
 /// d = d_signal + d_flight of a flow: via the receiver, or twice d_flight for
 /// one that the bottleneck itself tells directly.
-fn loop_of<M: Metering>(
-    simulation: &Simulation<M>,
-    flow: &FlowState,
-    index: usize,
+fn loop_of(
+    scenario: &Scenario,
+    flow: (usize, &FlowState),
     change: &CapacityChange,
+    shift: Duration,
 ) -> Duration {
-    let mut spec = simulation.scenario.flows[index].clone();
-    if flow.direct
+    let mut spec = scenario.flows[flow.0].clone();
+    if flow.1.direct
         && let Some(place) = spec.path.iter().position(|l| *l == change.link)
     {
         spec.path.truncate(place);
         spec.back = spec.path.clone();
     }
-    let written = change.at.saturating_sub(simulation.timeline.shift);
-    loop_delay(&simulation.scenario, &spec, written)
+    loop_delay(scenario, &spec, change.at.saturating_sub(shift))
 }
 
 /// The greatest loop delay of the flows over a link at a change.
-pub(crate) fn greatest_delay<M: Metering>(
-    simulation: &Simulation<M>,
+pub(crate) fn greatest_delay(
+    scenario: &Scenario,
+    flows: &[FlowState],
     change: &CapacityChange,
+    shift: Duration,
 ) -> Duration {
     let over = |(index, flow): (usize, &FlowState)| {
-        let uses = simulation.scenario.flows[index].path.contains(&change.link);
-        uses.then(|| loop_of(simulation, flow, index, change))
+        let uses = scenario.flows[index].path.contains(&change.link);
+        uses.then(|| loop_of(scenario, (index, flow), change, shift))
     };
-    simulation.flows.iter().enumerate().filter_map(over).max().unwrap_or_default()
+    flows.iter().enumerate().filter_map(over).max().unwrap_or_default()
 }

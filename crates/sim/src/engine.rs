@@ -10,7 +10,7 @@ use crate::connection::{AckSlab, Connection};
 use crate::cross::{NEWS, UnderWay};
 use crate::events::{Clock, EventQueue, Kind};
 use crate::link::Link;
-use crate::measure::{Load, SpikeTracker};
+use crate::measure::{Load, Loads, SpikeTracker};
 use crate::meter::{Metering, Off, On, Part};
 use crate::outcome::Outcome;
 use crate::packet::{Packet, PacketKind};
@@ -46,8 +46,8 @@ pub struct Simulation<M: Metering = Off> {
     /// News of traffic without control.
     pub(crate) under_way: UnderWay,
     routes: Routes,
-    /// Loads before and at each change of capacity.
-    pub(crate) loads: Vec<(Option<Load>, Option<Load>)>,
+    /// Loads around each change of capacity.
+    pub(crate) loads: Vec<Loads>,
     pub(crate) recorder: Recorder,
     pub(crate) tap: M::Tap,
 }
@@ -75,8 +75,10 @@ impl<M: Metering> Simulation<M> {
         seed: u64,
         tap: M::Tap,
     ) -> Simulation<M> {
-        let timeline = Timeline::new(scenario, seed);
+        let mut timeline = Timeline::new(scenario, seed);
         let built = setup::build(scenario, control, seed, &timeline);
+        let shift = timeline.shift;
+        timeline.note_loops(|change| greatest_delay(scenario, &built.flows, change, shift));
         let changes = timeline.capacity_changes.len();
         let mut simulation = Simulation {
             control: built.control,
@@ -96,7 +98,7 @@ impl<M: Metering> Simulation<M> {
             connections: built.connections,
             acks: AckSlab::default(),
             signals: built.signals,
-            loads: vec![(None, None); changes],
+            loads: vec![Loads::default(); changes],
             recorder: Recorder::new(
                 scenario.record.interval,
                 built.flows.iter().map(|flow| flow.name.clone()).collect(),
@@ -490,7 +492,11 @@ impl<M: Metering> Simulation<M> {
         match entry.what {
             What::Rate(rate) => link.set_rate(self.clock.now, rate, &mut self.events),
             What::Delay(delay) => link.set_delay(delay),
-            What::Before(change) => self.loads[change].0 = Some(self.load(entry.link)),
+            What::Before(change) => self.loads[change].before = Some(self.load(entry.link)),
+            What::LoopBefore(change) => {
+                self.loads[change].loop_before = Some(self.load(entry.link));
+            }
+            What::LoopAfter(change) => self.loads[change].loop_after = Some(self.load(entry.link)),
             What::Capacity(change) => self.on_capacity_change(change),
         }
         if let Some(next) = self.timeline.entries.get(self.changed) {
@@ -501,11 +507,12 @@ impl<M: Metering> Simulation<M> {
     fn on_capacity_change(&mut self, index: usize) {
         let change = self.timeline.capacity_changes[index];
         let load = self.load(change.link);
-        let before = self.loads[index].0.clone().unwrap_or_else(|| load.clone());
+        let before = self.loads[index].before.clone().unwrap_or_else(|| load.clone());
         // The peak is not before the news has gone round.
-        let window = self.scenario.record.spike_window.max(greatest_delay(self, &change));
+        let delay = greatest_delay(&self.scenario, &self.flows, &change, self.timeline.shift);
+        let window = self.scenario.record.spike_window.max(delay);
         let tracker = SpikeTracker::new(index, &change, window, (&before, &load));
-        self.loads[index].1 = Some(load);
+        self.loads[index].at = Some(load);
         self.links[change.link].trackers.push(tracker);
     }
 
@@ -514,6 +521,8 @@ impl<M: Metering> Simulation<M> {
         let link = &mut self.links[link];
         Load {
             at: now,
+            arrived_bits: link.counts.arrived_bits,
+            dropped: link.counts.dropped,
             sent_bits: link.sent_bits(now),
             could_send_bits: link.could_send_bits(now).unwrap_or(0.0),
             waited: (link.delays.sum() as u64, link.delays.count()),

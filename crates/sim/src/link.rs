@@ -21,6 +21,8 @@ use crate::waiting::{Begun, Waiting};
 pub(crate) struct Counts {
     /// Came in.
     pub(crate) arrived: u64,
+    /// Bits that came in, as the link counts packets.
+    pub(crate) arrived_bits: u64,
     /// Went out at the far end.
     pub(crate) delivered: u64,
     /// Dropped by the queue.
@@ -121,6 +123,7 @@ impl<M: Metering> Link<M> {
         let now = clock.now;
         self.counts.arrived += 1;
         packet.enter_link(self.overhead);
+        self.counts.arrived_bits += packet.size().0 * 8;
         let Some(service) = &mut self.service else {
             return self.leave(now, packet, events);
         };
@@ -214,7 +217,7 @@ impl<M: Metering> Link<M> {
     fn track(&mut self, now: Instant, enqueued_at: Instant, wait: Duration) {
         let came = self.trackers.partition_point(|tracker| tracker.from <= enqueued_at);
         if let Some(tracker) = came.checked_sub(1).and_then(|at| self.trackers.get_mut(at)) {
-            tracker.meet(now, enqueued_at, wait);
+            tracker.meet(now, enqueued_at, wait, self.counts.dropped);
         }
         if let Some(last) = self.trackers.last_mut() {
             last.follow(now, wait);

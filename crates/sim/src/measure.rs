@@ -30,10 +30,26 @@ impl Peak {
     }
 }
 
-/// Load of a link over a stretch of time.
+/// Loads of a link around a change of capacity.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Loads {
+    /// A second before it.
+    pub(crate) before: Option<Load>,
+    /// A loop delay before it.
+    pub(crate) loop_before: Option<Load>,
+    /// At the change.
+    pub(crate) at: Option<Load>,
+    /// A loop delay after it; none where the next change or the end comes first.
+    pub(crate) loop_after: Option<Load>,
+}
+
+/// What a link has counted up to a moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Load {
     pub(crate) at: Instant,
+    pub(crate) arrived_bits: u64,
+    /// Packets that its queue dropped.
+    pub(crate) dropped: u64,
     pub(crate) sent_bits: u64,
     pub(crate) could_send_bits: f64,
     pub(crate) waited: (u64, u64),
@@ -49,6 +65,13 @@ impl Load {
         }
         let bits = self.sent_bits - before.sent_bits;
         Rate::from_transfer(Bytes(bits / 8), self.at.since(before.at))
+    }
+
+    /// Mean rate of what came in since `before`; none where no time has passed.
+    pub(crate) fn offered_since(&self, before: &Load) -> Option<Rate> {
+        let span = self.at.since(before.at);
+        let bits = self.arrived_bits - before.arrived_bits;
+        (span > Duration::ZERO).then(|| Rate::from_transfer(Bytes(bits / 8), span))
     }
 
     /// Mean waiting time since `before`.
@@ -74,6 +97,9 @@ pub(crate) struct SpikeTracker {
     before: Duration,
     /// Peak queueing delay.
     pub(crate) spike: Option<Duration>,
+    /// Packets that the queue had dropped in the whole run when the packet that met the
+    /// peak left it.
+    pub(crate) dropped: u64,
     /// When the packet that met it left the queue.
     pub(crate) peak_at: Instant,
     /// Greatest waiting time by the millisecond, in microseconds, plus one.
@@ -94,16 +120,23 @@ impl SpikeTracker {
             until: (change.complete_at + window).min(change.next_at),
             before: loads.1.wait_since(loads.0),
             spike: None,
+            dropped: loads.1.dropped,
             peak_at: change.at,
             buckets: Vec::new(),
         }
     }
 
     /// A packet that came in after the change, at `enqueued_at`, leaves the
-    /// queue at `now`.
-    pub(crate) fn meet(&mut self, now: Instant, enqueued_at: Instant, wait: Duration) {
+    /// queue at `now`; by then the queue has dropped so many packets.
+    pub(crate) fn meet(
+        &mut self,
+        now: Instant,
+        enqueued_at: Instant,
+        wait: Duration,
+        dropped: u64,
+    ) {
         if enqueued_at <= self.until && self.spike.is_none_or(|peak| wait > peak) {
-            (self.spike, self.peak_at) = (Some(wait), now);
+            (self.spike, self.peak_at, self.dropped) = (Some(wait), now, dropped);
         }
     }
 

@@ -122,10 +122,10 @@ pub struct SpikeSummary {
     pub to_bps: f64,
     /// Peak queueing delay after it; null where no packet came.
     pub spike_s: Option<f64>,
-    /// Lower bound for traffic that filled the link (document 000, equation 2);
-    /// null where capacity went to zero.
+    /// Lower bound for traffic that filled the link until the change (Teigen et al., "A Lower
+    /// Bound on Latency Spikes", equation 2); null where capacity went to zero.
     pub bound_s: Option<f64>,
-    /// The same for what the link carried in the second before.
+    /// The same for what the link carried in the loop delay before, `carried_loop_bps`.
     pub bound_corrected_s: Option<f64>,
     /// Share of the excess traffic that the link's buffer cannot hold (equation
     /// 3); both bounds are for what it can.
@@ -133,7 +133,9 @@ pub struct SpikeSummary {
     /// Spike minus bound; null for a rise. Negative where the link was not
     /// full, or where packets were dropped in place of waiting.
     pub excess_s: Option<f64>,
-    /// Spike minus the corrected bound; null for a rise.
+    /// Spike minus the corrected bound; null for a rise. Negative where packets were dropped
+    /// in place of waiting (`dropped_to_peak_packets`), or where the senders had slowed before
+    /// they could know of the change (`offered_loop_bps`).
     pub excess_corrected_s: Option<f64>,
     /// From the change until the queueing delay is back near what it was; null
     /// where it never is.
@@ -142,6 +144,16 @@ pub struct SpikeSummary {
     pub peak_at_s: f64,
     /// Mean rate in the second before the change.
     pub carried_before_bps: f64,
+    /// The greatest loop delay d of the flows over the link, or the time since the last
+    /// change where that is less.
+    pub loop_s: f64,
+    /// Mean rate that the link carried in `loop_s` before the change.
+    pub carried_loop_bps: f64,
+    /// Mean rate of what came to the link in the loop delay after the change, when no sender
+    /// could know of it; null where the next change or the end comes first.
+    pub offered_loop_bps: Option<f64>,
+    /// Packets that the link's queue dropped from the change until the peak.
+    pub dropped_to_peak_packets: u64,
     /// Share of the capacity used since the change before, or the start.
     pub utilisation_before: Option<f64>,
     /// Share of the capacity used until the next change, or the end.

@@ -1,7 +1,7 @@
 //! Makes the summary of a finished run.
 
 use sojourn_trace::Histogram;
-use sojourn_units::{Duration, Instant};
+use sojourn_units::{Duration, Instant, Rate};
 
 use crate::bounds::Bounds;
 use crate::engine::Simulation;
@@ -134,10 +134,11 @@ fn spike<M: Metering>(simulation: &mut Simulation<M>, index: usize) -> Option<Sp
     let change = simulation.timeline.capacity_changes[index];
     let trackers = &simulation.links[change.link].trackers;
     let tracker = trackers.iter().find(|tracker| tracker.index == index)?.clone();
-    let (before, at) = simulation.loads[index].clone();
-    let (before, at) = (before?, at?);
-    let carried = at.rate_since(&before);
-    let bounds = Bounds::new(simulation, &change, (&before, &at), carried);
+    let loads = simulation.loads[index].clone();
+    let (before, at) = (loads.before?, loads.at?);
+    let loop_before = loads.loop_before.unwrap_or_else(|| at.clone());
+    let carried = at.rate_since(&loop_before);
+    let bounds = Bounds::new(simulation, &change, (&loop_before, &at), carried);
     let spike = tracker.spike.map(Duration::as_secs_f64);
     let full = bounds.full.map(Duration::as_secs_f64);
     let corrected = bounds.corrected.map(Duration::as_secs_f64);
@@ -158,7 +159,11 @@ fn spike<M: Metering>(simulation: &mut Simulation<M>, index: usize) -> Option<Sp
         excess_corrected_s: over(corrected),
         duration_s: tracker.duration().map(Duration::as_secs_f64),
         peak_at_s: tracker.peak_at.as_secs_f64(),
-        carried_before_bps: carried.as_f64(),
+        carried_before_bps: at.rate_since(&before).as_f64(),
+        loop_s: at.at.since(loop_before.at).as_secs_f64(),
+        carried_loop_bps: carried.as_f64(),
+        offered_loop_bps: loads.loop_after.and_then(|l| l.offered_since(&at)).map(Rate::as_f64),
+        dropped_to_peak_packets: tracker.dropped.saturating_sub(at.dropped),
         utilisation_before: at.utilisation_since(&first),
         utilisation_after: last.utilisation_since(&at),
     })
@@ -168,13 +173,15 @@ fn spike<M: Metering>(simulation: &mut Simulation<M>, index: usize) -> Option<Sp
 /// the one after it (or the end).
 fn neighbours<M: Metering>(simulation: &mut Simulation<M>, index: usize) -> (Load, Load) {
     let link = simulation.timeline.capacity_changes[index].link;
-    let at = |place: Option<usize>| place.and_then(|p| simulation.loads[p].1.clone());
+    let at = |place: Option<usize>| place.and_then(|p| simulation.loads[p].at.clone());
     let changes = &simulation.timeline.capacity_changes;
     let last = (0..index).rev().find(|i| changes[*i].link == link);
     let next = (index + 1..changes.len()).find(|i| changes[*i].link == link);
     let (last, next) = (at(last), at(next));
     let start = Load {
         at: Instant::ZERO,
+        arrived_bits: 0,
+        dropped: 0,
         sent_bits: 0,
         could_send_bits: 0.0,
         waited: (0, 0),

@@ -21,8 +21,13 @@ pub(crate) struct Entry {
 pub(crate) enum What {
     Rate(Rate),
     Delay(Duration),
-    /// The window before a change of capacity begins, whose load is noted.
+    /// The change is [`LOOK_BACK`] ahead: the load is noted.
     Before(usize),
+    /// The change is one loop delay ahead: the load is noted, from which the corrected
+    /// bound is made.
+    LoopBefore(usize),
+    /// The change was one loop delay ago.
+    LoopAfter(usize),
     /// A change of capacity (place in [`Timeline::capacity_changes`]).
     Capacity(usize),
 }
@@ -35,6 +40,8 @@ pub(crate) struct CapacityChange {
     pub(crate) complete_at: Instant,
     pub(crate) from: Rate,
     pub(crate) to: Rate,
+    /// From when on nothing changed before it.
+    pub(crate) since: Instant,
     /// When the next one of this link comes, or the run ends.
     pub(crate) next_at: Instant,
 }
@@ -48,9 +55,8 @@ pub(crate) struct Timeline {
     pub(crate) shift: Duration,
 }
 
-/// How long before a change of capacity the load is measured, from which the
-/// corrected bound is made: the testbed's last second before the drop
-/// (`r_corr_last1s` of its data).
+/// How long before a change of capacity the load and the waiting time are measured that the
+/// summary tells: as the testbed's last second before the drop (`r_corr_last1s` of its data).
 pub(crate) const LOOK_BACK: Duration = Duration::from_secs(1);
 
 impl Timeline {
@@ -68,6 +74,20 @@ impl Timeline {
         }
         timeline.entries.sort_by_key(|e| e.at);
         timeline
+    }
+
+    /// Notes the loads one loop delay before and after each change of capacity.
+    pub(crate) fn note_loops(&mut self, delay: impl Fn(&CapacityChange) -> Duration) {
+        for (index, change) in self.capacity_changes.iter().enumerate() {
+            let (link, delay) = (change.link, delay(change));
+            let before = change.at.saturating_sub(delay).max(change.since);
+            self.entries.push(Entry { at: before, link, what: What::LoopBefore(index) });
+            let after = change.at + delay;
+            if delay > Duration::ZERO && after <= change.next_at {
+                self.entries.push(Entry { at: after, link, what: What::LoopAfter(index) });
+            }
+        }
+        self.entries.sort_by_key(|e| e.at);
     }
 
     fn push_all<T>(
@@ -103,10 +123,11 @@ impl Timeline {
             let index = self.capacity_changes.len();
             let complete_at = change.to + shift;
             let to = change.value;
-            self.capacity_changes.push(CapacityChange { link, at, complete_at, from, to, next_at });
             // Since the last change was complete; or through it, where this one
             // follows at once.
             let since = if last.1 < at { last.1 } else { last.0 };
+            let change = CapacityChange { link, at, complete_at, from, to, since, next_at };
+            self.capacity_changes.push(change);
             let before = at.saturating_sub(LOOK_BACK).max(since);
             self.entries.push(Entry { at: before, link, what: What::Before(index) });
             self.entries.push(Entry { at, link, what: What::Capacity(index) });

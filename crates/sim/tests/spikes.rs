@@ -39,13 +39,83 @@ fn a_link_that_carried_half_has_a_lower_bound() {
     assert_near(found.utilisation_before.unwrap(), 0.5, ONE_IN_A_SECOND, "used before");
     // r = 3 where it is full, r' = 1.5 for what it carried; d = 50 ms.
     assert_eq!(found.bound_s, Some(0.100));
+    // In the loop before the change and in the one after it, give or take a packet.
+    assert_eq!(found.loop_s, 0.050);
+    assert_near(found.carried_loop_bps, 30e6, 12e3 / 0.050, "carried in a loop");
+    assert_near(found.offered_loop_bps.unwrap(), 30e6, 12e3 / 0.050, "offered in a loop");
+    assert_eq!(found.dropped_to_peak_packets, 0);
     let corrected = found.bound_corrected_s.unwrap();
-    assert_near(corrected, 0.025, 1.5 * ONE_IN_A_SECOND * 0.050, "corrected");
+    assert_near(corrected, 0.025, 12e3 / 20e6, "corrected");
     let spike = found.spike_s.unwrap();
     // 10 Mbit/s too many for 50 ms; then the ideal sender has a backlog of its
     // own and fills the link, so that the queue stays.
     assert_near(spike, 0.025, 12e3 / 20e6, "spike");
     assert_near(found.excess_s.unwrap(), spike - 0.100, 1e-12, "excess");
+}
+
+/// The correction is for the loop delay before the change, not for the second: a flow that
+/// began 200 ms before it, with a loop of 50 ms, costs as much as one that runs for ever.
+#[test]
+fn the_correction_looks_back_one_loop() {
+    let found = run(r#"
+duration = "5s"
+start_jitter = "0s"
+host_noise = "0s"
+[link.a]
+rate = { start = "60Mbit", steps = [{ at = "3s", rate = "20Mbit" }] }
+delay = "20ms"
+buffer = "unlimited"
+[link.back]
+delay = "30ms"
+[flow.video]
+control = "none"
+path = ["a"]
+back = ["back"]
+start = "2800ms"
+stop = "3050ms"
+source = { kind = "on-off", rate = "28960kbit", on = "1s", off = "0s" }
+[flow.idle]
+control = "cubic"
+path = ["a"]
+back = ["back"]
+start = "4s"
+source = { kind = "file", size = "1B" }
+"#)
+    .spikes
+    .remove(0);
+    assert_near(found.carried_before_bps, 6e6, 12e3, "in the second before");
+    assert_near(found.carried_loop_bps, 30e6, 12e3 / 0.050, "in the loop before");
+}
+
+/// A queue that drops has a peak below the bound, and says how many packets it dropped.
+#[test]
+fn drops_before_the_peak_are_counted() {
+    let text = |buffer: &str| {
+        format!(
+            r#"
+duration = "3s"
+start_jitter = "0s"
+host_noise = "0s"
+[link.a]
+rate = {{ start = "60Mbit", steps = [{{ at = "2s", rate = "20Mbit" }}] }}
+delay = "50ms"
+queue = "codel"
+buffer = "{buffer}"
+[flow.f]
+control = "none"
+path = ["a"]
+stop = "2500ms"
+source = {{ kind = "on-off", rate = "57Mbit", on = "1s", off = "0s" }}
+"#
+        )
+    };
+    let deep = run(&text("unlimited")).spikes.remove(0);
+    assert!(deep.dropped_to_peak_packets > 0, "{deep:?}");
+    // Two packets wait for 1.2 ms, which CoDel lets pass; most of what finds no place comes
+    // after the peak, and is not counted.
+    let shallow = run(&text("2packets"));
+    let spike = &shallow.spikes[0];
+    assert!(spike.dropped_to_peak_packets < shallow.links[0].dropped_packets, "{shallow:?}");
 }
 
 #[test]
