@@ -15,6 +15,7 @@ class FlowSummary(TypedDict):
 
     name: str
     control: str
+    start_s: float | None
     goodput_bps: float
     rtt_min_s: float | None
     rtt_p50_s: float | None
@@ -72,6 +73,10 @@ class SpikeSummary(TypedDict):
     utilisation_after: float | None
     peak_at_s: float | None
     carried_before_bps: float | None
+    loop_s: float | None
+    carried_loop_bps: float | None
+    offered_loop_bps: float | None
+    dropped_to_peak_packets: int | None
 
 
 class RunSummary(TypedDict):
@@ -86,21 +91,33 @@ class RunSummary(TypedDict):
 
 
 class Spread(TypedDict):
-    """A figure over repeated runs; `low` and `high` need six runs or more."""
+    """A figure over repeated runs: `distinct` of the `n` values differ.
+
+    `low` and `high` hold the median, and need six runs or more; `mean_low` and `mean_high` hold
+    the mean, and need two.
+    """
 
     n: int
+    distinct: int
     median: float
     low: float | None
     high: float | None
     p5: float
     p95: float
+    mean: float
+    mean_low: float | None
+    mean_high: float | None
 
 
 class Medians(TypedDict):
-    """All runs of one controller; every figure in the lists is a `Spread` or null."""
+    """All runs of one controller; every figure in the lists is a `Spread` or null.
+
+    `distinct` of the runs differ, in the goodput of a flow or in a spike.
+    """
 
     control: str
     runs: int
+    distinct: int
     flows: list[dict[str, Any]]
     links: list[dict[str, Any]]
     spikes: list[dict[str, Any]]

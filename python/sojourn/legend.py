@@ -1,10 +1,10 @@
 """Who gets a colour of its own, in the figure and in the tables."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
-from sojourn.contract import Summary
+from sojourn.contract import RunSummary, Summary
 
 DARKEST = "#222222"
 # Okabe and Ito (2008), "Color Universal Design": told apart with every kind of colour vision;
@@ -30,23 +30,36 @@ _OTHERS = (
 )
 
 
+UNCONTROLLED = "none"
+"""The `control` of a flow of datagrams or pings."""
+# More flows without a controller than this share a label.
+_MOST_UNCONTROLLED = 4
+_DATAGRAMS = "datagrams"
+
+
 @dataclass(frozen=True)
 class Legend:
     """The colour of every label, and what the labels stand for.
 
-    Runs with different controllers have a label each. In one run, flows with different
-    controllers have one for each controller, and flows with the same one have one for each flow.
+    Runs with different controllers have a label each, for the flows that the run's controller
+    controls; the other flows have labels of their own, with their own controller or, without
+    one, their name. In one run, flows with different controllers have one for each controller,
+    and flows with the same one have one for each flow.
     """
 
     by: Literal["run", "control", "flow"]
     colours: dict[str, str]
     flows: list[str]
     control_of: dict[str, str]
-    """The controller of each flow, where there is one run."""
+    """The controller of each flow, or its name where it has none, where there is one run."""
+    others: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """The label of each flow that its run's controller does not control, by run and flow."""
 
     def label(self, control: str, flow: str) -> str:
         """The label of a flow of the run with this controller."""
-        return {"run": control, "control": self.control_of[flow], "flow": flow}[self.by]
+        if self.by == "run":
+            return self.others.get((control, flow), control)
+        return {"control": self.control_of[flow], "flow": flow}[self.by]
 
 
 def of(summary: Summary) -> Legend:
@@ -54,13 +67,42 @@ def of(summary: Summary) -> Legend:
     runs = list(dict.fromkeys(run["control"] for run in summary["runs"]))
     first = summary["runs"][0]["flows"]
     flows = [flow["name"] for flow in first]
-    control_of = {flow["name"]: flow["control"] for flow in first}
+    own_names = _uncontrolled_names(summary["runs"][0])
+    control_of = {flow["name"]: own_names.get(flow["name"], flow["control"]) for flow in first}
     controls = list(dict.fromkeys(control_of.values()))
     if len(runs) > 1:
-        return Legend("run", colours(runs), flows, control_of)
+        others = _others(summary["runs"])
+        return Legend("run", colours([*runs, *others.values()]), flows, control_of, others)
     if len(controls) > 1 or len(flows) == 1:
         return Legend("control", colours(controls), flows, control_of)
     return Legend("flow", colours(flows), flows, control_of)
+
+
+def takes(run: str, control: str) -> bool:
+    """Whether a run is named after this controller: by its name, or with parameters or a number."""
+    return run == control or run.startswith(f"{control} ")
+
+
+def _others(runs: Iterable[RunSummary]) -> dict[tuple[str, str], str]:
+    """The flows whose controller is not their run's, where some other flow's is."""
+    labels: dict[tuple[str, str], str] = {}
+    for run in runs:
+        if not any(takes(run["control"], flow["control"]) for flow in run["flows"]):
+            continue
+        own_names = _uncontrolled_names(run)
+        for flow in run["flows"]:
+            if not takes(run["control"], flow["control"]):
+                own = own_names.get(flow["name"], flow["control"])
+                labels[run["control"], flow["name"]] = f"{own} beside {run['control']}"
+    return labels
+
+
+def _uncontrolled_names(run: RunSummary) -> dict[str, str]:
+    """What flows without a controller are called in its place."""
+    names = [flow["name"] for flow in run["flows"] if flow["control"] == UNCONTROLLED]
+    if len(names) > _MOST_UNCONTROLLED:
+        return dict.fromkeys(names, _DATAGRAMS)
+    return {name: name for name in names}
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:

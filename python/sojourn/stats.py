@@ -1,7 +1,8 @@
-"""Figures over repeated runs: medians with exact confidence intervals."""
+"""Figures over repeated runs: medians and means with confidence intervals."""
 
 from collections.abc import Mapping, Sequence
-from math import comb
+from functools import cache
+from math import atan, comb, cos, pi, sin, sqrt
 from typing import Any
 
 from sojourn.contract import Medians, RunSummary, Spread
@@ -33,17 +34,66 @@ def interval_ranks(n: int) -> tuple[int, int] | None:
     return (rank, n + 1 - rank) if rank > 0 else None
 
 
+def mean(values: Sequence[float]) -> float:
+    """The arithmetic mean."""
+    return sum(values) / len(values)
+
+
+def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """Student's 95 % confidence interval of the mean; None for a single value.
+
+    Exact for normal values, and near it for means of long runs (central limit theorem).
+    """
+    n = len(values)
+    if n < 2:
+        return None
+    middle = mean(values)
+    variance = sum((value - middle) ** 2 for value in values) / (n - 1)
+    half = student_t(n - 1) * sqrt(variance / n)
+    return middle - half, middle + half
+
+
+@cache
+def student_t(degrees: int) -> float:
+    """The t that holds Student's distribution within -t and t with 95 % probability."""
+    low, high = 0.0, 1000.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        if _student_within(middle, degrees) < CONFIDENCE:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _student_within(t: float, degrees: int) -> float:
+    """P(-t < T < t) for a whole number of degrees of freedom (Abramowitz and Stegun, 26.7.3-4)."""
+    angle = atan(t / sqrt(degrees))
+    odd = degrees % 2
+    term = cos(angle) if odd else 1.0
+    total = 0.0
+    for place in range(1 + odd, degrees, 2):
+        total += term
+        term *= cos(angle) ** 2 * place / (place + 1)
+    return 2 / pi * (angle + sin(angle) * total) if odd else sin(angle) * total
+
+
 def spread(values: Sequence[float]) -> Spread:
-    """Median, its 95 % confidence interval, and the 5th and 95th percentile."""
+    """Median and mean, each with its 95 % confidence interval, and the 5th and 95th percentile."""
     ordered = sorted(values)
     ranks = interval_ranks(len(ordered))
+    around = mean_interval(ordered)
     return {
         "n": len(ordered),
+        "distinct": len(set(ordered)),
         "median": quantile(ordered, 0.5),
         "low": ordered[ranks[0] - 1] if ranks else None,
         "high": ordered[ranks[1] - 1] if ranks else None,
         "p5": quantile(ordered, 0.05),
         "p95": quantile(ordered, 0.95),
+        "mean": mean(ordered),
+        "mean_low": around[0] if around else None,
+        "mean_high": around[1] if around else None,
     }
 
 
@@ -55,10 +105,21 @@ def medians(runs: Sequence[RunSummary]) -> list[Medians]:
     return [_one_control(control, group) for control, group in by_control.items()]
 
 
+def distinct(runs: Sequence[RunSummary]) -> int:
+    """How many of the runs differ: in the goodput of a flow, or in a spike."""
+    return len({_outcome(run) for run in runs})
+
+
+def _outcome(run: RunSummary) -> tuple[float | None, ...]:
+    goodputs = [flow["goodput_bps"] for flow in run["flows"]]
+    return (*goodputs, *(spike["spike_s"] for spike in run["spikes"]))
+
+
 def _one_control(control: str, runs: list[RunSummary]) -> Medians:
     return {
         "control": control,
         "runs": len(runs),
+        "distinct": distinct(runs),
         "flows": _over([run["flows"] for run in runs], same=("name", "control")),
         "links": _over([run["links"] for run in runs], same=("name",)),
         "spikes": _over([run["spikes"] for run in runs], same=("link", "from_bps", "to_bps")),

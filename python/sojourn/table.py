@@ -1,10 +1,10 @@
 """The summary table, as data: what the terminal, the report and notebooks show."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sojourn import legend
+from sojourn import below, legend
 from sojourn.contract import Summary
 from sojourn.stats import interval_ranks
 
@@ -47,9 +47,12 @@ class Name:
     """What a row is about."""
 
     control: str
+    """A controller, or the run that is named after it; empty for a flow without one."""
     detail: str
-    """The flow or the change of capacity, where there are several."""
+    """The flow, the link or the change of capacity, where there are several."""
     colour: str
+    is_head: bool = False
+    """Whether the rows below, to the next head, are of this run; the row has no figures."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,8 @@ class Table:
     detail: str
     """What the names' details are; empty where there are none."""
     columns: list[Column]
+    remarks: list[str] = field(default_factory=list)
+    """What has to be said of single rows."""
 
 
 _GOODPUT = Metric(
@@ -78,16 +83,24 @@ _P50 = Metric("link", "queue_delay_p50_s", "queue p50", "ms", "median queueing d
 _P99 = Metric("link", "queue_delay_p99_s", "queue p99", "ms", "99th percentile of queueing delay")
 _SPIKE = Metric("spike", "spike_s", "spike", "ms", "peak queueing delay after the change")
 _BOUND = Metric(
-    "spike", "bound_s", "bound", "ms", "least spike possible end to end, for a link that was full"
+    "spike",
+    "bound_s",
+    "bound",
+    "ms",
+    "least spike possible end to end, for senders that filled the link until the change",
 )
 _CORRECTED = Metric(
-    "spike", "bound_corrected_s", "bound corr.", "ms", "bound for what the link really carried"
+    "spike",
+    "bound_corrected_s",
+    "bound corrected",
+    "ms",
+    "the same for what the link carried in the loop delay before the change",
 )
 _EXCESS = Metric("spike", "excess_s", "excess", "ms", "spike less bound")
 _EXCESS_CORRECTED = Metric(
-    "spike", "excess_corrected_s", "excess", "ms", "spike less corrected bound"
+    "spike", "excess_corrected_s", "excess corrected", "ms", "spike less bound corrected"
 )
-_LASTS = Metric("spike", "duration_s", "spike lasts", "ms", "how long the spike stood")
+_LASTS = Metric("spike", "duration_s", "duration", "ms", "how long the spike stood")
 _MAX = Metric("link", "queue_delay_max_s", "queue max", "ms", "greatest queueing delay")
 _LINK_DROPS = Metric("link", "dropped_packets", "drops", "count", "packets dropped")
 _LINK_MARKS = Metric("link", "marked_packets", "marks", "count", "packets marked CE")
@@ -127,15 +140,18 @@ _NOTES: list[list[tuple[Metric, str]]] = [
         (_DROPS, "drops: of the flow, on its whole path"),
     ],
     [
-        (_BOUND, "bound: least spike of traffic that fills the link"),
-        (_CORRECTED, "bound corr.: the same for what the link really carried in the second before"),
+        (_BOUND, "bound: least spike of senders that fill the link until it changes"),
+        (
+            _CORRECTED,
+            "bound corrected: the same for what it carried in the loop delay before",
+        ),
         (_EXCESS, "excess: spike less bound"),
-        (_EXCESS_CORRECTED, "excess: spike less bound corr."),
+        (_EXCESS_CORRECTED, "excess corrected: spike less bound corrected"),
     ],
     [
         (
             _LASTS,
-            "spike lasts: from the change until the queueing delay is first back near what it was "
+            "duration: from the change until the queueing delay is first back near what it was "
             f"before; {MISSING} where it never was",
         )
     ],
@@ -145,70 +161,143 @@ _NOTES: list[list[tuple[Metric, str]]] = [
 
 
 def build(summary: Summary) -> Table:
-    """A row a controller, and a flow where there are several."""
+    """A row a controller; where there are several flows, a row a flow under each run."""
+    several = _has_several_flows(summary)
     focus, key = focus_link(summary), legend.of(summary)
     names: list[Name] = []
     rows: list[Mapping[Of, Any]] = []
     for entry in _entries(summary):
-        of_link: dict[Of, Any] = {
-            "link": next((one for one in entry["links"] if one["name"] == focus), None),
-            "spike": _worst(entry["spikes"]),
-        }
-        for place, flow in enumerate(entry["flows"]):
-            control = entry["control"] if key.by == "run" else flow["control"]
-            detail = flow["name"] if len(entry["flows"]) > 1 else ""
+        of_link = {} if several else _of_link(entry, focus)
+        if several and key.by == "run":
+            colour = key.colours[entry["control"]]
+            names.append(Name(f"run {entry['control']}", "", colour, is_head=True))
+            rows.append({})
+        for flow in entry["flows"]:
+            own = entry["control"] if key.by == "run" and not several else flow["control"]
+            control = "" if own == legend.UNCONTROLLED else own
             colour = key.colours[key.label(entry["control"], flow["name"])]
+            detail = flow["name"] if several or not control else ""
             names.append(Name(control, detail, colour))
-            # What the link saw belongs to all its flows: said once, in the first row.
-            rows.append({"flow": flow, **(of_link if place == 0 else {})})
+            rows.append({"flow": flow, **of_link})
+    metrics = _metrics(summary, rows, several)
+    detail = "flow" if any(name.detail for name in names) else ""
+    remarks = [*_distinct_remarks(summary), *([] if several else _remarks(summary, worst=True))]
+    caption = _caption(summary, focus, several)
+    return Table(caption, names, detail, _columns(metrics, rows), remarks)
+
+
+def _metrics(
+    summary: Summary, rows: Sequence[Mapping[Of, Any]], several: bool
+) -> Sequence[Metric]:
+    """Which figures of flows there are, and of the link where it is the only flow's."""
     metrics = _CHANGING if any(row.get("spike") for row in rows) else _AT_REST
+    if several:
+        metrics = [one for one in _AT_REST if one.of == "flow"]
+    flows = [row["flow"] for row in rows if "flow" in row]
     has_links = any(entry["links"] for entry in _entries(summary))
     if not has_links:
         # A recording of the ends alone, such as qlog: what a link would say, nobody knows.
-        metrics = [one for one in metrics if any(row["flow"].get(one.key) for row in rows)]
+        metrics = [one for one in metrics if any(flow.get(one.key) for flow in flows)]
     # Flows without control measure no round trip, except for pings, which do nothing else.
-    pings = (row["flow"] for row in rows if row["flow"]["control"] == "none")
+    pings = (flow for flow in flows if flow["control"] == legend.UNCONTROLLED)
     if not has_links or any(flow[_RTT_P50.key] is not None for flow in pings):
         metrics = [*metrics, *_RTTS]
-    if any(row["flow"][_RESPONSE_P50.key] is not None for row in rows):
+    if any(flow[_RESPONSE_P50.key] is not None for flow in flows):
         metrics = [*metrics, *_RESPONSES]
-    detail = "flow" if any(name.detail for name in names) else ""
-    return Table(_caption(summary, focus), names, detail, _columns(metrics, rows))
+    return metrics
+
+
+def _has_several_flows(summary: Summary) -> bool:
+    return any(len(entry["flows"]) > 1 for entry in _entries(summary))
+
+
+def _of_link(entry: Mapping[str, Any], focus: str | None) -> dict[Of, Any]:
+    return {
+        "link": next((one for one in entry["links"] if one["name"] == focus), None),
+        "spike": _worst(entry["spikes"]),
+    }
 
 
 def build_changes(summary: Summary) -> Table | None:
-    """A row a change of capacity, where there are several in one run."""
-    if len(summary["runs"][0]["spikes"]) < 2:
+    """A row a change of capacity, where there are several in one run or flows share the link."""
+    count = len(summary["runs"][0]["spikes"])
+    if count == 0 or (count < 2 and not _has_several_flows(summary)):
         return None
     key = legend.of(summary)
     names: list[Name] = []
     rows: list[Mapping[Of, Any]] = []
     for entry in _entries(summary):
-        colour = key.colours.get(entry["control"], "")
         for spike in entry["spikes"]:
-            names.append(Name(entry["control"], change_text(spike), colour))
+            names.append(_of_run(summary, key, entry, change_text(spike)))
             rows.append({"spike": spike})
     columns = _columns([_BEFORE, _AFTER, *_SPIKES], rows)
-    return Table("Every change of capacity", names, "change", columns)
+    remarks = _remarks(summary, worst=False) if _has_several_flows(summary) else []
+    return Table("Every change of capacity", names, "change", columns, remarks)
 
 
 def build_links(summary: Summary) -> Table | None:
-    """A row a link with a rate, where there are several."""
-    limited = [
-        one["name"] for one in summary["runs"][0]["links"] if one["capacity_bps"] is not None
-    ]
-    if len(limited) < 2:
+    """A row a link with a rate, where there are several or flows share them."""
+    shown = [one["name"] for one in summary["runs"][0]["links"] if one["capacity_bps"] is not None]
+    if len(shown) < 2 and not _has_several_flows(summary):
         return None
+    caption = "Every link with a rate"
+    if not shown:
+        focus = focus_link(summary)
+        shown, caption = [focus] if focus else [], "The first link; none has a rate"
     key = legend.of(summary)
     names: list[Name] = []
     rows: list[Mapping[Of, Any]] = []
     for entry in _entries(summary):
         for link in entry["links"]:
-            if link["name"] in limited:
-                colour = key.colours.get(entry["control"], "")
-                names.append(Name(entry["control"], link["name"], colour))
+            if link["name"] in shown:
+                names.append(_of_run(summary, key, entry, link["name"]))
                 rows.append({"link": link})
-    return Table("Every link with a rate", names, "link", _columns(_LINKS, rows))
+    return Table(caption, names, "link", _columns(_LINKS, rows)) if rows else None
+
+
+def _of_run(
+    summary: Summary, key: legend.Legend, entry: Mapping[str, Any], detail: str
+) -> Name:
+    """The name of a row about a link: its run's where there are several, and no controller's."""
+    several = len(_entries(summary)) > 1
+    is_own = not _has_several_flows(summary)
+    control = entry["control"] if several or is_own else ""
+    return Name(control, detail, key.colours.get(entry["control"], ""))
+
+
+# A table says at most so much of single rows.
+_MOST_REMARKS = 8
+
+
+def _distinct_remarks(summary: Summary) -> list[str]:
+    """Which controllers' runs are not all different: their intervals say less than they seem to."""
+    lines = []
+    for entry in summary.get("medians") or []:
+        runs, distinct = entry["runs"], entry.get("distinct", entry["runs"])
+        if runs > 1 and distinct == 1:
+            why = "nothing in this scenario is random for it"
+            lines.append(f"{entry['control']}: {runs} runs, 1 distinct outcome: {why}")
+        elif distinct < runs:
+            why = f"an interval is worth no more than one of {distinct} runs"
+            lines.append(f"{entry['control']}: {runs} runs, {distinct} distinct outcomes: {why}")
+    return _shortened(lines)
+
+
+def _remarks(summary: Summary, worst: bool) -> list[str]:
+    """Why spikes are below the corrected bound, where they are."""
+    lines = []
+    for entry in _entries(summary):
+        spikes = [_worst(entry["spikes"])] if worst else entry["spikes"]
+        for spike in spikes:
+            why = below.reason(spike) if spike else None
+            if why is not None:
+                lines.append(f"{entry['control']}, {change_text(spike)}: {why}")
+    return _shortened(lines)
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    more = len(lines) - _MOST_REMARKS
+    return [*lines[:_MOST_REMARKS], f"{more} more like these"] if more > 0 else lines
 
 
 def build_all(summary: Summary) -> list[Table]:
@@ -266,11 +355,13 @@ def _worst(spikes: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     return max(drops, key=lambda spike: value_of(spike["spike_s"]) or 0.0, default=None)
 
 
-def _caption(summary: Summary, focus: str | None) -> str:
+def _caption(summary: Summary, focus: str | None, several: bool) -> str:
     entry = _entries(summary)[0]
     parts = [_repeats(entry["runs"])] if "medians" in summary else []
     spikes = entry["spikes"]
-    if len(spikes) > 1:
+    if several:
+        parts.insert(0, "Every flow")
+    elif len(spikes) > 1:
         worst = ", the worst spike of each run" if _worst(spikes) else ""
         parts.append(f"{len(spikes)} changes of capacity{worst}")
     elif spikes:
@@ -294,7 +385,7 @@ def change_text(spike: Mapping[str, Any]) -> str:
 
 def _columns(metrics: Sequence[Metric], rows: Sequence[Mapping[Of, Any]]) -> list[Column]:
     columns = [_column(metric, rows) for metric in metrics]
-    texts = {column.metric.key: [cell.text for cell in column.cells] for column in columns}
+    texts = {column.metric.key: column.cells for column in columns}
     # The excess is over the bound that stands beside it: the corrected one where it differs.
     same = texts.get(_CORRECTED.key) == texts.get(_BOUND.key)
     left_out = (_CORRECTED, _EXCESS_CORRECTED) if same else (_EXCESS,)

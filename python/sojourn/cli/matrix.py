@@ -30,6 +30,7 @@ def matrix(args: argparse.Namespace) -> int:
         buffer=args.buffer,
         duration=args.duration,
         seed=args.seed,
+        runs=args.runs,
     )
     if args.out is not None:
         folder.require_free(Path(args.out))

@@ -139,6 +139,13 @@ def _add_matrix(commands: Any) -> None:
     add("--buffer", metavar="SIZE", help="in bytes, packets or time (default: 100ms)")
     add("--duration", metavar="DURATION", help="of each simulation (default: 30s)")
     add("--seed", metavar="N", type=_whole, help="seed of everything random (default: 1)")
+    add(
+        "--runs",
+        metavar="N",
+        type=_positive,
+        help="repeat each combination with N seeds in a row; figures are then means with their "
+        "95 %% confidence intervals (default: 1)",
+    )
     add("--jobs", metavar="N", type=_positive, help="threads (default: one a core)")
     add("--out", metavar="DIR", help="write matrix.json, matrix.md and heat maps to this folder")
     form = matrix.add_mutually_exclusive_group()

@@ -67,7 +67,8 @@ def _note(core: _core.Scenario, args: argparse.Namespace) -> None:
     if args.runs > 1 and not core.is_random():
         print(
             f"note: nothing in {args.file} is random, so all {args.runs} runs of a controller are "
-            "the same; --spread 5s moves the changes of its links",
+            "the same; start_jitter or host_noise above 0s changes that, and --spread 5s moves the "
+            "changes of its links",
             file=sys.stderr,
         )
     elif 1 < args.runs < 6:

@@ -53,6 +53,8 @@ def show_figures(run: Run, last: str | None) -> None:
         if len(one.names) > _MOST_ROWS:
             rest = f"{_MOST_ROWS} of {len(one.names):,} rows; the others are in summary.json"
             out.print(Text(rest, style="dim"))
+        for remark in one.remarks:
+            out.print(Text(remark))
     for note in table.notes(tables):
         out.print(Text(note, style="dim"))
     if last is not None:
@@ -91,6 +93,8 @@ def _table(data: table.Table, columns: Sequence[table.Column]) -> Table:
         part.add_column(_head(column), justify="right", no_wrap=True)
     for row, name in enumerate(data.names):
         cells = [_cell(column.cells[row]) for column in columns]
+        if row and name.is_head:
+            part.add_row()
         part.add_row(_control(name), *([name.detail] if data.detail else []), *cells)
     return part
 

@@ -1,6 +1,6 @@
 """What `matrix --json` prints: add to it, never rename."""
 
-from typing import TypedDict
+from typing import Any, TypedDict
 
 
 class Cell(TypedDict):
@@ -12,6 +12,11 @@ class Cell(TypedDict):
     the second flow starts a second later. `jain` is Jain's fairness index of the
     goodputs, None for a flow alone. Counts and percentiles are of the bottleneck's queue and of
     the whole run.
+
+    Of several `runs`, `distinct` differ in a goodput. Every figure is then the mean, `intervals`
+    has the lower and the upper end of its 95 % confidence interval under the same name (Student;
+    None without a value in some run), and `each` has the figures run by run. Both are empty for
+    one run.
     """
 
     queue: str
@@ -23,11 +28,15 @@ class Cell(TypedDict):
     utilisation: float
     queue_delay_p50_s: float
     queue_delay_p99_s: float
-    marked_packets: int
-    dropped_packets: int
-    delivered_packets: int
+    marked_packets: float
+    dropped_packets: float
+    delivered_packets: float
     rtt_p50_s: list[float | None]
     rtt_p99_s: list[float | None]
+    runs: int
+    distinct: int
+    intervals: dict[str, Any]
+    each: list[dict[str, Any]]
 
 
 class Refusal(TypedDict):
@@ -49,5 +58,6 @@ class MatrixSummary(TypedDict):
     buffer: str
     duration: str
     seed: int
+    runs: int
     cells: list[Cell]
     refused: list[Refusal]

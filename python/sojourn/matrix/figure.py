@@ -59,7 +59,7 @@ def together(found: MatrixSummary, queue: str) -> Spec:
 
 def _permille(cell: Cell, key: str) -> float:
     counts: dict[str, Any] = {**cell}
-    return 1000 * int(counts[key]) / max(1, cell["delivered_packets"])
+    return 1000 * float(counts[key]) / max(1, cell["delivered_packets"])
 
 
 def _shares(cell: Cell) -> Iterator[Spec]:

@@ -1,10 +1,10 @@
 """Runs every combination and gathers what came out."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from sojourn import _core, experiment
+from sojourn import _core, experiment, stats
 from sojourn.contract import RunSummary
 from sojourn.errors import UsageError
 from sojourn.experiment import Job, Progress
@@ -26,7 +26,11 @@ def measure(of: Axes, threads: int, progress: Progress | None = None) -> MatrixS
         "buffer": of.buffer,
         "duration": of.duration,
         "seed": of.seed,
-        "cells": [_cell(place, run) for place, run in zip(places, runs, strict=True)],
+        "runs": of.runs,
+        "cells": [
+            _cell(place, runs[at * of.runs : (at + 1) * of.runs])
+            for at, place in enumerate(places)
+        ],
         "refused": refused,
     }
 
@@ -53,7 +57,7 @@ def _possible(of: Axes) -> tuple[list[Place], list[Job], list[Refusal]]:
             refused.append((place, error.items[0]["message"]))
             continue
         places.append(place)
-        jobs.append(Job(core, 0, of.seed))
+        jobs += [Job(core, 0, of.seed + number) for number in range(of.runs)]
     return places, jobs, _once(refused)
 
 
@@ -80,14 +84,29 @@ def _summary(outcome: _core.Outcome) -> RunSummary:
     return cast(RunSummary, json.loads(outcome.summary_json()))
 
 
-def _cell(place: Place, run: RunSummary) -> Cell:
+def _cell(place: Place, runs: Sequence[RunSummary]) -> Cell:
+    each = [_figures(run) for run in runs]
+    several = len(each) > 1
+    found: Any = {
+        "queue": place.queue,
+        "rtt": place.rtt,
+        "controls": list(place.controls),
+        **(_over(each, stats.mean) if several else each[0]),
+        "runs": len(each),
+        "distinct": len({tuple(one["goodput_bps"]) for one in each}),
+        "intervals": _over(each, stats.mean_interval) if several else {},
+        "each": each if several else [],
+    }
+    # In the order of the contract, whatever was added last.
+    return cast(Cell, {key: found[key] for key in Cell.__annotations__})
+
+
+def _figures(run: RunSummary) -> dict[str, Any]:
+    """What a cell has of one run."""
     link: Any = next(link for link in run["links"] if link["name"] == plan.BOTTLENECK)
     goodputs = [flow["goodput_bps"] for flow in run["flows"]]
     return {
-        "queue": place.queue,
-        "rtt": place.rtt,
         "base_rtt_s": run["flows"][0]["base_rtt_s"],
-        "controls": list(place.controls),
         "goodput_bps": goodputs,
         "jain": jain(goodputs) if len(goodputs) > 1 else None,
         "utilisation": link["utilisation"],
@@ -99,3 +118,14 @@ def _cell(place: Place, run: RunSummary) -> Cell:
         "rtt_p50_s": [flow["rtt_p50_s"] for flow in run["flows"]],
         "rtt_p99_s": [flow["rtt_p99_s"] for flow in run["flows"]],
     }
+
+
+def _over(each: Sequence[dict[str, Any]], of: Callable[[Sequence[float]], Any]) -> dict[str, Any]:
+    """What `of` makes of each figure over all runs; None where one of them has none."""
+
+    def one(values: Sequence[Any]) -> Any:
+        if isinstance(values[0], list):
+            return [one(flow) for flow in zip(*values, strict=True)]
+        return None if None in values else of(values)
+
+    return {key: one([figures[key] for figures in each]) for key in each[0]}

@@ -42,6 +42,8 @@ class Axes:
     buffer: str = "100ms"
     duration: str = "30s"
     seed: int = 1
+    runs: int = 1
+    """Seeds in a row that each combination is run with."""
     own: Own = field(default_factory=lambda: Own({}))
     """The user's controllers, which are among those named."""
 

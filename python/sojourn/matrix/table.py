@@ -1,9 +1,10 @@
 """The matrix as tables: a row for each flow or two over a queue, in each cell one figure an RTT."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sojourn import stats
 from sojourn.matrix import plan
 from sojourn.matrix.contract import Cell, MatrixSummary
 from sojourn.table import MISSING
@@ -11,16 +12,27 @@ from sojourn.table import MISSING
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of a cell: how it is called, and how it is said."""
+    """A figure of a cell, or one for each flow: how it is called, and how it is said."""
 
     name: str
     unit: str
-    text: Callable[[Cell], str]
+    digits: int
+    of: Callable[[Mapping[str, Any]], Sequence[float]]
 
     @property
     def head(self) -> str:
         """Name and unit."""
         return f"{self.name} ({self.unit})" if self.unit else self.name
+
+    def text(self, cell: Cell) -> str:
+        """The figures; with several runs means, and half of their confidence intervals."""
+        runs = [self.of(one) for one in cell["each"]] or [self.of(cell)]
+        return "+".join(map(self._one, zip(*runs, strict=True))) or MISSING
+
+    def _one(self, values: Sequence[float]) -> str:
+        around = stats.mean_interval(values)
+        half = f"±{(around[1] - around[0]) / 2:.{self.digits}f}" if around else ""
+        return f"{stats.mean(values):.{self.digits}f}{half}"
 
 
 @dataclass(frozen=True)
@@ -33,24 +45,20 @@ class Row:
     alone: bool
 
 
-def _goodput(cell: Cell) -> str:
-    return "+".join(f"{bps / 1e6:.1f}" for bps in cell["goodput_bps"])
+def _permille(key: str) -> Callable[[Mapping[str, Any]], Sequence[float]]:
+    def of(cell: Mapping[str, Any]) -> Sequence[float]:
+        delivered = cell["delivered_packets"]
+        return [1000 * cell[key] / delivered if delivered else 0.0]
 
-
-def _permille(count: int, cell: Cell) -> str:
-    return f"{1000 * count / cell['delivered_packets']:.1f}" if cell["delivered_packets"] else "0.0"
-
-
-def _jain(cell: Cell) -> str:
-    return MISSING if cell["jain"] is None else f"{cell['jain']:.2f}"
+    return of
 
 
 METRICS = [
-    Metric("goodput", "Mbit/s", _goodput),
-    Metric("queue p99", "ms", lambda cell: f"{1e3 * cell['queue_delay_p99_s']:.1f}"),
-    Metric("marks", "‰", lambda cell: _permille(cell["marked_packets"], cell)),
-    Metric("drops", "‰", lambda cell: _permille(cell["dropped_packets"], cell)),
-    Metric("Jain", "", _jain),
+    Metric("goodput", "Mbit/s", 1, lambda cell: [bps / 1e6 for bps in cell["goodput_bps"]]),
+    Metric("queue p99", "ms", 1, lambda cell: [1e3 * cell["queue_delay_p99_s"]]),
+    Metric("marks", "‰", 1, _permille("marked_packets")),
+    Metric("drops", "‰", 1, _permille("dropped_packets")),
+    Metric("Jain", "", 2, lambda cell: [] if cell["jain"] is None else [cell["jain"]]),
 ]
 
 
@@ -69,9 +77,21 @@ def about(found: MatrixSummary) -> str:
     rtts = _listed(found["rtts"])
     return (
         f"One bottleneck of {found['rate']} with a buffer of {found['buffer']}, bulk flows for "
-        f"{found['duration']}, seed {found['seed']}; the second flow starts after a second. "
+        f"{found['duration']}, {_seeds(found)}; the second flow starts after a second. "
         f"Figures stand for base RTTs of {rtts}, in this order; marks and drops are per thousand "
         "packets delivered; all count from the start, slow start included."
+    )
+
+
+def _seeds(found: MatrixSummary) -> str:
+    first, runs = found["seed"], found["runs"]
+    if runs == 1:
+        return f"seed {first}"
+    fewest = min((cell["distinct"] for cell in found["cells"]), default=runs)
+    alike = "" if fewest == runs else f" (as few as {fewest} of them distinct)"
+    return (
+        f"means of {runs} runs{alike} with seeds {first} to {first + runs - 1}, ± half of their "
+        "95 % confidence intervals (Student)"
     )
 
 
@@ -103,7 +123,7 @@ def _is_shipped(found: MatrixSummary) -> bool:
     whole = plan.axes(None, None)
     lists = ("controls", "queues", "rtts")
     return all(list(asked[key]) == list(getattr(whole, key)) for key in lists) and (
-        all(asked[key] == getattr(whole, key) for key in ("rate", "buffer", "duration", "seed"))
+        all(asked[key] == getattr(whole, key) for key in ("rate", "buffer", "duration", "seed", "runs"))
     )
 
 

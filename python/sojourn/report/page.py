@@ -78,8 +78,11 @@ def _head(run: "Run") -> str:
     about = f"Sojourn {run.summary['version']}: {what}."
     if first["spikes"]:
         about += (
-            " Spike: peak queueing delay after a change of capacity. Bound: the least spike that "
-            "any end-to-end controller can have on a link that was full."
+            " Spike: peak queueing delay after a change of capacity. Bound: the least spike of "
+            "senders that fill the link until it changes, whatever their controller. Bound "
+            "corrected: the same for what the link carried in the loop delay before the change. "
+            "A spike may be lower where the queue drops packets, or where the senders slow for "
+            "another reason before they can know of the change."
         )
     return f"<header>\n<h1>{escape(run.title)}</h1>\n<p>{escape(about)}</p>\n</header>"
 

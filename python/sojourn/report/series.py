@@ -22,6 +22,8 @@ _MEAN_S = 0.1
 _OFTEN = 0.1
 # No window is that large: controllers that set none, only a rate, say so with a greater one.
 _NO_WINDOW_BYTES = 1e15
+# Stands in no name of a run or a flow (TOML 1.0 allows no bare control characters).
+_BETWEEN = "\0"
 # Moments at which a tooltip can be shown.
 _HOVER_MOMENTS = 1000
 
@@ -139,7 +141,11 @@ def to_csv(frame: pl.DataFrame) -> str:
 
 def _label(legend: Legend) -> pl.Expr:
     if legend.by == "run":
-        return pl.col("control")
+        if not legend.others:
+            return pl.col("control")
+        line = pl.concat_str("control", "flow", separator=_BETWEEN)
+        others = {_BETWEEN.join(line): label for line, label in legend.others.items()}
+        return line.replace_strict(others, default=pl.col("control"))
     own = pl.col("flow")
     return own.replace_strict(legend.control_of) if legend.by == "control" else own
 

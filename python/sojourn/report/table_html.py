@@ -59,8 +59,15 @@ def _table_html(data: table.Table) -> str:
     return (
         f'<table class="summary">\n<caption>{escape(data.caption)}</caption>\n'
         f'<thead><tr><th scope="col">controller</th>{detail}{heads}</tr></thead>\n'
-        f"<tbody>\n{rows}\n</tbody>\n</table>"
+        f"<tbody>\n{rows}\n</tbody>\n</table>{_remarks_html(data)}"
     )
+
+
+def _remarks_html(data: table.Table) -> str:
+    """What has to be said of single rows, right under their table."""
+    if not data.remarks:
+        return ""
+    return f'\n<p class="notes">{"<br>".join(map(escape, data.remarks))}</p>'
 
 
 def _head_html(column: table.Column) -> str:
