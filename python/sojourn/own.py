@@ -17,8 +17,9 @@ Quantity = bool | int | float | str
 class Controller(Protocol):
     """A congestion controller in Python: what every one must have.
 
-    It may also have `on_timeout(now_ns, in_flight_bytes)`, told of retransmission timeouts, and
-    `on_sent(now_ns, sent)`, told of every packet that leaves. All times are whole nanoseconds, all
+    It may also have `on_timeout(now_ns, in_flight_bytes)`, told of retransmission timeouts,
+    `on_sent(now_ns, sent)`, told of every packet that leaves, and `on_handshake(now_ns, rtt_ns)`,
+    told of the handshake's round-trip time before the first data leave. All times are whole nanoseconds, all
     amounts whole bytes of payload. A class says more of itself in attributes of these names:
 
     `title`, `source`: one line each, for listings.

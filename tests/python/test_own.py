@@ -47,6 +47,7 @@ class Fixed:
     random = False
     told: ClassVar[list[sojourn.Feedback]] = []
     sent: ClassVar[list[sojourn.Sent]] = []
+    handshakes: ClassVar[list[tuple[int, int]]] = []
 
     def __init__(self, setup: sojourn.Setup) -> None:
         self.cwnd = 10 * setup.mss_bytes
@@ -54,6 +55,10 @@ class Fixed:
     def on_feedback(self, now_ns: int, feedback: sojourn.Feedback) -> None:
         assert type(now_ns) is int
         Fixed.told.append(feedback)
+
+    def on_handshake(self, now_ns: int, rtt_ns: int) -> None:
+        assert not Fixed.sent
+        Fixed.handshakes.append((now_ns, rtt_ns))
 
     def on_sent(self, now_ns: int, sent: sojourn.Sent) -> None:
         Fixed.sent.append(sent)
@@ -72,6 +77,7 @@ def mine(tmp_path: Path) -> Path:
 def test_what_it_is_told(small: Path) -> None:
     Fixed.told.clear()
     Fixed.sent.clear()
+    Fixed.handshakes.clear()
     run = sojourn.run(
         small,
         control="fixed",
@@ -86,7 +92,13 @@ def test_what_it_is_told(small: Path) -> None:
     first = Fixed.told[0]
     assert first.rtt_ns is not None
     assert 20_000_000 < first.rtt_ns < 40_000_000
-    assert first.min_rtt_ns == first.rtt_ns == first.srtt_ns
+    # The handshake's, of smaller packets and none that wait before them.
+    ((now_ns, rtt_ns),) = Fixed.handshakes
+    assert 20_000_000 < rtt_ns < first.rtt_ns
+    assert rtt_ns <= now_ns
+    assert first.min_rtt_ns == rtt_ns
+    assert first.srtt_ns is not None
+    assert rtt_ns < first.srtt_ns < first.rtt_ns
     assert all(one.in_flight_before_bytes <= 10 * 1420 for one in Fixed.told)
     rates = [one.rate.bps for one in Fixed.told if one.rate is not None]
     assert 0 < max(rates) < 13e6

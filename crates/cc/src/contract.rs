@@ -5,6 +5,19 @@ use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 /// A congestion controller. All amounts are payload bytes (no headers).
 pub trait Controller: Send {
+    /// The handshake took `rtt`, the first sample of the round-trip time. Told before
+    /// the first packet of data leaves, unless data leave with the handshake (0-RTT);
+    /// not at all where there is no handshake, or where its packets were repeated.
+    fn on_handshake(&mut self, now: Instant, rtt: Duration) {
+        let _ = (now, rtt);
+    }
+
+    /// Whether the controller's pacing holds from the first packet on. If not, the
+    /// transport lets the first packets leave unpaced, as the controller's own stack does.
+    fn paces_initial_window(&self) -> bool {
+        true
+    }
+
     /// A packet leaves the sender. One that follows on another is told only to
     /// controllers with [`Needs::every_packet`]; the first after idleness to all.
     fn on_sent(&mut self, now: Instant, sent: &Sent) {

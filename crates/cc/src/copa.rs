@@ -345,6 +345,11 @@ fn in_window<const GREATEST: bool>(
 }
 
 impl Controller for Copa {
+    /// `RTTstanding` until there is a sample of data (section 2.1 paces by it).
+    fn on_handshake(&mut self, _now: Instant, rtt: Duration) {
+        self.rtt_standing = Some(rtt);
+    }
+
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         self.follow_undo(feedback);
         self.lost |= feedback.lost_packets > 0;

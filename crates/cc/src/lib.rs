@@ -9,7 +9,7 @@
 //! in the user's crate, and is added to a [`Catalogue`].
 
 use sojourn_units::params::Params;
-use sojourn_units::{Bytes, Instant};
+use sojourn_units::{Bytes, Duration, Instant};
 
 mod abe;
 mod catalogue;

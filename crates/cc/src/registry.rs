@@ -63,6 +63,12 @@ macro_rules! controllers {
             fn on_timeout(&mut self, now: Instant, in_flight: Bytes) {
                 match self { $(Self::$variant(c) => c.on_timeout(now, in_flight),)+ Self::User(c) => c.on_timeout(now, in_flight) }
             }
+            fn on_handshake(&mut self, now: Instant, rtt: Duration) {
+                match self { $(Self::$variant(c) => c.on_handshake(now, rtt),)+ Self::User(c) => c.on_handshake(now, rtt) }
+            }
+            fn paces_initial_window(&self) -> bool {
+                match self { $(Self::$variant(c) => c.paces_initial_window(),)+ Self::User(c) => c.paces_initial_window() }
+            }
             fn on_signal(&mut self, now: Instant, signal: Signal) {
                 match self { $(Self::$variant(c) => c.on_signal(now, signal),)+ Self::User(c) => c.on_signal(now, signal) }
             }

@@ -9,7 +9,8 @@ use crate::copies::Copies;
 use crate::error::At;
 use crate::link::{in_order, params};
 use crate::model::{
-    Control, EcnFeedback, Flow, Pause, Profile, PrrRule, RecoveryPeriod, Source, Transport,
+    Control, EcnFeedback, Flow, Handshake, Pause, Profile, PrrRule, RecoveryPeriod, Source,
+    Transport,
 };
 use crate::nearest;
 use crate::needs;
@@ -221,6 +222,12 @@ fn transport(value: &Checked) -> Option<Transport> {
             _ => EcnFeedback::Accurate,
         },
         receive_times: fields.switch("receive_times")?,
+        handshake: match fields.scalar("handshake")? {
+            Scalar::Choice(how) if how == "none" => Handshake::None,
+            Scalar::Choice(how) if how == "0-rtt" => Handshake::ZeroRtt,
+            _ => Handshake::OneRtt,
+        },
+        initial_burst: fields.integer("initial_burst"),
         pacing: fields.switch("pacing")?,
         tso: fields.data("tso")?,
         gro: fields.time("gro")?,

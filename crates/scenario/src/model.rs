@@ -342,6 +342,11 @@ pub struct Transport {
     pub ecn_feedback: EcnFeedback,
     /// Whether acknowledgements can say when each packet arrived.
     pub receive_times: bool,
+    /// How the connection opens.
+    pub handshake: Handshake,
+    /// Packets at the beginning of a connection that leave unpaced; none where the
+    /// controller decides.
+    pub initial_burst: Option<u64>,
     /// Whether packets are paced where the controller does not pace.
     pub pacing: bool,
     /// Greatest burst of segmentation offload, in bytes of payload; zero for none.
@@ -357,6 +362,19 @@ pub struct Transport {
     pub recovery_period: RecoveryPeriod,
     /// Least retransmission timeout (RFC 6298; Linux 200 ms).
     pub min_rto: Duration,
+}
+
+/// How a connection opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handshake {
+    /// It is open from the start.
+    None,
+    /// Data leave once the opening was answered: TCP's three-way handshake (RFC 9293
+    /// section 3.5), QUIC's (RFC 9001 section 4.1).
+    OneRtt,
+    /// Data leave with the opening: TCP Fast Open (RFC 7413), QUIC 0-RTT (RFC 9001 section
+    /// 4.6).
+    ZeroRtt,
 }
 
 /// What a reduction of the window sends for each acknowledgement.

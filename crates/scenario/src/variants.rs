@@ -174,6 +174,13 @@ struct Profile {
     tso: Default,
     gro: Default,
     min_rto: Default,
+    handshake: Handshake,
+}
+
+/// What the handshake is in a profile, and where it says so.
+struct Handshake {
+    doc: &'static str,
+    source: &'static str,
 }
 
 const TCP: Profile = Profile {
@@ -196,6 +203,12 @@ const TCP: Profile = Profile {
     ),
     gro: ("0s", "ethtool -C rx-usecs, Linux gro_flush_timeout"),
     min_rto: ("200ms", "Linux TCP_RTO_MIN; RFC 6298 has 1s"),
+    handshake: Handshake {
+        doc: "`1-rtt`: SYN and SYN-ACK of 60B each come before the data; `0-rtt`: Fast Open, the \
+              SYN carries the first packet's data; `none`: the connection is open at `start`",
+        source: "RFC 9293 section 3.5, RFC 7413; 60B: IPv4 20, TCP 20, MSS 4, SACK permitted 2, \
+                 timestamps 10, NOP 1, window scale 3",
+    },
 };
 
 const QUIC: Profile = Profile {
@@ -214,13 +227,21 @@ const QUIC: Profile = Profile {
     tso: ("0B", "with it, batches of UDP GSO are filled whatever the rate; 14200B: ten packets"),
     gro: ("0s", "UDP GRO, as TCP's"),
     min_rto: ("1ms", "kGranularity, RFC 9002 section 6.1.2"),
+    handshake: Handshake {
+        doc: "`1-rtt`: an Initial of 1228B and three such packets in answer come before the data; \
+              `0-rtt`: data leave behind the Initial; `none`: the connection is open at `start`",
+        source: "RFC 9001 sections 4.1 and 4.6; RFC 9000 section 14.1: 1200 bytes with IPv4 20 \
+                 and UDP 8, section 8.1: three times as much",
+    },
 };
+
+const HANDSHAKES: Shape = Shape::Scalar(Kind::Choice("1-rtt", &["1-rtt", "0-rtt", "none"]));
 
 /// Interrupts are held back for tens of microseconds, rarely hundreds.
 const COALESCING: Shape =
     Shape::Scalar(Kind::Time(Duration::ZERO, Duration::ZERO, Duration::from_millis(10)));
 
-fn transport(profile: &Profile) -> [Field; 15] {
+fn transport(profile: &Profile) -> [Field; 17] {
     let field = |name, shape, (default, source): Default, doc| {
         Field::new(name, shape, default, doc).from(source)
     };
@@ -253,6 +274,20 @@ fn transport(profile: &Profile) -> [Field; 15] {
             SWITCH,
             profile.receive_times,
             "acknowledgements say when each packet arrived, where the controller uses it",
+        ),
+        Field::new("handshake", HANDSHAKES, "1-rtt", profile.handshake.doc)
+            .from(profile.handshake.source),
+        Field::optional(
+            "initial_burst",
+            COUNT,
+            "packets at the beginning of a connection that leave unpaced where packets are paced \
+             by a rate; where absent, 10 for `bbr` and `lola` and for the pacing of this \
+             transport, as stacks have it, and none for other controllers that pace",
+        )
+        .from(
+            "Linux tcp_update_skb_after_send; RFC 9002 section 7.7; \
+             draft-briscoe-iccrg-prague-congestion-control and draft-ietf-ccwg-bbr-06 section \
+             5.6.2 pace the initial window",
         ),
         field("pacing", SWITCH, profile.pacing, "pacing, where the controller does not pace"),
         field(

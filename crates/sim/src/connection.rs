@@ -35,6 +35,8 @@ pub(crate) struct Connection<M: Metering> {
     /// When its timer and its pacer have an event.
     pub(crate) timer_at: Instant,
     pub(crate) pace_at: Instant,
+    /// When the handshake that its client opens has something to repeat.
+    pub(crate) opening_due: Instant,
     /// The source wants to know when this many bytes have been delivered.
     pub(crate) watch: u64,
     pub(crate) rtts: Histogram,
@@ -48,7 +50,7 @@ impl<M: Metering> Connection<M> {
     /// The time at which its timer should fire.
     #[inline]
     pub(crate) fn deadline(&self) -> Instant {
-        self.sender.timer().min(self.receiver.timer())
+        self.sender.timer().min(self.receiver.timer()).min(self.opening_due)
     }
 
     /// What a tap is told of it.
@@ -86,6 +88,7 @@ pub(crate) fn config(transport: &Transport) -> Config {
             EcnFeedback::Classic => sojourn_transport::EcnFeedback::Classic,
         },
         pacing: transport.pacing,
+        initial_burst: transport.initial_burst,
         tso: transport.tso,
         gro: transport.gro,
         prr: transport.prr.map(|rule| match rule {
@@ -143,6 +146,7 @@ pub(crate) fn connect<M: Metering>(
         ecn: if transport.ecn { needs.ecn } else { EcnUse::None },
         timer_at: Instant::MAX,
         pace_at: Instant::MAX,
+        opening_due: Instant::MAX,
         watch: u64::MAX,
         rtts: Histogram::default(),
         longest_rtt: Peak::default(),

@@ -236,6 +236,7 @@ impl<M: Metering> Simulation<M> {
                 PacketKind::Datagram | PacketKind::Reply => {
                     self.flows[owner].datagrams.dropped += 1;
                 }
+                PacketKind::Opening | PacketKind::Answer => self.lose_handshake(&packet),
             }
             if M::Tap::LISTENS {
                 self.tell_of_gone(owner, &packet);
@@ -259,6 +260,7 @@ impl<M: Metering> Simulation<M> {
             PacketKind::Ack => self.on_ack(owner, packet.number as usize),
             PacketKind::Datagram => self.on_datagram(owner, packet),
             PacketKind::Reply => self.on_reply(owner, packet),
+            PacketKind::Opening | PacketKind::Answer => self.on_handshake(packet),
         }
     }
 
@@ -276,7 +278,7 @@ impl<M: Metering> Simulation<M> {
 
     /// What the receiver says to what it has just been handed.
     #[inline(always)]
-    fn answer(&mut self, id: usize) {
+    pub(crate) fn answer(&mut self, id: usize) {
         let connection = &mut self.connections[id];
         M::enter(Part::Transport);
         let is_delivered = connection.receiver.in_order_bytes() >= connection.watch;
@@ -294,7 +296,7 @@ impl<M: Metering> Simulation<M> {
     }
 
     #[inline(always)]
-    fn send_ack(&mut self, id: usize) {
+    pub(crate) fn send_ack(&mut self, id: usize) {
         let connection = &mut self.connections[id];
         let place = self.acks.take();
         M::enter(Part::Transport);
@@ -311,7 +313,7 @@ impl<M: Metering> Simulation<M> {
     }
 
     #[inline(always)]
-    fn on_ack(&mut self, id: usize, place: usize) {
+    pub(crate) fn on_ack(&mut self, id: usize, place: usize) {
         if M::Tap::LISTENS {
             self.tell_of_ack(id, Passage::Received, place, 0);
         }
@@ -331,7 +333,7 @@ impl<M: Metering> Simulation<M> {
     }
 
     /// Sends whatever the sender may send now.
-    fn transmit(&mut self, id: usize) {
+    pub(crate) fn transmit(&mut self, id: usize) {
         loop {
             let connection = &mut self.connections[id];
             M::enter(Part::Transport);
@@ -381,6 +383,9 @@ impl<M: Metering> Simulation<M> {
             }
             self.transmit(id);
         }
+        if self.connections[id].opening_due <= self.clock.now {
+            self.on_handshake_timer(id);
+        }
         let connection = &mut self.connections[id];
         let due = M::of(Part::Transport, || connection.deadline());
         connection.schedule_timer(id, due, &mut self.events);
@@ -398,7 +403,7 @@ impl<M: Metering> Simulation<M> {
         if flow.stop.is_some_and(|stop| stop <= self.clock.now) {
             return self.stop_flow(index);
         }
-        flow.started = true;
+        let begins = !std::mem::replace(&mut flow.started, true);
         if flow.application.next_at != self.clock.now {
             return;
         }
@@ -421,6 +426,9 @@ impl<M: Metering> Simulation<M> {
             }
             (Action::Ping(bytes), _) => self.send_ping(index, bytes),
             (Action::Request(_), _) => unreachable!("a flow that asks has a connection for it"),
+        }
+        if begins {
+            self.open(index);
         }
     }
 
@@ -480,6 +488,7 @@ impl<M: Metering> Simulation<M> {
         let response = state.application.response();
         self.connections[id].watch = state.next_request_target();
         if let Carrier::Connection { data, .. } = state.carrier {
+            self.hear_request(flow);
             self.write(data, response);
         }
     }

@@ -22,6 +22,7 @@ mod link;
 mod measure;
 mod memory;
 mod meter;
+mod opening;
 mod outcome;
 mod packet;
 mod ping;

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use sojourn_cc::{AnyController, Controller, Feedback, Limits, Probe, Sent, Signal};
-use sojourn_units::{Bytes, Instant};
+use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::tap::Tap;
 
@@ -146,6 +146,12 @@ impl Controller for Marked {
     }
     fn on_timeout(&mut self, now: Instant, in_flight: Bytes) {
         marked(|| self.0.on_timeout(now, in_flight));
+    }
+    fn on_handshake(&mut self, now: Instant, rtt: Duration) {
+        marked(|| self.0.on_handshake(now, rtt));
+    }
+    fn paces_initial_window(&self) -> bool {
+        self.0.paces_initial_window()
     }
     fn on_signal(&mut self, now: Instant, signal: Signal) {
         marked(|| self.0.on_signal(now, signal));

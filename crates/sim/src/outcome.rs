@@ -40,7 +40,7 @@ pub struct FlowSummary {
     /// When it started in this run, its draw of `start_jitter` included.
     pub start_s: f64,
     /// Payload delivered (each byte once) over the time from `start_s` to its
-    /// stop, its completion, or the end.
+    /// stop, its completion, or the end; the handshake takes part of that time.
     pub goodput_bps: f64,
     /// Propagation delay out and back, at the start.
     pub base_rtt_s: f64,
@@ -69,7 +69,8 @@ pub struct FlowSummary {
     pub dropped_packets: u64,
     /// Retransmission or probe timeouts.
     pub timeouts: u64,
-    /// From the flow's start until all it had to transfer was delivered; null
+    /// From the flow's start, its handshake included, until all it had to transfer was
+    /// delivered; null
     /// for endless flows, and where it was not.
     pub completion_s: Option<f64>,
     /// Transfers (files, responses, pings that were answered) that were completed.

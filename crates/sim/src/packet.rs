@@ -34,20 +34,25 @@ pub(crate) enum PacketKind {
     Datagram = 2,
     /// The reply to an echo request.
     Reply = 3,
+    /// The client's part of a handshake: its opening, or what confirms the answer.
+    Opening = 4,
+    /// The server's part of a handshake.
+    Answer = 5,
 }
 
 /// The small things that are said of a packet, in one word: a packet is copied
 /// several times on its way, and whole words copy best. From the lowest bit: ECN
-/// (2), [`PacketKind`] (2), CWR, marked by the link where it is now, and where it
+/// (2), [`PacketKind`] (3), CWR, marked by the link where it is now, and where it
 /// goes next, as a place in the table of routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Label(u32);
 
 const ECN: u32 = 3;
 const KIND_SHIFT: u32 = 2;
-const CWR: u32 = 1 << 4;
-const MARKED: u32 = 1 << 5;
-const NEXT_SHIFT: u32 = 6;
+const KIND: u32 = 7;
+const CWR: u32 = 1 << 5;
+const MARKED: u32 = 1 << 6;
+const NEXT_SHIFT: u32 = 7;
 /// Places that a table of routes may have.
 pub(crate) const PLACES: u32 = 1 << (u32::BITS - NEXT_SHIFT);
 
@@ -70,11 +75,13 @@ impl Label {
 
     #[inline]
     fn kind(self) -> PacketKind {
-        match self.0 >> KIND_SHIFT & 3 {
+        match self.0 >> KIND_SHIFT & KIND {
             0 => PacketKind::Data,
             1 => PacketKind::Ack,
             2 => PacketKind::Datagram,
-            _ => PacketKind::Reply,
+            3 => PacketKind::Reply,
+            4 => PacketKind::Opening,
+            _ => PacketKind::Answer,
         }
     }
 }
@@ -102,6 +109,23 @@ impl Packet {
             connection: connection as u32,
             label: Label::new(route, kind, Ecn::NotEct, false),
         }
+    }
+
+    /// A packet of a handshake. `part`: which of its kind; `extra`: a place in memory.
+    pub(crate) fn handshake(
+        (connection, route): (usize, u32),
+        kind: PacketKind,
+        ip_size: u32,
+        (part, extra): (u32, u32),
+    ) -> Packet {
+        let mut packet = Packet::plain(connection, route, kind, ip_size);
+        (packet.number, packet.segment) = (part, extra);
+        packet
+    }
+
+    /// What a packet of a handshake has beside its part.
+    pub(crate) fn extra(&self) -> u32 {
+        self.segment
     }
 
     /// What it is.
@@ -177,9 +201,10 @@ impl Queued for Packet {
     #[inline]
     fn flow_hash(&self) -> u64 {
         // Acknowledgements and replies are another five-tuple than what they answer, and
-        // the numbers of flows of datagrams are others than those of connections.
+        // the numbers of flows of datagrams are others than those of connections. A handshake
+        // has the five-tuples of its client's data and of their acknowledgements.
         let kind = self.label.kind() as u64;
-        (kind >> 1) << 33 | u64::from(self.connection) << 1 | kind & 1
+        (kind >> 1 & 1) << 33 | u64::from(self.connection) << 1 | kind & 1
     }
     #[inline]
     fn ecn(&self) -> Ecn {

@@ -8,6 +8,7 @@ use crate::connection::{Chosen, Connection, connect};
 use crate::cross;
 use crate::link::Link;
 use crate::meter::Metering;
+use crate::opening::Opening;
 use crate::ping::Echo;
 use crate::route::Routes;
 use crate::seed::{Stream, Uniform, seed};
@@ -26,6 +27,8 @@ pub(crate) struct FlowState {
     /// Payload that had been delivered when it stopped.
     pub(crate) received_at_stop: Option<u64>,
     pub(crate) carrier: Carrier,
+    /// The handshake of its connections; none where they are open from the start.
+    pub(crate) opening: Option<Box<Opening>>,
     pub(crate) application: Application,
     /// Requests that have arrived where they are answered.
     pub(crate) answered: u64,
@@ -182,6 +185,7 @@ fn flow<M: Metering>(
         stopped: false,
         received_at_stop: None,
         carrier: Carrier::Datagrams,
+        opening: None,
         application,
         answered: 0,
         ears: Vec::new(),
@@ -203,6 +207,7 @@ fn flow<M: Metering>(
         let needs = control.needs(catalogue).expect("the scenario was validated");
         let chosen = Chosen { catalogue, info, needs, params };
         state.carrier = carry(spec, index, &chosen, seed, asks, network);
+        state.opening = Opening::new(&spec.transport, state.carrier, &mut network.connections);
         if needs.signal {
             state.ears = signal::ears(scenario, spec);
             let direct = Value::Choice("direct".into());

@@ -146,6 +146,7 @@ impl<M: Metering> Simulation<M> {
             PacketKind::Datagram | PacketKind::Reply => {
                 self.tell_of_datagram(owner, Passage::Gone, packet);
             }
+            PacketKind::Opening | PacketKind::Answer => {}
         }
     }
 

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{scenario, scenario_with_trace, simulate};
+use common::{as_written, scenario_with_trace, simulate};
 use proptest::prelude::*;
 use sojourn_queue::Info;
 use sojourn_scenario::Scenario;
@@ -311,7 +311,7 @@ back = ["back"]
 source = {{ kind = "file", size = "200kB" }}
 transport = {{ profile = "{profile}", receive_times = true }}
 "#);
-        let scenario = scenario(&text);
+        let scenario = as_written(&text);
         let summary = simulate(&scenario, 1).summary;
         assert_sane(&summary);
         prop_assert!(summary.flows[0].completion_s.is_some(), "{text}\n{summary:?}");

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{all_shipped, run_all, scenario, shipped, simulate};
+use common::{all_shipped, as_written, run_all, shipped, simulate};
 use proptest::prelude::*;
 use sojourn_sim::{Outcome, Simulation, is_random, series_parquet};
 use sojourn_units::{Duration, Instant};
@@ -89,7 +89,7 @@ source = { kind = "on-off", rate = "4Mbit", on = "20ms", off = "30ms", distribut
 
 #[test]
 fn random_things_follow_the_seed() {
-    let scenario = scenario(MIXED);
+    let scenario = as_written(MIXED);
     let run = |seed| bytes(&[simulate(&scenario, seed)]);
     assert!(is_random(&scenario));
     assert!(run(5) == run(5));
@@ -109,7 +109,7 @@ proptest! {
         ),
         sorted in any::<bool>(),
     ) {
-        let scenario = scenario(MIXED);
+        let scenario = as_written(MIXED);
         if sorted {
             moments.sort_unstable();
         }

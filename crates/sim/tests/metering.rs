@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{all_shipped, controls, run_all, scenario, shipped};
+use common::{all_shipped, as_written, controls, run_all, shipped};
 use sojourn_scenario::Scenario;
 use sojourn_sim::{Outcome, Part, Simulation, at_work, series_parquet};
 
@@ -48,7 +48,7 @@ path = ["a"]
 /// Whoever looks often enough finds every part at work.
 #[test]
 fn every_part_says_when_it_is_at_work() {
-    let (scenario, done) = (scenario(BUSY), AtomicBool::new(false));
+    let (scenario, done) = (as_written(BUSY), AtomicBool::new(false));
     let look = || {
         let mut seen = BTreeSet::new();
         while seen.len() < Part::ALL.len() && !done.load(Ordering::Relaxed) {

@@ -74,6 +74,11 @@ pub struct Config {
     pub ecn_feedback: EcnFeedback,
     /// Whether packets are paced where the controller does not pace.
     pub pacing: bool,
+    /// Packets at the beginning of a connection that leave unpaced where packets are
+    /// paced by a rate. None: ten for a controller whose stack has it so
+    /// ([`sojourn_cc::Controller::paces_initial_window`]) once a handshake has given a
+    /// round-trip time; as many as the controller's burst else.
+    pub initial_burst: Option<u64>,
     /// Greatest burst that leaves back to back, in bytes of payload, as
     /// segmentation offload makes it; zero for none.
     pub tso: Bytes,

@@ -15,6 +15,7 @@ mod config;
 mod delivery;
 mod f_rto;
 mod gro;
+mod handshake;
 mod loss;
 mod newly;
 mod pacer;
@@ -32,6 +33,7 @@ mod tail_probe;
 mod wire;
 
 pub use config::{Config, EcnFeedback, Profile, PrrRule, RecoveryPeriod};
+pub use handshake::{Answered, Handshake, Repeat};
 pub use ranges::RangeSet;
 pub use receiver::Receiver;
 pub use sender::{LossCause, Poll, Sender, Stats, Vitals, Why};

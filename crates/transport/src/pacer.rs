@@ -19,6 +19,11 @@ impl Pacer {
         self.next
     }
 
+    /// Nothing was to be paced before `now`.
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.next = self.next.max(now);
+    }
+
     /// A packet of `len` left at `now`; the next keeps to `rate`. A sender that
     /// was idle may send `burst` back to back first.
     pub(crate) fn sent_at_rate(&mut self, now: Instant, len: Bytes, rate: Rate, burst: Bytes) {

@@ -78,6 +78,11 @@ impl Receiver {
         }
     }
 
+    /// Data that an opening brought (RFC 7413): the host coalesces no such packets.
+    pub fn on_early_data(&mut self, now: Instant, data: &Data) {
+        self.receive(now, data);
+    }
+
     fn coalesce(&mut self, now: Instant, data: &Data) {
         let mut gro = self.gro.take().expect("it was just seen");
         if !gro.takes(data) {

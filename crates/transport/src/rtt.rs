@@ -24,13 +24,15 @@ pub(crate) struct Rtt {
 }
 
 /// RFC 6298 section 2.1; RFC 9002 section 6.2.2 has a third of it.
-const INITIAL_RTO: Duration = Duration::from_secs(1);
-const INITIAL_RTT: Duration = Duration::from_millis(333);
+pub(crate) const INITIAL_RTO: Duration = Duration::from_secs(1);
+pub(crate) const INITIAL_RTT: Duration = Duration::from_millis(333);
 /// `WCDelAckT` of RFC 8985 section 7.2, the worst delay of an acknowledgement: a sender does
 /// not know its receiver's timer. Linux adds as much (`tcp_rto_min`).
 const WORST_ACK_DELAY: Duration = Duration::from_millis(200);
 /// RFC 6298 section 2.5.
-const MAX_RTO: Duration = Duration::from_secs(60);
+pub(crate) const MAX_RTO: Duration = Duration::from_secs(60);
+/// RFC 6298 section 5.7.
+const RTO_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
 impl Rtt {
     pub(crate) fn new(profile: Profile, min_rto: Duration) -> Rtt {
@@ -45,6 +47,12 @@ impl Rtt {
             first_sample: None,
             rto: INITIAL_RTO,
         }
+    }
+
+    /// The opening of the connection was repeated and gave no sample (RFC 6298 section 5.7).
+    /// QUIC keeps its initial round trip (RFC 9002 section 6.2.2).
+    pub(crate) fn on_repeated_opening(&mut self) {
+        self.rto = RTO_AFTER_LOST_SYN;
     }
 
     /// Notes `newest`, the round trip of the newest packet acknowledged.

@@ -298,6 +298,17 @@ impl Bbr {
 }
 
 impl Controller for Bbr {
+    /// `bbr_init`, which follows the handshake.
+    fn on_handshake(&mut self, now: Instant, rtt: Duration) {
+        self.min_rtt = MinRtt { rtt, stamp: now };
+        self.pacer.on_first_rtt(rtt, self.window.cwnd, &self.config);
+    }
+
+    /// Linux does not pace the first ten packets (`tcp_update_skb_after_send`).
+    fn paces_initial_window(&self) -> bool {
+        false
+    }
+
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
         if self.is_restart(now, sent) {
             self.restart_from_idle(now);

@@ -261,6 +261,13 @@ impl Bbr3 {
 }
 
 impl Controller for Bbr3 {
+    /// `OnInit` (section 5.2.1) and `InitPacingRate` (section 5.6.2), which use `C.SRTT`.
+    fn on_handshake(&mut self, _now: Instant, rtt: Duration) {
+        self.min_rtt.init(rtt);
+        self.pacer.on_first_rtt(rtt, &self.config);
+        self.pacer.set_send_quantum(&self.config);
+    }
+
     /// `OnTransmit` (section 5.2.2), and `OnPacketSent` (section 4.1.2.2) for what
     /// the transport does not keep.
     fn on_sent(&mut self, now: Instant, sent: &Sent) {

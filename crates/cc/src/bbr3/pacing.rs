@@ -31,8 +31,8 @@ impl Pacer {
         pacer
     }
 
-    /// `InitPacingRate`: there is no handshake to measure a round trip, so that the
-    /// first acknowledgement replaces the nominal one.
+    /// `InitPacingRate`: the first round trip, of the handshake or else of the first
+    /// acknowledgement, replaces the nominal one.
     pub(super) fn on_first_rtt(&mut self, srtt: Duration, config: &Config) {
         if !self.seen_rtt && srtt > Duration::ZERO {
             self.seen_rtt = true;

@@ -39,6 +39,11 @@ impl MinRtt {
         (self.min_rtt_stamp, self.probe_rtt_min_stamp) = (now, now);
     }
 
+    /// `OnInit`: the smoothed round trip of the handshake.
+    pub(super) fn init(&mut self, srtt: Duration) {
+        self.min_rtt = srtt;
+    }
+
     /// `BBR.min_rtt`, where there is one.
     pub(super) fn get(&self) -> Option<Duration> {
         (self.min_rtt < Duration::MAX).then_some(self.min_rtt)

@@ -227,6 +227,16 @@ impl Lola {
 }
 
 impl Controller for Lola {
+    /// Linux has a pacing rate from the handshake on (`tcp_cong_control`).
+    fn on_handshake(&mut self, _now: Instant, rtt: Duration) {
+        self.pace(rtt);
+    }
+
+    /// Linux does not pace the first ten packets (`sch_fq`).
+    fn paces_initial_window(&self) -> bool {
+        false
+    }
+
     fn on_sent(&mut self, _now: Instant, sent: &Sent) {
         self.window.on_sent(sent);
         if sent.idle > sent.rto && self.window.in_slow_start() {

@@ -9,8 +9,8 @@
 //! `tcp_prague.c` for Linux.
 //!
 //! What the draft lets be is left out: falling back where a classic ECN queue is
-//! suspected (Linux has it off by default), windows below two packets, a paced
-//! initial window, and ECT(0) for private networks, which is what `dctcp` has.
+//! suspected (Linux has it off by default), windows below two packets, and
+//! ECT(0) for private networks, which is what `dctcp` has.
 //!
 //! Huitema, "A Low Latency Internet with L4S" (2022) adds the rule of the suspect
 //! epoch, and finds the moving average too slow at a sudden onset: both are parameters.
@@ -241,6 +241,12 @@ fn unmarked(feedback: &Feedback<'_>) -> f64 {
 }
 
 impl Controller for Prague {
+    /// The initial window is paced over it, as `prague_init` of `tcp_prague.c` has it where
+    /// `net.ipv4.tcp_pace_iw` is set.
+    fn on_handshake(&mut self, _now: Instant, rtt: Duration) {
+        self.srtt = rtt;
+    }
+
     fn on_sent(&mut self, _now: Instant, sent: &Sent) {
         self.window.on_sent(sent);
     }

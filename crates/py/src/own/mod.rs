@@ -12,7 +12,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use sojourn_cc::Controller;
-use sojourn_units::{Bytes, Instant};
+use sojourn_units::{Bytes, Duration, Instant};
 
 pub(crate) use catalogue::Catalogue;
 use declared::Declared;
@@ -77,6 +77,7 @@ struct Methods {
     limits: Py<PyAny>,
     on_timeout: Option<Py<PyAny>>,
     on_sent: Option<Py<PyAny>>,
+    on_handshake: Option<Py<PyAny>>,
 }
 
 /// What a method is called with, and what comes of it.
@@ -128,6 +129,7 @@ impl Methods {
             limits: object.getattr(intern!(py, "limits"))?.unbind(),
             on_timeout: optional(intern!(py, "on_timeout"))?,
             on_sent: optional(intern!(py, "on_sent"))?,
+            on_handshake: optional(intern!(py, "on_handshake"))?,
         })
     }
 
@@ -142,6 +144,13 @@ impl Methods {
 }
 
 impl Controller for PyController {
+    fn on_handshake(&mut self, now: Instant, rtt: Duration) {
+        self.call("on_handshake", Some(now), &|py, methods| {
+            let Some(on_handshake) = &methods.on_handshake else { return Ok(()) };
+            on_handshake.bind(py).call1((now.0, rtt.0)).map(drop)
+        });
+    }
+
     fn on_sent(&mut self, now: Instant, sent: &sojourn_cc::Sent) {
         if self.methods.as_ref().is_some_and(|methods| methods.on_sent.is_none()) {
             return;

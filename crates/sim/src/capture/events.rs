@@ -257,7 +257,7 @@ fn file(prefix: &str, scenario: &Scenario, place: usize, wiring: &Wiring, host: 
     };
     let log = Qlog::new(&Header {
         title: &scenario.title,
-        description: "simulated; no handshake, and one stream",
+        description: "simulated; without the handshake, and one stream",
         vantage,
         name: &name,
         group: &format!("{:016x}", arbitrary(place, 0)),

@@ -239,8 +239,8 @@ fn host_name(flow: &Flow, host: Host) -> String {
 
 fn comment(scenario: &Scenario) -> String {
     format!(
-        "{}: simulated. Headers are synthetic and payloads are zeros, which were not kept; there \
-         are no handshakes.",
+        "{}: simulated. Headers are synthetic and payloads are zeros, which were not kept; \
+         handshakes are not written.",
         scenario.title
     )
 }

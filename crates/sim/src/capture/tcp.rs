@@ -1,7 +1,7 @@
 //! The headers of a TCP connection, made from what the simulator carries.
 //!
-//! The simulator has no handshake, and neither has the capture: it begins with an open
-//! connection. Sequence numbers count from the initial one plus 1, as behind a SYN.
+//! The handshake is not written: a capture begins with an open connection. Sequence numbers
+//! count from the initial one plus 1, as behind a SYN.
 
 use std::collections::VecDeque;
 

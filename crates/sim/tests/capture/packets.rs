@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sojourn_sim::FlowSummary;
 
 use crate::captured;
-use crate::common::{flow, scenario};
+use crate::common::{as_written, flow};
 use crate::reading::{Seen, packets, sum, u16_be, u32_be};
 
 /// One flow over links that lose, with the changes that `more` makes.
@@ -33,7 +33,7 @@ back = ["b"]
 {more}
 "#
     );
-    let scenario = scenario(&text);
+    let scenario = as_written(&text);
     let (outcome, files) = captured(&scenario);
     (flow(&outcome.summary, "f").clone(), all_packets(&files))
 }
@@ -145,10 +145,11 @@ path = ["a"]
 back = ["b"]
 transport = { ack_every = 1, receive_window = "40kB" }
 "#;
-    let (outcome, files) = captured(&scenario(text));
+    let (outcome, files) = captured(&as_written(text));
     let all = all_packets(&files);
     let clock = |packet: &Seen| u32_be(&packet.bytes, 44);
-    let base = clock(at(&all, "f sender", false)[0]);
+    let first = at(&all, "f sender", false)[0];
+    let base = clock(first).wrapping_sub((first.at_ns / 1_000_000) as u32);
     let mut rtts = Vec::new();
     for ack in at(&all, "f sender", true) {
         let sent_ms = u64::from(u32_be(&ack.bytes, 48).wrapping_sub(base));
@@ -203,7 +204,7 @@ control = "none"
 path = ["a"]
 source = { kind = "on-off", rate = "1Mbit", on = "1s", off = "0s" }
 "#;
-    let (outcome, files) = captured(&scenario(text));
+    let (outcome, files) = captured(&as_written(text));
     let all = all_packets(&files);
     let asked =
         at(&all, "f receiver", false).into_iter().filter(|p| u16_be(&p.bytes, 22) == 50_002);

@@ -6,20 +6,33 @@
 
 use std::path::{Path, PathBuf};
 
-use sojourn_scenario::{Control, Document, Scenario};
+use sojourn_scenario::{Control, Document, Handshake, Scenario};
 use sojourn_sim::{FlowSummary, LinkSummary, Outcome, RunSummary, Simulation};
 
 /// A full packet of the TCP profile as links count it without overhead: 1448
 /// bytes of payload, 52 of headers.
 pub(crate) const PACKET_BITS: f64 = 1500.0 * 8.0;
 
-/// The scenario of this text, which names no trace.
+/// The scenario of this text, whose connections are open from the start: the laws and closed
+/// forms that most tests hold count from the first packet of data. `tests/handshake.rs` has the
+/// handshakes.
 pub(crate) fn scenario(text: &str) -> Scenario {
     scenario_with_trace(text, "")
 }
 
-/// The scenario of this text; every trace that it names has the lines `trace`.
+/// The same; every trace that it names has the lines `trace`.
 pub(crate) fn scenario_with_trace(text: &str, trace: &str) -> Scenario {
+    let mut scenario = resolved(text, trace);
+    scenario.flows.iter_mut().for_each(|flow| flow.transport.handshake = Handshake::None);
+    scenario
+}
+
+/// The scenario of this text as it is, with its handshakes.
+pub(crate) fn as_written(text: &str) -> Scenario {
+    resolved(text, "")
+}
+
+fn resolved(text: &str, trace: &str) -> Scenario {
     let document = Document::from_toml("test.toml", text).unwrap_or_else(|e| panic!("{e}"));
     document.resolve(&|_| Ok(trace.to_owned())).unwrap_or_else(|e| panic!("{e}"))
 }

@@ -14,6 +14,7 @@ use crate::tail_probe::TailProbe;
 use crate::wire::{Data, EcnCounts};
 
 mod feedback;
+mod opening;
 mod timers;
 mod transmit;
 mod tso;
@@ -74,8 +75,12 @@ pub struct Sender<C> {
     lost_end: u64,
     /// Bytes that the application has written, and that were sent.
     written: u64,
+    /// Bytes written that wait for the handshake; none where none lasts.
+    waiting: Option<u64>,
     offset: u64,
     next_number: u64,
+    /// Packets at the beginning that are not paced.
+    unpaced: u64,
     largest_acked: u64,
     counts: EcnCounts,
     /// CWR is due on the next new data (RFC 3168 section 6.1.2).
@@ -130,8 +135,10 @@ impl<C: Controller> Sender<C> {
             reduced: Reduced::new(config.recovery_period),
             lost_end: 0,
             written: 0,
+            waiting: None,
             offset: 0,
             next_number: 0,
+            unpaced: config.initial_burst.unwrap_or(0),
             largest_acked: 0,
             counts: EcnCounts::default(),
             cwr: false,
@@ -155,12 +162,16 @@ impl<C: Controller> Sender<C> {
 
     /// The application writes `bytes` more.
     pub fn write(&mut self, bytes: u64) {
-        self.written = self.written.saturating_add(bytes);
+        match &mut self.waiting {
+            None => self.written = self.written.saturating_add(bytes),
+            Some(held) => *held = held.saturating_add(bytes),
+        }
     }
 
     /// The application will write no more than it has sent so far.
     pub fn stop(&mut self) {
         self.written = self.offset;
+        self.waiting = self.waiting.map(|_| 0);
     }
 
     /// The window for now: the controller's, or what PRR makes of it.
@@ -231,6 +242,7 @@ impl<C: Controller> Sender<C> {
     }
     /// Whether all that was written was acknowledged.
     pub fn is_done(&self) -> bool {
-        self.written == self.offset && self.scoreboard.is_empty()
+        let all_sent = self.written == self.offset && self.waiting.unwrap_or(0) == 0;
+        all_sent && self.scoreboard.is_empty()
     }
 }

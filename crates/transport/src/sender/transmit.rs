@@ -115,7 +115,8 @@ impl<C: Controller> Sender<C> {
     fn nothing_to_send(&mut self) -> Poll {
         self.probes = 0;
         self.tso.end();
-        if self.written == self.offset && self.scoreboard.in_flight < self.cwnd().0 {
+        let waits = self.waiting.is_some();
+        if !waits && self.written == self.offset && self.scoreboard.in_flight < self.cwnd().0 {
             self.delivery.on_app_limited(self.scoreboard.in_flight);
         }
         Poll::Blocked
@@ -206,6 +207,9 @@ impl<C: Controller> Sender<C> {
     fn pace(&mut self, now: Instant, len: Bytes) {
         // What the pacer has to say holds, whatever the controller says later.
         self.is_simple = false;
+        if self.next_number < self.unpaced && !matches!(self.limits.pacing, Pacing::Gap(_)) {
+            return;
+        }
         // RFC 9002 section 7.7: bursts of at most the initial window.
         let burst = match self.limits.pacing {
             Pacing::Gap(gap) => return self.pacer.sent_with_gap(now, gap),

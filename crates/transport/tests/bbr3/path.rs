@@ -113,6 +113,7 @@ fn config() -> Config {
         ecn: true,
         ecn_feedback: EcnFeedback::Accurate,
         pacing: false,
+        initial_burst: None,
         tso: Bytes::ZERO,
         gro: Duration::ZERO,
         prr: Some(PrrRule::Rfc9937),

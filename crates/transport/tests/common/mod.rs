@@ -37,6 +37,7 @@ pub(crate) fn config(profile: Profile) -> Config {
         ecn: true,
         ecn_feedback: EcnFeedback::Accurate,
         pacing: false,
+        initial_burst: None,
         tso: Bytes::ZERO,
         gro: Duration::ZERO,
         prr: Some(PrrRule::Rfc9937),

@@ -1,0 +1,306 @@
+//! Handshakes: a flow's client opens its connection, or both of the pair that a flow with
+//! requests has, before data leave.
+//!
+//! The packets of a handshake take the ways of the client's data and of their
+//! acknowledgements, and wait and are dropped like them. They are Not-ECT (RFC 3168 section
+//! 6.1.1; QUIC validates ECN later). A client or server never gives up.
+
+use sojourn_scenario::{self as scenario, Profile, Transport};
+use sojourn_transport::{Answered, Handshake, Poll, Repeat};
+use sojourn_units::{Bytes, Duration, Instant};
+
+use crate::connection::Connection;
+use crate::engine::Simulation;
+use crate::meter::Metering;
+use crate::packet::{Packet, PacketKind};
+use crate::setup::Carrier;
+use crate::tap::{Passage, Tap};
+
+/// SYN and SYN-ACK: IPv4 20 and TCP 20, with the options that Linux sends: maximum segment
+/// size 4, SACK permitted 2, timestamps 10, NOP 1, window scale 3 (RFC 9293 section 3.7.1,
+/// RFC 2018 section 2, RFC 7323 sections 2.2 and 3.2).
+const SYN: u32 = 60;
+/// The cookie of Fast Open, 8 bytes as in Linux, its kind and length, and two bytes of padding
+/// (RFC 7413 section 4.1.1).
+const COOKIE: u32 = 12;
+/// A datagram with an Initial packet: 1200 bytes (RFC 9000 section 14.1), IPv4 20, UDP 8.
+const INITIAL: u32 = 1228;
+/// The server's flight of Initial and Handshake packets with its certificates: as much as it
+/// may send to an address that is not validated (RFC 9000 section 8.1).
+const FLIGHT: u32 = 3;
+
+/// The opening itself, and what confirms the answer to it.
+const OPENING: u32 = 0;
+const CONFIRMATION: u32 = 1;
+/// No acknowledgement comes with an answer.
+const NO_ACK: u32 = 0;
+
+/// The handshake of a flow.
+pub(crate) struct Opening {
+    handshake: Handshake,
+    profile: Profile,
+    is_early: bool,
+    /// The connection whose data leave the client.
+    client: usize,
+    /// The one whose data leave the server, where there are such.
+    server: Option<usize>,
+    /// Bytes that the client's opening can carry.
+    early_room: Bytes,
+    client_route: u32,
+    server_route: u32,
+    /// Size of a confirmation.
+    confirmation: u32,
+}
+
+impl Opening {
+    /// The handshake of a flow with this transport; its senders wait for it from now on.
+    pub(crate) fn new<M: Metering>(
+        transport: &Transport,
+        carrier: Carrier,
+        connections: &mut [Connection<M>],
+    ) -> Option<Box<Opening>> {
+        let Carrier::Connection { data, requests } = carrier else { return None };
+        if transport.handshake == scenario::Handshake::None {
+            return None;
+        }
+        let (client, server) = requests.map_or((data, None), |requests| (requests, Some(data)));
+        for id in [Some(client), server].into_iter().flatten() {
+            connections[id].sender.await_handshake();
+        }
+        let (profile, answer, confirmation) = match transport.profile {
+            Profile::Tcp => (sojourn_transport::Profile::Tcp, 1, transport.ack_size.0 as u32),
+            Profile::Quic => (sojourn_transport::Profile::Quic, FLIGHT, INITIAL),
+        };
+        let packet = transport.mss + transport.header;
+        let early_room = packet.saturating_sub(Bytes(u64::from(SYN + COOKIE))).min(transport.mss);
+        Some(Box::new(Opening {
+            handshake: Handshake::new(profile, answer),
+            profile: transport.profile,
+            is_early: transport.handshake == scenario::Handshake::ZeroRtt,
+            client,
+            server,
+            early_room,
+            client_route: connections[client].out,
+            server_route: connections[client].back,
+            confirmation,
+        }))
+    }
+
+    /// A packet of the client.
+    fn client_packet(&self, part: u32, size: u32) -> Packet {
+        let way = (self.client, self.client_route);
+        Packet::handshake(way, PacketKind::Opening, size, (part, 0))
+    }
+
+    /// A packet of the server. `ack`: a place in the slab, counted from 1.
+    fn server_packet(&self, part: u32, ack: u32) -> Packet {
+        let way = (self.client, self.server_route);
+        Packet::handshake(way, PacketKind::Answer, self.size(), (part, ack))
+    }
+
+    /// Size of the opening, and of each packet of the answer.
+    fn size(&self) -> u32 {
+        match self.profile {
+            Profile::Tcp => SYN,
+            Profile::Quic => INITIAL,
+        }
+    }
+
+    fn answer_packets(&self) -> u32 {
+        match self.profile {
+            Profile::Tcp => 1,
+            Profile::Quic => FLIGHT,
+        }
+    }
+}
+
+impl<M: Metering> Simulation<M> {
+    /// A flow begins: its client opens the connection.
+    pub(crate) fn open(&mut self, flow: usize) {
+        let now = self.clock.now;
+        let Some(opening) = &mut self.flows[flow].opening else { return };
+        opening.handshake.open(now);
+        let (client, profile, is_early) = (opening.client, opening.profile, opening.is_early);
+        let packet = match profile {
+            Profile::Tcp if is_early => self.fast_open(flow),
+            Profile::Tcp | Profile::Quic => opening.client_packet(OPENING, opening.size()),
+        };
+        self.forward(packet);
+        if is_early && profile == Profile::Quic {
+            self.connections[client].sender.stop_waiting();
+            self.transmit(client);
+        }
+        self.schedule_handshake(flow);
+    }
+
+    /// The SYN with data (RFC 7413 section 4.2): what the application wrote, as far as it has
+    /// room for it.
+    fn fast_open(&mut self, flow: usize) -> Packet {
+        let Some(opening) = &self.flows[flow].opening else { unreachable!("a handshake begins") };
+        let (client, room) = (opening.client, opening.early_room.0);
+        let connection = &mut self.connections[client];
+        connection.sender.send_early(room);
+        let poll = connection.sender.poll_transmit(self.clock.now);
+        connection.sender.hold_timers();
+        let len = if let Poll::Packet(data) = poll {
+            if M::Tap::LISTENS {
+                self.tap.data(self.clock.now, client, Passage::Sent, &data);
+            }
+            data.len
+        } else {
+            0
+        };
+        opening.client_packet(OPENING, SYN + COOKIE + len)
+    }
+
+    /// A packet of a handshake has arrived.
+    #[cold]
+    pub(crate) fn on_handshake(&mut self, packet: &Packet) {
+        let flow = self.connections[packet.connection as usize].flow;
+        match (packet.kind(), packet.number) {
+            (PacketKind::Opening, OPENING) => self.on_opening(flow, packet),
+            (PacketKind::Opening, _) => self.confirm(flow),
+            _ => self.on_answer(flow, packet),
+        }
+    }
+
+    fn on_opening(&mut self, flow: usize, packet: &Packet) {
+        let Some(opening) = &mut self.flows[flow].opening else { return };
+        opening.handshake.on_opening(self.clock.now);
+        let client = opening.client;
+        let ack = self.take_early_data(client, packet);
+        self.send_answer(flow, ack);
+        self.schedule_handshake(flow);
+        if ack != NO_ACK {
+            self.answer(client);
+        }
+    }
+
+    /// Hands the data of an opening to the receiver. Its acknowledgement comes with the answer
+    /// (RFC 7413 section 4.2.2).
+    fn take_early_data(&mut self, id: usize, packet: &Packet) -> u32 {
+        let Some(len) = early_data(packet) else { return NO_ACK };
+        let connection = &mut self.connections[id];
+        let header = packet.ip_size - len;
+        let data = packet.as_data(header, connection.receiver.expects());
+        if M::Tap::LISTENS {
+            self.tap.data(self.clock.now, id, Passage::Received, &data);
+        }
+        connection.receiver.on_early_data(self.clock.now, &data);
+        let place = self.acks.take();
+        connection.receiver.take_ack(self.clock.now, self.acks.get(place));
+        if M::Tap::LISTENS {
+            self.tell_of_ack(id, Passage::Sent, place, 0);
+        }
+        place as u32 + 1
+    }
+
+    fn send_answer(&mut self, flow: usize, ack: u32) {
+        let Some(opening) = &self.flows[flow].opening else { return };
+        let packets: Vec<Packet> =
+            (0..opening.answer_packets()).map(|part| opening.server_packet(part, ack)).collect();
+        packets.into_iter().for_each(|packet| self.forward(packet));
+    }
+
+    fn on_answer(&mut self, flow: usize, packet: &Packet) {
+        let now = self.clock.now;
+        let Some(opening) = &mut self.flows[flow].opening else { return };
+        let answered = opening.handshake.on_answer(now, packet.number);
+        let client = opening.client;
+        if packet.extra() != NO_ACK {
+            // It holds back no data: all that it acknowledges left with the opening.
+            self.on_ack(client, packet.extra() as usize - 1);
+        }
+        self.schedule_handshake(flow);
+        match answered {
+            Answered::Partly => {}
+            Answered::Again => self.send_confirmation(flow),
+            Answered::Established(rtt) => {
+                self.send_confirmation(flow);
+                self.establish(client, rtt);
+            }
+        }
+    }
+
+    fn send_confirmation(&mut self, flow: usize) {
+        let Some(opening) = &self.flows[flow].opening else { return };
+        let packet = opening.client_packet(CONFIRMATION, opening.confirmation);
+        self.forward(packet);
+    }
+
+    /// The server hears from a client that has its answer.
+    pub(crate) fn confirm(&mut self, flow: usize) {
+        let Some(opening) = &mut self.flows[flow].opening else { return };
+        let server = opening.server;
+        let rtt = opening.handshake.on_confirmation(self.clock.now);
+        if let (Some(server), Some(rtt)) = (server, rtt) {
+            self.establish(server, rtt);
+        }
+    }
+
+    /// A request has arrived, and with it proof of the client's answer, unless it came with
+    /// the opening or right behind it. Then the response need not wait either (RFC 7413 section
+    /// 4.2.2, RFC 9001 section 5.7).
+    pub(crate) fn hear_request(&mut self, flow: usize) {
+        let Some(opening) = &self.flows[flow].opening else { return };
+        match opening.server {
+            Some(server) if opening.is_early => self.connections[server].sender.stop_waiting(),
+            _ => self.confirm(flow),
+        }
+    }
+
+    fn establish(&mut self, id: usize, rtt: Option<Duration>) {
+        let now = self.clock.now;
+        self.connections[id].sender.on_established(now, rtt);
+        self.transmit(id);
+    }
+
+    /// Something of a handshake is due to be sent again.
+    pub(crate) fn on_handshake_timer(&mut self, id: usize) {
+        let flow = self.connections[id].flow;
+        loop {
+            let now = self.clock.now;
+            let has_data = self.connections[id].receiver.received_bytes() > 0;
+            let Some(opening) = &mut self.flows[flow].opening else { return };
+            match opening.handshake.on_timer(now) {
+                None => break,
+                Some(Repeat::Opening) => {
+                    // RFC 7413 section 4.2.1: without data.
+                    let packet = opening.client_packet(OPENING, opening.size());
+                    self.forward(packet);
+                }
+                // Data of the client say as much as its confirmation.
+                Some(Repeat::Answer) if has_data && !opening.is_early => self.confirm(flow),
+                Some(Repeat::Answer) => self.send_answer(flow, NO_ACK),
+            }
+        }
+        self.schedule_handshake(flow);
+    }
+
+    fn schedule_handshake(&mut self, flow: usize) {
+        let Some(opening) = &self.flows[flow].opening else { return };
+        let (id, due) = (opening.client, opening.handshake.timer());
+        let connection = &mut self.connections[id];
+        connection.opening_due = due;
+        if due < Instant::MAX {
+            connection.schedule_timer(id, due, &mut self.events);
+        }
+    }
+
+    /// A link dropped or lost a packet of a handshake.
+    pub(crate) fn lose_handshake(&mut self, packet: &Packet) {
+        if packet.kind() == PacketKind::Answer && packet.extra() != NO_ACK {
+            self.acks.free(packet.extra() as usize - 1);
+        }
+        if early_data(packet).is_some() {
+            self.connections[packet.connection as usize].dropped += 1;
+        }
+    }
+}
+
+/// Bytes of data in an opening of Fast Open, where there are any.
+fn early_data(packet: &Packet) -> Option<u32> {
+    let is_syn = packet.kind() == PacketKind::Opening && packet.number == OPENING;
+    let len = packet.ip_size.checked_sub(SYN + COOKIE)?;
+    (is_syn && len > 0 && packet.ip_size != INITIAL).then_some(len)
+}

@@ -1,0 +1,171 @@
+//! The handshake that opens a connection, both ends of it.
+//!
+//! The client sends its opening, the server answers, the client confirms. In TCP these are
+//! SYN, SYN-ACK and the ACK of it (RFC 9293 section 3.5); in QUIC the client's Initial, the
+//! server's flight, and the client's Finished (RFC 9001 section 4.1). Each end that sent a
+//! packet once and hears its reply has a sample of the round-trip time. A repeated packet
+//! gives none (Karn's algorithm, RFC 6298 section 3).
+
+use sojourn_units::{Duration, Instant};
+
+use crate::config::Profile;
+use crate::rtt::{INITIAL_RTO, INITIAL_RTT, MAX_RTO};
+
+/// A packet of the handshake that must leave now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// The client's opening.
+    Opening,
+    /// The server's answer, all of its packets.
+    Answer,
+}
+
+/// What a packet of the answer means to the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answered {
+    /// More of the answer is missing.
+    Partly,
+    /// The client is established, with its sample of the round-trip time. It confirms.
+    Established(Option<Duration>),
+    /// The client was established before. The server has not heard its confirmation, so that
+    /// the client confirms again.
+    Again,
+}
+
+/// The handshake of one connection.
+#[derive(Debug)]
+pub struct Handshake {
+    profile: Profile,
+    /// Packets of the answer, as a bit each: those that the client still waits for.
+    missing: u32,
+    /// The client's sample.
+    sample: Option<Duration>,
+    client: Exchange,
+    server: Exchange,
+}
+
+/// A packet that waits for its reply.
+#[derive(Clone, Copy, Debug)]
+struct Exchange {
+    /// When it was sent first; none before.
+    sent_at: Option<Instant>,
+    /// Times that it was sent again.
+    repeats: u32,
+    /// When it is sent again; [`Instant::MAX`] for never.
+    due: Instant,
+    is_done: bool,
+}
+
+impl Exchange {
+    const IDLE: Exchange =
+        Exchange { sent_at: None, repeats: 0, due: Instant::MAX, is_done: false };
+
+    /// Sends it, and says after which time to repeat it.
+    fn send(&mut self, now: Instant, timeout: Duration) {
+        match self.sent_at {
+            None => self.sent_at = Some(now),
+            Some(_) => self.repeats += 1,
+        }
+        // RFC 6298 section 5.5, RFC 9002 section 6.2.1: doubled with each repetition.
+        // 2^16 times the timeout is beyond the maximum.
+        self.due = now + (timeout * (1 << self.repeats.min(16))).min(MAX_RTO);
+    }
+
+    /// The sample that its reply gives.
+    fn sample(&self, now: Instant) -> Option<Duration> {
+        self.sent_at.filter(|_| self.repeats == 0).map(|at| now.since(at))
+    }
+
+    fn finish(&mut self) {
+        (self.is_done, self.due) = (true, Instant::MAX);
+    }
+}
+
+impl Handshake {
+    /// A handshake whose answer takes this many packets, 32 at most.
+    pub fn new(profile: Profile, answer_packets: u32) -> Handshake {
+        Handshake {
+            profile,
+            missing: u32::MAX >> (32 - answer_packets.clamp(1, 32)),
+            sample: None,
+            client: Exchange::IDLE,
+            server: Exchange::IDLE,
+        }
+    }
+
+    /// The client sends its opening.
+    pub fn open(&mut self, now: Instant) {
+        self.client.send(now, self.first_timeout());
+    }
+
+    /// The opening reached the server, which sends its answer. A repeated opening is answered
+    /// again (RFC 9293 section 3.10.7.4; RFC 9002 section 6.2.2.1).
+    pub fn on_opening(&mut self, now: Instant) {
+        self.server.send(now, self.first_timeout());
+        // RFC 9002 section 6.2.2.1: a server that may send no more until it hears from the
+        // client (RFC 9000 section 8.1) has no timer. The client's timer repairs the loss.
+        if self.profile == Profile::Quic || self.server.is_done {
+            self.server.due = Instant::MAX;
+        }
+    }
+
+    /// Packet `part` of the answer, counted from zero, reached the client.
+    pub fn on_answer(&mut self, now: Instant, part: u32) -> Answered {
+        if self.client.is_done {
+            return Answered::Again;
+        }
+        // RFC 9002 section 5.1: the first packet acknowledges the opening.
+        if self.sample.is_none() {
+            self.sample = self.client.sample(now);
+        }
+        self.missing &= !(1 << part);
+        if self.missing == 0 {
+            self.client.finish();
+            return Answered::Established(self.sample);
+        }
+        // RFC 9002 section 6.2.1: from now on the timeout is that of the sample. No delay of
+        // acknowledgements is in it before the handshake is confirmed.
+        if let Some(sample) = self.sample {
+            self.client.due = now + sample * 3;
+        }
+        Answered::Partly
+    }
+
+    /// A packet of the client reached the server and confirms that its answer arrived. For the
+    /// first such packet, returns the server's sample of the round-trip time, if it has one.
+    pub fn on_confirmation(&mut self, now: Instant) -> Option<Option<Duration>> {
+        if self.server.is_done {
+            return None;
+        }
+        self.server.finish();
+        Some(self.server.sample(now))
+    }
+
+    /// When to call [`Handshake::on_timer`]; [`Instant::MAX`] for never.
+    pub fn timer(&self) -> Instant {
+        self.client.due.min(self.server.due)
+    }
+
+    /// The timer is due. Call again until it gives nothing.
+    pub fn on_timer(&mut self, now: Instant) -> Option<Repeat> {
+        let timeout = self.first_timeout();
+        if self.client.due <= now {
+            self.client.send(now, timeout);
+            return Some(Repeat::Opening);
+        }
+        if self.server.due <= now {
+            self.server.send(now, timeout);
+            return Some(Repeat::Answer);
+        }
+        None
+    }
+
+    /// RFC 6298 section 2.1; RFC 9002 section 6.2.2: a smoothed round-trip time of 333 ms and
+    /// four times its half.
+    fn first_timeout(&self) -> Duration {
+        match self.profile {
+            Profile::Tcp => INITIAL_RTO,
+            Profile::Quic => INITIAL_RTT * 3,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The sender while the handshake of its connection lasts.
+
+use sojourn_cc::Controller;
+use sojourn_units::{Duration, Instant};
+
+use super::Sender;
+
+/// `tcp_update_skb_after_send` of Linux does not pace the first ten packets, as `sch_fq` before
+/// it; Chromium's QUIC has `kInitialUnpacedBurst`.
+const STACK_BURST: u64 = 10;
+
+impl<C: Controller> Sender<C> {
+    /// Holds back what the application writes until [`Sender::on_established`]. Call it before
+    /// anything was written.
+    pub fn await_handshake(&mut self) {
+        self.waiting = Some(0);
+    }
+
+    /// Lets up to `bytes` leave before the handshake is over (RFC 7413, TCP Fast Open). Its
+    /// timers wait for the handshake, whose opening carries the data, once it has left:
+    /// [`Sender::hold_timers`].
+    pub fn send_early(&mut self, bytes: u64) {
+        if let Some(held) = &mut self.waiting {
+            let early = bytes.min(*held);
+            *held -= early;
+            self.written = self.written.saturating_add(early);
+        }
+    }
+
+    /// Until [`Sender::on_established`] no timer of this sender is due.
+    pub fn hold_timers(&mut self) {
+        self.touched_at = Instant::MAX;
+    }
+
+    /// Lets all data leave though the handshake goes on: QUIC's 0-RTT (RFC 9001 section 4.6),
+    /// and a server that has heard a request.
+    pub fn stop_waiting(&mut self) {
+        let held = self.waiting.take().unwrap_or(0);
+        self.written = self.written.saturating_add(held);
+    }
+
+    /// This end is established. `rtt`: its sample of the round-trip time, which is the first
+    /// (RFC 6298 section 2.2, RFC 9002 section 5.2); none where the packet that would have
+    /// given it was repeated.
+    pub fn on_established(&mut self, now: Instant, rtt: Option<Duration>) {
+        self.touched_at = now;
+        let is_repeated = self.waiting.is_some() && self.delivery.delivered == 0;
+        self.stop_waiting();
+        if self.rtt.first_sample.is_none() {
+            match rtt {
+                Some(rtt) => self.begin_with(now, rtt),
+                None => self.rtt.on_repeated_opening(),
+            }
+        }
+        // RFC 7413 section 4.2.1: data that the answer does not acknowledge are sent again.
+        if is_repeated && let Some(place) = self.scoreboard.first_in_flight() {
+            self.scoreboard.repeat(place);
+            self.probes = 1;
+        }
+        self.refresh(now);
+    }
+
+    fn begin_with(&mut self, now: Instant, rtt: Duration) {
+        self.rtt.observe(rtt);
+        self.rtt.smooth(now, rtt, Duration::ZERO);
+        self.controller.on_handshake(now, rtt);
+        if self.config.initial_burst.is_none() && !self.controller.paces_initial_window() {
+            self.unpaced = STACK_BURST;
+        }
+        // Time in which nothing could be sent is no credit for a burst.
+        if self.config.initial_burst.is_some() {
+            self.pacer.begin(now);
+        }
+    }
+}
