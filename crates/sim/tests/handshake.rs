@@ -9,11 +9,16 @@ use common::{as_written, assert_near, flow, simulate};
 use sojourn_scenario::Scenario;
 use sojourn_sim::{Carried, Passage, Ping, RunSummary, Simulation, Tap, Wiring};
 use sojourn_transport::{Data, LossCause, Vitals};
-use sojourn_units::Instant;
+use sojourn_units::{Duration, Instant};
 
-/// The summary of the scenario of this text, handshakes included.
+/// The summary of the scenario of this text, handshakes included, to the nanosecond.
 fn run(text: &str) -> RunSummary {
-    simulate(&as_written(text), 1).summary
+    simulate(&exact(text), 1).summary
+}
+
+/// The scenario of this text, without what breaks phase effects.
+fn exact(text: &str) -> Scenario {
+    Scenario { start_jitter: Duration::ZERO, host_noise: Duration::ZERO, ..as_written(text) }
 }
 
 /// One way takes 20 ms; 10 Mbit/s in both directions.
@@ -200,7 +205,7 @@ impl Tap for Log {
 
 fn logged(text: &str) -> Log {
     let log = Log::default();
-    let scenario = as_written(text);
+    let scenario = exact(text);
     Simulation::tapped(&scenario, None, 1, log.clone()).finish();
     log
 }
@@ -309,7 +314,7 @@ fn handshakes_survive_losses() {
             for seed in 1..=6 {
                 let transport = format!("profile = \"{profile}\", handshake = \"{handshake}\"");
                 let text = path(REQUEST, &transport, ("loss = 0.4", "loss = 0.4"));
-                let scenario = as_written(&text.replace("20s", "1000s"));
+                let scenario = exact(&text.replace("20s", "1000s"));
                 let summary = simulate(&scenario, seed).summary;
                 let done = flow(&summary, "a").completed_transfers;
                 assert_eq!(done, 1, "{profile}, {handshake}, seed {seed}");
