@@ -114,8 +114,10 @@ fn four_files_as_published() {
     // (1.2 ms each).
     assert!((completion(&draft_unrepaired) - completion(&draft)).abs() < 0.01);
     assert!(completion(&draft) + HANDSHAKE_S < 3.5);
+    // RFC 9002 appendix B.6 reduces once for one overflow, and New Reno is near the floor of
+    // 3.4 s; the published stack reduced twice (papers/l4s-prague has that rule).
     let reno_s = completion(&reno) + HANDSHAKE_S;
-    assert!((3.7..4.1).contains(&reno_s), "{reno_s}");
+    assert!((3.4..3.5).contains(&reno_s), "{reno_s}");
     assert!(reno.dropped_packets >= 5 * repaired.dropped_packets.max(1));
     // A mark at 5 ms is heard a round trip later, when the window is a packet or two
     // (1.2 ms each) larger. New Reno's fills the buffer: 20 ms, less up to three packets,
@@ -148,10 +150,11 @@ fn the_download_ships() {
     let done = |name| completion(flow(summary, name)) - opening_s;
     let found = ["repaired", "unrepaired", "new_reno"].map(done);
     // The initial window is paced over the handshake's round trip, which delays what
-    // follows it by up to another.
-    let bound_s = 3.5 + HANDSHAKE_S;
-    assert!(done("repaired") < bound_s && done("repaired") < done("unrepaired"), "{found:?}");
-    assert!(done("new_reno") > done("repaired"));
+    // follows it by up to another, with 5 ms of queue.
+    let bound_s = 3.5 + HANDSHAKE_S + 0.005;
+    assert!(done("repaired") < bound_s, "{found:?}");
+    assert!(done("repaired") + 0.2 < done("unrepaired"), "{found:?}");
+    assert!(flow(summary, "new_reno").dropped_packets > 30);
     assert_eq!(flow(summary, "repaired").dropped_packets, 0);
 }
 
