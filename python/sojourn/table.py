@@ -186,9 +186,7 @@ def build(summary: Summary) -> Table:
     return Table(caption, names, detail, _columns(metrics, rows), remarks)
 
 
-def _metrics(
-    summary: Summary, rows: Sequence[Mapping[Of, Any]], several: bool
-) -> Sequence[Metric]:
+def _metrics(summary: Summary, rows: Sequence[Mapping[Of, Any]], several: bool) -> Sequence[Metric]:
     """Which figures of flows there are, and of the link where it is the only flow's."""
     metrics = _CHANGING if any(row.get("spike") for row in rows) else _AT_REST
     if several:
@@ -255,9 +253,7 @@ def build_links(summary: Summary) -> Table | None:
     return Table(caption, names, "link", _columns(_LINKS, rows)) if rows else None
 
 
-def _of_run(
-    summary: Summary, key: legend.Legend, entry: Mapping[str, Any], detail: str
-) -> Name:
+def _of_run(summary: Summary, key: legend.Legend, entry: Mapping[str, Any], detail: str) -> Name:
     """The name of a row about a link: its run's where there are several, and no controller's."""
     several = len(_entries(summary)) > 1
     is_own = not _has_several_flows(summary)
@@ -290,7 +286,7 @@ def _remarks(summary: Summary, worst: bool) -> list[str]:
         spikes = [_worst(entry["spikes"])] if worst else entry["spikes"]
         for spike in spikes:
             why = below.reason(spike) if spike else None
-            if why is not None:
+            if spike and why:
                 lines.append(f"{entry['control']}, {change_text(spike)}: {why}")
     return _shortened(lines)
 

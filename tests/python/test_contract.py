@@ -34,12 +34,13 @@ RUN_MORE = {"duration_s"}
 FLOW_MORE = {
     *("base_rtt_s", "rtt_max_s", "dropped_packets", "timeouts"),
     *("completed_transfers", "response_p50_s", "response_p99_s"),
-    *("rtt_mean_s", "response_mean_s"),
+    *("rtt_mean_s", "response_mean_s", "start_s"),
 }
 LINK_MORE = {"capacity_bps", "arrived_packets", "delivered_packets"}
 SPIKE_MORE = {
     *("utilisation_before", "utilisation_after", "peak_at_s", "carried_before_bps"),
     *("excess_corrected_s", "bound_lost_fraction"),
+    *("loop_s", "carried_loop_bps", "offered_loop_bps", "dropped_to_peak_packets"),
 }
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 import sojourn
-from sojourn import table
+from sojourn import below, legend, table
+from sojourn.report import spec
 from support import ROOT, SMALL
 
 STEP = '{ at = "3s", rate = "6Mbit" }'
@@ -26,14 +27,15 @@ def heads(data: table.Table) -> list[str]:
 
 def test_excess_is_over_the_bound_beside_it(small: Path) -> None:
     # A flow that has hardly begun has not carried what the link could.
-    small.write_text(SMALL + 'start = "2800ms"\n')
+    small.write_text(SMALL + 'start = "2970ms"\n')
     run = sojourn.run(small)
     data = table.build(run.summary)
-    assert "bound corr." in heads(data)
+    assert "bound corrected" in heads(data)
+    assert "excess" not in heads(data)
     for row, one in enumerate(run.runs):
         excess = one["spikes"][0]["excess_corrected_s"]
         assert excess is not None
-        shown = float(column(data, "excess").cells[row].text)
+        shown = float(column(data, "excess corrected").cells[row].text)
         # Shown to a tenth of a millisecond at least.
         assert shown == pytest.approx(1000 * excess, abs=0.051)
 
@@ -77,3 +79,118 @@ def test_notes_are_of_the_columns_that_are_shown(small: Path) -> None:
     without = table.notes(table.build_all(changed(small, "").summary))
     assert not any("bound" in line or "spike" in line for line in without)
     assert any(line.startswith("util.: ") for line in without)
+
+
+def spike_of(**figures: float | None) -> dict[str, float | str | None]:
+    return {
+        "link": "a",
+        "at_s": 1.0,
+        "from_bps": 60e6,
+        "to_bps": 20e6,
+        "spike_s": 0.03,
+        "excess_corrected_s": -0.02,
+        "dropped_to_peak_packets": 0,
+        "carried_loop_bps": 40e6,
+        "offered_loop_bps": 40e6,
+        **figures,
+    }
+
+
+@pytest.mark.parametrize(
+    ("figures", "words"),
+    [
+        ({"dropped_to_peak_packets": 31}, ["20 ms below", "dropped 31 packets before the peak"]),
+        ({"offered_loop_bps": 25e6}, ["slowed for another reason", "from 40 Mbit/s", "25 Mbit/s"]),
+        ({"excess_corrected_s": -0.001}, ["1 ms below", "time of two packets (1.23 ms)"]),
+        ({}, ["no drop and no slower sender"]),
+        # Another program need not have measured them.
+        ({"offered_loop_bps": None, "dropped_to_peak_packets": None}, ["no drop"]),
+    ],
+)
+def test_a_spike_below_the_bound_is_explained(
+    figures: dict[str, float | None], words: list[str]
+) -> None:
+    said = below.reason(spike_of(**figures))
+    assert said is not None
+    assert all(word in said for word in words), said
+
+
+@pytest.mark.parametrize("excess", [0.0, 0.01, None])
+def test_a_spike_above_the_bound_needs_no_explanation(excess: float | None) -> None:
+    assert below.reason(spike_of(excess_corrected_s=excess)) is None
+
+
+# CoDel with a short interval drops long before the loop of 100 ms is over.
+DROPS = """
+title = "Drops in place of delay"
+duration = "8s"
+controls = ["bbr"]
+[link.a]
+rate = { start = "60Mbit", steps = [{ at = "4s", rate = "6Mbit" }] }
+queue = { kind = "codel", target = "1ms", interval = "10ms" }
+[link.back]
+delay = "100ms"
+[flow.f]
+path = ["a"]
+back = ["back"]
+transport = { ecn = false }
+"""
+
+
+def test_a_negative_excess_is_explained_where_it_is_shown(tmp_path: Path) -> None:
+    run = sojourn.run(sojourn.Scenario.parse(DROPS))
+    (spike,) = run.runs[0]["spikes"]
+    assert spike["excess_corrected_s"] is not None
+    assert spike["excess_corrected_s"] < 0
+    assert spike["dropped_to_peak_packets"]
+    (remark,) = table.build(run.summary).remarks
+    assert f"dropped {spike['dropped_to_peak_packets']:,} packets" in remark
+    assert "below the corrected bound" in (run.save(tmp_path / "out") / "report.html").read_text()
+
+
+def test_each_flow_has_its_own_controller_s_name() -> None:
+    run = sojourn.run(ROOT / "scenarios" / "bufferbloat.toml", set={"duration": "8s"})
+    data = table.build(run.summary)
+    shown = [(name.control, name.detail) for name in data.names]
+    assert shown == [
+        *[("run cubic", ""), ("cubic", "upload"), ("", "ping"), ("cubic", "client")],
+        *[("run bbr", ""), ("bbr", "upload"), ("", "ping"), ("cubic", "client")],
+    ]
+    assert {one.metric.of for one in data.columns} == {"flow"}
+    # What is drawn: a series each, and none that is named after another's controller.
+    key = legend.of(run.summary)
+    names = [key.label(run, flow) for run in ("cubic", "bbr") for flow in key.flows]
+    beside = ["ping beside cubic", "cubic", "bbr", "ping beside bbr", "cubic beside bbr"]
+    assert names == ["cubic", *beside]
+    assert set(key.colours) == set(names)
+    drawn = spec.figure(run)["datasets"]["rate"]
+    assert all(f",{name}," in drawn for name in names)
+
+
+def test_a_flow_without_a_controller_has_none_in_a_single_run() -> None:
+    run = sojourn.run(
+        ROOT / "scenarios" / "bufferbloat.toml", control="bbr", set={"duration": "6s"}
+    )
+    data = table.build(run.summary)
+    assert [(name.control, name.detail) for name in data.names] == [
+        *[("bbr", "upload"), ("", "ping"), ("cubic", "client")]
+    ]
+    assert list(legend.of(run.summary).colours) == ["bbr", "ping", "cubic"]
+
+
+def test_links_have_rows_of_their_own_where_flows_share_them() -> None:
+    run = sojourn.run(ROOT / "scenarios" / "bbr-versions.toml", set={"duration": "5s"})
+    links = table.build_links(run.summary)
+    assert links is not None
+    assert [(name.control, name.detail) for name in links.names] == [
+        *[("bbr", "bottleneck"), ("bbr3", "bottleneck")]
+    ]
+    assert column(links, "util.").cells[0].text != ""
+    # In a single run a link is nobody's.
+    single = table.build_links(
+        sojourn.run(
+            ROOT / "scenarios" / "bbr-versions.toml", control="bbr", set={"duration": "5s"}
+        ).summary
+    )
+    assert single is not None
+    assert [(name.control, name.detail) for name in single.names] == [("", "bottleneck")]

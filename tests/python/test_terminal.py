@@ -83,7 +83,8 @@ def test_of_many_flows_the_first_are_shown(sojourn: Sojourn, small: Path) -> Non
     small.write_text(f"{SMALL}count = 101\n".replace('"6s"', '"4s"'))
     done = sojourn("run", small, "--control", "cubic", "--set", "record.interval=200ms")
     assert done.returncode == 0, done.stderr
-    rows = [line.split()[2] for line in done.stdout.splitlines() if " ● " in line]
+    flows = done.stdout.split("Every change of capacity")[0]
+    rows = [line.split()[2] for line in flows.splitlines() if " ● " in line]
     assert rows == [f"upload-{number}" for number in range(1, 101)]
     assert "100 of 101 rows" in done.stdout
     assert "upload-101" in (small.parent / "runs" / "small" / "summary.json").read_text()
@@ -124,7 +125,8 @@ def in_terminal(small: Path, width: int, *args: str | Path) -> list[str]:
 
 
 def test_runs_that_are_all_the_same_are_said_to_be(sojourn: Sojourn, small: Path) -> None:
-    done = sojourn("run", small, "--control", "cubic", "--runs", "2", "--json")
+    still = ("--set", "start_jitter=0s", "--set", "host_noise=0s")
+    done = sojourn("run", small, "--control", "cubic", "--runs", "2", *still, "--json")
     assert "nothing in" in done.stderr
     assert "--spread" in done.stderr
 
@@ -145,7 +147,7 @@ def test_columns_are_explained_where_they_are_shown(sojourn: Sojourn, small: Pat
     shown = sojourn("run", small, "--control", "cubic").stdout
     notes = shown.rsplit("●", 1)[1].splitlines()[2:-1]
     assert 3 <= len(notes) <= 5
-    for column in ("util. before", "queue p50", "bound", "excess", "spike lasts", "drops"):
+    for column in ("util. before", "queue p50", "bound", "excess", "duration", "drops"):
         assert column in " ".join(notes)
     assert "resp." not in shown
     small.write_text(

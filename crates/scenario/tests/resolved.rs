@@ -34,6 +34,8 @@ fn the_document() {
     assert_eq!(scenario.duration, Duration::from_secs(100));
     assert_eq!(scenario.seed, i64::MAX as u64);
     assert_eq!(scenario.spread, Duration::from_secs(5));
+    assert_eq!(scenario.start_jitter, Duration::from_millis(2));
+    assert_eq!(scenario.host_noise, Duration(5_000));
     assert_eq!(scenario.record.interval, Duration::ZERO);
     assert_eq!(scenario.record.spike_window, Duration::from_secs(2));
     let Control::Algorithm { kind, params } = &scenario.controls[1] else { panic!("it is reno") };

@@ -530,7 +530,7 @@ impl<M: Metering> Simulation<M> {
         let link = &mut self.links[link];
         Load {
             at: now,
-            arrived_bits: link.counts.arrived_bits,
+            arrived_bits: link.arrived_bits(),
             dropped: link.counts.dropped,
             sent_bits: link.sent_bits(now),
             could_send_bits: link.could_send_bits(now).unwrap_or(0.0),

@@ -21,12 +21,12 @@ use crate::waiting::{Begun, Waiting};
 pub(crate) struct Counts {
     /// Came in.
     pub(crate) arrived: u64,
-    /// Bits that came in, as the link counts packets.
-    pub(crate) arrived_bits: u64,
     /// Went out at the far end.
     pub(crate) delivered: u64,
     /// Dropped by the queue.
     pub(crate) dropped: u64,
+    /// Bits of those packets.
+    pub(crate) dropped_bits: u64,
     /// Lost on the wire.
     pub(crate) lost: u64,
     /// Marked by this link's queue.
@@ -123,15 +123,15 @@ impl<M: Metering> Link<M> {
         let now = clock.now;
         self.counts.arrived += 1;
         packet.enter_link(self.overhead);
-        self.counts.arrived_bits += packet.size().0 * 8;
         let Some(service) = &mut self.service else {
             return self.leave(now, packet, events);
         };
-        let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
+        let (gone, counts) = (&mut self.gone, &mut self.counts);
         let line = &mut self.wire.line;
         M::enter(Part::Queue);
         service.waiting.enqueue(now, packet, line, &mut |p, _: DropReason| {
-            *dropped += 1;
+            counts.dropped += 1;
+            counts.dropped_bits += p.size().0 * 8;
             gone.push(p);
         });
         M::enter(Part::Engine);
@@ -167,11 +167,12 @@ impl<M: Metering> Link<M> {
     #[inline(always)]
     fn serve(&mut self, now: Instant, events: &mut EventQueue) {
         let Some(service) = &mut self.service else { return };
-        let (gone, dropped) = (&mut self.gone, &mut self.counts.dropped);
+        let (gone, counts) = (&mut self.gone, &mut self.counts);
         M::enter(Part::Queue);
         let line = &mut self.wire.line;
         let next = service.waiting.begin(now, line, &mut |p, _: DropReason| {
-            *dropped += 1;
+            counts.dropped += 1;
+            counts.dropped_bits += p.size().0 * 8;
             gone.push(p);
         });
         M::enter(Part::Engine);
@@ -354,6 +355,15 @@ impl<M: Metering> Link<M> {
             }
         });
         self.counts.sent_bits + part
+    }
+
+    /// Bits that came in, the packets under way, waiting and dropped included: a sum, so that
+    /// no packet's arrival has to count them.
+    pub(crate) fn arrived_bits(&self) -> u64 {
+        let waiting = self.service.as_ref().map(|s| s.waiting.all(&self.wire.line));
+        let sending = self.wire.line.sending().map_or(Bytes::ZERO, |packet| packet.size());
+        let inside = waiting.unwrap_or_default().bytes + sending;
+        self.counts.sent_bits + self.counts.dropped_bits + inside.0 * 8
     }
 
     /// Packets and bytes that wait in the queue: not the one under way, nor those

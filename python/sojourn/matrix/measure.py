@@ -28,8 +28,7 @@ def measure(of: Axes, threads: int, progress: Progress | None = None) -> MatrixS
         "seed": of.seed,
         "runs": of.runs,
         "cells": [
-            _cell(place, runs[at * of.runs : (at + 1) * of.runs])
-            for at, place in enumerate(places)
+            _cell(place, runs[at * of.runs : (at + 1) * of.runs]) for at, place in enumerate(places)
         ],
         "refused": refused,
     }

@@ -123,7 +123,10 @@ def _is_shipped(found: MatrixSummary) -> bool:
     whole = plan.axes(None, None)
     lists = ("controls", "queues", "rtts")
     return all(list(asked[key]) == list(getattr(whole, key)) for key in lists) and (
-        all(asked[key] == getattr(whole, key) for key in ("rate", "buffer", "duration", "seed", "runs"))
+        all(
+            asked[key] == getattr(whole, key)
+            for key in ("rate", "buffer", "duration", "seed", "runs")
+        )
     )
 
 

@@ -172,7 +172,7 @@ def _key(levels: list[Spec], ticks: list[Spec]) -> str:
     figures = {f"{level['v']:.3g} ms" for level in levels}
     bound = f"bound {figures.pop()}" if len(figures) == 1 else "bound"
     parts = [f"– – {bound}"] if levels else []
-    return "\u2003".join([*parts, *(["· · · corrected bound"] if ticks else [])])
+    return "\u2003".join([*parts, *(["· · · bound corrected"] if ticks else [])])
 
 
 def _params(rows: list[Panel], window: tuple[float, float], interactive: bool) -> list[Spec]:
