@@ -50,6 +50,8 @@ class LinkSummary(TypedDict):
     capacity_bps: float | None
     arrived_packets: int
     delivered_packets: int
+    duplicated_packets: int
+    reordered_packets: int
 
 
 class SpikeSummary(TypedDict):

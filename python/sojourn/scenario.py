@@ -74,7 +74,9 @@ class Scenario(MutableMapping[str, Any]):
         queue: str | Mapping[str, Any] | None = None,
         buffer: Quantity | Mapping[str, Any] | None = None,
         loss: float | Mapping[str, Any] | None = None,
-        jitter: Quantity | None = None,
+        jitter: Quantity | Mapping[str, Any] | None = None,
+        reorder: float | Mapping[str, Any] | None = None,
+        duplicate: float | Mapping[str, Any] | None = None,
         overhead: Quantity | None = None,
     ) -> "Scenario":
         """Adds a link, or replaces the one of this name; returns the scenario."""
@@ -85,6 +87,8 @@ class Scenario(MutableMapping[str, Any]):
             "buffer": buffer,
             "loss": loss,
             "jitter": jitter,
+            "reorder": reorder,
+            "duplicate": duplicate,
             "overhead": overhead,
         }
         return self._put("link", name, given)

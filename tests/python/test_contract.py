@@ -36,7 +36,10 @@ FLOW_MORE = {
     *("completed_transfers", "response_p50_s", "response_p99_s"),
     *("rtt_mean_s", "response_mean_s", "start_s"),
 }
-LINK_MORE = {"capacity_bps", "arrived_packets", "delivered_packets"}
+LINK_MORE = {
+    *("capacity_bps", "arrived_packets", "delivered_packets"),
+    *("duplicated_packets", "reordered_packets"),
+}
 SPIKE_MORE = {
     *("utilisation_before", "utilisation_after", "peak_at_s", "carried_before_bps"),
     *("excess_corrected_s", "bound_lost_fraction"),

@@ -40,7 +40,7 @@ pub use error::{Errors, Item, Position};
 pub use export::{json_schema, json_schema_with};
 pub use extent::{KIND_BITS, index_bits, longest_run};
 pub use model::{
-    Buffer, Capacity, Change, Control, Discipline, EcnFeedback, Flow, Handshake, IP_HEADER, Link,
-    Loss, Pause, Profile, PrrRule, Record, RecoveryPeriod, Ring, Scenario, Schedule, Source, Trace,
-    Transport,
+    Buffer, Capacity, Chance, Change, Control, Discipline, EcnFeedback, Flow, Handshake, IP_HEADER,
+    Jitter, Link, Loss, Pause, Profile, PrrRule, Record, RecoveryPeriod, Reorder, Ring, Scenario,
+    Schedule, Source, Trace, Transport,
 };

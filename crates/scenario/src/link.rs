@@ -6,7 +6,7 @@ use sojourn_units::{Duration, Rate};
 use crate::check::Checker;
 use crate::checked::{Checked, Fields, Got};
 use crate::error::{At, Problem};
-use crate::model::{Buffer, Capacity, Link, Loss, Ring, Schedule, Trace};
+use crate::model::{Buffer, Capacity, Chance, Jitter, Link, Loss, Reorder, Ring, Schedule, Trace};
 use crate::queue;
 use crate::schedule::{self, End};
 use crate::trace;
@@ -27,6 +27,7 @@ pub(crate) fn read(
     let rate = capacity(checker, fields, end, read_file);
     let delay = delay(checker, fields, end);
     let queue = queue::read(checker, fields, rate.as_ref());
+    no_delay_to_skip(checker, fields, delay.as_ref());
     Some(Link {
         name: name.to_owned(),
         rate: rate?,
@@ -35,7 +36,9 @@ pub(crate) fn read(
         buffer: buffer(fields)?,
         ring: ring(fields)?,
         loss: loss(fields)?,
-        jitter: fields.time("jitter")?,
+        jitter: jitter(fields)?,
+        reorder: reorder(fields)?,
+        duplicate: duplicate(fields)?,
         overhead: fields.data("overhead")?,
     })
 }
@@ -53,6 +56,24 @@ fn idle(checker: &mut Checker, name: &str, fields: &Fields) {
         let what = value.at.subject();
         let message = format!("`{what}` does nothing: no packet waits at a link without `rate`");
         checker.report(&value.at, message, format!("add `rate`, or remove `{what}`"));
+    }
+}
+
+/// An early packet overtakes nothing where no packet is delayed.
+fn no_delay_to_skip(checker: &mut Checker, fields: &Fields, delay: Option<&Schedule<Duration>>) {
+    let (Some(delay), Some(jitter), Some(Reorder::Early { .. })) =
+        (delay, jitter(fields), reorder(fields))
+    else {
+        return;
+    };
+    let mut delays = delay.changes.iter().map(|change| change.value).chain([delay.start]);
+    if jitter.span > Duration::ZERO || delays.any(|delay| delay > Duration::ZERO) {
+        return;
+    }
+    if let Some(value) = fields.get("reorder") {
+        let what = value.at.subject();
+        let message = format!("`{what}` does nothing: the link has no delay to skip");
+        checker.report(&value.at, message, "add `delay`, or give `late` in a table");
     }
 }
 
@@ -156,6 +177,52 @@ fn loss(fields: &Fields) -> Option<Loss> {
             loss_bad: table.number("loss_bad")?,
             loss_good: table.number("loss_good")?,
         }),
+        _ => None,
+    }
+}
+
+/// A probability, or a table with its correlation.
+fn chance(table: &Fields) -> Option<Chance> {
+    let (probability, correlation) = (table.number("probability")?, table.number("correlation")?);
+    Some(Chance { probability, correlation })
+}
+
+fn jitter(fields: &Fields) -> Option<Jitter> {
+    let jitter = fields.get("jitter")?;
+    let Some(table) = jitter.table() else {
+        return Some(Jitter { span: jitter.time()?, ..Jitter::default() });
+    };
+    Some(Jitter {
+        span: table.time("span")?,
+        may_reorder: table.switch("reorder")?,
+        correlation: table.number("correlation")?,
+    })
+}
+
+fn reorder(fields: &Fields) -> Option<Reorder> {
+    let early = |chance, gap| Reorder::Early { chance, gap };
+    let reorder = match &fields.get("reorder")?.value {
+        Got::Scalar(Scalar::Number(p)) => early(Chance { probability: *p, ..Chance::default() }, 1),
+        Got::Table(table) if table.get("late").is_some() => {
+            Reorder::Late { chance: chance(table)?, late: table.time("late")? }
+        }
+        Got::Table(table) => early(chance(table)?, table.integer("gap")?),
+        _ => return None,
+    };
+    Some(match reorder {
+        Reorder::Late { chance, .. } | Reorder::Early { chance, .. }
+            if chance.probability == 0.0 =>
+        {
+            Reorder::None
+        }
+        reorder => reorder,
+    })
+}
+
+fn duplicate(fields: &Fields) -> Option<Chance> {
+    match &fields.get("duplicate")?.value {
+        Got::Scalar(Scalar::Number(p)) => Some(Chance { probability: *p, ..Chance::default() }),
+        Got::Table(table) => chance(table),
         _ => None,
     }
 }

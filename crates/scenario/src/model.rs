@@ -65,8 +65,12 @@ pub struct Link {
     pub ring: Option<Ring>,
     /// Loss on the wire, after the queue.
     pub loss: Loss,
-    /// Extra delay, uniform in [0, jitter], that never reorders.
-    pub jitter: Duration,
+    /// Extra delay.
+    pub jitter: Jitter,
+    /// Reordering on the wire.
+    pub reorder: Reorder,
+    /// Duplication on the wire.
+    pub duplicate: Chance,
     /// Bytes that this link counts for each packet beyond the IP packet (14:
     /// Ethernet's header as HTB counts it; 38: the whole Ethernet frame).
     pub overhead: Bytes,
@@ -191,6 +195,55 @@ pub enum Loss {
         /// Loss in the good state (netem's 1-k).
         loss_good: f64,
     },
+}
+
+/// A random event of each packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Chance {
+    /// Probability of the event where draws are independent.
+    pub probability: f64,
+    /// Weight of the draw before in each draw, from 0 to 1 (tc-netem(8)).
+    pub correlation: f64,
+}
+
+/// Extra delay, uniform in [0, `span`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Jitter {
+    /// Greatest extra delay.
+    pub span: Duration,
+    /// Whether packets may overtake each other, as in netem.
+    pub may_reorder: bool,
+    /// Weight of the draw before in each draw, from 0 to 1 (tc-netem(8)).
+    pub correlation: f64,
+}
+
+/// Reordering on a wire.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reorder {
+    /// None.
+    None,
+    /// The chosen packets arrive later by `late`.
+    Late {
+        /// Which packets.
+        chance: Chance,
+        /// Their extra delay.
+        late: Duration,
+    },
+    /// The chosen packets skip delay and jitter (tc-netem(8), `reorder`).
+    Early {
+        /// Which packets.
+        chance: Chance,
+        /// After a chosen packet, `gap` - 1 packets cannot be chosen.
+        gap: u64,
+    },
+}
+
+impl Link {
+    /// Whether a packet may arrive before one that left earlier.
+    pub fn may_reorder(&self) -> bool {
+        let jitter = self.jitter.may_reorder && self.jitter.span > Duration::ZERO;
+        jitter || self.reorder != Reorder::None
+    }
 }
 
 /// A flow of data from one host to another.

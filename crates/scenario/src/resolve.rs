@@ -117,7 +117,7 @@ fn flow_of_time(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>], 
         link.rate == Capacity::Unlimited
             && link.delay.start == Duration::ZERO
             && link.delay.changes.is_empty()
-            && link.jitter == Duration::ZERO
+            && link.jitter.span == Duration::ZERO
     };
     for (flow, (_, value)) in flows.iter().zip(fields.named("flow")) {
         let Some(flow) = flow else { continue };

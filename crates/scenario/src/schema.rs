@@ -3,7 +3,7 @@
 use sojourn_units::params::Kind;
 
 use crate::shape::{
-    COUNT, Either, Field, Form, OneOf, PROBABILITY, RATE, SPAN, Shape, TIME, integer, up_to,
+    COUNT, Either, Field, Form, OneOf, PROBABILITY, RATE, SPAN, SWITCH, Shape, TIME, integer, up_to,
 };
 use crate::variants;
 
@@ -94,7 +94,26 @@ static LINK: Form = Form {
              absent the queue hands over one packet at a time",
         ),
         Field::new("loss", Shape::Either(&LOSS), "0", "loss on the wire, after the queue"),
-        Field::new("jitter", TIME, "0s", "extra delay, uniform in [0, jitter], without reordering"),
+        Field::new(
+            "jitter",
+            Shape::Either(&JITTER),
+            "0s",
+            "extra delay, uniform in [0, jitter]; packets keep their order unless the table says \
+             otherwise",
+        ),
+        Field::new(
+            "reorder",
+            Shape::Either(&REORDER),
+            "0",
+            "reordering on the wire: the probability that a packet skips the delay and overtakes, \
+             or a table",
+        ),
+        Field::new(
+            "duplicate",
+            Shape::Either(&DUPLICATE),
+            "0",
+            "duplication on the wire: the probability that a copy follows the packet, or a table",
+        ),
         Field::new(
             "overhead",
             up_to(65_000),
@@ -207,6 +226,79 @@ const GILBERT_ELLIOTT: Form = Form {
             .from("tc-netem(8), gemodel: 1-k"),
     ],
 };
+
+static JITTER: Either = Either {
+    short: TIME,
+    key: Some("span"),
+    forms: &[Form {
+        title: "jitter",
+        fields: &[
+            Field::required("span", TIME, "greatest extra delay"),
+            Field::new(
+                "reorder",
+                SWITCH,
+                "false",
+                "whether packets overtake each other, by jitter and where the delay shrinks",
+            )
+            .from("tc-netem(8), delay: netem does so"),
+            CORRELATION,
+        ],
+    }],
+};
+
+static REORDER: Either =
+    Either { short: PROBABILITY, key: Some("probability"), forms: &[LATE, EARLY] };
+
+const LATE: Form = Form {
+    title: "late packets",
+    fields: &[
+        Field::required("late", SPAN, "extra delay of the packets that the others overtake"),
+        Field::required("probability", PROBABILITY, "probability that a packet is late"),
+        CORRELATION,
+    ],
+};
+
+const EARLY: Form = Form {
+    title: "early packets",
+    fields: &[
+        Field::required(
+            "probability",
+            PROBABILITY,
+            "probability that a packet skips delay and jitter, and overtakes the others",
+        )
+        .from("tc-netem(8), reorder"),
+        CORRELATION,
+        Field::new(
+            "gap",
+            COUNT,
+            "1",
+            "after an early packet, and at the start, gap - 1 packets are never early",
+        )
+        .from("tc-netem(8), gap"),
+    ],
+};
+
+static DUPLICATE: Either = Either {
+    short: PROBABILITY,
+    key: Some("probability"),
+    forms: &[Form {
+        title: "duplicates",
+        fields: &[
+            Field::required("probability", PROBABILITY, "probability that a copy follows a packet")
+                .from("tc-netem(8), duplicate"),
+            CORRELATION,
+        ],
+    }],
+};
+
+const CORRELATION: Field = Field::new(
+    "correlation",
+    PROBABILITY,
+    "0",
+    "weight of the draw before in each draw; draws then gather around their mean, so that a \
+     small probability chooses fewer packets",
+)
+.from("tc-netem(8); Linux get_crandom");
 
 static RING: Form = Form {
     title: "transmit ring",

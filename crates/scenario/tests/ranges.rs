@@ -127,3 +127,50 @@ fn what_lies_just_beyond_a_range_is_refused_with_the_range() {
     }
     assert!(tried > declared().len(), "most parameters have two ends");
 }
+
+/// The ranges of a link's keys, each with the other keys that it needs.
+const LINK_RANGES: &[(&str, Kind)] = &[
+    ("loss = {}", Kind::Number(0.0, 0.0, 1.0)),
+    ("jitter = {}", Kind::Time(Duration::ZERO, Duration::ZERO, LONGEST)),
+    ("jitter = { span = {} }", Kind::Time(Duration::ZERO, Duration::ZERO, LONGEST)),
+    ("jitter = { span = \"1ms\", correlation = {} }", Kind::Number(0.0, 0.0, 1.0)),
+    ("reorder = {}", Kind::Number(0.0, 0.0, 1.0)),
+    ("reorder = { probability = {} }", Kind::Number(0.0, 0.0, 1.0)),
+    ("reorder = { probability = 0.1, correlation = {} }", Kind::Number(0.0, 0.0, 1.0)),
+    ("reorder = { probability = 0.1, gap = {} }", Kind::Integer(1, 1, 1_000_000_000)),
+    ("reorder = { probability = {}, late = \"1ms\" }", Kind::Number(0.0, 0.0, 1.0)),
+    ("reorder = { probability = 0.1, late = {} }", Kind::Time(Duration(1), Duration(1), LONGEST)),
+    ("duplicate = {}", Kind::Number(0.0, 0.0, 1.0)),
+    ("duplicate = { probability = {} }", Kind::Number(0.0, 0.0, 1.0)),
+    ("duplicate = { probability = 0.1, correlation = {} }", Kind::Number(0.0, 0.0, 1.0)),
+];
+
+const LONGEST: Duration = Duration::from_secs(1_000_000);
+
+/// What a scenario whose link has this line says of it.
+fn link_messages(line: &str) -> Vec<String> {
+    let text = format!(
+        "duration = \"1s\"\n[link.a]\nrate = \"1Mbit\"\ndelay = \"1ms\"\n{line}\n[flow.f]\n\
+         path = [\"a\"]\ncontrol = \"reno\"\n"
+    );
+    let document = Document::from_toml("range.toml", &text).expect("it is TOML");
+    let resolved = document.resolve(&|_| Err(String::new()));
+    let items = resolved.err().map_or(Vec::new(), |errors| errors.items());
+    items.into_iter().map(|item| item.message).collect()
+}
+
+#[test]
+fn a_link_s_ranges_hold_at_both_ends() {
+    for (line, kind) in LINK_RANGES {
+        for value in ends(kind) {
+            let line = line.replace("{}", &toml(&value));
+            assert_eq!(link_messages(&line), Vec::<String>::new(), "{line}");
+        }
+        for value in beyond(kind) {
+            let line = line.replace("{}", &value);
+            let found = link_messages(&line);
+            let is_refused = found.len() == 1 && found[0].contains("; it must be ");
+            assert!(is_refused, "{line}: {found:?}");
+        }
+    }
+}

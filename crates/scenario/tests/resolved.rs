@@ -1,8 +1,8 @@
 //! What a document means: every form, every default; text and JSON alike.
 
 use sojourn_scenario::{
-    Buffer, Capacity, Change, Control, Discipline, Document, Loss, Pause, Profile, PrrRule, Ring,
-    Scenario, Source,
+    Buffer, Capacity, Chance, Change, Control, Discipline, Document, Jitter, Loss, Pause, Profile,
+    PrrRule, Reorder, Ring, Scenario, Source,
 };
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
@@ -61,10 +61,28 @@ fn links_in_their_order() {
     let gilbert = Loss::GilbertElliott { p: 0.01, r: 0.2, loss_bad: 1.0, loss_good: 0.001 };
     assert_eq!(links[1].loss, gilbert);
     assert_eq!(links[2].loss, Loss::Periodic(1000));
-    assert_eq!((links[0].jitter, links[0].overhead), (Duration::from_millis(1), Bytes(14)));
+    let plain = Jitter { span: Duration::from_millis(1), ..Jitter::default() };
+    assert_eq!((links[0].jitter, links[0].overhead), (plain, Bytes(14)));
     let ring = Ring { packets: 3, hold_time: Duration::from_millis(1) };
     assert_eq!((links[0].ring, links[1].ring), (Some(ring), None));
     assert_eq!(links[0].queue.params.time("target"), Duration::from_millis(10));
+}
+
+#[test]
+fn packets_overtake_and_come_twice() {
+    let links = resolve(EVERYTHING).links;
+    let ms = Duration::from_millis;
+    let chance = |probability, correlation| Chance { probability, correlation };
+    assert_eq!(links[0].reorder, Reorder::Early { chance: chance(0.01, 0.0), gap: 1 });
+    assert_eq!(links[0].duplicate, chance(0.001, 0.0));
+    let jitter = Jitter { span: ms(2), may_reorder: true, correlation: 0.25 };
+    assert_eq!(links[1].jitter, jitter);
+    assert_eq!(links[1].reorder, Reorder::Late { chance: chance(0.02, 0.5), late: ms(10) });
+    assert_eq!(links[1].duplicate, chance(0.01, 0.25));
+    assert_eq!(links[2].reorder, Reorder::Early { chance: chance(1.0, 0.0), gap: 5 });
+    let may: Vec<_> = links.iter().map(|link| link.may_reorder()).collect();
+    assert_eq!(may, [true, true, true, false, false, false]);
+    assert_eq!((links[3].reorder, links[3].duplicate), (Reorder::None, Chance::default()));
 }
 
 /// A shaper over priority over fair queueing over an AQM: each with its parameters,

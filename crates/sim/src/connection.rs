@@ -165,6 +165,8 @@ pub(crate) struct AckSlab {
     #[expect(clippy::vec_box, reason = "a block for itself, or the list would be one block")]
     blocks: Vec<Box<[Ack; BLOCK]>>,
     free: VecDeque<u32>,
+    /// Copies under way of each place beyond the first; empty until a wire copies one.
+    copies: Vec<u32>,
 }
 
 impl AckSlab {
@@ -189,8 +191,27 @@ impl AckSlab {
         &mut self.blocks[place / BLOCK][place % BLOCK]
     }
 
+    /// A wire has copied the acknowledgement in this place: it is free after both.
+    #[cold]
+    pub(crate) fn share(&mut self, place: usize) {
+        if self.copies.len() <= place {
+            self.copies.resize(place + 1, 0);
+        }
+        self.copies[place] += 1;
+    }
+
+    /// Whether another copy is under way, and one less then.
+    #[cold]
+    fn drop_copy(&mut self, place: usize) -> bool {
+        let more = self.copies.get_mut(place).filter(|more| **more > 0);
+        more.map(|more| *more -= 1).is_some()
+    }
+
     #[inline]
     pub(crate) fn free(&mut self, place: usize) {
+        if !self.copies.is_empty() && self.drop_copy(place) {
+            return;
+        }
         self.free.push_back(place as u32);
     }
 }

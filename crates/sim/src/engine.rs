@@ -180,8 +180,11 @@ impl<M: Metering> Simulation<M> {
     }
 
     fn on_arrival(&mut self, link: usize) {
+        if !self.links[link].is_plain() {
+            return self.on_arrival_in_disorder(link);
+        }
         let packet = self.links[link].take_arrival(self.clock, &mut self.events);
-        self.collect_gone(link);
+        self.collect_notices(link);
         let Some(packet) = packet else { return };
         match self.routes.link(packet.next()) {
             Some(link) => self.enter(link, packet),
@@ -192,7 +195,7 @@ impl<M: Metering> Simulation<M> {
     /// Does what has become due at a link: at its event, or for whoever looks at it.
     pub(crate) fn catch_up(&mut self, link: usize) {
         self.links[link].catch_up(self.clock, &mut self.events);
-        self.collect_gone(link);
+        self.collect_notices(link);
     }
 
     /// Brings all links up to now, for whoever looks at them from outside.
@@ -215,32 +218,14 @@ impl<M: Metering> Simulation<M> {
     #[inline(always)]
     fn enter(&mut self, link: usize, packet: Packet) {
         self.links[link].arrive(self.clock, packet, &mut self.events);
-        self.collect_gone(link);
+        self.collect_notices(link);
     }
 
-    /// Accounts for packets that a link dropped or lost.
+    /// Accounts for packets that a link dropped, lost or copied.
     #[inline]
-    fn collect_gone(&mut self, link: usize) {
-        if !self.links[link].gone.is_empty() {
-            self.account_for_gone(link);
-        }
-    }
-
-    #[cold]
-    fn account_for_gone(&mut self, link: usize) {
-        while let Some(packet) = self.links[link].gone.pop() {
-            let owner = packet.connection as usize;
-            match packet.kind() {
-                PacketKind::Data => self.connections[owner].dropped += 1,
-                PacketKind::Ack => self.acks.free(packet.number as usize),
-                PacketKind::Datagram | PacketKind::Reply => {
-                    self.flows[owner].datagrams.dropped += 1;
-                }
-                PacketKind::Opening | PacketKind::Answer => self.lose_handshake(&packet),
-            }
-            if M::Tap::LISTENS {
-                self.tell_of_gone(owner, &packet);
-            }
+    pub(crate) fn collect_notices(&mut self, link: usize) {
+        if !self.links[link].notices.is_empty() {
+            self.account_for_notices(link);
         }
     }
 

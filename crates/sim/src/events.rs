@@ -206,6 +206,20 @@ impl EventQueue {
         self.arrivals.set(link, self.layout.key(at, Kind::Arrival, link));
     }
 
+    /// The next arrival of a link comes earlier than was known, or there was none. Packets that
+    /// overtake do that.
+    pub(crate) fn advance_arrival(&mut self, at: Instant, link: usize) {
+        if at > self.end {
+            return;
+        }
+        if self.hole == Hole::of_arrival(link) {
+            self.hole = Hole::NONE;
+        }
+        let key = self.layout.key(at, Kind::Arrival, link);
+        debug_assert!(key <= self.arrivals.of(link), "the event of another arrival");
+        self.arrivals.set(link, key);
+    }
+
     /// Adds an event that is no arrival, unless it would be after the end.
     #[inline(never)]
     pub(crate) fn push(&mut self, at: Instant, kind: Kind, index: usize) {

@@ -1,12 +1,13 @@
 //! The wire behind a link, the packet that is being sent, and what waits for it in a
-//! drop-tail queue: delay, jitter, loss; order is kept.
+//! drop-tail queue: delay, jitter, loss. Order is kept unless packets may overtake.
 
 use sojourn_ring::Ring;
-use sojourn_scenario::Loss;
+use sojourn_scenario::{Link, Loss};
 use sojourn_units::{Duration, Instant};
 
+use crate::overtaking::{Overtaking, Turn};
 use crate::packet::Packet;
-use crate::seed::Uniform;
+use crate::seed::{Correlated, Stream, Uniform};
 
 /// Packets in a block: there are few links.
 const BLOCK: usize = 512;
@@ -22,24 +23,28 @@ pub(crate) struct DelayLine {
     last_arrival: Instant,
     pub(crate) delay: Duration,
     jitter: Duration,
-    draws: Uniform,
+    draws: Correlated,
     /// Processing noise of the host at the far end; zero where there is none.
     host_noise: Duration,
     host_draws: Uniform,
+    /// Where packets may overtake each other. Separate, so that others pay one comparison.
+    overtaking: Option<Box<Overtaking>>,
 }
 
 impl DelayLine {
-    pub(crate) fn new(delay: Duration, jitter: Duration, draws: Uniform) -> DelayLine {
+    /// `draws`: makes the draws of a stream of this link.
+    pub(crate) fn new(spec: &Link, draws: impl Fn(Stream) -> Uniform) -> DelayLine {
         DelayLine {
             packets: Ring::default(),
             on_wire: 0,
             is_sending: false,
             last_arrival: Instant::ZERO,
-            delay,
-            jitter,
+            delay: spec.delay.start,
+            jitter: spec.jitter.span,
+            draws: Correlated::new(spec.jitter.correlation, draws(Stream::Jitter)),
             host_noise: Duration::ZERO,
-            host_draws: draws.clone(),
-            draws,
+            host_draws: draws(Stream::HostNoise),
+            overtaking: Overtaking::new(spec, draws(Stream::Reorder)).map(Box::new),
         }
     }
 
@@ -58,7 +63,7 @@ impl DelayLine {
     /// Packets that wait.
     #[inline(always)]
     pub(crate) fn waiting(&self) -> usize {
-        self.packets.len() - self.packets_inside()
+        self.packets.len() - self.packets_on_line()
     }
 
     /// The link begins to send this packet, where none waits here.
@@ -107,9 +112,13 @@ impl DelayLine {
     /// What was being sent is lost, where none waits here.
     #[cold]
     pub(crate) fn lose(&mut self) -> Option<Packet> {
-        debug_assert!(self.is_sending && self.waiting() == 0);
-        self.is_sending = false;
-        self.packets.pop_last()
+        self.take_sent()
+    }
+
+    /// Takes what was being sent, if anything, off the line, where none waits here.
+    pub(crate) fn take_sent(&mut self) -> Option<Packet> {
+        debug_assert_eq!(self.waiting(), 0);
+        if std::mem::take(&mut self.is_sending) { self.packets.pop_last() } else { None }
     }
 
     /// A packet leaves that nothing holds up; returns its arrival where it is the only
@@ -124,37 +133,105 @@ impl DelayLine {
         self.only_arrival()
     }
 
+    /// The same where packets may overtake each other or be copied.
+    pub(crate) fn put(&mut self, now: Instant, mut packet: Packet) {
+        let Some(overtaking) = &mut self.overtaking else {
+            self.push(now, packet);
+            return;
+        };
+        let (turn, by_jitter) = (overtaking.turn(), overtaking.by_jitter);
+        let arrival = match turn {
+            Turn::Early => now + self.noise(),
+            Turn::InOrder | Turn::Late(_) if by_jitter => self.own_arrival(now),
+            Turn::InOrder | Turn::Late(_) => self.arrival(now),
+        };
+        let late = if let Turn::Late(late) = turn { late } else { Duration::ZERO };
+        packet.leave_link(arrival + late);
+        let Some(overtaking) = &mut self.overtaking else { return };
+        if turn == Turn::InOrder && arrival >= self.last_arrival {
+            overtaking.enter_line();
+            self.last_arrival = arrival;
+            self.packets.push(packet);
+            self.on_wire += 1;
+        } else {
+            overtaking.set_aside(packet);
+        }
+    }
+
     /// When what leaves now arrives: where the delay shrinks, packets queue behind
     /// those already under way.
     #[inline(always)]
     fn arrival(&mut self, now: Instant) -> Instant {
-        let mut arrival = now + self.delay;
-        if self.jitter > Duration::ZERO {
-            arrival += Duration(self.draws.below(self.jitter.0 + 1));
-        }
-        if self.host_noise > Duration::ZERO {
-            arrival += Duration(self.host_draws.below(self.host_noise.0));
-        }
+        let arrival = self.own_arrival(now);
         self.last_arrival = self.last_arrival.max(arrival);
         self.last_arrival
     }
 
-    /// The packet that arrives now.
+    /// The same, whatever is under way.
+    #[inline(always)]
+    fn own_arrival(&mut self, now: Instant) -> Instant {
+        let mut arrival = now + self.delay;
+        if self.jitter > Duration::ZERO {
+            arrival += Duration(self.draws.below(self.jitter.0 + 1));
+        }
+        arrival + self.noise()
+    }
+
+    /// What the host at the far end adds.
+    #[inline(always)]
+    fn noise(&mut self) -> Duration {
+        if self.host_noise == Duration::ZERO {
+            return Duration::ZERO;
+        }
+        Duration(self.host_draws.below(self.host_noise.0))
+    }
+
+    /// The packet that arrives now, where order is kept.
     #[inline(always)]
     pub(crate) fn arrive(&mut self) -> Option<Packet> {
+        debug_assert!(self.overtaking.is_none());
         self.on_wire = self.on_wire.checked_sub(1)?;
         self.packets.pop()
     }
 
-    /// When the next one arrives.
+    /// The same where packets may overtake each other or be copied.
+    pub(crate) fn arrive_of_all(&mut self) -> Option<Packet> {
+        let line = self.next_arrival();
+        let Some(overtaking) = &mut self.overtaking else { return self.arrive() };
+        if let Some(packet) = overtaking.arrive(line) {
+            return Some(packet);
+        }
+        self.on_wire = self.on_wire.checked_sub(1)?;
+        overtaking.leave_line();
+        self.packets.pop()
+    }
+
+    /// When the next one on the line arrives.
     #[inline(always)]
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
         if self.is_wire_empty() { None } else { self.packets.first().map(|next| next.stamp) }
     }
 
+    /// The same, those beside the line included.
+    pub(crate) fn next_arrival_of_all(&self) -> Option<Instant> {
+        let aside = self.overtaking.as_ref().and_then(|overtaking| overtaking.next_arrival());
+        self.next_arrival().into_iter().chain(aside).min()
+    }
+
+    /// Whether nothing is on the line but what is being sent.
     #[inline]
     pub(crate) fn is_wire_empty(&self) -> bool {
         self.on_wire == 0
+    }
+
+    /// Whether packets may overtake each other.
+    pub(crate) fn may_overtake(&self) -> bool {
+        self.overtaking.is_some()
+    }
+
+    /// Packets that arrived behind one that had left after them.
+    pub(crate) fn reordered(&self) -> u64 {
+        self.overtaking.as_ref().map_or(0, |overtaking| overtaking.reordered)
     }
 
     /// When the last packet on the wire arrives, where it is the only one.
@@ -163,10 +240,15 @@ impl DelayLine {
         (self.on_wire == 1).then_some(self.last_arrival)
     }
 
-    /// Packets on the wire, and the one that is being sent.
+    /// Packets on the line: those that travel, and the one that is being sent.
     #[inline(always)]
-    pub(crate) fn packets_inside(&self) -> usize {
+    fn packets_on_line(&self) -> usize {
         self.on_wire + usize::from(self.is_sending)
+    }
+
+    /// The same, and those beside the line.
+    pub(crate) fn packets_inside(&self) -> usize {
+        self.packets_on_line() + self.overtaking.as_ref().map_or(0, |overtaking| overtaking.len())
     }
 }
 

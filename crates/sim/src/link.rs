@@ -12,7 +12,7 @@ use crate::line::{DelayLine, Losses};
 use crate::measure::{Peak, SpikeTracker};
 use crate::meter::{Metering, Part};
 use crate::packet::{Packet, PacketKind};
-use crate::seed::{Stream, Uniform, seed};
+use crate::seed::{Event, Stream, Uniform, seed};
 use crate::server::{RateServer, Server, TraceServer, mean_rate};
 use crate::waiting::{Begun, Waiting};
 
@@ -29,6 +29,8 @@ pub(crate) struct Counts {
     pub(crate) dropped_bits: u64,
     /// Lost on the wire.
     pub(crate) lost: u64,
+    /// Copies that the wire made.
+    pub(crate) duplicated: u64,
     /// Marked by this link's queue.
     pub(crate) marked: u64,
     /// Bits sent, of packets that are through.
@@ -45,8 +47,8 @@ pub(crate) struct Link<M> {
     service: Option<Service>,
     /// When the packet under way is through, or a shaper is ready again; never where
     /// the link only delays.
-    departs_at: Instant,
-    wire: Wire,
+    pub(crate) departs_at: Instant,
+    pub(crate) wire: Wire,
     pub(crate) counts: Counts,
     pub(crate) delays: Histogram,
     /// Bytes of data sent for each connection, where changes of capacity are to be
@@ -54,20 +56,32 @@ pub(crate) struct Link<M> {
     pub(crate) sent_by: Option<Vec<u64>>,
     /// One for each change of capacity so far.
     pub(crate) trackers: Vec<SpikeTracker>,
-    /// Packets that were dropped or lost since the engine last looked.
-    pub(crate) gone: Vec<Packet>,
+    /// Packets that were dropped, lost or copied since the engine last looked.
+    pub(crate) notices: Vec<Notice>,
     /// Bits that could have been sent up to `capacity_at`.
     capacity_bits: u128,
     capacity_at: Instant,
     metering: PhantomData<M>,
 }
 
-/// The line, with the packet under way and what waits on it, and what the wire loses.
-struct Wire {
+/// What the engine must know of a packet inside a link.
+pub(crate) enum Notice {
+    /// The queue dropped it, or the wire lost it.
+    Gone(Packet),
+    /// The wire copied it: both packets travel on.
+    Copied(Packet),
+}
+
+/// The line, with the packet under way and what waits on it, and what the wire loses and
+/// copies.
+pub(crate) struct Wire {
     /// The link's place among all.
-    link: usize,
-    line: DelayLine,
-    losses: Losses,
+    pub(crate) link: usize,
+    pub(crate) line: DelayLine,
+    pub(crate) losses: Losses,
+    pub(crate) copies: Option<Event>,
+    /// Whether it keeps packets in order and copies none.
+    is_plain: bool,
 }
 
 struct Service {
@@ -91,6 +105,8 @@ impl<M: Metering> Link<M> {
         host_noise: Duration,
     ) -> Link<M> {
         let draws = |stream| Uniform::new(run_seed, stream, index);
+        let copies = (spec.duplicate.probability > 0.0)
+            .then(|| Event::new(spec.duplicate, draws(Stream::Duplicate)));
         Link {
             name: spec.name.clone(),
             overhead: spec.overhead.0 as u32,
@@ -98,18 +114,19 @@ impl<M: Metering> Link<M> {
             departs_at: Instant::MAX,
             wire: Wire {
                 link: index,
-                line: DelayLine::new(spec.delay.start, spec.jitter, draws(Stream::Jitter))
-                    .before_host(
-                        host_noise,
-                        Uniform::named(run_seed, Stream::HostNoise, &spec.name),
-                    ),
+                line: DelayLine::new(spec, draws).before_host(
+                    host_noise,
+                    Uniform::named(run_seed, Stream::HostNoise, &spec.name),
+                ),
                 losses: Losses::new(spec.loss, draws(Stream::Loss)),
+                is_plain: !spec.may_reorder() && copies.is_none(),
+                copies,
             },
             counts: Counts::default(),
             delays: Histogram::default(),
             sent_by: connections.map(|n| vec![0; n]),
             trackers: Vec::new(),
-            gone: Vec::new(),
+            notices: Vec::new(),
             capacity_bits: 0,
             capacity_at: Instant::ZERO,
             metering: PhantomData,
@@ -126,13 +143,13 @@ impl<M: Metering> Link<M> {
         let Some(service) = &mut self.service else {
             return self.leave(now, packet, events);
         };
-        let (gone, counts) = (&mut self.gone, &mut self.counts);
+        let (notices, counts) = (&mut self.notices, &mut self.counts);
         let line = &mut self.wire.line;
         M::enter(Part::Queue);
         service.waiting.enqueue(now, packet, line, &mut |p, _: DropReason| {
             counts.dropped += 1;
             counts.dropped_bits += p.size().0 * 8;
-            gone.push(p);
+            notices.push(Notice::Gone(p));
         });
         M::enter(Part::Engine);
         if !line.is_sending() {
@@ -145,6 +162,8 @@ impl<M: Metering> Link<M> {
     fn leave(&mut self, now: Instant, packet: Packet, events: &mut EventQueue) {
         if self.wire.losses.next() {
             self.lose(packet);
+        } else if !self.wire.is_plain {
+            self.put_on_wire(now, packet, events);
         } else if let Some(arrival) = self.wire.line.push(now, packet) {
             events.push_arrival(arrival, self.wire.link);
         }
@@ -152,28 +171,32 @@ impl<M: Metering> Link<M> {
 
     // Always: see `sojourn_queue`'s `apart.rs`.
     #[inline(always)]
-    fn lose(&mut self, packet: Packet) {
+    pub(crate) fn lose(&mut self, packet: Packet) {
         self.counts.lost += 1;
-        self.gone.push(packet);
+        self.notices.push(Notice::Gone(packet));
     }
 
     /// The link was idle: apart, since a busy link has no need of it.
     #[inline(never)]
     fn serve_newcomer(&mut self, now: Instant, events: &mut EventQueue) {
+        let before = self.departs_at;
         self.serve(now, events);
+        if !self.wire.is_plain {
+            self.expect_overtaker(before, events);
+        }
     }
 
     /// Begins to send the next packet that waits.
     #[inline(always)]
-    fn serve(&mut self, now: Instant, events: &mut EventQueue) {
+    pub(crate) fn serve(&mut self, now: Instant, events: &mut EventQueue) {
         let Some(service) = &mut self.service else { return };
-        let (gone, counts) = (&mut self.gone, &mut self.counts);
+        let (notices, counts) = (&mut self.notices, &mut self.counts);
         M::enter(Part::Queue);
         let line = &mut self.wire.line;
         let next = service.waiting.begin(now, line, &mut |p, _: DropReason| {
             counts.dropped += 1;
             counts.dropped_bits += p.size().0 * 8;
-            gone.push(p);
+            notices.push(Notice::Gone(p));
         });
         M::enter(Part::Engine);
         match next {
@@ -236,7 +259,11 @@ impl<M: Metering> Link<M> {
 
     #[inline(never)]
     fn catch_up_apart(&mut self, clock: Clock, events: &mut EventQueue) {
-        self.depart_until(clock, events);
+        if self.wire.is_plain {
+            self.depart_until(clock, events);
+        } else {
+            self.depart_in_disorder_until(clock, events);
+        }
     }
 
     /// Departures have no events of their own while something is on the wire: nobody
@@ -271,9 +298,16 @@ impl<M: Metering> Link<M> {
         self.serve(at, events);
     }
 
-    /// The packet that arrives at the far end now.
+    /// Whether the wire keeps packets in order and copies none.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.wire.is_plain
+    }
+
+    /// The packet that arrives at the far end now; of a plain wire.
     #[inline]
     pub(crate) fn take_arrival(&mut self, clock: Clock, events: &mut EventQueue) -> Option<Packet> {
+        debug_assert!(self.wire.is_plain);
         self.depart_until(clock, events);
         let packet = self.wire.line.arrive()?;
         self.counts.delivered += 1;
@@ -284,8 +318,8 @@ impl<M: Metering> Link<M> {
         Some(packet)
     }
 
-    /// Nothing is on the wire: what is under way will be.
-    fn expect_departure(&self, events: &mut EventQueue) {
+    /// What is under way will be on the wire.
+    pub(crate) fn expect_departure(&self, events: &mut EventQueue) {
         if self.departs_at < Instant::MAX {
             events.push(self.departs_at, Kind::Departure, self.wire.link);
         }
@@ -308,7 +342,7 @@ impl<M: Metering> Link<M> {
         }
         if self.wire.line.is_sending() {
             self.departs_at = end;
-            if self.wire.line.is_wire_empty() {
+            if self.wire.line.is_wire_empty() || self.wire.line.may_overtake() {
                 self.expect_departure(events);
             }
         }
@@ -385,13 +419,20 @@ impl<M: Metering> Link<M> {
         server.rate().time_for(waiting + Bytes(under_way / 8))
     }
 
-    /// Conservation: what came in went out, was dropped, or is still here.
+    /// Packets that arrived behind one that had left after them (RFC 4737 section 3.3).
+    pub(crate) fn reordered(&self) -> u64 {
+        self.wire.line.reordered()
+    }
+
+    /// Conservation: what came in, and what the wire copied, went out, was dropped, or is
+    /// still here.
     pub(crate) fn is_conserving(&self) -> bool {
         let waiting = self.service.as_ref().map(|s| s.waiting.all(&self.wire.line));
         let waiting = waiting.unwrap_or_default().packets;
         let inside = waiting + self.wire.line.packets_inside() as u64;
         let counts = &self.counts;
-        counts.arrived == counts.delivered + counts.dropped + counts.lost + inside
+        counts.arrived + counts.duplicated
+            == counts.delivered + counts.dropped + counts.lost + inside
     }
 }
 

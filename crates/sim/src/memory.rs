@@ -1,6 +1,8 @@
 //! How much memory a run will need, before it begins.
 
-use sojourn_scenario::{Buffer, Capacity, Change, Control, Flow, Link, Loss, Scenario, Source};
+use sojourn_scenario::{
+    Buffer, Capacity, Change, Control, Flow, Link, Loss, Reorder, Scenario, Source,
+};
 use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::server::mean_rate;
@@ -71,7 +73,11 @@ fn packets_of(scenario: &Scenario, place: usize) -> u64 {
         Buffer::Packets(packets) => packets,
         Buffer::Time(span) => in_time(span),
     };
-    flying.saturating_add(waiting).saturating_add(ring).min(all)
+    let packets = flying.saturating_add(waiting).saturating_add(ring).min(all);
+    // A packet beside the line takes 48 bytes, in a heap that grows by doubling; and each may
+    // have its copy.
+    let times = 1 + u64::from(link.may_reorder()) + u64::from(link.duplicate.probability > 0.0);
+    packets.saturating_mul(times)
 }
 
 /// What a flow over links without a rate may have in flight: nothing slows the
@@ -126,7 +132,20 @@ fn greatest_loop(scenario: &Scenario, place: usize) -> Duration {
 
 fn greatest_delay(link: &Link) -> Duration {
     let delays = link.delay.changes.iter().map(|c| c.value);
-    delays.chain([link.delay.start]).max().unwrap_or_default() + link.jitter
+    let late = match link.reorder {
+        Reorder::Late { late, .. } => late,
+        Reorder::None | Reorder::Early { .. } => Duration::ZERO,
+    };
+    delays.chain([link.delay.start]).max().unwrap_or_default() + link.jitter.span + late
+}
+
+/// Whether the wire chooses packets at random: neither none nor all.
+fn draws(link: &Link) -> bool {
+    let reorder = match link.reorder {
+        Reorder::None => 0.0,
+        Reorder::Late { chance, .. } | Reorder::Early { chance, .. } => chance.probability,
+    };
+    [reorder, link.duplicate.probability].iter().any(|p| (f64::MIN_POSITIVE..1.0).contains(p))
 }
 
 /// Whether another seed can give another result: something in the scenario,
@@ -134,7 +153,8 @@ fn greatest_delay(link: &Link) -> Duration {
 pub fn is_random(scenario: &Scenario) -> bool {
     let link = |link: &Link| {
         !matches!(link.loss, Loss::None | Loss::Periodic(_))
-            || link.jitter > Duration::ZERO
+            || link.jitter.span > Duration::ZERO
+            || draws(link)
             || link.queue.is_random() && link.rate != Capacity::Unlimited
     };
     let controller = |control: &Control| {

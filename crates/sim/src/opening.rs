@@ -287,6 +287,13 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
+    /// A wire copied an answer, and with it the acknowledgement that it may carry.
+    pub(crate) fn copy_answer(&mut self, packet: &Packet) {
+        if packet.extra() != NO_ACK {
+            self.acks.share(packet.extra() as usize - 1);
+        }
+    }
+
     /// A link dropped or lost a packet of a handshake.
     pub(crate) fn lose_handshake(&mut self, packet: &Packet) {
         if packet.kind() == PacketKind::Answer && packet.extra() != NO_ACK {

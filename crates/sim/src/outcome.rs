@@ -108,6 +108,10 @@ pub struct LinkSummary {
     pub dropped_packets: u64,
     /// Packets marked by the queue.
     pub marked_packets: u64,
+    /// Copies that the wire made.
+    pub duplicated_packets: u64,
+    /// Packets that came out behind one that had left after them (RFC 4737 section 3.3).
+    pub reordered_packets: u64,
 }
 
 /// One change of capacity, what it cost, and what of that nobody could avoid.

@@ -44,22 +44,21 @@ impl Echo {
         self.waiting.push_back((number, now));
     }
 
-    /// The reply to request `number`. No link lets one packet of a flow overtake another: what
-    /// left before and has no reply has none to come.
+    /// The reply to request `number`. It may have overtaken others. A request that was given up,
+    /// or had a reply before, counts for nothing.
     fn on_reply(&mut self, now: Instant, number: u32) {
-        while let Some((first, sent_at)) = self.waiting.front().copied() {
-            if number.wrapping_sub(first) > u32::MAX / 2 {
-                // It was given up; those that left later still wait.
-                return;
-            }
-            self.waiting.pop_front();
-            if first == number {
-                let rtt = now.since(sent_at);
-                self.replies += 1;
-                self.rtts.record(rtt.0);
-                self.longest.note(rtt);
-                return;
-            }
+        let Some((first, _)) = self.waiting.front() else { return };
+        // Numbers ascend from the first on, modulo 2^32.
+        let after = |n: u32| n.wrapping_sub(*first);
+        let Ok(place) = self.waiting.binary_search_by_key(&after(number), |(n, _)| after(*n))
+        else {
+            return;
+        };
+        if let Some((_, sent_at)) = self.waiting.remove(place) {
+            let rtt = now.since(sent_at);
+            self.replies += 1;
+            self.rtts.record(rtt.0);
+            self.longest.note(rtt);
         }
     }
 }
@@ -91,7 +90,9 @@ impl<M: Metering> Simulation<M> {
     #[inline]
     pub(crate) fn on_datagram(&mut self, owner: usize, packet: &Packet) {
         let flow = &mut self.flows[owner];
-        flow.datagrams.received_bytes += u64::from(packet.ip_size - flow.header);
+        if flow.datagrams.seen.as_mut().is_none_or(|seen| seen.is_new(packet.number)) {
+            flow.datagrams.received_bytes += u64::from(packet.ip_size - flow.header);
+        }
         let back = flow.echo.as_ref().map(|echo| echo.back);
         if M::Tap::LISTENS {
             self.tell_of_datagram(owner, Passage::Received, packet);

@@ -3,6 +3,7 @@
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use sojourn_scenario::Chance;
 
 /// Who draws.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,9 @@ pub(crate) enum Stream {
     Start,
     /// Processing noise of the host behind a link. Drawn by the link's name.
     HostNoise,
+    /// Their numbers are apart, so that streams added before them leave them alone.
+    Reorder = 16,
+    Duplicate = 17,
 }
 
 /// The seed of one stream of one link or flow.
@@ -59,5 +63,63 @@ impl Uniform {
     /// A draw from [0, below).
     pub(crate) fn below(&mut self, below: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(below)) >> 64) as u64
+    }
+}
+
+/// Uniform numbers in [0, 1), each mixed with the one before:
+/// x = (1 - correlation) u + correlation x' (Linux `get_crandom`, net/sched/sch_netem.c).
+/// The kernel does this in 32 bits.
+///
+/// The numbers gather around the middle: with correlation, fewer than a share p of
+/// them is below a small p.
+#[derive(Clone, Debug)]
+pub(crate) struct Correlated {
+    draws: Uniform,
+    correlation: f64,
+    last: f64,
+}
+
+impl Correlated {
+    pub(crate) fn new(correlation: f64, mut draws: Uniform) -> Correlated {
+        // As in Linux's `init_crandom`. Without correlation nothing is drawn ahead.
+        let last = if correlation > 0.0 { draws.next() } else { 0.0 };
+        Correlated { draws, correlation, last }
+    }
+
+    pub(crate) fn next(&mut self) -> f64 {
+        let fresh = self.draws.next();
+        if self.correlation == 0.0 {
+            return fresh;
+        }
+        self.last = (1.0 - self.correlation) * fresh + self.correlation * self.last;
+        self.last
+    }
+
+    /// A draw from [0, below).
+    pub(crate) fn below(&mut self, below: u64) -> u64 {
+        if self.correlation == 0.0 {
+            return self.draws.below(below);
+        }
+        // The product may round up to `below`.
+        ((self.next() * below as f64) as u64).min(below - 1)
+    }
+}
+
+/// A random event of each packet.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    probability: f64,
+    draws: Correlated,
+}
+
+impl Event {
+    pub(crate) fn new(chance: Chance, draws: Uniform) -> Event {
+        let draws = Correlated::new(chance.correlation, draws);
+        Event { probability: chance.probability, draws }
+    }
+
+    /// Whether it happens to the next packet.
+    pub(crate) fn next(&mut self) -> bool {
+        self.draws.next() < self.probability
     }
 }

@@ -12,6 +12,7 @@ use crate::opening::Opening;
 use crate::ping::Echo;
 use crate::route::Routes;
 use crate::seed::{Stream, Uniform, seed};
+use crate::seen::Seen;
 use crate::signal::{self, Ear, Listener, Pending};
 use crate::source::Application;
 use crate::timeline::Timeline;
@@ -54,11 +55,13 @@ pub(crate) enum Carrier {
 }
 
 /// Counts of a flow of datagrams.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Datagrams {
     pub(crate) sent: u64,
     pub(crate) dropped: u64,
     pub(crate) received_bytes: u64,
+    /// Which have arrived, where a link may copy them.
+    pub(crate) seen: Option<Seen>,
 }
 
 impl FlowState {
@@ -101,6 +104,10 @@ pub(crate) fn build<M: Metering>(
         let control = spec.control.as_ref().or(control).expect("the scenario was validated");
         let mut state = flow(scenario, spec, index, control, run_seed, &mut network);
         state.stop = spec.stop.map(|stop| stop + timeline.shift);
+        let may_copy = |link: &usize| scenario.links[*link].duplicate.probability > 0.0;
+        if matches!(state.carrier, Carrier::Datagrams) && spec.path.iter().any(may_copy) {
+            state.datagrams.seen = Some(Seen::new());
+        }
         flows.push(state);
     }
     note_heard(scenario, &mut flows);

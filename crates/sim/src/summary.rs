@@ -127,6 +127,8 @@ fn link<M: Metering>(link: &mut Link<M>, now: Instant) -> LinkSummary {
         delivered_packets: link.counts.delivered,
         dropped_packets: link.counts.dropped + link.counts.lost,
         marked_packets: link.counts.marked,
+        duplicated_packets: link.counts.duplicated,
+        reordered_packets: link.reordered(),
     }
 }
 

@@ -22,6 +22,15 @@ pub enum Passage {
     Received,
     /// A queue dropped it, or a wire lost it: neither host sees that.
     Gone,
+    /// A wire made a copy of it, and both travel on: neither host sees that yet.
+    Copied,
+}
+
+impl Passage {
+    /// Whether a host sees the packet.
+    pub fn is_at_host(self) -> bool {
+        matches!(self, Passage::Sent | Passage::Received)
+    }
 }
 
 /// A connection of a flow.
@@ -38,7 +47,7 @@ pub struct Wiring {
 /// An acknowledgement under way.
 #[derive(Clone, Copy, Debug)]
 pub struct Carried<'a> {
-    /// By this it is known again: no other under way has the same.
+    /// By this it is known again: no other under way has the same but its copies.
     pub place: usize,
     /// What it says.
     pub ack: &'a Ack,
@@ -135,16 +144,18 @@ impl<M: Metering> Simulation<M> {
         self.tap.datagram(now, flow, passage, number, size);
     }
 
-    pub(crate) fn tell_of_gone(&mut self, owner: usize, packet: &Packet) {
+    /// What became of a packet inside a link.
+    pub(crate) fn tell_of_fate(&mut self, passage: Passage, packet: &Packet) {
+        let owner = packet.connection as usize;
         match packet.kind() {
             PacketKind::Data => {
                 let connection = &self.connections[owner];
                 let data = packet.as_data(connection.header, connection.receiver.expects());
-                self.tap.data(self.clock.now, owner, Passage::Gone, &data);
+                self.tap.data(self.clock.now, owner, passage, &data);
             }
-            PacketKind::Ack => self.tell_of_ack(owner, Passage::Gone, packet.number as usize, 0),
+            PacketKind::Ack => self.tell_of_ack(owner, passage, packet.number as usize, 0),
             PacketKind::Datagram | PacketKind::Reply => {
-                self.tell_of_datagram(owner, Passage::Gone, packet);
+                self.tell_of_datagram(owner, passage, packet);
             }
             PacketKind::Opening | PacketKind::Answer => {}
         }

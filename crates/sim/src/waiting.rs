@@ -14,7 +14,8 @@ type Drops<'a> = dyn FnMut(Packet, DropReason) + 'a;
 /// Where packets wait.
 pub(crate) enum Waiting {
     /// On the line itself, behind what travels: drop-tail, since they leave in the order in
-    /// which they came, where the wire loses none, which would leave a gap.
+    /// which they came, where the wire loses none and none overtakes, which would leave a
+    /// gap, and where it copies none.
     OnLine(Tail),
     /// In a queue, which hands over one packet at a time.
     Queue(AnyQueue<Packet>),
@@ -50,7 +51,9 @@ impl Waiting {
     /// What waits for the link that `spec` describes: `limit` of it at most. `mtu`: its
     /// largest packet. `seed`: of whatever the discipline randomises.
     pub(crate) fn new(spec: &scenario::Link, limit: Limit, mtu: Bytes, seed: u64) -> Waiting {
-        if spec.queue.is_drop_tail() && spec.ring.is_none() && spec.loss == Loss::None {
+        let is_plain_wire =
+            spec.loss == Loss::None && !spec.may_reorder() && spec.duplicate.probability == 0.0;
+        if spec.queue.is_drop_tail() && spec.ring.is_none() && is_plain_wire {
             return Waiting::OnLine(Tail { bytes: Bytes::ZERO, limit });
         }
         let Discipline { kind, params, inner } = spec.queue.clone();

@@ -12,19 +12,45 @@ use sojourn_sim::{FlowSummary, LinkSummary, RunSummary};
 /// A link's text, and whether its rate may be what limits the run.
 fn link() -> impl Strategy<Value = String> {
     let rates = (rate(), bits());
-    (rates, delay(), queue(3), buffer(), loss(), 0_u64..3, 0_u64..100).prop_map(
-        |((rate, constant), delay, queue, buffer, loss, jitter, overhead)| {
+    (rates, delay(), queue(3), buffer(), loss(), disorder(), 0_u64..100).prop_map(
+        |((rate, constant), delay, queue, buffer, loss, disorder, overhead)| {
             // A shaper stands only where the rate is constant.
             let shaped = queue.contains("htb");
             let rate = if shaped { format!("\"{constant}bit\"") } else { rate };
-            // Jitter in two links of three, up to 10 ms.
-            let jitter_us = jitter * 5_000;
             format!(
                 "rate = {rate}\ndelay = {delay}\nqueue = {queue}\n{buffer}\nloss = {loss}\n\
-                 jitter = \"{jitter_us}us\"\noverhead = \"{overhead}B\"\n"
+                 {disorder}overhead = \"{overhead}B\"\n"
             )
         },
     )
+}
+
+/// Jitter in two links of three, up to 10 ms; reordering and duplicates in some.
+fn disorder() -> impl Strategy<Value = String> {
+    let overtakes = prop_oneof![3 => Just(false), 1 => Just(true)];
+    let jitter = (0_u64..3, overtakes).prop_map(|(step, overtakes)| match overtakes {
+        false => format!("jitter = \"{}us\"\n", step * 5_000),
+        true => format!("jitter = {{ span = \"{}us\", reorder = true }}\n", step * 5_000),
+    });
+    let late = (0.0..1.0_f64, 0.0..1.0_f64, 1_u64..50_000).prop_map(|(p, rho, us)| {
+        format!("reorder = {{ probability = {p:.4}, correlation = {rho:.4}, late = \"{us}us\" }}\n")
+    });
+    // Without a delay to skip it is refused.
+    let early = (0.0..1.0_f64, 1_u64..10).prop_map(|(p, gap)| {
+        format!(
+            "reorder = {{ probability = {p:.4}, gap = {gap} }}\n\
+             jitter = {{ span = \"1ms\", reorder = true }}\n"
+        )
+    });
+    let wire = prop_oneof![4 => jitter, 1 => late, 1 => early];
+    let copies = prop_oneof![
+        3 => Just(String::new()),
+        1 => (0.0..0.3_f64).prop_map(|p| format!("duplicate = {p:.4}\n")),
+        1 => (0.0..0.3_f64, 0.0..1.0_f64).prop_map(|(p, rho)| format!(
+            "duplicate = {{ probability = {p:.4}, correlation = {rho:.4} }}\n"
+        )),
+    ];
+    (wire, copies).prop_map(|(wire, copies)| wire + &copies)
 }
 
 /// 100 kbit/s to 1 Gbit/s, evenly by magnitude.
@@ -220,7 +246,9 @@ fn assert_link(link: &LinkSummary) {
     let gone = link.delivered_packets + link.dropped_packets;
     // What is missing is still in the queue or on the wire; that the link holds
     // exactly as many is asserted in the simulator, at every sample and the end.
-    assert!(gone <= link.arrived_packets, "{link:?}");
+    assert!(gone <= link.arrived_packets + link.duplicated_packets, "{link:?}");
+    assert!(link.duplicated_packets <= link.arrived_packets, "{link:?}");
+    assert!(link.reordered_packets < link.delivered_packets.max(1), "{link:?}");
     assert!(link.marked_packets <= link.arrived_packets, "{link:?}");
     // Times end on whole nanoseconds: a bit may be through early.
     assert!(link.utilisation.is_none_or(|u| (0.0..=1.0 + 1e-4).contains(&u)), "{link:?}");
@@ -232,7 +260,8 @@ fn assert_flow(flow: &FlowSummary, duration_s: f64) {
     let rtts = [flow.rtt_min_s, flow.rtt_p50_s, flow.rtt_p99_s];
     assert!(rtts.is_sorted(), "{flow:?}");
     assert!(flow.rtt_min_s.is_none_or(|rtt| rtt >= 0.0), "{flow:?}");
-    assert!(flow.dropped_packets + flow.marked_packets <= 2 * flow.sent_packets, "{flow:?}");
+    // Three links may copy each packet, each copy on its own.
+    assert!(flow.dropped_packets + flow.marked_packets <= 8 * flow.sent_packets, "{flow:?}");
     assert!(flow.retransmitted_packets <= flow.sent_packets, "{flow:?}");
     assert!(flow.response_p50_s <= flow.response_p99_s, "{flow:?}");
     assert!(flow.completion_s.is_none_or(|at| (0.0..=duration_s).contains(&at)), "{flow:?}");
@@ -288,6 +317,7 @@ proptest! {
         (mbit, delay_ms) in (1_u64..100, 0_u64..100),
         loss in 0.0..0.03_f64,
         outage in prop::option::of((1_u64..3000, 1_u64..3000)),
+        disorder in disorder(),
     ) {
         let steps = outage.map_or(String::new(), |(at, len)| format!(
             "{{ at = \"{at}ms\", rate = \"0bit\" }}, {{ at = \"{}ms\", rate = \"{mbit}Mbit\" }}",
@@ -301,9 +331,11 @@ record = {{ interval = "0s" }}
 rate = {{ start = "{mbit}Mbit", steps = [{steps}] }}
 delay = "{delay_ms}ms"
 loss = {loss:.4}
+{disorder}
 [link.back]
 delay = "5ms"
 loss = {loss:.4}
+{disorder}
 [flow.file]
 control = "{control}"
 path = ["a"]

@@ -102,7 +102,7 @@ impl Events {
                 connection.arrived.push_back(data.number);
                 connection.receiver.log.packet(now.0, false, data.number, length, &frame);
             }
-            Passage::Gone => {}
+            Passage::Gone | Passage::Copied => {}
         }
     }
 
@@ -120,12 +120,13 @@ impl Events {
                 *under_way = Some((number, ack));
             }
             Passage::Received => {
-                let Some((number, ack)) = under_way.take() else { return };
-                let frame = Frame::Ack(&ack);
-                connection.sender.log.packet(now.0, false, number, length, &frame);
-                connection.validate_ecn(now, &ack);
+                // It stays: a copy may follow.
+                let Some((number, ack)) = under_way else { return };
+                let frame = Frame::Ack(ack);
+                connection.sender.log.packet(now.0, false, *number, length, &frame);
+                connection.validate_ecn(now, ack);
             }
-            Passage::Gone => *under_way = None,
+            Passage::Gone | Passage::Copied => {}
         }
     }
 

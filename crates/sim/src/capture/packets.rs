@@ -101,6 +101,8 @@ impl Packets {
             (Wire::Quic(quic), Passage::Received) => quic.receive(data),
             (Wire::Tcp(tcp), Passage::Gone) => return tcp.lose(data),
             (Wire::Quic(quic), Passage::Gone) => return quic.lose(data),
+            (Wire::Tcp(tcp), Passage::Copied) => return tcp.copy(data),
+            (Wire::Quic(quic), Passage::Copied) => return quic.copy(data),
         };
         let (flow, from) = (connection.flow, connection.source());
         if let Some(packet) = packet {
@@ -125,11 +127,11 @@ impl Packets {
             (Wire::Tcp(tcp), Passage::Received) => {
                 under_way.iter().for_each(|ack| tcp.hear(ack.clock));
             }
-            (Wire::Quic(_), Passage::Received) | (_, Passage::Gone) => {}
+            (Wire::Quic(_), Passage::Received) | (_, Passage::Gone | Passage::Copied) => {}
         }
         let (flow, from) = (connection.flow, connection.source().other());
         let packet = under_way.map(|ack| ack.packet);
-        if let Some(packet) = packet.filter(|_| passage != Passage::Gone) {
+        if let Some(packet) = packet.filter(|_| passage.is_at_host()) {
             self.write(now, flow, from, passage, &packet);
         }
     }
@@ -142,7 +144,7 @@ impl Packets {
         number: u32,
         size: u32,
     ) {
-        if passage == Passage::Gone {
+        if !passage.is_at_host() {
             return;
         }
         let ip = Ip {
@@ -157,7 +159,7 @@ impl Packets {
     }
 
     pub(super) fn ping(&mut self, now: Instant, flow: usize, passage: Passage, ping: &Ping) {
-        if passage == Passage::Gone {
+        if !passage.is_at_host() {
             return;
         }
         let from = if ping.is_reply { Host::Receiver } else { Host::Sender };
@@ -184,7 +186,9 @@ impl Packets {
     ) {
         let (host, direction) = match passage {
             Passage::Sent => (from, Direction::Outbound),
-            Passage::Received | Passage::Gone => (from.other(), Direction::Inbound),
+            Passage::Received | Passage::Gone | Passage::Copied => {
+                (from.other(), Direction::Inbound)
+            }
         };
         let file = match host {
             Host::Sender => &mut self.senders,

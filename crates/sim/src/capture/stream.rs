@@ -51,10 +51,17 @@ impl<T> Default for InNetwork<T> {
     }
 }
 
-impl<T> InNetwork<T> {
+impl<T: Copy> InNetwork<T> {
     /// One that leaves; numbers ascend.
     pub(super) fn send(&mut self, number: u64, packet: T) {
         self.packets.push_back((number, packet));
+    }
+
+    /// One is there twice.
+    pub(super) fn copy(&mut self, number: u64) {
+        if let Ok(place) = self.packets.binary_search_by_key(&number, |packet| packet.0) {
+            self.packets.insert(place, self.packets[place]);
+        }
     }
 
     /// One that arrives, or is lost: usually the first.

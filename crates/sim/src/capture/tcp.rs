@@ -134,6 +134,11 @@ impl TcpWire {
         Some(packet.with_ecn(data.ecn as u8))
     }
 
+    /// A wire copies it: it may arrive twice.
+    pub(super) fn copy(&mut self, data: &Data) {
+        self.in_network.copy(data.number);
+    }
+
     /// It is lost on the way.
     pub(super) fn lose(&mut self, data: &Data) {
         self.in_network.take(data.number);

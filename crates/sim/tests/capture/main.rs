@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod copies;
 mod events;
 mod packets;
 mod pings;

@@ -1,0 +1,125 @@
+//! A link whose wire lets packets overtake each other or copies them. Apart from `link.rs`, so
+//! that other links pay one comparison for an arrival.
+
+use sojourn_queue::Packet as _;
+use sojourn_units::Instant;
+
+use crate::engine::Simulation;
+use crate::events::{Clock, EventQueue};
+use crate::link::{Link, Notice, Wire};
+use crate::meter::Metering;
+use crate::packet::{Packet, PacketKind};
+use crate::seed::Event;
+use crate::tap::{Passage, Tap};
+
+impl<M: Metering> Link<M> {
+    #[inline(never)]
+    pub(crate) fn depart_in_disorder_until(&mut self, clock: Clock, events: &mut EventQueue) {
+        while self.departs_at < clock.horizon {
+            self.depart_in_disorder(self.departs_at, events);
+        }
+    }
+
+    fn depart_in_disorder(&mut self, at: Instant, events: &mut EventQueue) {
+        if let Some(packet) = self.wire.line.take_sent() {
+            self.counts.sent_bits += packet.size().0 * 8;
+            if let Some(sent_by) = &mut self.sent_by
+                && packet.kind() == PacketKind::Data
+            {
+                sent_by[packet.account()] += packet.size().0;
+            }
+            if self.wire.losses.next() {
+                self.lose(packet);
+            } else {
+                self.put_on_wire(at, packet, events);
+            }
+        }
+        let before = self.departs_at;
+        self.serve(at, events);
+        self.expect_overtaker(before, events);
+    }
+
+    /// A departure that overtakes what is on the wire shows before the next arrival: it has an
+    /// event of its own. `before`: when the departure before it was due.
+    pub(crate) fn expect_overtaker(&mut self, before: Instant, events: &mut EventQueue) {
+        let line = &self.wire.line;
+        // Where the wire is empty it has one in any case.
+        if line.may_overtake() && !line.is_wire_empty() && self.departs_at != before {
+            self.expect_departure(events);
+        }
+    }
+
+    /// A packet leaves, and a copy of it behind it where the wire makes one. The copy takes
+    /// none of the capacity, is not lost here, and has its own jitter and turn, as in netem.
+    #[inline(never)]
+    pub(crate) fn put_on_wire(&mut self, at: Instant, packet: Packet, events: &mut EventQueue) {
+        let Wire { line, copies, link, .. } = &mut self.wire;
+        let before = line.next_arrival_of_all();
+        line.put(at, packet);
+        if copies.as_mut().is_some_and(Event::next) {
+            line.put(at, packet);
+            self.counts.duplicated += 1;
+            self.notices.push(Notice::Copied(packet));
+        }
+        let next = line.next_arrival_of_all();
+        if let Some(arrival) = next.filter(|_| next != before) {
+            events.advance_arrival(arrival, *link);
+        }
+    }
+
+    /// The packet that arrives at the far end now, unless the wire is plain.
+    pub(crate) fn take_arrival_in_disorder(
+        &mut self,
+        clock: Clock,
+        events: &mut EventQueue,
+    ) -> Option<Packet> {
+        self.depart_in_disorder_until(clock, events);
+        let packet = self.wire.line.arrive_of_all()?;
+        self.counts.delivered += 1;
+        match self.wire.line.next_arrival_of_all() {
+            Some(at) => events.push_arrival(at, self.wire.link),
+            // It has its event already where packets overtake.
+            None if self.wire.line.may_overtake() => {}
+            None => self.expect_departure(events),
+        }
+        Some(packet)
+    }
+}
+
+impl<M: Metering> Simulation<M> {
+    /// In a place of its own, whole, so that packets of plain links stay in registers.
+    #[inline(never)]
+    pub(crate) fn on_arrival_in_disorder(&mut self, link: usize) {
+        let packet = self.links[link].take_arrival_in_disorder(self.clock, &mut self.events);
+        self.collect_notices(link);
+        if let Some(packet) = packet {
+            self.forward(packet);
+        }
+    }
+
+    #[cold]
+    pub(crate) fn account_for_notices(&mut self, link: usize) {
+        while let Some(notice) = self.links[link].notices.pop() {
+            let (packet, passage) = match notice {
+                Notice::Gone(packet) => (packet, Passage::Gone),
+                Notice::Copied(packet) => (packet, Passage::Copied),
+            };
+            // Before a place may be free for another acknowledgement.
+            if M::Tap::LISTENS {
+                self.tell_of_fate(passage, &packet);
+            }
+            let owner = packet.connection as usize;
+            match (packet.kind(), passage) {
+                (PacketKind::Ack, Passage::Copied) => self.acks.share(packet.number as usize),
+                (PacketKind::Answer, Passage::Copied) => self.copy_answer(&packet),
+                (_, Passage::Copied) => {}
+                (PacketKind::Data, _) => self.connections[owner].dropped += 1,
+                (PacketKind::Ack, _) => self.acks.free(packet.number as usize),
+                (PacketKind::Datagram | PacketKind::Reply, _) => {
+                    self.flows[owner].datagrams.dropped += 1;
+                }
+                (PacketKind::Opening | PacketKind::Answer, _) => self.lose_handshake(&packet),
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Which datagrams of a flow have arrived: a window over their numbers (RFC 4303 section 3.4.3
+//! and appendix A2).
+
+/// Numbers in the window. A copy that arrives further behind counts as a datagram of its own.
+const WINDOW: u32 = 1 << 16;
+
+/// The latest numbers that have arrived.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    /// A bit for each number modulo [`WINDOW`].
+    bits: Vec<u64>,
+    newest: u32,
+}
+
+impl Seen {
+    /// Numbers count from 1.
+    pub(crate) fn new() -> Seen {
+        Seen { bits: vec![0; WINDOW as usize / 64], newest: 0 }
+    }
+
+    /// Whether datagram `number`, modulo 2^32, is here for the first time.
+    pub(crate) fn is_new(&mut self, number: u32) -> bool {
+        let ahead = number.wrapping_sub(self.newest);
+        let behind = ahead.wrapping_neg();
+        if ahead != 0 && ahead <= u32::MAX / 2 {
+            // What the window no longer covers has its place for what it covers now.
+            for step in 1..=ahead.min(WINDOW) {
+                self.set(self.newest.wrapping_add(step), false);
+            }
+            self.newest = number;
+        } else if behind >= WINDOW {
+            return true;
+        }
+        !self.set(number, true)
+    }
+
+    /// Sets the bit of a number; returns it as it was.
+    fn set(&mut self, number: u32, to: bool) -> bool {
+        let place = number % WINDOW;
+        let (word, bit) = (&mut self.bits[place as usize / 64], 1 << (place % 64));
+        let was = *word & bit != 0;
+        *word = if to { *word | bit } else { *word & !bit };
+        was
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        /// Within the window a number is new once, across the end of the numbers too.
+        #[test]
+        fn a_number_is_new_once(
+            start in prop_oneof![Just(1_u32), Just(u32::MAX - 300)],
+            offsets in prop::collection::vec(0_u32..500, 1..400),
+        ) {
+            let (mut seen, mut model) = (Seen::new(), BTreeSet::new());
+            // As far as the run has come before.
+            seen.newest = start.wrapping_sub(1);
+            for offset in offsets {
+                let number = start.wrapping_add(offset);
+                prop_assert_eq!(seen.is_new(number), model.insert(number), "{}", number);
+            }
+        }
+    }
+
+    #[test]
+    fn places_are_used_again() {
+        let mut seen = Seen::new();
+        assert!((1..=3 * WINDOW).all(|number| seen.is_new(number)));
+        assert!(!seen.is_new(3 * WINDOW) && !seen.is_new(2 * WINDOW + 1));
+        // Behind the window: nobody can tell.
+        assert!(seen.is_new(2 * WINDOW));
+        // A gap of more than the window leaves nothing of it.
+        assert!(seen.is_new(9 * WINDOW) && seen.is_new(9 * WINDOW - 1));
+    }
+}
