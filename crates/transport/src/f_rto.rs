@@ -24,9 +24,13 @@ impl FRto {
         self != FRto::Over
     }
 
-    /// New data leaves before what was deemed lost.
-    pub(crate) fn prefers_new_data(self) -> bool {
-        matches!(self, FRto::Probing(1..))
+    /// How many packets of new data may leave before the next acknowledgement, and nothing
+    /// else; none where conventional rules hold.
+    pub(crate) fn new_data_left(self) -> Option<u8> {
+        match self {
+            FRto::Probing(left) => Some(left),
+            FRto::Sent | FRto::Over => None,
+        }
     }
 
     /// A packet of new data left.

@@ -89,6 +89,12 @@ impl Detector {
         }
     }
 
+    /// What was deemed lost was only late (Linux, `tcp_check_sack_reordering` as a fast
+    /// recovery is undone). Step 3 sees no reordering there, since the segment was sent again.
+    pub(crate) fn on_spurious_recovery(&mut self) {
+        self.reordering_seen = true;
+    }
+
     /// A fast or RTO recovery has ended (step 4).
     pub(crate) fn on_recovery_exit(&mut self) {
         self.persist = self.persist.saturating_sub(1);

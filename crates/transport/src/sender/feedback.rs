@@ -373,7 +373,9 @@ impl<C: Controller> Sender<C> {
             }
         {
             self.undo_timeout(now, newly.advanced, timeout);
-        } else if !self.scoreboard.recovery_is_refuted() {
+        } else if self.scoreboard.recovery_is_refuted() {
+            self.detector.on_spurious_recovery();
+        } else {
             return false;
         }
         if self.episode.is_recovery() {

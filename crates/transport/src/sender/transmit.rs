@@ -37,6 +37,7 @@ impl<C: Controller> Sender<C> {
         let lost = if PLAIN { None } else { self.next_lost() };
         let len = match lost {
             Some((_, len)) => u64::from(len),
+            None if !PLAIN && self.awaits_f_rto() => 0,
             None => self.new_data(),
         };
         if len == 0 {
@@ -56,10 +57,22 @@ impl<C: Controller> Sender<C> {
     /// The segment to send again now, if any.
     #[inline]
     fn next_lost(&mut self) -> Option<(u64, u32)> {
-        match self.episode {
-            Episode::Timeout(t) if t.f_rto.prefers_new_data() && self.new_data() > 0 => None,
+        match self.f_rto_new_data() {
+            Some(left) if left == 0 || self.new_data() > 0 => None,
             _ => self.scoreboard.next_lost(),
         }
+    }
+
+    fn f_rto_new_data(&self) -> Option<u8> {
+        match self.episode {
+            Episode::Timeout(timeout) => timeout.f_rto.new_data_left(),
+            _ => None,
+        }
+    }
+
+    /// Whether F-RTO waits for an acknowledgement, and nothing leaves before it.
+    fn awaits_f_rto(&self) -> bool {
+        self.f_rto_new_data() == Some(0)
     }
 
     /// Why `len` bytes may not leave now.
