@@ -41,13 +41,21 @@ impl<S> Undo<S> {
         self.under = Under::Timeout;
     }
 
+    /// The reduction stands.
+    pub(crate) fn forget(&mut self) {
+        (self.before, self.under) = (None, Under::Nothing);
+    }
+
     /// Follows the transport's recovery; comes before all else that `feedback` does. The
     /// state to restore, where the last reduction was spurious.
     #[inline]
     pub(crate) fn on_feedback(&mut self, feedback: &Feedback<'_>) -> Option<S> {
-        if feedback.spurious {
-            self.under = Under::Nothing;
-            return self.before.take();
+        let restored = if feedback.spurious { self.before.take() } else { None };
+        if feedback.spurious || feedback.ecn_event {
+            // A mark proves congestion: no reduction before it is undone any more (Linux,
+            // `tcp_enter_cwr`).
+            self.forget();
+            return restored;
         }
         let over = match self.under {
             Under::Nothing => false,

@@ -16,6 +16,7 @@ use crate::events::{EventQueue, Kind};
 use crate::measure::Peak;
 use crate::meter::Metering;
 use crate::route::Routes;
+use crate::seen::Seen;
 use crate::tap::Wiring;
 
 /// One direction of data, with its acknowledgements.
@@ -44,6 +45,9 @@ pub(crate) struct Connection<M: Metering> {
     pub(crate) longest_rtt: Peak,
     /// Data packets that a link dropped or lost.
     pub(crate) dropped: u64,
+    /// Packet numbers that have arrived, where a link may copy them and the receiver discards
+    /// copies: QUIC's does (RFC 9000 section 12.3).
+    pub(crate) seen: Option<Box<Seen>>,
 }
 
 impl<M: Metering> Connection<M> {
@@ -151,6 +155,7 @@ pub(crate) fn connect<M: Metering>(
         rtts: Histogram::default(),
         longest_rtt: Peak::default(),
         dropped: 0,
+        seen: None,
     }
 }
 

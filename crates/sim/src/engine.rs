@@ -257,6 +257,11 @@ impl<M: Metering> Simulation<M> {
         if M::Tap::LISTENS {
             self.tap.data(self.clock.now, id, Passage::Received, &data);
         }
+        if let Some(seen) = &mut connection.seen
+            && !seen.is_new(packet.number.wrapping_add(1))
+        {
+            return;
+        }
         connection.receiver.on_data(self.clock.now, &data);
         self.answer(id);
     }

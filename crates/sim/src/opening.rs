@@ -32,6 +32,8 @@ const FLIGHT: u32 = 3;
 /// The opening itself, and what confirms the answer to it.
 const OPENING: u32 = 0;
 const CONFIRMATION: u32 = 1;
+/// The opening of Fast Open, with data.
+const EARLY_OPENING: u32 = 2;
 /// No acknowledgement comes with an answer.
 const NO_ACK: u32 = 0;
 
@@ -150,7 +152,8 @@ impl<M: Metering> Simulation<M> {
         } else {
             0
         };
-        opening.client_packet(OPENING, SYN + COOKIE + len)
+        let part = if len > 0 { EARLY_OPENING } else { OPENING };
+        opening.client_packet(part, SYN + COOKIE + len)
     }
 
     /// A packet of a handshake has arrived.
@@ -158,7 +161,7 @@ impl<M: Metering> Simulation<M> {
     pub(crate) fn on_handshake(&mut self, packet: &Packet) {
         let flow = self.connections[packet.connection as usize].flow;
         match (packet.kind(), packet.number) {
-            (PacketKind::Opening, OPENING) => self.on_opening(flow, packet),
+            (PacketKind::Opening, OPENING | EARLY_OPENING) => self.on_opening(flow, packet),
             (PacketKind::Opening, _) => self.confirm(flow),
             _ => self.on_answer(flow, packet),
         }
@@ -182,7 +185,10 @@ impl<M: Metering> Simulation<M> {
         let Some(len) = early_data(packet) else { return NO_ACK };
         let connection = &mut self.connections[id];
         let header = packet.ip_size - len;
-        let data = packet.as_data(header, connection.receiver.expects());
+        // The first packet of data of the connection.
+        let mut first = *packet;
+        first.number = 0;
+        let data = first.as_data(header, connection.receiver.expects());
         if M::Tap::LISTENS {
             self.tap.data(self.clock.now, id, Passage::Received, &data);
         }
@@ -307,7 +313,6 @@ impl<M: Metering> Simulation<M> {
 
 /// Bytes of data in an opening of Fast Open, where there are any.
 fn early_data(packet: &Packet) -> Option<u32> {
-    let is_syn = packet.kind() == PacketKind::Opening && packet.number == OPENING;
-    let len = packet.ip_size.checked_sub(SYN + COOKIE)?;
-    (is_syn && len > 0 && packet.ip_size != INITIAL).then_some(len)
+    let is_early = packet.kind() == PacketKind::Opening && packet.number == EARLY_OPENING;
+    is_early.then(|| packet.ip_size - SYN - COOKIE)
 }

@@ -1,6 +1,6 @@
 //! Builds links, connections and flows from a scenario.
 
-use sojourn_scenario::{Control, Flow, IP_HEADER, Scenario, Source};
+use sojourn_scenario::{Control, Flow, IP_HEADER, Profile, Scenario, Source};
 use sojourn_units::params::Value;
 use sojourn_units::{Duration, Instant};
 
@@ -105,8 +105,17 @@ pub(crate) fn build<M: Metering>(
         let mut state = flow(scenario, spec, index, control, run_seed, &mut network);
         state.stop = spec.stop.map(|stop| stop + timeline.shift);
         let may_copy = |link: &usize| scenario.links[*link].duplicate.probability > 0.0;
-        if matches!(state.carrier, Carrier::Datagrams) && spec.path.iter().any(may_copy) {
-            state.datagrams.seen = Some(Seen::new());
+        let copies = |way: &[usize]| way.iter().any(may_copy);
+        match state.carrier {
+            Carrier::Datagrams if copies(&spec.path) => state.datagrams.seen = Some(Seen::new()),
+            Carrier::Connection { data, requests } if spec.transport.profile == Profile::Quic => {
+                let ways = [(Some(data), &spec.path), (requests, &spec.back)];
+                let copied = ways.into_iter().filter(|(_, way)| copies(way));
+                for id in copied.filter_map(|(id, _)| id) {
+                    network.connections[id].seen = Some(Box::new(Seen::new()));
+                }
+            }
+            Carrier::Datagrams | Carrier::Connection { .. } => {}
         }
         flows.push(state);
     }

@@ -168,6 +168,17 @@ fn a_lost_answer_costs_a_timeout() {
 }
 
 /// RFC 7413 section 4.2.1: the SYN is repeated without data, which follow the answer.
+/// Data of any length arrive with the opening: 1156 bytes make it as large as an Initial of QUIC.
+#[test]
+fn fast_open_carries_any_length() {
+    for len in [1155, 1156, 1157] {
+        let source = format!(r#"{{ kind = "file", size = "{len}B" }}"#);
+        let text = path(&source, r#"handshake = "0-rtt""#, NO_LOSS);
+        let f = flow(&run(&text), "a").clone();
+        assert_eq!((f.sent_packets, f.retransmitted_packets), (1, 0), "{len} B");
+    }
+}
+
 #[test]
 fn fast_open_falls_back_where_its_opening_is_lost() {
     let transport = r#"profile = "tcp", handshake = "0-rtt""#;

@@ -41,15 +41,15 @@ impl FRto {
     }
 
     /// An acknowledgement that proves nothing. `advanced`: it moved the cumulative
-    /// acknowledgement; `sacked`: it told of segments beyond a gap.
-    pub(crate) fn on_ack(&mut self, advanced: bool, sacked: bool, has_new_data: bool) {
+    /// acknowledgement, not up to the recovery point, which ends the recovery. `is_loss`: it
+    /// delivers data that left after the timeout, or nothing at all.
+    pub(crate) fn on_ack(&mut self, advanced: bool, is_loss: bool, has_new_data: bool) {
         *self = match *self {
-            // Step 2 b.
+            // Step 2 b; without new data, conventional recovery.
             FRto::Sent if advanced && has_new_data => FRto::Probing(PROBES),
-            // Step 2 a, or nothing new to send.
-            FRto::Sent => FRto::Over,
+            FRto::Sent if advanced => FRto::Over,
             // Step 3 a: the new data arrived, and what the timeout deemed lost did not.
-            FRto::Probing(_) if sacked || !advanced => FRto::Over,
+            FRto::Probing(_) if is_loss => FRto::Over,
             state => state,
         };
     }

@@ -71,6 +71,11 @@ impl Exchange {
         self.due = now + (timeout * (1 << self.repeats.min(16))).min(MAX_RTO);
     }
 
+    /// Part of the reply came: the timer starts anew, with its back-off.
+    fn restart(&mut self, now: Instant, timeout: Duration) {
+        self.due = now + (timeout * (1 << self.repeats.min(16))).min(MAX_RTO);
+    }
+
     /// The sample that its reply gives.
     fn sample(&self, now: Instant) -> Option<Duration> {
         self.sent_at.filter(|_| self.repeats == 0).map(|at| now.since(at))
@@ -126,7 +131,7 @@ impl Handshake {
         // RFC 9002 section 6.2.1: from now on the timeout is that of the sample. No delay of
         // acknowledgements is in it before the handshake is confirmed.
         if let Some(sample) = self.sample {
-            self.client.due = now + sample * 3;
+            self.client.restart(now, sample * 3);
         }
         Answered::Partly
     }
@@ -150,6 +155,8 @@ impl Handshake {
     pub fn on_timer(&mut self, now: Instant) -> Option<Repeat> {
         let timeout = self.first_timeout();
         if self.client.due <= now {
+            // RFC 9002 section 6.2.1: the sample's, once there is one.
+            let timeout = self.sample.map_or(timeout, |sample| sample * 3);
             self.client.send(now, timeout);
             return Some(Repeat::Opening);
         }

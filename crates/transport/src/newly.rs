@@ -37,6 +37,9 @@ pub(crate) struct Newly {
     pub(crate) advanced: bool,
     /// The first transmission of one of them arrived after it was deemed lost.
     pub(crate) late: bool,
+    /// The lowest segment among them that was never sent again, and the highest of all.
+    pub(crate) first_original: Option<u64>,
+    pub(crate) highest: u64,
     /// RACK.fack before this acknowledgement: the order of its ranges says
     /// nothing of the order of arrival.
     pub(crate) highest_before: u64,

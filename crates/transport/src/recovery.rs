@@ -13,8 +13,9 @@ pub(crate) enum Episode {
     None,
     /// The window was reduced for a CE mark (Linux: CWR).
     Ecn { until: u64, prr: Option<Prr> },
-    /// The window was reduced for a loss (fast recovery).
-    Loss { until: u64, prr: Option<Prr> },
+    /// The window was reduced for a loss (fast recovery). `resent_as`: packet number of its first
+    /// retransmission.
+    Loss { until: u64, resent_as: u64, prr: Option<Prr> },
     /// The retransmission timer expired (RFC 6298); the window grows again by
     /// slow start.
     Timeout(Timeout),
@@ -27,7 +28,8 @@ pub(crate) struct Timeout {
     pub(crate) until: u64,
     /// When the first unacknowledged segment had left, before the timer expired.
     pub(crate) head_sent_at: Instant,
-    /// Packet number of its first retransmission.
+    /// Packet number of the first retransmission of the recovery, of a fast recovery that the
+    /// timeout ends too (RFC 3522 section 3.2, step 2).
     pub(crate) resent_as: u64,
     /// F-RTO; over from the beginning where acknowledgements have echoes.
     pub(crate) f_rto: FRto,
@@ -102,7 +104,12 @@ impl Reduced {
         self.for_mark = Some(number);
     }
 
-    /// The reduction was taken back, or followed by persistent congestion (appendix B.8).
+    /// The reduction for a loss was taken back.
+    pub(crate) fn undo(&mut self) {
+        self.for_loss = None;
+    }
+
+    /// Persistent congestion was found (appendix B.8).
     pub(crate) fn forget(&mut self) {
         (self.for_loss, self.for_mark) = (None, None);
     }

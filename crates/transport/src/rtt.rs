@@ -26,8 +26,8 @@ pub(crate) struct Rtt {
 /// RFC 6298 section 2.1; RFC 9002 section 6.2.2 has a third of it.
 pub(crate) const INITIAL_RTO: Duration = Duration::from_secs(1);
 pub(crate) const INITIAL_RTT: Duration = Duration::from_millis(333);
-/// `WCDelAckT` of RFC 8985 section 7.2, the worst delay of an acknowledgement: a sender does
-/// not know its receiver's timer. Linux adds as much (`tcp_rto_min`).
+/// `TLP.max_ack_delay` of RFC 8985 section 7.2: a sender does not know its receiver's timer, and
+/// takes the worst that it may meet. Linux adds as much (`tcp_rto_min`).
 const WORST_ACK_DELAY: Duration = Duration::from_millis(200);
 /// RFC 6298 section 2.5.
 pub(crate) const MAX_RTO: Duration = Duration::from_secs(60);

@@ -356,9 +356,11 @@ impl Scoreboard {
         }
         newly.bytes += len;
         newly.packets += 1;
+        newly.highest = newly.highest.max(place);
         newly.retransmitted |= segment.retransmitted;
         if !segment.retransmitted {
             newly.reordered |= place < newly.highest_before;
+            newly.first_original = newly.first_original.map_or(Some(place), |p| Some(p.min(place)));
             if newly.oldest_sent_at.is_none() {
                 newly.oldest_sent_at = Some(segment.sent_at);
             }
@@ -537,6 +539,16 @@ impl Scoreboard {
         self.trouble.suspicions.is_refuted()
     }
 
+    /// Whether the latest recovery may still turn out to have been spurious.
+    pub(crate) fn may_undo(&self) -> bool {
+        self.trouble.suspicions.is_undecided()
+    }
+
+    /// The latest reduction stands, whatever arrives late.
+    pub(crate) fn forbid_undo(&mut self) {
+        self.trouble.suspicions.decide();
+    }
+
     /// The timeout was spurious: what waits to be sent again is in flight after all (Linux,
     /// `tcp_undo_cwnd_reduction` with `unmark_loss`).
     pub(crate) fn restore_lost(&mut self) {
@@ -574,12 +586,15 @@ impl Scoreboard {
         lost.insert(at, place);
     }
 
+    /// A probe is about to repeat segments: forgets what no duplicate can be reported of.
+    pub(crate) fn begin_probe(&mut self) {
+        self.trouble.suspicions.prune(self.base);
+    }
+
     /// Makes a segment in flight wait to be sent again, as a probe. It counts as
     /// in flight once, not twice, when that has left.
     pub(crate) fn repeat(&mut self, place: u64) {
         let Segment { number, sent_at, .. } = self.segments[(place - self.base) as usize];
-        let base = self.base;
-        self.trouble().suspicions.prune(base);
         self.trouble().superseded.push_back(Superseded { number, sent_at, place });
         self.lose(place, &mut Lost::default());
     }

@@ -121,7 +121,12 @@ impl Suspicions {
         refuted
     }
 
-    /// The latest recovery was spurious for another reason (a spurious timeout).
+    /// Whether the latest recovery may still turn out to have been spurious.
+    pub(crate) fn is_undecided(&self) -> bool {
+        self.undecided
+    }
+
+    /// The latest recovery was spurious for another reason, or its reduction stands.
     pub(crate) fn decide(&mut self) {
         self.undecided = false;
     }

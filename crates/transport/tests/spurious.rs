@@ -4,6 +4,7 @@ mod common;
 
 use common::desk::Desk;
 use common::{MSS, at, config, ms};
+use sojourn_cc::EcnUse;
 use sojourn_transport::{Config, Profile, SegmentRange};
 use sojourn_units::{Bytes, Instant};
 
@@ -140,6 +141,80 @@ fn duplicates_show_a_spurious_recovery() {
         assert_eq!(desk.sender.stats().spurious_retransmissions, reported);
         assert_eq!(desk.cc().spurious, u64::from(reported == 2), "{reported} came twice");
     }
+}
+
+/// An acknowledgement that tells nothing new decides nothing: the algorithm waits in step 2.
+#[test]
+fn f_rto_waits_for_news() {
+    let mut desk = sending(without_echo());
+    let (when, _) = timed_out(&mut desk);
+    desk.write(4);
+    desk.ack(when + ms(40), 1, &[], 0);
+    desk.set_window(when + ms(50), 2 * MSS);
+    desk.ack(when + ms(50), 2, &[], 1);
+    assert_eq!(desk.segments(when + ms(50)), [9, 10]);
+    assert_eq!(desk.segments(when + ms(51)), [0; 0], "nothing else before the answer");
+    desk.ack(when + ms(55), 3, &[], 2);
+    assert_eq!(desk.cc().spurious, 1);
+}
+
+/// RFC 3522 section 3.2, step 2: a timeout ends a fast recovery whose losses were real. Data
+/// that left in that recovery and were late refute the timeout, not the reduction.
+#[test]
+fn a_timeout_in_a_fast_recovery_keeps_its_reduction() {
+    let mut desk = sending(tcp());
+    desk.ack(at(205), 1, &[(3, 9)], 8);
+    desk.set_window(at(205), 20 * MSS);
+    desk.write(4);
+    // The repairs, and new data.
+    assert_eq!(desk.segments(at(205)), [1, 2, 9, 10]);
+    let (when, _) = desk.fire();
+    assert_eq!(desk.cc().timeouts.len(), 1, "no probe in a recovery");
+    // The repairs arrive, and then what was new.
+    desk.ack(when + ms(10), 9, &[], 10);
+    desk.ack(when + ms(11), 11, &[], 12);
+    assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (0, 0));
+}
+
+/// A mark proves congestion: no reduction before it is taken back (Linux, `tcp_enter_cwr`).
+#[test]
+fn a_mark_forbids_the_undo() {
+    for marked in [false, true] {
+        let needs = common::desk::needs(EcnUse::Classic);
+        let mut desk = Desk::with_needs(tcp(), 8, needs);
+        desk.write(1);
+        desk.send(at(0));
+        desk.ack(at(100), 1, &[], 0);
+        desk.write(8);
+        desk.send(at(100));
+        desk.ack(at(205), 1, &[(2, 9)], 8);
+        assert_eq!((desk.cc().loss_events, desk.segments(at(205)).len()), (1, 1));
+        desk.ack.ece = marked;
+        desk.ack(at(210), 9, &[], 8);
+        assert_eq!(desk.cc().spurious, u64::from(!marked));
+    }
+}
+
+/// A mark's reduction that a loss prolongs was answered once, for the mark: it stands, however
+/// late the lost packet is.
+#[test]
+fn a_loss_within_a_marks_reduction_is_not_undone() {
+    let needs = common::desk::needs(EcnUse::Classic);
+    let mut desk = Desk::with_needs(tcp(), 8, needs);
+    desk.write(1);
+    desk.send(at(0));
+    desk.ack(at(100), 1, &[], 0);
+    desk.write(8);
+    desk.send(at(100));
+    desk.ack.ece = true;
+    desk.ack(at(203), 2, &[], 1);
+    desk.ack.ece = false;
+    assert_eq!(desk.cc().ecn_events, 1);
+    desk.ack(at(205), 2, &[(3, 9)], 8);
+    assert_eq!((desk.cc().loss_events, desk.sender.stats().lost), (0, 1));
+    desk.segments(at(205));
+    desk.ack(at(210), 9, &[], 8);
+    assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (0, 0));
 }
 
 /// What the network duplicated was never sent again: no retransmission was spurious.

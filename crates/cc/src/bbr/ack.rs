@@ -28,9 +28,8 @@ pub(super) struct Ack {
     pub(super) sample: Option<Sample>,
     pub(super) in_recovery: bool,
     pub(super) loss_event: bool,
-    /// Largest packet number acknowledged, and the next to be sent.
+    /// Largest packet number acknowledged.
     pub(super) largest_acked: u64,
-    pub(super) next_number: u64,
 }
 
 /// One sample of bandwidth.
@@ -68,7 +67,6 @@ impl Ack {
             in_recovery: feedback.in_recovery || feedback.after_timeout,
             loss_event: feedback.loss_event,
             largest_acked: feedback.largest_acked,
-            next_number: feedback.next_number,
         }
     }
 

@@ -9,9 +9,8 @@
 //! bandwidth is in bits of payload per second and time in nanoseconds, where
 //! the kernel has fixed-point packets per microsecond, milliseconds and jiffies.
 //!
-//! What the contract leaves out, this leaves out: the handshake, so that the first pacing rate
-//! comes from the nominal round-trip time of 1 ms and the first acknowledgement
-//! corrects it.
+//! The first pacing rate comes from the handshake's round-trip time; without one, from the
+//! nominal 1 ms, which the first acknowledgement corrects (`bbr_init_pacing_rate_from_rtt`).
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -325,6 +324,9 @@ impl Controller for Bbr {
         }
         if feedback.loss_event {
             self.window.on_loss_event(self.in_probe_rtt());
+        }
+        if feedback.lost_packets > 0 {
+            self.window.extend_recovery(feedback.next_number);
         }
         // A timer that declares losses does not run `bbr_main`; the next
         // acknowledgement sees what it did.

@@ -77,7 +77,7 @@ impl Window {
     /// (`bbr_set_cwnd_to_recover_or_restore`). Returns whether recovery began,
     /// and with it a round.
     pub(super) fn follow(&mut self, ack: &Ack) -> bool {
-        let is_extended = self.extend_recovery(ack);
+        let is_extended = self.extended_to.is_some_and(|end| ack.largest_acked < end);
         self.state = match self.state {
             _ if !ack.in_recovery && !is_extended => CaState::Open,
             CaState::Loss if !ack.loss_event => CaState::Loss,
@@ -96,13 +96,11 @@ impl Window {
         enters
     }
 
-    /// Whether recovery lasts although the transport's has ended.
-    fn extend_recovery(&mut self, ack: &Ack) -> bool {
-        let Some(end) = &mut self.extended_to else { return false };
-        if ack.losses > 0 {
-            *end = ack.next_number;
+    /// Packets were deemed lost before packet `next_number` left.
+    pub(super) fn extend_recovery(&mut self, next_number: u64) {
+        if let Some(end) = &mut self.extended_to {
+            *end = next_number;
         }
-        self.state != CaState::Open && ack.largest_acked < *end
     }
 
     /// One packet out for every packet in.

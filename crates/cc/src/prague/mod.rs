@@ -169,7 +169,6 @@ impl Prague {
 
     /// Section 2.4.1: as Reno.
     fn on_loss(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        self.undo.on_loss(self.window.saved());
         self.reduce_to((self.before() / 2.0).min(self.cwnd()));
         self.state = State::Loss { period: Period::begin(now, feedback) };
         self.lost_at = Some(now);
@@ -262,6 +261,12 @@ impl Controller for Prague {
         let verdict = self.alpha.observe(now, feedback, self.least_period(), self.is_deaf());
         self.leave_state(now, feedback);
         let loses = feedback.loss_event && !self.is_answered(now);
+        if loses {
+            self.undo.on_loss(self.window.saved());
+        } else if feedback.loss_event {
+            // The reduction that stands answered another recovery's loss.
+            self.undo.forget();
+        }
         if loses || verdict == Verdict::Onset {
             self.on_loss(now, feedback);
         } else if self.hears_mark(feedback, verdict) && matches!(self.state, State::Open) {

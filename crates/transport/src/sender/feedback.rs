@@ -120,17 +120,22 @@ impl<C: Controller> Sender<C> {
     #[inline(never)]
     fn see_to_trouble(&mut self, now: Instant, ack: &Ack, Apart(seen): &Apart) {
         let Seen { before, newly, rtt, rate } = seen;
-        let repaired = self.end_tail_probe(ack);
-        self.count_duplicates(ack);
+        let ecn = self.count_ecn(ack);
+        let is_marked = self.hears_mark(ecn.ce > 0, ack.ece);
+        if is_marked {
+            // Congestion is proven (Linux, `tcp_enter_cwr` and `tcp_fastretrans_alert`).
+            self.scoreboard.forbid_undo();
+        }
+        let is_explained = self.count_duplicates(ack);
+        let repaired = self.end_tail_probe(ack, is_explained);
         let spurious = self.undo_if_spurious(now, ack, newly);
-        self.follow_f_rto(ack, newly);
+        self.follow_f_rto(newly);
         self.end_episode(newly);
         // Where nothing was delivered nothing was learned; the timer has its own call.
         let lost = if newly.packets > 0 { self.detect(now) } else { Lost::default() };
         let starts = self.begin_loss_episode(&lost);
         let repaired = if starts { None } else { self.answer_for_probe(repaired) };
-        let ecn = self.count_ecn(ack);
-        let ecn_event = repaired.is_none() && self.begin_ecn_episode(ecn.ce > 0, ack.ece);
+        let ecn_event = repaired.is_none() && is_marked && self.begin_ecn_episode();
         self.turn_round();
         let untold = std::mem::take(&mut self.untold);
         let feedback = Feedback {
@@ -267,11 +272,12 @@ impl<C: Controller> Sender<C> {
         self.delivery.sample(&newest, self.rtt.min)
     }
 
-    /// RFC 8985 section 7.4; also takes in what a duplicate says (section 6.2
-    /// step 4), unless it is the probe's own (Linux, `FLAG_DSACK_TLP`).
-    fn end_tail_probe(&mut self, ack: &Ack) -> Outcome {
+    /// RFC 8985 section 7.4; also takes in what a duplicate says (section 6.2 step 4), unless it
+    /// is the probe's own (Linux, `FLAG_DSACK_TLP`) or the network's. `is_explained`: a
+    /// retransmission explains the duplicate.
+    fn end_tail_probe(&mut self, ack: &Ack, is_explained: bool) -> Outcome {
         let outcome = self.tail_probe.map_or(Outcome::Pending, |probe| probe.outcome(ack));
-        if ack.duplicate && outcome != Outcome::Redundant {
+        if is_explained && outcome != Outcome::Redundant {
             self.detector.on_duplicate(self.scoreboard.base(), self.scoreboard.next());
         }
         if outcome != Outcome::Pending {
@@ -290,6 +296,8 @@ impl<C: Controller> Sender<C> {
             return None;
         }
         self.cwr = true;
+        // The loss was real, whatever becomes of a recovery before.
+        self.scoreboard.forbid_undo();
         Some(bytes)
     }
 
@@ -346,13 +354,14 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Counts the retransmissions that the receiver reports as needless (RFC 2883), which
-    /// refutes that their segments were lost (RFC 3708).
-    fn count_duplicates(&mut self, ack: &Ack) {
-        let Some(range) = ack.duplicates() else { return };
-        for segment in range.start..range.end {
-            let needless = self.scoreboard.on_duplicate(segment);
-            self.stats.spurious_retransmissions += u64::from(needless);
-        }
+    /// refutes that their segments were lost (RFC 3708). Returns whether there are any: what the
+    /// network duplicated is none.
+    fn count_duplicates(&mut self, ack: &Ack) -> bool {
+        let Some(range) = ack.duplicates() else { return ack.duplicate };
+        let segments = range.start..range.end;
+        let needless = segments.filter(|segment| self.scoreboard.on_duplicate(*segment)).count();
+        self.stats.spurious_retransmissions += needless as u64;
+        needless > 0
     }
 
     /// Takes the last reduction back where what it answered turns out to have been late
@@ -365,12 +374,8 @@ impl<C: Controller> Sender<C> {
     /// it deemed lost has arrived by its first transmission (as Linux, `tcp_may_undo`).
     fn undo_if_spurious(&mut self, now: Instant, ack: &Ack, newly: &Newly) -> bool {
         if let Episode::Timeout(timeout) = self.episode
-            && newly.late
-            && if self.config.has_echoes() {
-                ack.newest < timeout.resent_as
-            } else {
-                timeout.f_rto.is_deciding() && !newly.retransmitted
-            }
+            && self.scoreboard.may_undo()
+            && self.timeout_was_spurious(&timeout, ack, newly)
         {
             self.undo_timeout(now, newly.advanced, timeout);
         } else if self.scoreboard.recovery_is_refuted() {
@@ -384,9 +389,17 @@ impl<C: Controller> Sender<C> {
         }
         // Nothing is left of the losses that a new recovery could answer.
         self.lost_end = 0;
-        self.reduced.forget();
+        self.reduced.undo();
         self.stats.undone_reductions += 1;
         true
+    }
+
+    fn timeout_was_spurious(&self, timeout: &Timeout, ack: &Ack, newly: &Newly) -> bool {
+        if self.config.has_echoes() {
+            return newly.late && ack.newest < timeout.resent_as;
+        }
+        let is_original = newly.first_original.is_some_and(|place| place < timeout.until);
+        timeout.f_rto.is_deciding() && is_original && !newly.retransmitted
     }
 
     /// What the timeout deemed lost is in flight after all, and the timer becomes more
@@ -416,11 +429,11 @@ impl<C: Controller> Sender<C> {
     }
 
     /// RFC 5682 section 3.1, where the acknowledgement has not shown the timeout spurious.
-    fn follow_f_rto(&mut self, ack: &Ack, newly: &Newly) {
+    fn follow_f_rto(&mut self, newly: &Newly) {
         let has_new_data = self.new_data() > 0;
         if let Episode::Timeout(timeout) = &mut self.episode {
-            let sacked = !ack.ranges().is_empty() || ack.duplicate;
-            timeout.f_rto.on_ack(newly.advanced, sacked, has_new_data);
+            let is_beyond = newly.highest >= timeout.until;
+            timeout.f_rto.on_ack(newly.advanced, is_beyond || newly.packets == 0, has_new_data);
         }
     }
 
@@ -434,21 +447,23 @@ impl<C: Controller> Sender<C> {
         }
         self.tail_probe = None;
         if profile == Profile::Quic {
-            if self.reduced.covers(lost.newest, !self.answers_beside_marks()) {
+            if self.reduced.covers(lost.newest, !self.is_scalable()) {
                 return false;
             }
-        } else if !self.answers_beside_marks() {
+        } else if !(self.is_scalable() && matches!(self.episode, Episode::Ecn { .. })) {
             match self.episode {
                 Episode::None => {}
                 Episode::Ecn { prr, .. } => {
-                    self.episode = Episode::Loss { until, prr };
-                    self.scoreboard.begin_recovery(lost);
+                    self.episode = Episode::Loss { until, resent_as: self.next_number, prr };
+                    // The controller answered the mark, which stands (Linux,
+                    // `tcp_enter_recovery`: `prior_ssthresh = 0`).
+                    self.scoreboard.forbid_undo();
                     return false;
                 }
                 Episode::Loss { .. } | Episode::Timeout(_) => return false,
             }
         }
-        self.episode = Episode::Loss { until, prr: None };
+        self.episode = Episode::Loss { until, resent_as: self.next_number, prr: None };
         self.reduced.for_loss(until);
         self.scoreboard.begin_recovery(lost);
         // RFC 3168 section 6.1.2: CWR follows a reduction for whatever reason,
@@ -462,13 +477,12 @@ impl<C: Controller> Sender<C> {
         true
     }
 
-    /// Whether an episode of marks does not hide a loss from the controller. Scalable
-    /// controllers reduce for nearly every round trip's marks, by little: a loss says more, and
-    /// is answered as Reno does (RFC 8257 section 3.5, RFC 9331 section 4.3; Linux,
-    /// `set_state` of tcp_dctcp.c and tcp_prague.c).
-    fn answers_beside_marks(&self) -> bool {
-        let is_scalable = matches!(self.needs.ecn, EcnUse::Counts | EcnUse::L4s);
-        is_scalable && matches!(self.episode, Episode::Ecn { .. })
+    /// Whether the controller reduces for nearly every round trip's marks, by little, so that a
+    /// mark does not hide a loss from it: a loss says more, and is answered as Reno does (RFC
+    /// 8257 section 3.5, RFC 9331 section 4.3; Linux, `set_state` of tcp_dctcp.c and
+    /// tcp_prague.c).
+    fn is_scalable(&self) -> bool {
+        matches!(self.needs.ecn, EcnUse::Counts | EcnUse::L4s)
     }
 
     /// Whether a recovery of TCP has just ended before what was sent and lost
@@ -508,10 +522,14 @@ impl<C: Controller> Sender<C> {
         new
     }
 
-    fn begin_ecn_episode(&mut self, counted: bool, ece: bool) -> bool {
+    /// Whether the controller is to hear of a mark.
+    fn hears_mark(&self, counted: bool, ece: bool) -> bool {
         let heard = if self.hears_flag() { ece } else { counted };
-        let uses = self.needs.ecn != EcnUse::None && self.config.ecn;
-        if !heard || !uses || !matches!(self.episode, Episode::None) {
+        heard && self.needs.ecn != EcnUse::None && self.config.ecn
+    }
+
+    fn begin_ecn_episode(&mut self) -> bool {
+        if !matches!(self.episode, Episode::None) {
             return false;
         }
         self.episode = Episode::Ecn { until: self.horizon(), prr: None };

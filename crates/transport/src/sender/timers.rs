@@ -94,6 +94,7 @@ impl<C: Controller> Sender<C> {
         if self.new_data() > 0 {
             self.tail_probe = Some(TailProbe { end: end + 1, resent: None });
         } else if let Some((place, len)) = self.scoreboard.last_in_flight() {
+            self.scoreboard.begin_probe();
             self.scoreboard.repeat(place);
             self.tail_probe = Some(TailProbe { end, resent: Some(len) });
         } else {
@@ -137,16 +138,22 @@ impl<C: Controller> Sender<C> {
     }
 
     /// The recovery that a timeout begins. One that follows on another, with nothing
-    /// acknowledged between, is about the same first segment. F-RTO is for where timestamps
-    /// do not tell, and for a timeout outside fast recovery (RFC 5682 section 3.1, step 1).
+    /// acknowledged between, is about the same first segment. F-RTO is for where timestamps do
+    /// not tell. It begins outside a recovery (RFC 5682 section 3.1, step 1), and anew with
+    /// the timeouts that follow on the first one (Linux, `tcp_enter_loss`).
     fn new_timeout(&self, now: Instant) -> Timeout {
-        let (head_sent_at, resent_as) = match self.episode {
-            Episode::Timeout(first) if self.backoff > 1 => (first.head_sent_at, first.resent_as),
-            _ => (self.scoreboard.base_sent_at().unwrap_or(now), self.next_number),
+        let head_sent_at = self.scoreboard.base_sent_at().unwrap_or(now);
+        let repeats = self.backoff > 1;
+        let (head_sent_at, resent_as, is_new) = match self.episode {
+            Episode::Timeout(t) => (
+                if repeats { t.head_sent_at } else { head_sent_at },
+                if repeats { t.resent_as } else { self.next_number },
+                repeats,
+            ),
+            Episode::Loss { resent_as, .. } => (head_sent_at, resent_as, false),
+            Episode::Ecn { .. } | Episode::None => (head_sent_at, self.next_number, true),
         };
-        let is_for_f_rto =
-            !self.config.has_echoes() && !matches!(self.episode, Episode::Loss { .. });
-        let f_rto = if is_for_f_rto { FRto::Sent } else { FRto::Over };
+        let f_rto = if is_new && !self.config.has_echoes() { FRto::Sent } else { FRto::Over };
         Timeout { until: self.horizon(), head_sent_at, resent_as, f_rto }
     }
 
@@ -157,6 +164,7 @@ impl<C: Controller> Sender<C> {
         if self.scoreboard.next_lost().is_some() || self.new_data() > 0 {
             return;
         }
+        self.scoreboard.begin_probe();
         for _ in 0..PTO_PROBES {
             if let Some(place) = self.scoreboard.first_in_flight() {
                 self.scoreboard.repeat(place);
