@@ -47,7 +47,8 @@ class Fixed:
     random = False
     told: ClassVar[list[sojourn.Feedback]] = []
     sent: ClassVar[list[sojourn.Sent]] = []
-    handshakes: ClassVar[list[tuple[int, int]]] = []
+    # With the packets that had left before.
+    handshakes: ClassVar[list[tuple[int, int, int]]] = []
 
     def __init__(self, setup: sojourn.Setup) -> None:
         self.cwnd = 10 * setup.mss_bytes
@@ -57,8 +58,7 @@ class Fixed:
         Fixed.told.append(feedback)
 
     def on_handshake(self, now_ns: int, rtt_ns: int) -> None:
-        assert not Fixed.sent
-        Fixed.handshakes.append((now_ns, rtt_ns))
+        Fixed.handshakes.append((now_ns, rtt_ns, len(Fixed.sent)))
 
     def on_sent(self, now_ns: int, sent: sojourn.Sent) -> None:
         Fixed.sent.append(sent)
@@ -93,7 +93,8 @@ def test_what_it_is_told(small: Path) -> None:
     assert first.rtt_ns is not None
     assert 20_000_000 < first.rtt_ns < 40_000_000
     # The handshake's, of smaller packets and none that wait before them.
-    ((now_ns, rtt_ns),) = Fixed.handshakes
+    ((now_ns, rtt_ns, sent),) = Fixed.handshakes
+    assert sent == 0
     assert 20_000_000 < rtt_ns < first.rtt_ns
     assert rtt_ns <= now_ns
     assert first.min_rtt_ns == rtt_ns
