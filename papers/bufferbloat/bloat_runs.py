@@ -63,7 +63,7 @@ def hosts(
     size_kb: int,
     control: str = "cubic",
     apart_ms: int = 20,
-    bulk_ms: int = 400,
+    bulk_ms: int = 500,
     ack_every: int = 1,
 ) -> Recording:
     """The hosts with queues of this size; the probes begin so long one after the other, and the
@@ -83,7 +83,7 @@ def hosts(
 def recordings(lab: Lab, size_kb: int, apart_ms: int = 20) -> list[Recording]:
     """Several recordings, that differ by when the second bulk flow was started."""
     count = lab.pick(6, 2)
-    return [hosts(lab, size_kb, apart_ms=apart_ms, bulk_ms=400 + 137 * n) for n in range(count)]
+    return [hosts(lab, size_kb, apart_ms=apart_ms, bulk_ms=500 + 137 * n) for n in range(count)]
 
 
 def _record(lab: Lab, changes: Mapping[str, str]) -> Recording:
