@@ -34,10 +34,10 @@ def test_the_layers_agree(lab: Lab) -> None:
 def test_of_figure_4_the_text_says_only_that_rtts_grow(lab: Lab) -> None:
     claims = claims_of(lab, "4")
     assert [claim.claim for claim in claims.values() if claim.holds] == ["RTTs grow with the queue"]
-    # 300 kB at 10 Mbit/s, a rate that is not published, and what waits in the other queue.
+    # 300 kB at 10 Mbit/s, a rate that is not published, and up to an eighth in the other queue.
     greatest = claims["300 kB: greatest RTT"].ours
     assert isinstance(greatest, float)
-    assert 238 < greatest < 252
+    assert 238 < greatest < 270
 
 
 def test_what_the_capture_gives_is_what_the_sender_measured(lab: Lab) -> None:
@@ -61,8 +61,8 @@ def test_the_sawtooth_is_as_high_as_the_queue(lab: Lab) -> None:
         assert isinstance(high, float)
         assert isinstance(low, float)
         # 300 kB at 10 Mbit/s are 240 ms, less a packet (1.2 ms) that does not fit; the other
-        # queue, nearly empty then, adds up to a twentieth.
-        assert 238 < high < 252
+        # queue, nearly empty then, adds up to an eighth.
+        assert 238 < high < 270
         # What a reduction leaves is the least; the two flows seldom reduce at the same moment.
         assert leaves * high - 5 < low < leaves * high + 25
     assert sorted(lab.pictures) == ["figure-5-cubic", "figure-5-reno"]
