@@ -19,8 +19,9 @@ class Controller(Protocol):
 
     It may also have `on_timeout(now_ns, in_flight_bytes)`, told of retransmission timeouts,
     `on_sent(now_ns, sent)`, told of every packet that leaves, and `on_handshake(now_ns, rtt_ns)`,
-    told of the handshake's round-trip time before the first data leave. All times are whole nanoseconds, all
-    amounts whole bytes of payload. A class says more of itself in attributes of these names:
+    told of the handshake's round-trip time before the first data leave. All times are whole
+    nanoseconds, all amounts whole bytes of payload. A class says more of itself in attributes of
+    these names:
 
     `title`, `source`: one line each, for listings.
     `params`: its parameters, a dict from names to `sojourn.Param`; `setup.params` has the values.
