@@ -128,6 +128,8 @@ fn held<M: Metering>(simulation: &Simulation<M>, change: &CapacityChange) -> Dur
         Buffer::Unlimited => Duration::MAX,
         Buffer::Bytes(bytes) => change.to.time_for(bytes),
         Buffer::Packets(count) => packets(count),
+        // As many bytes as at the rate before, which an outage never carries.
+        Buffer::Time(_) if change.to == Rate::ZERO => Duration::MAX,
         Buffer::Time(span) => span,
         Buffer::Default => packets(link.queue.default_packets()),
     }

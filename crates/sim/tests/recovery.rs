@@ -123,6 +123,23 @@ fn a_stall_takes_no_window() {
     assert!(timed_out >= 5, "the stall is longer than most timeouts: {timed_out}");
 }
 
+/// A packet in a hundred comes 10 ms later than those behind it. Over QUIC each is sent again, and
+/// all but those that were lost in the queue were sent in vain.
+#[test]
+fn needless_retransmissions_are_counted() {
+    for profile in ["tcp", "quic"] {
+        let text = lossy("cubic", profile, 0.0)
+            .replace("loss   = 0", r#"reorder = { probability = 0.01, late = "10ms" }"#);
+        let f = flow(&run(&text), "f").clone();
+        let needless = f.retransmitted_packets - f.dropped_packets;
+        println!("{profile}: {} of {needless} needless", f.spurious_retransmissions);
+        // Some are on their way at the end, and a report may be of several at once.
+        let counted = f.spurious_retransmissions as f64 / needless.max(1) as f64;
+        assert!((0.9..=1.02).contains(&counted), "{profile}: {counted} of {needless}");
+        assert!(needless > 0, "{profile}");
+    }
+}
+
 /// A flow under random loss of each data packet with this probability.
 fn lossy(control: &str, profile: &str, loss: f64) -> String {
     format!(

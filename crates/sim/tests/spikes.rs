@@ -154,6 +154,34 @@ fn an_outage_is_all_bound() {
     assert_eq!((all[0].utilisation_after, all[1].utilisation_before), (None, None));
 }
 
+/// A buffer in time keeps its bytes through an outage, and so the wait of what is in it.
+#[test]
+fn a_buffer_in_time_is_one_in_bytes_through_an_outage() {
+    let of = |buffer: &str| {
+        let text = format!(
+            r#"
+duration = "6s"
+start_jitter = "0s"
+host_noise = "0s"
+[link.a]
+rate = {{ start = "50Mbit", steps = [{{ at = "3s", rate = "0bit" }}, {{ at = "3600ms", rate = "50Mbit" }}] }}
+delay = "20ms"
+buffer = "{buffer}"
+[link.b]
+delay = "20ms"
+[flow.f]
+control = "ideal"
+path = ["a"]
+back = ["b"]
+"#
+        );
+        run(&text).spikes.remove(0)
+    };
+    let (time, bytes) = (of("50ms"), of("312500B"));
+    assert_eq!((time.bound_s, time.spike_s), (bytes.bound_s, bytes.spike_s));
+    assert_eq!(time.bound_s, Some(0.6));
+}
+
 /// A ramp to nothing, too: who comes when it is complete waits for the second
 /// until the next one, and for its first steps; who comes in its last steps, a
 /// little longer.

@@ -524,7 +524,8 @@ impl Scoreboard {
 
     /// A recovery begins with what is `lost`.
     pub(crate) fn begin_recovery(&mut self, lost: &Lost) {
-        self.trouble.suspicions.begin(lost.packets, self.base);
+        let next = self.next();
+        self.trouble.suspicions.begin(lost.packets, self.base, next);
     }
 
     /// The receiver reports segment `place` as a duplicate (DSACK, RFC 2883). Returns
@@ -588,7 +589,8 @@ impl Scoreboard {
 
     /// A probe is about to repeat segments: forgets what no duplicate can be reported of.
     pub(crate) fn begin_probe(&mut self) {
-        self.trouble.suspicions.prune(self.base);
+        let next = self.next();
+        self.trouble.suspicions.prune(self.base, next);
     }
 
     /// Makes a segment in flight wait to be sent again, as a probe. It counts as

@@ -29,8 +29,10 @@ pub(crate) struct Suspicions {
     open: u64,
     /// Whether the latest recovery may yet turn out to be spurious.
     undecided: bool,
-    /// Segments below this belong to a recovery before the last one.
+    /// The first segment that was not cumulatively acknowledged when segments were last
+    /// forgotten, and the one that came next then.
     floor: u64,
+    round_end: u64,
 }
 
 /// One segment.
@@ -71,18 +73,22 @@ impl Suspicions {
     }
 
     /// A recovery begins with the last `losses` losses. `base`: the first segment that is not
-    /// cumulatively acknowledged. Forgets what was open before the recovery before.
-    pub(crate) fn begin(&mut self, losses: u64, base: u64) {
-        self.prune(base);
+    /// cumulatively acknowledged. `next`: the next to be sent.
+    pub(crate) fn begin(&mut self, losses: u64, base: u64, next: u64) {
+        self.prune(base, next);
         self.since = self.losses - losses;
         let lately = |s: &&Suspect| s.loss.is_some_and(|loss| loss >= self.since);
         self.open = self.segments.values().filter(lately).count() as u64;
         self.undecided = self.open > 0;
     }
 
-    /// Forgets the segments that were cumulatively acknowledged when this was last called:
-    /// a duplicate of them would have been reported since.
-    pub(crate) fn prune(&mut self, base: u64) {
+    /// Forgets, once a round trip, the segments that were cumulatively acknowledged a round
+    /// trip ago: a duplicate of them would have been reported since.
+    pub(crate) fn prune(&mut self, base: u64, next: u64) {
+        if base < self.round_end {
+            return;
+        }
+        self.round_end = next;
         let floor = std::mem::replace(&mut self.floor, base);
         if self.segments.first_key_value().is_some_and(|(place, _)| *place < floor) {
             self.segments = self.segments.split_off(&floor);
