@@ -15,6 +15,7 @@ use crate::wire::{Data, EcnCounts};
 
 mod feedback;
 mod opening;
+mod spurious;
 mod timers;
 mod transmit;
 mod tso;
