@@ -274,3 +274,26 @@ def test_it_becomes_a_run_directory_and_a_figure(sojourn: Sojourn, tmp_path: Pat
     assert (tmp_path / "it.svg").read_text().startswith("<svg")
     kept = tmp_path / "kept"
     assert json.loads((kept / "summary.json").read_text())["runs"][0]["control"] == "mine"
+
+
+def test_a_file_of_one_event_can_be_drawn(sojourn: Sojourn, tmp_path: Path) -> None:
+    _, folder = exported(tmp_path, "cubic", "quic")
+    header, event, *_ = (folder / "run-1.upload.server.sqlog").read_text().split("\x1e")[1:]
+    short = tmp_path / "short.sqlog"
+    short.write_text(f"\x1e{header}\x1e{event}")
+    done = sojourn("qlog", short, "--plot", tmp_path / "short.svg")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "short.svg").read_text().startswith("<svg")
+
+
+def test_brackets_in_names_are_text(sojourn: Sojourn, tmp_path: Path) -> None:
+    _, folder = exported(tmp_path, "cubic", "quic")
+    text = (folder / "run-1.upload.server.sqlog").read_text()
+    files = [tmp_path / "[link=x].sqlog", tmp_path / "second.sqlog"]
+    for file, title in zip(files, ("[/x]", "[bold]"), strict=True):
+        first, rest = text[1:].split("\x1e", 1)
+        header = json.loads(first)
+        header["title"] = header["trace"]["title"] = title
+        file.write_text("\x1e" + json.dumps(header) + "\n\x1e" + rest)
+    done = sojourn("qlog", *files)
+    assert done.returncode == 0, done.stderr

@@ -95,7 +95,7 @@ def _table(data: table.Table, columns: Sequence[table.Column]) -> Table:
         cells = [_cell(column.cells[row]) for column in columns]
         if row and name.is_head:
             part.add_row()
-        part.add_row(_control(name), *([name.detail] if data.detail else []), *cells)
+        part.add_row(_control(name), *([Text(name.detail)] if data.detail else []), *cells)
     return part
 
 

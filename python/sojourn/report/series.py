@@ -51,7 +51,7 @@ def mean_over(series: pl.DataFrame, width_s: float) -> pl.DataFrame:
     """At each sample the mean of what went before, so that nothing shows before it happens."""
     ns = (pl.col("t") * 1e9).round().cast(pl.Int64)
     ordered = series.sort("series", "flow", "t").with_columns(ns.alias("ns"))
-    mean = pl.col("v").rolling_mean_by("ns", window_size=f"{round(width_s * 1e9)}i")
+    mean = pl.col("v").rolling_mean_by("ns", window_size=f"{max(round(width_s * 1e9), 1)}i")
     # A running sum of nothing but zeros may be off zero by its rounding.
     means = mean.over("series", "flow").clip(lower_bound=0.0)
     return ordered.select("t", means.alias("v"), "series", "flow")
