@@ -1,4 +1,4 @@
-//! What nobody could avoid (document 000), for each change of capacity.
+//! The unavoidable spike of each change of capacity ("A Lower Bound on Latency Spikes").
 
 use sojourn_scenario::{Buffer, Scenario};
 use sojourn_theory::capacity::{Sender, Step, peak_delay};

@@ -1,6 +1,6 @@
 //! News of traffic without control, for those that a bottleneck tells what they may
-//! send: they hear what it leaves of the capacity (document 001: the available
-//! bandwidth, C less the cross traffic's rate).
+//! send: they hear what it leaves of the capacity (Lovewell and Kaur,
+//! TR11-007: the available bandwidth, C less the rate of the cross traffic).
 
 use std::collections::BTreeMap;
 
@@ -108,7 +108,7 @@ impl<M: Metering> Simulation<M> {
     }
 
     /// From a link to all that listen to it: as a packet would tell that arrives there
-    /// now, behind all that waits (document 001, section IV: RTT + D). What takes the
+    /// now, behind all that waits (TR11-007 section IV: RTT + D). What takes the
     /// direct way does not wait.
     fn pass_on(&mut self, link: usize, news: News) {
         self.catch_up(link);

@@ -1,4 +1,4 @@
-//! Signals from bottlenecks to the flows that may hear them (document 000:
+//! Signals from bottlenecks to the flows that may hear them ("A Lower Bound on Latency Spikes":
 //! the optimal controller's direct link, figure 1c).
 
 use std::collections::BTreeMap;
@@ -114,7 +114,7 @@ fn history(link: &Link, duration: Duration, shift: Duration) -> Vec<(Instant, Ra
     }
 }
 
-/// `d_signal` of document 000: from the bottleneck's queue via the receiver to
+/// `d_signal` of "A Lower Bound on Latency Spikes": from the bottleneck's queue via the receiver to
 /// the sender; or straight back, as long as packets take to reach it.
 pub(crate) fn signal_delay(
     scenario: &Scenario,
@@ -138,7 +138,7 @@ pub(crate) fn delay_at(schedule: &Schedule<Duration>, at: Instant) -> Duration {
     past.iter().rev().find(|(t, _)| *t <= at).map_or(schedule.start, |(_, d)| *d)
 }
 
-/// `d = d_flight + d_signal` of document 000 for a flow at a moment of the
+/// `d = d_flight + d_signal` of "A Lower Bound on Latency Spikes" for a flow at a moment of the
 /// scenario as it is written: its whole loop of propagation delays.
 pub(crate) fn loop_delay(scenario: &Scenario, flow: &Flow, at: Instant) -> Duration {
     let links = flow.path.iter().chain(&flow.back);
