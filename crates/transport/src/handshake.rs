@@ -66,12 +66,11 @@ impl Exchange {
             None => self.sent_at = Some(now),
             Some(_) => self.repeats += 1,
         }
-        // RFC 6298 section 5.5, RFC 9002 section 6.2.1: doubled with each repetition.
-        // 2^16 times the timeout is beyond the maximum.
-        self.due = now + (timeout * (1 << self.repeats.min(16))).min(MAX_RTO);
+        self.restart(now, timeout);
     }
 
-    /// Part of the reply came: the timer starts anew, with its back-off.
+    /// The timer starts anew: doubled with each repetition (RFC 6298 section 5.5, RFC 9002
+    /// section 6.2.1). 2^16 times the timeout is beyond the maximum.
     fn restart(&mut self, now: Instant, timeout: Duration) {
         self.due = now + (timeout * (1 << self.repeats.min(16))).min(MAX_RTO);
     }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::desk::Desk;
+use common::desk::{Desk, needs};
 use common::{MSS, at, config, ms};
 use sojourn_cc::EcnUse;
 use sojourn_transport::{Config, Profile, SegmentRange};
@@ -18,7 +18,15 @@ fn without_echo() -> Config {
 
 /// A round trip of 100 ms is known, and segments 1 to 8 leave at 100 ms.
 fn sending(config: Config) -> Desk {
-    let mut desk = Desk::new(config, 8);
+    begin(Desk::new(config, 8))
+}
+
+/// The same, where the controller answers the echo of marks (RFC 3168).
+fn sending_with_ecn() -> Desk {
+    begin(Desk::with_needs(tcp(), 8, needs(EcnUse::Classic)))
+}
+
+fn begin(mut desk: Desk) -> Desk {
     desk.write(1);
     desk.send(at(0));
     desk.ack(at(100), 1, &[], 0);
@@ -180,13 +188,7 @@ fn a_timeout_in_a_fast_recovery_keeps_its_reduction() {
 #[test]
 fn a_mark_forbids_the_undo() {
     for marked in [false, true] {
-        let needs = common::desk::needs(EcnUse::Classic);
-        let mut desk = Desk::with_needs(tcp(), 8, needs);
-        desk.write(1);
-        desk.send(at(0));
-        desk.ack(at(100), 1, &[], 0);
-        desk.write(8);
-        desk.send(at(100));
+        let mut desk = sending_with_ecn();
         desk.ack(at(205), 1, &[(2, 9)], 8);
         assert_eq!((desk.cc().loss_events, desk.segments(at(205)).len()), (1, 1));
         desk.ack.ece = marked;
@@ -199,13 +201,7 @@ fn a_mark_forbids_the_undo() {
 /// late the lost packet is.
 #[test]
 fn a_loss_within_a_marks_reduction_is_not_undone() {
-    let needs = common::desk::needs(EcnUse::Classic);
-    let mut desk = Desk::with_needs(tcp(), 8, needs);
-    desk.write(1);
-    desk.send(at(0));
-    desk.ack(at(100), 1, &[], 0);
-    desk.write(8);
-    desk.send(at(100));
+    let mut desk = sending_with_ecn();
     desk.ack.ece = true;
     desk.ack(at(203), 2, &[], 1);
     desk.ack.ece = false;
