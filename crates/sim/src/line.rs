@@ -33,7 +33,13 @@ pub(crate) struct DelayLine {
 
 impl DelayLine {
     /// `draws`: makes the draws of a stream of this link.
-    pub(crate) fn new(spec: &Link, draws: impl Fn(Stream) -> Uniform) -> DelayLine {
+    ///
+    /// The host behind it takes each packet later by one draw from [0, `host_noise`), order kept.
+    pub(crate) fn new(
+        spec: &Link,
+        host_noise: Duration,
+        draws: impl Fn(Stream) -> Uniform,
+    ) -> DelayLine {
         DelayLine {
             packets: Ring::default(),
             on_wire: 0,
@@ -42,16 +48,10 @@ impl DelayLine {
             delay: spec.delay.start,
             jitter: spec.jitter.span,
             draws: Correlated::new(spec.jitter.correlation, draws(Stream::Jitter)),
-            host_noise: Duration::ZERO,
+            host_noise,
             host_draws: draws(Stream::HostNoise),
             overtaking: Overtaking::new(spec, draws(Stream::Reorder)).map(Box::new),
         }
-    }
-
-    /// The same line in front of a host that takes each packet later by one draw from
-    /// [0, `noise`), order kept.
-    pub(crate) fn before_host(self, noise: Duration, draws: Uniform) -> DelayLine {
-        DelayLine { host_noise: noise, host_draws: draws, ..self }
     }
 
     /// A packet waits behind all others.

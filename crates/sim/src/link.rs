@@ -104,20 +104,17 @@ impl<M: Metering> Link<M> {
         mtu: u32,
         host_noise: Duration,
     ) -> Link<M> {
-        let draws = |stream| Uniform::new(run_seed, stream, index);
+        let draws = |stream| Uniform::new(run_seed, stream, &spec.name);
         let copies = (spec.duplicate.probability > 0.0)
             .then(|| Event::new(spec.duplicate, draws(Stream::Duplicate)));
         Link {
             name: spec.name.clone(),
             overhead: spec.overhead.0 as u32,
-            service: Service::new(spec, seed(run_seed, Stream::Queue, index), mtu),
+            service: Service::new(spec, seed(run_seed, Stream::Queue, &spec.name), mtu),
             departs_at: Instant::MAX,
             wire: Wire {
                 link: index,
-                line: DelayLine::new(spec, draws).before_host(
-                    host_noise,
-                    Uniform::named(run_seed, Stream::HostNoise, &spec.name),
-                ),
+                line: DelayLine::new(spec, host_noise, draws),
                 losses: Losses::new(spec.loss, draws(Stream::Loss)),
                 is_plain: !spec.may_reorder() && copies.is_none(),
                 copies,
@@ -378,17 +375,18 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// Bits that the link has sent, the part of the packet under way included.
-    pub(crate) fn sent_bits(&self, now: Instant) -> u64 {
-        let part = self.service.as_ref().map_or(0, |service| {
+    /// Bits that the link has sent, the part of the packet under way included: no whole number,
+    /// since at a low rate a fraction of a bit is a large part of what it sends in an interval.
+    pub(crate) fn sent_bits(&self, now: Instant) -> f64 {
+        let part = self.service.as_ref().map_or(0.0, |service| {
             match (self.wire.line.sending(), &service.server) {
                 (Some(packet), Server::Rate(server)) => {
-                    (packet.size().0 * 8).saturating_sub(server.left(now))
+                    (packet.size().as_f64() * 8.0 - server.left(now)).max(0.0)
                 }
-                _ => 0,
+                _ => 0.0,
             }
         });
-        self.counts.sent_bits + part
+        self.counts.sent_bits as f64 + part
     }
 
     /// Bits that came in, the packets under way, waiting and dropped included: a sum, so that
@@ -415,8 +413,8 @@ impl<M: Metering> Link<M> {
             return Duration::ZERO;
         }
         let waiting = service.waiting.all(&self.wire.line).bytes;
-        let under_way = if self.wire.line.is_sending() { server.left(now) } else { 0 };
-        server.rate().time_for(waiting + Bytes(under_way / 8))
+        let under_way = if self.wire.line.is_sending() { server.left(now) } else { 0.0 };
+        server.rate().time_for(waiting + Bytes((under_way / 8.0) as u64))
     }
 
     /// Packets that arrived behind one that had left after them (RFC 4737 section 3.3).

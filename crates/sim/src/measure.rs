@@ -50,7 +50,7 @@ pub(crate) struct Load {
     pub(crate) arrived_bits: u64,
     /// Packets that its queue dropped.
     pub(crate) dropped: u64,
-    pub(crate) sent_bits: u64,
+    pub(crate) sent_bits: f64,
     pub(crate) could_send_bits: f64,
     pub(crate) waited: (u64, u64),
     /// Bytes sent, by connection.
@@ -63,7 +63,7 @@ impl Load {
         if self.at == before.at {
             return Rate::ZERO;
         }
-        let bits = self.sent_bits - before.sent_bits;
+        let bits = (self.sent_bits - before.sent_bits) as u64;
         Rate::from_transfer(Bytes(bits / 8), self.at.since(before.at))
     }
 
@@ -83,8 +83,17 @@ impl Load {
     /// Share of the capacity used since `before`; none where there was none.
     pub(crate) fn utilisation_since(&self, before: &Load) -> Option<f64> {
         let could = self.could_send_bits - before.could_send_bits;
-        (could > 0.0).then(|| (self.sent_bits - before.sent_bits) as f64 / could)
+        utilisation(self.sent_bits - before.sent_bits, could)
     }
+}
+
+/// Share of the bits that a link could send which it did send; none where it could send none.
+///
+/// At most 1: a packet departs at the last whole nanosecond before its end, so that the bits of a
+/// part of a nanosecond count early.
+pub(crate) fn utilisation(sent_bits: f64, could_send_bits: f64) -> Option<f64> {
+    debug_assert!(sent_bits <= could_send_bits * (1.0 + 1e-6) + 1.0, "more than the capacity");
+    (could_send_bits > 0.0).then(|| (sent_bits / could_send_bits).min(1.0))
 }
 
 /// Follows the queueing delay after one change of capacity.

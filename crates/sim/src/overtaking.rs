@@ -201,7 +201,9 @@ mod tests {
         );
         let document = Document::from_toml("line.toml", &text).expect("it is TOML");
         let scenario = document.resolve(&|_| Err(String::new())).expect("it is sound");
-        DelayLine::new(&scenario.links[0], |stream: Stream| Uniform::new(7, stream, 0))
+        DelayLine::new(&scenario.links[0], Duration::ZERO, |stream: Stream| {
+            Uniform::new(7, stream, "link")
+        })
     }
 
     fn packet(number: u32) -> Packet {

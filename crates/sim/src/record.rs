@@ -102,7 +102,7 @@ pub(crate) struct Recorder {
     pub(crate) links: Series<3, 4>,
     last_at: Instant,
     last_received: Vec<u64>,
-    last_sent_bits: Vec<u64>,
+    last_sent_bits: Vec<f64>,
     last_could_send: Vec<f64>,
 }
 
@@ -113,7 +113,7 @@ impl Recorder {
             interval,
             last_at: Instant::ZERO,
             last_received: vec![0; flows.len()],
-            last_sent_bits: vec![0; links.len()],
+            last_sent_bits: vec![0.0; links.len()],
             last_could_send: vec![0.0; links.len()],
             flows: Series::new(flows),
             links: Series::new(links),
@@ -211,7 +211,7 @@ impl Recorder {
         let longest = seconds(link.counts.longest.take());
         self.links.rows.push(Row {
             phase: "",
-            floats: [capacity, bits as f64 / span, longest],
+            floats: [capacity, bits / span, longest],
             counts: [
                 backlog.bytes.0,
                 backlog.packets,

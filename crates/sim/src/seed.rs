@@ -14,28 +14,33 @@ pub(crate) enum Stream {
     Queue,
     Controller,
     Source,
-    /// When a flow starts. Drawn by the flow's name.
+    /// When a flow starts.
     Start,
-    /// Processing noise of the host behind a link. Drawn by the link's name.
+    /// Processing noise of the host behind a link.
     HostNoise,
     /// Their numbers are apart, so that streams added before them leave them alone.
     Reorder = 16,
     Duplicate = 17,
 }
 
-/// The seed of one stream of one link or flow.
-pub(crate) fn seed(run: u64, stream: Stream, index: usize) -> u64 {
+/// The seed of one stream of the link or flow called `name`. It does not depend on the order of
+/// the tables: a link that is added, removed or moved leaves the draws of the others as they are.
+pub(crate) fn seed(run: u64, stream: Stream, name: &str) -> u64 {
+    of_run(run, stream) ^ hash(name)
+}
+
+/// The seed of one stream of the whole run.
+fn of_run(run: u64, stream: Stream) -> u64 {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(run);
     let base = rng.next_u64();
-    let place = (stream as u64) << 32 | index as u64;
+    let place = (stream as u64) << 32;
     Xoshiro256PlusPlus::seed_from_u64(base ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15)).next_u64()
 }
 
 /// Offset basis and prime of the 64-bit FNV-1a hash (RFC 9923).
 const FNV: (u64, u64) = (0xcbf2_9ce4_8422_2325, 0x0000_0100_0000_01b3);
 
-/// A hash of a name, the same on every machine: draws that depend on the name of a link or a
-/// flow do not change with its place in the document.
+/// A hash of a name, the same on every machine.
 fn hash(name: &str) -> u64 {
     name.bytes().fold(FNV.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV.1))
 }
@@ -45,14 +50,14 @@ fn hash(name: &str) -> u64 {
 pub(crate) struct Uniform(Xoshiro256PlusPlus);
 
 impl Uniform {
-    pub(crate) fn new(run: u64, stream: Stream, index: usize) -> Uniform {
-        Uniform(Xoshiro256PlusPlus::seed_from_u64(seed(run, stream, index)))
+    /// A stream of the link or flow called `name`.
+    pub(crate) fn new(run: u64, stream: Stream, name: &str) -> Uniform {
+        Uniform(Xoshiro256PlusPlus::seed_from_u64(seed(run, stream, name)))
     }
 
-    /// The stream of the link or flow called `name`.
-    pub(crate) fn named(run: u64, stream: Stream, name: &str) -> Uniform {
-        let stream = Xoshiro256PlusPlus::seed_from_u64(seed(run, stream, 0) ^ hash(name));
-        Uniform(stream)
+    /// A stream of the whole run.
+    pub(crate) fn of_run(run: u64, stream: Stream) -> Uniform {
+        Uniform(Xoshiro256PlusPlus::seed_from_u64(of_run(run, stream)))
     }
 
     pub(crate) fn next(&mut self) -> f64 {

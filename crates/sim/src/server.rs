@@ -130,10 +130,10 @@ impl RateServer {
     }
 
     /// Bits of the packet under way that are not through at `now`.
-    pub(crate) fn left(&self, now: Instant) -> u64 {
+    pub(crate) fn left(&self, now: Instant) -> f64 {
         let done = u128::from(now.since(self.since).0) * u128::from(self.rate.0);
         let Work(left) = self.work.left(done);
-        (left / 1_000_000_000) as u64
+        left as f64 / 1e9
     }
 }
 

@@ -178,7 +178,7 @@ fn host_noise(scenario: &Scenario, link: usize) -> Duration {
 fn start(scenario: &Scenario, spec: &Flow, run_seed: u64) -> Instant {
     let end = spec.stop.unwrap_or(Instant::MAX).min(Instant::ZERO + scenario.duration);
     let most = scenario.start_jitter.min(end.since(spec.start));
-    spec.start + Duration(Uniform::named(run_seed, Stream::Start, &spec.name).below(most.0))
+    spec.start + Duration(Uniform::new(run_seed, Stream::Start, &spec.name).below(most.0))
 }
 
 fn flow<M: Metering>(
@@ -189,7 +189,7 @@ fn flow<M: Metering>(
     run_seed: u64,
     network: &mut Network<M>,
 ) -> FlowState {
-    let draws = Uniform::new(run_seed, Stream::Source, index);
+    let draws = Uniform::new(run_seed, Stream::Source, &spec.name);
     let start = start(scenario, spec, run_seed);
     let application = Application::new(spec.source.clone(), start, spec.transport.mss, draws);
     let mut state = FlowState {
@@ -219,7 +219,7 @@ fn flow<M: Metering>(
         let catalogue = &scenario.controllers;
         let info = catalogue.find(kind).expect("the scenario was validated");
         let asks = state.application.asks();
-        let seed = seed(run_seed, Stream::Controller, index);
+        let seed = seed(run_seed, Stream::Controller, &spec.name);
         let needs = control.needs(catalogue).expect("the scenario was validated");
         let chosen = Chosen { catalogue, info, needs, params };
         state.carrier = carry(spec, index, &chosen, seed, asks, network);

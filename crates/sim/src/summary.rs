@@ -6,7 +6,7 @@ use sojourn_units::{Duration, Instant, Rate};
 use crate::bounds::Bounds;
 use crate::engine::Simulation;
 use crate::link::Link;
-use crate::measure::Load;
+use crate::measure::{Load, utilisation};
 use crate::meter::Metering;
 use crate::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
 use crate::setup::Carrier;
@@ -115,10 +115,9 @@ fn goodput(bytes: u64, span: Duration) -> f64 {
 
 fn link<M: Metering>(link: &mut Link<M>, now: Instant) -> LinkSummary {
     let could = link.could_send_bits(now);
-    let sent = link.sent_bits(now) as f64;
     LinkSummary {
         name: link.name.clone(),
-        utilisation: could.filter(|bits| *bits > 0.0).map(|bits| sent / bits),
+        utilisation: could.and_then(|could| utilisation(link.sent_bits(now), could)),
         capacity_bps: could.map(|bits| bits / now.as_secs_f64()),
         queue_delay_p50_s: seconds(link.delays.quantile(0.5)),
         queue_delay_p99_s: seconds(link.delays.quantile(0.99)),
@@ -184,7 +183,7 @@ fn neighbours<M: Metering>(simulation: &mut Simulation<M>, index: usize) -> (Loa
         at: Instant::ZERO,
         arrived_bits: 0,
         dropped: 0,
-        sent_bits: 0,
+        sent_bits: 0.0,
         could_send_bits: 0.0,
         waited: (0, 0),
         sent_by: Vec::new(),

@@ -61,7 +61,7 @@ pub(crate) const LOOK_BACK: Duration = Duration::from_secs(1);
 
 impl Timeline {
     pub(crate) fn new(scenario: &Scenario, seed: u64) -> Timeline {
-        let shift = Uniform::new(seed, Stream::Spread, 0).below(scenario.spread.0.max(1));
+        let shift = Uniform::of_run(seed, Stream::Spread).below(scenario.spread.0.max(1));
         let (shift, end) = (Duration(shift), Instant::ZERO + scenario.duration);
         let mut timeline = Timeline { shift, ..Timeline::default() };
         for (link, spec) in scenario.links.iter().enumerate() {

@@ -4,6 +4,7 @@ mod common;
 
 use common::{all_shipped, as_written, run_all, shipped, simulate};
 use proptest::prelude::*;
+use sojourn_scenario::Scenario;
 use sojourn_sim::{Outcome, Simulation, is_random, series_parquet};
 use sojourn_units::{Duration, Instant};
 
@@ -94,6 +95,48 @@ fn random_things_follow_the_seed() {
     assert!(is_random(&scenario));
     assert!(run(5) == run(5));
     assert!(run(5) != run(6));
+}
+
+/// The tables of [`MIXED`], in another order.
+fn in_order(order: impl Fn(usize) -> usize) -> String {
+    let (head, tables) = MIXED.split_once("[link.a]").unwrap();
+    let text = format!("[link.a]{tables}");
+    let begins: Vec<usize> = text.match_indices("\n[").map(|(at, _)| at + 1).collect();
+    let ends = begins.iter().copied().chain([text.len()]);
+    let tables: Vec<&str> =
+        [0].into_iter().chain(begins.clone()).zip(ends).map(|(b, e)| &text[b..e]).collect();
+    let ordered: String = (0..tables.len()).map(|place| tables[order(place)]).collect();
+    format!("{head}{ordered}")
+}
+
+/// Flow by flow and link by link, by their names.
+fn by_name(scenario: &Scenario) -> Vec<String> {
+    let summary = simulate(scenario, 5).summary;
+    let flows = summary.flows.iter().map(|flow| serde_json::to_string(flow).unwrap());
+    let links = summary.links.iter().map(|link| serde_json::to_string(link).unwrap());
+    let mut all: Vec<_> = flows.chain(links).collect();
+    all.sort();
+    all
+}
+
+/// Draws belong to names: TOML's tables have no order.
+#[test]
+fn the_order_of_tables_does_not_change_what_is_drawn() {
+    let tables = MIXED.matches("\n[").count();
+    let reversed = in_order(|place| tables - 1 - place);
+    assert!(reversed.find("[flow.noise]") < reversed.find("[link.a]"));
+    assert_eq!(by_name(&as_written(MIXED)), by_name(&as_written(&reversed)));
+}
+
+/// A link and a flow beside the others, in front of them in the document.
+#[test]
+fn what_is_added_does_not_change_what_the_others_draw() {
+    let added =
+        "[link.0]\nrate = \"1Mbit\"\nloss = 0.1\n[flow.0]\npath = [\"0\"]\ncontrol = \"bbr\"\n";
+    let more = MIXED.replacen("[link.a]", &format!("{added}[link.a]"), 1);
+    let (alone, beside) = (by_name(&as_written(MIXED)), by_name(&as_written(&more)));
+    assert_eq!(beside.len(), alone.len() + 2);
+    assert!(alone.iter().all(|one| beside.contains(one)));
 }
 
 proptest! {

@@ -410,3 +410,25 @@ source = {{ kind = "on-off", rate = "1Mbit", on = "1s", off = "0s" }}
         assert!(flow(&summary, "flood").dropped_packets > 10_000, "{buffer}");
     }
 }
+
+/// At a few bits a second a packet takes minutes, and a whole bit is a large part of what a link
+/// sends in a second.
+#[test]
+fn a_link_never_uses_more_than_its_capacity() {
+    for rate in 1..=9 {
+        // It ends amid a packet, in a part of a bit.
+        let links = format!(
+            "[link.a]\nrate = {{ start = \"{rate}bit\", steps = [{{ at = \"300ms\", rate = \"{}bit\" }}] }}",
+            rate + 1
+        );
+        let text = train(3, r#"["a"]"#, &links).replace("10s", "1300ms");
+        let summary = run(&text);
+        let mut shares = vec![link(&summary, "a").utilisation];
+        shares.extend(
+            summary.spikes.iter().flat_map(|s| [s.utilisation_before, s.utilisation_after]),
+        );
+        for share in shares {
+            assert_near(share.expect("it has a capacity"), 1.0, 1e-9, &format!("{rate} bit/s"));
+        }
+    }
+}
