@@ -140,7 +140,7 @@ def record(
     captures: Captures | None = None,
 ) -> Run:
     """Simulates a prepared scenario and keeps the series."""
-    _require_room([core], runs)
+    _require_room([core], runs, jobs)
     outcomes = _simulated(core, runs, jobs, lambda outcome: outcome, progress, captures)
     return _recorded(core, name, runs, outcomes, own)
 
@@ -152,7 +152,7 @@ def record_all(
     progress: experiment.Progress | None = None,
 ) -> list[Run]:
     """Simulates prepared scenarios in one pool of threads and keeps the series of each."""
-    _require_room([core for core, _ in scenarios], runs)
+    _require_room([core for core, _ in scenarios], runs, jobs)
     plans = [_plan(core, runs) for core, _ in scenarios]
     every = [job for plan in plans for job in plan]
     outcomes = iter(experiment.simulate(every, threads_of(jobs), lambda one: one, progress))
@@ -162,11 +162,21 @@ def record_all(
     ]
 
 
-def _require_room(scenarios: Sequence[_core.Scenario], runs: int) -> None:
-    """The series of every run are kept until they are written."""
+def _require_room(
+    scenarios: Sequence[_core.Scenario], runs: int, jobs: int | None, series: bool = True
+) -> None:
+    """What runs at once must fit, with what every run leaves: its series, until they are
+    written, and its summary.
+    """
+    counts = [len(_plan(core, runs)) for core in scenarios]
+    at_once = min(threads_of(jobs), sum(counts)) * max(core.memory_bytes() for core in scenarios)
+    kept = sum(
+        count * core.kept_bytes(series) for core, count in zip(scenarios, counts, strict=True)
+    )
     memory.require(
-        sum(len(_plan(core, runs)) * core.memory_bytes() for core in scenarios),
-        "shorten the scenario, record less often (record.interval) or ask for fewer runs",
+        at_once + kept,
+        "shorten the scenario, record less often (record.interval), ask for fewer runs or use "
+        "fewer threads (jobs)",
     )
 
 
@@ -197,10 +207,7 @@ def summarise(
     captures: Captures | None = None,
 ) -> Summary:
     """Simulates a prepared scenario for its summary alone."""
-    memory.require(
-        min(threads_of(jobs), len(_plan(core, runs))) * core.memory_bytes(),
-        "shorten the scenario, record less often (record.interval) or use fewer threads",
-    )
+    _require_room([core], runs, jobs, series=False)
 
     def take(outcome: _core.Outcome) -> RunSummary:
         return cast(RunSummary, json.loads(outcome.summary_json()))
@@ -212,7 +219,7 @@ def summarise(
     return summary
 
 
-def _plan(core: _core.Scenario, runs: int, files: Files | None = None) -> list[experiment.Job]:
+def _plan(core: _core.Scenario, runs: int, files: Files | None = None) -> experiment.Jobs:
     if runs < 1:
         raise ValueError(f"runs is {runs}; it must be 1 or more")
     return experiment.jobs_of(core, runs, files)

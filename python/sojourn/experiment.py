@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, overload
 
 from sojourn import _core
 from sojourn.exports import Files
@@ -66,15 +66,41 @@ def prepare(
     return scenario
 
 
-def jobs_of(scenario: _core.Scenario, runs: int, files: Files | None = None) -> list[Job]:
+class Jobs(Sequence[Job]):
+    """Every simulation that `runs` seeds ask for, controller by controller.
+
+    Each is made when it is asked for: a hundred million would take gigabytes before the memory
+    that they need could be compared with what there is.
+    """
+
+    def __init__(self, scenario: _core.Scenario, runs: int, files: Files | None = None) -> None:
+        self._scenario = scenario
+        self._files = files or Files()
+        self._controls = scenario.controls()
+        self._seeds = range(scenario.seed(), scenario.seed() + runs)
+
+    def __len__(self) -> int:
+        return len(self._controls) * len(self._seeds)
+
+    @overload
+    def __getitem__(self, place: int) -> Job: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Job]: ...
+    def __getitem__(self, place: int | slice) -> Job | list[Job]:
+        places = range(len(self))[place]
+        return (
+            [self._job(one) for one in places] if isinstance(places, range) else self._job(places)
+        )
+
+    def _job(self, place: int) -> Job:
+        control, seed = divmod(place, len(self._seeds))
+        files = self._files.of(self._controls[control], self._seeds[seed])
+        return Job(self._scenario, control, self._seeds[seed], files)
+
+
+def jobs_of(scenario: _core.Scenario, runs: int, files: Files | None = None) -> Jobs:
     """Every simulation that `runs` seeds ask for, controller by controller."""
-    files = files or Files()
-    seeds = range(scenario.seed(), scenario.seed() + runs)
-    return [
-        Job(scenario, place, seed, files.of(control, seed))
-        for place, control in enumerate(scenario.controls())
-        for seed in seeds
-    ]
+    return Jobs(scenario, runs, files)
 
 
 def simulate(

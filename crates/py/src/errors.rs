@@ -11,7 +11,8 @@ pyo3::create_exception!(
     sojourn,
     ControllerError,
     PyRuntimeError,
-    "A controller of the user's own raised an exception, which is the cause of this one."
+    "A controller of the user's own raised an exception, which is the cause of this one, or had \
+     more in flight than its way can hold."
 );
 
 /// An exception whose text is what a user is shown, with `items` for programs.

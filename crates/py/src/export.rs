@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 
 use sojourn_scenario::{Control, Scenario};
-use sojourn_sim::{Capture, Outcome, Simulation, Sink, Tapped};
+use sojourn_sim::{Capture, Outcome, Overrun, Simulation, Sink, Tapped};
 use sojourn_units::Instant;
 
 /// Appends to files. Each is open only while it is written to, since there may be more of
@@ -61,6 +61,14 @@ impl AnyRun {
         match self {
             AnyRun::Plain(run) => run.end(),
             AnyRun::Captured(run) => run.end(),
+        }
+    }
+
+    /// Why it ended before its time, if it did.
+    pub(crate) fn overrun(&self) -> Option<&Overrun> {
+        match self {
+            AnyRun::Plain(run) => run.overrun(),
+            AnyRun::Captured(run) => run.overrun(),
         }
     }
 

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sojourn_units::{Duration, Instant};
 
-use crate::errors::value_error;
+use crate::errors::{ControllerError, value_error};
 use crate::export::AnyRun;
 use crate::own::Failure;
 
@@ -39,6 +39,12 @@ impl Simulation {
         Ok(done)
     }
 
+    /// Raises where a controller had more in flight than its way can hold.
+    fn in_bounds(&self) -> PyResult<()> {
+        let overrun = self.with(|s| s.as_ref().map(|s| s.overrun().map(ToString::to_string)))?;
+        overrun.map_or(Ok(()), |said| Err(ControllerError::new_err(said)))
+    }
+
     fn with<T>(&self, f: impl FnOnce(&mut Option<AnyRun>) -> Option<T>) -> PyResult<T> {
         // Never waits: whoever has it may be waiting for the interpreter.
         let mut inner = self.inner.try_lock().map_err(|error| match error {
@@ -63,10 +69,13 @@ impl Simulation {
 
     fn advance(&self, py: Python<'_>, until_s: f64) -> PyResult<()> {
         let until = Instant::ZERO + Duration::from_secs_f64(until_s);
-        self.at_work(py, || Ok(self.with(|s| s.as_mut().map(|s| s.advance(until)))??))
+        self.at_work(py, || Ok(self.with(|s| s.as_mut().map(|s| s.advance(until)))??))?;
+        self.in_bounds()
     }
 
     fn finish(&self, py: Python<'_>) -> PyResult<Outcome> {
+        let end = self.duration_s()?;
+        self.advance(py, end)?;
         self.at_work(py, || Ok(Outcome(self.with(|s| s.take().map(AnyRun::finish))??)))
     }
 }

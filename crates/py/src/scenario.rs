@@ -1,6 +1,7 @@
 //! Scenarios.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use pyo3::prelude::*;
 use sojourn_scenario::{Control, Document, Scenario as Resolved};
@@ -16,22 +17,31 @@ pub(crate) struct Scenario {
     document: Document,
     base_dir: PathBuf,
     controllers: Catalogue,
+    /// What the document says, once that was asked for: it and the files that it names are
+    /// read once until the document changes, however many runs it has.
+    resolved: OnceLock<Resolved>,
 }
 
 impl Scenario {
     fn new(document: Document, base_dir: PathBuf) -> Scenario {
-        Scenario { document, base_dir, controllers: Catalogue::default() }
+        let resolved = OnceLock::new();
+        Scenario { document, base_dir, controllers: Catalogue::default(), resolved }
     }
 
-    pub(crate) fn resolve(&self, py: Python<'_>) -> PyResult<Resolved> {
-        self.resolve_for(py, &Failure::default())
+    pub(crate) fn resolve(&self, py: Python<'_>) -> PyResult<&Resolved> {
+        if let Some(resolved) = self.resolved.get() {
+            return Ok(resolved);
+        }
+        let read = |name: &str| read(&self.base_dir, name);
+        let resolved = self.document.resolve_with(&self.controllers.names(), &read);
+        let resolved = resolved.map_err(|errors| scenario_error(py, &errors))?;
+        Ok(self.resolved.get_or_init(|| resolved))
     }
 
     /// For one simulation, whose failures in Python go to `failure`.
     fn resolve_for(&self, py: Python<'_>, failure: &Failure) -> PyResult<Resolved> {
-        let read = |name: &str| read(&self.base_dir, name);
-        let resolved = self.document.resolve_with(&self.controllers.of_run(failure), &read);
-        resolved.map_err(|errors| scenario_error(py, &errors))
+        let controllers = self.controllers.of_run(failure);
+        Ok(Resolved { controllers, ..self.resolve(py)?.clone() })
     }
 
     /// The traces that its links name, by link: whatever else is wrong with it, and
@@ -94,14 +104,17 @@ impl Scenario {
     /// The controllers that it may name, from now on.
     fn use_controllers(&mut self, controllers: PyRef<'_, Catalogue>) {
         self.controllers = controllers.clone();
+        self.resolved.take();
     }
 
     fn set(&mut self, py: Python<'_>, assignment: &str) -> PyResult<()> {
+        self.resolved.take();
         self.document.set(assignment).map_err(|e| scenario_error(py, &e))
     }
 
     fn set_controls(&mut self, names: Vec<String>) {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.resolved.take();
         self.document.set_controls(&names);
     }
 
@@ -138,7 +151,7 @@ impl Scenario {
     }
 
     fn title(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.resolve(py)?.title)
+        Ok(self.resolve(py)?.title.clone())
     }
 
     fn duration_s(&self, py: Python<'_>) -> PyResult<f64> {
@@ -162,11 +175,16 @@ impl Scenario {
     }
 
     fn is_random(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(sojourn_sim::is_random(&self.resolve(py)?))
+        Ok(sojourn_sim::is_random(self.resolve(py)?))
+    }
+
+    /// What each run leaves when it is over, with or without its series.
+    fn kept_bytes(&self, py: Python<'_>, series: bool) -> PyResult<u64> {
+        Ok(sojourn_sim::kept(self.resolve(py)?, series).0)
     }
 
     fn memory_bytes(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(sojourn_sim::estimate(&self.resolve(py)?).0)
+        Ok(sojourn_sim::estimate(self.resolve(py)?).0)
     }
 
     #[pyo3(signature = (control, seed, pcapng = None, qlog = None))]

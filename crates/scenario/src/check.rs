@@ -1,9 +1,12 @@
 //! Holds a document to the schema: unknown keys, types, units, ranges.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use sojourn_cc::Catalogue;
 
 use crate::checked::{Checked, Fields, Got};
-use crate::error::{At, Problem};
+use crate::error::{At, Problem, Problems};
 use crate::nearest;
 use crate::scalar::{self, Fault};
 use crate::shape::{Either, Field, Form, Given, OneOf, Shape, Variant};
@@ -12,14 +15,32 @@ use crate::tree::{self, Entry, FromToml, Node, Value};
 /// Collects what is wrong.
 #[derive(Default)]
 pub(crate) struct Checker {
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Problems,
     /// The controllers that a scenario may name.
     pub(crate) controllers: Catalogue,
+    /// What was built of the schema so far: a document asks for the same thousands of times.
+    variants: BTreeMap<*const OneOf, Rc<[Variant]>>,
+    defaults: BTreeMap<&'static str, Node>,
 }
 
 impl Checker {
+    /// Nothing found so far.
+    pub(crate) fn new(controllers: &Catalogue) -> Checker {
+        Checker { controllers: controllers.clone(), ..Checker::default() }
+    }
+
     pub(crate) fn report(&mut self, at: &At, message: impl Into<String>, help: impl Into<String>) {
-        self.problems.push(Problem::new(at, message, help));
+        self.problems.add(|| Problem::new(at, message, help));
+    }
+
+    /// The same where the help takes a search among names.
+    pub(crate) fn report_unknown(
+        &mut self,
+        at: &At,
+        message: impl Into<String>,
+        help: impl FnOnce() -> String,
+    ) {
+        self.problems.add(|| Problem::new(at, message, help()));
     }
 
     /// Holds `node` to `shape`. `doc` says what the value means.
@@ -135,7 +156,13 @@ impl Checker {
         Got::Table(self.fields(entries, &keys, at))
     }
 
-    fn one_of(&mut self, node: &Node, one: &OneOf, at: &At) -> Got {
+    /// The variants of a choice.
+    fn variants(&mut self, one: &'static OneOf) -> Rc<[Variant]> {
+        let build = || (one.variants)(&self.controllers).into();
+        self.variants.entry(one).or_insert_with(build).clone()
+    }
+
+    fn one_of(&mut self, node: &Node, one: &'static OneOf, at: &At) -> Got {
         let named = match (&node.value, node.get(one.tag), one.default) {
             (Value::Text(name), ..) => Ok((name.as_str(), at.clone())),
             (Value::Table(_), Some(tag), _) => match &tag.value {
@@ -152,30 +179,31 @@ impl Checker {
                 &at,
                 &format!("the name of a {}, in quotation marks", one.what),
             ),
-            Ok((name, name_at)) => match one.find(name, &self.controllers) {
-                None => self.unknown_variant(name, one, &name_at),
-                Some(variant) => self.variant(node, one, &variant, at),
-            },
+            Ok((name, name_at)) => {
+                let all = self.variants(one);
+                match all.iter().find(|variant| variant.name == name) {
+                    None => self.unknown_variant(name, one, &name_at),
+                    Some(variant) => self.variant(node, one, variant, at),
+                }
+            }
         }
     }
 
-    fn untagged(&mut self, one: &OneOf, at: &At) -> Got {
-        let names: Vec<_> =
-            (one.variants)(&self.controllers).iter().map(|variant| variant.name).collect();
+    fn untagged(&mut self, one: &'static OneOf, at: &At) -> Got {
+        let names: Vec<_> = self.variants(one).iter().map(|variant| variant.name).collect();
         let help = format!("add `{}`, one of {}", one.tag, names.join(", "));
         self.report(at, format!("{} has no `{}`", at.table(), one.tag), help);
         Got::Bad
     }
 
-    fn unknown_variant(&mut self, name: &str, one: &OneOf, at: &At) -> Got {
-        let names: Vec<_> =
-            (one.variants)(&self.controllers).iter().map(|variant| variant.name).collect();
+    fn unknown_variant(&mut self, name: &str, one: &'static OneOf, at: &At) -> Got {
+        let names: Vec<_> = self.variants(one).iter().map(|variant| variant.name).collect();
         let message = format!("there is no {} `{name}`", one.what);
-        self.report(at, message, nearest::help(name, &names));
+        self.report_unknown(at, message, || nearest::help(name, &names));
         Got::Bad
     }
 
-    fn variant(&mut self, node: &Node, one: &OneOf, variant: &Variant, at: &At) -> Got {
+    fn variant(&mut self, node: &Node, one: &'static OneOf, variant: &Variant, at: &At) -> Got {
         let entries: Vec<_> =
             node.entries().iter().filter(|entry| entry.key != one.tag).cloned().collect();
         if let Some((first, second)) = variant.exclusive {
@@ -186,7 +214,7 @@ impl Checker {
             part: one.part,
             names: variant.fields.iter().map(|field| field.name).collect(),
             fields: &variant.fields,
-            among: Some(one),
+            among: Some(self.variants(one)),
         };
         Got::Variant(variant.name.to_owned(), self.fields(&entries, &keys, at))
     }
@@ -202,8 +230,8 @@ impl Checker {
     fn fields(&mut self, entries: &[Entry], keys: &Keys<'_>, at: &At) -> Fields {
         for entry in entries.iter().filter(|entry| !keys.has(&entry.key)) {
             let message = format!("{} has no {} `{}`", keys.owner, keys.part, entry.key);
-            let help = keys.help(&entry.key, &self.controllers);
-            self.report(&at.below(&entry.key, entry.key_span), message, help);
+            let at = at.below(&entry.key, entry.key_span);
+            self.report_unknown(&at, message, || keys.help(&entry.key));
         }
         let values = keys.fields.iter().filter_map(|field| {
             let given = entries.iter().find(|entry| entry.key == field.name);
@@ -217,6 +245,15 @@ impl Checker {
             value.map(|value| (field.name.to_owned(), value))
         });
         Fields { entries: values.collect() }
+    }
+
+    /// A default of the schema.
+    fn default_of(&mut self, text: &'static str) -> Option<Node> {
+        if !self.defaults.contains_key(text) {
+            let node = tree::from_bare(text, FromToml { source: 0, offset: 0 }).ok()?;
+            self.defaults.insert(text, node);
+        }
+        self.defaults.get(text).cloned()
     }
 
     /// What a key that is not given stands for.
@@ -233,7 +270,7 @@ impl Checker {
                 Some(Checked { at: here, value, given: false })
             }
             (Given::Default(text), shape) => {
-                let node = tree::from_bare(text, FromToml { source: 0, offset: 0 }).ok()?;
+                let node = self.default_of(text)?;
                 Some(Checked { given: false, ..self.check(&node, shape, here, "") })
             }
             (Given::Optional | Given::OfKind, _) => None,
@@ -251,16 +288,16 @@ struct Keys<'a> {
     names: Vec<&'static str>,
     fields: &'a [Field],
     /// The choice that the table is one of.
-    among: Option<&'a OneOf>,
+    among: Option<Rc<[Variant]>>,
 }
 
 impl Keys<'_> {
     /// What could have been meant by `key`, which is none of these.
-    fn help(&self, key: &str, controllers: &Catalogue) -> String {
+    fn help(&self, key: &str) -> String {
         let help = nearest::help(key, &self.names);
-        let all = self.among.map_or(vec![], |one| (one.variants)(controllers));
+        let all = self.among.iter().flat_map(|variants| variants.iter());
         let has = |variant: &&Variant| variant.fields.iter().any(|field| field.name == key);
-        let others: Vec<_> = all.iter().filter(has).map(|variant| variant.name).collect();
+        let others: Vec<_> = all.filter(has).map(|variant| variant.name).collect();
         match others.is_empty() || nearest::nearest(key, &self.names).is_some() {
             true => help,
             false => format!("{help}; `{key}` is a {} of {}", self.part, others.join(", ")),

@@ -1,5 +1,7 @@
 //! Flows by number: one table that stands for many flows alike.
 
+use std::collections::BTreeMap;
+
 use sojourn_units::{Duration, Instant};
 
 use crate::check::Checker;
@@ -38,21 +40,24 @@ impl Copies {
 pub(crate) fn check(checker: &mut Checker, fields: &Fields) {
     let flows = fields.named("flow");
     let copies = |flow: &Checked| flow.table().map_or(1, |table| Copies::of(table).count);
+    let groups: BTreeMap<&str, u64> =
+        flows.iter().map(|(name, flow)| (name.as_str(), copies(flow))).collect();
     for (name, flow) in flows {
         single(checker, flow);
-        let group = flows.iter().find(|(group, of)| is_copy(name, group, copies(of)));
-        if let (1, Some((group, _))) = (copies(flow), group) {
+        if let (1, Some(group)) = (copies(flow), group_of(name, &groups)) {
             let message = format!("flow `{name}` is one of the flows that `{group}` stands for");
             checker.report(&flow.at, message, "give one of them another name");
         }
     }
 }
 
-/// Whether `name` is what one of the `count` flows of `group` is called.
-fn is_copy(name: &str, group: &str, count: u64) -> bool {
-    let number = name.strip_prefix(group).and_then(|rest| rest.strip_prefix('-'));
-    let Some(place) = number.and_then(|number| number.parse::<u64>().ok()) else { return false };
-    count > 1 && (1..=count).contains(&place) && number == Some(&place.to_string())
+/// The group of which one flow is called `name`. `groups`: how many flows each name stands for.
+fn group_of<'a>(name: &'a str, groups: &BTreeMap<&str, u64>) -> Option<&'a str> {
+    let (group, number) = name.rsplit_once('-')?;
+    let place: u64 = number.parse().ok()?;
+    let count = *groups.get(group)?;
+    let is_copy = count > 1 && (1..=count).contains(&place) && number == place.to_string();
+    is_copy.then_some(group)
 }
 
 fn single(checker: &mut Checker, flow: &Checked) {

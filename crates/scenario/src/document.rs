@@ -3,10 +3,10 @@
 use sojourn_cc::Catalogue;
 use toml::de::DeTable;
 
-use crate::error::{At, Errors, Problem, Source};
+use crate::error::{At, Errors, Problem, Problems, Source};
 use crate::model::Scenario;
 use crate::tree::{self, FromToml, Node, Value};
-use crate::{resolve, set, write};
+use crate::{resolve, set, size, write};
 
 /// A scenario as it is written: well formed, but not yet held to the schema.
 #[derive(Clone, Debug)]
@@ -20,13 +20,20 @@ impl Document {
     /// Reads TOML. `origin` names it in errors: its file.
     ///
     /// # Errors
-    /// Every fault of syntax, with its place.
+    /// Every fault of syntax, with its place; or that the text is longer than 4 MiB.
     pub fn from_toml(origin: &str, text: &str) -> Result<Document, Errors> {
+        if let Some(problem) = size::of_text(text) {
+            let source = Source { origin: origin.to_owned(), text: String::new() };
+            return Err(Errors::new(&[source], problem.into()));
+        }
         let sources = vec![Source { origin: origin.to_owned(), text: text.to_owned() }];
         let (table, faults) = DeTable::parse_recoverable(text);
         let place = FromToml { source: 0, offset: 0 };
         if !faults.is_empty() {
-            let problems = telling(faults).iter().map(|fault| syntax(fault, text, place)).collect();
+            let mut problems = Problems::default();
+            for fault in telling(faults) {
+                problems.add(|| syntax(&fault, text, place));
+            }
             return Err(Errors::new(&sources, problems));
         }
         let value = Value::Table(place.entries(table.get_ref()));
@@ -41,7 +48,7 @@ impl Document {
     pub fn from_json(origin: &str, value: serde_json::Value) -> Result<Document, Errors> {
         let sources = vec![Source { origin: origin.to_owned(), text: String::new() }];
         let fault = |message: &str, help: &str| {
-            Errors::new(&sources, vec![Problem::new(&At::default(), message, help)])
+            Errors::new(&sources, Problem::new(&At::default(), message, help).into())
         };
         match tree::from_json(&value) {
             Some(root) if value.is_object() => Ok(Document { sources, root }),
@@ -64,8 +71,8 @@ impl Document {
         let source = Source { origin: "--set".to_owned(), text: change.to_owned() };
         self.sources.push(source);
         let done = set::set(&mut self.root, change, self.sources.len() - 1);
-        done.map_err(|problems| {
-            let errors = Errors::new(&self.sources, problems);
+        done.map_err(|problem| {
+            let errors = Errors::new(&self.sources, problem.into());
             self.sources.pop();
             errors
         })

@@ -71,8 +71,25 @@ pub(crate) struct Problem {
 
 impl Problem {
     pub(crate) fn new(at: &At, message: impl Into<String>, help: impl Into<String>) -> Problem {
-        Problem { at: at.clone(), message: message.into(), help: help.into(), evidence: None }
+        let (message, help) = (short(message.into()), short(help.into()));
+        Problem { at: at.clone(), message, help, evidence: None }
     }
+}
+
+/// Bytes of a sentence that are kept: a name in it may be megabytes long.
+const SENTENCE: usize = 2000;
+
+/// The sentence without the middle of what is far too long to be read.
+fn short(sentence: String) -> String {
+    if sentence.len() <= SENTENCE {
+        return sentence;
+    }
+    let (from, to) = (SENTENCE / 2, sentence.len() - SENTENCE / 2);
+    format!(
+        "{} ... {}",
+        &sentence[..boundary(&sentence, from)],
+        &sentence[boundary(&sentence, to)..]
+    )
 }
 
 /// A place in a text: line and column from 1, the column in characters.
@@ -99,27 +116,76 @@ pub struct Item {
     pub help: String,
 }
 
-/// Everything that is wrong with a document, in the order of its text.
+/// Problems as they are found.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Problems {
+    kept: Vec<Problem>,
+    /// Found after there were [`Problems::MOST`].
+    more: usize,
+}
+
+impl Problems {
+    /// Problems that are kept. A document of megabytes may have one in each line, and
+    /// each costs a search for the nearest name and a line of text.
+    const MOST: usize = 100;
+
+    /// Adds the problem that `build` makes, unless enough are kept already.
+    pub(crate) fn add(&mut self, build: impl FnOnce() -> Problem) {
+        if self.kept.len() < Problems::MOST {
+            self.kept.push(build());
+        } else {
+            self.more += 1;
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Problem> {
+        self.kept.iter()
+    }
+}
+
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Problems {
+        Problems { kept: vec![problem], more: 0 }
+    }
+}
+
+/// What is wrong with a document, in the order of its text: everything, or the first
+/// hundred that were found.
 ///
-/// `Display` shows each with the line that it stands in.
+/// `Display` shows the first of them, each with the line that it stands in.
 #[derive(Clone, Debug)]
 pub struct Errors {
     sources: Vec<Source>,
-    problems: Vec<Problem>,
+    /// Each with its line, from 1; 1 for one that has no place.
+    problems: Vec<(usize, Problem)>,
+    /// Problems beyond those.
+    more: usize,
 }
 
 /// More than anybody reads at once.
 const SHOWN: usize = 20;
 
 impl Errors {
-    pub(crate) fn new(sources: &[Source], mut problems: Vec<Problem>) -> Errors {
-        problems.sort_by_key(|problem| problem.at.span);
-        Errors { sources: sources.to_vec(), problems }
+    pub(crate) fn new(sources: &[Source], problems: Problems) -> Errors {
+        let Problems { mut kept, more } = problems;
+        kept.sort_by_key(|problem| problem.at.span);
+        let lines = lines(sources, &kept);
+        let problems = lines.into_iter().zip(kept).collect();
+        Errors { sources: sources.to_vec(), problems, more }
     }
 
-    /// Every problem for machines; never empty.
+    /// The problems for machines; never empty.
     pub fn items(&self) -> Vec<Item> {
-        self.problems.iter().map(|problem| self.item(problem)).collect()
+        self.problems.iter().map(|(line, problem)| self.item(*line, problem)).collect()
+    }
+
+    /// How many problems there are beyond [`Errors::items`].
+    pub fn more(&self) -> usize {
+        self.more
     }
 
     /// The same as `Display`, with the colours of a terminal (ANSI escapes).
@@ -127,8 +193,8 @@ impl Errors {
         self.render(&Renderer::styled())
     }
 
-    fn item(&self, problem: &Problem) -> Item {
-        let place = problem.at.span.map(|span| self.place(span));
+    fn item(&self, line: usize, problem: &Problem) -> Item {
+        let place = problem.at.span.map(|span| self.place(line, span));
         Item {
             origin: self.source(problem).origin.clone(),
             position: place.map(|place| place.position),
@@ -142,24 +208,25 @@ impl Errors {
         &self.sources[problem.at.span.map_or(0, |span| span.source)]
     }
 
-    fn place(&self, span: Span) -> Place<'_> {
-        Place::of(&self.sources[span.source].text, span)
+    fn place(&self, line: usize, span: Span) -> Place<'_> {
+        Place::of(&self.sources[span.source].text, line, span)
     }
 
     fn render(&self, renderer: &Renderer) -> String {
         let shown = self.problems.iter().take(SHOWN);
         let mut parts: Vec<_> =
-            shown.map(|problem| renderer.render(&[self.group(problem)])).collect();
-        if self.problems.len() > SHOWN {
-            parts.push(format!("and {} more", self.problems.len() - SHOWN));
+            shown.map(|(line, problem)| renderer.render(&[self.group(*line, problem)])).collect();
+        let more = self.problems.len().saturating_sub(SHOWN) + self.more;
+        if more > 0 {
+            parts.push(format!("and {more} more"));
         }
         parts.join("\n\n")
     }
 
-    fn group<'a>(&'a self, problem: &'a Problem) -> Group<'a> {
+    fn group<'a>(&'a self, line: usize, problem: &'a Problem) -> Group<'a> {
         let title = Level::ERROR.primary_title(problem.message.as_str());
         let origin = self.source(problem).origin.as_str();
-        let group = match problem.at.span.map(|span| self.place(span)) {
+        let group = match problem.at.span.map(|span| self.place(line, span)) {
             Some(place) => title.element(place.snippet(origin)),
             None if problem.at.path.is_empty() => title.element(Origin::path(origin)),
             None => title.element(Origin::path(format!("{origin}: {}", problem.at.path))),
@@ -189,7 +256,25 @@ impl Evidence {
     }
 }
 
-/// The line that a span begins in.
+/// The line of each of `problems`, which are in the order of their places: each source is
+/// read once.
+fn lines(sources: &[Source], problems: &[Problem]) -> Vec<usize> {
+    let (mut source, mut read, mut line) = (0, 0, 1);
+    let of = |problem: &Problem| {
+        let Some(span) = problem.at.span else { return 1 };
+        if span.source != source {
+            (source, read, line) = (span.source, 0, 1);
+        }
+        let bytes = sources[source].text.as_bytes();
+        let start = span.start.min(bytes.len());
+        line += bytes[read..start].iter().filter(|byte| **byte == b'\n').count();
+        read = start;
+        line
+    };
+    problems.iter().map(of).collect()
+}
+
+/// The line that a span begins in, or the part of a long line that is near the span.
 struct Place<'a> {
     position: Position,
     line: &'a str,
@@ -197,17 +282,21 @@ struct Place<'a> {
     range: std::ops::Range<usize>,
 }
 
+/// Bytes of a line that are shown on each side of where a problem begins: more than a
+/// screen is wide. A document may be one line of megabytes.
+const AROUND: usize = 200;
+
 impl<'a> Place<'a> {
-    fn of(text: &'a str, span: Span) -> Place<'a> {
+    fn of(text: &'a str, line_number: usize, span: Span) -> Place<'a> {
         let start = boundary(text, span.start);
         let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);
-        let line = text[begin..].lines().next().unwrap_or("");
-        let from = boundary(line, start - begin);
-        let to = boundary(line, span.end.saturating_sub(begin)).max(from);
-        let position = Position {
-            line: text[..begin].matches('\n').count() + 1,
-            column: line[..from].chars().count() + 1,
-        };
+        let column = text[begin..start].chars().count() + 1;
+        let first = boundary(text, start.saturating_sub(AROUND).max(begin));
+        let last = boundary(text, start + AROUND);
+        let line = text[first..last].lines().next().unwrap_or("");
+        let from = boundary(line, start - first);
+        let to = boundary(line, span.end.saturating_sub(first)).max(from);
+        let position = Position { line: line_number, column };
         Place { position, line, range: from..to }
     }
 

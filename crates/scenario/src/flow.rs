@@ -12,7 +12,7 @@ use crate::model::{
     Control, EcnFeedback, Flow, Handshake, Pause, Profile, PrrRule, RecoveryPeriod, Source,
     Transport,
 };
-use crate::nearest;
+use crate::names::Names;
 use crate::needs;
 use crate::schedule::End;
 
@@ -21,7 +21,7 @@ pub(crate) fn read(
     checker: &mut Checker,
     name: &str,
     fields: &Fields,
-    links: &[&str],
+    links: &Names<'_>,
     end: Option<End>,
 ) -> Option<Flow> {
     // Each before any `?`, so that all that is wrong is told at once.
@@ -85,17 +85,17 @@ fn times(checker: &mut Checker, fields: &Fields, end: Option<End>) {
 }
 
 /// The places of links by name; none where one does not exist.
-fn places(checker: &mut Checker, names: &[Checked], links: &[&str]) -> Option<Vec<usize>> {
+fn places(checker: &mut Checker, names: &[Checked], links: &Names<'_>) -> Option<Vec<usize>> {
     let places: Vec<_> = names.iter().map(|name| place(checker, name, links)).collect();
     places.into_iter().collect()
 }
 
-fn place(checker: &mut Checker, name: &Checked, links: &[&str]) -> Option<usize> {
+fn place(checker: &mut Checker, name: &Checked, links: &Names<'_>) -> Option<usize> {
     let text = name.text()?;
-    let place = links.iter().position(|link| *link == text);
+    let place = links.place(text);
     if place.is_none() {
-        let help = nearest::help(text, links);
-        checker.report(&name.at, format!("there is no link `{text}`"), help);
+        let message = format!("there is no link `{text}`");
+        checker.report_unknown(&name.at, message, || links.help(text));
     }
     place
 }

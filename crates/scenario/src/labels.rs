@@ -1,5 +1,7 @@
 //! What the runs of a scenario are called.
 
+use std::collections::BTreeMap;
+
 use sojourn_cc::Catalogue;
 use sojourn_units::params::Params;
 
@@ -10,16 +12,18 @@ impl Scenario {
     /// where the list has it more than once, the parameters that differ from
     /// the default; where even these are the same, a number.
     pub fn labels(&self) -> Vec<String> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        self.controls.iter().for_each(|control| *counts.entry(control.name()).or_default() += 1);
+        let mut taken = Taken::default();
         let mut labels = Vec::new();
         for control in &self.controls {
-            let twice = self.controls.iter().filter(|c| c.name() == control.name()).count() > 1;
+            let twice = counts[control.name()] > 1;
             let label = if twice {
                 with_params(control, &self.controllers)
             } else {
                 control.name().to_owned()
             };
-            let label = unique(label, &labels);
-            labels.push(label);
+            labels.push(taken.unique(label));
         }
         labels
     }
@@ -38,8 +42,21 @@ fn with_params(control: &Control, controllers: &Catalogue) -> String {
     if changed.is_empty() { kind.clone() } else { format!("{kind} {}", changed.join(" ")) }
 }
 
-fn unique(label: String, taken: &[String]) -> String {
-    let numbered = (2..).map(|n| format!("{label} #{n}"));
-    let mut all = [label.clone()].into_iter().chain(numbered);
-    all.find(|candidate| !taken.contains(candidate)).unwrap_or(label)
+/// Labels that are taken, each with the number at which the search for a free one went on
+/// last: each is the first label that is free, as none becomes free again.
+#[derive(Default)]
+struct Taken(BTreeMap<String, u64>);
+
+impl Taken {
+    fn unique(&mut self, label: String) -> String {
+        let mut number = self.0.get(&label).copied().unwrap_or(1);
+        let mut candidate = label.clone();
+        while self.0.contains_key(&candidate) {
+            number += 1;
+            candidate = format!("{label} #{number}");
+        }
+        self.0.insert(label, number);
+        self.0.entry(candidate.clone()).or_insert(1);
+        candidate
+    }
 }

@@ -115,9 +115,8 @@ fn trace(checker: &mut Checker, file: &Checked, read_file: ReadFile<'_>) -> Opti
             let help = "a mahimahi trace has on each line when a packet may leave, \
                         in whole milliseconds that never decrease";
             let problem = Problem::new(&file.at, malformed.message, help);
-            checker
-                .problems
-                .push(Problem { evidence: malformed.evidence.map(Box::new), ..problem });
+            let evidence = malformed.evidence.map(Box::new);
+            checker.problems.add(|| Problem { evidence, ..problem });
             None
         }
     }

@@ -22,9 +22,22 @@ pub(crate) fn check(
     };
     let runs: Vec<Option<&Control>> =
         if controls.is_empty() { vec![None] } else { controls.iter().map(Some).collect() };
-    for (me, (_, value)) in flows.iter().zip(fields.named("flow")) {
-        let told: Vec<_> = runs.iter().copied().filter(|run| listens(me, *run)).collect();
-        if let Some(link) = told.first().and_then(|_| shaped(me, links)) {
+    // Which flows are told in any run, and what disturbs each in the first run where
+    // anything does.
+    let mut is_told = vec![false; flows.len()];
+    let mut found = vec![None; flows.len()];
+    for run in runs {
+        let told: Vec<usize> = (0..flows.len()).filter(|me| listens(flows[*me], run)).collect();
+        let untold = if told.is_empty() { vec![] } else { untold(&listens, &flows, links, run) };
+        for me in told {
+            is_told[me] = true;
+            found[me] = found[me].or_else(|| disturber(flows[me], &untold, links));
+        }
+    }
+    for (place, (_, value)) in fields.named("flow").iter().enumerate().filter(|(i, _)| is_told[*i])
+    {
+        let me = flows[place];
+        if let Some(link) = shaped(me, links) {
             let message = format!(
                 "flow `{}` is told the rate of link `{link}`, but a shaper there lets less through",
                 me.name
@@ -32,8 +45,7 @@ pub(crate) fn check(
             let help = "remove the shaper from the link's `queue`, and make its rate the link's";
             checker.report(&value.at, message, help);
         }
-        let disturbs = |run: &Option<&Control>| disturber(&listens, me, &flows, links, *run);
-        if let Some((link, other)) = told.iter().find_map(disturbs) {
+        if let Some((link, other)) = found[place] {
             let message = format!(
                 "flow `{}` is told the capacity of link `{link}`, but flow `{other}` uses it untold",
                 me.name
@@ -45,22 +57,32 @@ pub(crate) fn check(
     }
 }
 
-/// The link, and the flow on it that nobody tells what it sends: it has a controller
-/// that is not told, as `me` is.
-fn disturber<'a>(
+/// For each link the first flow on it that nobody tells what it may send, although it has
+/// a controller.
+fn untold<'a>(
     listens: &dyn Fn(&Flow, Option<&Control>) -> bool,
-    me: &Flow,
     flows: &[&'a Flow],
-    links: &'a [Link],
+    links: &[Link],
     run: Option<&Control>,
-) -> Option<(&'a str, &'a str)> {
+) -> Vec<Option<&'a str>> {
     let is_untold = |flow: &Flow| control(flow, run) != Some(&Control::None) && !listens(flow, run);
-    let rated = me.path.iter().filter(|link| links[**link].rate != Capacity::Unlimited);
-    rated.into_iter().find_map(|link| {
-        let uses = |flow: &&&Flow| flow.path.contains(link) && is_untold(flow);
-        let other = flows.iter().find(uses)?;
-        Some((links[*link].name.as_str(), other.name.as_str()))
-    })
+    let mut first = vec![None; links.len()];
+    for flow in flows.iter().filter(|flow| is_untold(flow)) {
+        for link in &flow.path {
+            first[*link].get_or_insert(flow.name.as_str());
+        }
+    }
+    first
+}
+
+/// The link on the way of `me`, and the flow on it that is not told as `me` is.
+fn disturber<'a>(
+    me: &Flow,
+    untold: &[Option<&'a str>],
+    links: &'a [Link],
+) -> Option<(&'a str, &'a str)> {
+    let mut rated = me.path.iter().filter(|link| links[**link].rate != Capacity::Unlimited);
+    rated.find_map(|link| Some((links[*link].name.as_str(), untold[*link]?)))
 }
 
 fn control<'a>(flow: &'a Flow, run: Option<&'a Control>) -> Option<&'a Control> {

@@ -6,17 +6,19 @@ use sojourn_units::Duration;
 use crate::check::Checker;
 use crate::checked::{Checked, Fields, Got};
 use crate::copies;
-use crate::error::{At, Problem};
+use crate::error::{At, Problem, Problems};
 use crate::extent;
 use crate::flow;
 use crate::link::{self, ReadFile};
 use crate::listening;
 use crate::model::{Capacity, Control, Flow, Link, Record, Scenario, Source};
+use crate::names::Names;
 use crate::nearest;
 use crate::needs;
 use crate::schedule::End;
 use crate::schema::DOCUMENT;
 use crate::shape::Shape;
+use crate::size;
 use crate::tree::Node;
 
 /// The scenario of a document, or everything that is wrong with it.
@@ -24,8 +26,8 @@ pub(crate) fn resolve(
     root: &Node,
     controllers: &Catalogue,
     read_file: ReadFile<'_>,
-) -> Result<Scenario, Vec<Problem>> {
-    let mut checker = Checker { controllers: controllers.clone(), ..Checker::default() };
+) -> Result<Scenario, Problems> {
+    let mut checker = Checker::new(controllers);
     let at = At { span: root.span, path: String::new() };
     let document = checker.check(root, Shape::Table(&DOCUMENT), at.clone(), "");
     let scenario = document.table().and_then(|fields| scenario(&mut checker, fields, read_file));
@@ -34,13 +36,16 @@ pub(crate) fn resolve(
         None if checker.problems.is_empty() => {
             // Only a reader that disagrees with the schema gets here.
             let help = "this is a fault of Sojourn: please report it with the scenario";
-            Err(vec![Problem::new(&at, "the scenario cannot be read", help)])
+            Err(Problem::new(&at, "the scenario cannot be read", help).into())
         }
         _ => Err(checker.problems),
     }
 }
 
 fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> Option<Scenario> {
+    if !size::check(checker, fields) {
+        return None;
+    }
     let end = end(fields);
     // Each before any `?`, so that all that is wrong is told at once.
     let links = links(checker, fields, end, read_file);
@@ -89,23 +94,19 @@ fn start_jitter(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Opt
 fn unused_links(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>]) {
     let Some(flows) = flows.iter().map(Option::as_ref).collect::<Option<Vec<_>>>() else { return };
     let named = fields.named("link");
-    let is_used =
-        |place: usize| flows.iter().any(|f| f.path.contains(&place) || f.back.contains(&place));
-    let used: Vec<&str> = named
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| is_used(*i))
-        .map(|(_, (name, _))| name.as_str())
-        .collect();
-    for (place, (name, value)) in named.iter().enumerate() {
-        if !is_used(place) {
-            let message = format!("link `{name}` is on no flow's `path` or `back`");
-            let help = match nearest::nearest(name, &used) {
-                Some(right) => format!("did you mean `{right}`?"),
-                None => "name it in one of them, or remove it".to_owned(),
-            };
-            checker.report(&value.at, message, help);
-        }
+    let mut is_used = vec![false; named.len()];
+    for place in flows.iter().flat_map(|flow| flow.path.iter().chain(&flow.back)) {
+        is_used[*place] = true;
+    }
+    let with_use = || named.iter().zip(&is_used);
+    let used: Vec<&str> =
+        with_use().filter(|(_, used)| **used).map(|((name, _), _)| name.as_str()).collect();
+    for ((name, value), _) in with_use().filter(|(_, used)| !**used) {
+        let message = format!("link `{name}` is on no flow's `path` or `back`");
+        checker.report_unknown(&value.at, message, || match nearest::nearest(name, &used) {
+            Some(right) => format!("did you mean `{right}`?"),
+            None => "name it in one of them, or remove it".to_owned(),
+        });
     }
 }
 
@@ -152,7 +153,7 @@ fn links(
 }
 
 fn flows(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Vec<Option<Flow>> {
-    let links: Vec<_> = fields.named("link").iter().map(|(name, _)| name.as_str()).collect();
+    let links: Names<'_> = fields.named("link").iter().map(|(name, _)| name.as_str()).collect();
     let flows = fields.named("flow").iter();
     let read = flows.map(|(name, value)| flow::read(checker, name, value.table()?, &links, end));
     read.collect()

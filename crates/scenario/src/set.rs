@@ -14,29 +14,25 @@ struct Step {
 }
 
 /// Sets `PATH=VALUE` in the document, as source number `source`.
-pub(crate) fn set(root: &mut Node, text: &str, source: usize) -> Result<(), Vec<Problem>> {
+pub(crate) fn set(root: &mut Node, text: &str, source: usize) -> Result<(), Problem> {
     let whole = FromToml { source, offset: 0 };
     let everything = At { span: Some(whole.span(0..text.len())), path: String::new() };
     let Some((left, right)) = text.split_once('=') else {
         let message = format!("`{text}` sets nothing");
         let help = "write PATH=VALUE, such as link.bottleneck.rate=10Mbit";
-        return Err(vec![Problem::new(&everything, message, help)]);
+        return Err(Problem::new(&everything, message, help));
     };
     let steps = steps(left, whole).map_err(|message| {
         let span = Some(whole.span(0..left.len()));
         let at = At { span, ..At::default() };
-        vec![Problem::new(&at, message, "write keys joined by dots, such as link.back.delay")]
+        Problem::new(&at, message, "write keys joined by dots, such as link.back.delay")
     })?;
     // Only the left side may have blanks around it; the right one is trimmed too.
     let offset = text.len() - right.trim_start().len();
     let place = FromToml { source, offset };
     let shape = shape_at(&steps);
     let value = value(right.trim(), place, shape)?;
-    let mut changed = root.clone();
-    let at = At::default();
-    put(&mut changed, &steps, Some(Shape::Table(&DOCUMENT)), value, &at).map_err(|p| vec![p])?;
-    *root = changed;
-    Ok(())
+    put(root, &steps, Some(Shape::Table(&DOCUMENT)), value, &At::default())
 }
 
 /// The keys of a path, by TOML's own rules for dotted keys.
@@ -66,7 +62,7 @@ fn shape_at(steps: &[Step]) -> Option<Shape> {
 
 /// The value as written, except that text needs no quotation marks even where
 /// it looks like a number.
-fn value(text: &str, place: FromToml, shape: Option<Shape>) -> Result<Node, Vec<Problem>> {
+fn value(text: &str, place: FromToml, shape: Option<Shape>) -> Result<Node, Problem> {
     let span = Some(place.span(0..text.len()));
     if matches!(shape, Some(Shape::Text)) && !text.starts_with(['"', '\'']) {
         return Ok(Node::text(text, span));
@@ -74,10 +70,13 @@ fn value(text: &str, place: FromToml, shape: Option<Shape>) -> Result<Node, Vec<
     tree::from_bare(text, place).map_err(|error| {
         let at = At { span, ..At::default() };
         let message = format!("`{text}` is malformed: {}", error.message());
-        vec![Problem::new(&at, message, "write a value as in TOML, or bare text")]
+        Problem::new(&at, message, "write a value as in TOML, or bare text")
     })
 }
 
+/// Puts `value` at the end of the path. Where that fails, `node` is as it was: each level
+/// takes back its own change, since a copy of the document for each of a thousand
+/// changes costs seconds.
 fn put(
     node: &mut Node,
     steps: &[Step],
@@ -89,55 +88,77 @@ fn put(
         *node = value;
         return Ok(());
     };
-    promote(node, shape);
+    let is_promoted = promote(node, shape);
     let child = shape.and_then(|shape| shape.child(&step.key));
     let here = at.below(&step.key, Some(step.span));
-    let next = match &mut node.value {
-        Value::Table(entries) => entry(entries, step, rest, child),
-        Value::List(items) => item(items, step, rest, child, at, &here)?,
+    let done = match &mut node.value {
+        Value::Table(entries) => put_entry(entries, step, (rest, child), value, &here),
+        Value::List(items) => put_item(items, step, (rest, child), value, (at, &here)),
         _ => {
             let message = format!("{} is {}, which has no keys", at.table(), node.type_name());
             let help = format!("set {} itself", at.table());
-            return Err(Problem::new(&here, message, help));
+            Err(Problem::new(&here, message, help))
         }
     };
-    put(next, rest, child, value, &here)
+    if done.is_err() && is_promoted {
+        demote(node);
+    }
+    done
 }
 
 /// Turns a short value into the table that it stands for: a rate into its
-/// start, a name into its kind.
-fn promote(node: &mut Node, shape: Option<Shape>) {
-    let Some(key) = shape.and_then(Shape::short_for) else { return };
+/// start, a name into its kind. Whether it did.
+fn promote(node: &mut Node, shape: Option<Shape>) -> bool {
+    let Some(key) = shape.and_then(Shape::short_for) else { return false };
     if matches!(node.value, Value::Table(_) | Value::List(_)) {
-        return;
+        return false;
     }
     let short = Node { value: node.value.clone(), span: node.span };
     let entry = Entry { key: key.to_owned(), key_span: node.span, node: short };
     node.value = Value::Table(vec![entry]);
+    true
 }
 
-fn entry<'a>(
-    entries: &'a mut Vec<Entry>,
+/// Undoes [`promote`].
+fn demote(node: &mut Node) {
+    if let Value::Table(entries) = &mut node.value
+        && let Some(short) = entries.pop()
+    {
+        *node = short.node;
+    }
+}
+
+/// What is left of a path, and what the schema says of the place that it begins at.
+type Below<'a> = (&'a [Step], Option<Shape>);
+
+fn put_entry(
+    entries: &mut Vec<Entry>,
     step: &Step,
-    rest: &[Step],
-    child: Option<Shape>,
-) -> &'a mut Node {
-    let place = entries.iter().position(|entry| entry.key == step.key).unwrap_or_else(|| {
+    (rest, child): Below<'_>,
+    value: Node,
+    at: &At,
+) -> Result<(), Problem> {
+    let known = entries.iter().position(|entry| entry.key == step.key);
+    let place = known.unwrap_or_else(|| {
         let node = container(step, rest, child);
         entries.push(Entry { key: step.key.clone(), key_span: Some(step.span), node });
         entries.len() - 1
     });
-    &mut entries[place].node
+    let done = put(&mut entries[place].node, rest, child, value, at);
+    if done.is_err() {
+        entries.truncate(known.map_or(place, |_| entries.len()));
+    }
+    done
 }
 
-fn item<'a>(
-    items: &'a mut Vec<Node>,
+/// `list` and `at`: where the list is, and where its item.
+fn put_item(
+    items: &mut Vec<Node>,
     step: &Step,
-    rest: &[Step],
-    child: Option<Shape>,
-    list: &At,
-    at: &At,
-) -> Result<&'a mut Node, Problem> {
+    (rest, child): Below<'_>,
+    value: Node,
+    (list, at): (&At, &At),
+) -> Result<(), Problem> {
     let count = items.len();
     let Some(place) = step.key.parse().ok().filter(|place: &usize| *place <= count) else {
         let message = format!("{} has no place `{}`", list.table(), step.key);
@@ -150,7 +171,11 @@ fn item<'a>(
     if place == count {
         items.push(container(step, rest, child));
     }
-    Ok(&mut items[place])
+    let done = put(&mut items[place], rest, child, value, at);
+    if done.is_err() {
+        items.truncate(count);
+    }
+    done
 }
 
 /// What stands at a place that did not exist, until its content is put in.

@@ -153,12 +153,6 @@ impl Field {
     }
 }
 
-impl OneOf {
-    pub(crate) fn find(&self, name: &str, controllers: &Catalogue) -> Option<Variant> {
-        (self.variants)(controllers).into_iter().find(|variant| variant.name == name)
-    }
-}
-
 impl Shape {
     /// What the value under `key` may be; none where there is no such key.
     pub(crate) fn child(self, key: &str) -> Option<Shape> {

@@ -6,13 +6,11 @@ use sojourn_theory::spike::{mean_delay, weighted};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::engine::Simulation;
-use crate::measure::Load;
 use crate::meter::Metering;
-use crate::setup::{Carrier, FlowState};
-use crate::signal::loop_delay;
-use crate::timeline::{CapacityChange, What};
+use crate::timeline::{CapacityChange, Timeline, What};
 
 /// The bounds on one spike.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// For traffic that filled the link until the change; none where capacity ends for good.
     pub(crate) full: Option<Duration>,
@@ -24,18 +22,21 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
+    /// The bounds at a change, when it comes. `sent_before`: bytes that each connection had
+    /// sent over the link a loop delay before; `carried`: what the link carried since.
     pub(crate) fn new<M: Metering>(
         simulation: &Simulation<M>,
         change: &CapacityChange,
-        loads: (&Load, &Load),
+        sent_before: Option<&[u64]>,
         carried: Rate,
     ) -> Bounds {
-        let flows = shares(simulation, change, loads);
+        let flows = shares(simulation, change, sent_before);
         let Ok(delay) = mean_delay(&flows) else {
             let zero = (change.to > Rate::ZERO).then_some(Duration::ZERO);
             return Bounds { full: zero, corrected: zero, lost_fraction: 0.0 };
         };
-        let alone = is_alone(simulation, change, delay);
+        let history = &simulation.capacities[change.link];
+        let alone = history.is_alone(change, delay);
         let bound = |from: Rate| {
             if alone && from <= change.to {
                 return Some(Duration::ZERO);
@@ -47,10 +48,10 @@ impl Bounds {
             // A link that was full may have had a queue from before: what came
             // then is not limited by what it carried.
             let full = from.0 >= change.from.0 - change.from.0 / 1000;
-            among_others(simulation, change, delay, if full { Rate::MAX } else { from })
+            history.among_others(change, delay, if full { Rate::MAX } else { from })
         };
         let (full, corrected) = (bound(change.from), bound(carried.min(change.from)));
-        let held = held(simulation, change);
+        let held = held(&simulation.scenario, change);
         let capped = |bound: Option<Duration>| bound.map(|b| b.min(held));
         let lost = full.map_or(0.0, |q| q.saturating_sub(held).as_secs_f64() / q.as_secs_f64());
         Bounds {
@@ -65,59 +66,111 @@ fn is_step(change: &CapacityChange) -> bool {
     change.at == change.complete_at && change.to > Rate::ZERO
 }
 
-/// Whether no other change of the link is near enough to have a part in the
-/// spike: the one before is over, and the one after comes later than the peak.
-fn is_alone<M: Metering>(
-    simulation: &Simulation<M>,
-    change: &CapacityChange,
-    delay: Duration,
-) -> bool {
-    let changes = simulation.timeline.capacity_changes.iter();
-    let mut earlier = changes.filter(|c| c.link == change.link && c.at < change.at);
-    // A queue of (r - 1) d that is drained by a pause as long: r d in all.
-    let drained = |c: &CapacityChange| {
-        let r = c.from.as_f64() / c.to.as_f64().max(1.0);
-        c.complete_at + delay.mul_f64(1.0 + r.max(1.0))
-    };
-    earlier.all(|c| drained(c) <= change.at) && change.next_at >= change.at + delay
+/// Steps of capacity before a change of which its bound knows: so that a bound costs the
+/// same however many there are. Without a queue from before them it is a bound none the
+/// less, and a lower one.
+const LOOK_BACK: usize = 1000;
+
+/// A change that is past: the queue that it left took this many loop delays to drain, from
+/// when it was complete.
+#[derive(Clone, Copy, Debug)]
+struct Drain {
+    complete_at: Instant,
+    loops: f64,
 }
 
-/// The bound among other changes, or through a ramp: for one sender with the
-/// mean loop delay that also drains what it caused, over what comes in before
-/// the next change. Until this one is complete, no more than `most` was sent.
-fn among_others<M: Metering>(
-    simulation: &Simulation<M>,
-    change: &CapacityChange,
-    delay: Duration,
-    most: Rate,
-) -> Option<Duration> {
-    let steps = steps(simulation, change, most);
-    let peak = peak_delay(&steps, delay, Sender::Draining, change.at, change.next_at);
-    (peak < Duration::MAX).then_some(peak)
+impl Drain {
+    /// A queue of (r - 1) d that is drained by a pause as long: r d in all.
+    fn of(change: &CapacityChange) -> Drain {
+        let r = change.from.as_f64() / change.to.as_f64().max(1.0);
+        Drain { complete_at: change.complete_at, loops: 1.0 + r.max(1.0) }
+    }
+
+    fn end(&self, delay: Duration) -> Instant {
+        self.complete_at + delay.mul_f64(self.loops)
+    }
 }
 
-/// The link's capacity over the whole run; at most `most` until the change is
-/// complete.
-fn steps<M: Metering>(
-    simulation: &Simulation<M>,
-    change: &CapacityChange,
-    most: Rate,
-) -> Vec<Step> {
-    let entries = simulation.timeline.entries.iter();
-    let rates = entries.filter_map(|entry| match entry.what {
-        What::Rate(rate) if entry.link == change.link => Some((entry.at, rate)),
-        _ => None,
-    });
-    let changes = &simulation.timeline.capacity_changes;
-    let start = changes.iter().find(|c| c.link == change.link).map_or(change.from, |c| c.from);
-    let all = [(Instant::ZERO, start)].into_iter().chain(rates);
-    all.map(|(at, rate)| if at <= change.complete_at { (at, rate.min(most)) } else { (at, rate) })
-        .collect()
+/// The capacity of a link over a whole run, for the bounds on its spikes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct History {
+    /// The capacity at the start and its steps; empty where it never changes.
+    steps: Vec<Step>,
+    /// The changes so far, but for those that were drained no later than a later one: each
+    /// has more loops to drain than the next.
+    drains: Vec<Drain>,
+}
+
+impl History {
+    /// Of every link.
+    pub(crate) fn of_links(timeline: &Timeline, links: usize) -> Vec<History> {
+        let mut all = vec![History::default(); links];
+        for change in timeline.capacity_changes.iter().rev() {
+            all[change.link].steps = vec![(Instant::ZERO, change.from)];
+        }
+        for entry in &timeline.entries {
+            if let What::Rate(rate) = entry.what
+                && !all[entry.link].steps.is_empty()
+            {
+                all[entry.link].steps.push((entry.at, rate));
+            }
+        }
+        all
+    }
+
+    /// The change is past, once its bounds are known.
+    pub(crate) fn pass(&mut self, change: &CapacityChange) {
+        let drain = Drain::of(change);
+        while self.drains.pop_if(|last| last.loops <= drain.loops).is_some() {}
+        self.drains.push(drain);
+    }
+
+    /// Whether no other change of the link is near enough to have a part in the
+    /// spike: the one before is over, and the one after comes later than the peak.
+    fn is_alone(&self, change: &CapacityChange, delay: Duration) -> bool {
+        let most = self.drains.first().map_or(0.0, |first| first.loops);
+        for drain in self.drains.iter().rev() {
+            if drain.end(delay) > change.at {
+                return false;
+            }
+            // None before it was complete later, or takes more loops than the first.
+            if (Drain { loops: most, ..*drain }).end(delay) <= change.at {
+                break;
+            }
+        }
+        change.next_at >= change.at + delay
+    }
+
+    /// The bound among other changes, or through a ramp: for one sender with the
+    /// mean loop delay that also drains what it caused, over what comes in before
+    /// the next change. Until this one is complete, no more than `most` was sent.
+    fn among_others(
+        &self,
+        change: &CapacityChange,
+        delay: Duration,
+        most: Rate,
+    ) -> Option<Duration> {
+        let up_to = |time: Instant| self.steps.partition_point(|(at, _)| *at <= time);
+        let first = up_to(change.at).saturating_sub(LOOK_BACK);
+        let limited = |&(at, rate): &Step| {
+            if at <= change.complete_at { (at, rate.min(most)) } else { (at, rate) }
+        };
+        let mut end = (up_to(change.next_at) + 1).min(self.steps.len());
+        loop {
+            let steps: Vec<Step> = self.steps[first..end].iter().map(limited).collect();
+            let peak = peak_delay(&steps, delay, Sender::Draining, change.at, change.next_at);
+            // Steps after all has left change nothing.
+            let over = self.steps.get(end).is_none_or(|(at, _)| at.since(change.next_at) >= peak);
+            if over {
+                return (peak < Duration::MAX).then_some(peak);
+            }
+            end = (end + (end - first)).min(self.steps.len());
+        }
+    }
 }
 
 /// How long the link's buffer, full, takes at the new capacity.
-fn held<M: Metering>(simulation: &Simulation<M>, change: &CapacityChange) -> Duration {
-    let scenario = &simulation.scenario;
+fn held(scenario: &Scenario, change: &CapacityChange) -> Duration {
     let link = &scenario.links[change.link];
     let packets = |count: u64| {
         let sizes = scenario.flows.iter().map(|f| f.transport.mss + f.transport.header);
@@ -140,57 +193,21 @@ fn held<M: Metering>(simulation: &Simulation<M>, change: &CapacityChange) -> Dur
 fn shares<M: Metering>(
     simulation: &Simulation<M>,
     change: &CapacityChange,
-    loads: (&Load, &Load),
+    sent_before: Option<&[u64]>,
 ) -> Vec<(f64, Duration)> {
-    let using = simulation.flows.iter().enumerate().filter_map(|(index, flow)| {
-        let Carrier::Connection { data, .. } = flow.carrier else { return None };
-        let spec = &simulation.scenario.flows[index];
+    let sent = simulation.links[change.link].sent_by.as_deref().unwrap_or_default();
+    let written = change.at.saturating_sub(simulation.timeline.shift);
+    let using = simulation.loops.users(change.link).iter().filter_map(|user| {
+        let (flow, data) = (&simulation.flows[user.flow], user.data?);
         let stopped = flow.stop.is_some_and(|stop| stop <= change.at);
-        let runs = flow.start <= change.at && !stopped && spec.path.contains(&change.link);
-        let count = |load: &Load| load.sent_by.get(data).copied().unwrap_or(0);
-        let bytes = Bytes(count(loads.1) - count(loads.0));
-        runs.then(|| {
-            (
-                bytes.as_f64(),
-                loop_of(&simulation.scenario, (index, flow), change, simulation.timeline.shift),
-            )
-        })
+        let runs = flow.start <= change.at && !stopped;
+        let bytes = sent_before.map_or(0, |before| sent[data] - before[data]);
+        let delay = || simulation.loops.delay(change.link, user, written);
+        runs.then(|| (Bytes(bytes).as_f64(), delay()))
     });
     let mut shares: Vec<(f64, Duration)> = using.collect();
     if shares.iter().all(|(share, _)| *share == 0.0) {
         shares.iter_mut().for_each(|(share, _)| *share = 1.0);
     }
     shares
-}
-
-/// d = d_signal + d_flight of a flow: via the receiver, or twice d_flight for
-/// one that the bottleneck itself tells directly.
-fn loop_of(
-    scenario: &Scenario,
-    flow: (usize, &FlowState),
-    change: &CapacityChange,
-    shift: Duration,
-) -> Duration {
-    let mut spec = scenario.flows[flow.0].clone();
-    if flow.1.direct
-        && let Some(place) = spec.path.iter().position(|l| *l == change.link)
-    {
-        spec.path.truncate(place);
-        spec.back = spec.path.clone();
-    }
-    loop_delay(scenario, &spec, change.at.saturating_sub(shift))
-}
-
-/// The greatest loop delay of the flows over a link at a change.
-pub(crate) fn greatest_delay(
-    scenario: &Scenario,
-    flows: &[FlowState],
-    change: &CapacityChange,
-    shift: Duration,
-) -> Duration {
-    let over = |(index, flow): (usize, &FlowState)| {
-        let uses = scenario.flows[index].path.contains(&change.link);
-        uses.then(|| loop_of(scenario, (index, flow), change, shift))
-    };
-    flows.iter().enumerate().filter_map(over).max().unwrap_or_default()
 }

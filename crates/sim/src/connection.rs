@@ -45,6 +45,8 @@ pub(crate) struct Connection<M: Metering> {
     pub(crate) longest_rtt: Peak,
     /// Data packets that a link dropped or lost.
     pub(crate) dropped: u64,
+    /// What its controller may have in flight at most (`memory.rs`).
+    pub(crate) most_in_flight: Bytes,
     /// Packet numbers that have arrived, where a link may copy them and the receiver discards
     /// copies: QUIC's does (RFC 9000 section 12.3).
     pub(crate) seen: Option<Box<Seen>>,
@@ -114,6 +116,7 @@ pub(crate) struct Chosen<'a> {
     pub(crate) info: &'a Info,
     pub(crate) needs: Needs,
     pub(crate) params: &'a Params,
+    pub(crate) most_in_flight: Bytes,
 }
 
 /// A connection of `flow`, or of its requests the other way.
@@ -155,6 +158,7 @@ pub(crate) fn connect<M: Metering>(
         rtts: Histogram::default(),
         longest_rtt: Peak::default(),
         dropped: 0,
+        most_in_flight: chosen.most_in_flight,
         seen: None,
     }
 }

@@ -11,7 +11,7 @@ use crate::engine::Simulation;
 use crate::events::Kind;
 use crate::meter::Metering;
 use crate::setup::Carrier;
-use crate::signal::{delay_at, signal_delay};
+use crate::signal::signal_delay;
 
 /// The index of news among the events of the kind [`Kind::Signal`].
 pub(crate) const NEWS: usize = 1;
@@ -47,8 +47,8 @@ impl UnderWay {
 
 /// Whether anybody may want to hear of flow `source`: one without control, over a link
 /// that a flow listens to.
-pub(crate) fn is_heard(source: &Flow, heard: &[usize]) -> bool {
-    source.path.iter().any(|link| heard.contains(link))
+pub(crate) fn is_heard(source: &Flow, listeners: &[Vec<usize>]) -> bool {
+    source.path.iter().any(|link| !listeners[*link].is_empty())
 }
 
 /// What a source takes of a link while it is on, as the link counts it.
@@ -79,11 +79,11 @@ impl<M: Metering> Simulation<M> {
         let mut reached = at;
         for place in 0..self.scenario.flows[index].path.len() {
             let link = self.scenario.flows[index].path[place];
-            if self.flows.iter().any(|flow| flow.ears.iter().any(|ear| ear.link == link)) {
+            if !self.listeners[link].is_empty() {
                 self.send_news(reached, News { source: index, on, reaches: Place::Link(link) });
             }
             let written = reached.saturating_sub(self.timeline.shift);
-            reached += delay_at(&self.scenario.links[link].delay, written);
+            reached += self.loops.delays.at(link, written);
         }
     }
 
@@ -114,14 +114,15 @@ impl<M: Metering> Simulation<M> {
         self.catch_up(link);
         let now = self.clock.now;
         let wait = self.links[link].wait(now);
-        for flow in 0..self.flows.len() {
+        for place in 0..self.listeners[link].len() {
+            let flow = self.listeners[link][place];
             let Some(ear) = self.flows[flow].ears.iter().position(|ear| ear.link == link) else {
                 continue;
             };
             let direct = self.flows[flow].direct;
             let written = now.saturating_sub(self.timeline.shift);
             let spec = &self.scenario.flows[flow];
-            let way = signal_delay(&self.scenario, spec, link, written, direct);
+            let way = signal_delay(&self.loops.delays, spec, link, written, direct);
             let at = if direct { now + way } else { now + wait + way };
             self.send_news(at, News { reaches: Place::Listener { flow, ear }, ..news });
         }

@@ -5,14 +5,16 @@ use sojourn_scenario::{Control, Scenario};
 use sojourn_transport::Poll;
 use sojourn_units::{Duration, Instant};
 
-use crate::bounds::greatest_delay;
+use crate::bounds::{Bounds, History};
 use crate::connection::{AckSlab, Connection};
 use crate::cross::{NEWS, UnderWay};
 use crate::events::{Clock, EventQueue, Kind};
 use crate::link::Link;
+use crate::loops::Loops;
 use crate::measure::{Load, Loads, SpikeTracker};
 use crate::meter::{Metering, Off, On, Part};
 use crate::outcome::Outcome;
+use crate::overrun::Overrun;
 use crate::packet::{Packet, PacketKind};
 use crate::record::Recorder;
 use crate::route::Routes;
@@ -46,9 +48,15 @@ pub struct Simulation<M: Metering = Off> {
     /// News of traffic without control.
     pub(crate) under_way: UnderWay,
     routes: Routes,
+    pub(crate) loops: Loops,
+    /// The capacity of each link.
+    pub(crate) capacities: Vec<History>,
     /// Loads around each change of capacity.
     pub(crate) loads: Vec<Loads>,
+    /// The flows that listen to each link, in their order.
+    pub(crate) listeners: Vec<Vec<usize>>,
     pub(crate) recorder: Recorder,
+    pub(crate) overrun: Option<Box<Overrun>>,
     pub(crate) tap: M::Tap,
 }
 
@@ -78,7 +86,9 @@ impl<M: Metering> Simulation<M> {
         let mut timeline = Timeline::new(scenario, seed);
         let built = setup::build(scenario, control, seed, &timeline);
         let shift = timeline.shift;
-        timeline.note_loops(|change| greatest_delay(scenario, &built.flows, change, shift));
+        let loops = built.loops;
+        let capacities = History::of_links(&timeline, scenario.links.len());
+        timeline.note_loops(|change| loops.greatest(change.link, change.at.saturating_sub(shift)));
         let changes = timeline.capacity_changes.len();
         let mut simulation = Simulation {
             control: built.control,
@@ -98,7 +108,10 @@ impl<M: Metering> Simulation<M> {
             connections: built.connections,
             acks: AckSlab::default(),
             signals: built.signals,
-            loads: vec![Loads::default(); changes],
+            loops,
+            capacities,
+            loads: (0..changes).map(|_| Loads::default()).collect(),
+            listeners: built.listeners,
             recorder: Recorder::new(
                 scenario.record.interval,
                 built.flows.iter().map(|flow| flow.name.clone()).collect(),
@@ -107,6 +120,7 @@ impl<M: Metering> Simulation<M> {
             flows: built.flows,
             timeline,
             scenario: scenario.clone(),
+            overrun: None,
             tap,
         };
         simulation.schedule_first();
@@ -168,8 +182,14 @@ impl<M: Metering> Simulation<M> {
     }
 
     /// Runs to the end and answers.
+    ///
+    /// # Panics
+    /// Where the run ended before ([`Simulation::overrun`]): it has no answer.
     pub fn finish(mut self) -> Outcome {
         self.advance(self.end);
+        if let Some(overrun) = self.overrun() {
+            panic!("{overrun}");
+        }
         self.clock = Clock::after(self.end);
         self.catch_up_all();
         debug_assert!(
@@ -325,12 +345,19 @@ impl<M: Metering> Simulation<M> {
     /// Sends whatever the sender may send now.
     pub(crate) fn transmit(&mut self, id: usize) {
         loop {
-            let connection = &mut self.connections[id];
+            let mut connection = &mut self.connections[id];
             M::enter(Part::Transport);
             let poll = connection.sender.poll_transmit(self.clock.now);
             M::enter(Part::Engine);
             match poll {
                 Poll::Packet(data) => {
+                    // Now and then: thousands may leave in one moment.
+                    if data.number % 64 == 63 {
+                        if self.has_overrun(id) {
+                            break;
+                        }
+                        connection = &mut self.connections[id];
+                    }
                     if M::Tap::LISTENS {
                         self.tap.data(self.clock.now, id, Passage::Sent, &data);
                     }
@@ -492,9 +519,7 @@ impl<M: Metering> Simulation<M> {
             What::Rate(rate) => link.set_rate(self.clock.now, rate, &mut self.events),
             What::Delay(delay) => link.set_delay(delay),
             What::Before(change) => self.loads[change].before = Some(self.load(entry.link)),
-            What::LoopBefore(change) => {
-                self.loads[change].loop_before = Some(self.load(entry.link));
-            }
+            What::LoopBefore(change) => self.on_loop_before(change, entry.link),
             What::LoopAfter(change) => self.loads[change].loop_after = Some(self.load(entry.link)),
             What::Capacity(change) => self.on_capacity_change(change),
         }
@@ -503,12 +528,26 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
+    fn on_loop_before(&mut self, change: usize, link: usize) {
+        self.loads[change].loop_before = Some(self.load(link));
+        if self.loads[change].at.is_none() {
+            self.loads[change].sent_before = self.links[link].sent_by.clone();
+        }
+    }
+
     fn on_capacity_change(&mut self, index: usize) {
         let change = self.timeline.capacity_changes[index];
         let load = self.load(change.link);
         let before = self.loads[index].before.clone().unwrap_or_else(|| load.clone());
+        let sent_before = self.loads[index].sent_before.take();
+        let loop_before = self.loads[index].loop_before.as_ref().unwrap_or(&load);
+        let carried = load.rate_since(loop_before);
+        let bounds = Bounds::new(self, &change, sent_before.as_deref(), carried);
+        self.loads[index].bounds = Some(bounds);
+        self.capacities[change.link].pass(&change);
         // The peak is not before the news has gone round.
-        let delay = greatest_delay(&self.scenario, &self.flows, &change, self.timeline.shift);
+        let written = change.at.saturating_sub(self.timeline.shift);
+        let delay = self.loops.greatest(change.link, written);
         let window = self.scenario.record.spike_window.max(delay);
         let tracker = SpikeTracker::new(index, &change, window, (&before, &load));
         self.loads[index].at = Some(load);
@@ -525,7 +564,6 @@ impl<M: Metering> Simulation<M> {
             sent_bits: link.sent_bits(now),
             could_send_bits: link.could_send_bits(now).unwrap_or(0.0),
             waited: (link.delays.sum() as u64, link.delays.count()),
-            sent_by: link.sent_by.clone().unwrap_or_default(),
         }
     }
 

@@ -236,6 +236,15 @@ impl EventQueue {
         }
     }
 
+    /// Forgets all that waits, and takes no more.
+    #[cold]
+    pub(crate) fn stop(&mut self) {
+        self.arrivals.keys.fill(NONE);
+        (self.top, self.len, self.hole) = (NONE, 0, Hole::NONE);
+        self.children.clear();
+        self.end = Instant::ZERO;
+    }
+
     /// Takes the earliest event that is not after `until`.
     #[inline]
     pub(crate) fn pop(&mut self, until: Instant) -> Option<Event> {

@@ -2,6 +2,7 @@
 
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
+use crate::bounds::Bounds;
 use crate::timeline::CapacityChange;
 
 /// Waiting times are kept by the millisecond to tell how long a spike lasts.
@@ -41,6 +42,10 @@ pub(crate) struct Loads {
     pub(crate) at: Option<Load>,
     /// A loop delay after it; none where the next change or the end comes first.
     pub(crate) loop_after: Option<Load>,
+    /// Bytes sent by each connection a loop delay before it, until it comes.
+    pub(crate) sent_before: Option<Vec<u64>>,
+    /// Once it has come.
+    pub(crate) bounds: Option<Bounds>,
 }
 
 /// What a link has counted up to a moment.
@@ -53,8 +58,6 @@ pub(crate) struct Load {
     pub(crate) sent_bits: f64,
     pub(crate) could_send_bits: f64,
     pub(crate) waited: (u64, u64),
-    /// Bytes sent, by connection.
-    pub(crate) sent_by: Vec<u64>,
 }
 
 impl Load {

@@ -1,5 +1,7 @@
 //! Builds links, connections and flows from a scenario.
 
+use std::collections::BTreeSet;
+
 use sojourn_scenario::{Control, Flow, IP_HEADER, Profile, Scenario, Source};
 use sojourn_units::params::Value;
 use sojourn_units::{Duration, Instant};
@@ -7,13 +9,15 @@ use sojourn_units::{Duration, Instant};
 use crate::connection::{Chosen, Connection, connect};
 use crate::cross;
 use crate::link::Link;
+use crate::loops::{Delays, Loops};
+use crate::memory::Ways;
 use crate::meter::Metering;
 use crate::opening::Opening;
 use crate::ping::Echo;
 use crate::route::Routes;
 use crate::seed::{Stream, Uniform, seed};
 use crate::seen::Seen;
-use crate::signal::{self, Ear, Listener, Pending};
+use crate::signal::{self, Capacities, Ear, Listener, Pending};
 use crate::source::Application;
 use crate::timeline::Timeline;
 
@@ -84,6 +88,15 @@ pub(crate) struct Built<M: Metering> {
     pub(crate) flows: Vec<FlowState>,
     pub(crate) signals: Vec<Pending>,
     pub(crate) routes: Routes,
+    pub(crate) loops: Loops,
+    /// The flows that listen to each link, in their order.
+    pub(crate) listeners: Vec<Vec<usize>>,
+}
+
+/// What the flows of a scenario are built by.
+struct Plan<'a> {
+    ways: Ways<'a>,
+    capacities: Capacities<'a>,
 }
 
 /// Connections and the ways that they take.
@@ -100,9 +113,12 @@ pub(crate) fn build<M: Metering>(
 ) -> Built<M> {
     let mut network = Network { connections: Vec::new(), routes: Routes::default() };
     let mut flows = Vec::new();
+    let capacities = Capacities::new(scenario, timeline.shift);
+    let mut plan = Plan { ways: Ways::of(scenario), capacities };
     for (index, spec) in scenario.flows.iter().enumerate() {
         let control = spec.control.as_ref().or(control).expect("the scenario was validated");
-        let mut state = flow(scenario, spec, index, control, run_seed, &mut network);
+        let mut state = flow(&mut plan, spec, index, control, run_seed, &mut network);
+
         state.stop = spec.stop.map(|stop| stop + timeline.shift);
         let may_copy = |link: &usize| scenario.links[*link].duplicate.probability > 0.0;
         let copies = |way: &[usize]| way.iter().any(may_copy);
@@ -119,58 +135,71 @@ pub(crate) fn build<M: Metering>(
         }
         flows.push(state);
     }
-    note_heard(scenario, &mut flows);
+    let listeners = note_heard(scenario, &mut flows);
+    let mut changes = vec![false; scenario.links.len()];
+    timeline.capacity_changes.iter().for_each(|change| changes[change.link] = true);
+    let delays = Delays::new(scenario);
     Built {
         control: control.map_or_else(|| names(&flows), |c| c.name().to_owned()),
-        links: links(scenario, run_seed, timeline, network.connections.len()),
+        links: links(scenario, run_seed, &changes, network.connections.len()),
         connections: network.connections,
         routes: network.routes,
-        signals: signals(scenario, &flows, timeline),
+        signals: signals(&mut plan.capacities, &delays, &flows),
+        loops: Loops::new(scenario, &flows, delays, &changes),
+        listeners,
         flows,
     }
 }
 
-/// Which flows without control others want to hear of.
-fn note_heard(scenario: &Scenario, flows: &mut [FlowState]) {
-    let ears = flows.iter().flat_map(|flow| &flow.ears);
-    let heard: Vec<usize> = ears.map(|ear| ear.link).collect();
+/// Which flows without control others want to hear of; the flows that listen to each link.
+fn note_heard(scenario: &Scenario, flows: &mut [FlowState]) -> Vec<Vec<usize>> {
+    let mut listeners = vec![Vec::new(); scenario.links.len()];
+    for (index, flow) in flows.iter().enumerate() {
+        for ear in &flow.ears {
+            let of_link: &mut Vec<usize> = &mut listeners[ear.link];
+            if of_link.last() != Some(&index) {
+                of_link.push(index);
+            }
+        }
+    }
     for (flow, spec) in flows.iter_mut().zip(&scenario.flows) {
         let is_datagrams = matches!(flow.carrier, Carrier::Datagrams);
-        flow.application.is_heard = is_datagrams && cross::is_heard(spec, &heard);
+        flow.application.is_heard = is_datagrams && cross::is_heard(spec, &listeners);
     }
+    listeners
 }
 
 /// All controllers that the flows use, once each.
 fn names(flows: &[FlowState]) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for flow in flows.iter().filter(|f| f.control != "none") {
-        if !names.contains(&flow.control.as_str()) {
-            names.push(&flow.control);
-        }
-    }
+    let controlled = flows.iter().filter(|f| f.control != "none");
+    let mut known = BTreeSet::new();
+    let names: Vec<&str> =
+        controlled.map(|flow| flow.control.as_str()).filter(|name| known.insert(*name)).collect();
     names.join("+")
 }
 
 fn links<M: Metering>(
     scenario: &Scenario,
     run_seed: u64,
-    timeline: &Timeline,
+    changes: &[bool],
     connections: usize,
 ) -> Vec<Link<M>> {
     let mtu = scenario.flows.iter().map(|f| f.packet_size().0).max();
-    let build = |(index, spec)| {
-        let changes = timeline.capacity_changes.iter().any(|c| c.link == index);
-        let accounts = changes.then_some(connections);
-        let noise = host_noise(scenario, index);
+    let ends = host_links(scenario);
+    let build = |(index, spec): (usize, _)| {
+        let accounts = changes[index].then_some(connections);
+        let noise = if ends[index] { scenario.host_noise } else { Duration::ZERO };
         Link::new(spec, index, run_seed, accounts, mtu.unwrap_or(1500) as u32, noise)
     };
     scenario.links.iter().enumerate().map(build).collect()
 }
 
-/// Processing noise behind a link: that of a host where the link is the last of some way.
-fn host_noise(scenario: &Scenario, link: usize) -> Duration {
-    let mut ends = scenario.flows.iter().flat_map(|flow| [flow.path.last(), flow.back.last()]);
-    if ends.any(|end| end == Some(&link)) { scenario.host_noise } else { Duration::ZERO }
+/// Whether each link is the last of some way: a host with its processing noise is behind it.
+fn host_links(scenario: &Scenario) -> Vec<bool> {
+    let mut ends = vec![false; scenario.links.len()];
+    let last = scenario.flows.iter().flat_map(|flow| [flow.path.last(), flow.back.last()]);
+    last.flatten().for_each(|link| ends[*link] = true);
+    ends
 }
 
 /// When a flow starts in this run: later than written by one draw from [0, `start_jitter`),
@@ -182,13 +211,14 @@ fn start(scenario: &Scenario, spec: &Flow, run_seed: u64) -> Instant {
 }
 
 fn flow<M: Metering>(
-    scenario: &Scenario,
+    plan: &mut Plan<'_>,
     spec: &Flow,
     index: usize,
     control: &Control,
     run_seed: u64,
     network: &mut Network<M>,
 ) -> FlowState {
+    let scenario = plan.capacities.scenario;
     let draws = Uniform::new(run_seed, Stream::Source, &spec.name);
     let start = start(scenario, spec, run_seed);
     let application = Application::new(spec.source.clone(), start, spec.transport.mss, draws);
@@ -221,11 +251,12 @@ fn flow<M: Metering>(
         let asks = state.application.asks();
         let seed = seed(run_seed, Stream::Controller, &spec.name);
         let needs = control.needs(catalogue).expect("the scenario was validated");
-        let chosen = Chosen { catalogue, info, needs, params };
+        let most_in_flight = plan.ways.greatest_flight(spec, control);
+        let chosen = Chosen { catalogue, info, needs, params, most_in_flight };
         state.carrier = carry(spec, index, &chosen, seed, asks, network);
         state.opening = Opening::new(&spec.transport, state.carrier, &mut network.connections);
         if needs.signal {
-            state.ears = signal::ears(scenario, spec);
+            state.ears = signal::ears(&mut plan.capacities, spec);
             let direct = Value::Choice("direct".into());
             state.direct = params.iter().any(|(name, value)| name == "signal" && *value == direct);
         }
@@ -252,23 +283,16 @@ fn carry<M: Metering>(
     Carrier::Connection { data, requests }
 }
 
-fn signals(scenario: &Scenario, flows: &[FlowState], timeline: &Timeline) -> Vec<Pending> {
-    let listeners: Vec<Listener> = flows
-        .iter()
-        .enumerate()
-        .filter(|(_, state)| !state.ears.is_empty())
+fn signals(capacities: &mut Capacities<'_>, delays: &Delays, flows: &[FlowState]) -> Vec<Pending> {
+    let listening = flows.iter().enumerate().filter(|(_, state)| !state.ears.is_empty());
+    let listeners: Vec<Listener> = listening
         .map(|(flow, state)| Listener {
             flow,
             links: state.ears.iter().map(|ear| ear.link).collect(),
             start: state.start,
             stop: state.stop.unwrap_or(Instant::MAX),
+            is_direct: state.direct,
         })
         .collect();
-    let mut all = Vec::new();
-    for me in &listeners {
-        let direct = flows[me.flow].direct;
-        all.extend(signal::schedule(scenario, me, &listeners, timeline.shift, direct));
-    }
-    all.sort_by_key(|p| (p.at, p.flow, p.ear));
-    all
+    signal::schedule(capacities, delays, &listeners)
 }

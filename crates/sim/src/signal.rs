@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use sojourn_scenario::{Capacity, Flow, Link, Scenario, Schedule};
+use sojourn_scenario::{Capacity, Flow, Link, Scenario};
 use sojourn_units::{Duration, Instant, Rate};
 
+use crate::loops::Delays;
 use crate::timeline::steps;
 
 /// A trace's capacity is signalled as its mean over stretches of this length.
-const TRACE_STRETCH: Duration = Duration::from_millis(10);
+pub(crate) const TRACE_STRETCH: Duration = Duration::from_millis(10);
 
 /// One signal under way.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct Listener {
     pub(crate) links: Vec<usize>,
     pub(crate) start: Instant,
     pub(crate) stop: Instant,
+    /// Whether signals take the direct way to it.
+    pub(crate) is_direct: bool,
 }
 
 /// One bottleneck that a flow listens to.
@@ -58,47 +61,103 @@ impl Ear {
     }
 }
 
+/// The capacity of each link over time, beginning at the start of the run; made for those
+/// that a flow listens to.
+pub(crate) struct Capacities<'a> {
+    pub(crate) scenario: &'a Scenario,
+    shift: Duration,
+    known: Vec<Option<Vec<(Instant, Rate)>>>,
+}
+
+impl<'a> Capacities<'a> {
+    pub(crate) fn new(scenario: &'a Scenario, shift: Duration) -> Capacities<'a> {
+        Capacities { scenario, shift, known: vec![None; scenario.links.len()] }
+    }
+
+    fn of(&mut self, link: usize) -> &[(Instant, Rate)] {
+        let make = || history(&self.scenario.links[link], self.scenario.duration, self.shift);
+        self.known[link].get_or_insert_with(make)
+    }
+}
+
 /// The ears of a flow, with what each hears at the flow's start.
-pub(crate) fn ears(scenario: &Scenario, flow: &Flow) -> Vec<Ear> {
+pub(crate) fn ears(capacities: &mut Capacities<'_>, flow: &Flow) -> Vec<Ear> {
     let listen = |&link: &usize| {
-        let spec = &scenario.links[link];
         let payload = flow.transport.mss.0;
-        let size = payload + flow.transport.header.0 + spec.overhead.0;
-        let rate = history(spec, scenario.duration, Duration::ZERO).first()?.1;
+        let overhead = capacities.scenario.links[link].overhead.0;
+        let size = payload + flow.transport.header.0 + overhead;
+        let rate = capacities.of(link).first()?.1;
         Some(Ear { link, rate, sharing: 1, cross: BTreeMap::new(), payload, size })
     };
     flow.path.iter().filter_map(listen).collect()
 }
 
-/// Every signal that a flow will hear, after the time that it takes: each change
-/// of each rated link on its way, and each start and stop of another flow that
-/// shares it. What is so at its own start it knows at once.
-pub(crate) fn schedule(
-    scenario: &Scenario,
-    me: &Listener,
-    all: &[Listener],
-    shift: Duration,
-    direct: bool,
-) -> Vec<Pending> {
-    let mut out = Vec::new();
-    for (ear, &link) in me.links.iter().enumerate() {
-        let sharers: Vec<&Listener> = all.iter().filter(|l| l.links.contains(&link)).collect();
-        let capacities = history(&scenario.links[link], scenario.duration, shift);
-        let changes = capacities.iter().skip(1).map(|(at, _)| *at);
-        let moves = sharers.iter().flat_map(|l| [l.start, l.stop]);
-        out.extend(changes.chain(moves).map(|at| {
-            let known = capacities.partition_point(|(t, _)| *t <= at).saturating_sub(1);
-            let delay = if at == me.start {
-                Duration::ZERO
-            } else {
-                let (flow, written) = (&scenario.flows[me.flow], at.saturating_sub(shift));
-                signal_delay(scenario, flow, link, written, direct)
-            };
-            let sharing = sharers.iter().filter(|l| l.start <= at && at < l.stop).count() as u64;
-            Pending { at: at + delay, flow: me.flow, ear, rate: capacities[known].1, sharing }
-        }));
+/// The flows that listen to one link: when they start and stop.
+#[derive(Clone, Debug, Default)]
+struct Sharers {
+    /// The start and the stop of each, in the order of flows.
+    moves: Vec<Instant>,
+    starts: Vec<Instant>,
+    stops: Vec<Instant>,
+}
+
+impl Sharers {
+    /// How many run at `at`.
+    fn count(&self, at: Instant) -> u64 {
+        let past = |times: &[Instant]| times.partition_point(|time| *time <= at);
+        past(&self.starts).saturating_sub(past(&self.stops)) as u64
     }
-    out.sort_by_key(|p| (p.at, p.ear));
+
+    fn of_links(listeners: &[Listener], links: usize) -> Vec<Sharers> {
+        let mut all = vec![Sharers::default(); links];
+        for listener in listeners {
+            let mut heard = listener.links.clone();
+            heard.sort_unstable();
+            heard.dedup();
+            for link in heard {
+                all[link].moves.extend([listener.start, listener.stop]);
+                all[link].starts.push(listener.start);
+                // Else it would be missed from the count before it was in it.
+                all[link].stops.push(listener.stop.max(listener.start));
+            }
+        }
+        for sharers in &mut all {
+            sharers.starts.sort_unstable();
+            sharers.stops.sort_unstable();
+        }
+        all
+    }
+}
+
+/// Every signal that the flows will hear, after the time that it takes: each change of each
+/// rated link on its way, and each start and stop of another flow that shares it. What is so
+/// at its own start a flow knows at once.
+pub(crate) fn schedule(
+    capacities: &mut Capacities<'_>,
+    delays: &Delays,
+    listeners: &[Listener],
+) -> Vec<Pending> {
+    let (scenario, shift) = (capacities.scenario, capacities.shift);
+    let sharers = Sharers::of_links(listeners, scenario.links.len());
+    let mut out = Vec::new();
+    for me in listeners {
+        for (ear, &link) in me.links.iter().enumerate() {
+            let (sharers, capacities) = (&sharers[link], capacities.of(link));
+            let changes = capacities.iter().skip(1).map(|(at, _)| *at);
+            out.extend(changes.chain(sharers.moves.iter().copied()).map(|at| {
+                let known = capacities.partition_point(|(t, _)| *t <= at).saturating_sub(1);
+                let delay = if at == me.start {
+                    Duration::ZERO
+                } else {
+                    let (flow, written) = (&scenario.flows[me.flow], at.saturating_sub(shift));
+                    signal_delay(delays, flow, link, written, me.is_direct)
+                };
+                let (rate, sharing) = (capacities[known].1, sharers.count(at));
+                Pending { at: at + delay, flow: me.flow, ear, rate, sharing }
+            }));
+        }
+    }
+    out.sort_by_key(|p| (p.at, p.flow, p.ear));
     out
 }
 
@@ -117,7 +176,7 @@ fn history(link: &Link, duration: Duration, shift: Duration) -> Vec<(Instant, Ra
 /// `d_signal` of "A Lower Bound on Latency Spikes": from the bottleneck's queue via the receiver to
 /// the sender; or straight back, as long as packets take to reach it.
 pub(crate) fn signal_delay(
-    scenario: &Scenario,
+    delays: &Delays,
     flow: &Flow,
     link: usize,
     at: Instant,
@@ -125,22 +184,9 @@ pub(crate) fn signal_delay(
 ) -> Duration {
     let place = flow.path.iter().position(|l| *l == link).unwrap_or(0);
     let (before, behind) = flow.path.split_at(place);
-    let total = |links: &[usize]| {
-        let delays = links.iter().map(|l| delay_at(&scenario.links[*l].delay, at));
-        delays.fold(Duration::ZERO, |sum, d| sum + d)
-    };
-    if direct { total(before) } else { total(behind) + total(&flow.back) }
-}
-
-/// A link's propagation delay at a moment of the scenario as it is written.
-pub(crate) fn delay_at(schedule: &Schedule<Duration>, at: Instant) -> Duration {
-    let past = steps(schedule, Duration::ZERO, |d| d.0, Duration);
-    past.iter().rev().find(|(t, _)| *t <= at).map_or(schedule.start, |(_, d)| *d)
-}
-
-/// `d = d_flight + d_signal` of "A Lower Bound on Latency Spikes" for a flow at a moment of the
-/// scenario as it is written: its whole loop of propagation delays.
-pub(crate) fn loop_delay(scenario: &Scenario, flow: &Flow, at: Instant) -> Duration {
-    let links = flow.path.iter().chain(&flow.back);
-    links.map(|l| delay_at(&scenario.links[*l].delay, at)).fold(Duration::ZERO, |sum, d| sum + d)
+    if direct {
+        delays.sum(before, at)
+    } else {
+        delays.sum(behind, at) + delays.sum(&flow.back, at)
+    }
 }

@@ -3,14 +3,12 @@
 use sojourn_trace::Histogram;
 use sojourn_units::{Duration, Instant, Rate};
 
-use crate::bounds::Bounds;
 use crate::engine::Simulation;
 use crate::link::Link;
 use crate::measure::{Load, utilisation};
 use crate::meter::Metering;
 use crate::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
 use crate::setup::Carrier;
-use crate::signal::loop_delay;
 
 pub(crate) fn outcome<M: Metering>(mut simulation: Simulation<M>) -> Outcome {
     let spikes = (0..simulation.loads.len()).filter_map(|i| spike(&mut simulation, i)).collect();
@@ -49,7 +47,7 @@ fn flow<M: Metering>(simulation: &Simulation<M>, index: usize) -> FlowSummary {
         control: state.control.clone(),
         start_s: state.start.as_secs_f64(),
         goodput_bps: goodput(received.unwrap_or_else(|| simulation.received_bytes(index)), span),
-        base_rtt_s: loop_delay(&simulation.scenario, spec, Instant::ZERO).as_secs_f64(),
+        base_rtt_s: simulation.loops.delays.of_loop(spec, Instant::ZERO).as_secs_f64(),
         rtt_min_s: None,
         rtt_p50_s: None,
         rtt_p99_s: None,
@@ -134,12 +132,12 @@ fn link<M: Metering>(link: &mut Link<M>, now: Instant) -> LinkSummary {
 fn spike<M: Metering>(simulation: &mut Simulation<M>, index: usize) -> Option<SpikeSummary> {
     let change = simulation.timeline.capacity_changes[index];
     let trackers = &simulation.links[change.link].trackers;
-    let tracker = trackers.iter().find(|tracker| tracker.index == index)?.clone();
+    let place = trackers.binary_search_by_key(&index, |tracker| tracker.index).ok()?;
+    let tracker = trackers[place].clone();
     let loads = simulation.loads[index].clone();
-    let (before, at) = (loads.before?, loads.at?);
+    let (before, at, bounds) = (loads.before?, loads.at?, loads.bounds?);
     let loop_before = loads.loop_before.unwrap_or_else(|| at.clone());
     let carried = at.rate_since(&loop_before);
-    let bounds = Bounds::new(simulation, &change, (&loop_before, &at), carried);
     let spike = tracker.spike.map(Duration::as_secs_f64);
     let full = bounds.full.map(Duration::as_secs_f64);
     let corrected = bounds.corrected.map(Duration::as_secs_f64);
@@ -171,14 +169,15 @@ fn spike<M: Metering>(simulation: &mut Simulation<M>, index: usize) -> Option<Sp
 }
 
 /// Loads at the change of the same link before this one (or the start), and at
-/// the one after it (or the end).
+/// the one after it (or the end). The changes of a link stand side by side.
 fn neighbours<M: Metering>(simulation: &mut Simulation<M>, index: usize) -> (Load, Load) {
     let link = simulation.timeline.capacity_changes[index].link;
-    let at = |place: Option<usize>| place.and_then(|p| simulation.loads[p].at.clone());
     let changes = &simulation.timeline.capacity_changes;
-    let last = (0..index).rev().find(|i| changes[*i].link == link);
-    let next = (index + 1..changes.len()).find(|i| changes[*i].link == link);
-    let (last, next) = (at(last), at(next));
+    let at = |place: Option<usize>| {
+        let place = place.filter(|i| changes.get(*i).is_some_and(|c| c.link == link))?;
+        simulation.loads[place].at.clone()
+    };
+    let (last, next) = (at(index.checked_sub(1)), at(Some(index + 1)));
     let start = Load {
         at: Instant::ZERO,
         arrived_bits: 0,
@@ -186,7 +185,6 @@ fn neighbours<M: Metering>(simulation: &mut Simulation<M>, index: usize) -> (Loa
         sent_bits: 0.0,
         could_send_bits: 0.0,
         waited: (0, 0),
-        sent_by: Vec::new(),
     };
     (last.unwrap_or(start), next.unwrap_or_else(|| simulation.load(link)))
 }

@@ -1,0 +1,31 @@
+//! Names that others refer to.
+
+use std::collections::BTreeMap;
+
+use crate::nearest;
+
+/// Names in the order of the document, found in the logarithm of their number.
+pub(crate) struct Names<'a> {
+    all: Vec<&'a str>,
+    places: BTreeMap<&'a str, usize>,
+}
+
+impl<'a> FromIterator<&'a str> for Names<'a> {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(names: I) -> Names<'a> {
+        let all: Vec<&str> = names.into_iter().collect();
+        let places = all.iter().enumerate().map(|(place, name)| (*name, place)).collect();
+        Names { all, places }
+    }
+}
+
+impl Names<'_> {
+    /// Where `name` stands.
+    pub(crate) fn place(&self, name: &str) -> Option<usize> {
+        self.places.get(name).copied()
+    }
+
+    /// Help for a name that is none of them.
+    pub(crate) fn help(&self, name: &str) -> String {
+        nearest::help(name, &self.all)
+    }
+}

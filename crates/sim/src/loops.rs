@@ -1,0 +1,162 @@
+//! Propagation delays over time, and the loops that flows make of them.
+
+use std::collections::BTreeMap;
+
+use sojourn_scenario::{Flow, Scenario};
+use sojourn_units::{Duration, Instant};
+
+use crate::setup::{Carrier, FlowState};
+use crate::timeline::steps;
+
+/// The propagation delay of every link at any moment of the scenario as it is written.
+#[derive(Debug)]
+pub(crate) struct Delays {
+    /// For each link its delay at the start, and its steps in the order of time.
+    links: Vec<(Duration, Vec<(Instant, Duration)>)>,
+}
+
+impl Delays {
+    pub(crate) fn new(scenario: &Scenario) -> Delays {
+        let of = |link: &sojourn_scenario::Link| {
+            (link.delay.start, steps(&link.delay, Duration::ZERO, |d| d.0, Duration))
+        };
+        Delays { links: scenario.links.iter().map(of).collect() }
+    }
+
+    /// The delay of one link.
+    pub(crate) fn at(&self, link: usize, at: Instant) -> Duration {
+        let (start, steps) = &self.links[link];
+        let past = steps.partition_point(|(since, _)| *since <= at);
+        past.checked_sub(1).map_or(*start, |last| steps[last].1)
+    }
+
+    /// The delays of several links, one after the other.
+    pub(crate) fn sum(&self, links: &[usize], at: Instant) -> Duration {
+        links.iter().fold(Duration::ZERO, |sum, link| sum + self.at(*link, at))
+    }
+
+    /// `d = d_flight + d_signal` of "A Lower Bound on Latency Spikes" for a flow: its whole
+    /// loop.
+    pub(crate) fn of_loop(&self, flow: &Flow, at: Instant) -> Duration {
+        self.sum(&flow.path, at) + self.sum(&flow.back, at)
+    }
+
+    fn are_constant(&self, links: &[usize]) -> bool {
+        links.iter().all(|link| self.links[*link].1.is_empty())
+    }
+}
+
+/// d = d_signal + d_flight of a flow over a link: via the receiver, or twice d_flight for
+/// one that the bottleneck itself tells directly.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Loop {
+    out: Vec<usize>,
+    /// None: the way out once more.
+    back: Option<Vec<usize>>,
+}
+
+impl Loop {
+    fn of(flow: &Flow, link: usize, is_direct: bool) -> Loop {
+        if !is_direct {
+            return Loop { out: flow.path.clone(), back: Some(flow.back.clone()) };
+        }
+        let place = flow.path.iter().position(|l| *l == link).unwrap_or(0);
+        Loop { out: flow.path[..place].to_vec(), back: None }
+    }
+
+    fn back(&self) -> &[usize] {
+        self.back.as_ref().unwrap_or(&self.out)
+    }
+
+    fn delay(&self, delays: &Delays, at: Instant) -> Duration {
+        delays.sum(&self.out, at) + delays.sum(self.back(), at)
+    }
+}
+
+/// A flow that uses a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct User {
+    pub(crate) flow: usize,
+    /// The connection of its data; none for datagrams.
+    pub(crate) data: Option<usize>,
+    /// Place of its loop among those of the link.
+    of: usize,
+}
+
+/// The flows over one link, with the different loops that they have: flows alike share one.
+#[derive(Debug, Default)]
+struct Over {
+    users: Vec<User>,
+    loops: Vec<Loop>,
+    /// The greatest of the loops whose delays never change, and the places of the others.
+    constant: Duration,
+    changing: Vec<usize>,
+}
+
+/// The loops over those links whose capacity changes.
+#[derive(Debug)]
+pub(crate) struct Loops {
+    pub(crate) delays: Delays,
+    links: Vec<Over>,
+}
+
+impl Loops {
+    /// `changes`: whether the capacity of each link changes.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        flows: &[FlowState],
+        delays: Delays,
+        changes: &[bool],
+    ) -> Loops {
+        let mut links: Vec<Over> = changes.iter().map(|_| Over::default()).collect();
+        let mut known: BTreeMap<(usize, Loop), usize> = BTreeMap::new();
+        for (index, (state, spec)) in flows.iter().zip(&scenario.flows).enumerate() {
+            let mut path: Vec<usize> =
+                spec.path.iter().copied().filter(|link| changes[*link]).collect();
+            path.sort_unstable();
+            path.dedup();
+            for link in path {
+                let over = &mut links[link];
+                let of = Loop::of(spec, link, state.direct);
+                let of = *known.entry((link, of)).or_insert_with_key(|(_, of)| {
+                    over.add(of.clone(), &delays);
+                    over.loops.len() - 1
+                });
+                let data = match state.carrier {
+                    Carrier::Connection { data, .. } => Some(data),
+                    Carrier::Datagrams => None,
+                };
+                over.users.push(User { flow: index, data, of });
+            }
+        }
+        Loops { delays, links }
+    }
+
+    /// The flows over a link, in their order.
+    pub(crate) fn users(&self, link: usize) -> &[User] {
+        &self.links[link].users
+    }
+
+    /// The loop delay of one of them.
+    pub(crate) fn delay(&self, link: usize, user: &User, at: Instant) -> Duration {
+        self.links[link].loops[user.of].delay(&self.delays, at)
+    }
+
+    /// The greatest loop delay of the flows over a link.
+    pub(crate) fn greatest(&self, link: usize, at: Instant) -> Duration {
+        let over = &self.links[link];
+        let changing = over.changing.iter().map(|of| over.loops[*of].delay(&self.delays, at));
+        changing.fold(over.constant, Duration::max)
+    }
+}
+
+impl Over {
+    fn add(&mut self, of: Loop, delays: &Delays) {
+        if delays.are_constant(&of.out) && delays.are_constant(of.back()) {
+            self.constant = self.constant.max(of.delay(delays, Instant::ZERO));
+        } else {
+            self.changing.push(self.loops.len());
+        }
+        self.loops.push(of);
+    }
+}
