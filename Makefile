@@ -13,13 +13,16 @@ SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates benches -nam
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo bench test test-rust test-python install reference matrix papers lint tshark clean
+.PHONY: help demo bench limits test test-rust test-python install reference matrix papers lint tshark clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | expand -t 14
 
 demo: $(VENV)/.installed  ## set up, and run the capacity drop for every controller
 	$(BIN)/sojourn run $(SCENARIO)
+
+limits: $(VENV)/.installed  ## write docs/limits.md anew: memory and time against size
+	$(BIN)/python benches/limits.py
 
 test: lint test-rust test-python  ## set up, and run every test
 

@@ -27,6 +27,8 @@ const PER_RANGE: u64 = 16;
 const PER_ROW: u64 = 320;
 /// A step of a ramp, in every list that holds it.
 const PER_STEP: u64 = 256;
+/// A change of a rate or a delay as it is written, while the document is read.
+const PER_WRITTEN: u64 = 4 << 10;
 /// A change of capacity: loads around it, its spike, and its entry in the summary, which is
 /// JSON and then a dict.
 const PER_CHANGE: u64 = 6 << 10;
@@ -74,7 +76,7 @@ pub fn estimate(scenario: &Scenario) -> Bytes {
     let more = sum(&mut flows.iter().map(|flow| ways.windows(flow)));
     let connections = sum(&mut flows.iter().map(connections));
     let steps = sum(&mut links.iter().map(ramp_steps));
-    let histograms = (2 * connections + links.len() as u64) * octaves(scenario);
+    let histograms = ways.histograms();
     Bytes(held.saturating_add(free)) * per_packet(scenario)
         + Bytes(more) * (PER_SEGMENT + PER_PACKET + PER_LOSS)
         + Bytes(rows(scenario)) * PER_ROW
@@ -83,6 +85,7 @@ pub fn estimate(scenario: &Scenario) -> Bytes {
         + Bytes(links.len() as u64) * PER_LINK
         + Bytes(sum(&mut links.iter().map(|link| link.queue.queues()))) * PER_QUEUE
         + Bytes(steps) * PER_STEP
+        + Bytes(sum(&mut links.iter().map(written))) * PER_WRITTEN
         + of_changes(scenario, connections)
         + Bytes(signals(scenario)) * PER_SIGNAL
 }
@@ -113,6 +116,8 @@ pub(crate) struct Ways<'a> {
     scenario: &'a Scenario,
     /// Packets in the queue of each link and on the way behind it.
     held: Vec<u64>,
+    /// How long the last of them waits.
+    waits: Vec<Duration>,
 }
 
 impl<'a> Ways<'a> {
@@ -120,7 +125,37 @@ impl<'a> Ways<'a> {
         let loops = greatest_loops(scenario);
         let least = scenario.flows.iter().map(|f| f.packet_size().0).min().unwrap_or(1500);
         let of = |(link, longest)| packets_of(link, longest, Bytes(least), scenario.duration);
-        Ways { scenario, held: scenario.links.iter().zip(loops).map(of).collect() }
+        let held: Vec<u64> = scenario.links.iter().zip(loops).map(of).collect();
+        let greatest = scenario.flows.iter().map(|f| f.packet_size()).max().unwrap_or(Bytes(1500));
+        let wait = |(link, held): (&Link, &u64)| {
+            let rate = least_rate(link)
+                .map_or(Duration::ZERO, |rate| rate.time_for((greatest + link.overhead) * *held));
+            rate.min(scenario.duration)
+        };
+        let waits = scenario.links.iter().zip(&held).map(wait).collect();
+        Ways { scenario, held, waits }
+    }
+
+    /// Octaves of all histograms: of each link's waiting times, and of each flow's round-trip
+    /// times and responses.
+    fn histograms(&self) -> u64 {
+        let links = self.waits.iter().map(|wait| octaves(Duration::ZERO, *wait));
+        let delays = |of: fn(&Link) -> Duration| -> Vec<Duration> {
+            self.scenario.links.iter().map(of).collect()
+        };
+        let (least, greatest) = (delays(least_delay), delays(greatest_delay));
+        let flows = self.scenario.flows.iter().map(|flow| {
+            let way = || flow.path.iter().chain(&flow.back);
+            let sum = |of: &[Duration]| way().fold(Duration::ZERO, |sum, link| sum + of[*link]);
+            let shortest = sum(&least);
+            let longest = sum(&greatest) + sum(&self.waits);
+            let responses = match flow.source {
+                Source::Bulk | Source::OnOff { .. } => 0,
+                _ => octaves(shortest, self.scenario.duration),
+            };
+            octaves(shortest, longest) * connections(flow) + responses
+        });
+        links.chain(flows).fold(0, u64::saturating_add)
     }
 
     /// Bytes that the controller of `flow` may have in flight: a sender beyond that is
@@ -227,11 +262,12 @@ fn packets_of(link: &Link, longest_loop: Duration, least: Bytes, duration: Durat
     packets.saturating_mul(times)
 }
 
-/// Doublings of the times that a histogram may have: from the least to the run's own.
-fn octaves(scenario: &Scenario) -> u64 {
+/// Doublings between two times in a histogram, and one at either end.
+fn octaves(least: Duration, greatest: Duration) -> u64 {
     /// Below 512 ns each nanosecond has its bucket.
-    const LEAST: u64 = 512;
-    u64::from((scenario.duration.0.max(LEAST) / LEAST).ilog2()).min(12) + 2
+    const FINEST: u64 = 512;
+    let least = least.0.max(FINEST);
+    u64::from((greatest.0 / least).max(1).ilog2()) + 2
 }
 
 /// Changes of capacity, with what is kept around them.
@@ -280,12 +316,36 @@ fn ramp_steps(link: &Link) -> u64 {
     rates + rate_steps(&link.delay.changes)
 }
 
+/// Changes of a link as they are written.
+fn written(link: &Link) -> u64 {
+    let rates = match &link.rate {
+        Capacity::Rate(rates) => rates.changes.len(),
+        Capacity::Unlimited | Capacity::Trace(_) => 0,
+    };
+    (rates + link.delay.changes.len()) as u64
+}
+
 fn greatest_rate(link: &Link) -> Option<Rate> {
     match &link.rate {
         Capacity::Unlimited => None,
         Capacity::Rate(rates) => rates.changes.iter().map(|c| c.value).chain([rates.start]).max(),
         Capacity::Trace(trace) => Some(mean_rate(trace)),
     }
+}
+
+/// The least rate that moves anything: through an outage everything waits, which is the
+/// whole run at most.
+fn least_rate(link: &Link) -> Option<Rate> {
+    match &link.rate {
+        Capacity::Unlimited => None,
+        Capacity::Rate(rates) => rates.changes.iter().map(|c| c.value).chain([rates.start]).min(),
+        Capacity::Trace(_) => Some(Rate::ZERO),
+    }
+}
+
+fn least_delay(link: &Link) -> Duration {
+    let delays = link.delay.changes.iter().map(|c| c.value);
+    delays.chain([link.delay.start]).min().unwrap_or_default()
 }
 
 /// For each link the greatest delay out and back, without queues, of a flow that uses it.

@@ -179,3 +179,52 @@ fn receive_times_are_given_or_their_want_is_named() {
         assert_eq!(counted.0, counted.1, "{transport}: each packet has its time");
     }
 }
+
+/// A window that knows nothing of the path.
+struct Blind(Limits);
+
+impl Controller for Blind {
+    fn on_feedback(&mut self, _: Instant, _: &Feedback<'_>) {}
+    fn on_timeout(&mut self, _: Instant, _: Bytes) {}
+    fn limits(&self) -> Limits {
+        self.0
+    }
+}
+
+fn blind(cwnd: u64, pacing: Pacing) -> Catalogue {
+    let limits = Limits { cwnd: Bytes(cwnd), pacing, burst: Bytes(1448) };
+    Catalogue::shipped().with(MINE, move |_| Box::new(Blind(limits))).expect("its name is free")
+}
+
+/// A window of a terabyte is not filled: the run ends where far more is in flight than the
+/// path holds, and says so.
+#[test]
+fn a_window_beyond_the_path_ends_the_run() {
+    for pacing in [Pacing::Unpaced, Pacing::Rate(sojourn_units::Rate(1 << 60))] {
+        let scenario = resolve(&blind(1 << 40, pacing), "\"mine\"", "\"tcp\"").expect("sound");
+        let mut run = Simulation::new(&scenario, None, 1);
+        run.advance(run.end());
+        let overrun = run.overrun().expect("it had too much in flight").clone();
+        // 50 ms and a loop of 20 ms at 10 Mbit/s are 60 packets.
+        assert!((60 * 1448..1_000_000).contains(&overrun.limit.0), "{overrun}");
+        assert!(overrun.in_flight > overrun.limit, "{overrun}");
+        assert!(overrun.in_flight.0 < overrun.limit.0 + 65 * 1448, "{overrun}");
+        assert!(overrun.to_string().contains("receive_window"), "{overrun}");
+    }
+}
+
+/// A window without limit is no fault of a controller that paces at a rate, and a receive
+/// window bounds one that does not.
+#[test]
+fn a_window_without_limit_may_be_bounded_otherwise() {
+    let paced = blind(1 << 60, Pacing::Rate(sojourn_units::Rate(9_000_000)));
+    let windowed = blind(1 << 60, Pacing::Unpaced);
+    let transport = "{ receive_window = \"50kB\" }";
+    for (catalogue, transport) in [(paced, "\"tcp\""), (windowed, transport)] {
+        let scenario = resolve(&catalogue, "\"mine\"", transport).expect("it is sound");
+        let mut run = Simulation::new(&scenario, None, 1);
+        run.advance(run.end());
+        assert_eq!(run.overrun(), None);
+        assert!(run.finish().summary.flows[0].goodput_bps > 5e6);
+    }
+}

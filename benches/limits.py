@@ -1,0 +1,232 @@
+"""Memory and time against size: `.venv/bin/python benches/limits.py` writes docs/limits.md.
+
+Each scenario is checked and run in a process of its own: `sojourn check` and `sojourn run --json`.
+Time is CPU time, user and system, so that other processes count for little; memory is the greatest
+resident set. `benches/limits.json` has the same figures.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import sojourn
+
+ROOT = Path(__file__).parents[1]
+LINK = '[link.a]\nrate = "{rate}"\ndelay = "10ms"\n'
+FLOW = '[flow.f]\npath = ["a"]\ncontrol = "reno"\n'
+SILENT = '[record]\ninterval = "0s"\n'
+SHORT = 'source = { kind = "file", size = "10kB" }\n'
+
+
+def flows(count: int) -> str:
+    """One table that stands for many flows."""
+    return 'duration = "1s"\n' + LINK.format(rate="10Gbit") + FLOW + f"count = {count}\n" + SILENT
+
+
+def tables(count: int) -> str:
+    """A table for each flow."""
+    flow = '[flow.f{}]\npath = ["a"]\ncontrol = "reno"\n' + SHORT
+    return (
+        'duration = "1s"\n'
+        + LINK.format(rate="10Gbit")
+        + SILENT
+        + "".join(flow.format(place) for place in range(count))
+    )
+
+
+def links(count: int) -> str:
+    """A link for each flow."""
+    each = (
+        '[link.l{0}]\nrate = "10Mbit"\ndelay = "10ms"\n'
+        '[flow.f{0}]\npath = ["l{0}"]\ncontrol = "reno"\n' + SHORT
+    )
+    return 'duration = "1s"\n' + SILENT + "".join(each.format(place) for place in range(count))
+
+
+def steps(count: int) -> str:
+    """A step each microsecond."""
+    listed = ", ".join(
+        f'{{ at = "{1000 + place}us", rate = "{5 + 5 * (place % 2)}Mbit" }}'
+        for place in range(count)
+    )
+    rate = f'{{ start = "10Mbit", steps = [{listed}] }}'
+    return 'duration = "1s"\n' + LINK.replace('"{rate}"', rate) + FLOW + SILENT
+
+
+def points(count: int) -> str:
+    """One row for the flow and one for the link at each sample."""
+    record = f'[record]\ninterval = "{2 * 10**9 // count}ns"\n'
+    return 'duration = "1s"\n' + LINK.format(rate="1Mbit") + FLOW + record
+
+
+def events(count: int) -> str:
+    """Packets of 1500 bytes; each is some two events."""
+    duration = count * 12_000 / 1e9
+    return f'duration = "{duration + 0.1:g}s"\n' + LINK.format(rate="1Gbit") + FLOW + SILENT
+
+
+@dataclass(frozen=True)
+class Size:
+    """What grows, and the first size that is refused."""
+
+    name: str
+    text: Callable[[int], str]
+    sizes: tuple[int, ...]
+    refused: int
+
+
+ALL = [
+    Size("flows (`count`)", flows, (100, 1_000, 10_000, 100_000), 1_000_001),
+    Size("tables of flows", tables, (20, 200, 2_000, 20_000), 20_001),
+    Size("links, each with a flow", links, (20, 200, 2_000, 20_000), 20_001),
+    Size("steps of a rate", steps, (100, 1_000, 10_000, 100_000), 100_001),
+    Size("rows of a record", points, (1_000, 10_000, 100_000, 1_000_000), 1_000_000_000),
+    Size("packets", events, (10_000, 100_000, 1_000_000, 10_000_000), 10**12),
+]
+
+
+@dataclass
+class Row:
+    """One size."""
+
+    size: int
+    check_s: float
+    check_mb: float
+    run_s: float
+    run_mb: float
+    estimate_mb: float
+
+
+def command(*arguments: str) -> tuple[float, float, str]:
+    """CPU seconds and greatest resident MB of `sojourn`, and what it said of an error."""
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sojourn", *arguments], stdout=subprocess.DEVNULL, stderr=errors
+        )
+        _, _, usage = os.wait4(process.pid, 0)
+        errors.seek(0)
+        # ru_maxrss is in kibibytes on Linux.
+        return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6, errors.read()
+
+
+def measured(size: Size, count: int, file: Path) -> Row:
+    """The scenario of one size, checked and run."""
+    file.write_text(size.text(count), "utf-8")
+    core = sojourn.Scenario.load(file).compile()
+    check_s, check_mb, said = command("check", str(file))
+    if said:
+        raise SystemExit(said)
+    run_s, run_mb, _ = command("run", str(file), "--json", "--jobs", "1")
+    estimate = (core.memory_bytes() + core.kept_bytes(True)) / 1e6
+    return Row(count, check_s, check_mb, run_s, run_mb, estimate)
+
+
+def refusal(size: Size, file: Path) -> str:
+    """The first line of what the first size beyond the limit is refused with."""
+    file.write_text(size.text(size.refused), "utf-8")
+    for arguments in (["check", str(file)], ["run", str(file), "--json"]):
+        _, _, said = command(*arguments)
+        if said:
+            return said.splitlines()[0].replace(str(file), file.name)
+    raise SystemExit(f"{size.refused} {size.name} are not refused")
+
+
+def per_item(rows: list[Row], place: int, value: str) -> float | None:
+    """Growth for one more item since the size before."""
+    if place == 0:
+        return None
+    last, this = rows[place - 1], rows[place]
+    return float((getattr(this, value) - getattr(last, value)) / (this.size - last.size))
+
+
+def shown(value: float | None, unit: float, digits: int = 3) -> str:
+    """A figure in a unit, or nothing."""
+    return "" if value is None else f"{value * unit:,.{digits}g}"
+
+
+HEAD = (
+    "| size | check, s | check, MB | run, s | run, MB | estimate, MB | run, us an item "
+    "| run, kB an item |\n|--:|--:|--:|--:|--:|--:|--:|--:|\n"
+)
+
+
+def table(rows: list[Row]) -> str:
+    """The rows in Markdown."""
+    lines = []
+    for place, row in enumerate(rows):
+        time_us = shown(per_item(rows, place, "run_s"), 1e6)
+        memory_kb = shown(per_item(rows, place, "run_mb"), 1e3)
+        lines.append(
+            f"| {row.size:,} | {row.check_s:.2f} | {row.check_mb:,.0f} | {row.run_s:.2f} "
+            f"| {row.run_mb:,.0f} | {row.estimate_mb:,.0f} | {time_us} | {memory_kb} |"
+        )
+    return HEAD + "\n".join(lines) + "\n"
+
+
+INTRO = """# Limits
+
+`make limits` writes this page: it measures memory and time of scenarios that grow in one size
+after the other. `benches/limits.json` has the same figures.
+
+Time is CPU time of the whole command, user and system; memory is the greatest resident set. The
+last two columns are what one more item takes, from the size above: where they stay the same, the
+cost is linear. Differences of small sizes are within what the start of Python varies by.
+
+`estimate` is what the command compares with the memory that is available before it runs anything
+(`MemAvailable` of `/proc/meminfo`). It is an upper bound, for the engine alone and its results: a
+Python process takes some 30 MB more. Several runs take as much each where they run at once, and
+what their series take until they are written.
+
+## Limits of a scenario
+
+| what | at most |
+|---|--:|
+| text of the document | 4 MiB |
+| links | 20,000 |
+| tables of flows | 20,000 |
+| flows, with those that `count` stands for | 1,000,000 |
+| links that `path` and `back` of all flows name | 4,000,000 |
+| steps, and ramps, of one rate or delay | 100,000 |
+| controllers in `controls` | 10,000 |
+| pairs of a controller and a table of flows | 10,000,000 |
+
+They keep `sojourn check` near one second. Everything else is limited by memory: what the buffers
+and wires hold, initial windows, rows of the record.
+
+A user's own controller may ask for any window. Once it has four times as much in flight as the
+queues and wires on the flow's way hold, and its initial window, the run ends with an error that
+names both figures. `transport.receive_window` replaces that limit.
+
+Of many problems in one document the first 100 that are found are kept, and 20 are shown.
+
+The bound of a spike knows of the last 1,000 steps of capacity before the change. In a longer chain
+of changes without a pause it starts without a queue.
+"""
+
+
+def main() -> None:
+    """Measures everything and writes both files."""
+    found = []
+    text = INTRO
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "scenario.toml"
+        for size in ALL:
+            rows = [measured(size, count, file) for count in size.sizes]
+            said = refusal(size, file)
+            print(size.name, *rows, said, sep="\n  ", file=sys.stderr)
+            found.append({"name": size.name, "rows": [asdict(row) for row in rows], "at": said})
+            text += (
+                f"\n## {size.name[0].upper()}{size.name[1:]}\n\n{table(rows)}\n"
+                f"{size.refused:,} are refused:\n\n    {said}\n"
+            )
+    (ROOT / "docs" / "limits.md").write_text(text, "utf-8")
+    (ROOT / "benches" / "limits.json").write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
