@@ -1,0 +1,80 @@
+//! Captures, and the RTTs in them.
+
+use std::io::{self, Read};
+
+use sojourn_trace::capture::{Capture, ReadError};
+use sojourn_trace::rtt::{Flow, Method, Options, Rtt};
+
+use crate::heap;
+
+/// Points of a series, and flows, so few that both limits are met.
+const OPTIONS: Options = Options { max_flows: 8, points: 16 };
+/// What is held besides: a block of up to 1.06 MiB, read 256 KiB at a time, and a histogram of
+/// each flow, direction and method.
+const FIXED_BYTES: u64 = 8 << 20;
+
+/// Reads the capture in `data`: faults have an offset in it, and the samples of each flow agree
+/// with each other and with its packets.
+pub fn capture(data: &[u8]) {
+    let (rtt, fault) = heap::within(FIXED_BYTES + 64 * data.len() as u64, || analyse(data));
+    // A record has 16 bytes or more.
+    assert!(rtt.packets() <= data.len() as u64 / 16);
+    let in_pieces = analyse(Pieces(data));
+    assert_eq!((in_pieces.0.packets(), &in_pieces.1), (rtt.packets(), &fault));
+    if let Some(offset) = fault {
+        assert!(offset <= data.len() as u64, "beyond the file: {offset}");
+    }
+    if let Some((begin, end)) = rtt.span_ns() {
+        assert!(begin <= end);
+    }
+    assert!(rtt.flows().len() <= OPTIONS.max_flows);
+    rtt.flows().iter().for_each(|flow| sound(flow, rtt.packets()));
+}
+
+/// The RTTs, and the offset of the fault that ended the reading.
+fn analyse(from: impl Read) -> (Rtt, Option<u64>) {
+    let (mut capture, mut rtt) = (Capture::new(from), Rtt::new(OPTIONS));
+    let fault = match rtt.read(&mut capture, u64::MAX) {
+        Ok(_) => None,
+        Err(ReadError::Malformed(fault)) => {
+            assert!(fault.to_string().starts_with("at byte "));
+            Some(fault.offset)
+        }
+        Err(ReadError::Io(error)) => panic!("memory can be read: {error}"),
+    };
+    assert!(capture.offset() < u64::MAX / 2);
+    (rtt, fault)
+}
+
+fn sound(flow: &Flow, packets: u64) {
+    assert!(flow.span_ns.0 <= flow.span_ns.1);
+    assert!(flow.halves.iter().map(|half| half.packets).sum::<u64>() <= packets);
+    for half in &flow.halves {
+        assert!(half.again <= half.packets);
+        for method in [Method::Timestamps, Method::Acks, Method::Auto] {
+            let (_, samples) = half.samples(method);
+            let (histogram, points) = (samples.histogram(), samples.points());
+            assert!(histogram.count() == samples.count() && samples.count() <= packets);
+            assert!(points.len() <= OPTIONS.points && points.len() as u64 <= samples.count());
+            assert_eq!(points.is_empty(), samples.count() == 0);
+            assert!(points.is_sorted_by_key(|point| point.packet));
+            let quantiles = [0.0, 0.5, 0.95, 0.99, 1.0].map(|q| histogram.quantile(q));
+            assert!(quantiles.is_sorted(), "{quantiles:?}");
+            let greatest = points.iter().map(|point| point.rtt_ns).max();
+            assert_eq!(greatest, histogram.max(), "no peak is thinned away");
+        }
+    }
+}
+
+/// A file that gives few bytes at a time, and fewer than asked for.
+struct Pieces<'a>(&'a [u8]);
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let len = self.0.len().min(into.len()).min(1021);
+        let (now, later) = self.0.split_at(len);
+        into[..len].copy_from_slice(now);
+        self.0 = later;
+        Ok(len)
+    }
+}

@@ -1,0 +1,79 @@
+//! What holds for every document and its errors, however it was read.
+
+use sojourn_scenario::{Document, Errors, Item, Scenario};
+
+use crate::{heap, simulate};
+
+/// Heap for a document of `len` bytes and everything made of it, errors with their excerpts
+/// included: a table of a link or a flow becomes some 4 kB of checked values from as few as
+/// 10 bytes.
+pub(crate) fn room(len: usize) -> u64 {
+    (32 << 20) + 2048 * len as u64
+}
+
+/// A text that errors point into.
+pub(crate) struct Text<'a> {
+    pub(crate) origin: &'a str,
+    pub(crate) text: &'a str,
+}
+
+/// Traces that scenarios may name: one, one that is malformed, and one of a long time.
+pub(crate) fn read(file: &str) -> Result<String, String> {
+    match file {
+        "cell.trace" | "traces/cellular.trace" => Ok("1\n2\n2\n7\n".to_owned()),
+        "long.trace" => Ok("0\n1000000\n".to_owned()),
+        "bad.trace" => Ok("1\nx\n".to_owned()),
+        _ => Err("not there".to_owned()),
+    }
+}
+
+/// Checks, simulates and writes a document. `len` is how long its text is.
+pub(crate) fn examine(document: &Document, len: usize, texts: &[Text<'_>]) {
+    let resolved = heap::within(room(len), || document.resolve(&read));
+    // What is written is sound TOML even where the schema refuses it.
+    let toml = document.to_toml();
+    let written = Document::from_toml("written.toml", &toml);
+    let written = written.unwrap_or_else(|errors| panic!("{toml}\ncannot be read\n{errors}"));
+    let scenario = match resolved {
+        Ok(scenario) => scenario,
+        Err(errors) => return refused(&errors, len, texts),
+    };
+    same(&written, &scenario);
+    let built = Document::from_json("built", document.to_json());
+    same(&built.expect("what is written as JSON can be read"), &scenario);
+    simulate::simulate(&scenario);
+}
+
+fn same(document: &Document, scenario: &Scenario) {
+    match document.resolve(&read) {
+        Ok(again) => assert!(again == *scenario, "writing changes the scenario"),
+        Err(errors) => panic!("what is written is refused\n{errors}"),
+    }
+}
+
+/// Every problem has a message, a remedy and a place, and can be shown.
+pub(crate) fn refused(errors: &Errors, len: usize, texts: &[Text<'_>]) {
+    heap::within(room(len), || {
+        let items = errors.items();
+        assert!(!items.is_empty(), "refused without a reason");
+        items.iter().for_each(|item| placed(item, texts));
+        assert!(errors.to_string().starts_with("error: "));
+        assert!(!errors.to_ansi().is_empty());
+    });
+}
+
+/// In a text, a line and a column that exist; elsewhere, a path of keys, or the whole.
+fn placed(item: &Item, texts: &[Text<'_>]) {
+    assert!(!item.message.is_empty() && !item.help.is_empty(), "{item:?}");
+    let Some(source) = texts.iter().find(|text| text.origin == item.origin) else {
+        assert!(texts.is_empty(), "another text: {item:?}");
+        return assert_eq!(item.position, None, "a program's values have no lines");
+    };
+    let Some(at) = item.position else { panic!("without a place: {item:?}") };
+    // Lines are looked at again only in short texts: many errors times a long text is much.
+    if source.text.len() < 4096 {
+        let line = source.text.split('\n').nth(at.line - 1);
+        let line = line.unwrap_or_else(|| panic!("no such line: {item:?}"));
+        assert!(at.column <= line.chars().count() + 1, "{item:?} in {line:?}");
+    }
+}

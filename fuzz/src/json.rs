@@ -1,0 +1,32 @@
+//! Scenarios that a program built, as JSON.
+
+use serde_json::Value;
+use sojourn_scenario::Document;
+
+use crate::document;
+use crate::heap;
+use crate::mutate;
+use crate::random::Random;
+
+/// Takes the JSON in `data` for a scenario; checks, writes and simulates it.
+pub fn json(data: &[u8]) {
+    let Ok(value) = serde_json::from_slice::<Value>(data) else { return };
+    match heap::within(document::room(data.len()), || Document::from_json("built", value)) {
+        Ok(read) => document::examine(&read, data.len(), &[]),
+        Err(errors) => document::refused(&errors, data.len(), &[]),
+    }
+}
+
+/// Another value: by assignments that the schema knows, or with anything in the place of a part.
+pub fn mutate_json(data: &[u8], seed: u32) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    let value = serde_json::from_slice::<Value>(data).unwrap_or_default();
+    let value = match Document::from_json("", value.clone()) {
+        Ok(mut document) if !random.once_in(3) => {
+            mutate::document(&mut document, &mut random);
+            document.to_json()
+        }
+        _ => mutate::value(value, &mut random),
+    };
+    value.to_string().into_bytes()
+}

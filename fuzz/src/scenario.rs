@@ -1,0 +1,32 @@
+//! Scenarios as TOML.
+
+use sojourn_scenario::Document;
+
+use crate::document::{self, Text};
+use crate::heap;
+use crate::mutate;
+use crate::random::Random;
+
+/// Reads, checks, writes and simulates the scenario in `data`.
+pub fn scenario(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let texts = [Text { origin: "fuzz.toml", text }];
+    match heap::within(document::room(text.len()), || Document::from_toml("fuzz.toml", text)) {
+        Ok(read) => document::examine(&read, text.len(), &texts),
+        Err(errors) => document::refused(&errors, text.len(), &texts),
+    }
+}
+
+/// Another scenario, mostly by assignments that the schema knows.
+pub fn mutate_scenario(data: &[u8], seed: u32) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    let text = String::from_utf8_lossy(data);
+    if random.once_in(4) {
+        return mutate::lines(&text, &mut random).into_bytes();
+    }
+    let Ok(mut document) = Document::from_toml("", &text) else {
+        return mutate::lines(&text, &mut random).into_bytes();
+    };
+    mutate::document(&mut document, &mut random);
+    document.to_toml().into_bytes()
+}
