@@ -5,10 +5,10 @@ use sojourn_scenario::{Document, Errors, Item, Scenario};
 use crate::{heap, simulate};
 
 /// Heap for a document of `len` bytes and everything made of it, errors with their excerpts
-/// included: a table of a link or a flow becomes some 4 kB of checked values from as few as
-/// 10 bytes.
+/// included. A table of a link or a flow becomes some 4 kB of checked values from as few as
+/// 10 bytes; and `count` may ask for a million flows in as few.
 pub(crate) fn room(len: usize) -> u64 {
-    (32 << 20) + 2048 * len as u64
+    (1 << 30) + 2048 * len as u64
 }
 
 /// A text that errors point into.
@@ -30,15 +30,13 @@ pub(crate) fn read(file: &str) -> Result<String, String> {
 /// Checks, simulates and writes a document. `len` is how long its text is.
 pub(crate) fn examine(document: &Document, len: usize, texts: &[Text<'_>]) {
     let resolved = heap::within(room(len), || document.resolve(&read));
-    // What is written is sound TOML even where the schema refuses it.
-    let toml = document.to_toml();
-    let written = Document::from_toml("written.toml", &toml);
-    let written = written.unwrap_or_else(|errors| panic!("{toml}\ncannot be read\n{errors}"));
     let scenario = match resolved {
         Ok(scenario) => scenario,
         Err(errors) => return refused(&errors, len, texts),
     };
-    same(&written, &scenario);
+    let toml = document.to_toml();
+    let written = Document::from_toml("written.toml", &toml);
+    same(&written.unwrap_or_else(|errors| panic!("{toml}\ncannot be read\n{errors}")), &scenario);
     let built = Document::from_json("built", document.to_json());
     same(&built.expect("what is written as JSON can be read"), &scenario);
     simulate::simulate(&scenario);

@@ -62,9 +62,12 @@ pub fn quantile(waits: &[Wait], q: f64) -> f64 {
         return f64::INFINITY;
     }
     let (mut low, mut high) = (0.0, most);
-    // To half a nanosecond.
+    // To half a nanosecond, or to neighbouring numbers: beyond 2^22 s they lie further apart.
     while high - low > 0.5e-9 {
         let middle = low + (high - low) / 2.0;
+        if middle <= low || middle >= high {
+            break;
+        }
         if within(middle) >= asked {
             high = middle;
         } else {

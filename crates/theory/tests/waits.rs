@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use sojourn_theory::capacity::Sender::{Draining, Matching};
 use sojourn_theory::capacity::{means, peak_delay, waits};
-use sojourn_theory::waits::{longest, quantile, worst};
+use sojourn_theory::waits::{Wait, longest, quantile, worst};
 use sojourn_units::{Duration, Instant, Rate};
 
 fn at(ms: u64) -> Instant {
@@ -134,4 +134,12 @@ proptest! {
         // Sums of thousands of floats.
         prop_assert!((bits - expected).abs() < 1e-6 * expected, "{bits} {expected}");
     }
+}
+
+/// Waits of 10^7 s are further apart than half a nanosecond as numbers.
+#[test]
+fn a_quantile_of_very_long_waits_has_an_end() {
+    let wait = Wait { at_s: 0.0, span_s: 1.0, bits: 1e6, first_s: 0.0, last_s: 1e7 };
+    let median = quantile(&[wait], 0.5);
+    assert!((median - 5e6).abs() < 1e-8, "{median}");
 }
