@@ -13,7 +13,8 @@ SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates benches -nam
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo bench limits test test-rust test-python install reference matrix papers lint tshark clean
+.PHONY: help demo bench limits test test-rust test-python fuzz fuzz-build fuzz-record install \
+	reference matrix papers lint tshark clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | expand -t 14
@@ -44,10 +45,10 @@ papers: $(VENV)/.installed  ## write docs/papers.md anew: every paper in full
 
 # `cargo fmt` does not see the modules that the registries' macros declare: all files, by name.
 lint: $(VENV)/.tested
-	rustfmt --check --edition 2024 $(shell find crates benches -name '*.rs')
+	rustfmt --check --edition 2024 $(shell find crates benches fuzz -name '*.rs')
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff check python tests/python docs benches papers
-	$(BIN)/ruff format --check python tests/python docs benches papers
+	$(BIN)/ruff check python tests/python docs benches papers fuzz
+	$(BIN)/ruff format --check python tests/python docs benches papers fuzz
 	$(BIN)/mypy
 
 test-rust:  ## the tests of the Rust crates
@@ -67,6 +68,27 @@ tshark:  ## install tshark, which some tests compare with
 		else false; fi; } || \
 		echo "tshark is missing, and its tests are left out; on Debian or Ubuntu:" \
 			"sudo apt-get install tshark iproute2" >&2
+
+# The instrumentation of libFuzzer's, by flags that a stable compiler takes; those that rustc does
+# not pass on to build scripts, since a target is named.
+FUZZ_FLAGS := --cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+	-Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares
+FUZZ_SECONDS ?= 3600
+
+fuzz: fuzz-build  ## fuzz every reader for an hour in all; FUZZ_SECONDS=60 is a minute
+	$(BIN)/python fuzz/run.py --seconds $(FUZZ_SECONDS) $(FUZZ_ARGS)
+
+fuzz-record:  ## put the counts of the last `make fuzz` into docs/fuzzing.md
+	$(PYTHON) fuzz/run.py --record
+
+fuzz-build: $(VENV)/.installed
+	@command -v c++ >/dev/null || { \
+		echo "c++ is missing, which builds libFuzzer; on Debian or Ubuntu: apt install g++" >&2; exit 1; }
+	$(PIP) install 'atheris>=2.3'
+	RUSTFLAGS="$(FUZZ_FLAGS)" cargo build --quiet --profile fuzz --package sojourn-fuzz \
+		--features libfuzzer --bins --target-dir target/fuzz \
+		--target "$$(rustc --print host-tuple)"
 
 # The two tools of the build stand in the same environment, so that Cargo sees the same Python
 # each time and rebuilds only what changed.

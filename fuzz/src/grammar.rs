@@ -17,17 +17,50 @@ const SIZES: &[&str] = &[
     "1MB", "1GB", "1000GB", "0",
 ];
 const RATES: &[&str] = &[
-    "0bit", "1bit", "7bit", "1kbit", "64kbit", "1Mbit", "5Mbit", "10Mbit", "60Mbit", "100Mbit",
-    "1Gbit", "10Gbit", "1000000Gbit", "1.5Mbit/s", "0",
+    "0bit",
+    "1bit",
+    "7bit",
+    "1kbit",
+    "64kbit",
+    "1Mbit",
+    "5Mbit",
+    "10Mbit",
+    "60Mbit",
+    "100Mbit",
+    "1Gbit",
+    "10Gbit",
+    "1000000Gbit",
+    "1.5Mbit/s",
+    "0",
 ];
 const BUFFERS: &[&str] =
     &["unlimited", "0packets", "1packet", "10packets", "100 packets", "30ms", "150kB", "1000000s"];
 /// What stands in no schema.
 const ODD: &[&str] = &[
-    "", "0", "-1", "1e400", "nan", "-inf", "true", "[]", "{}", "[[]]", "\"\"", "1979-05-27",
-    "0x10", "\"ü\\u0000\"", "'''\n'''", "18446744073709551616", "\"18446744073709551615s\"",
-    "\"0.0000000001ns\"", "\"99999999999999999999packets\"", "{ kind = \"codel\" }",
-    "{ trace = \"cell.trace\" }", "{ trace = \"bad.trace\" }", "[1, \"a\", {}]", "1_000",
+    "",
+    "0",
+    "-1",
+    "1e400",
+    "nan",
+    "-inf",
+    "true",
+    "[]",
+    "{}",
+    "[[]]",
+    "\"\"",
+    "1979-05-27",
+    "0x10",
+    "\"ü\\u0000\"",
+    "'''\n'''",
+    "18446744073709551616",
+    "\"18446744073709551615s\"",
+    "\"0.0000000001ns\"",
+    "\"99999999999999999999packets\"",
+    "{ kind = \"codel\" }",
+    "{ trace = \"cell.trace\" }",
+    "{ trace = \"bad.trace\" }",
+    "[1, \"a\", {}]",
+    "1_000",
 ];
 /// Names of links, flows and files besides those that the scenario has.
 const NAMES: &[&str] = &["a", "b", "new", "cell.trace", "long.trace", "bad.trace"];

@@ -8,9 +8,37 @@ use crate::random::Random;
 
 /// What people type, and what parsers stumble over.
 const PIECES: &[&str] = &[
-    "\"", "'''", "[", "]]", "{", "}", "=", ".", ",", "\n", "\r\n", "#", "ü", "\u{1f600}", "\0",
-    "\x1b", "\u{7f}", "\u{feff}", "[link.x]", "[[flow]]", "a.b.c = 1", "\"\" = 1", "nan", "-", "e",
-    "99999999999999999999999999999999999999999999", "Mbit", "packets", "s", " ", "1",
+    "\"",
+    "'''",
+    "[",
+    "]]",
+    "{",
+    "}",
+    "=",
+    ".",
+    ",",
+    "\n",
+    "\r\n",
+    "#",
+    "ü",
+    "\u{1f600}",
+    "\0",
+    "\x1b",
+    "\u{7f}",
+    "\u{feff}",
+    "[link.x]",
+    "[[flow]]",
+    "a.b.c = 1",
+    "\"\" = 1",
+    "nan",
+    "-",
+    "e",
+    "99999999999999999999999999999999999999999999",
+    "Mbit",
+    "packets",
+    "s",
+    " ",
+    "1",
 ];
 
 /// Names of the links and flows of a document.
@@ -139,9 +167,25 @@ fn splice(line: &mut String, random: &mut Random) {
 /// Another file of capacity: other lines, or another number in one of them.
 pub fn mutate_capacity(data: &[u8], seed: u32) -> Vec<u8> {
     const ROWS: &[&str] = &[
-        "0", "1", "1000", "1000000000", "0,60Mbit", "1,0bit", "1.5,1bit", "2,1000000Gbit",
-        "3,20Mbit", "1000000s,5Mbit", "0.000000001,7bit", "# comment", "time,rate", "", ",",
-        "5ms,1", "18446744073709551615s,1bit", "4;5", "1e3,1e6",
+        "0",
+        "1",
+        "1000",
+        "1000000000",
+        "0,60Mbit",
+        "1,0bit",
+        "1.5,1bit",
+        "2,1000000Gbit",
+        "3,20Mbit",
+        "1000000s,5Mbit",
+        "0.000000001,7bit",
+        "# comment",
+        "time,rate",
+        "",
+        ",",
+        "5ms,1",
+        "18446744073709551615s,1bit",
+        "4;5",
+        "1e3,1e6",
     ];
     let mut random = Random::new(seed);
     let text = String::from_utf8_lossy(data);

@@ -13,9 +13,9 @@ const MOST_BYTES: u64 = 128 << 20;
 /// The fixed part of a simulation: events, the first blocks of rings, and the summary.
 const FIXED_BYTES: u64 = 16 << 20;
 /// Time on the wall for a run; one that takes longer is left where it stands.
-const BUDGET: time::Duration = time::Duration::from_millis(300);
+const BUDGET: time::Duration = time::Duration::from_millis(100);
 /// A run this short is done again, to compare.
-const SHORT: time::Duration = time::Duration::from_millis(30);
+const SHORT: time::Duration = time::Duration::from_millis(10);
 
 /// Runs `scenario` under its first controller: no panic, no more memory than the estimate, sound
 /// figures, and the same ones again for the same seed.
@@ -55,7 +55,7 @@ fn advance(simulation: &mut Simulation) -> bool {
         if begun.elapsed() > BUDGET {
             return simulation.now() >= simulation.end();
         }
-        let quick = before.elapsed() < BUDGET / 50;
+        let quick = before.elapsed() < BUDGET / 20;
         slice = Duration(if quick { slice.0.saturating_mul(4) } else { (slice.0 / 2).max(1) });
     }
     true

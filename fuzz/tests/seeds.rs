@@ -48,7 +48,8 @@ fn seeds(target: &str) -> Vec<PathBuf> {
 /// Replays in another process; names the seed that ended it.
 fn passes(files: &[PathBuf]) -> bool {
     let mut replay = Command::new(env::current_exe().expect("this program"));
-    let mut replay = replay.args(files).env(REPLAY, "1").stdout(Stdio::piped()).spawn().expect("starts");
+    let mut replay =
+        replay.args(files).env(REPLAY, "1").stdout(Stdio::piped()).spawn().expect("starts");
     let names = BufReader::new(replay.stdout.take().expect("it is piped")).lines();
     let last = names.map_while(Result::ok).last();
     let status = replay.wait().expect("it ends");
