@@ -11,9 +11,10 @@ use crate::random::Random;
 /// Takes the JSON in `data` for a scenario; checks, writes and simulates it.
 pub fn json(data: &[u8]) {
     let Ok(value) = serde_json::from_slice::<Value>(data) else { return };
-    match heap::within(document::room(data.len()), || Document::from_json("built", value)) {
-        Ok(read) => document::examine(&read, data.len(), &[]),
-        Err(errors) => document::refused(&errors, data.len(), &[]),
+    let len = data.len();
+    let read = heap::within(document::room(len), || Document::from_json("built", value));
+    if let Err(errors) = read.and_then(|document| document::examine(&document, len)) {
+        document::refused(&errors, len, &[]);
     }
 }
 

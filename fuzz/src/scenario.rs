@@ -11,9 +11,10 @@ use crate::random::Random;
 pub fn scenario(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let texts = [Text { origin: "fuzz.toml", text }];
-    match heap::within(document::room(text.len()), || Document::from_toml("fuzz.toml", text)) {
-        Ok(read) => document::examine(&read, text.len(), &texts),
-        Err(errors) => document::refused(&errors, text.len(), &texts),
+    let len = text.len();
+    let read = heap::within(document::room(len), || Document::from_toml("fuzz.toml", text));
+    if let Err(errors) = read.and_then(|document| document::examine(&document, len)) {
+        document::refused(&errors, len, &texts);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `--set`: a scenario that ships, and assignments to it.
 
-use sojourn_scenario::Document;
+use sojourn_scenario::{Document, Errors};
 
 use crate::document::{self, Text};
 use crate::grammar::Grammar;
@@ -33,9 +33,9 @@ pub fn set(data: &[u8]) {
         // `--set` may add tables of its own: each is a document's worth of room.
         heap::within(document::room(len), || assign(&mut document, change));
     }
-    // The changes are the later sources; all have the same name, so that their errors are
-    // compared with the shortest that would do.
-    examine(&document, len, base);
+    if let Err(errors) = document::examine(&document, len) {
+        refused(&errors, base);
+    }
 }
 
 fn base(name: &str) -> (&'static str, &'static str) {
@@ -57,17 +57,13 @@ fn texts(change: &str) -> [Text<'_>; 1] {
     [Text { origin: "--set", text: change }]
 }
 
-fn examine(document: &Document, len: usize, base: &str) {
-    match document.resolve(&document::read) {
-        Ok(_) => document::examine(document, len, &[]),
-        Err(errors) => {
-            assert!(errors.items().iter().all(|item| item.position.is_some()), "{errors}");
-            let of_base = errors.items().into_iter().filter(|item| item.origin == "base.toml");
-            let lines = base.lines().count();
-            assert!(of_base.flat_map(|item| item.position).all(|at| at.line <= lines + 1));
-            assert!(errors.to_string().starts_with("error: ") && !errors.to_ansi().is_empty());
-        }
-    }
+/// Every problem has its place in the scenario, or in one of the assignments.
+fn refused(errors: &Errors, base: &str) {
+    let (items, lines) = (errors.items(), base.lines().count());
+    assert!(items.iter().all(|item| item.position.is_some()), "{errors}");
+    let of_base = items.iter().filter(|item| item.origin == "base.toml");
+    assert!(of_base.filter_map(|item| item.position).all(|at| at.line <= lines + 1), "{errors}");
+    assert!(errors.to_string().starts_with("error: ") && !errors.to_ansi().is_empty());
 }
 
 /// Another list of assignments.
