@@ -85,7 +85,8 @@ fuzz-record:  ## put the counts of the last `make fuzz` into docs/fuzzing.md
 fuzz-build: $(VENV)/.installed
 	@command -v c++ >/dev/null || { \
 		echo "c++ is missing, which builds libFuzzer; on Debian or Ubuntu: apt install g++" >&2; exit 1; }
-	$(PIP) install 'atheris>=2.3'
+	@$(PIP) install 'atheris>=2.3' || echo "atheris has no wheel for this machine: the target " \
+		"qlog is left out" >&2
 	RUSTFLAGS="$(FUZZ_FLAGS)" cargo build --quiet --profile fuzz --package sojourn-fuzz \
 		--features libfuzzer --bins --target-dir target/fuzz \
 		--target "$$(rustc --print host-tuple)"
