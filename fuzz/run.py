@@ -91,9 +91,8 @@ class Run:
         given = [*OPTIONS, f"-max_total_time={seconds}", f"-artifact_prefix={self.findings}/"]
         folders = [str(self.corpus), str(SEEDS / self.count.target)]
         with self.log.open("ab") as log:
-            nice = [] if os.name == "nt" else ["nice"]
             self.process = subprocess.Popen(
-                [*nice, *command(self.count.target), *given, *folders],
+                ["nice", *command(self.count.target), *given, *folders],
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -150,11 +149,12 @@ def _last(pattern: str, text: str) -> int:
     return int(found[-1]) if found else 0
 
 
-def fuzz(targets: list[str], seconds: int, jobs: int) -> list[Count]:
-    """Every target for its share of `seconds`, `jobs` of them at once."""
+def fuzz(targets: list[str], seconds: int, jobs: int) -> tuple[list[Count], bool]:
+    """Every target for its share of `seconds`, `jobs` of them at once; whether it was stopped."""
     share = max(1, seconds * jobs // len(targets))
     runs = [Run(target, share) for target in targets]
     print(f"{len(targets)} targets, {share} s each, {jobs} at once", flush=True)
+    was_stopped = False
     with ThreadPoolExecutor(jobs) as pool:
         work = [pool.submit(run.work) for run in runs]
         try:
@@ -167,10 +167,11 @@ def fuzz(targets: list[str], seconds: int, jobs: int) -> list[Count]:
                         if one.running():
                             print(f"{run.count.target}: {run.progress()}", flush=True)
         except KeyboardInterrupt:
-            print("stopping", file=sys.stderr)
+            print("stopping: the counts are those up to now", file=sys.stderr)
+            was_stopped = True
             for run in runs:
                 run.stop()
-        return [one.result() for one in work]
+        return [one.result() for one in work], was_stopped
 
 
 def table(result: dict[str, Any]) -> str:
@@ -229,8 +230,10 @@ def main() -> int:
     unknown = sorted(set(targets) - set(TARGETS))
     if unknown or args.seconds < 1 or args.jobs < 1:
         parser.error(f"unknown target {unknown[0]}" if unknown else "too little to do")
+    # Ends the targets too, which would go on by themselves.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     OUT.mkdir(exist_ok=True)
-    counts = fuzz(targets, args.seconds, args.jobs)
+    counts, was_stopped = fuzz(targets, args.seconds, args.jobs)
     result = {
         "date": time.strftime("%Y-%m-%d"),
         "commit": commit(),
@@ -238,7 +241,7 @@ def main() -> int:
     }
     (OUT / "counts.json").write_text(json.dumps(result, indent=2) + "\n", "utf-8")
     print(f"\n{table(result)}")
-    return 1 if any(count.findings for count in counts) else 0
+    return 1 if was_stopped or any(count.findings for count in counts) else 0
 
 
 if __name__ == "__main__":
