@@ -54,13 +54,15 @@ def run(
         source.compile(), assignments=set, control=control, seed=seed, spread=spread, own=own
     )
     captures = Captures.to(pcapng, qlog)
+    captures.require_possible(core)
     if not progress:
-        return record(core, source.origin, runs, jobs, own=own, captures=captures)
+        with captures.opened() as files:
+            return record(core, source.origin, runs, jobs, own=own, files=files)
     from sojourn.cli.progress import Bar
 
     began = time.perf_counter()
-    with Bar() as bar:
-        done = record(core, source.origin, runs, jobs, bar.simulating, own, captures)
+    with Bar() as bar, captures.opened() as files:
+        done = record(core, source.origin, runs, jobs, bar.simulating, own, files)
     if slowness := own.slowness(done.summary, time.perf_counter() - began):
         print(slowness, file=sys.stderr)
     return done
@@ -137,11 +139,11 @@ def record(
     jobs: int | None,
     progress: experiment.Progress | None = None,
     own: Own | None = None,
-    captures: Captures | None = None,
+    files: Files | None = None,
 ) -> Run:
     """Simulates a prepared scenario and keeps the series."""
     _require_room([core], runs, jobs)
-    outcomes = _simulated(core, runs, jobs, lambda outcome: outcome, progress, captures)
+    outcomes = _simulated(core, runs, jobs, lambda outcome: outcome, progress, files)
     return _recorded(core, name, runs, outcomes, own)
 
 
@@ -204,7 +206,7 @@ def summarise(
     jobs: int | None,
     progress: experiment.Progress | None = None,
     own: Own | None = None,
-    captures: Captures | None = None,
+    files: Files | None = None,
 ) -> Summary:
     """Simulates a prepared scenario for its summary alone."""
     _require_room([core], runs, jobs, series=False)
@@ -212,7 +214,7 @@ def summarise(
     def take(outcome: _core.Outcome) -> RunSummary:
         return cast(RunSummary, json.loads(outcome.summary_json()))
 
-    done = _simulated(core, runs, jobs, take, progress, captures)
+    done = _simulated(core, runs, jobs, take, progress, files)
     summary = _summary(core, name, runs, done)
     if own:
         own.record(summary)
@@ -231,16 +233,10 @@ def _simulated(
     jobs: int | None,
     take: Callable[[_core.Outcome], T],
     progress: experiment.Progress | None,
-    captures: Captures | None,
+    files: Files | None,
 ) -> list[T]:
     """Every run, captured where that is asked for."""
-    captures = captures or Captures()
-    captures.require_possible(core)
-
-    def work(files: Files) -> list[T]:
-        return experiment.simulate(_plan(core, runs, files), threads_of(jobs), take, progress)
-
-    return captures.around(work)
+    return experiment.simulate(_plan(core, runs, files), threads_of(jobs), take, progress)
 
 
 def threads_of(jobs: int | None) -> int:

@@ -1,7 +1,6 @@
 """Runs a scenario: each controller with each seed, on a pool of threads, in a fixed order."""
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -16,8 +15,9 @@ T = TypeVar("T")
 # How long a simulation may go on before it is asked whether to stop. The pieces do not show in
 # what it computes, only in how soon Ctrl-C and the progress bar are served.
 _PIECE_WALL_S = 0.05
-_FIRST_PIECE_S = 0.1
 _LOOK_UP_S = 0.1
+# For simulations that were told to stop.
+_END_S = 0.3
 
 
 class Progress(Protocol):
@@ -38,8 +38,8 @@ class Job:
     """What the files begin with that its packets and its events are written to."""
 
 
-class Stopped(Exception):
-    """A simulation was told to stop."""
+class Stopped(BaseException):
+    """A simulation was told to stop; no Exception, which a user's controller may catch."""
 
 
 def prepare(
@@ -121,6 +121,8 @@ def simulate(
             # After Ctrl-C or a fault: nothing new begins, what runs ends within a piece.
             pool.stop.set()
             executor.shutdown(wait=False, cancel_futures=True)
+            if wait(futures, timeout=_END_S).not_done:
+                pool.break_off()
     _raise_first(futures)
     return [future.result() for future in futures]
 
@@ -151,20 +153,33 @@ class _Pool:
         self.stop = threading.Event()
         self.lock = threading.Lock()
         self.done_s = 0.0
+        self.at_work: set[int] = set()
 
     def one(self, job: Job) -> Any:
+        """Runs a job, and says meanwhile which thread it is on."""
+        thread = threading.get_ident()
+        self.at_work.add(thread)
+        try:
+            return self._one(job)
+        finally:
+            self.at_work.discard(thread)
+
+    def break_off(self) -> None:
+        """Raises `Stopped` in what Python the threads are at: a user's controller may never end."""
+        from ctypes import c_ulong, py_object, pythonapi
+
+        for thread in self.at_work.copy():
+            pythonapi.PyThreadState_SetAsyncExc(c_ulong(thread), py_object(Stopped))
+
+    def _one(self, job: Job) -> Any:
         simulation = job.scenario.simulation(job.control, job.seed, *job.captures)
-        piece = _FIRST_PIECE_S
         now = 0.0
         while now < simulation.duration_s:
             if self.stop.is_set():
                 raise Stopped
-            until = min(now + piece, simulation.duration_s)
-            began = time.monotonic()
-            simulation.advance(until)
-            piece = _next_piece(piece, time.monotonic() - began)
-            self._tell(until - now)
-            now = until
+            simulation.advance(simulation.duration_s, _PIECE_WALL_S)
+            self._tell(simulation.now_s - now)
+            now = simulation.now_s
         return self.take(simulation.finish())
 
     def _tell(self, advanced_s: float) -> None:
@@ -175,19 +190,11 @@ class _Pool:
             self.progress(self.done_s, self.total_s)
 
 
-def _next_piece(piece_s: float, took_s: float) -> float:
-    if took_s > 2 * _PIECE_WALL_S:
-        return piece_s / 2
-    if took_s < _PIECE_WALL_S / 2:
-        return piece_s * 2
-    return piece_s
-
-
 def _raise_first(futures: Sequence[Future[Any]]) -> None:
     """Raises what went wrong rather than that the others were stopped for it."""
     for future in futures:
         error = None if future.cancelled() else future.exception()
-        if error is not None and not isinstance(error, Stopped):
+        if error is not None and not any(isinstance(e, Stopped) for e in (error, error.__cause__)):
             raise error
 
 

@@ -2,16 +2,14 @@
 
 import re
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TypeVar
 
 from sojourn import _core, folder
 from sojourn.errors import UsageError
-
-T = TypeVar("T")
 
 # The hosts of each flow have addresses of their own: 10.0.0.1 and 10.0.0.2 those of the first.
 _MOST_FLOWS = 1 << 16
@@ -34,11 +32,9 @@ class Captures:
         for option, target in self._targets():
             folder.require_free(target, option)
 
-    def require_apart_from(self, out: str | None) -> None:
-        """Refuses the run directory's own folder: each is written whole or not at all."""
-        for option, target in self._targets():
-            if out is not None and target.resolve() == Path(out).resolve():
-                raise UsageError(f"--out and {option} both name {target}; give each its own")
+    def require_apart_from(self, out: Path) -> None:
+        """Refuses folders in the run directory's own, or around it, or in one another."""
+        folder.require_apart([("--out", out), *self._folders()])
 
     def require_possible(self, scenario: _core.Scenario) -> None:
         """Refuses a scenario with more flows than there are addresses."""
@@ -46,27 +42,23 @@ class Captures:
         if self._targets() and flows > _MOST_FLOWS:
             raise UsageError(f"{flows} flows cannot be captured; {_MOST_FLOWS} can")
 
-    def around(self, work: Callable[["Files"], T]) -> T:
-        """Does `work`; what it captured is there afterwards, where nothing went wrong."""
+    @contextmanager
+    def opened(self) -> Iterator["Files"]:
+        """What is captured inside is there afterwards, where nothing went wrong."""
         self.require_free()
-        done: list[T] = []
-        places: dict[Path, Path] = {}
-        folders = list(dict.fromkeys(target for _, target in self._targets()))
+        folder.require_apart(self._folders())
+        with ExitStack() as stack:
+            places: dict[Path, Path] = {}
+            for option, target in self._folders():
+                choice = folder.Choice(target, numbered=False)
+                places[target.resolve()] = stack.enter_context(choice.opened(option)).place
+            found = (one and places[one.resolve()] for one in (self.pcapng, self.qlog))
+            yield Files(*found)
 
-        def fill(rest: list[Path]) -> None:
-            if not rest:
-                found = (places.get(one) if one else None for one in (self.pcapng, self.qlog))
-                done.append(work(Files(*found)))
-                return
-
-            def inside(place: Path) -> None:
-                places[rest[0]] = place
-                fill(rest[1:])
-
-            folder.write(rest[0], inside)
-
-        fill(folders)
-        return done[0]
+    def _folders(self) -> list[tuple[str, Path]]:
+        """Each once: both kinds of files may go to the same folder."""
+        once = {target.resolve(): (option, target) for option, target in self._targets()}
+        return list(once.values())
 
     def _targets(self) -> list[tuple[str, Path]]:
         given: Mapping[str, Path | None] = {"--pcapng": self.pcapng, "--qlog": self.qlog}

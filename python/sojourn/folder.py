@@ -1,33 +1,139 @@
-"""Folders that are written whole or not at all, and never over something else."""
+"""Folders and files that are written whole or not at all, and never over something else.
 
+Each is written into a hidden folder beside its place, `.sojourn-*.partial`, and moved when it is
+complete. A process holds a lock on its hidden folder while it lives (flock(2)), so the next one
+that writes to the same place knows which were abandoned, and removes these.
+"""
+
+import fcntl
 import os
 import shutil
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import stat
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
-from sojourn.errors import OutputExistsError
+from sojourn import _core
+from sojourn.errors import OutputExistsError, UsageError
 
-Fill = Callable[[Path], None]
-"""Writes the files into a folder."""
+Fill = Callable[[Path], object]
+"""Writes the files into a folder, or one file."""
+
+# Bytes of a name that leave room for a number behind it (NAME_MAX is 255).
+_LONGEST_BASE = 240
 
 
-def require_free(target: Path, option: str = "--out") -> None:
-    """Refuses a folder that holds something; `option` names it."""
-    if target.is_symlink() or (target.exists() and not target.is_dir()):
-        raise OutputExistsError(f"{target} exists and is no folder; name another with {option}")
-    if target.is_dir() and any(target.iterdir()):
+@dataclass
+class Opened:
+    """What is being written."""
+
+    place: Path
+    """The hidden folder that becomes the target."""
+    target: Path
+    """Where it is once it is complete."""
+
+
+def require_free(target: str | PathLike[str], option: str = "--out") -> Path:
+    """Refuses a folder that cannot be made, or holds something; `option` names it."""
+    path = _named(target, option)
+    found = _look(path, option)
+    if found is not None and not stat.S_ISDIR(found.st_mode):
+        raise OutputExistsError(f"{path} exists and is no folder; name another with {option}")
+    if found is not None and any(path.iterdir()):
         raise OutputExistsError(
-            f"{target} exists and is not empty, and nothing is ever overwritten; "
+            f"{path} exists and is not empty, and nothing is ever overwritten; "
             f"name another with {option} or remove it"
         )
+    _require_parent(path, option)
+    return path
+
+
+def require_free_file(target: str | PathLike[str], option: str = "--plot") -> Path:
+    """Refuses a file that cannot be made, or exists."""
+    path = _named(target, option)
+    if _look(path, option) is not None:
+        raise OutputExistsError(
+            f"{path} exists, and nothing is ever overwritten; name another or remove it"
+        )
+    if not path.parent.exists():
+        raise UsageError(f"{path}: there is no folder {path.parent}")
+    _require_parent(path, option)
+    return path
+
+
+def require_apart(targets: Sequence[tuple[str, Path]]) -> None:
+    """Refuses folders that are one, or lie in one another: each is written whole or not at all."""
+    for number, (option, target) in enumerate(targets):
+        for other, of in targets[:number]:
+            one, two = of.resolve(), target.resolve()
+            if one == two:
+                raise UsageError(f"{other} and {option} both name {target}; give each its own")
+            if one in two.parents or two in one.parents:
+                raise UsageError(
+                    f"{other} {of} and {option} {target}: one lies in the other; "
+                    "give each a folder of its own"
+                )
+
+
+def chosen(out: str | None, base: Path) -> "Choice":
+    """The folder that was asked for, which must be free, or else a free one named like `base`."""
+    if out is not None:
+        return Choice(require_free(out), numbered=False)
+    # A number behind it must fit.
+    name = os.fsencode(base.name)[:_LONGEST_BASE].decode("utf-8", "ignore")
+    base = base.with_name(name or "run")
+    _require_parent(base, "--out")
+    return Choice(base, numbered=True)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A folder, or the first free one of it, `-2`, `-3`, ..."""
+
+    path: Path
+    numbered: bool
+
+    @contextmanager
+    def opened(self, option: str = "--out") -> Iterator[Opened]:
+        """Makes the hidden folder; it becomes the target at the end, or is gone after a fault."""
+        if not self.numbered:
+            require_free(self.path, option)
+        missing = [one for one in (self.path.parent, *self.path.parent.parents) if not one.exists()]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with _hidden(self.path) as place:
+                opened = Opened(place, self.path)
+                yield opened
+                opened.target = self._moved(place)
+        except BaseException:
+            for parent in missing:
+                with suppress(OSError):
+                    parent.rmdir()
+            raise
+
+    def _moved(self, place: Path) -> Path:
+        # On Linux and macOS, rename replaces an empty folder and refuses one that is not.
+        while True:
+            target = next_free(self.path) if self.numbered else self.path
+            try:
+                _core.complete(place, target)
+            except OSError as error:
+                if not os.path.lexists(target):
+                    raise
+                # Another process took the name meanwhile.
+                if not self.numbered:
+                    raise OutputExistsError(f"{target} was made by someone else") from error
+            else:
+                return target
 
 
 def next_free(base: Path) -> Path:
     """`base`, or `base-2`, `base-3`, ... where it exists."""
     path, number = base, 1
-    while path.exists() or path.is_symlink():
+    while os.path.lexists(path):
         number += 1
         path = base.with_name(f"{base.name}-{number}")
     return path
@@ -35,45 +141,117 @@ def next_free(base: Path) -> Path:
 
 def write(target: Path, fill: Fill) -> Path:
     """Writes a folder to `target`, which must be free."""
-    require_free(target)
-    with _complete(target) as place:
-        fill(place)
-        _move(place, target)
-    return target
+    with Choice(target, numbered=False).opened() as opened:
+        fill(opened.place)
+    return opened.target
 
 
-def write_numbered(base: Path, fill: Fill) -> Path:
-    """Writes a folder to the first free one of `base`, `base-2`, ..."""
-    with _complete(base) as place:
-        fill(place)
-        # Another process may take the name in between: rename refuses, so go on to the next.
-        while True:
-            target = next_free(base)
-            try:
-                _move(place, target)
-            except OutputExistsError:
-                continue
-            return target
+def write_file(target: str | PathLike[str], fill: Fill, option: str = "--plot") -> Path:
+    """Writes a file to `target`, which must be free."""
+    path = require_free_file(target, option)
+    with _hidden(path) as place:
+        # The ending says what kind of file it is.
+        file = place / f"file{path.suffix}"
+        fill(file)
+        try:
+            _core.complete(file, path)
+        except FileExistsError as error:
+            raise OutputExistsError(f"{path} was made by someone else") from error
+    return path
+
+
+def _named(target: str | PathLike[str], option: str) -> Path:
+    """A path whose last part is a name."""
+    text = os.fspath(target)
+    if any(ord(sign) < 0x20 or ord(sign) == 0x7F for sign in text):
+        raise UsageError(
+            f"{option} {text!r}: a name cannot have control characters; leave them out"
+        )
+    path = Path(text)
+    if path.name in ("", ".."):
+        raise UsageError(f"{option} {text!r}: that names nothing new; add a name, such as ./mine")
+    return path
+
+
+def _look(path: Path, option: str) -> os.stat_result | None:
+    """What is there, itself and not where it points to."""
+    try:
+        return path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UsageError(f"{option} {path}: {error.strerror}; name another") from error
+
+
+def _require_parent(path: Path, option: str) -> None:
+    """Refuses a place where nothing can be made."""
+    for parent in path.absolute().parents:
+        if _look(parent, option) is None:
+            continue
+        if not parent.is_dir():
+            raise UsageError(f"{option} {path}: {parent} is no folder; name a place elsewhere")
+        # Root may write anywhere but to what is mounted read-only.
+        if not os.access(parent, os.W_OK | os.X_OK):
+            raise UsageError(
+                f"{option} {path}: the folder {parent} cannot be written to; name a place elsewhere"
+            )
+        return
 
 
 @contextmanager
-def _complete(target: Path) -> Iterator[Path]:
+def _hidden(target: Path) -> Iterator[Path]:
     """A hidden folder beside `target`, gone at the end unless it was moved."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    place = target.parent / f".{target.name}.{os.getpid()}-{threading.get_ident()}.partial"
-    shutil.rmtree(place, ignore_errors=True)
+    begins = f".sojourn-{zlib.crc32(os.fsencode(target.name)):08x}-"
+    _remove_abandoned(target.parent, begins)
+    place, lock = _make(target.parent, begins)
     try:
-        place.mkdir()
         yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
+        _core.settled(place)
+        if lock is not None:
+            os.close(lock)
 
 
-def _move(place: Path, target: Path) -> None:
-    # On Linux and macOS, rename replaces an empty folder and refuses one that is not.
-    try:
-        place.rename(target)
-    except OSError as error:
-        if not target.exists():
+def _make(parent: Path, begins: str) -> tuple[Path, int | None]:
+    while True:
+        place = parent / f"{begins}{os.urandom(4).hex()}.partial"
+        # First, so that an interrupt at any moment finds it.
+        _core.leftover(place)
+        try:
+            place.mkdir()
+        except OSError as error:
+            _core.settled(place)
+            error.filename = str(parent)
             raise
-        raise OutputExistsError(f"{target} was made by someone else meanwhile") from error
+        try:
+            lock = _lock(place)
+        except (BlockingIOError, FileNotFoundError):
+            # Another process found it before it was locked, and removes it.
+            continue
+        except OSError:
+            # A file system without locks: nothing there is ever taken for abandoned.
+            return place, None
+        if place.exists():
+            return place, lock
+        os.close(lock)
+
+
+def _remove_abandoned(parent: Path, begins: str) -> None:
+    """Removes what a killed process left."""
+    for place in parent.glob(f"{begins}*.partial"):
+        with suppress(OSError):
+            lock = _lock(place)
+            shutil.rmtree(place, ignore_errors=True)
+            os.close(lock)
+
+
+def _lock(place: Path) -> int:
+    """Locks a folder until the descriptor is closed; refuses one that is locked."""
+    lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        os.close(lock)
+        raise
+    return lock

@@ -43,9 +43,9 @@ def write(run: Run, target: Path) -> Path:
     return folder.write(target, lambda place: _write_files(run, place))
 
 
-def write_numbered(run: Run, base: Path) -> Path:
-    """Writes the run directory to the first free one of `base`, `base-2`, ..."""
-    return folder.write_numbered(base, lambda place: _write_files(run, place))
+def fill(run: Run, place: Path) -> None:
+    """Writes the run directory's files into a folder that is there."""
+    _write_files(run, place)
 
 
 def read(directory: Path) -> Run:

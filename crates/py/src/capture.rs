@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -9,6 +11,7 @@ use sojourn_trace::capture::{Capture, Endpoint, Format, ReadError};
 use sojourn_trace::rtt::{Flow, Method, Options, Pairs, Point, Rtt, Skipped};
 
 use crate::errors::{os_error, value_error};
+use crate::interrupt::interruptible;
 
 /// Packets between two looks at whether the user has had enough: some 0.1 s.
 const AT_A_TIME: u64 = 1 << 18;
@@ -38,14 +41,29 @@ pub(crate) fn capture_rtt(
     wanted: Wanted,
 ) -> PyResult<(String, String)> {
     let method = named(method)?;
-    let mut capture = Capture::new(File::open(path).map_err(|error| os_error(error, path))?);
+    let file = path.to_owned();
+    // Even to open a pipe may take for ever.
+    let found = interruptible(py, move |stopped| {
+        let capture = Capture::new(File::open(file)?);
+        read(capture, method, max_flows, &wanted, stopped)
+    })?;
+    found.map_err(|error| os_error(error, path))
+}
+
+fn read(
+    mut capture: Capture<File>,
+    method: Method,
+    max_flows: usize,
+    wanted: &Wanted,
+    stopped: &AtomicBool,
+) -> io::Result<(String, String)> {
     let mut rtt = Rtt::new(Options { max_flows, points: wanted.points });
     let malformed = loop {
-        match py.detach(|| rtt.read(&mut capture, AT_A_TIME)) {
-            Ok(AT_A_TIME) => py.check_signals()?,
+        match rtt.read(&mut capture, AT_A_TIME) {
+            Ok(AT_A_TIME) if !stopped.load(Ordering::Relaxed) => {}
             Ok(_) => break None,
             Err(ReadError::Malformed(malformed)) => break Some(malformed),
-            Err(ReadError::Io(error)) => return Err(os_error(error, path)),
+            Err(ReadError::Io(error)) => return Err(error),
         }
     };
     let span = rtt.span_ns();
@@ -66,7 +84,7 @@ pub(crate) fn capture_rtt(
         })),
     });
     let begin = span.map_or(0, |(begin, _)| begin);
-    Ok((whole.to_string(), py.detach(|| flows(rtt.flows(), begin, method, &wanted))))
+    Ok((whole.to_string(), flows(rtt.flows(), begin, method, wanted)))
 }
 
 /// A list of flows, one by one: all of them as values take ten times the memory

@@ -72,22 +72,25 @@ impl AnyRun {
         }
     }
 
-    /// Runs up to `until`, and hands to the files what was captured.
-    pub(crate) fn advance(&mut self, until: Instant) -> io::Result<()> {
+    /// Runs up to `until`, but over `events` events at most; true where it came to `until`.
+    pub(crate) fn advance_by(&mut self, until: Instant, events: u32) -> bool {
         match self {
-            AnyRun::Plain(run) => {
-                run.advance(until);
-                Ok(())
-            }
-            AnyRun::Captured(run) => {
-                run.advance(until);
-                run.tap().flush()
-            }
+            AnyRun::Plain(run) => run.advance_by(until, events),
+            AnyRun::Captured(run) => run.advance_by(until, events),
+        }
+    }
+
+    /// Hands to the files what was captured.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        match self {
+            AnyRun::Plain(_) => Ok(()),
+            AnyRun::Captured(run) => run.tap().flush(),
         }
     }
 
     pub(crate) fn finish(mut self) -> io::Result<Outcome> {
-        self.advance(self.end())?;
+        while !self.advance_by(self.end(), u32::MAX) {}
+        self.flush()?;
         Ok(match self {
             AnyRun::Plain(run) => run.finish(),
             AnyRun::Captured(run) => run.finish(),

@@ -11,6 +11,11 @@ use crate::errors::{ControllerError, value_error};
 use crate::export::AnyRun;
 use crate::own::Failure;
 
+/// Events between two looks at the clock: a fraction of a millisecond.
+const EVENTS: u32 = 1 << 12;
+/// The same where Python is called for many of them, which may take long each time.
+const EVENTS_IN_PYTHON: u32 = 1 << 5;
+
 /// A run in virtual time, driven in slices so that Python can show progress
 /// and hear Ctrl-C between them.
 #[pyclass(module = "sojourn._core")]
@@ -67,15 +72,29 @@ impl Simulation {
         self.with(|s| s.as_ref().map(|s| s.now().as_secs_f64()))
     }
 
-    fn advance(&self, py: Python<'_>, until_s: f64) -> PyResult<()> {
+    /// Runs up to `until_s` of simulated time; where `within_s` is given, until about so much
+    /// time has passed outside, and `now_s` says how far it came.
+    #[pyo3(signature = (until_s, within_s = None))]
+    #[expect(clippy::disallowed_methods, reason = "decides when to look up, not what comes of it")]
+    fn advance(&self, py: Python<'_>, until_s: f64, within_s: Option<f64>) -> PyResult<()> {
         let until = Instant::ZERO + Duration::from_secs_f64(until_s);
-        self.at_work(py, || Ok(self.with(|s| s.as_mut().map(|s| s.advance(until)))??))?;
+        let events = if self.failure.is_some() { EVENTS_IN_PYTHON } else { EVENTS };
+        self.at_work(py, || {
+            let began = std::time::Instant::now();
+            let is_over =
+                || within_s.is_some_and(|within_s| began.elapsed().as_secs_f64() >= within_s);
+            let run = |run: &mut AnyRun| {
+                while !run.advance_by(until, events) && !is_over() {}
+                run.flush()
+            };
+            Ok(self.with(|s| s.as_mut().map(run))??)
+        })?;
         self.in_bounds()
     }
 
     fn finish(&self, py: Python<'_>) -> PyResult<Outcome> {
         let end = self.duration_s()?;
-        self.advance(py, end)?;
+        self.advance(py, end, None)?;
         self.at_work(py, || Ok(Outcome(self.with(|s| s.take().map(AnyRun::finish))??)))
     }
 }

@@ -1,13 +1,14 @@
 //! Scenarios.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use pyo3::prelude::*;
-use sojourn_scenario::{Control, Document, Scenario as Resolved};
+use sojourn_scenario::{Control, Document, Scenario as Resolved, kept_names};
 
 use crate::errors::{scenario_error, value_error};
 use crate::export::AnyRun;
+use crate::files::Files;
 use crate::own::{Catalogue, Failure};
 use crate::run::Simulation;
 
@@ -15,7 +16,7 @@ use crate::run::Simulation;
 #[pyclass(module = "sojourn._core")]
 pub(crate) struct Scenario {
     document: Document,
-    base_dir: PathBuf,
+    files: Files,
     controllers: Catalogue,
     /// What the document says, once that was asked for: it and the files that it names are
     /// read once until the document changes, however many runs it has.
@@ -25,14 +26,15 @@ pub(crate) struct Scenario {
 impl Scenario {
     fn new(document: Document, base_dir: PathBuf) -> Scenario {
         let resolved = OnceLock::new();
-        Scenario { document, base_dir, controllers: Catalogue::default(), resolved }
+        let files = Files::new(base_dir);
+        Scenario { document, files, controllers: Catalogue::default(), resolved }
     }
 
     pub(crate) fn resolve(&self, py: Python<'_>) -> PyResult<&Resolved> {
         if let Some(resolved) = self.resolved.get() {
             return Ok(resolved);
         }
-        let read = |name: &str| read(&self.base_dir, name);
+        let read = |name: &str| self.files.read(name);
         let resolved = self.document.resolve_with(&self.controllers.names(), &read);
         let resolved = resolved.map_err(|errors| scenario_error(py, &errors))?;
         Ok(self.resolved.get_or_init(|| resolved))
@@ -61,10 +63,6 @@ impl Scenario {
         let controls = flows.filter_map(|flow| flow.control.as_ref()).chain(control);
         controls.into_iter().any(|control| self.controllers.is_own(control.name()))
     }
-}
-
-fn read(base: &Path, name: &str) -> Result<String, String> {
-    std::fs::read_to_string(base.join(name)).map_err(|error| error.to_string())
 }
 
 /// The control of run number `index`; none where the flows name their own.
@@ -126,22 +124,19 @@ impl Scenario {
         self.document.to_json().to_string()
     }
 
-    /// The document with every file that it names under its bare name, and
+    /// The document with every file that it names under a name of its own, and
     /// these files' texts: what a folder needs to run it again.
     fn portable(&self, py: Python<'_>) -> PyResult<(String, Vec<(String, String)>)> {
         let (toml, origin) = (self.document.to_toml(), "the scenario");
         let mut document =
             Document::from_toml(origin, &toml).map_err(|e| scenario_error(py, &e))?;
         let mut files = Vec::new();
-        for (link, trace) in self.traces() {
-            let bare = Path::new(&trace).file_name().unwrap_or_default().to_string_lossy();
-            // Two files may have the same bare name; links do not.
-            let prefix = format!("{link}-");
-            let name = if bare.starts_with(&prefix) { bare.into_owned() } else { prefix + &bare };
+        let traces = self.traces();
+        for ((link, trace), name) in traces.iter().zip(kept_names(&traces)) {
             let change =
                 format!("link.{link}.rate.trace={}", serde_json::Value::from(name.as_str()));
             document.set(&change).map_err(|e| scenario_error(py, &e))?;
-            files.push((name, read(&self.base_dir, &trace).map_err(value_error)?));
+            files.push((name, self.files.read(trace).map_err(value_error)?));
         }
         Ok((document.to_toml(), files))
     }

@@ -16,6 +16,7 @@ mod error;
 mod export;
 mod extent;
 mod flow;
+mod kept;
 mod labels;
 mod link;
 mod listening;
@@ -41,6 +42,7 @@ pub use document::Document;
 pub use error::{Errors, Item, Position};
 pub use export::{json_schema, json_schema_with};
 pub use extent::{KIND_BITS, index_bits, longest_run};
+pub use kept::kept_names;
 pub use model::{
     Buffer, Capacity, Chance, Change, Control, Discipline, EcnFeedback, Flow, Handshake, IP_HEADER,
     Jitter, Link, Loss, Pause, Profile, PrrRule, Record, RecoveryPeriod, Reorder, Ring, Scenario,

@@ -161,9 +161,19 @@ impl<M: Metering> Simulation<M> {
 
     /// Runs up to `until`, or to the end where that is earlier.
     pub fn advance(&mut self, until: Instant) {
+        while !self.advance_by(until, u32::MAX) {}
+    }
+
+    /// The same, but over `events` events at most, since a second of simulated time may take
+    /// no time or minutes; true where it came to `until`. What is computed is the same.
+    pub fn advance_by(&mut self, until: Instant, events: u32) -> bool {
         M::enter(Part::Engine);
         let until = until.min(self.end);
-        while let Some(event) = self.events.pop(until) {
+        for _ in 0..events {
+            let Some(event) = self.events.pop(until) else {
+                self.clock.now = self.clock.now.max(until);
+                return true;
+            };
             self.clock = self.clock.at(event);
             let index = event.index;
             match event.kind {
@@ -178,7 +188,7 @@ impl<M: Metering> Simulation<M> {
                 Kind::Sample => self.on_sample(),
             }
         }
-        self.clock.now = self.clock.now.max(until);
+        false
     }
 
     /// Runs to the end and answers.

@@ -11,20 +11,31 @@ if TYPE_CHECKING:
     from sojourn._core import ScenarioError
 
 BAD_INPUT = 2
-INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command; returns the exit status."""
+    """Runs one command; returns the exit status.
+
+    Without `argv` the process is the command's own, its signals as well.
+    """
     try:
+        from sojourn.cli import interrupts
+
+        if argv is None:
+            interrupts.install()
         from sojourn.cli.parser import parse
 
-        status = _command(parse(argv))
+        args = parse(argv)
+        if argv is None:
+            interrupts.arm()
+        status = _command(args)
         sys.stdout.flush()
         return status
-    except KeyboardInterrupt:
-        return _say("interrupted; nothing was written", INTERRUPTED)
+    except KeyboardInterrupt as interrupt:
+        from sojourn._core import interrupted
+
+        return _say(interrupted(), interrupts.status(interrupt))
     except BrokenPipeError:
         # Whoever read our output is gone; keep Python from trying again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -23,7 +23,7 @@ def bench(args: argparse.Namespace) -> int:
     for name in args.case:
         chosen.case(name)
     if args.out is not None:
-        folder.require_free(Path(args.out))
+        folder.require_free(args.out)
     with Bar() as bar:
         found = measure.bench(chosen, args.case, bar.measuring, parts.teller(chosen))
     if args.out is not None:

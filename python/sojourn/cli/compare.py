@@ -20,10 +20,10 @@ _FOLDED = 2
 
 def compare(args: argparse.Namespace) -> int:
     """Compares, writes the report, shows the table."""
-    if args.out is not None:
-        folder.require_free(Path(args.out))
+    a, b = (Path(name).resolve().name for name in (args.a, args.b))
+    out = folder.chosen(args.out, Path("runs") / f"{a}-vs-{b}")
     if args.plot is not None:
-        require_free_figure(Path(args.plot))
+        require_free_figure(args.plot)
     comparison = api.compare(
         args.a,
         args.b,
@@ -32,7 +32,7 @@ def compare(args: argparse.Namespace) -> int:
         control=args.control,
         shift_b=args.shift_b,
     )
-    written = _write(comparison, args)
+    written = _write(comparison, args, out)
     if args.json:
         sys.stdout.write(rundir.summary_text(comparison.summary))
     else:
@@ -40,18 +40,15 @@ def compare(args: argparse.Namespace) -> int:
     return 0
 
 
-def _write(comparison: Comparison, args: argparse.Namespace) -> str:
+def _write(comparison: Comparison, args: argparse.Namespace, out: folder.Choice) -> str:
     """Writes what was asked for; says where it is."""
     if args.plot is not None:
-        return f"Figure: {comparison.plot().save(Path(args.plot))}"
-    if args.out is not None:
-        target = directory.write(comparison, Path(args.out))
-    elif args.json:
+        return f"Figure: {folder.write_file(args.plot, comparison.plot().save)}"
+    if args.json and args.out is None:
         return ""
-    else:
-        a, b = (Path(name).resolve().name for name in (args.a, args.b))
-        target = directory.write_numbered(comparison, Path("runs") / f"{a}-vs-{b}")
-    return f"Comparison: {target} (open report.html)"
+    with out.opened() as opened:
+        directory.fill(comparison, opened.place)
+    return f"Comparison: {opened.target} (open report.html)"
 
 
 def _show(comparison: Comparison, written: str) -> None:

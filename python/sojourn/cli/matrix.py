@@ -21,6 +21,8 @@ _MOST_ROWS = 100
 
 def matrix(args: argparse.Namespace) -> int:
     """Simulates every combination, shows the table, and writes it where that is asked for."""
+    if args.out is not None:
+        folder.require_free(args.out)
     axes = plan.axes(
         args.controls,
         args.queues,
@@ -32,8 +34,6 @@ def matrix(args: argparse.Namespace) -> int:
         seed=args.seed,
         runs=args.runs,
     )
-    if args.out is not None:
-        folder.require_free(Path(args.out))
     with Bar() as bar:
         found = measure.measure(axes, api.threads_of(args.jobs), bar.simulating)
         if args.out is not None:

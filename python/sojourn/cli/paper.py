@@ -57,27 +57,20 @@ class _Wanted:
 
 def run(args: argparse.Namespace) -> int:
     """Runs figures of papers; shows the tables, and writes pictures and tables."""
+    out = folder.chosen(args.out, Path("runs") / f"paper-{args.name}")
     wanted = _wanted(args)
     data = _data(args.data, Path(args.papers))
-    target = None if args.out is None else Path(args.out)
-    if target is not None:
-        folder.require_free(target)
     done: list[PaperSummary] = []
-    with Bar() as bar:
-
-        def fill(place: Path) -> None:
-            for one in wanted:
-                own = place if len(wanted) == 1 else place / one.name
-                done.append(_run(one, args, data, own, bar))
-
-        base = Path("runs") / f"paper-{args.name}"
-        target = folder.write(target, fill) if target else folder.write_numbered(base, fill)
+    with Bar() as bar, out.opened() as opened:
+        for one in wanted:
+            own = opened.place if len(wanted) == 1 else opened.place / one.name
+            done.append(_run(one, args, data, own, bar))
     if args.json:
         print(json.dumps(done if args.name == _ALL else done[0], indent=1, ensure_ascii=False))
     elif args.markdown:
         sys.stdout.write(page.document(done))
     else:
-        _show(done, target, console())
+        _show(done, opened.target, console())
     return 0
 
 

@@ -12,9 +12,9 @@ from sojourn.report import require_free_figure
 def qlog_command(args: argparse.Namespace) -> int:
     """Reads, writes what was asked for, shows the table; says where a file is damaged."""
     if args.out is not None:
-        folder.require_free(Path(args.out))
+        folder.require_free(args.out)
     if args.plot is not None:
-        require_free_figure(Path(args.plot))
+        require_free_figure(args.plot)
     if args.interval is not None and not args.interval > 0:
         raise UsageError(f"--interval is {args.interval:g}; it must be more than 0 seconds")
     run, damages = qlog.read(args.files, args.control, args.interval)
@@ -22,7 +22,7 @@ def qlog_command(args: argparse.Namespace) -> int:
     if args.out is not None:
         written = f"Run directory: {rundir.write(run, Path(args.out))} (open report.html)"
     elif args.plot is not None:
-        written = f"Figure: {run.plot().save(Path(args.plot))}"
+        written = f"Figure: {folder.write_file(args.plot, run.plot().save)}"
     if args.json:
         sys.stdout.write(rundir.summary_text(run.summary))
     else:

@@ -4,13 +4,12 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import captures
+from sojourn import captures, folder
 from sojourn.captures import CaptureRtt, Direction, Whole
 from sojourn.cli import BAD_INPUT
 from sojourn.cli.tables import console
@@ -27,7 +26,7 @@ _MOST_FLOWS = 50
 def rtt(args: argparse.Namespace) -> int:
     """The round-trip times of a capture's flows; what could be read, where it is malformed."""
     if args.plot is not None:
-        require_free_figure(Path(args.plot))
+        require_free_figure(args.plot)
     file = "/dev/stdin" if args.file == "-" else args.file
     whole, flows = captures.as_json(
         file,
@@ -46,7 +45,7 @@ def rtt(args: argparse.Namespace) -> int:
 
 def _draw_or_show(args: argparse.Namespace, found: CaptureRtt) -> None:
     if args.plot is not None:
-        RttFigure(found).save(args.plot)
+        folder.write_file(args.plot, RttFigure(found).save)
     for flow in found["flows"]:
         for direction in flow["directions"]:
             direction.pop("series", None)

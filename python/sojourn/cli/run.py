@@ -15,40 +15,47 @@ from sojourn.own import Own
 
 def run(args: argparse.Namespace) -> int:
     """Simulates, writes the run directory, shows the table."""
-    if args.out is not None:
-        folder.require_free(Path(args.out))
+    summary_alone = args.json and args.out is None
+    out = folder.chosen(args.out, Path("runs") / Path(args.file).stem)
     captures = Captures.to(args.pcapng, args.qlog)
     captures.require_free()
-    captures.require_apart_from(args.out)
+    captures.require_apart_from(out.path)
     controllers = own(args.controller)
     core = _prepared(args, controllers)
+    captures.require_possible(core)
     _note(core, args)
+    if summary_alone:
+        return _summarise(args, core, controllers, captures)
     began = time.perf_counter()
-    if args.json and args.out is None:
-        with Bar() as bar:
-            summary = api.summarise(
-                core, args.file, args.runs, args.jobs, bar.simulating, controllers, captures
-            )
-        _note_own(controllers, summary, args, time.perf_counter() - began)
-        sys.stdout.write(rundir.summary_text(summary))
-        return 0
-    with Bar() as bar:
+    # All folders at the end, and at the beginning as a trial of whether they can be.
+    with Bar() as bar, captures.opened() as files, out.opened() as opened:
         record = api.record(
-            core, args.file, args.runs, args.jobs, bar.simulating, controllers, captures
+            core, args.file, args.runs, args.jobs, bar.simulating, controllers, files
         )
         took_s = time.perf_counter() - began
         bar.writing()
-        if args.out is not None:
-            target = rundir.write(record, Path(args.out))
-        else:
-            target = rundir.write_numbered(record, Path("runs") / Path(args.file).stem)
+        rundir.fill(record, opened.place)
     _note_own(controllers, record.summary, args, took_s)
     if args.json:
         sys.stdout.write(rundir.summary_text(record.summary))
         return 0
     from sojourn.cli import tables
 
-    tables.show(record, target)
+    tables.show(record, opened.target)
+    return 0
+
+
+def _summarise(
+    args: argparse.Namespace, core: _core.Scenario, controllers: Own, captures: Captures
+) -> int:
+    """Without a run directory."""
+    began = time.perf_counter()
+    with Bar() as bar, captures.opened() as files:
+        summary = api.summarise(
+            core, args.file, args.runs, args.jobs, bar.simulating, controllers, files
+        )
+    _note_own(controllers, summary, args, time.perf_counter() - began)
+    sys.stdout.write(rundir.summary_text(summary))
     return 0
 
 

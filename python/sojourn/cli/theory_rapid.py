@@ -2,9 +2,8 @@
 
 import argparse
 import json
-from pathlib import Path
 
-from sojourn import theory
+from sojourn import folder, theory
 from sojourn.cli.units import ms_text
 from sojourn.contract import RapidTheory
 from sojourn.errors import UsageError
@@ -16,13 +15,13 @@ from sojourn.table import rate_text
 def rapid(args: argparse.Namespace) -> int:
     """The fluid model of Rapid under bursts, with the case and its rates."""
     if args.plot is not None:
-        require_free_figure(Path(args.plot))
+        require_free_figure(args.plot)
     try:
         found = theory.rapid(args.capacity, args.load, args.on, args.off, args.tau, args.eta)
     except ValueError as error:
         raise UsageError(str(error)) from error
     if args.plot is not None:
-        RapidFigure(found).save(args.plot)
+        folder.write_file(args.plot, RapidFigure(found).save)
     print(json.dumps(found) if args.json else "\n".join(_rapid_lines(args, found)))
     return 0
 

@@ -2,9 +2,8 @@
 
 import argparse
 import json
-from pathlib import Path
 
-from sojourn import theory
+from sojourn import folder, theory
 from sojourn.cli.units import ms_text
 from sojourn.contract import Mitigation, SpikeTheory
 from sojourn.errors import UsageError
@@ -15,7 +14,7 @@ from sojourn.report.spike import MITIGATIONS, SpikeFigure
 def spike(args: argparse.Namespace) -> int:
     """The bound on a latency spike, with the equation's numbers."""
     if args.plot is not None:
-        require_free_figure(Path(args.plot))
+        require_free_figure(args.plot)
     if args.after is None:
         if args.users is None:
             raise UsageError(
@@ -27,7 +26,7 @@ def spike(args: argparse.Namespace) -> int:
     except (ValueError, OverflowError) as error:
         raise UsageError(str(error)) from error
     if args.plot is not None:
-        SpikeFigure(found).save(args.plot)
+        folder.write_file(args.plot, SpikeFigure(found).save)
         del found["arrivals"], found["queue"], found["capacity_bps"]
     print(json.dumps(found) if args.json else "\n".join(_lines(args, found)))
     return 0

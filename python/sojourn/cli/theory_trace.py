@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from sojourn import theory
+from sojourn import folder, theory
 from sojourn.cli.parser import settings_of
 from sojourn.cli.units import ms_text
 from sojourn.contract import Fitted, Percentiles, TraceTheory
@@ -18,13 +18,13 @@ def trace(args: argparse.Namespace) -> int:
     """The unavoidable delay of a capacity over time: percentiles, worst instants, by loop delay."""
     _require_one_source(args)
     if args.plot is not None:
-        require_free_figure(Path(args.plot))
+        require_free_figure(args.plot)
     try:
         found = _found(args)
     except (ValueError, OverflowError) as error:
         raise UsageError(str(error)) from error
     if args.plot is not None:
-        TraceFigure(found, _title(args)).save(args.plot)
+        folder.write_file(args.plot, TraceFigure(found, _title(args)).save)
         del found["series"]
     print(json.dumps(found) if args.json else "\n".join(_lines(args, found)))
     return 0

@@ -14,9 +14,9 @@ def write(comparison: "Comparison", target: Path) -> Path:
     return folder.write(target, lambda place: _write_files(comparison, place))
 
 
-def write_numbered(comparison: "Comparison", base: Path) -> Path:
-    """Writes to the first free one of `base`, `base-2`, ..."""
-    return folder.write_numbered(base, lambda place: _write_files(comparison, place))
+def fill(comparison: "Comparison", place: Path) -> None:
+    """Writes its files into a folder that is there."""
+    _write_files(comparison, place)
 
 
 def _write_files(comparison: "Comparison", place: Path) -> None:

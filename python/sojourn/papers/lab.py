@@ -112,7 +112,9 @@ class Lab:
             return self.runs([ask], runs)[0]
         core, origin = self._prepared(ask)
         captures = Captures(pcapng, qlog)
-        return api.record(core, origin, runs, self.jobs, self.progress, captures=captures)
+        captures.require_possible(core)
+        with captures.opened() as files:
+            return api.record(core, origin, runs, self.jobs, self.progress, files=files)
 
     def runs(self, asks: Sequence["Ask"], runs: int = 1, keep: bool = True) -> list[Run]:
         """Simulates several in one pool of threads; `runs` seeds of each.

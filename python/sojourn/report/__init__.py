@@ -7,7 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn.errors import OutputExistsError, UsageError
+from sojourn import folder
+from sojourn.errors import UsageError
 
 if TYPE_CHECKING:
     from sojourn.comparison import Comparison
@@ -117,13 +118,9 @@ class ComparisonFigure(Drawing):
         return f"<sojourn.ComparisonFigure of {self._comparison!r}>"
 
 
-def require_free_figure(path: Path) -> None:
-    """Refuses a name that ends in no kind of figure, a folder that is not there, a taken name."""
-    if path.suffix not in ENDINGS:
-        raise UsageError(f"{path}: a figure is saved as {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
-    if not path.parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {path.parent}")
-    if path.exists() or path.is_symlink():
-        raise OutputExistsError(
-            f"{path} exists, and nothing is ever overwritten; name another or remove it"
-        )
+def require_free_figure(target: str | PathLike[str]) -> None:
+    """Refuses a name that ends in no kind of figure, and one that cannot be made or is taken."""
+    if Path(target).suffix not in ENDINGS:
+        endings = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        raise UsageError(f"{target}: a figure is saved as {endings}")
+    folder.require_free_file(target)

@@ -6,8 +6,8 @@ use sojourn_theory::process::{Fit, FitError, Fitted, Moments, Process};
 use sojourn_theory::unavoidable::{AtLoop, Percentiles, Point, Unavoidable, unavoidable};
 use sojourn_units::{Duration, Instant};
 
-use super::interruptible;
 use crate::errors::value_error;
+use crate::interrupt::interruptible;
 
 /// Points of a figure.
 const POINTS: usize = 1_000;
@@ -29,7 +29,7 @@ pub(crate) fn theory_trace(
     let file = sojourn_scenario::capacity_file(name, text, stretch).map_err(value_error)?;
     let points = if series { POINTS } else { 0 };
     let until = file.until;
-    let found = interruptible(py, move || unavoidable(&file.steps, delay, until, points))?;
+    let found = interruptible(py, move |_| unavoidable(&file.steps, delay, until, points))?;
     let mut answer = told(&found);
     answer.insert("duration_s".into(), until.as_secs_f64().into());
     Ok(Value::from(answer).to_string())
@@ -51,7 +51,7 @@ pub(crate) fn theory_process(
     process.check_length(until).map_err(value_error)?;
     let delay: Duration = delay.parse().map_err(value_error)?;
     let points = if series { POINTS } else { 0 };
-    let found = interruptible(py, move || {
+    let found = interruptible(py, move |_| {
         let steps = process.steps(&mut Xoshiro256PlusPlus::seed_from_u64(seed), until);
         unavoidable(&steps, delay, until, points)
     })?;
@@ -82,7 +82,7 @@ pub(crate) fn theory_fit(
     let points = if series { POINTS } else { 0 };
     let fit = Fit { stretch, levels, until, delay };
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let found = interruptible(py, move || {
+    let found = interruptible(py, move |_| {
         let fitted = fit.of(&file.steps, file.until, &mut random)?;
         let found = unavoidable(&fitted.steps, delay, until, points);
         let measured = unavoidable(&file.steps, delay, file.until, 0);

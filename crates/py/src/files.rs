@@ -1,0 +1,30 @@
+//! The files that a scenario names.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// The text of each file, read once: whatever becomes of the file afterwards, all runs and the
+/// run directory have the same.
+pub(crate) struct Files {
+    /// Where paths begin.
+    base: PathBuf,
+    texts: Mutex<BTreeMap<String, String>>,
+}
+
+impl Files {
+    pub(crate) fn new(base: PathBuf) -> Files {
+        Files { base, texts: Mutex::default() }
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Result<String, String> {
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(text) = texts.get(name) {
+            return Ok(text.clone());
+        }
+        let text =
+            std::fs::read_to_string(self.base.join(name)).map_err(|error| error.to_string())?;
+        texts.insert(name.to_owned(), text.clone());
+        Ok(text)
+    }
+}

@@ -1,0 +1,166 @@
+//! Interrupts: Ctrl-C and SIGTERM end the command within a second, whatever holds Python's
+//! interpreter, and what it was writing is complete or gone.
+//!
+//! Python runs its signal handlers on its main thread, between two instructions: not while a
+//! library computes, and not while another thread keeps the interpreter. The command is given a
+//! while to end by itself, which is the usual case; then a thread without Python ends it.
+
+use std::fs;
+use std::io::{self, ErrorKind, IsTerminal, PipeReader, Read};
+use std::os::fd::{IntoRawFd, RawFd};
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::errors::os_error;
+
+/// Between two looks at whether the user has had enough.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What this process writes.
+#[derive(Default)]
+struct Writing {
+    /// Hidden folders that are not complete.
+    leftovers: Vec<PathBuf>,
+    /// What is complete, in order of time.
+    complete: Vec<PathBuf>,
+    /// Whether the user has been told of an interrupt.
+    is_told: bool,
+}
+
+static WRITING: Mutex<Writing> =
+    Mutex::new(Writing { leftovers: Vec::new(), complete: Vec::new(), is_told: false });
+
+fn writing() -> MutexGuard<'static, Writing> {
+    // Each change is one step: a panic in between leaves nothing half changed.
+    WRITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Writing {
+    fn told(&mut self) -> String {
+        self.is_told = true;
+        if self.complete.is_empty() {
+            return "interrupted; nothing was written".to_owned();
+        }
+        let complete: Vec<String> =
+            self.complete.iter().map(|path| path.display().to_string()).collect();
+        format!("interrupted; complete: {}", complete.join(", "))
+    }
+}
+
+/// Ends the process `grace_s` after a signal whose number is written to the descriptor that is
+/// returned, which is for `signal.set_wakeup_fd`.
+#[pyfunction]
+pub(crate) fn guard(grace_s: f64) -> PyResult<RawFd> {
+    let (signals, written_to) = io::pipe()?;
+    let grace = Duration::from_secs_f64(grace_s);
+    thread::Builder::new().name("interrupts".to_owned()).spawn(move || watch(signals, grace))?;
+    Ok(written_to.into_raw_fd())
+}
+
+fn watch(mut signals: PipeReader, grace: Duration) {
+    let mut number = [0];
+    while matches!(signals.read(&mut number), Ok(1)) {
+        let signal = i32::from(number[0]);
+        if signal == SIGINT || signal == SIGTERM {
+            thread::sleep(grace);
+            end(signal);
+        }
+    }
+}
+
+/// Ends the process as a shell says of one that a signal ended. No destructor runs, of Python or
+/// of a library: threads that are still at work would meet what is destroyed already.
+fn end(signal: i32) -> ! {
+    // Kept to the end, so that nothing more becomes complete.
+    let mut writing = writing();
+    for place in &writing.leftovers {
+        // Threads that still append to captures may put a file into a folder while it is emptied.
+        (0..10).any(|_| fs::remove_dir_all(place).is_ok() || !place.exists());
+    }
+    if !writing.is_told {
+        // The line of a progress bar, which hides the cursor.
+        let clear = if io::stderr().is_terminal() { "\r\x1b[2K\x1b[?25h" } else { "" };
+        eprintln!("{clear}sojourn: {}", writing.told());
+    }
+    signal_hook::low_level::exit(128 + signal)
+}
+
+/// What the user is told of an interrupt; the guard says it no more.
+#[pyfunction]
+pub(crate) fn interrupted() -> String {
+    writing().told()
+}
+
+/// A hidden folder that is to be removed where the process is interrupted.
+#[pyfunction]
+pub(crate) fn leftover(place: PathBuf) {
+    writing().leftovers.push(place);
+}
+
+/// A hidden folder that is gone.
+#[pyfunction]
+pub(crate) fn settled(place: PathBuf) {
+    writing().leftovers.retain(|one| *one != place);
+}
+
+/// Moves what is complete to where it was asked for: a folder, or a file of one. Never over
+/// something else, except an empty folder.
+#[pyfunction]
+pub(crate) fn complete(place: PathBuf, target: PathBuf) -> PyResult<()> {
+    let mut writing = writing();
+    let moved = if place.is_dir() { fs::rename(&place, &target) } else { link(&place, &target) };
+    moved.map_err(|error| os_error(error, &target.to_string_lossy()))?;
+    writing.leftovers.retain(|one| *one != place);
+    writing.complete.push(target);
+    Ok(())
+}
+
+/// A second name for a file, which refuses one that is taken, as a rename would not.
+fn link(place: &Path, target: &Path) -> io::Result<()> {
+    match fs::hard_link(place, target) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+        // Some file systems have no second names (FAT).
+        Err(_) if !target.exists() => fs::rename(place, target),
+        done => done,
+    }
+}
+
+/// What `work` finds, aside, so that Ctrl-C is heard meanwhile. Where it is, the flag is set, and
+/// the work, which may be waiting for input, ends by itself or with the process.
+pub(crate) fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+) -> PyResult<T> {
+    let (tell, mut told) = channel();
+    let stopped = Arc::new(AtomicBool::new(false));
+    let seen = stopped.clone();
+    // Nobody listens where the user has had enough.
+    let worker = thread::spawn(move || drop(tell.send(work(&seen))));
+    loop {
+        // A receiver is of one thread: it goes along, and comes back.
+        let (back, found) = py.detach(move || {
+            let found = told.recv_timeout(PATIENCE);
+            (told, found)
+        });
+        told = back;
+        match found {
+            Ok(found) => return Ok(found),
+            Err(RecvTimeoutError::Timeout) => {
+                py.check_signals().inspect_err(|_| stopped.store(true, Ordering::Relaxed))?;
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    match worker.join() {
+        Err(panic) => resume_unwind(panic),
+        Ok(()) => unreachable!("a worker that ends tells what it found"),
+    }
+}
