@@ -13,8 +13,8 @@ SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates benches -nam
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo bench limits test test-rust test-python fuzz fuzz-build fuzz-record install \
-	reference matrix papers lint tshark clean
+.PHONY: help demo bench limits interrupts test test-rust test-python fuzz fuzz-build fuzz-record \
+	install reference matrix papers lint tshark clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | expand -t 14
@@ -38,6 +38,9 @@ reference: $(VENV)/.installed  ## write docs/scenario.md anew, from the schema
 matrix: $(VENV)/.installed  ## write docs/matrix.md anew: every controller over every queue
 	$(BIN)/sojourn matrix --markdown > docs/matrix.md.new
 	mv docs/matrix.md.new docs/matrix.md
+
+interrupts: $(VENV)/.installed  ## send signals at random times to every long command; takes an hour
+	$(BIN)/python tests/python/interrupts.py
 
 papers: $(VENV)/.installed  ## write docs/papers.md anew: every paper in full
 	$(BIN)/sojourn paper run all --markdown > docs/papers.md.new

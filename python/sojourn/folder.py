@@ -102,8 +102,9 @@ class Choice:
         if not self.numbered:
             require_free(self.path, option)
         missing = [one for one in (self.path.parent, *self.path.parent.parents) if not one.exists()]
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        _core.parents(missing)
         try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             with _hidden(self.path) as place:
                 opened = Opened(place, self.path)
                 yield opened

@@ -29,14 +29,20 @@ const PATIENCE: Duration = Duration::from_millis(100);
 struct Writing {
     /// Hidden folders that are not complete.
     leftovers: Vec<PathBuf>,
+    /// Folders that were made to hold these, inner ones first.
+    parents: Vec<PathBuf>,
     /// What is complete, in order of time.
     complete: Vec<PathBuf>,
     /// Whether the user has been told of an interrupt.
     is_told: bool,
 }
 
-static WRITING: Mutex<Writing> =
-    Mutex::new(Writing { leftovers: Vec::new(), complete: Vec::new(), is_told: false });
+static WRITING: Mutex<Writing> = Mutex::new(Writing {
+    leftovers: Vec::new(),
+    parents: Vec::new(),
+    complete: Vec::new(),
+    is_told: false,
+});
 
 fn writing() -> MutexGuard<'static, Writing> {
     // Each change is one step: a panic in between leaves nothing half changed.
@@ -44,14 +50,27 @@ fn writing() -> MutexGuard<'static, Writing> {
 }
 
 impl Writing {
+    /// Removes what is not complete.
+    fn undo(&mut self) {
+        for place in self.leftovers.drain(..) {
+            // Threads that still append to captures may put a file into a folder meanwhile.
+            (0..10).any(|_| fs::remove_dir_all(&place).is_ok() || !place.exists());
+        }
+        for parent in self.parents.drain(..) {
+            // Refused where it is not empty.
+            let _ = fs::remove_dir(parent);
+        }
+    }
+
     fn told(&mut self) -> String {
         self.is_told = true;
-        if self.complete.is_empty() {
-            return "interrupted; nothing was written".to_owned();
+        // What was complete in a temporary folder is gone again.
+        let complete = self.complete.iter().filter(|path| path.exists());
+        let complete: Vec<String> = complete.map(|path| path.display().to_string()).collect();
+        match complete.as_slice() {
+            [] => "interrupted; nothing was written".to_owned(),
+            complete => format!("interrupted; complete: {}", complete.join(", ")),
         }
-        let complete: Vec<String> =
-            self.complete.iter().map(|path| path.display().to_string()).collect();
-        format!("interrupted; complete: {}", complete.join(", "))
     }
 }
 
@@ -81,10 +100,7 @@ fn watch(mut signals: PipeReader, grace: Duration) {
 fn end(signal: i32) -> ! {
     // Kept to the end, so that nothing more becomes complete.
     let mut writing = writing();
-    for place in &writing.leftovers {
-        // Threads that still append to captures may put a file into a folder while it is emptied.
-        (0..10).any(|_| fs::remove_dir_all(place).is_ok() || !place.exists());
-    }
+    writing.undo();
     if !writing.is_told {
         // The line of a progress bar, which hides the cursor.
         let clear = if io::stderr().is_terminal() { "\r\x1b[2K\x1b[?25h" } else { "" };
@@ -93,10 +109,18 @@ fn end(signal: i32) -> ! {
     signal_hook::low_level::exit(128 + signal)
 }
 
-/// What the user is told of an interrupt; the guard says it no more.
+/// Removes what is not complete; says what the user is told, which the guard says no more.
 #[pyfunction]
 pub(crate) fn interrupted() -> String {
-    writing().told()
+    let mut writing = writing();
+    writing.undo();
+    writing.told()
+}
+
+/// Folders that were made for a hidden one, inner ones first.
+#[pyfunction]
+pub(crate) fn parents(made: Vec<PathBuf>) {
+    writing().parents.extend(made);
 }
 
 /// A hidden folder that is to be removed where the process is interrupted.

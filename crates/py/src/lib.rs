@@ -40,6 +40,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture::capture_rtt, module)?)?;
     module.add_function(wrap_pyfunction!(interrupt::guard, module)?)?;
     module.add_function(wrap_pyfunction!(interrupt::interrupted, module)?)?;
+    module.add_function(wrap_pyfunction!(interrupt::parents, module)?)?;
     module.add_function(wrap_pyfunction!(interrupt::leftover, module)?)?;
     module.add_function(wrap_pyfunction!(interrupt::settled, module)?)?;
     module.add_function(wrap_pyfunction!(interrupt::complete, module)?)?;

@@ -46,9 +46,11 @@ def status(interrupt: KeyboardInterrupt) -> int:
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:
-    if not _received:
-        _received.append(number)
-        _raise(number)
+    for each in _SIGNALS:
+        # Python ends with the defaults of signals that it handles: one more would end it then.
+        signal.signal(each, signal.SIG_IGN)
+    _received.append(number)
+    _raise(number)
 
 
 def _raise(number: int) -> None:
