@@ -164,4 +164,19 @@ proptest! {
         prop_assert_eq!(sliced.now(), furthest.min(Instant::ZERO + Duration::from_secs(2)));
         prop_assert!(bytes(&[sliced.finish()]) == bytes(&[simulate(&scenario, 7)]));
     }
+
+    /// After however few events a run is interrupted.
+    #[test]
+    fn pieces_by_events_do_not_matter(pieces in prop::collection::vec(0_u32..500, 0..40)) {
+        let scenario = as_written(MIXED);
+        let mut sliced = Simulation::new(&scenario, None, 7);
+        let mut last = sliced.now();
+        for events in pieces {
+            let is_there = sliced.advance_by(sliced.end(), events);
+            prop_assert!(sliced.now() >= last);
+            prop_assert!(!is_there || sliced.now() == sliced.end());
+            last = sliced.now();
+        }
+        prop_assert!(bytes(&[sliced.finish()]) == bytes(&[simulate(&scenario, 7)]));
+    }
 }
