@@ -46,10 +46,13 @@ COMMANDS: dict[str, Sequence[str]] = {
         *("matrix", "--controls", "cubic,dctcp", "--queues", "droptail,codel"),
         *("--rtts", "20ms", "--duration", "5s", "--out", "target"),
     ),
-    "paper": ("paper", "run", "lola", "--quick", "--papers", f"{ROOT}/papers", "--out", "target"),
+    "paper": (
+        *("paper", "run", "lola", "--quick", "--figure", "5b"),
+        *("--papers", f"{ROOT}/papers", "--out", "target"),
+    ),
     "theory trace": (
         *("theory", "trace", "--process", "cellular", "--delay", "50ms"),
-        *("--duration", "20000s", "--plot", "target.svg"),
+        *("--duration", "1000s", "--plot", "target.svg"),
     ),
 }
 
