@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 import sojourn
-import vl_convert
 from latency_spike_testbed import DATA, ROOT, RUNS, SAMPLING_S, scenario
 from sojourn.report import render
 
@@ -36,7 +35,7 @@ def main() -> None:
     peaks = pl.read_csv(DATA)
     ours = {(c, d): simulated(c, d) for c in ROWS for d in DELAYS_MS}
     views = [row(c, ours, series, peaks, y) for y in ("rtt", "window") for c in ROWS]
-    picture = vl_convert.svg_to_png(render.svg(figure(views)), scale=SCALE)
+    picture = render.png(render.svg(figure(views)), SCALE)
     PICTURE.write_bytes(smaller(picture))
 
 

@@ -19,3 +19,11 @@ class OwnCodeError(UsageError):
 
 class RunDirectoryError(UsageError):
     """A folder is no run directory, or not one that this version can read."""
+
+
+class PictureError(RuntimeError):
+    """A picture could not be drawn; the data that it shows are not concerned."""
+
+
+class PictureWarning(UserWarning):
+    """Pictures beside the data could not be drawn or written; the data are complete."""

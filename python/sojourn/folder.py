@@ -105,7 +105,7 @@ class Choice:
         _core.parents(missing)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with _hidden(self.path) as place:
+            with hidden(self.path) as place:
                 opened = Opened(place, self.path)
                 yield opened
                 opened.target = self._moved(place)
@@ -150,7 +150,7 @@ def write(target: Path, fill: Fill) -> Path:
 def write_file(target: str | PathLike[str], fill: Fill, option: str = "--plot") -> Path:
     """Writes a file to `target`, which must be free."""
     path = require_free_file(target, option)
-    with _hidden(path) as place:
+    with hidden(path) as place:
         # The ending says what kind of file it is.
         file = place / f"file{path.suffix}"
         fill(file)
@@ -200,7 +200,7 @@ def _require_parent(path: Path, option: str) -> None:
 
 
 @contextmanager
-def _hidden(target: Path) -> Iterator[Path]:
+def hidden(target: Path) -> Iterator[Path]:
     """A hidden folder beside `target`, gone at the end unless it was moved."""
     begins = f".sojourn-{zlib.crc32(os.fsencode(target.name)):08x}-"
     _remove_abandoned(target.parent, begins)

@@ -1,7 +1,7 @@
 """Who gets a colour of its own, in the figure and in the tables."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sojourn.contract import RunSummary, Summary
@@ -30,6 +30,9 @@ _OTHERS = (
 )
 
 
+MOST_LINES = 24
+"""Lines that a reader can tell apart, and names that a legend can hold."""
+
 UNCONTROLLED = "none"
 """The `control` of a flow of datagrams or pings."""
 # More flows without a controller than this share a label.
@@ -44,7 +47,7 @@ class Legend:
     Runs with different controllers have a label each, for the flows that the run's controller
     controls; the other flows have labels of their own, with their own controller or, without
     one, their name. In one run, flows with different controllers have one for each controller,
-    and flows with the same one have one for each flow.
+    and flows with the same one have one for each flow, up to `MOST_LINES` of them.
     """
 
     by: Literal["run", "control", "flow"]
@@ -73,9 +76,15 @@ def of(summary: Summary) -> Legend:
     if len(runs) > 1:
         others = _others(summary["runs"])
         return Legend("run", colours([*runs, *others.values()]), flows, control_of, others)
-    if len(controls) > 1 or len(flows) == 1:
+    if len(controls) > 1 or len(flows) == 1 or len(flows) > MOST_LINES:
         return Legend("control", colours(controls), flows, control_of)
     return Legend("flow", colours(flows), flows, control_of)
+
+
+def drawn(whole: Legend) -> Legend:
+    """The first `MOST_LINES` labels: those that a figure draws."""
+    kept = dict(list(whole.colours.items())[:MOST_LINES])
+    return replace(whole, colours=kept)
 
 
 def takes(run: str, control: str) -> bool:

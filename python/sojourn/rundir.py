@@ -6,13 +6,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, folder, layout
+from sojourn import _core, files, folder, layout, pictures
 from sojourn.contract import ComparisonSummary, OwnController, Summary
 from sojourn.errors import RunDirectoryError
 from sojourn.layout import What
 from sojourn.own import kept_as
 from sojourn.record import Run
 
+AGAIN = "sojourn report {}"
 SERIES: tuple[What, What] = ("flows", "links")
 
 
@@ -38,14 +39,28 @@ def _indented(value: Any, line: str) -> str:
     return f"[{deeper}{f',{deeper}'.join(_indented(item, deeper) for item in value)}{line}]"
 
 
-def write(run: Run, target: Path) -> Path:
-    """Writes the run directory to `target`, which must be free."""
-    return folder.write(target, lambda place: _write_files(run, place))
+def write(run: Run, target: Path, tell: pictures.Tell = pictures.warn) -> Path:
+    """Writes the run directory to `target`, which must be free.
+
+    A picture that cannot be drawn is missing from it, and `tell` hears of that.
+    """
+    drawn = pictures.Pictures(tell)
+    done = folder.write(target, lambda place: fill(run, place, drawn))
+    drawn.finish(done, AGAIN)
+    return done
 
 
-def fill(run: Run, place: Path) -> None:
-    """Writes the run directory's files into a folder that is there."""
-    _write_files(run, place)
+def fill(run: Run, place: Path, drawn: pictures.Pictures) -> None:
+    """Writes the run directory's files into a folder that is there: first all data."""
+    _write_data(run, place)
+    drawn.report(run.plot(), place)
+
+
+def draw(directory: Path, tell: pictures.Tell = pictures.warn) -> None:
+    """Draws the report of a run directory anew, from its data."""
+    drawn = pictures.Pictures(tell)
+    drawn.report(read(directory).plot(), directory)
+    drawn.finish(directory, AGAIN)
 
 
 def read(directory: Path) -> Run:
@@ -57,13 +72,13 @@ def read(directory: Path) -> Run:
         return Run(summary, "", summary["scenario"], series, {})
     scenario = file.read_text("utf-8")
     core = _core.Scenario.from_toml(str(file), scenario, str(directory))
-    files = dict(core.portable()[1])
+    named = dict(core.portable()[1])
     own = summary.get("controllers")
     if not own:
-        return Run(summary, scenario, core.title(), series, files)
+        return Run(summary, scenario, core.title(), series, named)
     # It names controllers that are not at hand, so it cannot be held to the schema.
     title = json.loads(core.to_json()).get("title", "")
-    return Run(summary, scenario, str(title), series, {**files, **_sources(directory, own)})
+    return Run(summary, scenario, str(title), series, {**named, **_sources(directory, own)})
 
 
 def _sources(directory: Path, own: list[OwnController]) -> dict[str, str]:
@@ -102,14 +117,11 @@ def _read_series(directory: Path, what: What) -> bytes:
     return data
 
 
-def _write_files(run: Run, place: Path) -> None:
-    (place / "summary.json").write_text(summary_text(run.summary), "utf-8")
+def _write_data(run: Run, place: Path) -> None:
+    files.write(place / "summary.json", summary_text(run.summary))
     if run.scenario:
-        (place / "scenario.toml").write_text(run.scenario, "utf-8")
+        files.write(place / "scenario.toml", run.scenario)
     for name, text in run.files.items():
-        (place / name).write_text(text, "utf-8")
+        files.write(place / name, text)
     for what in SERIES:
-        (place / f"{what}.parquet").write_bytes(run.series[what])
-    figure = run.plot()
-    for name in ("report.html", "report.svg", "report.png"):
-        figure.save(place / name)
+        files.write(place / f"{what}.parquet", run.series[what])

@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sojourn import folder
+from sojourn import files, folder, pictures
 from sojourn.bench.contract import Bench
-from sojourn.report import render
 from sojourn.report.look import CONFIG
 
 Spec = dict[str, Any]
@@ -14,17 +13,16 @@ Spec = dict[str, Any]
 _COLOURS = {"nothing recorded": "#0072b2", "10 ms samples": "#d55e00"}
 
 
-def write(found: Bench, target: Path) -> None:
+def write(found: Bench, target: Path, tell: pictures.Tell = pictures.warn) -> None:
     """Writes `bench.json`, `bench.svg` and `bench.png` to `target`, which must be free."""
-    folder.write(target, lambda place: _write_files(found, place))
+    drawn = pictures.Pictures(tell)
+    folder.write(target, lambda place: _write_files(found, place, drawn))
+    drawn.finish(target)
 
 
-def _write_files(found: Bench, place: Path) -> None:
-    svg = render.svg(figure(found))
-    text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
-    (place / "bench.json").write_text(text, "utf-8")
-    (place / "bench.svg").write_text(svg, "utf-8")
-    (place / "bench.png").write_bytes(render.png(svg))
+def _write_files(found: Bench, place: Path, drawn: pictures.Pictures) -> None:
+    files.write(place / "bench.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    drawn.draw(figure(found), place / "bench")
 
 
 def figure(found: Bench) -> Spec:

@@ -13,6 +13,7 @@ from rich.text import Text
 from sojourn import folder
 from sojourn.bench import measure, parts, plan
 from sojourn.bench.contract import Bench
+from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
 from sojourn.cli.tables import console
 
@@ -24,17 +25,18 @@ def bench(args: argparse.Namespace) -> int:
         chosen.case(name)
     if args.out is not None:
         folder.require_free(args.out)
+    figures = Figures()
     with Bar() as bar:
         found = measure.bench(chosen, args.case, bar.measuring, parts.teller(chosen))
     if args.out is not None:
         from sojourn.bench import files
 
-        files.write(found, Path(args.out))
+        files.write(found, Path(args.out), figures.tell)
     if args.json:
         print(json.dumps(found, indent=1, ensure_ascii=False))
     else:
         show(found, console())
-    return 0
+    return figures.status()
 
 
 def show(found: Bench, out: Console) -> None:

@@ -10,8 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn import api, folder, rundir
+from sojourn.cli.figures import Figures
 from sojourn.cli.tables import console
 from sojourn.comparison import Comparison, directory, table
+from sojourn.pictures import Pictures
 from sojourn.report import require_free_figure
 
 # Controllers, and flows or links.
@@ -32,22 +34,27 @@ def compare(args: argparse.Namespace) -> int:
         control=args.control,
         shift_b=args.shift_b,
     )
-    written = _write(comparison, args, out)
+    figures = Figures()
+    written = _write(comparison, args, out, figures)
     if args.json:
         sys.stdout.write(rundir.summary_text(comparison.summary))
     else:
         _show(comparison, written)
-    return 0
+    return figures.status()
 
 
-def _write(comparison: Comparison, args: argparse.Namespace, out: folder.Choice) -> str:
+def _write(
+    comparison: Comparison, args: argparse.Namespace, out: folder.Choice, figures: Figures
+) -> str:
     """Writes what was asked for; says where it is."""
     if args.plot is not None:
-        return f"Figure: {folder.write_file(args.plot, comparison.plot().save)}"
+        return f"Figure: {args.plot}" if figures.plot(comparison.plot(), args.plot) else ""
     if args.json and args.out is None:
         return ""
+    drawn = Pictures(figures.tell)
     with out.opened() as opened:
-        directory.fill(comparison, opened.place)
+        directory.fill(comparison, opened.place, drawn)
+    drawn.finish(opened.target)
     return f"Comparison: {opened.target} (open report.html)"
 
 
@@ -63,7 +70,8 @@ def _show(comparison: Comparison, written: str) -> None:
         out.print(Text(line))
     for line in table.NOTES:
         out.print(Text(line, style="dim"))
-    out.print(written, soft_wrap=True, markup=False)
+    if written:
+        out.print(written, soft_wrap=True, markup=False)
 
 
 def _table(grid: table.TextTable) -> Table:

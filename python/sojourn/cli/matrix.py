@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sojourn import api, folder
+from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
 from sojourn.cli.scenarios import own
 from sojourn.cli.tables import console
@@ -34,18 +35,19 @@ def matrix(args: argparse.Namespace) -> int:
         seed=args.seed,
         runs=args.runs,
     )
+    figures = Figures()
     with Bar() as bar:
         found = measure.measure(axes, api.threads_of(args.jobs), bar.simulating)
         if args.out is not None:
             bar.writing()
-            files.write(found, Path(args.out))
+            files.write(found, Path(args.out), figures.tell)
     if args.json:
         sys.stdout.write(files.text(found))
     elif args.markdown:
         sys.stdout.write(table.markdown(found))
     else:
         _show(found, console())
-    return 0
+    return figures.status()
 
 
 def _show(found: MatrixSummary, out: Console) -> None:

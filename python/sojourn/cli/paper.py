@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn import folder
+from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
 from sojourn.cli.tables import console
 from sojourn.errors import UsageError
@@ -20,6 +21,7 @@ from sojourn.papers import find, page, work
 from sojourn.papers.contract import PaperSummary
 from sojourn.papers.lab import Lab
 from sojourn.papers.paper import Paper
+from sojourn.pictures import Pictures
 
 _ALL = "all"
 # Where the measured data lie that no paper ships, seen from the folder of papers.
@@ -61,17 +63,18 @@ def run(args: argparse.Namespace) -> int:
     wanted = _wanted(args)
     data = _data(args.data, Path(args.papers))
     done: list[PaperSummary] = []
+    figures = Figures()
     with Bar() as bar, out.opened() as opened:
         for one in wanted:
             own = opened.place if len(wanted) == 1 else opened.place / one.name
-            done.append(_run(one, args, data, own, bar))
+            done.append(_run(one, args, data, own, bar, figures))
     if args.json:
         print(json.dumps(done if args.name == _ALL else done[0], indent=1, ensure_ascii=False))
     elif args.markdown:
         sys.stdout.write(page.document(done))
     else:
         _show(done, opened.target, console())
-    return 0
+    return figures.status()
 
 
 def _wanted(args: argparse.Namespace) -> list[_Wanted]:
@@ -84,7 +87,12 @@ def _wanted(args: argparse.Namespace) -> list[_Wanted]:
 
 
 def _run(
-    one: _Wanted, args: argparse.Namespace, data: Path | None, place: Path, bar: Bar
+    one: _Wanted,
+    args: argparse.Namespace,
+    data: Path | None,
+    place: Path,
+    bar: Bar,
+    figures: Figures,
 ) -> PaperSummary:
     place.mkdir(exist_ok=True)
     lab = Lab(
@@ -94,6 +102,7 @@ def _run(
         data=data,
         jobs=args.jobs,
         progress=bar.simulating,
+        drawn=Pictures(figures.tell),
     )
     return work.run(one.paper, lab, one.figures, bar.figure)
 

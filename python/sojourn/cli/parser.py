@@ -59,6 +59,8 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("files", metavar="FILE", nargs="+")
     _add_controller(check)
     _add_qlog(commands)
+    report = _add(commands, "report", "report:report", "draw the report of a run directory anew")
+    report.add_argument("directory", metavar="DIR", help="the run directory; its data stay")
     _add_bench(commands)
     schema = _add(commands, "schema", "scenarios:schema", "print the JSON Schema of scenario files")
     schema.add_argument(

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from sojourn import folder, qlog, rundir
+from sojourn.cli.figures import Figures
 from sojourn.errors import UsageError
 from sojourn.report import require_free_figure
 
@@ -19,10 +20,12 @@ def qlog_command(args: argparse.Namespace) -> int:
         raise UsageError(f"--interval is {args.interval:g}; it must be more than 0 seconds")
     run, damages = qlog.read(args.files, args.control, args.interval)
     written = None
+    figures = Figures()
     if args.out is not None:
-        written = f"Run directory: {rundir.write(run, Path(args.out))} (open report.html)"
-    elif args.plot is not None:
-        written = f"Figure: {folder.write_file(args.plot, run.plot().save)}"
+        target = rundir.write(run, Path(args.out), figures.tell)
+        written = f"Run directory: {target} (open report.html)"
+    elif args.plot is not None and figures.plot(run.plot(), args.plot):
+        written = f"Figure: {args.plot}"
     if args.json:
         sys.stdout.write(rundir.summary_text(run.summary))
     else:
@@ -31,4 +34,4 @@ def qlog_command(args: argparse.Namespace) -> int:
         tables.show_figures(run, written)
     for damage in damages:
         print(f"sojourn: {damage}", file=sys.stderr)
-    return 1 if damages else 0
+    return figures.status(1 if damages else 0)

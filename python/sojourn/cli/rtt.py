@@ -12,6 +12,7 @@ from rich.text import Text
 from sojourn import captures, folder
 from sojourn.captures import CaptureRtt, Direction, Whole
 from sojourn.cli import BAD_INPUT
+from sojourn.cli.figures import Figures
 from sojourn.cli.tables import console
 from sojourn.report import require_free_figure
 from sojourn.report.rtt import DRAWN, RttFigure
@@ -38,14 +39,15 @@ def rtt(args: argparse.Namespace) -> int:
     )
     if args.json and args.plot is None:
         print(f'{json.dumps(whole)[:-1]}, "flows": {flows}}}')
-    else:
-        _draw_or_show(args, captures.with_flows(whole, flows))
-    return _ending(whole)
+        return _ending(whole)
+    figures = Figures()
+    _draw_or_show(args, captures.with_flows(whole, flows), figures)
+    return figures.status(_ending(whole))
 
 
-def _draw_or_show(args: argparse.Namespace, found: CaptureRtt) -> None:
+def _draw_or_show(args: argparse.Namespace, found: CaptureRtt, figures: Figures) -> None:
     if args.plot is not None:
-        folder.write_file(args.plot, RttFigure(found).save)
+        figures.plot(RttFigure(found), args.plot)
     for flow in found["flows"]:
         for direction in flow["directions"]:
             direction.pop("series", None)

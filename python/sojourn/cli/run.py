@@ -6,11 +6,13 @@ import time
 from pathlib import Path
 
 from sojourn import _core, api, experiment, folder, rundir
+from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
 from sojourn.cli.scenarios import own, read
 from sojourn.contract import Summary
 from sojourn.exports import Captures
 from sojourn.own import Own
+from sojourn.pictures import Pictures
 
 
 def run(args: argparse.Namespace) -> int:
@@ -27,6 +29,8 @@ def run(args: argparse.Namespace) -> int:
     if summary_alone:
         return _summarise(args, core, controllers, captures)
     began = time.perf_counter()
+    figures = Figures()
+    drawn = Pictures(figures.tell)
     # All folders at the end, and at the beginning as a trial of whether they can be.
     with Bar() as bar, captures.opened() as files, out.opened() as opened:
         record = api.record(
@@ -34,15 +38,16 @@ def run(args: argparse.Namespace) -> int:
         )
         took_s = time.perf_counter() - began
         bar.writing()
-        rundir.fill(record, opened.place)
+        rundir.fill(record, opened.place, drawn)
+    drawn.finish(opened.target, rundir.AGAIN)
     _note_own(controllers, record.summary, args, took_s)
     if args.json:
         sys.stdout.write(rundir.summary_text(record.summary))
-        return 0
+        return figures.status()
     from sojourn.cli import tables
 
     tables.show(record, opened.target)
-    return 0
+    return figures.status()
 
 
 def _summarise(

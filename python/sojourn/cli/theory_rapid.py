@@ -3,7 +3,8 @@
 import argparse
 import json
 
-from sojourn import folder, theory
+from sojourn import theory
+from sojourn.cli.figures import Figures
 from sojourn.cli.units import ms_text
 from sojourn.contract import RapidTheory
 from sojourn.errors import UsageError
@@ -20,10 +21,11 @@ def rapid(args: argparse.Namespace) -> int:
         found = theory.rapid(args.capacity, args.load, args.on, args.off, args.tau, args.eta)
     except ValueError as error:
         raise UsageError(str(error)) from error
+    figures = Figures()
     if args.plot is not None:
-        folder.write_file(args.plot, RapidFigure(found).save)
+        figures.plot(RapidFigure(found), args.plot)
     print(json.dumps(found) if args.json else "\n".join(_rapid_lines(args, found)))
-    return 0
+    return figures.status()
 
 
 def _rapid_lines(args: argparse.Namespace, found: RapidTheory) -> list[str]:

@@ -3,7 +3,8 @@
 import argparse
 import json
 
-from sojourn import folder, theory
+from sojourn import theory
+from sojourn.cli.figures import Figures
 from sojourn.cli.units import ms_text
 from sojourn.contract import Mitigation, SpikeTheory
 from sojourn.errors import UsageError
@@ -25,11 +26,12 @@ def spike(args: argparse.Namespace) -> int:
         found = _found(args)
     except (ValueError, OverflowError) as error:
         raise UsageError(str(error)) from error
+    figures = Figures()
     if args.plot is not None:
-        folder.write_file(args.plot, SpikeFigure(found).save)
+        figures.plot(SpikeFigure(found), args.plot)
         del found["arrivals"], found["queue"], found["capacity_bps"]
     print(json.dumps(found) if args.json else "\n".join(_lines(args, found)))
-    return 0
+    return figures.status()
 
 
 def _found(args: argparse.Namespace) -> SpikeTheory:

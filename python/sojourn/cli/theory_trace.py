@@ -4,7 +4,8 @@ import argparse
 import json
 from pathlib import Path
 
-from sojourn import folder, theory
+from sojourn import theory
+from sojourn.cli.figures import Figures
 from sojourn.cli.parser import settings_of
 from sojourn.cli.units import ms_text
 from sojourn.contract import Fitted, Percentiles, TraceTheory
@@ -23,11 +24,12 @@ def trace(args: argparse.Namespace) -> int:
         found = _found(args)
     except (ValueError, OverflowError) as error:
         raise UsageError(str(error)) from error
+    figures = Figures()
     if args.plot is not None:
-        folder.write_file(args.plot, TraceFigure(found, _title(args)).save)
+        figures.plot(TraceFigure(found, _title(args)), args.plot)
         del found["series"]
     print(json.dumps(found) if args.json else "\n".join(_lines(args, found)))
-    return 0
+    return figures.status()
 
 
 def _require_one_source(args: argparse.Namespace) -> None:

@@ -3,24 +3,21 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sojourn import folder, rundir
+from sojourn import files, folder, pictures, rundir
 
 if TYPE_CHECKING:
     from sojourn.comparison import Comparison
 
 
-def write(comparison: "Comparison", target: Path) -> Path:
-    """Writes to `target`, which must be free."""
-    return folder.write(target, lambda place: _write_files(comparison, place))
+def write(comparison: "Comparison", target: Path, tell: pictures.Tell = pictures.warn) -> Path:
+    """Writes to `target`, which must be free; `tell` hears of pictures that cannot be drawn."""
+    drawn = pictures.Pictures(tell)
+    done = folder.write(target, lambda place: fill(comparison, place, drawn))
+    drawn.finish(done)
+    return done
 
 
-def fill(comparison: "Comparison", place: Path) -> None:
+def fill(comparison: "Comparison", place: Path, drawn: pictures.Pictures) -> None:
     """Writes its files into a folder that is there."""
-    _write_files(comparison, place)
-
-
-def _write_files(comparison: "Comparison", place: Path) -> None:
-    (place / "comparison.json").write_text(rundir.summary_text(comparison.summary), "utf-8")
-    figure = comparison.plot()
-    for name in ("report.html", "report.svg", "report.png"):
-        figure.save(place / name)
+    files.write(place / "comparison.json", rundir.summary_text(comparison.summary))
+    drawn.report(comparison.plot(), place)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from sojourn import _core, api, experiment, layout
 from sojourn.contract import RunSummary
 from sojourn.exports import Captures
+from sojourn.pictures import Pictures, warn
 from sojourn.record import Run
-from sojourn.report import render
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,6 +76,8 @@ class Lab:
     """A folder or file of measurements that do not ship, where there is one."""
     jobs: int | None = None
     progress: experiment.Progress | None = None
+    drawn: Pictures = field(default_factory=lambda: Pictures(warn))
+    """Keeps the pictures that cannot be drawn from ending the run."""
     pictures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     _made: dict[str, Any] = field(default_factory=dict)
@@ -178,13 +180,13 @@ class Lab:
 
     def draw(self, name: str, spec: Mapping[str, Any]) -> None:
         """Writes a Vega-Lite figure as `NAME.svg` and `NAME.png`."""
-        self.picture(name, render.svg(dict(spec)))
+        if self.drawn.draw(spec, self.out / name):
+            self.pictures.append(name)
 
     def picture(self, name: str, svg: str) -> None:
         """Writes a picture in SVG, and as PNG."""
-        (self.out / f"{name}.svg").write_text(svg, "utf-8")
-        (self.out / f"{name}.png").write_bytes(render.png(svg))
-        self.pictures.append(name)
+        if self.drawn.picture(lambda: svg, self.out / name):
+            self.pictures.append(name)
 
     def note(self, text: str) -> None:
         """Says something below the figure's table."""

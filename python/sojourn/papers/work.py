@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from sojourn import _core
+from sojourn import _core, files
 from sojourn.errors import UsageError
 from sojourn.papers import page
 from sojourn.papers.contract import FigureSummary, PaperSummary
@@ -33,6 +33,7 @@ def run(
         "figures": done,
     }
     write(summary, lab.out)
+    lab.drawn.finish(f"paper {lab.folder.name}")
     return summary
 
 
@@ -71,6 +72,6 @@ def _keeps_contract(paper: str, figure: str, claim: Claim) -> None:
 
 def write(summary: PaperSummary, place: Path) -> None:
     """Writes `paper.json`, `paper.md` and `index.html`."""
-    (place / "paper.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False), "utf-8")
-    (place / "paper.md").write_text(page.markdown(summary), "utf-8")
-    (place / "index.html").write_text(page.html(summary), "utf-8")
+    files.write(place / "paper.json", json.dumps(summary, indent=1, ensure_ascii=False))
+    files.write(place / "paper.md", page.markdown(summary))
+    files.write(place / "index.html", page.html(summary))

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn import folder
+from sojourn import files, folder
 from sojourn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,15 +51,15 @@ class Drawing(ABC):
         return render.page(self.spec)
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Writes the figure; the name's ending says how: .html, .svg or .png."""
+        """Writes the figure; the name's ending says how: .html, .svg or .png.
+
+        Raises `PictureError` where it cannot be drawn. The file is written whole or not at all.
+        """
         file = Path(path)
-        if file.suffix == ".png":
-            file.write_bytes(self.png)
-        elif file.suffix in (".html", ".svg"):
-            file.write_text(self.html if file.suffix == ".html" else self.svg, "utf-8")
-        else:
+        if file.suffix not in ENDINGS:
             raise ValueError(f"{file}: a figure is saved as .html, .svg or .png")
-        return file
+        drawn: str | bytes = getattr(self, file.suffix[1:])
+        return files.write(file, drawn)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         from base64 import b64encode

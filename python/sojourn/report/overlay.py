@@ -24,6 +24,8 @@ _GREY, _PALE = "#d4d4d4", {"a": "#d3d9e0", "b": "#f3cddb"}
 _WIDTHS = (2.6, 1.2)
 # A capacity that mostly differs by less is the same one, sampled at other moments.
 _SAME = 0.01
+# Four rows each: a taller picture is no longer looked at.
+_MOST_BLOCKS = 8
 # Cells in the right side, at least.
 _FEWEST_CELLS = 20
 
@@ -33,7 +35,8 @@ def figure(comparison: "Comparison", interactive: bool = True) -> Spec:
     rows = _Rows(comparison, interactive)
     for place, control in enumerate(rows.controls):
         rows.block(place, control)
-    heading = {"text": title(comparison), "subtitle": subtitle(comparison)}
+    notes = [subtitle(comparison), *rows.notes()]
+    heading = {"text": title(comparison), "subtitle": spec.subtitle_of(notes)}
     return spec.document(rows.canvas, heading, rows.shown, interactive)
 
 
@@ -66,7 +69,9 @@ class _Rows:
         items = (*summary["flows"], *summary["links"])
         self.comparison = comparison
         self.interactive = interactive
-        self.controls = list(dict.fromkeys(flow["control"] for flow in summary["flows"]))
+        every = dict.fromkeys(flow["control"] for flow in summary["flows"])
+        self.controls = list(every)[:_MOST_BLOCKS]
+        self.left_out = len(every) - len(self.controls)
         self.labels = labels(comparison)
         names = list(dict.fromkeys(flow["name"] for flow in summary["flows"]))
         colours = {self.labels[side]: colour for side, colour in COLOURS.items()}
@@ -75,7 +80,19 @@ class _Rows:
         self.end_s = max(item["until_s"] for item in items)
         self.step_s = max(item["interval_s"] for item in items)
         self.shown = self._shown()
-        self.canvas = Canvas([*_around(self._changes(), self.begin_s, self.end_s), self.shown])
+        windows = [*_around(self._changes(), self.begin_s, self.end_s), self.shown]
+        self.canvas = Canvas(windows, self.shown)
+        self.changes = series.few(self._changes(), self.end_s - self.begin_s, windows)
+
+    def notes(self) -> list[str]:
+        """What the figure does not show, or not as lines."""
+        drawn = len(self.controls)
+        left_out = f"the first {drawn} controllers are drawn, {self.left_out} more are not"
+        flows = len(self.legend.flows)
+        return [
+            *([left_out] if self.left_out else []),
+            *([spec.band_text(flows)] if self.canvas.is_banded else []),
+        ]
 
     def block(self, place: int, control: str) -> None:
         """Four rows, of one controller."""
@@ -85,7 +102,7 @@ class _Rows:
         frame = Frame(
             self.end_s,
             self.legend,
-            self._changes(),
+            self.changes,
             last,
             self.interactive,
             self.begin_s,

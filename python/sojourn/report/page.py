@@ -1,17 +1,13 @@
 """The report: one HTML file with everything inside, which works offline."""
 
-import json
 from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-import vl_convert
-
 from sojourn.comparison import table
-from sojourn.report import overlay, spec
+from sojourn.report import overlay, render, spec
 from sojourn.report.panels import Spec
-from sojourn.report.render import VEGA_LITE
 from sojourn.report.table_html import comparison_tables, to_html
 
 if TYPE_CHECKING:
@@ -49,12 +45,12 @@ def _page(title: str, parts: list[str], document: Spec) -> str:
             "<head>",
             '<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)} – Sojourn</title>",
+            f"<title>{render.carried(escape(title))} – Sojourn</title>",
             f"<style>\n{_asset('page.css')}</style>",
             "</head>",
             "<body>",
             "<main>",
-            *parts,
+            *map(render.carried, parts),
             "</main>",
             f'<script type="application/json" id="spec">{_json(document)}</script>',
             f'<script type="module">{_script()}</script>',
@@ -116,15 +112,15 @@ def _scenario(run: "Run") -> str:
     )
 
 
-def _json(value: object) -> str:
+def _json(document: Spec) -> str:
     # "<" could end the script element.
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return render.to_json(document).replace("<", "\\u003c")
 
 
 @cache
 def _script() -> str:
     """Vega with the page's own few lines, as one script."""
-    bundle = vl_convert.javascript_bundle(_asset("page.js"), VEGA_LITE)
+    bundle = render.script(_asset("page.js"))
     # Only inside its strings could this end the script element.
     return bundle.replace("</script", "<\\/script")
 

@@ -15,6 +15,9 @@ NEUTRAL = "#444444"
 Guides = Callable[[Spec], list[Spec]]
 _GUIDE = "#8c8c8c"
 _SIDES = ("whole", "detail")
+# From which column to which, how opaque: a band's edges stay visible under others.
+_SHADES = (("p5", "p95", 0.15), ("p25", "p75", 0.25))
+_BAND = ["v", "p5", "p25", "p75", "p95"]
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 
 
@@ -52,11 +55,16 @@ def row(
     lines: list[tuple[str, str]],
     behind: list[Spec],
     before: Guides,
+    banded: bool = False,
 ) -> list[Spec]:
-    """Both panels of a row: lines over time, with guides behind and before them."""
+    """Both panels of a row: lines over time, with guides behind and before them.
+
+    Where it is `banded`, each line is a median, over the shades of its percentiles.
+    """
     panels = []
     for side in _SIDES:
-        layers = [*behind, _changes(frame), _lines(one, frame, side)]
+        shades = [_shade(one, frame, side, *shade) for shade in _SHADES] if banded else []
+        layers = [*behind, _changes(frame), *shades, _lines(one, frame, side, banded)]
         # Of all layers, the last one's time axis counts: all in front have the same.
         layers += before(_x(one, frame, side))
         if frame.interactive:
@@ -70,6 +78,11 @@ def row(
             }
         )
     return panels
+
+
+def data_names(one: Panel, frame: Frame) -> list[str]:
+    """The data sets of the left and the right side: the same where a reader can zoom."""
+    return [one.name if frame.interactive else f"{one.name}_{side}" for side in _SIDES]
 
 
 def views(panels: list[Panel], side: str, part: str) -> list[str]:
@@ -150,7 +163,7 @@ def _changes(frame: Frame) -> Spec:
     }
 
 
-def _lines(one: Panel, frame: Frame, side: str) -> Spec:
+def _lines(one: Panel, frame: Frame, side: str, banded: bool) -> Spec:
     encoding: Spec = {
         "x": _x(one, frame, side),
         "y": {
@@ -174,10 +187,32 @@ def _lines(one: Panel, frame: Frame, side: str) -> Spec:
         encoding["strokeDash"] = _dash(frame.legend.flows)
     return {
         "name": f"{one.name}_{side}_lines",
-        "data": {"name": one.name, "format": csv(["v"])},
+        "data": _data(one, frame, side, _BAND if banded else ["v"]),
         "mark": mark,
         "encoding": encoding,
     }
+
+
+def _shade(one: Panel, frame: Frame, side: str, low: str, high: str, opacity: float) -> Spec:
+    encoding: Spec = {
+        "x": _x(one, frame, side),
+        "y": {"field": low, "type": "quantitative"},
+        "y2": {"field": high},
+        # Apart from the lines' colour, whose legend would be as pale.
+        "fill": {**_colour(frame), "legend": None},
+    }
+    if frame.interactive:
+        shown = {"condition": {"param": "shown", "value": opacity}, "value": 0.02}
+        encoding["opacity"] = shown
+    return {
+        "data": _data(one, frame, side, _BAND),
+        "mark": {"type": "area", "opacity": opacity, "line": False, "clip": True},
+        "encoding": encoding,
+    }
+
+
+def _data(one: Panel, frame: Frame, side: str, columns: list[str]) -> Spec:
+    return {"name": data_names(one, frame)[_SIDES.index(side)], "format": csv(columns)}
 
 
 def _dashed(key: Legend) -> bool:

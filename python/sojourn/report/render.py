@@ -1,27 +1,67 @@
-"""The figure as SVG and PNG."""
+"""The figure as SVG, PNG and page, drawn by a process of its own (`worker.py`)."""
 
+import atexit
+import json
+import os
 import re
-from typing import Any
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
 
-import vl_convert
+from sojourn.errors import PictureError
 
 # One version by name, so that an upgrade of the renderer does not change the figure by itself.
 VEGA_LITE = "6.4"
+# What one picture may take. A figure of 24 lines needs a tenth of either.
+_MEMORY_BYTES = 4_000_000_000
+_CPU_S = 120
+# The characters that XML 1.0 cannot carry (section 2.2), in any form: the renderer panics at them.
+_NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def svg(spec: dict[str, Any]) -> str:
     """A Vega-Lite figure as SVG."""
-    return _renumbered(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))
+    return _renumbered(_drawn("svg", to_json(spec)).decode("utf-8"))
 
 
-def png(picture: str) -> bytes:
-    """A picture in SVG as PNG, two pixels for each of its own."""
-    return vl_convert.svg_to_png(picture, scale=2)
+def png(picture: str, scale: float = 2) -> bytes:
+    """A picture in SVG as PNG, `scale` pixels for each of its own."""
+    return _drawn("png", picture, scale=scale)
 
 
 def page(spec: dict[str, Any]) -> str:
     """A Vega-Lite figure as a page of its own that works offline."""
-    return vl_convert.vegalite_to_html(spec, vl_version=VEGA_LITE, bundle=True)
+    return _drawn("page", to_json(spec)).decode("utf-8")
+
+
+def script(snippet: str) -> str:
+    """Vega, Vega-Lite and a few lines that use them, as one script."""
+    return _drawn("script", snippet).decode("utf-8")
+
+
+def to_json(spec: dict[str, Any]) -> str:
+    """A Vega-Lite figure as JSON, with text that a picture can carry."""
+    return json.dumps(_carried(spec), ensure_ascii=False, separators=(",", ":"))
+
+
+def carried(text: str) -> str:
+    """The text with U+FFFD for each character that SVG and HTML cannot carry."""
+    return _NOT_XML.sub("\ufffd", text)
+
+
+def _carried(value: Any) -> Any:
+    if isinstance(value, str):
+        return carried(value)
+    if isinstance(value, dict):
+        return {_carried(key): _carried(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_carried(item) for item in value]
+    return value
 
 
 def _renumbered(text: str) -> str:
@@ -32,3 +72,114 @@ def _renumbered(text: str) -> str:
         return order.setdefault(match.group(), f"clip{len(order)}")
 
     return re.sub(r"\bclip\d+\b", number, text)
+
+
+class _Worker:
+    """The drawing process, and how to talk to it. It ends when its standard input does."""
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115
+        try:
+            # A session of its own: Ctrl-C in a terminal is for the command, which ends the worker.
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", _WORKER, str(_MEMORY_BYTES), str(_CPU_S)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._said,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise PictureError(f"the drawing process does not start: {error}") from error
+
+    def ask(self, make: str, text: str, arguments: dict[str, Any]) -> bytes:
+        """What it makes of the text; raises `PictureError` where it fails, or where it ended."""
+        data = text.encode("utf-8")
+        head = {"make": make, "version": VEGA_LITE, "length": len(data), **arguments}
+        try:
+            _pipe(self._process.stdin).write(json.dumps(head).encode() + b"\n" + data)
+            _pipe(self._process.stdin).flush()
+            line = _pipe(self._process.stdout).readline()
+            answer = json.loads(line) if line else {}
+            body = _pipe(self._process.stdout).read(answer.get("length", 0))
+        except BrokenPipeError:
+            answer, body = {}, b""
+        if "error" in answer:
+            raise PictureError(_beginning(answer["error"]))
+        if "length" not in answer or len(body) < answer["length"]:
+            raise PictureError(self._why_it_ended())
+        return body
+
+    def _why_it_ended(self) -> str:
+        status = self._process.wait()
+        self._said.seek(0)
+        said = self._said.read().decode("utf-8", "replace")
+        if -status == signal.SIGXCPU:
+            return f"drawing it takes more than {_CPU_S} s"
+        if limit := _address_space_limit():
+            return (
+                f"the renderer reserves 64 GB of addresses, and a limit of {limit / 1e9:.3g} GB is "
+                "set; lift it (ulimit -v unlimited) or draw the picture elsewhere"
+            )
+        if "out of memory" in said.lower() or "memory allocation" in said:
+            return f"drawing it takes more than {_MEMORY_BYTES / 1e9:.3g} GB of memory"
+        how = signal.Signals(-status).name if status < 0 else f"status {status}"
+        return f"the drawing process ended with {how}: {_beginning(said) or 'it said nothing'}"
+
+    def end(self) -> None:
+        """Ends it at once."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            # What the worker has not read is still to be written, and cannot be.
+            with suppress(OSError):
+                _pipe(pipe).close()
+        self._said.close()
+
+
+_WORKER = str(Path(__file__).with_name("worker.py"))
+_lock = threading.Lock()
+_worker: _Worker | None = None
+
+
+def _drawn(make: str, text: str, **arguments: Any) -> bytes:
+    with _lock:
+        worker = _started()
+        try:
+            return worker.ask(make, text, arguments)
+        except BaseException:
+            # Whatever it was about to answer is not the answer to the next request.
+            _end()
+            raise
+
+
+def _started() -> _Worker:
+    global _worker
+    # A process that was forked must not talk to the worker of the one before.
+    if _worker is None or _worker.owner != os.getpid():
+        _worker = _Worker()
+    return _worker
+
+
+@atexit.register
+def _end() -> None:
+    global _worker
+    ending, _worker = _worker, None
+    if ending is not None and ending.owner == os.getpid():
+        ending.end()
+
+
+def _address_space_limit() -> int | None:
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    return None if hard == resource.RLIM_INFINITY else hard
+
+
+def _beginning(text: str) -> str:
+    return " ".join(text.split())[:200]
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None
+    return pipe

@@ -38,7 +38,7 @@ def flow_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
             _label(legend).alias("series"),
             pl.col("flow"),
         )
-        .filter(pl.col("v") < _NO_WINDOW_BYTES)
+        .filter(pl.col("v") < _NO_WINDOW_BYTES, pl.col("series").is_in(list(legend.colours)))
     )
 
 
@@ -68,7 +68,7 @@ def link_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
             (pl.col("control") if legend.by == "run" else pl.lit(_owner(legend))).alias("series"),
             pl.lit("").alias("flow"),
         )
-        .filter(pl.col("v").is_finite())
+        .filter(pl.col("v").is_finite(), pl.col("series").is_in([*legend.colours, ""]))
     )
 
 
@@ -97,18 +97,61 @@ def thin(
     series: pl.DataFrame, duration_s: float, windows: Sequence[tuple[float, float]]
 ) -> pl.DataFrame:
     """At most two points for each stretch of time: its least and its greatest value."""
+    keys = ["series", "flow", "stretch"]
+    ends = series.with_columns(_stretch(duration_s, windows)).group_by(keys)
+    least = ends.agg(pl.all().sort_by("v", "t").first())
+    greatest = ends.agg(pl.all().sort_by("v", "t").last())
+    points = pl.concat([least, greatest]).unique(["series", "flow", "t"])
+    return points.select("t", "v", "series", "flow").sort("series", "flow", "t")
+
+
+def inside(series: pl.DataFrame, window: tuple[float, float]) -> pl.DataFrame:
+    """The samples in a window, those beside it, and the extremes of all, which set the scale."""
+    ordered = series.sort("series", "flow", "t")
+    before, after = (pl.col("t").shift(by).over("series", "flow") for by in (1, -1))
+    reaches = (after >= window[0]).fill_null(True) & (before <= window[1]).fill_null(True)
+    place, v = pl.int_range(pl.len()), pl.col("v")
+    return ordered.filter(reaches | (place == v.arg_min()) | (place == v.arg_max()))
+
+
+def bands(
+    series: pl.DataFrame, duration_s: float, windows: Sequence[tuple[float, float]]
+) -> pl.DataFrame:
+    """For each stretch of time the percentiles of all flows' samples in it, for each series.
+
+    Columns `t`, `v` (the median), `p5`, `p25`, `p75`, `p95`, `series`, and `flow`, which is empty.
+    """
+    v = pl.col("v")
+    found = (
+        series.with_columns(_stretch(duration_s, windows))
+        .group_by("series", "stretch")
+        .agg(
+            pl.col("t").max(),
+            v.median(),
+            *(v.quantile(p / 100, "linear").alias(f"p{p}") for p in (5, 25, 75, 95)),
+        )
+    )
+    return found.select(pl.exclude("stretch"), pl.lit("").alias("flow")).sort("series", "t")
+
+
+def few(
+    times: Sequence[float], duration_s: float, windows: Sequence[tuple[float, float]]
+) -> list[float]:
+    """The first of these moments in each stretch of time: as many as can be told apart."""
+    frame = pl.DataFrame({"t": times}, schema={"t": pl.Float64})
+    first = frame.group_by(_stretch(duration_s, windows)).agg(pl.col("t").min().alias("first"))
+    return [float(t) for t in first["first"].sort()]
+
+
+def _stretch(duration_s: float, windows: Sequence[tuple[float, float]]) -> pl.Expr:
+    """The number of the stretch of time that `t` lies in: about as wide as a pixel."""
     stretch = (pl.col("t") / (duration_s / _WHOLE_STRETCHES)).floor()
     for place, (begin, end) in enumerate(windows, start=1):
         width = (end - begin) / max(_DETAIL_STRETCHES // len(windows), 1)
         # Numbers of their own for each window: far from those of the whole.
         fine = ((pl.col("t") - begin) / width).floor() + place * 1_000_000
         stretch = pl.when(pl.col("t").is_between(begin, end)).then(fine).otherwise(stretch)
-    keys = ["series", "flow", "stretch"]
-    ends = series.with_columns(stretch.alias("stretch")).group_by(keys)
-    least = ends.agg(pl.all().sort_by("v", "t").first())
-    greatest = ends.agg(pl.all().sort_by("v", "t").last())
-    points = pl.concat([least, greatest]).unique(["series", "flow", "t"])
-    return points.select("t", "v", "series", "flow").sort("series", "flow", "t")
+    return stretch.alias("stretch")
 
 
 def moments(

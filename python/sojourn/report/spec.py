@@ -27,7 +27,8 @@ def figure(run: "Run", interactive: bool = True) -> Spec:
     rows.delay()
     rows.window()
     rows.rtt()
-    heading = {"text": run.title, "subtitle": _subtitle(run)}
+    notes = [_subtitle(run), *_left_out(rows)]
+    heading = {"text": run.title, "subtitle": subtitle_of(notes)}
     return document(rows.canvas, heading, _first_shown(run), interactive)
 
 
@@ -71,9 +72,12 @@ def _first_shown(run: "Run") -> tuple[float, float]:
 class _Rows:
     def __init__(self, run: "Run", interactive: bool) -> None:
         key = legend.of(run.summary)
+        duration_s = run.runs[0]["duration_s"]
+        changes = series.few(_change_times(run), duration_s, windows(run))
         self.run = run
-        self.frame = Frame(run.runs[0]["duration_s"], key, _change_times(run), "rtt", interactive)
-        self.canvas = Canvas(windows(run))
+        self.labels = len(key.colours)
+        self.frame = Frame(duration_s, legend.drawn(key), changes, "rtt", interactive)
+        self.canvas = Canvas(windows(run), _first_shown(run))
 
     def rate(self) -> None:
         width_s = series.mean_width_s(self.frame.duration_s)
@@ -91,7 +95,7 @@ class _Rows:
     def delay(self) -> None:
         delays = series.link_series(self.run, self.frame.legend, "queue_delay_s")
         focus = table.focus_link(self.run.summary)
-        guides = _key(_bounds(self.run), _corrected(self.run, self.frame.legend))
+        guides = _key(self._levels(), self._ticks())
         title = f"Queueing delay of {focus}" if focus else "Queueing delay: no link was recorded"
         one = Panel("delay", title, "ms", 210, key=guides)
         self.canvas.row(self.frame, one, delays, 1e-3, before=self._bounds)
@@ -99,8 +103,15 @@ class _Rows:
     def _bounds(self, x: Spec) -> list[Spec]:
         if not self.frame.changes:
             return []
-        own = panels.corrected(_corrected(self.run, self.frame.legend), self.frame, x)
-        return [own, panels.levels(_bounds(self.run), "#111111", x)]
+        own = panels.corrected(self._ticks(), self.frame, x)
+        return [own, panels.levels(self._levels(), "#111111", x)]
+
+    def _levels(self) -> list[Spec]:
+        return [one for one in _bounds(self.run) if one["t"] in self.frame.changes]
+
+    def _ticks(self) -> list[Spec]:
+        every = _corrected(self.run, self.frame.legend)
+        return [one for one in every if one["t"] in self.frame.changes]
 
     def window(self) -> None:
         windows = series.flow_series(self.run, self.frame.legend, "cwnd_bytes")
@@ -123,6 +134,31 @@ def _subtitle(run: "Run") -> str:
     if not run.flows.height:
         parts.append("no series were recorded")
     return "; ".join(parts)
+
+
+def band_text(flows: int) -> str:
+    """What lines and shades are where a row has more flows than can be told apart."""
+    return (
+        f"lines: median of the flows ({flows:,} in each run); dark shade: 25th to 75th percentile; "
+        "pale shade: 5th to 95th"
+    )
+
+
+def subtitle_of(lines: list[str]) -> str | list[str]:
+    """One line or several below the title; no empty one."""
+    kept = [line for line in lines if line]
+    return kept if len(kept) > 1 else "".join(kept)
+
+
+def _left_out(rows: _Rows) -> list[str]:
+    """What the figure does not show, or not as lines."""
+    parts = []
+    drawn = len(rows.frame.legend.colours)
+    if drawn < rows.labels:
+        parts.append(f"the first {drawn} of {rows.labels} controllers are drawn")
+    if rows.canvas.is_banded:
+        parts.append(band_text(len(rows.run.runs[0]["flows"])))
+    return parts
 
 
 def largest(frame: pl.DataFrame) -> float:

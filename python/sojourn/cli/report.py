@@ -1,0 +1,17 @@
+"""`sojourn report`."""
+
+import argparse
+from pathlib import Path
+
+from sojourn import rundir
+from sojourn.cli.figures import Figures
+
+
+def report(args: argparse.Namespace) -> int:
+    """Draws the report of a run directory anew."""
+    figures = Figures()
+    rundir.draw(Path(args.directory), figures.tell)
+    status = figures.status()
+    if status == 0:
+        print(f"Report: {Path(args.directory) / 'report.html'}")
+    return status
