@@ -88,10 +88,9 @@ class _Rows:
         """What the figure does not show, or not as lines."""
         drawn = len(self.controls)
         left_out = f"the first {drawn} controllers are drawn, {self.left_out} more are not"
-        flows = len(self.legend.flows)
         return [
             *([left_out] if self.left_out else []),
-            *([spec.band_text(flows)] if self.canvas.is_banded else []),
+            *([panels.band_text(self.legend)] if self.canvas.is_banded else []),
         ]
 
     def block(self, place: int, control: str) -> None:

@@ -1,6 +1,6 @@
 """One row of the figure, as Vega-Lite: the whole run on the left, a part of it on the right."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +63,7 @@ def row(
     """
     panels = []
     for side in _SIDES:
-        shades = [_shade(one, frame, side, *shade) for shade in _SHADES] if banded else []
+        shades = [_shade(one, frame, side, *shade) for shade in _shades(frame.legend) if banded]
         layers = [*behind, _changes(frame), *shades, _lines(one, frame, side, banded)]
         # Of all layers, the last one's time axis counts: all in front have the same.
         layers += before(_x(one, frame, side))
@@ -172,7 +172,7 @@ def _lines(one: Panel, frame: Frame, side: str, banded: bool) -> Spec:
             "scale": {"zero": one.from_zero},
             "axis": {"title": None, "tickCount": 5},
         },
-        "color": _colour(frame),
+        "color": _colour(frame, banded),
         "detail": {"field": "flow"},
     }
     if frame.interactive:
@@ -193,13 +193,24 @@ def _lines(one: Panel, frame: Frame, side: str, banded: bool) -> Spec:
     }
 
 
+def _shades(legend: Legend) -> Sequence[tuple[str, str, float]]:
+    """Both for one series; the quartiles of several, which overlap less."""
+    return _SHADES[len(legend.colours) > 1 :]
+
+
+def band_text(legend: Legend) -> str:
+    """What lines and shades are where a row has more flows than can be told apart."""
+    shades = {"p5": "pale shade: 5th to 95th percentile", "p25": "shade: 25th to 75th percentile"}
+    parts = [shades[low] for low, _, _ in _shades(legend)]
+    return "; ".join([f"lines: medians of {len(legend.flows):,} flows", *parts])
+
+
 def _shade(one: Panel, frame: Frame, side: str, low: str, high: str, opacity: float) -> Spec:
     encoding: Spec = {
         "x": _x(one, frame, side),
         "y": {"field": low, "type": "quantitative"},
         "y2": {"field": high},
-        # Apart from the lines' colour, whose legend would be as pale.
-        "fill": {**_colour(frame), "legend": None},
+        "color": _colour(frame, banded=True),
     }
     if frame.interactive:
         shown = {"condition": {"param": "shown", "value": opacity}, "value": 0.02}
@@ -279,12 +290,13 @@ def _x(one: Panel, frame: Frame, side: str) -> Spec:
     }
 
 
-def _colour(frame: Frame) -> Spec:
+def _colour(frame: Frame, banded: bool = False) -> Spec:
     names = list(frame.legend.colours)
     # A queue that belongs to no series has the empty name; it needs no entry in the legend.
     return {
         "field": "series",
         "type": "nominal",
         "scale": {"domain": [*names, ""], "range": [*frame.legend.colours.values(), NEUTRAL]},
-        "legend": {"values": names},
+        # In a legend, no symbol is as pale as a shade.
+        "legend": {"values": names, **({"symbolOpacity": 1} if banded else {})},
     }

@@ -136,14 +136,6 @@ def _subtitle(run: "Run") -> str:
     return "; ".join(parts)
 
 
-def band_text(flows: int) -> str:
-    """What lines and shades are where a row has more flows than can be told apart."""
-    return (
-        f"lines: median of the flows ({flows:,} in each run); dark shade: 25th to 75th percentile; "
-        "pale shade: 5th to 95th"
-    )
-
-
 def subtitle_of(lines: list[str]) -> str | list[str]:
     """One line or several below the title; no empty one."""
     kept = [line for line in lines if line]
@@ -157,7 +149,7 @@ def _left_out(rows: _Rows) -> list[str]:
     if drawn < rows.labels:
         parts.append(f"the first {drawn} of {rows.labels} controllers are drawn")
     if rows.canvas.is_banded:
-        parts.append(band_text(len(rows.run.runs[0]["flows"])))
+        parts.append(panels.band_text(rows.frame.legend))
     return parts
 
 
