@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 import sojourn
 from sojourn import below, legend, table
-from sojourn.report import spec
 from support import ROOT, SMALL
 
 STEP = '{ at = "3s", rate = "6Mbit" }'
@@ -163,7 +162,7 @@ def test_each_flow_has_its_own_controller_s_name() -> None:
     beside = ["ping beside cubic", "cubic", "bbr", "ping beside bbr", "cubic beside bbr"]
     assert names == ["cubic", *beside]
     assert set(key.colours) == set(names)
-    drawn = spec.figure(run)["datasets"]["rate"]
+    drawn = run.plot().spec["datasets"]["rate"]
     assert all(f",{name}," in drawn for name in names)
 
 

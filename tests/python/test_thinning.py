@@ -1,7 +1,10 @@
 """Thinning keeps every extreme and stays small."""
 
+from itertools import pairwise
+
 import polars as pl
 import pytest
+import sojourn
 from hypothesis import given
 from hypothesis import strategies as st
 from sojourn import legend
@@ -59,3 +62,67 @@ def test_colours_are_fixed_for_the_known_and_differ_for_the_others(names: list[s
     assert given_colours["cubic"] == known["cubic"]
     assert given_colours["bbr"] == known["bbr"]
     assert len(set(given_colours.values())) == len(given_colours)
+
+
+FLOWS = st.lists(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=200), min_size=1, max_size=60)
+
+
+def many(flows: list[list[float]]) -> pl.DataFrame:
+    return pl.concat(
+        frame(values).with_columns(flow=pl.lit(f"f{place}")) for place, values in enumerate(flows)
+    )
+
+
+@given(FLOWS, st.floats(0, DURATION_S - 1))
+def test_bands_are_percentiles_and_few(flows: list[list[float]], begin: float) -> None:
+    whole = many(flows)
+    bands = series.bands(whole, DURATION_S, [(begin, begin + 1)])
+    assert bands.height <= 755
+    assert bands["t"].is_sorted()
+    for lower, upper in pairwise(("p5", "p25", "v", "p75", "p95")):
+        assert (bands[lower] <= bands[upper] + 1e-6).all()
+    every = whole["v"].to_list()
+    assert min(every) - 1e-6 <= min(bands["p5"].to_list())
+    assert max(bands["p95"].to_list()) <= max(every) + 1e-6
+
+
+def test_a_band_has_the_percentiles_of_all_flows_at_a_time() -> None:
+    flows = [[float(value)] * 10 for value in range(101)]
+    bands = series.bands(many(flows), DURATION_S, [])
+    for name, value in (("p5", 5), ("p25", 25), ("v", 50), ("p75", 75), ("p95", 95)):
+        assert bands[name].to_list() == pytest.approx([value] * 10)
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=500), st.floats(0, DURATION_S - 1))
+def test_a_window_keeps_its_samples_and_the_scale(values: list[float], begin: float) -> None:
+    whole = frame(values)
+    kept = series.inside(whole, (begin, begin + 1))
+    assert (kept["v"].min(), kept["v"].max()) == (min(values), max(values))
+    shown = whole.filter(pl.col("t").is_between(begin, begin + 1))
+    assert shown.join(kept, on=["t", "v"], how="anti").height == 0
+    # Beside the samples shown: one on either side, and both extremes.
+    assert kept.height <= shown.height + 4
+
+
+@given(st.lists(st.floats(0, DURATION_S), max_size=3000))
+def test_few_moments_stand_for_many(times: list[float]) -> None:
+    few = series.few(times, DURATION_S, [(2, 3)])
+    assert len(few) <= 755
+    assert set(few) <= set(times)
+    assert bool(few) == bool(times)
+
+
+@pytest.mark.parametrize("control", [None, ["reno", "cubic"]])
+def test_a_figure_of_many_flows_holds_few_points(control: list[str] | None) -> None:
+    flow = {"path": ["neck"], "source": "bulk", "count": 40}
+    document = {
+        "duration": "2s",
+        "controls": ["cubic"],
+        "link": {"neck": {"rate": "50Mbit", "delay": "10ms"}},
+        "flow": {"up": flow},
+    }
+    figure = sojourn.run(document, control=control).plot()
+    for spec in (figure.spec, figure._document(interactive=False)):
+        points = sum(data.count("\n") for data in spec["datasets"].values())
+        assert points < 20_000
+        assert "medians of 40 flows" in str(spec["title"]["subtitle"])

@@ -11,6 +11,8 @@ from sojourn import files, folder
 from sojourn.errors import UsageError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from sojourn.comparison import Comparison
     from sojourn.record import Run
 
@@ -83,14 +85,21 @@ class Figure(Drawing):
     def _document(self, interactive: bool) -> dict[str, Any]:
         from sojourn.report import spec
 
-        return spec.figure(self._run, interactive)
+        return spec.figure(self._run, interactive, self._goodput)
+
+    @cached_property
+    def _goodput(self) -> "pl.DataFrame":
+        """Of both forms of the figure: the mean over thousands of flows takes seconds."""
+        from sojourn.report import spec
+
+        return spec.goodput(self._run)
 
     @cached_property
     def html(self) -> str:
         """The interactive report with table and scenario: one page that works offline."""
         from sojourn.report import page
 
-        return page.html(self._run)
+        return page.html(self._run, self.spec)
 
     def __repr__(self) -> str:
         return f"<sojourn.Figure of {self._run!r}>"
@@ -112,7 +121,7 @@ class ComparisonFigure(Drawing):
         """The interactive report with the tables: one page that works offline."""
         from sojourn.report import page
 
-        return page.comparison_html(self._comparison)
+        return page.comparison_html(self._comparison, self.spec)
 
     def __repr__(self) -> str:
         return f"<sojourn.ComparisonFigure of {self._comparison!r}>"

@@ -22,19 +22,19 @@ _HOW = (
 )
 
 
-def html(run: "Run") -> str:
+def html(run: "Run", document: Spec) -> str:
     """The page of a run."""
     parts = [_head(run), _card(to_html(run.summary)), _figure(run), _scenario(run)]
-    return _page(run.title, parts, spec.figure(run))
+    return _page(run.title, parts, document)
 
 
-def comparison_html(comparison: "Comparison") -> str:
+def comparison_html(comparison: "Comparison", document: Spec) -> str:
     """The page of two runs."""
     title = overlay.title(comparison)
     about = "<br>\n".join(map(escape, table.about(comparison.summary)))
     head = f"<header>\n<h1>{escape(title)}</h1>\n<p>{about}</p>\n</header>"
     parts = [head, _card(comparison_tables(comparison.summary)), _caption(_OVERLAY + _HOW)]
-    return _page(title, parts, overlay.figure(comparison))
+    return _page(title, parts, document)
 
 
 def _page(title: str, parts: list[str], document: Spec) -> str:

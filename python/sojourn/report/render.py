@@ -20,6 +20,8 @@ VEGA_LITE = "6.4"
 # What one picture may take. A figure of 24 lines needs a tenth of either.
 _MEMORY_BYTES = 4_000_000_000
 _CPU_S = 120
+# A title makes the picture as wide as itself.
+_LONGEST = dict.fromkeys(("text", "title", "subtitle"), 300)
 # The characters that XML 1.0 cannot carry (section 2.2), in any form: the renderer panics at them.
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -54,13 +56,14 @@ def carried(text: str) -> str:
     return _NOT_XML.sub("\ufffd", text)
 
 
-def _carried(value: Any) -> Any:
+def _carried(value: Any, longest: int | None = None) -> Any:
     if isinstance(value, str):
-        return carried(value)
+        text = carried(value)
+        return text if longest is None or len(text) <= longest else f"{text[: longest - 1]}…"
     if isinstance(value, dict):
-        return {_carried(key): _carried(item) for key, item in value.items()}
+        return {carried(key): _carried(item, _LONGEST.get(key)) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_carried(item) for item in value]
+        return [_carried(item, longest) for item in value]
     return value
 
 

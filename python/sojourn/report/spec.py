@@ -20,16 +20,23 @@ AFTER_S = 3.5
 MOST_WINDOWS = 10
 
 
-def figure(run: "Run", interactive: bool = True) -> Spec:
-    """The whole figure of a run, with its data inside."""
+def figure(run: "Run", interactive: bool, goodput: pl.DataFrame) -> Spec:
+    """The whole figure of a run, with its data inside; `goodput` as the function gives it."""
     rows = _Rows(run, interactive)
-    rows.rate()
+    rows.rate(goodput)
     rows.delay()
     rows.window()
     rows.rtt()
     notes = [_subtitle(run), *_left_out(rows)]
     heading = {"text": run.title, "subtitle": subtitle_of(notes)}
     return document(rows.canvas, heading, _first_shown(run), interactive)
+
+
+def goodput(run: "Run") -> pl.DataFrame:
+    """Columns `t`, `v`, `series`, `flow`: the goodput of every flow that is drawn, as means."""
+    drawn = legend.drawn(legend.of(run.summary))
+    samples = series.flow_series(run, drawn, "goodput_bps")
+    return series.mean_over(samples, series.mean_width_s(run.runs[0]["duration_s"]))
 
 
 def document(canvas: Canvas, heading: Spec, shown: tuple[float, float], interactive: bool) -> Spec:
@@ -79,10 +86,8 @@ class _Rows:
         self.frame = Frame(duration_s, legend.drawn(key), changes, "rtt", interactive)
         self.canvas = Canvas(windows(run), _first_shown(run))
 
-    def rate(self) -> None:
+    def rate(self, goodput: pl.DataFrame) -> None:
         width_s = series.mean_width_s(self.frame.duration_s)
-        samples = series.flow_series(self.run, self.frame.legend, "goodput_bps")
-        goodput = series.mean_over(samples, width_s)
         capacity = series.capacity(self.run, self.frame.legend, width_s)
         fastest = max(largest(one) for one in (goodput, capacity))
         scale, unit = table.rate_unit(fastest)
