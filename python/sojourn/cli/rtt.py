@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import captures, folder
+from sojourn import captures
 from sojourn.captures import CaptureRtt, Direction, Whole
 from sojourn.cli import BAD_INPUT
 from sojourn.cli.figures import Figures
