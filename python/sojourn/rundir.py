@@ -31,7 +31,7 @@ def _indented(value: Any, line: str) -> str:
     if not isinstance(value, (dict, list)) or not any(
         isinstance(item, (dict, list)) for item in inside
     ):
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value)
     deeper = f"{line} "
     if isinstance(value, dict):
         keys = (f"{json.dumps(key)}: {_indented(item, deeper)}" for key, item in value.items())

@@ -1,9 +1,11 @@
 //! What is wrong with a document, and where.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
+use crate::shown::{shown, shown_c1};
 use crate::tree::Span;
 
 /// A text that a document was read from.
@@ -220,22 +222,22 @@ impl Errors {
         if more > 0 {
             parts.push(format!("and {more} more"));
         }
-        parts.join("\n\n")
+        shown_c1(parts.join("\n\n"))
     }
 
     fn group<'a>(&'a self, line: usize, problem: &'a Problem) -> Group<'a> {
-        let title = Level::ERROR.primary_title(problem.message.as_str());
-        let origin = self.source(problem).origin.as_str();
+        let title = Level::ERROR.primary_title(shown(&problem.message));
+        let origin = shown(&self.source(problem).origin);
         let group = match problem.at.span.map(|span| self.place(line, span)) {
             Some(place) => title.element(place.snippet(origin)),
             None if problem.at.path.is_empty() => title.element(Origin::path(origin)),
-            None => title.element(Origin::path(format!("{origin}: {}", problem.at.path))),
+            None => title.element(Origin::path(format!("{origin}: {}", shown(&problem.at.path)))),
         };
         let group = match &problem.evidence {
             Some(evidence) => group.element(evidence.snippet()),
             None => group,
         };
-        group.element(Level::HELP.message(problem.help.as_str()))
+        group.element(Level::HELP.message(shown(&problem.help)))
     }
 }
 
@@ -250,7 +252,7 @@ impl std::error::Error for Errors {}
 impl Evidence {
     fn snippet(&self) -> Snippet<'_, annotate_snippets::Annotation<'_>> {
         Snippet::source(self.text.as_str())
-            .path(self.file.as_str())
+            .path(shown(&self.file))
             .line_start(self.line)
             .annotation(AnnotationKind::Primary.span(0..self.text.len()))
     }
@@ -300,7 +302,7 @@ impl<'a> Place<'a> {
         Place { position, line, range: from..to }
     }
 
-    fn snippet(self, origin: &'a str) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+    fn snippet(self, origin: Cow<'a, str>) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
         Snippet::source(self.line)
             .path(origin)
             .line_start(self.position.line)

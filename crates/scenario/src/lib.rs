@@ -31,6 +31,7 @@ mod schedule;
 mod schema;
 mod set;
 mod shape;
+mod shown;
 mod size;
 mod trace;
 mod tree;

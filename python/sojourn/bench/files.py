@@ -21,7 +21,7 @@ def write(found: Bench, target: Path, tell: pictures.Tell = pictures.warn) -> No
 
 
 def _write_files(found: Bench, place: Path, drawn: pictures.Pictures) -> None:
-    files.write(place / "bench.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    files.write(place / "bench.json", json.dumps(found, indent=1) + "\n")
     drawn.draw(figure(found), place / "bench")
 
 

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sojourn.cli import terminal
+
 if TYPE_CHECKING:
     import argparse
 
@@ -19,14 +21,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Without `argv` the process is the command's own, its signals as well.
     """
+    with terminal.streams():
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
     try:
         from sojourn.cli import interrupts
 
         if argv is None:
             interrupts.install()
-        from sojourn.cli.parser import parse
-
-        args = parse(argv)
+        if fault := terminal.require_text(sys.argv[1:] if argv is None else argv):
+            return _say(fault, BAD_INPUT)
+        args = _parsed(argv)
+        if isinstance(args, int):
+            return args
         if argv is None:
             interrupts.arm()
         status = _command(args)
@@ -38,12 +47,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(interrupted(), interrupts.status(interrupt))
     except BrokenPipeError:
         # Whoever read our output is gone; keep Python from trying again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        terminal.abandon(sys.stdout)
         return BROKEN_PIPE
-    except SystemExit as exit:
-        return exit.code if isinstance(exit.code, int) else BAD_INPUT
     except BaseException as error:
         return _failed(error)
+
+
+def _parsed(argv: Sequence[str]) -> "argparse.Namespace | int":
+    """The arguments; a status where there is nothing to do.
+
+    Only here may something end the program: elsewhere `sys.exit(0)` is a fault.
+    """
+    from sojourn.cli.parser import parse
+
+    try:
+        return parse(argv)
+    except SystemExit as exit:
+        return exit.code if isinstance(exit.code, int) else BAD_INPUT
 
 
 def _command(args: "argparse.Namespace") -> int:
@@ -57,7 +77,10 @@ def _command(args: "argparse.Namespace") -> int:
 def _failed(error: BaseException) -> int:
     """Says in a line or a few what went wrong; never a traceback, unless asked for."""
     if os.environ.get("SOJOURN_TRACEBACK"):
-        raise error
+        import traceback
+
+        traceback.print_exception(error)
+        return 1
     from sojourn._core import ControllerError, ScenarioError
     from sojourn.errors import NotEnoughMemoryError, OwnCodeError, UsageError
 
@@ -71,6 +94,8 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, (UsageError, NotEnoughMemoryError)):
         return _say(str(error), BAD_INPUT)
     if isinstance(error, OSError):
+        if error.filename == terminal.OUTPUT:
+            terminal.abandon(sys.stdout)
         where = f"{error.filename}: " if error.filename and error.strerror else ""
         return _say(f"{where}{error.strerror or error}", BAD_INPUT)
     return _say(
@@ -97,9 +122,11 @@ def _show_own_fault(fault: BaseException | None) -> None:
 def show_scenario_error(error: "ScenarioError") -> None:
     """Shows where a scenario is wrong, in colour where that can be seen."""
     coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
-    print((error.ansi if coloured else str(error)).rstrip(), file=sys.stderr)
+    # Both are free of what would control a terminal, but for the colours.
+    out = terminal.styled(sys.stderr)
+    out.write((error.ansi if coloured else str(error)).rstrip() + "\n")
 
 
 def _say(message: str, status: int) -> int:
-    print(f"sojourn: {message}", file=sys.stderr)
+    terminal.say(f"sojourn: {message}")
     return status

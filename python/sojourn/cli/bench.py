@@ -33,7 +33,7 @@ def bench(args: argparse.Namespace) -> int:
 
         files.write(found, Path(args.out), figures.tell)
     if args.json:
-        print(json.dumps(found, indent=1, ensure_ascii=False))
+        print(json.dumps(found, indent=1))
     else:
         show(found, console())
     return figures.status()

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from sojourn import api, folder, rundir
 from sojourn.cli.figures import Figures
-from sojourn.cli.tables import console
+from sojourn.cli.tables import console, name
 from sojourn.comparison import Comparison, directory, table
 from sojourn.pictures import Pictures
 from sojourn.report import require_free_figure
@@ -62,16 +62,16 @@ def _show(comparison: Comparison, written: str) -> None:
     out = console()
     summary = comparison.summary
     for line in table.about(summary):
-        out.print(Text(line, style="bold"), soft_wrap=True)
+        out.print(name(line, "bold"), soft_wrap=True)
     for one in table.build_all(summary):
-        out.print(Text(one.caption, style="dim"))
+        out.print(name(one.caption, "dim"))
         out.print(_table(one))
     for line in table.gaps(summary):
-        out.print(Text(line))
+        out.print(name(line))
     for line in table.NOTES:
         out.print(Text(line, style="dim"))
     if written:
-        out.print(written, soft_wrap=True, markup=False)
+        out.print(name(written), soft_wrap=True)
 
 
 def _table(grid: table.TextTable) -> Table:
@@ -84,5 +84,5 @@ def _table(grid: table.TextTable) -> Table:
         else:
             part.add_column(head, justify=justify, no_wrap=True)
     for place, row in enumerate(grid.rows):
-        part.add_row(*map(Text, row), end_section=place + 1 in grid.starts)
+        part.add_row(*map(name, row), end_section=place + 1 in grid.starts)
     return part

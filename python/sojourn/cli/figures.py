@@ -3,6 +3,7 @@
 import sys
 
 from sojourn import folder
+from sojourn.cli import terminal
 from sojourn.pictures import reason_of
 from sojourn.report import Drawing
 
@@ -32,5 +33,5 @@ class Figures:
             return status
         sys.stdout.flush()
         for text in self._missing:
-            print(f"sojourn: {text}", file=sys.stderr)
+            terminal.say(f"sojourn: {text}")
         return max(status, 1)

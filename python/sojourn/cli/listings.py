@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich import box
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from sojourn import api, names
 from sojourn.cli.scenarios import own
-from sojourn.cli.tables import console
+from sojourn.cli.tables import console, name
 
 
 def controllers(args: argparse.Namespace) -> int:
@@ -28,7 +28,7 @@ def _list(args: argparse.Namespace, entries: list[dict[str, Any]], kind: str) ->
     if args.name is not None:
         entries = [_find(args.name, entries, kind)]
     if args.json:
-        print(json.dumps(entries, indent=1, ensure_ascii=False))
+        print(json.dumps(entries, indent=1))
     elif args.name is not None:
         _show_one(entries[0])
     else:
@@ -48,19 +48,19 @@ def _show_all(entries: Sequence[Mapping[str, Any]], kind: str) -> None:
         table.add_column(head, overflow="fold", no_wrap=head == kind)
     for entry in entries:
         params = ", ".join(one["name"] for one in (*entry["params"], *entry.get("inner", ())))
-        table.add_row(*map(escape, (entry["name"], entry["title"], params, entry["source"])))
+        table.add_row(*map(name, (entry["name"], entry["title"], params, entry["source"])))
     console().print(table)
     console().print(f"In full: sojourn {kind}s NAME", style="dim")
 
 
 def _show_one(entry: Mapping[str, Any]) -> None:
     out = console()
-    out.print(f"[bold]{escape(entry['name'])}[/]: {escape(entry['title'])}", highlight=False)
-    out.print(f"Source: {escape(entry['source'])}", highlight=False)
+    out.print(Text.assemble(name(entry["name"], "bold"), ": ", name(entry["title"])))
+    out.print(name(f"Source: {entry['source']}"))
     if needs := _needs(entry.get("needs", {})):
-        out.print(f"Needs: {escape(', '.join(needs))}", highlight=False)
+        out.print(name(f"Needs: {', '.join(needs)}"))
     for inner in entry.get("inner", ()):
-        out.print(escape(f"Holds `{inner['name']}`: {inner['doc']}; default {inner['default']}"))
+        out.print(name(f"Holds `{inner['name']}`: {inner['doc']}; default {inner['default']}"))
     if "default_packets" in entry:
         packets = entry["default_packets"]
         held = f"{packets} packets" if packets else "those of the queues inside it together"
@@ -72,13 +72,13 @@ def _show_one(entry: Mapping[str, Any]) -> None:
     for head in ("parameter", "default", "range", "what it does", "source"):
         table.add_column(head, overflow="fold", no_wrap=head in ("parameter", "default"))
     for param in entry["params"]:
-        table.add_row(*(escape(str(param[key])) for key in ("name", "default")), *_rest(param))
+        table.add_row(*(name(str(param[key])) for key in ("name", "default")), *_rest(param))
     out.print(table)
 
 
-def _rest(param: Mapping[str, Any]) -> list[str]:
+def _rest(param: Mapping[str, Any]) -> list[Text]:
     unit = f" ({param['unit']})" if param["unit"] else ""
-    return [escape(text) for text in (param["range"] + unit, param["doc"], param["source"])]
+    return [name(text) for text in (param["range"] + unit, param["doc"], param["source"])]
 
 
 _NEEDS = {

@@ -12,7 +12,7 @@ from sojourn import api, folder
 from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
 from sojourn.cli.scenarios import own
-from sojourn.cli.tables import console
+from sojourn.cli.tables import console, name
 from sojourn.matrix import files, measure, plan, table
 from sojourn.matrix.contract import MatrixSummary
 
@@ -57,7 +57,7 @@ def _show(found: MatrixSummary, out: Console) -> None:
     for queue in found["queues"]:
         out.print(_table(queue, [row for row in shown if row.queue == queue]))
     for line in (table.about(found), *table.refusals(found)):
-        out.print(line, style="dim", highlight=False, markup=False)
+        out.print(name(line, "dim"))
     if hidden := len(rows) - len(shown):
         out.print(
             f"{hidden:,} rows of two against each other are not shown: name fewer --controls or "
@@ -73,5 +73,5 @@ def _table(queue: str, rows: list[table.Row]) -> Table:
     for metric in table.METRICS:
         shown.add_column(f"{metric.name}\n{metric.unit}", justify="right")
     for row in rows:
-        shown.add_row(row.flows, *("  ".join(texts) for texts in row.texts))
+        shown.add_row(name(row.flows), *("  ".join(texts) for texts in row.texts))
     return shown

@@ -10,12 +10,11 @@ from pathlib import Path
 from rich import box
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from sojourn import folder
 from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
-from sojourn.cli.tables import console
+from sojourn.cli.tables import console, name
 from sojourn.errors import UsageError
 from sojourn.papers import find, page, work
 from sojourn.papers.contract import PaperSummary
@@ -34,14 +33,14 @@ def show_list(args: argparse.Namespace) -> int:
     papers = {name: find.load(place, name) for name in find.names(place)}
     if args.json:
         listed = [_listed(name, paper) for name, paper in papers.items()]
-        print(json.dumps(listed, indent=1, ensure_ascii=False))
+        print(json.dumps(listed, indent=1))
         return 0
     out = console()
-    for name, paper in papers.items():
-        out.print(Text(name, style="bold").append(f"  {paper.title}", style="default"))
-        out.print(Text(f"  {paper.source}", style="dim"))
+    for called, paper in papers.items():
+        out.print(name(called, "bold").append(name(f"  {paper.title}", "default")))
+        out.print(name(f"  {paper.source}", "dim"))
         for figure, one in paper.figures.items():
-            out.print(f"  {figure:12} {one.title}", highlight=False, markup=False)
+            out.print(name(f"  {figure:12} {one.title}"))
     return 0
 
 
@@ -69,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
             own = opened.place if len(wanted) == 1 else opened.place / one.name
             done.append(_run(one, args, data, own, bar, figures))
     if args.json:
-        print(json.dumps(done if args.name == _ALL else done[0], indent=1, ensure_ascii=False))
+        print(json.dumps(done if args.name == _ALL else done[0], indent=1))
     elif args.markdown:
         sys.stdout.write(page.document(done))
     else:
@@ -120,16 +119,16 @@ def _data(named: str | None, papers: Path) -> Path | None:
 def _show(done: Sequence[PaperSummary], target: Path, out: Console) -> None:
     for summary in done:
         held, total = page.counts(summary["figures"])
-        out.print(Text(summary["paper"], style="bold").append(f"  {summary['title']}", "default"))
+        out.print(name(summary["paper"], "bold").append(name(f"  {summary['title']}", "default")))
         for figure in summary["figures"]:
             shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left")
-            shown.title = f"{figure['figure']}: {figure['title']}"
+            shown.title = name(f"{figure['figure']}: {figure['title']}")
             for head in page.HEADS:
                 shown.add_column(head)
             for claim in figure["claims"]:
-                shown.add_row(*page.cells(claim))
+                shown.add_row(*map(name, page.cells(claim)))
             out.print(shown)
             for note in figure["notes"]:
-                out.print(Text(note, style="dim"))
+                out.print(name(note, "dim"))
         out.print(f"{held} of {total} claims hold", highlight=False)
-    out.print(f"Figures and tables: {target}", soft_wrap=True, markup=False, highlight=False)
+    out.print(name(f"Figures and tables: {target}"), soft_wrap=True)

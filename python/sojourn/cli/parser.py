@@ -2,7 +2,9 @@
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
+
+from sojourn.cli.terminal import line
 
 _CONTRACT = (
     'prints {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '
@@ -34,8 +36,18 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+class _Parser(argparse.ArgumentParser):
+    def __init__(self, *args: Any, **keys: Any) -> None:
+        super().__init__(*args, **keys)
+        # From Python 3.14 on it would write escape sequences, which the streams do not let pass.
+        self.color = False
+
+    def error(self, message: str) -> NoReturn:
+        super().error(line(message))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="sojourn",
         description="A laboratory for low-latency congestion control.",
         formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=28),

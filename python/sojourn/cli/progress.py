@@ -1,16 +1,20 @@
 """The progress bar: on standard error, and only where that is a terminal."""
 
+import sys
 from types import TracebackType
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from sojourn.cli import terminal
 
 
 class Bar:
     """A bar that is gone once the work is done."""
 
     def __init__(self) -> None:
-        console = Console(stderr=True)
+        console = Console(file=terminal.styled(sys.stderr))
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -29,12 +33,12 @@ class Bar:
     def measuring(self, what: str, done: int, total: int) -> None:
         """Shows what is being measured, and how many measurements are done."""
         self._progress.update(
-            self._task, description=f"Measuring {what}", completed=done, total=total
+            self._task, description=_named("Measuring", what), completed=done, total=total
         )
 
     def figure(self, name: str) -> None:
         """Shows which figure of a paper is being made."""
-        self._progress.reset(self._task, description=f"Simulating for {name}", total=None)
+        self._progress.reset(self._task, description=_named("Simulating for", name), total=None)
 
     def writing(self) -> None:
         """Shows that the simulations are over and the report is being made."""
@@ -51,3 +55,7 @@ class Bar:
         trace: TracebackType | None,
     ) -> None:
         self._progress.stop()
+
+
+def _named(doing: str, name: str) -> str:
+    return f"{doing} {escape(terminal.line(name))}"

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from sojourn import folder, qlog, rundir
+from sojourn.cli import terminal
 from sojourn.cli.figures import Figures
 from sojourn.errors import UsageError
 from sojourn.report import require_free_figure
@@ -33,5 +34,5 @@ def qlog_command(args: argparse.Namespace) -> int:
 
         tables.show_figures(run, written)
     for damage in damages:
-        print(f"sojourn: {damage}", file=sys.stderr)
+        terminal.say(f"sojourn: {damage}")
     return figures.status(1 if damages else 0)

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from sojourn import captures
 from sojourn.captures import CaptureRtt, Direction, Whole
-from sojourn.cli import BAD_INPUT
+from sojourn.cli import BAD_INPUT, terminal
 from sojourn.cli.figures import Figures
-from sojourn.cli.tables import console
+from sojourn.cli.tables import console, name
 from sojourn.report import require_free_figure
 from sojourn.report.rtt import DRAWN, RttFigure
 from sojourn.table import MISSING
@@ -65,7 +65,7 @@ def _ending(whole: Whole) -> int:
     sys.stdout.flush()
     place = f"{whole['file']}: at byte {error['offset']:,}: {error['message']}"
     before = f"{whole['packets']:,} packets before it were read"
-    print(f"sojourn: {place}; {before}", file=sys.stderr)
+    terminal.say(f"sojourn: {place}; {before}")
     # Bad input is told before anything came of it; here something did.
     return 1 if whole["packets"] else BAD_INPUT
 
@@ -73,7 +73,7 @@ def _ending(whole: Whole) -> int:
 def _show(found: CaptureRtt) -> None:
     out = console()
     flows = found["flows"]
-    out.print(Text(_summary(found), style="bold"))
+    out.print(name(_summary(found), "bold"))
     if flows:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for head in ("from", "to", "pairs"):

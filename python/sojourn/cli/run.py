@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from sojourn import _core, api, experiment, folder, rundir
+from sojourn.cli import terminal
 from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
 from sojourn.cli.scenarios import own, read
@@ -77,23 +78,21 @@ def _prepared(args: argparse.Namespace, controllers: Own) -> _core.Scenario:
 
 def _note(core: _core.Scenario, args: argparse.Namespace) -> None:
     if args.runs > 1 and not core.is_random():
-        print(
+        terminal.say(
             f"note: nothing in {args.file} is random, so all {args.runs} runs of a controller are "
             "the same; start_jitter or host_noise above 0s changes that, and --spread 5s moves the "
-            "changes of its links",
-            file=sys.stderr,
+            "changes of its links"
         )
     elif 1 < args.runs < 6:
-        print("note: a 95 % confidence interval of a median needs 6 runs", file=sys.stderr)
+        terminal.say("note: a 95 % confidence interval of a median needs 6 runs")
 
 
 def _note_own(controllers: Own, summary: Summary, args: argparse.Namespace, took_s: float) -> None:
     """Says how slow Python is, and which controllers of the user's nothing asked for."""
     if slowness := controllers.slowness(summary, took_s):
-        print(slowness, file=sys.stderr)
+        terminal.say(slowness)
     used = controllers.used(summary["runs"])
     for name in (name for name in controllers.names if name not in used):
-        print(
-            f"note: no flow of {args.file} uses controller {name!r}; --control {name} does",
-            file=sys.stderr,
+        terminal.say(
+            f"note: no flow of {args.file} uses controller {name!r}; --control {name} does"
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _core, api, reference
-from sojourn.cli import show_scenario_error
+from sojourn.cli import show_scenario_error, terminal
 from sojourn.errors import UsageError
 from sojourn.own import Factory, Own
 from sojourn.source import Source, load
@@ -58,7 +58,7 @@ def schema(args: argparse.Namespace) -> int:
     if args.markdown:
         sys.stdout.write(_reference(args))
     else:
-        print(json.dumps(_schema(args), indent=2, ensure_ascii=False))
+        print(json.dumps(_schema(args), indent=2))
     return 0
 
 
@@ -87,12 +87,12 @@ def _check_one(file: str, controllers: Own) -> int:
         show_scenario_error(error)
         return 2
     except UsageError as error:
-        print(f"sojourn: {error}", file=sys.stderr)
+        terminal.say(f"sojourn: {error}")
         return 2
     except OSError as error:
-        print(f"sojourn: {file}: {error.strerror}", file=sys.stderr)
+        terminal.say(f"sojourn: {file}: {error.strerror}")
         return 2
-    print(f"{file}: ok ({_describe(scenario)})")
+    print(terminal.line(f"{file}: ok ({_describe(scenario)})"))
     return 0
 
 

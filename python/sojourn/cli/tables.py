@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.measure import Measurement
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from sojourn import legend, table
+from sojourn.cli import terminal
 from sojourn.record import Run
 
 # Without a terminal or COLUMNS there is no width to fit; this one holds the table of one run.
@@ -22,18 +24,36 @@ _MOST_ROWS = 100
 
 
 class _Console(Console):
+    """Rich writes escape sequences of its own: so text is escaped before, here and nowhere else."""
+
+    def __init__(self, width: int | None = None) -> None:
+        super().__init__(
+            file=terminal.styled(sys.stdout), highlight=False, width=width, emoji=False
+        )
+
     def on_broken_pipe(self) -> None:
         # Rich would end the program with a status of its own.
         raise BrokenPipeError
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else terminal.shown(text), style, control)
 
 
 def console() -> Console:
     """Standard output."""
     if sys.stdout.isatty():
-        return _Console(highlight=False)
+        return _Console()
     asked = os.environ.get("COLUMNS", "")
     width = asked if asked.isdecimal() and int(asked) > 0 else _PIPED_WIDTH
-    return _Console(highlight=False, width=int(width))
+    return _Console(int(width))
+
+
+def name(text: str, style: str = "") -> Text:
+    """A name or a title, which are the user's or a file's: one line, as wide as it is shown."""
+    return Text(terminal.line(text), style=style)
 
 
 def show(run: Run, target: Path) -> None:
@@ -44,21 +64,21 @@ def show(run: Run, target: Path) -> None:
 def show_figures(run: Run, last: str | None) -> None:
     """Prints the tables, and a last line."""
     out = console()
-    out.print(Text(run.title, style="bold"))
+    out.print(name(run.title, "bold"))
     tables = table.build_all(run.summary)
     for one in tables:
-        out.print(Text(one.caption, style="dim"))
+        out.print(name(one.caption, "dim"))
         for part in _parts(_first_rows(one), out):
             out.print(part)
         if len(one.names) > _MOST_ROWS:
             rest = f"{_MOST_ROWS} of {len(one.names):,} rows; the others are in summary.json"
             out.print(Text(rest, style="dim"))
         for remark in one.remarks:
-            out.print(Text(remark))
+            out.print(name(remark))
     for note in table.notes(tables):
         out.print(Text(note, style="dim"))
     if last is not None:
-        out.print(last, soft_wrap=True, markup=False)
+        out.print(name(last), soft_wrap=True)
 
 
 def _first_rows(data: table.Table) -> table.Table:
@@ -91,11 +111,11 @@ def _table(data: table.Table, columns: Sequence[table.Column]) -> Table:
         part.add_column("", no_wrap=True)
     for column in columns:
         part.add_column(_head(column), justify="right", no_wrap=True)
-    for row, name in enumerate(data.names):
+    for row, of in enumerate(data.names):
         cells = [_cell(column.cells[row]) for column in columns]
-        if row and name.is_head:
+        if row and of.is_head:
             part.add_row()
-        part.add_row(_control(name), *([Text(name.detail)] if data.detail else []), *cells)
+        part.add_row(_control(of), *([name(of.detail)] if data.detail else []), *cells)
     return part
 
 
@@ -109,7 +129,7 @@ def _cell(cell: table.Cell) -> Text:
     return text.append(f"\n{cell.interval}", style="dim") if cell.interval else text
 
 
-def _control(name: table.Name) -> Text:
+def _control(of: table.Name) -> Text:
     # Near black would not show on a dark terminal; the terminal's own colour shows on any.
-    colour = "default" if name.colour == legend.DARKEST else name.colour
-    return Text("● ", style=colour).append(name.control, style="default")
+    colour = "default" if of.colour == legend.DARKEST else of.colour
+    return Text("● ", style=colour).append(name(of.control, "default"))

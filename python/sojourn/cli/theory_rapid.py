@@ -5,6 +5,7 @@ import json
 
 from sojourn import theory
 from sojourn.cli.figures import Figures
+from sojourn.cli.terminal import line
 from sojourn.cli.units import ms_text
 from sojourn.contract import RapidTheory
 from sojourn.errors import UsageError
@@ -24,7 +25,7 @@ def rapid(args: argparse.Namespace) -> int:
     figures = Figures()
     if args.plot is not None:
         figures.plot(RapidFigure(found), args.plot)
-    print(json.dumps(found) if args.json else "\n".join(_rapid_lines(args, found)))
+    print(json.dumps(found) if args.json else "\n".join(map(line, _rapid_lines(args, found))))
     return figures.status()
 
 

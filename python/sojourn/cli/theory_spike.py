@@ -5,6 +5,7 @@ import json
 
 from sojourn import theory
 from sojourn.cli.figures import Figures
+from sojourn.cli.terminal import line
 from sojourn.cli.units import ms_text
 from sojourn.contract import Mitigation, SpikeTheory
 from sojourn.errors import UsageError
@@ -30,7 +31,7 @@ def spike(args: argparse.Namespace) -> int:
     if args.plot is not None:
         figures.plot(SpikeFigure(found), args.plot)
         del found["arrivals"], found["queue"], found["capacity_bps"]
-    print(json.dumps(found) if args.json else "\n".join(_lines(args, found)))
+    print(json.dumps(found) if args.json else "\n".join(map(line, _lines(args, found))))
     return figures.status()
 
 

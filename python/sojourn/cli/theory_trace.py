@@ -7,6 +7,7 @@ from pathlib import Path
 from sojourn import theory
 from sojourn.cli.figures import Figures
 from sojourn.cli.parser import settings_of
+from sojourn.cli.terminal import line
 from sojourn.cli.units import ms_text
 from sojourn.contract import Fitted, Percentiles, TraceTheory
 from sojourn.errors import UsageError
@@ -28,7 +29,7 @@ def trace(args: argparse.Namespace) -> int:
     if args.plot is not None:
         figures.plot(TraceFigure(found, _title(args)), args.plot)
         del found["series"]
-    print(json.dumps(found) if args.json else "\n".join(_lines(args, found)))
+    print(json.dumps(found) if args.json else "\n".join(map(line, _lines(args, found))))
     return figures.status()
 
 

@@ -17,7 +17,7 @@ def write(found: MatrixSummary, target: Path, tell: pictures.Tell = pictures.war
 
 def text(found: MatrixSummary) -> str:
     """The whole matrix as JSON."""
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(found, indent=1) + "\n"
 
 
 def _write_files(found: MatrixSummary, place: Path, drawn: pictures.Pictures) -> None:

@@ -72,6 +72,6 @@ def _keeps_contract(paper: str, figure: str, claim: Claim) -> None:
 
 def write(summary: PaperSummary, place: Path) -> None:
     """Writes `paper.json`, `paper.md` and `index.html`."""
-    files.write(place / "paper.json", json.dumps(summary, indent=1, ensure_ascii=False))
+    files.write(place / "paper.json", json.dumps(summary, indent=1))
     files.write(place / "paper.md", page.markdown(summary))
     files.write(place / "index.html", page.html(summary))

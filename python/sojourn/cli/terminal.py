@@ -1,0 +1,199 @@
+r"""Standard output and standard error: the one way by which text of foreign origin leaves.
+
+Titles, names, paths and exceptions may hold any character. One that controls a terminal is
+written as its escape: `\x1b` for the escape character. So is one that the encoding lacks, unless
+ASCII has a likeness.
+"""
+
+import codecs
+import io
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+# C0 but tabulator and line feed, DEL, C1, line separators, and what turns the direction of text:
+# Unicode's Bidi_Control.
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_LIKE = {"–": "-", "→": "->", "●": "*", "…": "...", "±": "+/-", "·": "*", "¦": "|", "‰": "o/oo"}
+OUTPUT = "standard output"
+"""What the file of an error is called that came of writing it."""
+
+_ERRORS = "sojourn"
+# A name or a message that is longer is cut: nobody reads more of it.
+_LONGEST = 2_000
+
+
+def shown(text: str) -> str:
+    """The text with escapes in place of what would control a terminal; lines stay lines."""
+    return _CONTROLS.sub(lambda found: _escape(found[0]), text)
+
+
+def line(text: str) -> str:
+    """The same as one line of readable length: a name, or a message."""
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
+    return shown(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def say(message: str) -> None:
+    """Writes a line to standard error."""
+    print(line(message), file=sys.stderr)
+
+
+def styled(stream: Any) -> Any:
+    """The stream for one who writes escape sequences of his own, and escapes what is not."""
+    return _Styled(stream) if isinstance(stream, _Stream) else stream
+
+
+def require_text(argv: Sequence[str]) -> str | None:
+    """Says which argument is not text: every output has to be able to name it."""
+    for place, argument in enumerate(argv, 1):
+        if re.search("[\ud800-\udfff]", argument):
+            return (
+                f"argument {place}, {line(argument)}, is not text in {sys.getfilesystemencoding()}"
+                "; give the file a name in that encoding, or a link to it"
+            )
+    return None
+
+
+def _escape(character: str) -> str:
+    number = ord(character)
+    # A byte of a file's name that is no text (PEP 383).
+    if 0xDC80 <= number <= 0xDCFF:
+        number -= 0xDC00
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that an encoding does not have."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    missing = error.object[error.start : error.end]
+    parts = [_LIKE.get(one) or one.encode("ascii", "backslashreplace").decode() for one in missing]
+    return "".join(parts), error.end
+
+
+codecs.register_error(_ERRORS, _replaced)
+
+
+class _Stream(io.TextIOWrapper):
+    """A standard stream that no text can control or break."""
+
+    _fault: OSError | None = None
+
+    def write(self, text: str) -> int:
+        self.write_styled(shown(text))
+        return len(text)
+
+    def write_styled(self, text: str) -> int:
+        with self._faults():
+            return super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with self._faults():
+            # `argparse` passes over what its `write` raises, which has let go of the text.
+            if self._fault is not None:
+                raise self._fault
+            super().flush()
+
+    def forgive(self) -> None:
+        """Forgets a fault: what is written from now on goes to nowhere."""
+        self._fault = None
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Gives an error the name that its file has for the user."""
+        try:
+            yield
+        except BrokenPipeError as error:
+            self._fault = error
+            raise
+        except OSError as error:
+            self._fault = OSError(error.errno, error.strerror, OUTPUT)
+            raise self._fault from error
+
+
+class _Errors(_Stream):
+    """Standard error: there is no other place to say that it cannot be written."""
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            abandon(self)
+
+
+class _Styled:
+    """Writes past the escaping."""
+
+    def __init__(self, stream: _Stream) -> None:
+        self._stream = stream
+        self.write = stream.write_styled
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def abandon(stream: TextIO) -> None:
+    """Sends the rest to nowhere, so that Python does not fail once more at its exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+    if isinstance(stream, _Stream):
+        stream.forgive()
+
+
+@contextmanager
+def streams() -> Iterator[None]:
+    """Standard output and error as they are here, until the end; other streams are left alone."""
+    _fill_closed()
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = _like(sys.stdout, _Stream, 1), _like(sys.stderr, _Errors, 2)
+    mine = sys.stdout, sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+        for own, other in zip(mine, before, strict=True):
+            if isinstance(own, _Stream) and own is not other:
+                _end(own)
+
+
+def _end(stream: _Stream) -> None:
+    try:
+        stream.flush()
+    except OSError:
+        # Its status is told; this comes after an error of another kind.
+        abandon(stream)
+    stream.detach()
+
+
+def _fill_closed() -> None:
+    """Opens what was closed: the next file would have its number, and get what is written there."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _like(stream: Any, kind: type[_Stream], descriptor: int) -> Any:
+    if stream is None:
+        return kind(os.fdopen(descriptor, "wb", closefd=False), "utf-8", _ERRORS)
+    # Exactly the interpreter's own: a test or a notebook has streams of other kinds.
+    if type(stream) is not io.TextIOWrapper:
+        return stream
+    return kind(
+        stream.buffer,
+        stream.encoding,
+        _ERRORS,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
