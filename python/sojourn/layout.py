@@ -183,7 +183,7 @@ def check_series(data: bytes, what: What, file: str) -> None:
     try:
         # Whole: its end alone may be sound.
         frame = pl.read_parquet(io.BytesIO(data))
-    except Exception as error:
+    except (Exception, pl.exceptions.PanicException) as error:
         raise RunDirectoryError(
             f"{file}: not a Parquet file, or a damaged one ({error}); copy it or run it again"
         ) from error

@@ -6,14 +6,16 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, files, folder, layout, pictures
+from sojourn import _core, files, folder, inputs, layout, pictures
 from sojourn.contract import ComparisonSummary, OwnController, Summary
-from sojourn.errors import RunDirectoryError
+from sojourn.errors import RunDirectoryError, UsageError
 from sojourn.layout import What
 from sojourn.own import kept_as
 from sojourn.record import Run
 
 AGAIN = "sojourn report {}"
+# A summary as objects, for each byte of its text.
+_JSON_BYTES_A_BYTE = 30
 SERIES: tuple[What, What] = ("flows", "links")
 
 
@@ -70,9 +72,16 @@ def read(directory: Path) -> Run:
     file = directory / "scenario.toml"
     if not file.exists():
         return Run(summary, "", summary["scenario"], series, {})
-    scenario = file.read_text("utf-8")
+    scenario = inputs.whole_text(file)
     core = _core.Scenario.from_toml(str(file), scenario, str(directory))
-    named = dict(core.portable()[1])
+    try:
+        named = dict(core.portable()[1])
+    except _core.ScenarioError:
+        raise
+    except ValueError as error:
+        raise RunDirectoryError(
+            f"{file}: {error}; put it back, or take the folder as the run wrote it"
+        ) from error
     own = summary.get("controllers")
     if not own:
         return Run(summary, scenario, core.title(), series, named)
@@ -85,7 +94,7 @@ def _sources(directory: Path, own: list[OwnController]) -> dict[str, str]:
     names = [kept_as(one["name"]) for one in own]
     # A name with a slash in it would lead elsewhere.
     kept = [name for name in names if Path(name).name == name and (directory / name).is_file()]
-    return {name: (directory / name).read_text("utf-8") for name in kept}
+    return {name: inputs.whole_text(directory / name) for name in kept}
 
 
 def _read_summary(directory: Path) -> Summary:
@@ -100,7 +109,11 @@ def _read_summary(directory: Path) -> Summary:
     if not directory.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(directory))
     try:
-        given = json.loads(file.read_text("utf-8"))
+        given = json.loads(inputs.whole(file, _JSON_BYTES_A_BYTE))
+    except UsageError as error:
+        raise RunDirectoryError(str(error)) from error
+    except RecursionError as error:
+        raise RunDirectoryError(f"{file}: nested too deeply for a summary") from error
     except ValueError as error:
         raise RunDirectoryError(f"{file}: not JSON ({error})") from error
     return layout.check_summary(given, str(file))
@@ -112,7 +125,7 @@ def _read_series(directory: Path, what: What) -> bytes:
         return layout.empty_series(what)
     if not file.exists():
         raise RunDirectoryError(f"{directory}: it has no {file.name}; {layout.WHERE}")
-    data = file.read_bytes()
+    data = inputs.whole(file)
     layout.check_series(data, what, str(file))
     return data
 

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core
+from sojourn import _core, inputs
 from sojourn.errors import OutputExistsError
 
 Quantity = str | int | float
@@ -52,7 +52,7 @@ class Scenario(MutableMapping[str, Any]):
     def load(cls, path: str | PathLike[str]) -> "Scenario":
         """Reads a TOML file."""
         file = Path(path)
-        return cls.parse(file.read_text("utf-8"), origin=str(path), base_dir=file.parent)
+        return cls.parse(inputs.text(path), origin=str(path), base_dir=file.parent)
 
     @classmethod
     def parse(

@@ -6,8 +6,9 @@ from os import PathLike
 from pathlib import Path
 from typing import cast
 
-from sojourn import _core
+from sojourn import _core, inputs
 from sojourn.contract import RapidTheory, SpikeTheory, TraceTheory
+from sojourn.errors import UsageError
 
 
 def spike(
@@ -137,12 +138,10 @@ def fit(
 
 def _text_of(path: Path) -> str:
     try:
-        return path.read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path} is no text (byte {error.start}): give a mahimahi trace, or a table of times "
-            "and rates"
-        ) from error
+        return inputs.text(path, inputs.TRACE_LIMIT)
+    except UsageError as error:
+        advice = "give a mahimahi trace, or a table of times and rates"
+        raise ValueError(f"{error}; {advice}") from error
 
 
 def _require_text(**given: object) -> None:

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use crate::input::read_text;
+
 /// The text of each file, read once: whatever becomes of the file afterwards, all runs and the
 /// run directory have the same.
 pub(crate) struct Files {
@@ -22,8 +24,7 @@ impl Files {
         if let Some(text) = texts.get(name) {
             return Ok(text.clone());
         }
-        let text =
-            std::fs::read_to_string(self.base.join(name)).map_err(|error| error.to_string())?;
+        let text = read_text(&self.base.join(name))?;
         texts.insert(name.to_owned(), text.clone());
         Ok(text)
     }

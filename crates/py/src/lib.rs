@@ -5,6 +5,7 @@ mod capture;
 mod errors;
 mod export;
 mod files;
+mod input;
 mod interrupt;
 mod listing;
 mod own;

@@ -136,7 +136,9 @@ impl Scenario {
             let change =
                 format!("link.{link}.rate.trace={}", serde_json::Value::from(name.as_str()));
             document.set(&change).map_err(|e| scenario_error(py, &e))?;
-            files.push((name, self.files.read(trace).map_err(value_error)?));
+            let text = self.files.read(trace);
+            let text = text.map_err(|why| value_error(format!("the trace {trace}: {why}")))?;
+            files.push((name, text));
         }
         Ok((document.to_toml(), files))
     }

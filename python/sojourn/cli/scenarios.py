@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, api, reference
+from sojourn import _core, api, inputs, reference
 from sojourn.cli import show_scenario_error, terminal
 from sojourn.errors import UsageError
 from sojourn.own import Factory, Own
@@ -40,11 +40,7 @@ def _parts(argument: str) -> tuple[str, str, str]:
 
 def read(file: str) -> _core.Scenario:
     """Reads a scenario file, not checked yet; errors name it as it was typed."""
-    try:
-        text = Path(file).read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file}: not UTF-8 text (byte {error.start})") from error
-    return _core.Scenario.from_toml(file, text, str(Path(file).parent))
+    return _core.Scenario.from_toml(file, inputs.text(file), str(Path(file).parent))
 
 
 def check(args: argparse.Namespace) -> int:

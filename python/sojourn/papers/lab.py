@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sojourn import _core, api, experiment, layout
+from sojourn import _core, api, experiment, inputs, layout
 from sojourn.contract import RunSummary
 from sojourn.exports import Captures
 from sojourn.pictures import Pictures, warn
@@ -88,7 +88,7 @@ class Lab:
 
     def published(self, name: str = "published.json") -> Any:
         """The published values, from the paper's folder."""
-        return json.loads((self.folder / name).read_text("utf-8"))
+        return json.loads(inputs.text(self.folder / name))
 
     def value(self, name: str) -> Any:
         """A published value, where `published.json` has for each its `value` and `where` it is."""

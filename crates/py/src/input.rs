@@ -1,0 +1,28 @@
+//! Files that are read as a whole: bounded, whatever is there under the name.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Bytes of a trace at most: ten hours of 100 Mbit/s. `inputs.TRACE_LIMIT` in Python.
+const LIMIT: u64 = 128 << 20;
+
+/// The text of a file; says why not, where there is none. Only files with an end are read: a
+/// pipe without a writer would wait for ever, and /dev/zero goes on for ever.
+pub(crate) fn read_text(path: &Path) -> Result<String, String> {
+    let found = path.metadata().map_err(|error| error.to_string())?;
+    if found.is_dir() {
+        return Err("a folder, where a file is needed".to_owned());
+    }
+    if !found.is_file() {
+        return Err("a pipe or a device, where a file is needed; save it to a file".to_owned());
+    }
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    file.take(LIMIT + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > LIMIT {
+        return Err(format!("longer than the {} MiB that a trace may have", LIMIT >> 20));
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| format!("not UTF-8 text (byte {})", error.utf8_error().valid_up_to()))
+}
