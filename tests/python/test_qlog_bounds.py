@@ -2,13 +2,17 @@
 
 import json
 import sys
+import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from sojourn import qlog
 from sojourn.qlog import reading, texts
+from sojourn.qlog.order import Order
 from sojourn.qlog.trace import Trace, UnderWay
 from test_qlog import lines, today
 
@@ -140,3 +144,73 @@ def test_a_late_acknowledgement_still_counts() -> None:
     for at, number in ((1000, 999), (2000, 0)):
         trace.add(acked(at, [number, number]))
     assert list(trace.samples) == pytest.approx([1e-6, 2e-3])
+
+
+def test_order_is_that_of_a_sorted_list() -> None:
+    random = Random(1)
+    order, held = Order(), set[int]()
+    for _ in range(20_000):
+        number = random.randrange(50_000)
+        if number not in held and random.random() < 0.9:
+            order.add(number)
+            held.add(number)
+        elif random.random() < 0.1:
+            low, high = sorted((number, number + random.randrange(200)))
+            taken = order.take(low, high)
+            assert taken == sorted(one for one in held if low <= one <= high)
+            held.difference_update(taken)
+        less = [one for one in held if one < number] if random.random() < 0.01 else None
+        if less is not None:
+            assert order.before(number) == max(less, default=None)
+            assert order.first() == min(held, default=None)
+    assert order.take(0, 50_000) == sorted(held)
+    assert order.first() is None
+
+
+@pytest.mark.parametrize("shape", ["descending", "scattered", "gaps", "traces"])
+def test_time_grows_with_the_length_alone(tmp_path: Path, shape: str) -> None:
+    # A list that is moved for each packet took more than 30 s for the first.
+    count = 300_000 if shape == "descending" else 100_000
+    file = tmp_path / "long.qlog"
+    with file.open("w") as out:
+        if shape == "traces":
+            traces = ",".join('{"events":[{"time":1,"name":"x"}]}' for _ in range(count // 5))
+            out.write(f'{{"traces":[{traces}]}}')
+        else:
+            out.write('{"trace":{}}\n')
+            out.writelines(_sent(shape, count, place) for place in range(count))
+    began = time.process_time()
+    run, damages = qlog.read(file)
+    assert not damages
+    # Of CPU time: some 4 s here.
+    assert time.process_time() - began < 25
+    flows = run.summary["runs"][0]["flows"]
+    assert sum(flow["sent_packets"] or 0 for flow in flows) == (0 if shape == "traces" else count)
+
+
+def _sent(shape: str, count: int, place: int) -> str:
+    number = {"descending": count - place, "scattered": place * 7919 % 999_983}.get(shape, place)
+    offset = 2_000 * (count - place) if shape == "gaps" else 1_000 * place
+    frame = {"frame_type": "stream", "stream_id": 0, "offset": offset, "length": 1_000}
+    data = {"header": {"packet_number": number}, "frames": [frame]}
+    return json.dumps({"time": place / 100, "name": "packet_sent", "data": data}) + "\n"
+
+
+def test_values_that_cannot_be(tmp_path: Path) -> None:
+    wrong = ("1e300", "1" + 400 * "0", "NaN", "Infinity", "-1", "null", '"x"', "[]", "1e17")
+    lines = [
+        f'{{"time":{time},"name":"metrics_updated","data":{{"latest_rtt":{value},"cwnd":{value},'
+        f'"bytes_in_flight":{value},"ssthresh":{value}}}}}\n'
+        for time in wrong
+        for value in wrong
+    ]
+    # More bytes than 64 bits count, each packet's below the limit of one value.
+    lines += [
+        '{"time":1,"name":"packet_sent","data":{"frames":[{"frame_type":"stream","stream_id":'
+        f'{stream},"length":900000000000000000}}]}}}}\n'
+        for stream in range(40)
+    ]
+    (tmp_path / "x.qlog").write_text('{"trace":{}}\n' + "".join(lines))
+    run, damages = qlog.read(tmp_path / "x.qlog")
+    assert not damages
+    assert run.flow("x").series.height > 0

@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sojourn import memory
+from sojourn import inputs, memory
 from sojourn.qlog import texts
 from sojourn.qlog.texts import Cursor, FaultyTextError
 from sojourn.qlog.trace import Trace
 
-# What a file takes while it is read as one JSON object: its text, and each event as objects.
-_BYTES_A_BYTE = 12
 _CHUNK = 1 << 20
 
 
@@ -41,6 +39,8 @@ class Damage:
 def traces(file: Path) -> tuple[list[Trace], Damage | None]:
     """Every trace of a file that has events, and where it could not be read on."""
     found: list[Trace] = []
+    # It is read more than once, and its size tells whether there is room.
+    inputs.require_file(file)
     try:
         _read(file, found)
     except FaultyTextError as fault:
@@ -70,8 +70,8 @@ def _read(file: Path, found: list[Trace]) -> None:
     # A line that is whole by itself is the first of many.
     if line.endswith(b"\n") and file.stat().st_size > len(line) + 2 and _is_whole(line):
         return texts.sequence(file, b"\n", _Sequence(file, found).take)
-    memory.require(_BYTES_A_BYTE * file.stat().st_size, f"{file} is one JSON text, read as a whole")
     cursor = texts.whole(file)
+    memory.require(cursor.bytes(), f"{file} is one JSON text, read as a whole")
     _contained(cursor, file, found)
     if cursor.peek():
         raise cursor.fault("there is more behind the JSON text")

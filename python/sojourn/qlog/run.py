@@ -1,6 +1,7 @@
 """Traces as a run: one flow each."""
 
 import io
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -49,11 +50,10 @@ def of(traces: Sequence[Trace], control: str, interval_s: float | None) -> Run:
             }
         ],
     }
-    frames = [
-        _series(list(_samples(trace, start, interval)), name, control, interval)
-        for (trace, start), name in zip(pairs, names, strict=True)
-    ]
-    series = {"flows": _parquet(frames), "links": layout.empty_series("links")}
+    columns = _Columns(control)
+    for (trace, start), name in zip(pairs, names, strict=True):
+        columns.add(list(_samples(trace, start, interval)), name, interval)
+    series = {"flows": _parquet(columns.frame()), "links": layout.empty_series("links")}
     return Run(summary, "", title, cast(Any, series), {})
 
 
@@ -66,13 +66,13 @@ def _interval(duration: float, asked: float | None) -> float:
 def _names(traces: Sequence[Trace]) -> list[str]:
     """Each trace's name, with its end where both ends of a connection are there."""
     plain = [said(trace.name) or "trace" for trace in traces]
+    often = Counter(plain)
     named = [
-        f"{name} ({trace.vantage})" if plain.count(name) > 1 else name
+        f"{name} ({trace.vantage})" if often[name] > 1 else name
         for name, trace in zip(plain, traces, strict=True)
     ]
-    return [
-        f"{name} {place + 1}" if named.count(name) > 1 else name for place, name in enumerate(named)
-    ]
+    often = Counter(named)
+    return [f"{name} {place + 1}" if often[name] > 1 else name for place, name in enumerate(named)]
 
 
 def _is_sender(trace: Trace) -> bool:
@@ -130,51 +130,65 @@ def _sample(row: Row, place: int, rtt: float | None, interval: float) -> Row:
     return Row(**values)
 
 
-def _series(rows: list[Row], name: str, control: str, interval: float) -> "pl.DataFrame":
-    import polars as pl
+class _Columns:
+    """The samples of all traces: a frame of its own for each would take a millisecond."""
 
-    is_sender = rows[-1].sent >= rows[-1].received if rows else True
-    delivered = [_delivered(row, is_sender) for row in rows]
-    before = [0, *delivered[:-1]]
-    times = [row.t for row in rows]
-    spans = [
-        now - then for now, then in zip(times, [times[0] - interval, *times[:-1]], strict=True)
-    ]
-    return pl.DataFrame(
-        {
-            "control": [control] * len(rows),
-            "seed": [1] * len(rows),
-            "flow": [name] * len(rows),
-            "phase": [said(row.phase) for row in rows],
-            "t_s": times,
+    def __init__(self, control: str) -> None:
+        self._control = control
+        self._rows: list[Row] = []
+        self._names: list[str] = []
+        self._delivered: list[int] = []
+        self._goodputs: list[float] = []
+
+    def add(self, rows: list[Row], name: str, interval: float) -> None:
+        """The samples of one trace."""
+        is_sender = rows[-1].sent >= rows[-1].received
+        delivered = [_delivered(row, is_sender) for row in rows]
+        then, before = rows[0].t - interval, 0
+        for row, now in zip(rows, delivered, strict=True):
+            self._goodputs.append((now - before) * 8 / (row.t - then))
+            then, before = row.t, now
+        self._rows += rows
+        self._names += [name] * len(rows)
+        self._delivered += delivered
+
+    def frame(self) -> "pl.DataFrame":
+        """The columns of `flows.parquet` that a log has."""
+        import polars as pl
+
+        rows = self._rows
+        counts: dict[str, Sequence[Any]] = {
+            "in_flight_bytes": [row.in_flight for row in rows],
+            "delivered_bytes": self._delivered,
+            "lost_packets": [row.lost for row in rows],
+            "retransmitted_packets": [row.again for row in rows],
+            "marked_packets": [row.marked for row in rows],
+        }
+        numbers: dict[str, Sequence[Any]] = {
+            "t_s": [row.t for row in rows],
             "cwnd_bytes": [row.cwnd for row in rows],
             "ssthresh_bytes": [row.ssthresh for row in rows],
             "srtt_s": [row.srtt for row in rows],
             "rtt_s": [row.rtt for row in rows],
             "min_rtt_s": [row.min_rtt for row in rows],
             "pacing_bps": [row.pacing for row in rows],
-            "goodput_bps": [
-                (now - then) * 8 / span
-                for now, then, span in zip(delivered, before, spans, strict=True)
-            ],
-            "in_flight_bytes": [row.in_flight for row in rows],
-            "delivered_bytes": delivered,
-            "lost_packets": [row.lost for row in rows],
-            "retransmitted_packets": [row.again for row in rows],
-            "marked_packets": [row.marked for row in rows],
-        },
-        schema_overrides={
-            **dict.fromkeys(("cwnd_bytes", "ssthresh_bytes", "srtt_s", "rtt_s"), pl.Float64),
-            **dict.fromkeys(("min_rtt_s", "pacing_bps", "goodput_bps", "t_s"), pl.Float64),
-            **dict.fromkeys(("in_flight_bytes", "seed"), pl.UInt64),
-        },
-        strict=False,
-    )
+            "goodput_bps": self._goodputs,
+        }
+        texts: dict[str, Sequence[Any]] = {
+            "flow": self._names,
+            "phase": [said(row.phase) for row in rows],
+        }
+        columns = [pl.Series(name, values, pl.String) for name, values in texts.items()]
+        columns += [pl.Series(name, values, pl.Float64) for name, values in numbers.items()]
+        # A log may claim more bytes than there can be, which are none that are known.
+        columns += [
+            pl.Series(name, values, pl.UInt64, strict=False) for name, values in counts.items()
+        ]
+        own = (pl.lit(self._control).alias("control"), pl.lit(1, pl.UInt64).alias("seed"))
+        return pl.DataFrame(columns).with_columns(*own)
 
 
-def _parquet(frames: Sequence["pl.DataFrame"]) -> bytes:
-    import polars as pl
-
+def _parquet(frame: "pl.DataFrame") -> bytes:
     file = io.BytesIO()
-    layout.complete_series(pl.concat(frames), "flows").write_parquet(file)
+    layout.complete_series(frame, "flows").write_parquet(file)
     return file.getvalue()

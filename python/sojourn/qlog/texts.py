@@ -10,11 +10,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from sojourn import inputs, memory
+
 RS = b"\x1e"
 LONGEST = 16 << 20
 """Bytes of one text of a sequence at most: an event is a packet's, of some hundred bytes."""
 _CHUNK = 1 << 20
+# What is kept of events is little, but of a long log much: a chunk takes no more than this.
+_ROOM = 256 << 20
 _SPACE = re.compile(r"[ \t\r\n]*")
+# Bytes of an object with its first entry, of a list with its first item, of each further one, and
+# of half a text besides its characters.
+_BYTES = {"{": 190, "[": 90, ",": 70, '"': 30}
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -47,6 +54,10 @@ class Cursor:
         found = _SPACE.match(self.text, self.at)
         self.at = found.end() if found else self.at
         return self.text[self.at : self.at + 1]
+
+    def bytes(self) -> int:
+        """What all its values take together, at most: by their kinds, in CPython."""
+        return sum(most * self.text.count(sign) for sign, most in _BYTES.items())
 
     def value(self) -> Any:
         """The next value, whole."""
@@ -101,7 +112,7 @@ class Cursor:
 
 def whole(file: Path) -> Cursor:
     """A file at its beginning."""
-    return Cursor(file.read_bytes().decode("latin-1"))
+    return Cursor(inputs.whole(file).decode("latin-1"))
 
 
 def sequence(file: Path, separator: bytes, each: Callable[[Cursor], None]) -> None:
@@ -114,6 +125,7 @@ def sequence(file: Path, separator: bytes, each: Callable[[Cursor], None]) -> No
     parts: list[bytes] = []
     with file.open("rb") as source:
         while chunk := source.read(_CHUNK):
+            memory.require(_ROOM, f"what {file} tells takes the rest; give a part of it")
             *ends, rest = chunk.split(separator)
             for end in ends:
                 text = b"".join([*parts, end])

@@ -2,10 +2,11 @@
 
 import math
 from array import array
-from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+
+from sojourn.qlog.order import Order
 
 # Rows are kept for each of these at most; samples are made of them at the end.
 ROW_S = 1e-3
@@ -50,20 +51,20 @@ class Ranges:
     """Bytes of a stream that were seen."""
 
     def __init__(self) -> None:
-        self.starts: list[int] = []
-        self.ends: list[int] = []
+        self._starts = Order()
+        self._ends: dict[int, int] = {}
 
     def add(self, start: int, end: int) -> int:
         """Adds `start..end`; says how much of it is new."""
-        first = bisect_left(self.ends, start)
-        last, new = first, end - start
-        low, high = start, end
-        while last < len(self.starts) and self.starts[last] <= end:
-            new -= max(0, min(end, self.ends[last]) - max(start, self.starts[last]))
-            low, high = min(low, self.starts[last]), max(high, self.ends[last])
-            last += 1
-        self.starts[first:last] = [low]
-        self.ends[first:last] = [high]
+        before = self._starts.before(start)
+        low = start if before is None or self._ends[before] < start else before
+        high, new = end, end - start
+        for one in self._starts.take(low, end):
+            one_end = self._ends.pop(one)
+            new -= max(0, min(end, one_end) - max(start, one))
+            high = max(high, one_end)
+        self._starts.add(low)
+        self._ends[low] = high
         return new
 
 
@@ -102,27 +103,25 @@ class UnderWay:
 
     def __init__(self) -> None:
         self._sent: dict[int, Sent] = {}
-        self._order: list[int] = []
+        self._order = Order()
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self._sent)
 
     def add(self, place: int, sent: Sent) -> None:
         """A packet leaves; one of the same number is no more."""
         if place not in self._sent:
-            insort(self._order, place)
+            self._order.add(place)
         self._sent[place] = sent
 
     def take(self, low: int, high: int) -> list[tuple[int, Sent]]:
         """Removes those from `low` to `high`, both included."""
-        first, end = bisect_left(self._order, low), bisect_right(self._order, high)
-        places = self._order[first:end]
-        del self._order[first:end]
-        return [(place, self._sent.pop(place)) for place in places]
+        return [(place, self._sent.pop(place)) for place in self._order.take(low, high)]
 
     def forget_before(self, acked: int) -> None:
         """Gives up those `_LATEST` and more numbers before one that is acknowledged."""
-        if self._order and self._order[0] <= acked - _LATEST:
+        first = self._order.first()
+        if first is not None and first <= acked - _LATEST:
             self.take(0, acked - _LATEST)
 
 
