@@ -2,8 +2,11 @@
 
 import io
 import json
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from sojourn.bench import measure, parts, plan, worker
 from sojourn.bench.contract import Parts
 from sojourn.bench.plan import CASES, FULL, QUICK, Case
 from sojourn.cli import bench as command_of
-from support import ROOT, Sojourn
+from support import ROOT, Sojourn, command, environment
 
 QUICKEST = ("bench", "--quick", "--case", "A")
 
@@ -192,3 +195,37 @@ def test_commands_that_draw_nothing_load_nothing_heavy(small: Path, args: list[s
     after = modules_after(f"from sojourn.cli import main\nassert main({typed!r}) == 0")
     assert after - before >= {"sojourn._core"}
     assert (after - before) & HEAVY == set()
+
+
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_its_measurements_end_with_it(tmp_path: Path, ending: signal.Signals) -> None:
+    asked = command("bench", "--case", "A")
+    process = subprocess.Popen(asked, cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL)
+    within(60, lambda: bool(_children(process.pid)))
+    children = _children(process.pid)
+    process.send_signal(ending)
+    process.wait(timeout=30)
+    within(30, lambda: not any(_is_alive(child) for child in children))
+
+
+def within(seconds: float, holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def _children(of: int) -> list[int]:
+    found = Path(f"/proc/{of}/task/{of}/children")
+    if not found.exists():
+        pytest.skip("this system does not say which processes are children")
+    # Once it runs Python: a fork that has not become one yet has the parent's pipes.
+    pids = [int(pid) for pid in found.read_text().split()]
+    return [pid for pid in pids if b"-I" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False

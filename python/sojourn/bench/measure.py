@@ -3,13 +3,11 @@
 import json
 import os
 import platform
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from statistics import median
 
 from sojourn import _core
-from sojourn.bench import jobs, startup
+from sojourn.bench import child, jobs, startup
 from sojourn.bench.contract import Bench, Memory, Parts, Scaling
 from sojourn.bench.contract import Case as CaseFigures
 from sojourn.bench.plan import CASES, SAMPLED, Case, Plan
@@ -170,8 +168,7 @@ def run_worker(plan: Plan, case: Case, count_in_flight: bool = False, looks: int
         "count_in_flight": count_in_flight,
         "looks": looks,
     }
-    command = [sys.executable, "-m", "sojourn.bench.worker"]
-    done = subprocess.run(command, input=json.dumps(job), capture_output=True, text=True)
+    done = child.run("from sojourn.bench.worker import main; main()", json.dumps(job))
     if done.returncode != 0:
         last = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
         raise RuntimeError(f"measuring {case.name} failed: {last[0]}")

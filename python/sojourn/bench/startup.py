@@ -1,14 +1,13 @@
 """How soon the command answers: wall time from the shell, Python included."""
 
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from sojourn.bench import worker
+from sojourn.bench import child, worker
 from sojourn.bench.contract import Startup
 from sojourn.bench.plan import STARTUP
 
@@ -30,7 +29,7 @@ def measure(times: int) -> Startup:
 
 
 def _wall(args: Sequence[str]) -> float:
-    command = [sys.executable, "-m", "sojourn", *args]
+    command = child.command("from sojourn.cli import main; sys.exit(main())", args)
     began = time.perf_counter()
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     return time.perf_counter() - began

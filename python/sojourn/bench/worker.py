@@ -11,7 +11,7 @@ import time
 from typing import Any, TypedDict, cast
 
 from sojourn import _core
-from sojourn.bench import resident
+from sojourn.bench import child, resident
 from sojourn.bench.plan import Case
 
 # Simulated time of each run of the bare loop: case A's.
@@ -129,8 +129,5 @@ def _bare_loop(least_cpu_s: float) -> float:
 
 def main() -> None:
     """Measures one job."""
+    child.end_with_parent()
     json.dump(measure(json.load(sys.stdin)), sys.stdout)
-
-
-if __name__ == "__main__":
-    main()
