@@ -1,8 +1,12 @@
 """`python -m sojourn` is `sojourn`."""
 
+import os
 import sys
 
-from sojourn.cli import main
-
 if __name__ == "__main__":
+    # `-m` puts the current folder first, whose files may have any name: `html.py`.
+    if sys.path[:1] == [os.getcwd()]:  # noqa: PTH109
+        del sys.path[0]
+    from sojourn.cli import main
+
     sys.exit(main())

@@ -8,7 +8,7 @@ from sojourn import _core
 from sojourn._core import Feedback, Limits, Setup
 from sojourn.contract import OwnController, RunSummary, Summary
 from sojourn.errors import UsageError
-from sojourn.source import Source
+from sojourn.source import Source, running
 
 Quantity = bool | int | float | str
 """A plain value, or one with its unit as in scenarios: "20ms", "60Mbit", "15kB"."""
@@ -84,11 +84,14 @@ class Own:
         self._origins = dict(zip(self.names, origins, strict=False))
         self.catalogue = _core.Catalogue()
         for name, factory in controllers.items():
-            origin = self._origins.setdefault(name, Source.of(factory))
-            try:
-                self.catalogue.add(_declaration(name, factory, origin))
-            except (TypeError, ValueError) as error:
-                raise UsageError(f"controller {name!r}: {error}") from error
+            if name not in self._origins:
+                self._origins[name] = Source.of(factory)
+            origin = self._origins[name]
+            with running(f"controller {name!r} cannot say what it is; no simulation ran"):
+                try:
+                    self.catalogue.add(_declaration(name, factory, origin))
+                except (TypeError, ValueError) as error:
+                    raise UsageError(f"controller {name!r}: {error}") from error
 
     def __bool__(self) -> bool:
         return bool(self.names)

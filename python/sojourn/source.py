@@ -1,13 +1,16 @@
 """Where a user's Python comes from: read, run, and remembered by its hash."""
 
 import inspect
+import linecache
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sojourn import beside, inputs, signals
 from sojourn.errors import OwnCodeError, UsageError
 
 
@@ -33,37 +36,50 @@ class Source:
         try:
             file = inspect.getsourcefile(thing)
             if file is not None and Path(file).is_file():
-                return cls(qualname, Path(file).name, Path(file).read_text("utf-8"))
+                return cls(qualname, Path(file).name, inputs.text(file))
             return cls(qualname, None, inspect.getsource(thing))
-        except (OSError, TypeError, UnicodeDecodeError):
+        except (OSError, TypeError, UsageError):
             return cls(qualname, None, None)
 
 
 def load(file: str, name: str) -> tuple[Any, Source]:
     """The class or function `name` of a Python file, and the very text that was run for it."""
-    try:
-        text = Path(file).read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file}: not UTF-8 text (byte {error.start})") from error
-    module = _run(file, text)
-    if not hasattr(module, name):
+    text = inputs.text(file)
+    with running(f"{file} cannot be loaded; no simulation ran"):
+        module = _run(file, text)
+        found = getattr(module, name, None)
+    if found is None:
         raise UsageError(f"{file}: it has no `{name}`; it has: {', '.join(_offers(module))}")
-    return getattr(module, name), Source(name, Path(file).name, text)
+    return found, Source(name, Path(file).name, text)
+
+
+@contextmanager
+def running(fault: str) -> Iterator[None]:
+    """Runs the user's own code: whatever it raises, `sys.exit(0)` too, is a fault of its own."""
+    with signals.noticed() as came:
+        try:
+            yield
+        except UsageError:
+            raise
+        except BaseException as error:
+            # Of all that ends a program, only a signal is not the code's own doing.
+            if came:
+                raise
+            raise OwnCodeError(fault) from error
 
 
 def _run(file: str, text: str) -> ModuleType:
-    module = ModuleType(f"sojourn_own_{Path(file).stem}")
+    path = Path(file)
+    package = beside.package(path.resolve().parent)
+    module = ModuleType(f"{package}.{path.stem}")
     module.__file__ = file
-    # Dataclasses and annotations look their module up here.
+    module.__package__ = package
+    beside.give_imports(module)
+    # Dataclasses and annotations look their module up here, and what lies beside it imports it.
     sys.modules[module.__name__] = module
-    # What lies beside the file can be imported, as where it is run itself.
-    beside = str(Path(file).resolve().parent)
-    if beside not in sys.path:
-        sys.path.insert(0, beside)
-    try:
-        exec(compile(text, file, "exec"), module.__dict__)
-    except Exception as error:
-        raise OwnCodeError(f"{file} cannot be loaded; no simulation ran") from error
+    # Tracebacks show the text that ran, and do not read the file again: it may be a pipe.
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), module.__dict__)
     return module
 
 

@@ -40,13 +40,13 @@ def test_names_of_a_scenario(sojourn: Sojourn, tmp_path: Path) -> None:
     require_harmless(checked)
     assert checked.returncode == 0
     assert r"a\x1b[2Jb\x9b2Jc\x7fd\u202ee\nsojourn: all is well, 4 s" in checked.stdout
+    ran = sojourn("run", file, "--control", "cubic", "--json")
+    require_harmless(ran)
+    assert HOSTILE in json.loads(ran.stdout)["scenario"]
+    file.write_text(SMALL)
     ran = sojourn("run", file, "--control", "cubic", "--out", HOSTILE)
     require_harmless(ran)
-    assert ran.returncode == 0, ran.stderr
-    compared = sojourn("compare", HOSTILE, HOSTILE, "--out", f"{HOSTILE}-2")
-    require_harmless(compared)
-    assert compared.returncode == 0, compared.stderr
-    assert r"a\x1b[2Jb" in compared.stdout
+    assert r"Run directory: a\x1b[2Jb" in ran.stdout
     summary = sojourn("compare", HOSTILE, HOSTILE, "--json")
     require_harmless(summary)
     assert json.loads(summary.stdout)["a"]["directory"] == HOSTILE
@@ -140,7 +140,7 @@ def test_encodings_that_lack_characters(small: Path, encoding: str) -> None:
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams(small: Path, tmp_path: Path, closed: str) -> None:
     small.write_text(SMALL.replace("6s", "4s"))
-    ran = ["run", small, "--control", "cubic", "--out", "out"]
+    ran: list[str | Path] = ["run", small, "--control", "cubic", "--out", "out"]
     done = _shell(f'"$@" {closed}', tmp_path, ran)
     assert done.returncode == 0, done.stderr
     assert b"internal error" not in done.stderr
@@ -153,7 +153,8 @@ def test_closed_streams(small: Path, tmp_path: Path, closed: str) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 def test_a_full_standard_output_is_named(small: Path, tmp_path: Path) -> None:
-    for args in (["check", small], ["controllers", "--json"], ["queues"], ["--help"]):
+    shown: list[list[str | Path]] = [["check", small], ["controllers", "--json"], ["--help"]]
+    for args in shown:
         done = _shell('"$@" >/dev/full', tmp_path, args)
         assert done.returncode == 2
         assert done.stderr == b"sojourn: standard output: No space left on device\n"

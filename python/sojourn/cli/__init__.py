@@ -53,7 +53,7 @@ def _main(argv: Sequence[str] | None) -> int:
         return _failed(error)
 
 
-def _parsed(argv: Sequence[str]) -> "argparse.Namespace | int":
+def _parsed(argv: Sequence[str] | None) -> "argparse.Namespace | int":
     """The arguments; a status where there is nothing to do.
 
     Only here may something end the program: elsewhere `sys.exit(0)` is a fault.

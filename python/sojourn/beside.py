@@ -1,0 +1,87 @@
+"""What lies beside a user's Python file, for the imports of that folder alone.
+
+The folder is a package under a name of its own. In its files `import helper` looks there first;
+Sojourn and the libraries never look there. So a file that is called `html.py` or `numpy.py` is in
+nobody's way. The standard library and Sojourn itself cannot be replaced.
+"""
+
+import builtins
+import sys
+import zlib
+from collections.abc import Mapping, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+_PREFIX = "sojourn_own_"
+_NEVER = {"sojourn", *sys.stdlib_module_names}
+
+
+def package(folder: Path) -> str:
+    """The name under which the files of a folder can be imported."""
+    name = f"{_PREFIX}{zlib.crc32(bytes(folder)):08x}"
+    if name not in sys.modules:
+        module = ModuleType(name)
+        module.__path__ = [str(folder)]
+        sys.modules[name] = module
+        if not any(isinstance(one, _Finder) for one in sys.meta_path):
+            sys.meta_path.insert(0, _Finder())
+    return name
+
+
+def give_imports(module: ModuleType) -> None:
+    """Lets a module of such a package import what lies beside it by its plain name."""
+    home = module.__name__.partition(".")[0]
+
+    def imported(
+        name: str,
+        globals: Mapping[str, object] | None = None,
+        locals: Mapping[str, object] | None = None,
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> Any:
+        top = name.partition(".")[0]
+        if level or not _is_there(home, top):
+            return builtins.__import__(name, globals, locals, fromlist or (), level)
+        found = builtins.__import__(f"{home}.{name}", globals, locals, fromlist or (), 0)
+        # `import a.b` binds `a`.
+        return found if fromlist else sys.modules[f"{home}.{top}"]
+
+    module.__dict__["__builtins__"] = {**vars(builtins), "__import__": imported}
+
+
+def _is_there(home: str, top: str) -> bool:
+    if top in _NEVER:
+        return False
+    name = f"{home}.{top}"
+    if name in sys.modules:
+        return True
+    found = PathFinder.find_spec(name, sys.modules[home].__path__)
+    # A folder without Python in it, such as one of data, is no module.
+    return found is not None and found.loader is not None
+
+
+class _Finder(MetaPathFinder):
+    """Finds modules of those packages, as Python does, and gives them the same imports."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not fullname.startswith(_PREFIX):
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader = _loader(spec.loader)
+        return spec
+
+
+def _loader(plain: SourceFileLoader) -> Loader:
+    return _Loader(plain.name, plain.path)
+
+
+class _Loader(SourceFileLoader):
+    def exec_module(self, module: ModuleType) -> None:
+        give_imports(module)
+        super().exec_module(module)

@@ -1,0 +1,145 @@
+"""What lies beside a controller's file: for its imports alone. What ends it: never the command."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import Sojourn, environment
+
+MINE = """\
+import html
+import sojourn
+import helper
+import package.deep as deep
+from package import other
+from helper import Kept
+
+assert Kept(3).size == 3 and deep.VALUE == 7 and helper.mine.__name__ == __name__
+assert html.escape("<") == "&lt;"
+
+
+class Mine:
+    def __init__(self, setup):
+        self.calls = 0
+        import late
+        self.cwnd = late.PACKETS * setup.mss_bytes
+
+    def on_feedback(self, now_ns, feedback):
+        self.calls += 1
+
+    def limits(self):
+        return sojourn.Limits(self.cwnd)
+"""
+
+# Modules that Sojourn, its libraries or Python import at some time, or look for.
+_TAKEN = ("html", "polars", "json", "numpy", "typing", "rich", "pandas", "zlib", "traceback")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A folder with a controller and helpers, and with files of names that are taken."""
+    folder = tmp_path / "own"
+    (folder / "package").mkdir(parents=True)
+    files = {
+        "mine.py": MINE,
+        "helper.py": "import dataclasses, mine\n"
+        "@dataclasses.dataclass\nclass Kept:\n    size: int\n",
+        "late.py": "PACKETS = 10\n",
+        "package/__init__.py": "",
+        "package/deep.py": "import package.other as it\nfrom . import other\nVALUE = 7\n"
+        "assert it is other\n",
+        "package/other.py": "import late\n",
+        **{f"{name}.py": "raise SystemExit(0)\n" for name in _TAKEN},
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_files_beside_a_controller_are_in_nobodys_way(
+    sojourn: Sojourn, small: Path, own: Path
+) -> None:
+    asked = ("--controller", f"{own / 'mine.py'}:Mine", "--control", "mine", "--out", "out")
+    done = sojourn("run", small, *asked)
+    assert done.returncode == 0, done.stderr
+    assert "● mine" in done.stdout
+    assert (small.parent / "out" / "report.html").is_file()
+    assert "mine.py" in (small.parent / "out" / "summary.json").read_text()
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "raise SystemExit",
+        "import sys; sys.exit(0)",
+        "raise KeyboardInterrupt",
+        "raise GeneratorExit",
+        'raise type("Ending", (BaseException,), {})("over")',
+    ],
+)
+@pytest.mark.parametrize(
+    "where", ["the module", "__getattr__", "__init__", "on_feedback", "limits"]
+)
+def test_code_that_ends_the_program_is_a_fault(
+    sojourn: Sojourn, small: Path, tmp_path: Path, ending: str, where: str
+) -> None:
+    text = f"""\
+import sojourn
+
+def end(where):
+    if where == {where!r}:
+        {ending}
+
+end("the module")
+
+def __getattr__(name):
+    end("__getattr__")
+    raise AttributeError(name)
+
+class {"Nine" if where == "__getattr__" else "Mine"}:
+    def __init__(self, setup):
+        end("__init__")
+    def on_feedback(self, now_ns, feedback):
+        end("on_feedback")
+    def limits(self):
+        end("limits")
+        return sojourn.Limits(15_000)
+"""
+    (tmp_path / "ends.py").write_text(text)
+    done = sojourn("run", small, "--controller", "ends.py:Mine", "--control", "mine")
+    assert done.returncode in (1, 2), done.stderr
+    assert "internal error" not in done.stderr
+    before = where in ("the module", "__getattr__")
+    assert ("ends.py cannot be loaded" if before else f"failed in {where}") in done.stderr
+    assert "nothing was written" in done.stderr or "no simulation ran" in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_bench_runs_nothing_of_the_current_folder(sojourn: Sojourn, tmp_path: Path) -> None:
+    # Sojourn's own name, and what its worker and its start-up import.
+    (tmp_path / "sojourn").mkdir()
+    for name in ("sojourn/__init__", "resource", "json", "polars", "sitecustomize"):
+        (tmp_path / f"{name}.py").write_text("open('ran', 'w'); raise SystemExit(0)\n")
+    code = """\
+import sys
+sys.path.remove("")
+from sojourn.bench import startup
+from sojourn.bench.plan import QUICK
+from sojourn.cli import main
+startup.measure(1)
+sys.path.insert(0, "")
+sys.exit(main(["bench", "--quick", "--case", "A", "--json"]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["cases"]["A"]["pps"] > 0
+    assert not (tmp_path / "ran").exists()
