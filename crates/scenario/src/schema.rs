@@ -21,7 +21,12 @@ pub(crate) static DOCUMENT: Form = Form {
         Field::new("title", Shape::Text, "", "what the scenario shows, in one line"),
         Field::required("duration", SPAN, "how long it runs"),
         // TOML's integers end there (TOML 1.0, Integer).
-        Field::new("seed", integer(0, i64::MAX as u64), "1", "seed of everything random"),
+        Field::new(
+            "seed",
+            integer(0, i64::MAX as u64),
+            "1",
+            "seed of everything random; each link and each flow draws by its name",
+        ),
         Field::new(
             "spread",
             TIME,
