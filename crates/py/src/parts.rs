@@ -26,8 +26,8 @@ pub(crate) fn bench_parts(
     least_looks: u64,
 ) -> PyResult<Vec<(&'static str, u64)>> {
     let scenario = scenario.resolve(py)?;
-    let control = control(&scenario, 0)?;
-    let found = py.detach(|| looked_at(&scenario, control, least_looks));
+    let control = control(scenario, 0)?;
+    let found = py.detach(|| looked_at(scenario, control, least_looks));
     Ok(Part::ALL.into_iter().map(|part| (part.name(), found[part as usize])).collect())
 }
 
