@@ -1,0 +1,83 @@
+"""Bounds of memory and of sizes, from the command line and from Python."""
+
+from pathlib import Path
+
+import pytest
+import sojourn
+from sojourn import _core, experiment
+
+ONE = """
+duration = "1s"
+[link.a]
+rate = "10Mbit"
+delay = "10ms"
+[flow.f]
+path = ["a"]
+control = "reno"
+"""
+
+
+class Window:
+    """A window that never changes, whatever the path holds."""
+
+    size: float = 0.0
+
+    def __init__(self, setup: sojourn.Setup) -> None:
+        pass
+
+    def on_feedback(self, now_ns: int, feedback: sojourn.Feedback) -> None:
+        """Hears nothing."""
+
+    def limits(self) -> sojourn.Limits:
+        return sojourn.Limits(self.size)
+
+
+@pytest.mark.parametrize("size", [1e9, 1e12, 1e30])
+def test_a_window_beyond_the_path_is_an_error_with_both_figures(size: float) -> None:
+    wide = type("Wide", (Window,), {"size": size})
+    with pytest.raises(sojourn.ControllerError, match=r"had \d+ bytes of flow `f` in flight"):
+        sojourn.run(sojourn.Scenario.parse(ONE), control="wide", controllers={"wide": wide})
+
+
+@pytest.mark.parametrize("size", [float("nan"), -5.0, 0.0, float("inf")])
+def test_a_window_that_is_none_is_refused(size: float) -> None:
+    odd = type("Odd", (Window,), {"size": size})
+    with pytest.raises(sojourn.ControllerError, match=r"cwnd_bytes is .*; it must be 1 or more"):
+        sojourn.run(sojourn.Scenario.parse(ONE), control="odd", controllers={"odd": odd})
+
+
+def test_a_large_initial_window_is_refused_before_it_is_sent() -> None:
+    with pytest.raises(sojourn.NotEnoughMemoryError, match="of memory"):
+        sojourn.run(sojourn.Scenario.parse(ONE), set=["flow.f.transport.initial_window=1000000000"])
+
+
+def test_a_hundred_million_runs_are_refused_before_they_are_listed() -> None:
+    with pytest.raises(sojourn.NotEnoughMemoryError, match="ask for fewer runs"):
+        sojourn.run(sojourn.Scenario.parse(ONE), runs=100_000_000)
+
+
+def test_jobs_are_made_when_they_are_asked_for() -> None:
+    core = sojourn.Scenario.parse(ONE).compile()
+    core.set_controls(["reno", "cubic"])
+    jobs = experiment.jobs_of(core, 10**9)
+    assert len(jobs) == 2 * 10**9
+    assert (jobs[10**9 + 5].control, jobs[10**9 + 5].seed) == (1, 6)
+    assert [job.seed for job in jobs[2:4]] == [3, 4]
+    few = experiment.jobs_of(core, 2)
+    assert [(job.control, job.seed) for job in few] == [(0, 1), (0, 2), (1, 1), (1, 2)]
+
+
+def test_a_trace_is_read_once_for_all_runs(tmp_path: Path) -> None:
+    trace = tmp_path / "a.trace"
+    trace.write_text("1\n2\n3\n", "utf-8")
+    core = _core.Scenario.from_toml(
+        "x", ONE.replace('"10Mbit"', '{ trace = "a.trace" }'), str(tmp_path)
+    )
+    core.check()
+    trace.unlink()
+    core.simulation(0, 1).finish()
+    assert core.duration_s() == 1.0
+    # A change makes the document another one: it is read anew.
+    core.set("seed=2")
+    with pytest.raises(sojourn.ScenarioError, match="cannot be read"):
+        core.check()
