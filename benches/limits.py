@@ -20,7 +20,7 @@ FLOW = '[flow.f]\npath = ["a"]\ncontrol = "reno"\n'
 ESTIMATE = """
 import sys, sojourn
 core = sojourn.Scenario.load(sys.argv[1]).compile()
-print(core.memory_bytes() + core.kept_bytes(True))
+print(core.memory_bytes())
 """
 SILENT = '[record]\ninterval = "0s"\n'
 SHORT = 'source = {{ kind = "file", size = "10kB" }}\n'
@@ -184,8 +184,8 @@ cost is linear. Differences of small sizes are within what the start of Python v
 
 `estimate` is what the command compares with the memory that is available before it runs anything
 (`MemAvailable` of `/proc/meminfo`). It is an upper bound, for the engine alone and its results: a
-Python process takes some 30 MB more. Several runs take as much each where they run at once, and
-what their series take until they are written.
+Python process takes some 25 MB more. Several runs take as much each where they run at once, and
+those that are over keep their summaries and, until they are written, their series.
 
 ## Limits of a scenario
 

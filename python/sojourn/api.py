@@ -171,12 +171,11 @@ def _require_room(
     written, and its summary.
     """
     counts = [len(_plan(core, runs)) for core in scenarios]
-    at_once = min(threads_of(jobs), sum(counts)) * max(core.memory_bytes() for core in scenarios)
-    kept = sum(
-        count * core.kept_bytes(series) for core, count in zip(scenarios, counts, strict=True)
-    )
+    kept = [core.kept_bytes(series) for core in scenarios]
+    running = max(core.memory_bytes() - left for core, left in zip(scenarios, kept, strict=True))
     memory.require(
-        at_once + kept,
+        min(threads_of(jobs), sum(counts)) * max(running, 0)
+        + sum(count * left for count, left in zip(counts, kept, strict=True)),
         "shorten the scenario, record less often (record.interval), ask for fewer runs or use "
         "fewer threads (jobs)",
     )

@@ -116,7 +116,7 @@ core = Scenario.parse(text).compile()
 core.check()
 done = api.run(Scenario.parse(text), jobs=1)
 print(json.dumps({
-    "estimate": core.memory_bytes() + core.kept_bytes(True),
+    "estimate": core.memory_bytes(),
     "peak": memory("VmHWM") - before,
     "sent": sum(flow["sent_packets"] for flow in done.summary["runs"][0]["flows"]),
 }))
