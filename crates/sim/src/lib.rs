@@ -13,6 +13,7 @@ struct Contributing;
 
 mod bounds;
 mod capture;
+mod changes;
 mod connection;
 mod cross;
 mod disorder;
