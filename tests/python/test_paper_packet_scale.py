@@ -7,9 +7,14 @@ from paper_claims import PAPERS, claims_of
 from sojourn.papers import Lab, Paper, find
 
 
+@pytest.fixture(autouse=True)
+def modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The paper's own modules can be imported, as its figures import them."""
+    monkeypatch.syspath_prepend(PAPERS / "packet-scale")
+
+
 @pytest.fixture(scope="module")
 def paper() -> Paper:
-    """Loading it also puts its folder among those that can be imported from."""
     return find.load(PAPERS, "packet-scale")
 
 

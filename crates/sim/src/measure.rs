@@ -8,7 +8,7 @@ use crate::timeline::CapacityChange;
 /// Waiting times are kept by the millisecond to tell how long a spike lasts.
 const BUCKET: Duration = Duration::from_millis(1);
 /// A spike that lasts longer than this has no end on record.
-const LONGEST: Duration = Duration::from_secs(60);
+pub(crate) const LONGEST: Duration = Duration::from_secs(60);
 /// A spike is over when what is above the waiting time before is down to this
 /// share of its peak (the testbed's data: within 10 % of the baseline).
 const OVER: f64 = 0.1;

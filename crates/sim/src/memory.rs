@@ -6,6 +6,7 @@ use sojourn_scenario::{
 };
 use sojourn_units::{Bytes, Duration, Rate};
 
+use crate::measure::LONGEST;
 use crate::server::mean_rate;
 
 /// A packet in a queue or on a wire, 32 bytes, and what its sender remembers of it,
@@ -276,10 +277,13 @@ fn of_changes(scenario: &Scenario, connections: u64) -> Bytes {
         Capacity::Rate(rates) if !rates.changes.is_empty() => Some(rates.changes.len() as u64),
         _ => None,
     });
-    let per_link = Bytes(scenario.duration.0 / 1_000_000) * PER_MILLISECOND
-        // Bytes sent by each, now and a loop delay before a change.
-        + Bytes(connections) * 24;
-    changes.fold(Bytes::ZERO, |sum, count| sum + Bytes(count) * PER_CHANGE + per_link)
+    let followed = |count| scenario.duration.min(LONGEST * count).0 / 1_000_000;
+    // Bytes sent by each, now and a loop delay before a change.
+    let sent_by = Bytes(connections) * 24;
+    changes.fold(Bytes::ZERO, |sum, count| {
+        let waits = Bytes(followed(count)) * PER_MILLISECOND;
+        sum + Bytes(count) * PER_CHANGE + waits + sent_by
+    })
 }
 
 /// Signals to flows whose controllers the bottlenecks tell: of each change of a link and

@@ -34,11 +34,9 @@ def _main(argv: Sequence[str] | None) -> int:
         if fault := terminal.require_text(sys.argv[1:] if argv is None else argv):
             return _say(fault, BAD_INPUT)
         args = _parsed(argv)
-        if isinstance(args, int):
-            return args
         if argv is None:
             interrupts.arm()
-        status = _command(args)
+        status = args if isinstance(args, int) else _command(args)
         sys.stdout.flush()
         return status
     except KeyboardInterrupt as interrupt:
