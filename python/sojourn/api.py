@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sojourn import _core, experiment, memory, stats
+from sojourn import _core, experiment, stats
 from sojourn.contract import FORMAT, RunSummary, Summary
 from sojourn.exports import Captures, Files
 from sojourn.own import Factory, Own
@@ -142,7 +142,7 @@ def record(
     files: Files | None = None,
 ) -> Run:
     """Simulates a prepared scenario and keeps the series."""
-    _require_room([core], runs, jobs)
+    experiment.require_room([core], runs, threads_of(jobs))
     outcomes = _simulated(core, runs, jobs, lambda outcome: outcome, progress, files)
     return _recorded(core, name, runs, outcomes, own)
 
@@ -154,7 +154,7 @@ def record_all(
     progress: experiment.Progress | None = None,
 ) -> list[Run]:
     """Simulates prepared scenarios in one pool of threads and keeps the series of each."""
-    _require_room([core for core, _ in scenarios], runs, jobs)
+    experiment.require_room([core for core, _ in scenarios], runs, threads_of(jobs))
     plans = [_plan(core, runs) for core, _ in scenarios]
     every = [job for plan in plans for job in plan]
     outcomes = iter(experiment.simulate(every, threads_of(jobs), lambda one: one, progress))
@@ -162,23 +162,6 @@ def record_all(
         _recorded(core, name, runs, [next(outcomes) for _ in plan])
         for plan, (core, name) in zip(plans, scenarios, strict=True)
     ]
-
-
-def _require_room(
-    scenarios: Sequence[_core.Scenario], runs: int, jobs: int | None, series: bool = True
-) -> None:
-    """What runs at once must fit, with what every run leaves: its series, until they are
-    written, and its summary.
-    """
-    counts = [len(_plan(core, runs)) for core in scenarios]
-    kept = [core.kept_bytes(series) for core in scenarios]
-    running = max(core.memory_bytes() - left for core, left in zip(scenarios, kept, strict=True))
-    memory.require(
-        min(threads_of(jobs), sum(counts)) * max(running, 0)
-        + sum(count * left for count, left in zip(counts, kept, strict=True)),
-        "shorten the scenario, record less often (record.interval), ask for fewer runs or use "
-        "fewer threads (jobs)",
-    )
 
 
 def _recorded(
@@ -208,7 +191,7 @@ def summarise(
     files: Files | None = None,
 ) -> Summary:
     """Simulates a prepared scenario for its summary alone."""
-    _require_room([core], runs, jobs, series=False)
+    experiment.require_room([core], runs, threads_of(jobs), series=False)
 
     def take(outcome: _core.Outcome) -> RunSummary:
         return cast(RunSummary, json.loads(outcome.summary_json()))

@@ -6,7 +6,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, overload
 
-from sojourn import _core
+from sojourn import _core, memory
 from sojourn.exports import Files
 from sojourn.own import Own
 
@@ -64,6 +64,27 @@ def prepare(
         scenario.set_controls([control] if isinstance(control, str) else list(control))
     scenario.check()
     return scenario
+
+
+def require_room(
+    scenarios: Sequence[_core.Scenario], runs: int, threads: int, series: bool = True
+) -> None:
+    """Refuses runs that need more memory than there is.
+
+    Those that run at once need it, and every run that is over keeps its summary and, with
+    `series`, its series until they are written.
+    """
+    counts = [len(core.controls()) * runs for core in scenarios]
+    kept = [core.kept_bytes(series) for core in scenarios]
+    running = max(
+        (core.memory_bytes() - left for core, left in zip(scenarios, kept, strict=True)), default=0
+    )
+    memory.require(
+        min(threads, sum(counts)) * max(running, 0)
+        + sum(count * left for count, left in zip(counts, kept, strict=True)),
+        "shorten the scenario, record less often (record.interval), make buffers or initial "
+        "windows smaller, ask for fewer runs or use fewer threads (jobs)",
+    )
 
 
 class Jobs(Sequence[Job]):

@@ -101,6 +101,7 @@ class Choice:
         """Makes the hidden folder; it becomes the target at the end, or is gone after a fault."""
         if not self.numbered:
             require_free(self.path, option)
+            _require_alone(self.path, option)
         missing = [one for one in (self.path.parent, *self.path.parent.parents) if not one.exists()]
         _core.parents(missing)
         try:
@@ -109,11 +110,20 @@ class Choice:
                 opened = Opened(place, self.path)
                 yield opened
                 opened.target = self._moved(place)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, OSError):
+                self._rename_in(error)
             for parent in missing:
                 with suppress(OSError):
                     parent.rmdir()
             raise
+
+    def _rename_in(self, error: OSError) -> None:
+        """Gives a file of the hidden folder the name that the user knows."""
+        file = Path(str(error.filename or ""))
+        for part in (file, *file.parents):
+            if part.name.startswith(_begins(self.path)):
+                error.filename = str(self.path / file.relative_to(part))
 
     def _moved(self, place: Path) -> Path:
         # On Linux and macOS, rename replaces an empty folder and refuses one that is not.
@@ -202,7 +212,7 @@ def _require_parent(path: Path, option: str) -> None:
 @contextmanager
 def hidden(target: Path) -> Iterator[Path]:
     """A hidden folder beside `target`, gone at the end unless it was moved."""
-    begins = f".sojourn-{zlib.crc32(os.fsencode(target.name)):08x}-"
+    begins = _begins(target)
     _remove_abandoned(target.parent, begins)
     place, lock = _make(target.parent, begins)
     try:
@@ -214,6 +224,19 @@ def hidden(target: Path) -> Iterator[Path]:
             os.close(lock)
 
 
+def _begins(target: Path) -> str:
+    """What the names of a target's hidden folders begin with."""
+    return f".sojourn-{zlib.crc32(os.fsencode(target.name)):08x}-"
+
+
+def _require_alone(target: Path, option: str) -> None:
+    """Refuses a folder that another command is writing at the moment."""
+    if _remove_abandoned(target.parent, _begins(target)):
+        raise OutputExistsError(
+            f"{target} is being written by another command; name another with {option}, or wait"
+        )
+
+
 def _make(parent: Path, begins: str) -> tuple[Path, int | None]:
     while True:
         place = parent / f"{begins}{os.urandom(4).hex()}.partial"
@@ -223,8 +246,9 @@ def _make(parent: Path, begins: str) -> tuple[Path, int | None]:
             place.mkdir()
         except OSError as error:
             _core.settled(place)
-            error.filename = str(parent)
-            raise
+            raise UsageError(
+                f"nothing can be made in {parent}: {error.strerror}; name a place elsewhere"
+            ) from error
         try:
             lock = _lock(place)
         except (BlockingIOError, FileNotFoundError):
@@ -238,13 +262,21 @@ def _make(parent: Path, begins: str) -> tuple[Path, int | None]:
         os.close(lock)
 
 
-def _remove_abandoned(parent: Path, begins: str) -> None:
-    """Removes what a killed process left."""
+def _remove_abandoned(parent: Path, begins: str) -> bool:
+    """Removes what a killed process left; says whether a living one holds another."""
+    is_held = False
     for place in parent.glob(f"{begins}*.partial"):
-        with suppress(OSError):
+        try:
             lock = _lock(place)
+        except BlockingIOError:
+            is_held = True
+        except OSError:
+            # It has just been moved, or the file system has no locks.
+            continue
+        else:
             shutil.rmtree(place, ignore_errors=True)
             os.close(lock)
+    return is_held
 
 
 def _lock(place: Path) -> int:

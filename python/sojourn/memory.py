@@ -1,21 +1,43 @@
 """Whether the runs fit into memory, asked before anything runs."""
 
+import resource
 from pathlib import Path
 
 from sojourn.errors import NotEnoughMemoryError
 
 _MEMINFO = Path("/proc/meminfo")
+_STATUS = Path("/proc/self/status")
+# Limits of a process (`ulimit -v`, `ulimit -d`) with what they count (proc(5)).
+_LIMITS = ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData"))
 
 
 def available_bytes() -> int | None:
-    """Memory that can be had without swapping; None where the system does not say."""
-    try:
-        lines = _MEMINFO.read_text().splitlines()
-    except OSError:
+    """Memory that this process can have without swapping; None where the system does not say."""
+    free = _fields(_MEMINFO).get("MemAvailable")
+    if free is None:
         return None
-    fields = dict(line.split(":", 1) for line in lines if ":" in line)
-    kib = fields.get("MemAvailable", "").split()
-    return int(kib[0]) * 1024 if kib else None
+    own = _fields(_STATUS)
+    limits = [
+        max(0, limit - own.get(used, 0))
+        for limit, used in ((_limit(kind), used) for kind, used in _LIMITS)
+        if limit is not None
+    ]
+    return min(free, *limits) if limits else free
+
+
+def _limit(kind: int) -> int | None:
+    soft, _ = resource.getrlimit(kind)
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+def _fields(file: Path) -> dict[str, int]:
+    """The sizes in a file of /proc, in bytes; none where there is no such file."""
+    try:
+        lines = file.read_text().splitlines()
+    except OSError:
+        return {}
+    pairs = (line.split(":", 1) for line in lines if line.endswith("kB") and ":" in line)
+    return {name: int(size.split()[0]) * 1024 for name, size in pairs}
 
 
 def require(needed: int, advice: str) -> None:

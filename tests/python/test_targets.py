@@ -155,7 +155,8 @@ def test_what_a_living_process_writes_is_kept(tmp_path: Path) -> None:
     place = _abandoned(target)
     lock = os.open(place, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    folder.write(target, lambda place: (place / "file").write_text("whole"))
+    with pytest.raises(OutputExistsError, match="is being written by another command"):
+        folder.write(target, lambda place: (place / "file").write_text("whole"))
     os.close(lock)
     assert (place / "half").exists()
     with folder.Choice(tmp_path / "own", numbered=False).opened() as opened:

@@ -1,5 +1,6 @@
 """The command line. Nothing heavy is imported before the command needs it."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 BAD_INPUT = 2
 BROKEN_PIPE = 141
+# The input was good, and there is no room for the output.
+_FAILING_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -95,7 +98,8 @@ def _failed(error: BaseException) -> int:
         if error.filename == terminal.OUTPUT:
             terminal.abandon(sys.stdout)
         where = f"{error.filename}: " if error.filename and error.strerror else ""
-        return _say(f"{where}{error.strerror or error}", BAD_INPUT)
+        status = 1 if error.errno in _FAILING_OUTPUT else BAD_INPUT
+        return _say(f"{where}{error.strerror or error}", status)
     return _say(
         f"internal error: {type(error).__name__}: {error} "
         "(SOJOURN_TRACEBACK=1 shows where; please report it)",

@@ -7,6 +7,7 @@ thread without Python ends the process (crates/py/src/interrupt.rs).
 
 import os
 import signal
+import sys
 from types import FrameType
 
 # For the usual end. After it the guard ends the process, at once.
@@ -26,6 +27,7 @@ def install() -> None:
         # A shell without job control has what runs in the background ignore Ctrl-C.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
+    sys.unraisablehook = _unraisable
 
 
 def arm() -> None:
@@ -51,6 +53,12 @@ def _interrupt(number: int, _frame: FrameType | None) -> None:
         signal.signal(each, signal.SIG_IGN)
     _received.append(number)
     _raise(number)
+
+
+def _unraisable(unraisable: "sys.UnraisableHookArgs") -> None:
+    # An interrupt that came in a destructor: the guard ends the process.
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
 
 
 def _raise(number: int) -> None:

@@ -68,11 +68,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_controller(listed)
     _add_listing(commands, "queues", "the queue disciplines and their parameters")
     check = _add(commands, "check", "scenarios:check", "validate scenario files")
-    check.add_argument("files", metavar="FILE", nargs="+")
+    check.add_argument("files", metavar="FILE", type=_name, nargs="+")
     _add_controller(check)
     _add_qlog(commands)
     report = _add(commands, "report", "report:report", "draw the report of a run directory anew")
-    report.add_argument("directory", metavar="DIR", help="the run directory; its data stay")
+    report.add_argument(
+        "directory", metavar="DIR", type=_name, help="the run directory; its data stay"
+    )
     _add_bench(commands)
     schema = _add(commands, "schema", "scenarios:schema", "print the JSON Schema of scenario files")
     schema.add_argument(
@@ -93,7 +95,7 @@ def _add(commands: Any, name: str, command: str, doc: str) -> argparse.ArgumentP
 def _add_run(commands: Any) -> None:
     run = _add(commands, "run", "run:run", "simulate a scenario, once for each of its controllers")
     add = run.add_argument
-    add("file", metavar="FILE", help="the scenario, a TOML file")
+    add("file", metavar="FILE", type=_name, help="the scenario, a TOML file")
     add(
         "--set",
         metavar="KEY=VALUE",
@@ -178,8 +180,8 @@ def _add_compare(commands: Any) -> None:
         "beside them, for whole runs, where both summaries have them."
     )
     add = compare.add_argument
-    add("a", metavar="A", help="the run directory that differences are counted from")
-    add("b", metavar="B", help="the other one")
+    add("a", metavar="A", type=_name, help="the run directory that differences are counted from")
+    add("b", metavar="B", type=_name, help="the other one")
     for kind in ("flow", "link"):
         add(f"--{kind}", metavar="X,Y", type=_names, help=f"only these {kind}s")
     add("--control", metavar="X,Y", type=_names, help="only the runs of these controllers")
@@ -341,7 +343,7 @@ def _add_rtt(commands: Any) -> None:
     doc = "the round-trip times of every TCP flow in a capture, both directions"
     rtt = _add(commands, "rtt", "rtt:rtt", doc)
     add = rtt.add_argument
-    add("file", metavar="FILE", help="a pcap or pcapng file; - for standard input")
+    add("file", metavar="FILE", type=_name, help="a pcap or pcapng file; - for standard input")
     add(
         "--method",
         choices=("auto", "timestamps", "acks"),
@@ -386,7 +388,7 @@ def _add_qlog(commands: Any) -> None:
     doc = "read qlog, whoever wrote it, into the figures and plots of a run (docs/exports.md)"
     qlog = _add(commands, "qlog", "qlog:qlog_command", doc)
     add = qlog.add_argument
-    add("files", metavar="FILE", nargs="+", help="a .qlog or .sqlog file")
+    add("files", metavar="FILE", type=_name, nargs="+", help="a .qlog or .sqlog file")
     add(
         "--interval",
         metavar="SECONDS",
@@ -443,6 +445,13 @@ def settings_of(text: str) -> dict[str, str]:
     if not all(equals for _, equals, _ in pairs):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of settings such as ramp=80ms")
     return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _name(text: str) -> str:
+    """The name of a file or a folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return text
 
 
 def _whole(text: str) -> int:

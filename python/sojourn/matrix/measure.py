@@ -15,7 +15,10 @@ from sojourn.matrix.plan import Axes, Place
 
 def measure(of: Axes, threads: int, progress: Progress | None = None) -> MatrixSummary:
     """Every combination that can be, in the order of queues, controllers and RTTs."""
-    places, jobs, refused = _possible(of)
+    places, scenarios, refused = _possible(of)
+    experiment.require_room(scenarios, of.runs, threads, series=False)
+    seeds = range(of.seed, of.seed + of.runs)
+    jobs = [Job(core, 0, seed) for core in scenarios for seed in seeds]
     runs = experiment.simulate(jobs, threads, _summary, progress)
     return {
         "version": _core.__version__,
@@ -43,9 +46,11 @@ def jain(goodputs: Sequence[float]) -> float:
     return sum(goodputs) ** 2 / (len(goodputs) * squares) if squares else 1.0
 
 
-def _possible(of: Axes) -> tuple[list[Place], list[Job], list[Refusal]]:
-    """What can be run; the rest with its reason, once for all RTTs."""
-    places, jobs, refused = [], [], []
+def _possible(of: Axes) -> tuple[list[Place], list[_core.Scenario], list[Refusal]]:
+    """Every combination that can run, with its scenario; and the reasons of the others, once for
+    all RTTs.
+    """
+    places, scenarios, refused = [], [], []
     for place in plan.places(of):
         core = plan.scenario(of, place).compile()
         core.use_controllers(of.own.catalogue)
@@ -56,8 +61,8 @@ def _possible(of: Axes) -> tuple[list[Place], list[Job], list[Refusal]]:
             refused.append((place, error.items[0]["message"]))
             continue
         places.append(place)
-        jobs += [Job(core, 0, of.seed + number) for number in range(of.runs)]
-    return places, jobs, _once(refused)
+        scenarios.append(core)
+    return places, scenarios, _once(refused)
 
 
 def _require_own_fault(error: _core.ScenarioError) -> None:
