@@ -1,4 +1,4 @@
-//! What an acknowledgement says, and what the controller hears of it.
+//! Processing of acknowledgements, and the feedback that the controller gets from them.
 
 use sojourn_cc::{Controller, EcnUse, Feedback, RateSample, Received};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -12,7 +12,7 @@ use crate::scoreboard::Lost;
 use crate::tail_probe::Outcome;
 use crate::wire::{Ack, EcnCounts};
 
-/// How things stood before an acknowledgement or a timer.
+/// The sender's state before an acknowledgement or a timer.
 #[derive(Clone, Copy)]
 pub(super) struct Before {
     pub(super) in_flight: u64,
@@ -20,7 +20,7 @@ pub(super) struct Before {
     cwnd: u64,
 }
 
-/// What an acknowledgement told at once.
+/// The result of reading one acknowledgement, before the sender reacts to it.
 #[derive(Clone, Copy)]
 struct Seen {
     before: Before,
@@ -29,11 +29,11 @@ struct Seen {
     rate: Option<RateSample>,
 }
 
-/// In a place of its own, so that what has no trouble need not be in memory.
+/// Slow path's argument. A separate struct lets the fast path keep its values in registers.
 struct Apart(Seen);
 
 impl<C: Controller> Sender<C> {
-    /// An acknowledgement arrived. Returns the round-trip time that it gives.
+    /// Processes an acknowledgement. Returns its sample of the round-trip time.
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
         self.touched_at = now;
         let before = self.before();
@@ -50,9 +50,9 @@ impl<C: Controller> Sender<C> {
         rtt
     }
 
-    /// Apart from the usual case, whose values then need not be in memory; those here are
-    /// written where they stand, since a copy of what was just written in pieces would have
-    /// to wait for them (store forwarding).
+    /// Slow path of [`Sender::on_ack`]. A separate function lets the fast path keep its values in
+    /// registers. It fills `Seen` in place: a copy of a value that was just written in pieces
+    /// stalls on store forwarding.
     #[inline(never)]
     fn on_ack_apart(&mut self, now: Instant, ack: &Ack, before: Before) -> Option<Duration> {
         let mut apart = Apart(Seen { before, newly: Newly::default(), rtt: None, rate: None });
@@ -68,8 +68,8 @@ impl<C: Controller> Sender<C> {
         rtt
     }
 
-    /// What follows from what was newly delivered: a round-trip time, and a delivery rate.
-    /// Always inlined, with what it calls: the compiler finds it too large to be there twice.
+    /// Updates the estimates of round-trip time and delivery rate. `inline(always)`, like its
+    /// callees: the compiler finds it too large to inline twice.
     #[inline(always)]
     fn learn(
         &mut self,
@@ -80,8 +80,7 @@ impl<C: Controller> Sender<C> {
         (self.measure(now, ack, newly), self.deliver(now, newly))
     }
 
-    /// Whether nothing is lost, marked, repeated or being repaired, so that there is
-    /// nothing to do but go on: the usual case, seen at a glance.
+    /// Whether the fast path applies: no loss, mark, duplicate, probe or recovery is pending.
     #[inline(always)]
     fn is_untroubled(&self, ack: &Ack, newly: &Newly) -> bool {
         newly.packets > 0
@@ -95,7 +94,7 @@ impl<C: Controller> Sender<C> {
             && self.scoreboard.is_in_order(&self.detector)
     }
 
-    /// An acknowledgement of what left in order.
+    /// Fast path: an acknowledgement of packets in order.
     #[inline(always)]
     fn go_on(&mut self, now: Instant, ack: &Ack, seen: &Seen) {
         self.reorder_at = Instant::MAX;
@@ -116,7 +115,7 @@ impl<C: Controller> Sender<C> {
         self.refresh(now);
     }
 
-    /// Losses, marks, and their repair.
+    /// Slow path: losses, marks and recovery.
     #[inline(never)]
     fn see_to_trouble(&mut self, now: Instant, ack: &Ack, Apart(seen): &Apart) {
         let Seen { before, newly, rtt, rate } = seen;
@@ -131,7 +130,7 @@ impl<C: Controller> Sender<C> {
         let spurious = self.undo_if_spurious(now, ack, newly);
         self.follow_f_rto(newly);
         self.end_episode(newly);
-        // Where nothing was delivered nothing was learned; the timer has its own call.
+        // Loss detection runs only after a delivery. The reordering timer calls it separately.
         let lost = if newly.packets > 0 { self.detect(now) } else { Lost::default() };
         let starts = self.begin_loss_episode(&lost);
         let repaired = if starts { None } else { self.answer_for_probe(repaired) };
@@ -166,8 +165,8 @@ impl<C: Controller> Sender<C> {
         Before { in_flight: self.scoreboard.in_flight, outstanding, cwnd: self.limits.cwnd.0 }
     }
 
-    /// Follows the controller once it has heard of `newly` and `lost`.
-    /// `reduces`: a reduction of the window begins.
+    /// Applies the controller's decision after it has received `newly` and `lost`. `reduces`: a
+    /// reduction of the window begins.
     #[inline(always)]
     pub(super) fn settle(
         &mut self,
@@ -179,7 +178,7 @@ impl<C: Controller> Sender<C> {
     ) {
         if self.is_persistent(lost) {
             self.controller.on_timeout(now, Bytes(before.in_flight));
-            // RFC 9002 appendix B.8: the recovery period ends with it.
+            // RFC 9002 appendix B.8: persistent congestion ends the recovery period.
             self.episode = Episode::None;
             self.reduced.forget();
         }
@@ -190,7 +189,7 @@ impl<C: Controller> Sender<C> {
         self.advance_prr(newly, lost);
     }
 
-    /// The usual case; none where this is another.
+    /// Fast path of the scoreboard. Returns `None` if the acknowledgement needs the slow path.
     #[inline(always)]
     fn take_in_order(&mut self, ack: &Ack) -> Option<Newly> {
         if self.needs.receive_times { None } else { self.scoreboard.acknowledge_in_order(ack) }
@@ -221,17 +220,16 @@ impl<C: Controller> Sender<C> {
         self.received.sort_unstable_by_key(|r| r.number);
     }
 
-    /// Round-trip times, and with them the timers. The one that the controller
-    /// sees is of the newest packet. TCP smooths that of the oldest, which has
-    /// the receiver's delay in it (RFC 7323 section 4.3); but where something
-    /// sent again is among them, the oldest may have waited behind the gap that
-    /// this filled, and only the echo can tell (RFC 6298 section 3; Linux,
-    /// `FLAG_RETRANS_DATA_ACKED`). QUIC smooths that of the largest packet number
-    /// alone (RFC 9002 section 5.1).
+    /// Takes round-trip time samples and restarts the timers. The controller gets the sample of the
+    /// newest packet. TCP smooths the sample of the oldest packet, which includes the receiver's
+    /// delay (RFC 7323 section 4.3). If the acknowledgement covers a retransmission, the oldest
+    /// packet may have waited behind the gap that the retransmission filled. Then only the echo
+    /// gives a valid sample (RFC 6298 section 3; Linux, `FLAG_RETRANS_DATA_ACKED`). QUIC smooths
+    /// only the sample of the largest packet number (RFC 9002 section 5.1).
     #[inline(always)]
     fn measure(&mut self, now: Instant, ack: &Ack, newly: &Newly) -> Option<Duration> {
         if newly.advanced {
-            // RFC 6298 section 5.3; RFC 6675 section 6: not for SACK alone.
+            // RFC 6298 section 5.3. RFC 6675 section 6: SACK alone does not restart the timer.
             self.progress_at = now;
         }
         let least = self.rtt.min;
@@ -252,8 +250,8 @@ impl<C: Controller> Sender<C> {
         if let Some(smoothed) = smoothed {
             self.rtt.smooth(now, smoothed, ack.delay.min(self.config.ack_delay));
         }
-        // RFC 6298 section 5.7 keeps the back-off until there is a new sample,
-        // RFC 9002 section 6.2.1 until anything is acknowledged.
+        // RFC 6298 section 5.7 keeps the back-off until a new sample, RFC 9002 section 6.2.1 until
+        // any acknowledgement.
         if smoothed.is_some() || (self.config.profile == Profile::Quic && newly.packets > 0) {
             self.backoff = 0;
         }
@@ -272,9 +270,9 @@ impl<C: Controller> Sender<C> {
         self.delivery.sample(&newest, self.rtt.min)
     }
 
-    /// RFC 8985 section 7.4; also takes in what a duplicate says (section 6.2 step 4), unless it
-    /// is the probe's own (Linux, `FLAG_DSACK_TLP`) or the network's. `is_explained`: a
-    /// retransmission explains the duplicate.
+    /// RFC 8985 section 7.4. Also passes a duplicate to the loss detector (section 6.2 step 4),
+    /// unless the probe (Linux, `FLAG_DSACK_TLP`) or the network caused the duplicate.
+    /// `is_explained`: a retransmission explains the duplicate.
     fn end_tail_probe(&mut self, ack: &Ack, is_explained: bool) -> Outcome {
         let outcome = self.tail_probe.map_or(Outcome::Pending, |probe| probe.outcome(ack));
         if is_explained && outcome != Outcome::Redundant {
@@ -286,9 +284,9 @@ impl<C: Controller> Sender<C> {
         outcome
     }
 
-    /// Bytes of a loss that a probe repaired and that the controller must answer
-    /// for (RFC 8985 section 7.4.2), where no episode has made it do so. The
-    /// repair is over: the window is reduced at once (Linux, `tcp_process_tlp_ack`).
+    /// Returns the bytes of a loss that a probe repaired, if the controller must still react to it
+    /// (RFC 8985 section 7.4.2). It must unless an episode already lasts. The repair is complete,
+    /// so the window shrinks at once (Linux, `tcp_process_tlp_ack`).
     fn answer_for_probe(&mut self, outcome: Outcome) -> Option<u64> {
         let Outcome::Repaired(bytes) = outcome else { return None };
         self.stats.lost += 1;
@@ -296,7 +294,7 @@ impl<C: Controller> Sender<C> {
             return None;
         }
         self.cwr = true;
-        // The loss was real, whatever becomes of a recovery before.
+        // The loss was real, so an earlier recovery cannot be undone either.
         self.scoreboard.forbid_undo();
         Some(bytes)
     }
@@ -320,7 +318,7 @@ impl<C: Controller> Sender<C> {
         lost
     }
 
-    /// `overdue`: because a timeout expired.
+    /// `overdue`: a timeout deemed these packets lost.
     pub(super) fn note_lost(&mut self, lost: &Lost, overdue: bool) {
         self.watch_lost(overdue);
         self.stats.lost += lost.packets;
@@ -334,7 +332,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Where an episode that begins now will end.
+    /// The recovery point of an episode that begins now.
     pub(super) fn horizon(&self) -> u64 {
         match self.config.profile {
             Profile::Tcp => self.scoreboard.next(),
@@ -353,9 +351,9 @@ impl<C: Controller> Sender<C> {
         self.episode = Episode::None;
     }
 
-    /// Returns whether an episode of loss begins, and the window is to be
-    /// reduced for it: not where a mark in the same round trip has already done
-    /// so (Linux: CWR turns into recovery without another reduction).
+    /// Returns whether an episode of loss begins and the window must shrink for it. It need not
+    /// after a mark in the same round trip (Linux: CWR turns into recovery without a second
+    /// reduction).
     pub(super) fn begin_loss_episode(&mut self, lost: &Lost) -> bool {
         let (profile, until) = (self.config.profile, self.horizon());
         if lost.packets == 0 && !self.has_losses_left() {
@@ -371,8 +369,8 @@ impl<C: Controller> Sender<C> {
                 Episode::None => {}
                 Episode::Ecn { prr, .. } => {
                     self.episode = Episode::Loss { until, resent_as: self.next_number, prr };
-                    // The controller answered the mark, which stands (Linux,
-                    // `tcp_enter_recovery`: `prior_ssthresh = 0`).
+                    // The reduction for the mark remains (Linux, `tcp_enter_recovery`:
+                    // `prior_ssthresh = 0`).
                     self.scoreboard.forbid_undo();
                     return false;
                 }
@@ -382,8 +380,8 @@ impl<C: Controller> Sender<C> {
         self.episode = Episode::Loss { until, resent_as: self.next_number, prr: None };
         self.reduced.for_loss(until);
         self.scoreboard.begin_recovery(lost);
-        // RFC 3168 section 6.1.2: CWR follows a reduction for whatever reason,
-        // or the echo of a mark in the same window would make another.
+        // RFC 3168 section 6.1.2: CWR follows every reduction. Otherwise the echo of a mark in the
+        // same window would cause a second one.
         self.cwr = true;
         if profile == Profile::Quic || self.config.prr.is_none() {
             // RFC 9002 section 7.3.2: one packet may leave before the window shrinks;
@@ -393,33 +391,32 @@ impl<C: Controller> Sender<C> {
         true
     }
 
-    /// Whether the controller reduces for nearly every round trip's marks, by little, so that a
-    /// mark does not hide a loss from it: a loss says more, and is answered as Reno does (RFC
-    /// 8257 section 3.5, RFC 9331 section 4.3; Linux, `set_state` of tcp_dctcp.c and
-    /// tcp_prague.c).
+    /// Whether the controller makes a small reduction for the marks of almost every round trip. A
+    /// loss is a stronger signal than these marks, so the sender reacts to it as Reno does (RFC
+    /// 8257 section 3.5, RFC 9331 section 4.3; Linux, `set_state` of tcp_dctcp.c and tcp_prague.c).
     fn is_scalable(&self) -> bool {
         matches!(self.needs.ecn, EcnUse::Counts | EcnUse::L4s)
     }
 
-    /// Whether a recovery of TCP has just ended before what was sent and lost
-    /// while it lasted is repaired: that is a loss in another window, and calls
-    /// for another reduction (RFC 5681 section 4.3; Linux, `tcp_time_to_recover`).
+    /// Whether a recovery of TCP has just ended while packets that were sent and lost during it are
+    /// not yet repaired. These are losses in another window and require another reduction (RFC 5681
+    /// section 4.3; Linux, `tcp_time_to_recover`).
     fn has_losses_left(&self) -> bool {
         self.config.profile == Profile::Tcp
             && matches!(self.episode, Episode::None)
             && self.lost_end > self.scoreboard.base()
     }
 
-    /// Whether the sender hears the echo flag in place of exact counts: a TCP
-    /// whose receiver gives no more, or whose controller uses classic ECN.
+    /// Whether the sender uses the ECE flag and not exact counts: a TCP sender whose receiver has
+    /// no exact counts, or whose controller uses classic ECN.
     fn hears_flag(&self) -> bool {
         let classic =
             self.needs.ecn == EcnUse::Classic || self.config.ecn_feedback == EcnFeedback::Classic;
         classic && self.config.profile == Profile::Tcp
     }
 
-    /// What is new in the counts, as far as the sender can know it. Those of an
-    /// acknowledgement that was overtaken say nothing (RFC 9000 section 13.4.2.1).
+    /// The increase of the ECN counts. An acknowledgement that was overtaken adds nothing (RFC 9000
+    /// section 13.4.2.1).
     #[inline(always)]
     fn count_ecn(&mut self, ack: &Ack) -> EcnCounts {
         if self.hears_flag() {
@@ -438,7 +435,7 @@ impl<C: Controller> Sender<C> {
         new
     }
 
-    /// Whether the controller is to hear of a mark.
+    /// Whether the controller is notified of a mark.
     fn hears_mark(&self, counted: bool, ece: bool) -> bool {
         let heard = if self.hears_flag() { ece } else { counted };
         heard && self.needs.ecn != EcnUse::None && self.config.ecn
@@ -454,7 +451,7 @@ impl<C: Controller> Sender<C> {
         true
     }
 
-    /// Forgets after a round trip that the window was the limit.
+    /// Starts a new round trip for `limited`.
     #[inline(always)]
     fn turn_round(&mut self) {
         if self.largest_acked >= self.limited_until {
@@ -463,14 +460,14 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// RFC 9002 section 7.6: a run of packets, lost without one delivered
-    /// between them, that spans three probe timeouts.
+    /// RFC 9002 section 7.6: lost packets that span three probe timeouts, with no delivery between
+    /// them.
     fn is_persistent(&self, lost: &Lost) -> bool {
         self.config.profile == Profile::Quic
             && lost.runs.longest() > self.rtt.pto(self.config.ack_delay) * 3
     }
 
-    /// What every feedback says.
+    /// The fields that every feedback has.
     #[inline(always)]
     pub(super) fn feedback(&self) -> Feedback<'static> {
         Feedback {

@@ -1,4 +1,4 @@
-//! The sending end.
+//! The sender of a connection.
 
 use sojourn_cc::{Controller, Limits, Needs, Pacing, Received, Signal};
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
@@ -23,18 +23,18 @@ mod watch;
 
 pub use watch::{LossCause, Vitals, Why};
 
-/// What the sender wants.
+/// The sender's next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Poll {
-    /// To send this packet now.
+    /// Send this packet now.
     Packet(Data),
-    /// To send at this time, when the pacer lets it.
+    /// Wait until the pacer allows the next packet, at this time.
     Wait(Instant),
-    /// Nothing, until an acknowledgement, a timer or the application.
+    /// Wait for an acknowledgement, a timer or the application.
     Blocked,
 }
 
-/// What a sender has counted.
+/// Counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Packets sent, retransmissions included.
@@ -47,8 +47,7 @@ pub struct Stats {
     pub timeouts: u64,
     /// Retransmissions that the receiver reported as duplicates (DSACK, RFC 2883).
     pub spurious_retransmissions: u64,
-    /// Reductions of the window that were taken back, since what they answered was late and
-    /// not lost.
+    /// Reductions of the window that were undone, because the packets were late and not lost.
     pub undone_reductions: u64,
 }
 
@@ -60,8 +59,7 @@ pub struct Sender<C> {
     /// ECN field of new data.
     codepoint: Ecn,
     controller: C,
-    /// It need not hear of every packet, nor of how fast they are delivered, nothing was
-    /// paced so far, and no bursts are asked of this transport.
+    /// No per-packet callbacks, no rate samples, no pacing so far, and no bursts.
     is_simple: bool,
     limits: Limits,
     scoreboard: Scoreboard,
@@ -74,45 +72,45 @@ pub struct Sender<C> {
     reduced: Reduced,
     /// Highest segment ever deemed lost, plus one.
     lost_end: u64,
-    /// Bytes that the application has written, and that were sent.
+    /// Bytes that the application has written, sent bytes included.
     written: u64,
-    /// Bytes written that wait for the handshake; none where none lasts.
+    /// Bytes that wait for the handshake; `None` once it is over.
     waiting: Option<u64>,
     offset: u64,
     next_number: u64,
-    /// Packets at the beginning that are not paced.
+    /// Packets at the beginning of the connection that are not paced.
     unpaced: u64,
     largest_acked: u64,
     counts: EcnCounts,
     /// CWR is due on the next new data (RFC 3168 section 6.1.2).
     cwr: bool,
-    /// The window has limited the sender: in this round trip, and in the last.
+    /// Whether the window has limited the sender: in this round trip, and in the last.
     limited: [bool; 2],
     limited_until: u64,
-    /// When the loss detector wants to look again.
+    /// The loss detector's timer.
     reorder_at: Instant,
-    /// Last time that the retransmission timer started anew.
+    /// Last restart of the retransmission timer.
     progress_at: Instant,
-    /// Last time that anything was sent.
+    /// Departure of the last packet.
     sent_at: Instant,
-    /// Last time that anything happened: no timer is due before it.
+    /// Time of the last event. No timer is due before it.
     touched_at: Instant,
     backoff: u32,
-    /// A tail loss probe is out.
+    /// The tail loss probe in flight.
     tail_probe: Option<TailProbe>,
-    /// Packets that may leave whatever the window says.
+    /// Packets that may leave regardless of the window.
     probes: u32,
     stats: Stats,
-    /// Losses that a timeout found, told with the next feedback.
+    /// Losses that a timeout found, not yet reported to the controller.
     untold: (u64, u64),
     received: Vec<Received>,
     delivered_now: Vec<(u64, Instant, u32)>,
-    /// Losses for somebody who watches; none where nobody does.
+    /// Packets deemed lost, for [`Sender::watch`]; `None` if it was not called.
     watched: Option<Vec<(u64, LossCause)>>,
 }
 
 impl<C: Controller> Sender<C> {
-    /// A sender that has sent nothing.
+    /// A sender that has sent no packet.
     pub fn new(config: Config, needs: Needs, controller: C) -> Sender<C> {
         let limits = controller.limits();
         Sender {
@@ -169,13 +167,13 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// The application will write no more than it has sent so far.
+    /// Drops all data that is written but not yet sent.
     pub fn stop(&mut self) {
         self.written = self.offset;
         self.waiting = self.waiting.map(|_| 0);
     }
 
-    /// The window for now: the controller's, or what PRR makes of it.
+    /// The current window: the controller's, or PRR's during a reduction.
     #[inline]
     pub fn cwnd(&self) -> Bytes {
         match &self.episode {
@@ -197,8 +195,8 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// A sender whose controller does not pace may still be paced, a quarter
-    /// faster than its window a round trip (RFC 9002 section 7.7).
+    /// The pacing rate. With `pacing`, a controller that does not pace is paced at 1.25 windows a
+    /// round trip (RFC 9002 section 7.7).
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         match self.limits.pacing {
@@ -211,7 +209,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// The bottleneck itself says what this flow may send.
+    /// Delivers the bottleneck's signal, with the rate that this flow may send at.
     pub fn on_signal(&mut self, now: Instant, signal: Signal) {
         self.controller.on_signal(now, signal);
         self.refresh(now);
@@ -221,11 +219,11 @@ impl<C: Controller> Sender<C> {
     pub fn controller(&self) -> &C {
         &self.controller
     }
-    /// What the controller said last.
+    /// The controller's latest limits.
     pub fn limits(&self) -> Limits {
         self.limits
     }
-    /// What was counted.
+    /// The sender's counters.
     pub fn stats(&self) -> Stats {
         self.stats
     }
@@ -233,15 +231,15 @@ impl<C: Controller> Sender<C> {
     pub fn in_flight(&self) -> Bytes {
         Bytes(self.scoreboard.in_flight)
     }
-    /// Smoothed and least round-trip time; none before the first sample.
+    /// Smoothed and least round-trip time; `None` before the first sample.
     pub fn rtts(&self) -> Option<(Duration, Duration)> {
         self.rtt.first_sample.map(|_| (self.rtt.srtt, self.rtt.min))
     }
-    /// Bytes delivered, as far as the sender knows.
+    /// Bytes known to be delivered.
     pub fn delivered(&self) -> Bytes {
         Bytes(self.delivery.delivered)
     }
-    /// Whether all that was written was acknowledged.
+    /// Whether all written data was acknowledged.
     pub fn is_done(&self) -> bool {
         let all_sent = self.written == self.offset && self.waiting.unwrap_or(0) == 0;
         all_sent && self.scoreboard.is_empty()

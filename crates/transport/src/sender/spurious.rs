@@ -1,4 +1,4 @@
-//! Losses and timeouts that were none, and taking their reductions back.
+//! Detection of spurious losses and timeouts, and undo of their reductions.
 
 use sojourn_cc::{Controller, Feedback};
 use sojourn_units::{Bytes, Instant};
@@ -9,9 +9,9 @@ use crate::recovery::{Episode, Timeout};
 use crate::wire::Ack;
 
 impl<C: Controller> Sender<C> {
-    /// Counts the retransmissions that the receiver reports as needless (RFC 2883), which
-    /// refutes that their segments were lost (RFC 3708). Returns whether there are any: what the
-    /// network duplicated is none.
+    /// Counts the retransmissions that the receiver reports as duplicates (RFC 2883). A duplicate
+    /// proves that the segment was not lost (RFC 3708). Returns whether there are any; duplicates
+    /// made by the network do not count.
     pub(super) fn count_duplicates(&mut self, ack: &Ack) -> bool {
         let Some(range) = ack.duplicates() else { return ack.duplicate };
         let segments = range.start..range.end;
@@ -20,14 +20,14 @@ impl<C: Controller> Sender<C> {
         needless > 0
     }
 
-    /// Takes the last reduction back where what it answered turns out to have been late
-    /// only. Returns whether it does; the controller hears of it.
+    /// Undoes the last reduction if its packets were late and not lost. Returns whether it does;
+    /// the controller is notified.
     ///
-    /// A timeout was spurious where what it deemed lost arrives before its first
-    /// retransmission does (Eifel, RFC 3522 section 3.2). Without an echo that is where only
-    /// segments arrive that were never sent again, for as long as F-RTO has not decided
-    /// otherwise (RFC 5682 section 3.1, step 3 b). A fast recovery was spurious where all that
-    /// it deemed lost has arrived by its first transmission (as Linux, `tcp_may_undo`).
+    /// A timeout was spurious if an original transmission arrives before the first retransmission
+    /// (Eifel, RFC 3522 section 3.2). Without an echo, it was spurious if only segments arrive that
+    /// were never retransmitted, until F-RTO decides otherwise (RFC 5682 section 3.1, step 3 b). A
+    /// fast recovery was spurious if every segment that it deemed lost has arrived by its first
+    /// transmission (as Linux, `tcp_may_undo`).
     pub(super) fn undo_if_spurious(&mut self, now: Instant, ack: &Ack, newly: &Newly) -> bool {
         if let Episode::Timeout(timeout) = self.episode
             && self.scoreboard.may_undo()
@@ -43,7 +43,7 @@ impl<C: Controller> Sender<C> {
             self.detector.on_recovery_exit();
             self.episode = Episode::None;
         }
-        // Nothing is left of the losses that a new recovery could answer.
+        // No loss remains that could start a new recovery.
         self.lost_end = 0;
         self.reduced.undo();
         self.stats.undone_reductions += 1;
@@ -58,8 +58,8 @@ impl<C: Controller> Sender<C> {
         timeout.f_rto.is_deciding() && is_original && !newly.retransmitted
     }
 
-    /// What the timeout deemed lost is in flight after all, and the timer becomes more
-    /// patient (RFC 4015 section 3.2).
+    /// Returns the segments that the timeout deemed lost to flight, and raises the timeout (RFC
+    /// 4015 section 3.2).
     fn undo_timeout(&mut self, now: Instant, advanced: bool, timeout: Timeout) {
         self.report_timeout_losses(now);
         self.scoreboard.restore_lost();
@@ -70,8 +70,8 @@ impl<C: Controller> Sender<C> {
         self.progress_at = now;
     }
 
-    /// The controller hears of the losses before it hears that they were none: to a model
-    /// of the path, losses and an undo at once would be losses alone.
+    /// Reports the timeout's losses to the controller before the undo. A model of the path would
+    /// take losses and an undo in one feedback for losses alone.
     fn report_timeout_losses(&mut self, now: Instant) {
         let (bytes, packets) = std::mem::take(&mut self.untold);
         let feedback = Feedback {
@@ -84,7 +84,8 @@ impl<C: Controller> Sender<C> {
         self.scoreboard.forget_lost_numbers();
     }
 
-    /// RFC 5682 section 3.1, where the acknowledgement has not shown the timeout spurious.
+    /// Advances F-RTO (RFC 5682 section 3.1) if the acknowledgement has not proved the timeout
+    /// spurious.
     pub(super) fn follow_f_rto(&mut self, newly: &Newly) {
         let has_new_data = self.new_data() > 0;
         if let Episode::Timeout(timeout) = &mut self.episode {

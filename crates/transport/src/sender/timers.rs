@@ -1,4 +1,4 @@
-//! What happens when nothing is heard: reordering, tail loss probe, RTO, PTO.
+//! The sender's timers: reordering, tail loss probe, RTO and PTO.
 
 use sojourn_cc::{Controller, Feedback};
 use sojourn_units::{Bytes, Instant};
@@ -15,14 +15,14 @@ const PTO_PROBES: u32 = 2;
 
 impl<C: Controller> Sender<C> {
     /// When to call [`Sender::on_timer`]; [`Instant::MAX`] for never.
-    // Always: a metered simulation beside the plain one calls it, too.
+    // `inline(always)`: a metered simulation beside the plain one calls it, too.
     #[inline(always)]
     pub fn timer(&self) -> Instant {
         if self.scoreboard.is_empty() {
             return Instant::MAX;
         }
-        // One timer at a time: that for reordering holds up the others (RFC
-        // 8985 section 8, RFC 9002 section 6.2.1).
+        // One timer at a time: the reordering timer suspends the others (RFC 8985 section 8, RFC
+        // 9002 section 6.2.1).
         let due = match self.reorder_at {
             Instant::MAX => self.tail_probe_at().unwrap_or(self.timeout_at()),
             reorder_at => reorder_at,
@@ -30,20 +30,20 @@ impl<C: Controller> Sender<C> {
         due.max(self.touched_at)
     }
 
-    /// When RTO or PTO expires.
+    /// Expiry of the RTO or PTO.
     fn timeout_at(&self) -> Instant {
         match self.config.profile {
             Profile::Tcp => self.progress_at + self.rtt.backed_off_rto(self.backoff),
-            // RFC 9002 appendix A.8: from the last packet sent.
+            // RFC 9002 appendix A.8: the PTO runs from the last packet sent.
             Profile::Quic => {
                 self.sent_at + self.rtt.backed_off_pto(self.backoff, self.config.ack_delay)
             }
         }
     }
 
-    /// When a tail loss probe leaves, no later than the RTO in whose place it
-    /// does (RFC 8985 section 7.2): outside recovery, with nothing selectively
-    /// acknowledged, and one at a time.
+    /// Departure of the tail loss probe, no later than the RTO that it replaces (RFC 8985 section
+    /// 7.2). A probe leaves only outside recovery, without selective acknowledgements, and one at a
+    /// time.
     fn tail_probe_at(&self) -> Option<Instant> {
         let open = self.config.profile == Profile::Tcp
             && !self.episode.is_recovery()
@@ -55,7 +55,7 @@ impl<C: Controller> Sender<C> {
         })
     }
 
-    /// The timer is due.
+    /// Handles the timer that is due.
     pub fn on_timer(&mut self, now: Instant) {
         if self.timer() > now || self.scoreboard.is_empty() {
             return;
@@ -87,8 +87,8 @@ impl<C: Controller> Sender<C> {
         self.settle(now, &before, starts, &Newly::default(), &lost);
     }
 
-    /// `TLP_send_probe` (RFC 8985 section 7.3): new data, or else the last
-    /// segment again, whatever the window says; the RTO starts anew.
+    /// `TLP_send_probe` (RFC 8985 section 7.3): sends new data, or else the last segment again,
+    /// regardless of the window. The RTO restarts.
     fn send_tail_probe(&mut self, now: Instant) {
         let end = self.scoreboard.next();
         if self.new_data() > 0 {
@@ -115,8 +115,8 @@ impl<C: Controller> Sender<C> {
 
     /// RFC 6298 section 5.4 to 5.6 with RFC 8985 section 6.3.
     fn on_retransmission_timeout(&mut self, now: Instant) {
-        // RFC 5681's FlightSize less what was selectively acknowledged:
-        // recovery may have deemed most of it lost before.
+        // RFC 5681's FlightSize without the selectively acknowledged bytes. Bytes in flight would
+        // be too few: recovery may already have deemed most of the data lost.
         let outstanding = Bytes(self.scoreboard.outstanding());
         self.progress_at = now;
         self.tail_probe = None;
@@ -137,10 +137,10 @@ impl<C: Controller> Sender<C> {
         self.probes = 1;
     }
 
-    /// The recovery that a timeout begins. One that follows on another, with nothing
-    /// acknowledged between, is about the same first segment. F-RTO is for where timestamps do
-    /// not tell. It begins outside a recovery (RFC 5682 section 3.1, step 1), and anew with
-    /// the timeouts that follow on the first one (Linux, `tcp_enter_loss`).
+    /// The recovery that a timeout begins. A second timeout without an acknowledgement between
+    /// concerns the same first segment. F-RTO runs only without timestamps. It starts outside a
+    /// recovery (RFC 5682 section 3.1, step 1), and restarts with each timeout that follows the
+    /// first (Linux, `tcp_enter_loss`).
     fn new_timeout(&self, now: Instant) -> Timeout {
         let head_sent_at = self.scoreboard.base_sent_at().unwrap_or(now);
         let repeats = self.backoff > 1;
@@ -157,8 +157,8 @@ impl<C: Controller> Sender<C> {
         Timeout { until: self.horizon(), head_sent_at, resent_as, f_rto }
     }
 
-    /// RFC 9002 section 6.2.4: probes leave whatever the window says, with new
-    /// data where there is any, and the window does not change.
+    /// RFC 9002 section 6.2.4: probes leave regardless of the window, with new data if there is
+    /// any. The window does not change.
     fn on_probe_timeout(&mut self) {
         self.probes = PTO_PROBES;
         if self.scoreboard.next_lost().is_some() || self.new_data() > 0 {

@@ -1,4 +1,4 @@
-//! What leaves, and when.
+//! Transmission of packets.
 
 use sojourn_cc::{Controller, EcnUse, Pacing, Sent};
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
@@ -10,13 +10,13 @@ use crate::scoreboard::Segment;
 use crate::wire::Data;
 
 impl<C: Controller> Sender<C> {
-    /// The packet to send now, if one may leave. Call again until it gives none.
+    /// The packet to send now, if one may leave. Call it until it returns no packet.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Poll {
         if self.is_plain() { self.poll::<true>(now) } else { self.poll_apart(now) }
     }
 
-    /// Whether there is nothing to see to but data and the window: the usual case.
+    /// Whether the fast path applies: only data and window decide.
     #[inline(always)]
     fn is_plain(&self) -> bool {
         self.is_simple
@@ -31,7 +31,7 @@ impl<C: Controller> Sender<C> {
         self.poll::<false>(now)
     }
 
-    /// `PLAIN`: what [`Sender::is_plain`] says need not be looked at.
+    /// `PLAIN`: skip the checks that [`Sender::is_plain`] has ruled out.
     #[inline(always)]
     fn poll<const PLAIN: bool>(&mut self, now: Instant) -> Poll {
         let lost = if PLAIN { None } else { self.next_lost() };
@@ -54,7 +54,7 @@ impl<C: Controller> Sender<C> {
         Poll::Packet(self.transmit::<PLAIN>(now, lost.map(|(place, _)| place), len))
     }
 
-    /// The segment to send again now, if any.
+    /// The segment to retransmit now, if any.
     #[inline]
     fn next_lost(&mut self) -> Option<(u64, u32)> {
         match self.f_rto_new_data() {
@@ -70,19 +70,19 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Whether F-RTO waits for an acknowledgement, and nothing leaves before it.
+    /// Whether F-RTO holds all packets until the next acknowledgement.
     fn awaits_f_rto(&self) -> bool {
         self.f_rto_new_data() == Some(0)
     }
 
-    /// Why `len` bytes may not leave now.
+    /// The reason why `len` bytes may not leave now.
     #[inline(always)]
     fn hindrance<const PLAIN: bool>(&mut self, now: Instant, len: u64) -> Option<Poll> {
         let cwnd = if PLAIN { self.limits.cwnd.0 } else { self.cwnd().0 };
         let in_flight = self.scoreboard.in_flight;
-        // One packet may always be under way, lest a window of less than one
-        // waits for ever (RFC 5681 section 3.1 has no window below that). Only
-        // a window of nothing forbids it.
+        // One packet may always be in flight: a sender with a window of less than one packet would
+        // otherwise wait for ever (RFC 5681 section 3.1 has no such window). Only a window of zero
+        // forbids it.
         if in_flight + len > cwnd && (in_flight > 0 || cwnd == 0) {
             self.limited[0] = true;
             self.tso.end();
@@ -102,16 +102,16 @@ impl<C: Controller> Sender<C> {
         Some(if next < Instant::MAX { Poll::Wait(next) } else { Poll::Blocked })
     }
 
-    /// A sender that would have filled its window but for the pacing by this
-    /// transport is not limited by its application (RFC 9002 section 7.8). A
-    /// controller that paces itself says so with its rate.
+    /// Whether only this transport's pacing keeps the sender from filling its window. Such a sender
+    /// is not application-limited (RFC 9002 section 7.8). A controller that paces itself gives a
+    /// rate.
     fn would_fill_window(&self) -> bool {
         let waiting = self.scoreboard.lost_bytes() + (self.written - self.offset);
         self.limits.pacing == Pacing::Unpaced
             && self.scoreboard.in_flight.saturating_add(waiting) >= self.limits.cwnd.0
     }
 
-    /// Length of the next new packet, as far as data and receive window allow.
+    /// Length of the next new packet, limited by data and receive window.
     #[inline]
     pub(super) fn new_data(&self) -> u64 {
         let len = self.config.mss.0.min(self.written - self.offset);
@@ -120,8 +120,8 @@ impl<C: Controller> Sender<C> {
         }
         let base = self.scoreboard.base_offset().unwrap_or(self.offset);
         let open = self.config.receive_window.0.saturating_sub(self.offset - base);
-        // RFC 9293 section 3.8.6.2.1: no silly windows, except where nothing is
-        // outstanding that could open the window further.
+        // RFC 9293 section 3.8.6.2.1: avoid silly windows, unless no data is outstanding whose
+        // acknowledgement could open the window.
         if len <= open || base == self.offset { len.min(open) } else { 0 }
     }
 
@@ -138,7 +138,7 @@ impl<C: Controller> Sender<C> {
     #[inline(always)]
     fn transmit<const PLAIN: bool>(&mut self, now: Instant, lost: Option<u64>, len: u64) -> Data {
         let in_flight_before = self.scoreboard.in_flight;
-        // RFC 5681 section 4.1: since data was last sent.
+        // RFC 5681 section 4.1: idle time counts from the last data sent.
         let is_idle = in_flight_before == 0 && self.next_number > 0;
         let idle = if is_idle { now.since(self.sent_at) } else { Duration::ZERO };
         let is_first = self.scoreboard.is_empty();
@@ -155,9 +155,9 @@ impl<C: Controller> Sender<C> {
                 timeout.f_rto.on_new_data();
             }
         }
-        // RFC 6298 section 5.1 starts the timer where it does not run; RFC 6675
-        // section 6 starts it anew with every retransmission in a recovery, lest
-        // it expire while repairs make progress.
+        // RFC 6298 section 5.1 starts the timer if it does not run. RFC 6675 section 6 restarts it
+        // with every retransmission in a recovery, so that it does not expire while repairs make
+        // progress.
         if in_flight_before == 0 || lost.is_some() {
             self.progress_at = now;
         }
@@ -175,7 +175,7 @@ impl<C: Controller> Sender<C> {
             let marks = (lost.is_some(), stamp.is_some_and(|stamp| stamp.app_limited > 0));
             self.tell_of(now, number, len, marks, (in_flight_before, idle));
         }
-        // A controller that has just heard of idleness may begin to pace.
+        // A controller may start to pace after an idle period.
         if (!PLAIN || is_idle) && (self.limits.pacing != Pacing::Unpaced || self.config.pacing) {
             self.pace(now, Bytes(len));
         }
@@ -184,9 +184,8 @@ impl<C: Controller> Sender<C> {
         Data { number, segment, len: len as u32, ecn: self.codepoint(lost), cwr }
     }
 
-    /// The controller hears of a packet that leaves. `marks`: whether it repeats
-    /// what was lost, and is application-limited. `before`: bytes in flight, and
-    /// how long nothing was sent.
+    /// Reports a departing packet to the controller. `marks`: whether it is a retransmission, and
+    /// whether it is application-limited. `before`: bytes in flight, and the idle time.
     fn tell_of(
         &mut self,
         now: Instant,
@@ -208,8 +207,8 @@ impl<C: Controller> Sender<C> {
         self.limits = self.controller.limits();
     }
 
-    /// ECN field of a data packet. A classic TCP's retransmissions are not
-    /// ECN-capable (RFC 3168 section 6.1.5).
+    /// ECN field of a data packet. Retransmissions of a classic TCP are not ECN-capable (RFC 3168
+    /// section 6.1.5).
     fn codepoint(&self, lost: Option<u64>) -> Ecn {
         match self.needs.ecn {
             EcnUse::Classic if lost.is_some() && self.config.profile == Profile::Tcp => Ecn::NotEct,
@@ -218,7 +217,7 @@ impl<C: Controller> Sender<C> {
     }
 
     fn pace(&mut self, now: Instant, len: Bytes) {
-        // What the pacer has to say holds, whatever the controller says later.
+        // The pacer's schedule stays valid even if the controller stops pacing.
         self.is_simple = false;
         if self.next_number < self.unpaced && !matches!(self.limits.pacing, Pacing::Gap(_)) {
             return;

@@ -1,5 +1,5 @@
-//! Bursts as segmentation offload makes them: TCP's as Linux sizes and defers
-//! them (6.12, `net/ipv4/tcp_output.c`), QUIC's as batches of UDP GSO.
+//! Bursts of segmentation offload. TCP's are sized and deferred as in Linux (6.12,
+//! `net/ipv4/tcp_output.c`); QUIC's are batches of UDP GSO.
 
 use sojourn_cc::{Controller, Pacing};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -7,27 +7,27 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 use super::{Poll, Sender};
 use crate::config::Profile;
 
-/// `sk_pacing_shift`: a burst is what the rate moves in 2^-10 s.
+/// `sk_pacing_shift`: a burst lasts 2^-10 s at the pacing rate.
 const PACING_SHIFT: u32 = 10;
 /// `tcp_tso_rtt_log`: the allowance of a near peer halves with every 2^9 us.
 const NEAR: Duration = Duration::from_micros(1 << 9);
 /// `tcp_min_tso_segs`.
 const LEAST: u64 = 2;
-/// `bbr_min_tso_rate`: a controller that paces below it has single packets.
+/// `bbr_min_tso_rate`: a controller that paces below this rate sends single packets.
 const SINGLE_BELOW: Rate = Rate(1_200_000);
-/// `tcp_tso_win_divisor`: with this part of the window free, a burst goes.
+/// `tcp_tso_win_divisor`: a burst leaves once this part of the window is free.
 const WIN_DIVISOR: u64 = 3;
-/// Only what sent this lately waits for more room (`tcp_tso_should_defer`).
+/// A burst waits for more room only if the last packet left this recently (`tcp_tso_should_defer`).
 const RECENT: Duration = Duration::from_millis(1);
 
 /// The burst under way.
 #[derive(Debug)]
 pub(super) struct Tso {
-    /// Greatest burst, in bytes of payload; zero for no bursts.
+    /// Greatest burst, in bytes of payload; zero disables bursts.
     greatest: Bytes,
-    /// Packets that the last burst began with; none while it is off.
+    /// Size of the last burst in packets; zero before the first.
     packets: u64,
-    /// Those of them that are still to leave.
+    /// Packets of the current burst that have not left.
     left: u64,
 }
 
@@ -36,7 +36,7 @@ impl Tso {
         Tso { greatest, packets: 0, left: 0 }
     }
 
-    /// Whether the next packet belongs to a burst that has been let go.
+    /// Whether the next packet belongs to a burst that has started.
     #[inline]
     pub(super) fn is_under_way(&self) -> bool {
         self.left > 0
@@ -47,13 +47,13 @@ impl Tso {
         self.left = self.left.saturating_sub(1);
     }
 
-    /// No data or no window for the rest.
+    /// Ends a burst for lack of data or window.
     #[inline]
     pub(super) fn end(&mut self) {
         self.left = 0;
     }
 
-    /// What the pacer spaces: the last burst, or a packet.
+    /// The unit that the pacer spaces: the last burst, or a packet.
     #[inline]
     pub(super) fn spaced(&self, mss: Bytes) -> Bytes {
         mss * self.packets.max(1)
@@ -61,7 +61,7 @@ impl Tso {
 }
 
 impl<C: Controller> Sender<C> {
-    /// The pacer lets the next burst go: why it waits nevertheless.
+    /// Why the next burst waits although the pacer lets it go.
     #[inline]
     pub(super) fn begin_burst(&mut self, now: Instant) -> Option<Poll> {
         if self.tso.greatest == Bytes::ZERO {
@@ -77,10 +77,9 @@ impl<C: Controller> Sender<C> {
         None
     }
 
-    /// Whether what a burst takes at the rate at which it left stands when the
-    /// rate rises, as in Linux (`tcp_wstamp_ns` never moves back): BBR reckons
-    /// with that time. A burst is short; a batch of QUIC at a low rate is not, and
-    /// at rate zero the wait would be for ever.
+    /// Whether a burst keeps its departure time when the rate rises, as in Linux (`tcp_wstamp_ns`
+    /// never moves back), which BBR relies on. A batch of QUIC at a low rate takes too long for
+    /// this; at rate zero it would wait for ever.
     #[inline]
     pub(super) fn burst_has_its_time(&self) -> bool {
         self.tso.greatest > Bytes::ZERO
@@ -88,9 +87,8 @@ impl<C: Controller> Sender<C> {
             && self.pacer.next() < Instant::MAX
     }
 
-    /// Packets that a burst should have (`tcp_tso_segs`). A QUIC stack fills its
-    /// batch whatever the rate; a controller that sets the gap of each packet
-    /// has no bursts.
+    /// Target size of a burst in packets (`tcp_tso_segs`). A QUIC stack fills its batch at any
+    /// rate. A controller that sets a gap for each packet has no bursts.
     fn burst_goal(&self) -> u64 {
         let mss = self.config.mss.0;
         let greatest = (self.tso.greatest.0 / mss).max(1);
@@ -106,18 +104,17 @@ impl<C: Controller> Sender<C> {
         (bytes / mss).max(least).min(greatest)
     }
 
-    /// Near peers may get greater bursts: losses are repaired soon there
-    /// (`tcp_tso_autosize`, since Linux 5.18).
+    /// Extra burst size for near peers, whose losses are repaired soon (`tcp_tso_autosize`, since
+    /// Linux 5.18).
     fn near_allowance(&self) -> u64 {
         let halvings = self.rtt.min.0 / NEAR.0;
         if halvings < 64 { self.tso.greatest.0 >> halvings } else { 0 }
     }
 
-    /// `sk_pacing_rate`, which sizes bursts whether or not it paces them
-    /// (`tcp_update_pacing_rate`): twice the window a round trip in slow start,
-    /// 1.2 times from half the threshold on. The window is that of the moment,
-    /// which a reduction under way sets, or what is out where that is more. None
-    /// before the first sample.
+    /// `sk_pacing_rate`, which sizes bursts even if it does not pace them
+    /// (`tcp_update_pacing_rate`). It is twice the window a round trip in slow start, and 1.2 times
+    /// from half the threshold on. The window is the current one, which a reduction may set, or the
+    /// bytes in flight if these are more. `None` before the first sample.
     fn sizing_rate(&self) -> Option<Rate> {
         let measured = self.rtt.srtt > Duration::ZERO;
         self.pacing_rate().or_else(|| {
@@ -140,8 +137,8 @@ impl<C: Controller> Sender<C> {
         self.config.receive_window.0.saturating_sub(self.offset - base)
     }
 
-    /// Packets that one burst may take of the window: what is free, and in TCP
-    /// at most half of the whole (`tcp_cwnd_test`).
+    /// Packets of the window that one burst may use: the free part, in TCP at most half of the
+    /// whole (`tcp_cwnd_test`).
     fn burst_quota(&self) -> u64 {
         let free = self.window_room();
         let bytes = match self.config.profile {
@@ -151,9 +148,8 @@ impl<C: Controller> Sender<C> {
         (bytes / self.config.mss.0).max(1)
     }
 
-    /// Whether to wait for an acknowledgement that lets a whole burst go
-    /// (`tcp_tso_should_defer`). Where all that waits to be sent fits, waiting
-    /// would not make the burst greater.
+    /// Whether to wait for an acknowledgement that lets a whole burst go (`tcp_tso_should_defer`).
+    /// Waiting is useless if all unsent data already fits.
     fn should_defer(&self, now: Instant, goal: u64) -> bool {
         let last = self.sent_at.max(self.pacer.next());
         let mends = self.episode.is_recovery() || self.scoreboard.lost_bytes() > 0;
@@ -166,8 +162,8 @@ impl<C: Controller> Sender<C> {
         if room >= wanted || room >= chunk {
             return false;
         }
-        // The next acknowledgement is for the oldest packet out; one that is
-        // more than half a round trip away is not waited for.
+        // The next acknowledgement is for the oldest packet in flight. The burst does not wait if
+        // it is more than half a round trip away.
         let oldest = self.scoreboard.base_sent_at();
         oldest.is_some_and(|sent_at| now.since(sent_at) >= self.rtt.srtt / 2)
     }

@@ -1,4 +1,4 @@
-//! What a sender shows to somebody who watches it: values, and which packets it deems lost.
+//! Values that a sender shows to an observer, and the packets that it deems lost.
 
 use sojourn_cc::{Controller, Pacing};
 use sojourn_units::{Bytes, Duration, Rate};
@@ -6,21 +6,22 @@ use sojourn_units::{Bytes, Duration, Rate};
 use super::Sender;
 use crate::recovery::Episode;
 
-/// Why a packet was deemed lost.
+/// The cause of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossCause {
-    /// Packets sent after it were delivered: three or more (RFC 9002 section 6.1.1).
+    /// Three or more packets sent after it were delivered (RFC 9002 section 6.1.1).
     Reordering,
-    /// One sent after it was, some time ago (RFC 8985 section 6.2, RFC 9002 section 6.1.2).
+    /// A packet sent after it was delivered, and its time has run out (RFC 8985 section 6.2, RFC
+    /// 9002 section 6.1.2).
     Time,
     /// The retransmission timer expired (RFC 8985 section 6.3).
     Timeout,
 }
 
-/// Why the window is held or was reduced.
+/// The cause of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It is not: no recovery lasts.
+    /// No recovery is in progress.
     Nothing,
     /// A CE mark.
     Mark,
@@ -30,8 +31,8 @@ pub enum Why {
     Timeout,
 }
 
-/// How a sender stands. Times and thresholds are none where they are not known yet, or
-/// where the controller has none.
+/// A sender's state. Times and thresholds are `None` until they are known, or if the controller has
+/// none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Vitals {
     /// The newest sample of the round-trip time.
@@ -44,7 +45,7 @@ pub struct Vitals {
     pub rtt_variation: Option<Duration>,
     /// Timeouts in a row.
     pub timeouts: u32,
-    /// Congestion window for now.
+    /// Current congestion window.
     pub cwnd: Bytes,
     /// Slow-start threshold.
     pub ssthresh: Option<Bytes>,
@@ -52,21 +53,21 @@ pub struct Vitals {
     pub in_flight: Bytes,
     /// Rate at which packets are paced.
     pub pacing: Option<Rate>,
-    /// What the controller is at; empty where it has no phases.
+    /// The controller's phase; empty if it has none.
     pub phase: &'static str,
-    /// The recovery that lasts.
+    /// The recovery in progress.
     pub recovery: Why,
 }
 
 impl<C: Controller> Sender<C> {
-    /// Keeps the numbers of packets that it deems lost from now on.
+    /// Starts to record the numbers of packets that are deemed lost.
     pub fn watch(&mut self) {
         self.watched = Some(Vec::new());
         self.scoreboard.watch();
     }
 
-    /// The numbers of the packets deemed lost since this was last called, and why; where
-    /// [`Sender::watch`] was called.
+    /// Takes the numbers of the packets deemed lost since the last call, and their causes. Requires
+    /// [`Sender::watch`].
     pub fn take_lost(&mut self) -> Vec<(u64, LossCause)> {
         self.watched.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -83,7 +84,7 @@ impl<C: Controller> Sender<C> {
         watched.extend(numbers.into_iter().map(|number| (number, cause(number))));
     }
 
-    /// How it stands.
+    /// The sender's current state.
     pub fn vitals(&self) -> Vitals {
         let measured = self.rtt.first_sample.is_some();
         let known = |time: Duration| measured.then_some(time);
