@@ -1,8 +1,8 @@
-//! What a connection is set up with.
+//! The settings of a connection.
 
 use sojourn_units::{Bytes, Duration};
 
-/// Whose rules a connection follows where they differ.
+/// The protocol whose rules a connection follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// TCP: RACK-TLP (RFC 8985), RTO (RFC 6298), PRR (RFC 9937).
@@ -11,89 +11,87 @@ pub enum Profile {
     Quic,
 }
 
-/// Whose Proportional Rate Reduction.
+/// The version of Proportional Rate Reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrrRule {
-    /// RFC 9937: what was delivered and not yet replaced may leave later. Linux
-    /// has it since 5.11 where nothing was lost (commit 7e901ee7b6ab), and since
-    /// commit 9ad084d66619 ("tcp: improve PRR loss recovery") everywhere.
+    /// RFC 9937: bytes delivered and not yet replaced may leave later. Linux does this since 5.11
+    /// in reductions without loss (commit 7e901ee7b6ab), and since commit 9ad084d66619 ("tcp:
+    /// improve PRR loss recovery") in all.
     #[default]
     Rfc9937,
-    /// `tcp_cwnd_reduction` of Linux 5.10: below `ssthresh` an acknowledgement
-    /// lets as much leave as it delivers, at once or never. A sender that puts
-    /// it off loses it until the reduction ends.
+    /// `tcp_cwnd_reduction` of Linux 5.10. Below `ssthresh`, an acknowledgement lets as many bytes
+    /// leave as it delivers, and only at once. A sender that delays them loses them until the
+    /// reduction ends.
     Linux510,
 }
 
-/// Which losses of QUIC begin a recovery period.
+/// The QUIC losses that begin a recovery period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecoveryPeriod {
-    /// RFC 9002 appendix B.6: those of packets that left after the last reduction.
+    /// RFC 9002 appendix B.6: losses of packets that left after the last reduction.
     #[default]
     Rfc9002,
-    /// picoquic until 31 August 2022: once a period is over, also those of packets that
-    /// left before it, so that one loss event may reduce the window twice.
+    /// picoquic until 31 August 2022: after a period, also losses of packets that left before it.
+    /// One loss event may then reduce the window twice.
     Picoquic2022,
 }
 
-/// How the receiver echoes ECN marks.
+/// The receiver's echo of ECN marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EcnFeedback {
     /// Exact counts: AccECN (RFC 9768), QUIC (RFC 9000 section 19.3.2).
     #[default]
     Accurate,
-    /// A flag from the first mark until the sender has answered it (RFC 3168 section
-    /// 6.1.3).
+    /// A flag from the first mark until the sender has reacted to it (RFC 3168 section 6.1.3).
     Classic,
 }
 
-/// The settings of one connection, both ends.
+/// The settings of one connection, for both ends.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Whose rules it follows.
+    /// The protocol whose rules it follows.
     pub profile: Profile,
     /// Payload of a full packet.
     pub mss: Bytes,
-    /// Receive window; [`Bytes::MAX`] for no limit. The receiving application
-    /// reads whatever is in order at once, so that the window never closes for
-    /// long, and needs no probes, unless it is zero: then nothing is ever sent.
+    /// Receive window; [`Bytes::MAX`] for no limit. The receiving application reads all data in
+    /// order at once. The window therefore never stays closed, and the sender needs no window
+    /// probes. If it is zero, the sender never sends.
     pub receive_window: Bytes,
     /// Packets received for each acknowledgement.
     pub ack_every: u64,
-    /// Packets at the beginning of a connection that are each acknowledged at once.
+    /// Packets at the beginning of a connection that the receiver acknowledges at once.
     pub quick_acks: u64,
-    /// Longest that an acknowledgement is held back.
+    /// Longest delay of an acknowledgement.
     pub ack_delay: Duration,
-    /// Ranges that an acknowledgement reports beyond the cumulative one. At least
-    /// one in QUIC, whose acknowledgements always name the largest packet (RFC
-    /// 9000 section 19.3); without any, TCP has nothing but its timers.
+    /// Ranges that an acknowledgement reports beyond the cumulative one. QUIC has at least one,
+    /// since its acknowledgements always name the largest packet (RFC 9000 section 19.3). TCP
+    /// without ranges relies on its timers alone.
     pub sack_ranges: usize,
-    /// Whether packets are ECN-capable where the controller uses ECN.
+    /// Whether packets are ECN-capable if the controller uses ECN.
     pub ecn: bool,
-    /// How the receiver echoes marks. QUIC has exact counts whatever this says.
+    /// The receiver's echo of marks. QUIC always has exact counts.
     pub ecn_feedback: EcnFeedback,
-    /// Whether packets are paced where the controller does not pace.
+    /// Whether the transport paces packets if the controller does not.
     pub pacing: bool,
-    /// Packets at the beginning of a connection that leave unpaced where packets are
-    /// paced by a rate. None: ten for a controller whose stack has it so
-    /// ([`sojourn_cc::Controller::paces_initial_window`]) once a handshake has given a
-    /// round-trip time; as many as the controller's burst else.
+    /// Packets at the beginning of a connection that leave unpaced if packets are paced by a rate.
+    /// `None` selects the default. It is ten after a handshake that gave a round-trip time, for a
+    /// controller whose stack does so ([`sojourn_cc::Controller::paces_initial_window`]), and
+    /// otherwise the controller's burst.
     pub initial_burst: Option<u64>,
-    /// Greatest burst that leaves back to back, in bytes of payload, as
-    /// segmentation offload makes it; zero for none.
+    /// Greatest burst of segmentation offload, which leaves back to back, in bytes of payload; zero
+    /// disables bursts.
     pub tso: Bytes,
-    /// How long the receiving host holds packets at most to hand them up
-    /// together; zero for not at all.
+    /// Longest time for which the receiving host holds packets for a batch; zero disables batches.
     pub gro: Duration,
-    /// What a reduction of the window sends for each acknowledgement; TCP only.
-    /// None: the window is the new one at once, and nothing leaves until what is
-    /// in flight fits it (RFC 6675).
+    /// Proportional Rate Reduction, which limits transmission during a reduction of the window; TCP
+    /// only. `None`: the new window applies at once, and no packet leaves until the bytes in flight
+    /// fit it (RFC 6675).
     pub prr: Option<PrrRule>,
-    /// Which losses begin a recovery period; QUIC only.
+    /// The losses that begin a recovery period; QUIC only.
     pub recovery_period: RecoveryPeriod,
-    /// Whether TCP's segments have timestamps (RFC 7323), by which acknowledgements tell
-    /// which transmission they answer. Without them F-RTO and DSACK alone find what was
-    /// spurious. QUIC has packet numbers, whatever this says.
+    /// Whether TCP's segments have timestamps (RFC 7323), so that an acknowledgement names the
+    /// transmission that it answers. Without them, only F-RTO and DSACK detect spurious
+    /// retransmissions. QUIC has packet numbers in either case.
     pub timestamps: bool,
     /// Floor of the variance term of RTO and PTO: Linux keeps 200 ms for TCP,
     /// RFC 9002 section 6.1.2 1 ms (kGranularity).
@@ -101,7 +99,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Whether an acknowledgement tells which transmission of a segment it answers.
+    /// Whether an acknowledgement names the transmission that it answers.
     pub(crate) fn has_echoes(&self) -> bool {
         self.timestamps || self.profile == Profile::Quic
     }

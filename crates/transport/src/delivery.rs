@@ -5,7 +5,7 @@ use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::newly::Newest;
 
-/// The connection's delivery state, and what is noted with every packet sent.
+/// The connection's delivery state.
 #[derive(Debug, Default)]
 pub(crate) struct Delivery {
     /// `C.delivered`.
@@ -14,11 +14,11 @@ pub(crate) struct Delivery {
     delivered_at: Instant,
     /// `C.first_sent_time`.
     first_sent_at: Instant,
-    /// `C.app_limited`: application-limited until this much is delivered; 0 for not.
+    /// `C.app_limited`: application-limited until this many bytes are delivered; 0 if not limited.
     app_limited_until: u64,
 }
 
-/// What a packet remembers from when it was sent.
+/// The delivery state when a packet left.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stamp {
     /// `P.delivered`.
@@ -27,8 +27,8 @@ pub(crate) struct Stamp {
     pub(crate) delivered_at: Instant,
     /// `P.first_sent_time`.
     pub(crate) first_sent_at: Instant,
-    /// `C.app_limited` at that time: `P.is_app_limited` where it is not zero. A whole word,
-    /// like all here: what is copied should have no gaps.
+    /// `C.app_limited` at that time; `P.is_app_limited` if not zero. A whole word, like the other
+    /// fields: a struct without padding is cheaper to copy.
     pub(crate) app_limited: u64,
 }
 
@@ -57,9 +57,9 @@ impl Delivery {
         }
     }
 
-    /// The sample that the newest delivered packet gives; none where its
-    /// interval is shorter than the least round trip, which only happens where
-    /// a retransmission was acknowledged for the original (section 3.3).
+    /// The sample of the newest delivered packet. `None` if its interval is shorter than the
+    /// minimum round-trip time, which happens only if the acknowledgement of the original is taken
+    /// for that of a retransmission (section 3.3).
     #[inline]
     pub(crate) fn sample(&mut self, newest: &Newest, min: Duration) -> Option<RateSample> {
         let Newest { number, sent_at, .. } = *newest;
@@ -80,7 +80,7 @@ impl Delivery {
         })
     }
 
-    /// Section 3.4: the application has nothing to send while the window has room.
+    /// Section 3.4: the application has no data to send although the window has room.
     pub(crate) fn on_app_limited(&mut self, in_flight: u64) {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }

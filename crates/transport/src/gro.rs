@@ -1,5 +1,5 @@
-//! Receive offload: packets that come close together are handed up together
-//! (Linux 6.12, `net/core/gro.c`).
+//! Receive offload: the host delivers closely spaced packets together (Linux 6.12,
+//! `net/core/gro.c`).
 
 use sojourn_units::{Duration, Instant};
 
@@ -9,12 +9,12 @@ use crate::wire::Data;
 /// `GRO_LEGACY_MAX_SIZE`, here in bytes of payload.
 const GREATEST: u64 = 65_536;
 
-/// What the receiving host holds back.
+/// The batch that the receiving host holds back.
 #[derive(Debug)]
 pub(crate) struct Gro {
     profile: Profile,
     mss: u64,
-    /// How long the first packet of a batch waits at most.
+    /// Longest wait of a batch's first packet.
     span: Duration,
     held: Vec<Data>,
     bytes: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Gro {
 }
 
 impl Gro {
-    /// None where nothing is to be held back.
+    /// `None` if receive offload is off.
     pub(crate) fn new(config: &Config) -> Option<Gro> {
         (config.gro > Duration::ZERO).then(|| Gro {
             profile: config.profile,
@@ -34,24 +34,24 @@ impl Gro {
         })
     }
 
-    /// When what is held must be handed up; [`Instant::MAX`] where nothing is.
+    /// Deadline of the batch; [`Instant::MAX`] if it is empty.
     #[inline]
     pub(crate) fn due(&self) -> Instant {
         self.due
     }
 
-    /// Whether `data` may join what is held. Another ECN field ends a batch
-    /// (`inet_gro_receive`: the TOS octets differ), and so does CWR. TCP's must be
-    /// the next in sequence (`tcp_gro_receive`), so that a hole ends it; UDP's
-    /// have no sequence (`udp_gro_receive_segment`).
+    /// Whether `data` may join the batch. A different ECN field ends a batch (`inet_gro_receive`:
+    /// the TOS octets differ), and so does CWR. A TCP segment must be the next in sequence
+    /// (`tcp_gro_receive`), so a gap ends the batch. UDP has no sequence
+    /// (`udp_gro_receive_segment`).
     pub(crate) fn takes(&self, data: &Data) -> bool {
         let Some(last) = self.held.last() else { return true };
         let follows = self.profile == Profile::Quic || data.segment == last.segment + 1;
         follows && data.ecn == last.ecn && !data.cwr
     }
 
-    /// Holds `data`; returns whether the batch is complete: full, or ended by a
-    /// packet that is not.
+    /// Adds `data`. Returns whether the batch is complete: full, or ended by a packet that is not
+    /// full.
     pub(crate) fn hold(&mut self, now: Instant, data: &Data) -> bool {
         if self.held.is_empty() {
             self.due = now + self.span;
@@ -61,18 +61,18 @@ impl Gro {
         u64::from(data.len) < self.mss || self.bytes + self.mss > GREATEST
     }
 
-    /// Packets held.
+    /// Packets in the batch.
     pub(crate) fn len(&self) -> usize {
         self.held.len()
     }
 
-    /// All that is held.
+    /// Takes the batch.
     pub(crate) fn take(&mut self) -> Vec<Data> {
         (self.bytes, self.due) = (0, Instant::MAX);
         std::mem::take(&mut self.held)
     }
 
-    /// Gives the memory of what was taken back.
+    /// Returns the batch's memory for reuse.
     pub(crate) fn give_back(&mut self, mut memory: Vec<Data>) {
         memory.clear();
         self.held = memory;

@@ -1,10 +1,10 @@
-//! The handshake that opens a connection, both ends of it.
+//! The handshake of a connection, for both ends.
 //!
-//! The client sends its opening, the server answers, the client confirms. In TCP these are
-//! SYN, SYN-ACK and the ACK of it (RFC 9293 section 3.5); in QUIC the client's Initial, the
-//! server's flight, and the client's Finished (RFC 9001 section 4.1). Each end that sent a
-//! packet once and hears its reply has a sample of the round-trip time. A repeated packet
-//! gives none (Karn's algorithm, RFC 6298 section 3).
+//! The client sends its opening, the server answers, the client confirms. In TCP these are SYN,
+//! SYN-ACK and the ACK of it (RFC 9293 section 3.5); in QUIC the client's Initial, the server's
+//! flight, and the client's Finished (RFC 9001 section 4.1). An end that sent a packet once and
+//! receives the reply has a sample of the round-trip time. A repeated packet gives no sample
+//! (Karn's algorithm, RFC 6298 section 3).
 
 use sojourn_units::{Duration, Instant};
 
@@ -20,15 +20,15 @@ pub enum Repeat {
     Answer,
 }
 
-/// What a packet of the answer means to the client.
+/// The client's result of a packet of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answered {
-    /// More of the answer is missing.
+    /// More packets of the answer are missing.
     Partly,
-    /// The client is established, with its sample of the round-trip time. It confirms.
+    /// The client is established, with its sample of the round-trip time, and confirms.
     Established(Option<Duration>),
-    /// The client was established before. The server has not heard its confirmation, so that
-    /// the client confirms again.
+    /// The client was established before. The server has not received the confirmation, so the
+    /// client confirms again.
     Again,
 }
 
@@ -36,7 +36,7 @@ pub enum Answered {
 #[derive(Debug)]
 pub struct Handshake {
     profile: Profile,
-    /// Packets of the answer, as a bit each: those that the client still waits for.
+    /// The packets of the answer that the client still waits for, one bit each.
     missing: u32,
     /// The client's sample.
     sample: Option<Duration>,
@@ -47,11 +47,11 @@ pub struct Handshake {
 /// A packet that waits for its reply.
 #[derive(Clone, Copy, Debug)]
 struct Exchange {
-    /// When it was sent first; none before.
+    /// Time of the first transmission; `None` before it.
     sent_at: Option<Instant>,
-    /// Times that it was sent again.
+    /// Number of repetitions.
     repeats: u32,
-    /// When it is sent again; [`Instant::MAX`] for never.
+    /// Time of the next repetition; [`Instant::MAX`] for never.
     due: Instant,
     is_done: bool,
 }
@@ -60,7 +60,7 @@ impl Exchange {
     const IDLE: Exchange =
         Exchange { sent_at: None, repeats: 0, due: Instant::MAX, is_done: false };
 
-    /// Sends it, and says after which time to repeat it.
+    /// Sends the packet and sets the timer to `timeout`.
     fn send(&mut self, now: Instant, timeout: Duration) {
         match self.sent_at {
             None => self.sent_at = Some(now),
@@ -69,13 +69,13 @@ impl Exchange {
         self.restart(now, timeout);
     }
 
-    /// The timer starts anew: doubled with each repetition (RFC 6298 section 5.5, RFC 9002
-    /// section 6.2.1). 2^16 times the timeout is beyond the maximum.
+    /// Restarts the timer, doubled with each repetition (RFC 6298 section 5.5, RFC 9002 section
+    /// 6.2.1). 2^16 times the timeout exceeds the maximum.
     fn restart(&mut self, now: Instant, timeout: Duration) {
         self.due = now + (timeout * (1 << self.repeats.min(16))).min(MAX_RTO);
     }
 
-    /// The sample that its reply gives.
+    /// The sample that the reply gives.
     fn sample(&self, now: Instant) -> Option<Duration> {
         self.sent_at.filter(|_| self.repeats == 0).map(|at| now.since(at))
     }
@@ -86,7 +86,7 @@ impl Exchange {
 }
 
 impl Handshake {
-    /// A handshake whose answer takes this many packets, 32 at most.
+    /// A handshake whose answer takes this many packets, at most 32.
     pub fn new(profile: Profile, answer_packets: u32) -> Handshake {
         Handshake {
             profile,
@@ -102,12 +102,12 @@ impl Handshake {
         self.client.send(now, self.first_timeout());
     }
 
-    /// The opening reached the server, which sends its answer. A repeated opening is answered
-    /// again (RFC 9293 section 3.10.7.4; RFC 9002 section 6.2.2.1).
+    /// The opening reached the server, which sends its answer. The server answers a repeated
+    /// opening again (RFC 9293 section 3.10.7.4; RFC 9002 section 6.2.2.1).
     pub fn on_opening(&mut self, now: Instant) {
         self.server.send(now, self.first_timeout());
-        // RFC 9002 section 6.2.2.1: a server that may send no more until it hears from the
-        // client (RFC 9000 section 8.1) has no timer. The client's timer repairs the loss.
+        // RFC 9002 section 6.2.2.1: a server that may not send until it hears from the client (RFC
+        // 9000 section 8.1) has no timer. The client's timer repairs the loss.
         if self.profile == Profile::Quic || self.server.is_done {
             self.server.due = Instant::MAX;
         }
@@ -127,16 +127,16 @@ impl Handshake {
             self.client.finish();
             return Answered::Established(self.sample);
         }
-        // RFC 9002 section 6.2.1: from now on the timeout is that of the sample. No delay of
-        // acknowledgements is in it before the handshake is confirmed.
+        // RFC 9002 section 6.2.1: the timeout now follows from the sample. It includes no
+        // acknowledgement delay before the handshake is confirmed.
         if let Some(sample) = self.sample {
             self.client.restart(now, sample * 3);
         }
         Answered::Partly
     }
 
-    /// A packet of the client reached the server and confirms that its answer arrived. For the
-    /// first such packet, returns the server's sample of the round-trip time, if it has one.
+    /// A packet of the client confirms to the server that its answer arrived. For the first such
+    /// packet, returns the server's sample of the round-trip time, if it has one.
     pub fn on_confirmation(&mut self, now: Instant) -> Option<Option<Duration>> {
         if self.server.is_done {
             return None;
@@ -150,11 +150,11 @@ impl Handshake {
         self.client.due.min(self.server.due)
     }
 
-    /// The timer is due. Call again until it gives nothing.
+    /// Handles the timer. Call it until it returns `None`.
     pub fn on_timer(&mut self, now: Instant) -> Option<Repeat> {
         let timeout = self.first_timeout();
         if self.client.due <= now {
-            // RFC 9002 section 6.2.1: the sample's, once there is one.
+            // RFC 9002 section 6.2.1: the timeout follows from the sample, if there is one.
             let timeout = self.sample.map_or(timeout, |sample| sample * 3);
             self.client.send(now, timeout);
             return Some(Repeat::Opening);
@@ -166,8 +166,8 @@ impl Handshake {
         None
     }
 
-    /// RFC 6298 section 2.1; RFC 9002 section 6.2.2: a smoothed round-trip time of 333 ms and
-    /// four times its half.
+    /// RFC 6298 section 2.1. RFC 9002 section 6.2.2: a smoothed round-trip time of 333 ms plus four
+    /// times its half.
     fn first_timeout(&self) -> Duration {
         match self.profile {
             Profile::Tcp => INITIAL_RTO,

@@ -1,15 +1,13 @@
 //! Sans-IO transport: loss recovery, acknowledgements, ECN feedback, pacing.
 //!
-//! One implementation with two profiles, [`Profile::Tcp`] and
-//! [`Profile::Quic`]. [`Sender`] and [`Receiver`] are state machines: `now` is
-//! passed in, packets come out of [`Sender::poll_transmit`] and
-//! [`Receiver::take_ack`]; whoever drives them moves the packets and calls
+//! One implementation has two profiles, [`Profile::Tcp`] and [`Profile::Quic`]. [`Sender`] and
+//! [`Receiver`] are state machines without clock or sockets. The caller passes in `now`, takes
+//! packets from [`Sender::poll_transmit`] and [`Receiver::take_ack`] and delivers them, and calls
 //! back when [`Sender::timer`] or [`Receiver::timer`] is due.
 //!
-//! Data is numbered by *segment*: the place of a packet's payload in the
-//! stream, which a retransmission keeps. Every transmission also has a *packet
-//! number* that is never used twice, as in QUIC; TCP has the same information
-//! in its timestamps.
+//! Data is numbered by *segment*: the position of a packet's payload in the stream, which a
+//! retransmission keeps. Every transmission also has a *packet number* that is never reused, as in
+//! QUIC; TCP has the same information in its timestamps.
 
 mod config;
 mod delivery;

@@ -1,4 +1,4 @@
-//! When a packet is deemed lost: RACK for TCP, thresholds for QUIC.
+//! Loss detection: RACK for TCP, thresholds for QUIC.
 
 use sojourn_units::{Duration, Instant};
 
@@ -6,14 +6,14 @@ use crate::config::Profile;
 use crate::newly::Newly;
 use crate::rtt::Rtt;
 
-/// What the detector says of a segment in flight.
+/// The detector's verdict on a segment in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It is lost.
     Lost,
-    /// It will be, at this time, if nothing is heard of it.
+    /// It is lost at this time unless it is acknowledged before.
     At(Instant),
-    /// Nothing sent after it was delivered.
+    /// No packet sent after it was delivered.
     NotYet,
 }
 
@@ -21,8 +21,8 @@ pub(crate) enum Verdict {
 #[derive(Debug)]
 pub(crate) struct Detector {
     profile: Profile,
-    /// Number of the most recently sent packet that was delivered: RACK.segment,
-    /// or QUIC's largest acknowledged.
+    /// Number of the most recently sent packet that was delivered: RACK.segment, or QUIC's largest
+    /// acknowledged.
     newest: Option<u64>,
     /// RACK.rtt.
     rtt: Duration,
@@ -36,7 +36,7 @@ pub(crate) struct Detector {
     dsack_round: u64,
     /// Reordering window, or QUIC's loss delay.
     window: Duration,
-    /// When the round-trip time was first known.
+    /// Time of the first sample of the round-trip time.
     sampled_at: Instant,
 }
 
@@ -68,8 +68,8 @@ impl Detector {
         self.reordering_seen |= newly.reordered;
         let Some(segment) = newly.newest else { return };
         let sample = now.since(segment.sent_at);
-        // RFC 8985 section 6.2 step 2: sooner than any round trip, so the
-        // acknowledgement must be of the original.
+        // RFC 8985 section 6.2 step 2: the sample is shorter than any round trip, so the
+        // acknowledgement answers the original.
         if segment.retransmitted && sample < rtt.min {
             return;
         }
@@ -79,8 +79,8 @@ impl Detector {
         }
     }
 
-    /// A duplicate was reported: the window was too short (step 4). Counts once
-    /// a round trip. `una`, `next`: SND.UNA and SND.NXT, as segments.
+    /// A duplicate was reported, so the window was too short (step 4). Counts once a round trip.
+    /// `una`, `next`: SND.UNA and SND.NXT, as segments.
     pub(crate) fn on_duplicate(&mut self, una: u64, next: u64) {
         if una >= self.dsack_round {
             self.dsack_round = next;
@@ -89,8 +89,8 @@ impl Detector {
         }
     }
 
-    /// What was deemed lost was only late (Linux, `tcp_check_sack_reordering` as a fast
-    /// recovery is undone). Step 3 sees no reordering there, since the segment was sent again.
+    /// Segments deemed lost were only late (Linux, `tcp_check_sack_reordering` as a fast recovery
+    /// is undone). Step 3 sees no reordering there, because the segment was retransmitted.
     pub(crate) fn on_spurious_recovery(&mut self) {
         self.reordering_seen = true;
     }
@@ -103,8 +103,8 @@ impl Detector {
         }
     }
 
-    /// Sets the window before a round of detection. `eager`: in recovery, or
-    /// enough was delivered beyond a gap to have made classic TCP retransmit.
+    /// Sets the reordering window before a round of detection. `eager`: in recovery, or enough was
+    /// delivered beyond a gap for classic TCP to retransmit.
     pub(crate) fn set_window(&mut self, rtt: &Rtt, eager: bool) {
         self.sampled_at = rtt.first_sample.unwrap_or(Instant::MAX);
         self.window = match self.profile {
@@ -123,7 +123,7 @@ impl Detector {
         self.newest.is_some_and(|newest| number < newest)
     }
 
-    /// What to think of packet `number`, in flight since `sent_at`.
+    /// The verdict on packet `number`, in flight since `sent_at`.
     #[inline]
     pub(crate) fn verdict(&self, now: Instant, number: u64, sent_at: Instant) -> Verdict {
         let Some(newest) = self.newest.filter(|_| self.is_behind(number)) else {
@@ -137,16 +137,15 @@ impl Detector {
         if due <= now { Verdict::Lost } else { Verdict::At(due) }
     }
 
-    /// Whether so many packets sent after this one were delivered that it is lost
-    /// whatever the time.
+    /// Whether enough packets sent after this one were delivered to deem it lost, regardless of
+    /// time.
     pub(crate) fn is_past_threshold(&self, number: u64) -> bool {
         let beyond = |newest| number + PACKET_THRESHOLD <= newest;
         self.profile == Profile::Quic && self.newest.is_some_and(beyond)
     }
 
-    /// Whether a packet sent at `sent_at` has been under way for longer than
-    /// RACK.rtt and the window, whether or not a later one was delivered (RFC
-    /// 8985 section 6.3).
+    /// Whether a packet sent at `sent_at` has been in flight for longer than RACK.rtt and the
+    /// window, whether or not a later packet was delivered (RFC 8985 section 6.3).
     pub(crate) fn is_overdue(&self, now: Instant, sent_at: Instant) -> bool {
         sent_at + self.rtt + self.window <= now
     }

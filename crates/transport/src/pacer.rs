@@ -1,14 +1,13 @@
-//! When the next packet may leave.
+//! Pacing: the departure time of the next packet.
 
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-/// Spaces packets; what is below a nanosecond is carried over, so that the
-/// mean rate is exact.
+/// Spaces packets. It carries fractions of a nanosecond over, so that the mean rate is exact.
 #[derive(Debug, Default)]
 pub(crate) struct Pacer {
     next: Instant,
     rate: Rate,
-    /// Part of a nanosecond, in units of 1/rate.
+    /// Fraction of a nanosecond, in units of 1/rate.
     remainder: u64,
 }
 
@@ -19,13 +18,13 @@ impl Pacer {
         self.next
     }
 
-    /// Nothing was to be paced before `now`.
+    /// Starts pacing at `now`.
     pub(crate) fn begin(&mut self, now: Instant) {
         self.next = self.next.max(now);
     }
 
-    /// A packet of `len` left at `now`; the next keeps to `rate`. A sender that
-    /// was idle may send `burst` back to back first.
+    /// A packet of `len` left at `now`, paced at `rate`. A sender that was idle may first send
+    /// `burst` back to back.
     pub(crate) fn sent_at_rate(&mut self, now: Instant, len: Bytes, rate: Rate, burst: Bytes) {
         if rate != self.rate {
             (self.rate, self.remainder) = (rate, 0);
@@ -46,13 +45,13 @@ impl Pacer {
         Duration(total / self.rate.0)
     }
 
-    /// A packet left at `now`; the next follows after exactly `gap`.
+    /// A packet left at `now`; the next leaves after exactly `gap`.
     pub(crate) fn sent_with_gap(&mut self, now: Instant, gap: Duration) {
         self.next = now + gap;
     }
 
-    /// Where the rate rose since the last packet left, the next one need not
-    /// wait longer than a gap at the new rate.
+    /// If the rate has risen since the last packet left, limits the wait of the next packet to a
+    /// gap at the new rate.
     pub(crate) fn rate_rose(&mut self, now: Instant, len: Bytes, rate: Rate) {
         if rate > self.rate && self.next > now {
             self.next = self.next.min(now + rate.time_for(len));

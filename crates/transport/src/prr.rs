@@ -16,9 +16,9 @@ pub(crate) struct Prr {
 }
 
 impl Prr {
-    /// Begins a reduction. `size`: SND.NXT - SND.UNA before this
-    /// acknowledgement, less what was selectively acknowledged before it. Linux
-    /// 5.10 has the window before the reduction (`prior_cwnd`).
+    /// Begins a reduction. `size`: SND.NXT - SND.UNA before this acknowledgement, less the bytes
+    /// selectively acknowledged before it. Linux 5.10 uses the window before the reduction
+    /// (`prior_cwnd`).
     pub(crate) fn new(rule: PrrRule, ssthresh: Bytes, size: u64) -> Prr {
         Prr {
             rule,
@@ -30,12 +30,10 @@ impl Prr {
         }
     }
 
-    /// Section 6.2: an acknowledgement delivered `delivered` bytes. `safe`:
-    /// it advanced SND.UNA and told of no further loss; to Linux 5.10, it
-    /// delivered a retransmission and told of none. A timer that finds
-    /// losses delivers nothing: it begins a reduction with one packet, and
-    /// leaves the window of one that is under way as it is (Linux,
-    /// `tcp_rack_reo_timeout`).
+    /// Section 6.2: an acknowledgement delivered `delivered` bytes. `safe`: it advanced SND.UNA and
+    /// reported no further loss; in Linux 5.10, it delivered a retransmission and reported no loss.
+    /// A timer that finds losses delivers no bytes: it begins a reduction with one packet, and does
+    /// not change the window of a reduction in progress (Linux, `tcp_rack_reo_timeout`).
     pub(crate) fn on_ack(&mut self, delivered: u64, in_flight: u64, mss: u64, safe: bool) {
         if delivered == 0 && self.cwnd > 0 {
             return;
@@ -54,15 +52,15 @@ impl Prr {
             };
             count.min(self.ssthresh - in_flight)
         };
-        // The fast retransmission leaves at once. The RFC has SndCnt = 0 here,
-        // which in whole packets, as Linux counts, is what less than one is.
+        // The fast retransmission leaves at once. The RFC's condition is SndCnt = 0; in whole
+        // packets, as Linux counts, this means less than one packet.
         if self.prr_out == 0 {
             count = count.max(mss);
         }
         self.cwnd = in_flight + count;
     }
 
-    /// The controller changed its window while this lasts: that is the target now.
+    /// The controller changed its window during the reduction; the new one is the target.
     pub(crate) fn follow(&mut self, ssthresh: Bytes) {
         self.ssthresh = ssthresh.0;
     }
@@ -72,7 +70,7 @@ impl Prr {
         self.prr_out += bytes;
     }
 
-    /// The window for now.
+    /// The current window.
     pub(crate) fn cwnd(&self) -> Bytes {
         Bytes(self.cwnd)
     }

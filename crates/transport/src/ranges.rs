@@ -2,27 +2,27 @@
 
 use std::collections::VecDeque;
 
-/// Disjoint, sorted, non-adjacent ranges `start..end`. Changes at either end
-/// are cheap: that is where selective acknowledgements fall.
+/// Disjoint, sorted, non-adjacent ranges `start..end`. Changes at either end are cheap, since most
+/// selective acknowledgements fall there.
 #[derive(Debug, Default)]
 pub struct RangeSet {
     ranges: VecDeque<(u64, u64)>,
 }
 
 impl RangeSet {
-    /// Whether nothing is in it.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// Adds `start..end`, and calls `new` for every part that was not in the
-    /// set before, in ascending order.
+    /// Adds `start..end`, and calls `new` for every part that is new to the set, in ascending
+    /// order.
     pub fn insert(&mut self, start: u64, end: u64, mut new: impl FnMut(u64, u64)) {
         if start >= end {
             return;
         }
         let first = first_past(&self.ranges, |r| r.1 < start);
-        // Most of what is reported was reported before.
+        // Acknowledgements mostly repeat ranges reported before.
         if self.ranges.get(first).is_some_and(|r| r.0 <= start && end <= r.1) {
             return;
         }
@@ -51,12 +51,12 @@ impl RangeSet {
         }
     }
 
-    /// Its ranges, the highest first.
+    /// The ranges, the highest first.
     pub fn highest_first(&self) -> impl Iterator<Item = (u64, u64)> {
         self.ranges.iter().rev().copied()
     }
 
-    /// Forgets everything below `floor`; returns how much that was.
+    /// Removes everything below `floor`; returns how many elements it removed.
     pub fn trim_below(&mut self, floor: u64) -> u64 {
         let mut forgotten = 0;
         while let Some(front) = self.ranges.front_mut() {
@@ -72,12 +72,12 @@ impl RangeSet {
     }
 }
 
-/// Entries looked at from either end before the middle is searched.
+/// Entries compared at either end before a binary search of the middle.
 const NEAR: usize = 4;
 
-/// How many entries from the first on are `before` what is looked for, where no other
-/// is. Nearly always the place is near one end, and a search by halves through
-/// thousands costs a dozen branches that nobody can foresee.
+/// The number of leading entries that satisfy `before`; the entries are partitioned by it. The
+/// place is nearly always near one end, and a binary search through thousands of entries costs a
+/// dozen unpredictable branches.
 pub(crate) fn first_past<T>(sorted: &VecDeque<T>, before: impl Fn(&T) -> bool) -> usize {
     let ahead = |place: &usize| !before(&sorted[*place]);
     let (len, near) = (sorted.len(), sorted.len().min(NEAR));
@@ -94,7 +94,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// The parts told as new are exactly the elements that were missing.
+        /// The parts reported as new are exactly the elements that were missing.
         #[test]
         fn insert_reports_what_is_new(
             operations in prop::collection::vec((0_u64..200, 0_u64..30, prop::bool::weighted(0.2)), 1..100),

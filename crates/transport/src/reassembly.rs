@@ -1,4 +1,4 @@
-//! What the receiver has, and what is missing.
+//! The receiver's segments and gaps.
 
 use std::collections::VecDeque;
 
@@ -9,44 +9,44 @@ use crate::wire::{Data, SegmentRange};
 struct Island {
     start: u64,
     end: u64,
-    /// Payload of its segments.
+    /// Payload of its segments in bytes.
     bytes: u64,
 }
 
-/// Segments received: all below `next`, and islands beyond it.
+/// Received segments: all below `next`, and islands beyond it.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     next: u64,
-    /// Payload of the segments below `next`.
+    /// Payload of the segments below `next` in bytes.
     in_order_bytes: u64,
     islands: VecDeque<Island>,
-    /// The islands that changed lately, the newest first.
+    /// The islands that changed most recently, the newest first.
     recent: Vec<SegmentRange>,
 }
 
-/// How a packet fits what is there.
+/// Relation of a packet to the segments received before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// The next one, with nothing missing.
+    /// The next segment, with no gap.
     InOrder,
-    /// It left, filled, or stands behind a gap.
+    /// Creates, fills or follows a gap.
     OutOfOrder,
-    /// It was there before.
+    /// Received before.
     Duplicate,
 }
 
 impl Reassembly {
-    /// Every segment below this is here.
+    /// The first missing segment.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
-    /// Whether something is missing.
+    /// Whether a segment is missing below the highest one received.
     pub(crate) fn has_gaps(&self) -> bool {
         !self.islands.is_empty()
     }
 
-    /// Bytes that the application can read, from the beginning of the stream.
+    /// Bytes in order since the beginning of the stream, which the application can read.
     pub(crate) fn in_order_bytes(&self) -> u64 {
         self.in_order_bytes
     }
@@ -67,13 +67,13 @@ impl Reassembly {
     fn receive_beyond_gap(&mut self, data: &Data, bytes: u64, remembered: usize) -> Arrival {
         let is_new = self.insert(data.segment, bytes);
         self.advance();
-        // A duplicate too: its island is the second block of RFC 2883 section 4,
-        // and the sender cannot know of it, or it would not have sent it again.
+        // Duplicates too: the island is the second block of RFC 2883 section 4. The sender does not
+        // know of it, or it would not have retransmitted the segment.
         self.remember(data.segment, remembered);
         if is_new { Arrival::OutOfOrder } else { Arrival::Duplicate }
     }
 
-    /// Adds one segment to the islands; false where it is in one already.
+    /// Adds one segment to the islands. Returns false if an island already contains it.
     fn insert(&mut self, segment: u64, bytes: u64) -> bool {
         let at = first_past(&self.islands, |i| i.end < segment);
         match self.islands.get_mut(at) {
@@ -94,7 +94,7 @@ impl Reassembly {
         }
     }
 
-    /// Joins island `at` with the one behind it, where they touch.
+    /// Joins island `at` with the next one if they touch.
     fn join(&mut self, at: usize) {
         let end = self.islands[at].end;
         if self.islands.get(at + 1).is_some_and(|next| next.start == end) {
@@ -104,7 +104,7 @@ impl Reassembly {
         }
     }
 
-    /// Takes the first island in, where it begins at `next`.
+    /// Takes the first island in if it begins at `next`.
     fn advance(&mut self) {
         if let Some(first) = self.islands.front().filter(|i| i.start <= self.next) {
             self.next = first.end;
@@ -115,7 +115,7 @@ impl Reassembly {
 
     fn remember(&mut self, segment: u64, limit: usize) {
         let island = self.island_of(segment);
-        // What has grown over them, or was taken in, is no island of its own any more.
+        // Drop islands that have merged into this one or were taken in.
         let within =
             |r: &SegmentRange| island.is_some_and(|i| i.start <= r.start && r.end <= i.end);
         self.recent.retain(|r| r.start >= self.next && !within(r));
@@ -125,16 +125,16 @@ impl Reassembly {
         self.recent.truncate(limit);
     }
 
-    /// The island that `segment` is in.
+    /// The island of `segment`.
     fn island_of(&self, segment: u64) -> Option<SegmentRange> {
         let at = first_past(&self.islands, |i| i.end <= segment);
         let island = self.islands.get(at).filter(|i| i.start <= segment)?;
         Some(SegmentRange { start: island.start, end: island.end })
     }
 
-    /// The islands that changed last, the newest first (RFC 2018 section 4).
-    /// Right for QUIC too: the packet numbers that arrived last are the highest,
-    /// which RFC 9000 section 19.3.1 puts first.
+    /// The most recently changed islands, the newest first (RFC 2018 section 4). The order suits
+    /// QUIC too: the latest packet numbers are the highest, which RFC 9000 section 19.3.1 puts
+    /// first.
     pub(crate) fn newest(&self) -> &[SegmentRange] {
         &self.recent
     }
@@ -170,7 +170,7 @@ mod tests {
                 let all: Vec<_> = islands.map(|i| SegmentRange { start: i.start, end: i.end }).collect();
                 let flat: BTreeSet<u64> = all.iter().flat_map(|r| r.start..r.end).collect();
                 prop_assert_eq!(flat, model.range(next..).copied().collect::<BTreeSet<_>>());
-                // RFC 2018 section 4: one segment stands for each island, the newest first.
+                // RFC 2018 section 4: one segment represents each island, the newest first.
                 let island_of = |s: &u64| all.iter().position(|r| r.start <= *s && *s < r.end);
                 let own = island_of(&segment);
                 recent.retain(|s| island_of(s).is_some_and(|at| Some(at) != own));

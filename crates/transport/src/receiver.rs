@@ -1,4 +1,4 @@
-//! The receiving end.
+//! The receiver of a connection.
 
 use sojourn_units::{Duration, Ecn, Instant};
 
@@ -7,15 +7,15 @@ use crate::gro::Gro;
 use crate::reassembly::{Arrival, Reassembly};
 use crate::wire::{Ack, Data, EcnCounts, SegmentRange};
 
-/// Receives data and says when to acknowledge.
+/// Receives data and decides when to acknowledge it.
 #[derive(Debug)]
 pub struct Receiver {
     profile: Profile,
     ecn_feedback: EcnFeedback,
-    /// Full packets for each acknowledgement, and its longest delay.
+    /// Full packets per acknowledgement, and the longest delay of one.
     ack_every: u64,
     ack_delay: Duration,
-    /// Packets that are still each acknowledged at once.
+    /// Number of further packets that are acknowledged at once.
     quick_acks: u64,
     sack_ranges: usize,
     /// Whether acknowledgements carry receive times.
@@ -23,7 +23,7 @@ pub struct Receiver {
     gro: Option<Box<Gro>>,
     reassembly: Reassembly,
     counts: EcnCounts,
-    /// Classic ECN echo: set by CE, until CWR (RFC 3168 section 6.1.3).
+    /// Classic ECN echo: set by CE, cleared by CWR (RFC 3168 section 6.1.3).
     ece: bool,
     last_ce: bool,
     newest: u64,
@@ -37,8 +37,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that has nothing yet. With `receive_times` it reports when
-    /// each packet arrived.
+    /// A receiver without data. With `receive_times`, it reports the arrival time of each packet.
     pub fn new(config: Config, receive_times: bool) -> Receiver {
         Receiver {
             profile: config.profile,
@@ -48,7 +47,7 @@ impl Receiver {
             quick_acks: config.quick_acks,
             sack_ranges: match config.profile {
                 Profile::Tcp => config.sack_ranges,
-                // RFC 9000 section 19.3: a frame has one at least.
+                // RFC 9000 section 19.3: a frame has at least one.
                 Profile::Quic => config.sack_ranges.max(1),
             },
             receive_times,
@@ -68,8 +67,7 @@ impl Receiver {
         }
     }
 
-    /// A data packet arrived. Afterwards [`Receiver::ack_due`] says whether to
-    /// acknowledge at once.
+    /// Processes a data packet. Then [`Receiver::ack_due`] gives whether to acknowledge at once.
     #[inline]
     pub fn on_data(&mut self, now: Instant, data: &Data) {
         match self.gro {
@@ -78,7 +76,7 @@ impl Receiver {
         }
     }
 
-    /// Data that an opening brought (RFC 7413): the host coalesces no such packets.
+    /// Processes data of the opening (RFC 7413). The host does not coalesce such packets.
     pub fn on_early_data(&mut self, now: Instant, data: &Data) {
         self.receive(now, data);
     }
@@ -94,8 +92,7 @@ impl Receiver {
         self.gro = Some(gro);
     }
 
-    /// The timer is due. Afterwards [`Receiver::ack_due`] says whether to
-    /// acknowledge.
+    /// Handles the timer. Then [`Receiver::ack_due`] gives whether to acknowledge.
     pub fn on_timer(&mut self, now: Instant) {
         if let Some(mut gro) = self.gro.take() {
             if gro.due() <= now {
@@ -105,14 +102,14 @@ impl Receiver {
         }
     }
 
-    /// A batch is received in one go, and answered at most once.
+    /// Receives a batch at once, with one acknowledgement at most.
     fn hand_up(&mut self, now: Instant, gro: &mut Gro) {
         let held = gro.take();
         held.iter().for_each(|data| self.receive(now, data));
         gro.give_back(held);
     }
 
-    // Always: a metered simulation beside the plain one calls it, too.
+    // `inline(always)`: a metered simulation beside the plain one calls it, too.
     #[inline(always)]
     fn receive(&mut self, now: Instant, data: &Data) {
         let arrival = self.reassembly.receive(data, self.sack_ranges);
@@ -124,9 +121,8 @@ impl Receiver {
             self.received.push((data.number, now));
         }
         match arrival {
-            // RFC 5681 section 4.2, RFC 9000 section 13.2.1: at once. Where
-            // something is missing QUIC need not for every packet beyond the
-            // gap, but stacks do.
+            // RFC 5681 section 4.2, RFC 9000 section 13.2.1: at once. QUIC need not acknowledge
+            // every packet beyond a gap at once, but stacks do.
             Arrival::OutOfOrder => self.ack_now = true,
             Arrival::Duplicate => self.note_duplicate(data.segment),
             Arrival::InOrder => {}
@@ -134,8 +130,8 @@ impl Receiver {
         if arrival != Arrival::Duplicate {
             self.received_bytes += u64::from(data.len);
         }
-        // By packets, not by the bytes of two full ones that RFC 5681 section
-        // 4.2 has: QUIC counts packets (RFC 9000 section 13.2.2).
+        // Counts packets, not the bytes of two full ones as RFC 5681 section 4.2 does: QUIC counts
+        // packets (RFC 9000 section 13.2.2).
         self.unacked += 1;
         if self.unacked >= self.ack_every || self.quick_acks > 0 {
             self.ack_now = true;
@@ -145,8 +141,8 @@ impl Receiver {
         self.quick_acks = self.quick_acks.saturating_sub(1);
     }
 
-    /// RFC 2883 section 4: at once, with the segments that came twice. They are one range: of
-    /// several apart, the last.
+    /// RFC 2883 section 4: acknowledges duplicates at once and reports their segments. One range is
+    /// reported: with several, the last.
     #[cold]
     fn note_duplicate(&mut self, segment: u64) {
         self.ack_now = true;
@@ -179,8 +175,8 @@ impl Receiver {
         }
         self.ece |= ce;
         self.ack_now |= match self.profile {
-            // RFC 8257 section 3.2, RFC 9768 section 3.2.2.5.1: a change of CE. A flag
-            // that stays until CWR comes needs no haste (RFC 3168 section 6.1.3).
+            // RFC 8257 section 3.2, RFC 9768 section 3.2.2.5.1: a change of CE. The classic flag
+            // stays until CWR, so it need not be sent at once (RFC 3168 section 6.1.3).
             Profile::Tcp => self.ecn_feedback == EcnFeedback::Accurate && ce != self.last_ce,
             // RFC 9000 section 13.2.1: every CE.
             Profile::Quic => ce,
@@ -188,7 +184,7 @@ impl Receiver {
         self.last_ce = ce;
     }
 
-    /// Packets that arrived and that the host has not handed up yet (`gro`): the last ones.
+    /// Number of the last packets that the host still holds back (`gro`).
     pub fn held(&self) -> usize {
         self.gro.as_ref().map_or(0, |gro| gro.len())
     }
@@ -199,14 +195,14 @@ impl Receiver {
         self.ack_now || self.ack_at <= now
     }
 
-    /// When to call [`Receiver::on_timer`], since an acknowledgement will be due
-    /// or packets are held back until then; [`Instant::MAX`] for never.
+    /// Time of the next [`Receiver::on_timer`], for a delayed acknowledgement or a held batch;
+    /// [`Instant::MAX`] for never.
     #[inline]
     pub fn timer(&self) -> Instant {
         self.gro.as_ref().map_or(self.ack_at, |gro| self.ack_at.min(gro.due()))
     }
 
-    /// Writes the acknowledgement into `ack`, whose memory is used again.
+    /// Writes the acknowledgement into `ack` and reuses its memory.
     #[inline(always)]
     pub fn take_ack(&mut self, now: Instant, ack: &mut Ack) {
         ack.cumulative = self.reassembly.next();
@@ -229,14 +225,13 @@ impl Receiver {
         more.duplicates = self.duplicates;
     }
 
-    /// The newest packet number, and the first segment that is missing: what comes
-    /// next is near them.
+    /// The newest packet number and the first missing segment. The next packet is near them.
     #[inline]
     pub fn expects(&self) -> (u64, u64) {
         (self.newest, self.reassembly.next())
     }
 
-    /// Bytes that the application can read, from the beginning of the stream.
+    /// Bytes in order since the beginning of the stream, which the application can read.
     #[inline]
     pub fn in_order_bytes(&self) -> u64 {
         self.reassembly.in_order_bytes()

@@ -1,4 +1,4 @@
-//! Episodes: one reduction of the window a round trip, whatever its cause.
+//! Episodes of recovery. An episode allows one reduction of the window a round trip, for any cause.
 
 use sojourn_units::Instant;
 
@@ -6,18 +6,17 @@ use crate::config::{Profile, RecoveryPeriod};
 use crate::f_rto::FRto;
 use crate::prr::Prr;
 
-/// What the sender is going through.
+/// The sender's current episode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Episode {
-    /// Nothing.
+    /// No episode.
     None,
     /// The window was reduced for a CE mark (Linux: CWR).
     Ecn { until: u64, prr: Option<Prr> },
-    /// The window was reduced for a loss (fast recovery). `resent_as`: packet number of its first
+    /// The window was reduced for a loss (fast recovery). `resent_as`: packet number of the first
     /// retransmission.
     Loss { until: u64, resent_as: u64, prr: Option<Prr> },
-    /// The retransmission timer expired (RFC 6298); the window grows again by
-    /// slow start.
+    /// The retransmission timer expired (RFC 6298). The window grows again by slow start.
     Timeout(Timeout),
 }
 
@@ -26,17 +25,17 @@ pub(crate) enum Episode {
 pub(crate) struct Timeout {
     /// The recovery point: the segment that new data got when the timer expired.
     pub(crate) until: u64,
-    /// When the first unacknowledged segment had left, before the timer expired.
+    /// Departure of the first unacknowledged segment before the timer expired.
     pub(crate) head_sent_at: Instant,
-    /// Packet number of the first retransmission of the recovery, of a fast recovery that the
-    /// timeout ends too (RFC 3522 section 3.2, step 2).
+    /// Packet number of the recovery's first retransmission. If the timeout ends a fast recovery,
+    /// it is that recovery's first one (RFC 3522 section 3.2, step 2).
     pub(crate) resent_as: u64,
-    /// F-RTO; over from the beginning where acknowledgements have echoes.
+    /// F-RTO; `Over` from the beginning if acknowledgements have echoes.
     pub(crate) f_rto: FRto,
 }
 
 impl Episode {
-    /// Whether it is RFC 8985's fast or RTO recovery.
+    /// Whether it is a fast or RTO recovery of RFC 8985.
     pub(crate) fn is_recovery(&self) -> bool {
         matches!(self, Episode::Loss { .. } | Episode::Timeout(_))
     }
@@ -59,11 +58,10 @@ impl Episode {
         }
     }
 
-    /// Whether `progress` ends it. Progress is the cumulative acknowledgement
-    /// for TCP (RFC 6675 recovery point) and the largest packet number
-    /// acknowledged for QUIC (RFC 9002 section 7.3.2). An episode of ECN lasts
-    /// until something beyond its horizon is acknowledged, which is how long
-    /// CWR takes to stop the echo (RFC 3168 section 6.1.3).
+    /// Whether `progress` ends it. Progress is the cumulative acknowledgement for TCP (RFC 6675
+    /// recovery point) and the largest acknowledged packet number for QUIC (RFC 9002 section
+    /// 7.3.2). An episode of ECN lasts until an acknowledgement passes its horizon, since CWR takes
+    /// as long to stop the echo (RFC 3168 section 6.1.3).
     pub(crate) fn ended_by(&self, profile: Profile, progress: u64) -> bool {
         match *self {
             Episode::None => false,
@@ -78,14 +76,14 @@ impl Episode {
     }
 }
 
-/// QUIC: the packets that left before the last reduction, whose loss calls for no other
-/// (RFC 9002 appendix B.6, `congestion_recovery_start_time`).
+/// QUIC: packets that left before the last reduction. Their loss causes no second reduction (RFC
+/// 9002 appendix B.6, `congestion_recovery_start_time`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reduced {
     rule: RecoveryPeriod,
     /// The largest packet number sent when the window was last reduced for a loss.
     for_loss: Option<u64>,
-    /// The same, for a mark.
+    /// The largest packet number sent when the window was last reduced for a mark.
     for_mark: Option<u64>,
 }
 
@@ -104,7 +102,7 @@ impl Reduced {
         self.for_mark = Some(number);
     }
 
-    /// The reduction for a loss was taken back.
+    /// The reduction for a loss was undone.
     pub(crate) fn undo(&mut self) {
         self.for_loss = None;
     }
@@ -121,8 +119,8 @@ impl Reduced {
         }
     }
 
-    /// Whether the loss of packet `number` is of a reduction that was made. `by_marks`:
-    /// reductions for marks count.
+    /// Whether a reduction already covers the loss of packet `number`. `by_marks`: reductions for
+    /// marks count.
     pub(crate) fn covers(&self, number: u64, by_marks: bool) -> bool {
         let until = self.for_loss.max(self.for_mark.filter(|_| by_marks));
         until.is_some_and(|until| number <= until)

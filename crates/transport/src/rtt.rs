@@ -1,4 +1,4 @@
-//! Round-trip time and the timeouts made from it.
+//! Round-trip time and the timeouts derived from it.
 
 use sojourn_units::{Duration, Instant};
 
@@ -11,23 +11,23 @@ pub(crate) struct Rtt {
     min_rto: Duration,
     /// Smoothed; zero before the first sample.
     pub(crate) srtt: Duration,
-    /// Its variation.
+    /// Variation of the samples.
     pub(crate) rttvar: Duration,
-    /// Least of the connection; [`Duration::MAX`] before the first sample.
+    /// Minimum of the connection; [`Duration::MAX`] before the first sample.
     pub(crate) min: Duration,
     /// The newest sample.
     pub(crate) latest: Duration,
-    /// When the first sample was taken.
+    /// Time of the first sample.
     pub(crate) first_sample: Option<Instant>,
     /// The retransmission timeout before back-off.
     rto: Duration,
 }
 
-/// RFC 6298 section 2.1; RFC 9002 section 6.2.2 has a third of it.
+/// RFC 6298 section 2.1. RFC 9002 section 6.2.2 uses a third of it.
 pub(crate) const INITIAL_RTO: Duration = Duration::from_secs(1);
 pub(crate) const INITIAL_RTT: Duration = Duration::from_millis(333);
-/// `TLP.max_ack_delay` of RFC 8985 section 7.2: a sender does not know its receiver's timer, and
-/// takes the worst that it may meet. Linux adds as much (`tcp_rto_min`).
+/// `TLP.max_ack_delay` of RFC 8985 section 7.2. The sender does not know the receiver's timer and
+/// assumes the worst case. Linux adds the same (`tcp_rto_min`).
 const WORST_ACK_DELAY: Duration = Duration::from_millis(200);
 /// RFC 6298 section 2.5.
 pub(crate) const MAX_RTO: Duration = Duration::from_secs(60);
@@ -49,22 +49,21 @@ impl Rtt {
         }
     }
 
-    /// The opening of the connection was repeated and gave no sample (RFC 6298 section 5.7).
-    /// QUIC keeps its initial round trip (RFC 9002 section 6.2.2).
+    /// The opening of the connection was repeated and gave no sample (RFC 6298 section 5.7). QUIC
+    /// keeps its initial round-trip time (RFC 9002 section 6.2.2).
     pub(crate) fn on_repeated_opening(&mut self) {
         self.rto = RTO_AFTER_LOST_SYN;
     }
 
-    /// Notes `newest`, the round trip of the newest packet acknowledged.
+    /// Records `newest`, the sample of the newest acknowledged packet.
     pub(crate) fn observe(&mut self, newest: Duration) {
         self.latest = newest;
         self.min = self.min.min(newest);
     }
 
-    /// Smooths in a sample. QUIC takes the receiver's own delay out where that
-    /// leaves no less than the least round trip (RFC 9002 section 5.3); TCP
-    /// leaves it in: its timeout must outlast a delayed acknowledgement (RFC 7323
-    /// section 4.3).
+    /// Smooths in a sample. QUIC subtracts the receiver's delay if the result is at least the
+    /// minimum round-trip time (RFC 9002 section 5.3). TCP does not: its timeout must exceed a
+    /// delayed acknowledgement (RFC 7323 section 4.3).
     #[inline(always)]
     pub(crate) fn smooth(&mut self, now: Instant, sample: Duration, ack_delay: Duration) {
         let sample = match self.profile {
@@ -84,30 +83,30 @@ impl Rtt {
         self.set_rto();
     }
 
-    /// Linux floors the variance term (`tcp_rto_min`) where RFC 6298 section 2.4 floors the
-    /// whole at a second.
+    /// Linux sets a floor under the variance term (`tcp_rto_min`); RFC 6298 section 2.4 sets a
+    /// floor of one second under the whole.
     #[inline(always)]
     fn set_rto(&mut self) {
         self.rto = (self.srtt + self.min_rto.max(self.rttvar * 4)).min(MAX_RTO);
     }
 
-    /// The retransmission timer expired before an acknowledgement that took `sample` to
-    /// come: it becomes more patient (RFC 4015 section 3.2, step 8).
+    /// The retransmission timer expired before an acknowledgement with the round-trip time
+    /// `sample`. Raises the timeout (RFC 4015 section 3.2, step 8).
     pub(crate) fn on_spurious_timeout(&mut self, sample: Duration) {
         self.srtt = self.srtt.max(sample);
         self.rttvar = self.rttvar.max(sample / 2);
         self.set_rto();
     }
 
-    /// RFC 6298 section 5.5: the retransmission timeout, doubled `backoff` times;
-    /// section 2.5's maximum bounds it.
+    /// RFC 6298 section 5.5: the retransmission timeout, doubled `backoff` times, up to the maximum
+    /// of section 2.5.
     pub(crate) fn backed_off_rto(&self, backoff: u32) -> Duration {
         (self.rto() * doubled(backoff)).min(MAX_RTO)
     }
 
-    /// RFC 9002 section 6.2.1: QUIC's probe timeout, doubled `backoff` times. The
-    /// RFC has no maximum, since an idle connection is given up; this one is not,
-    /// and has TCP's.
+    /// RFC 9002 section 6.2.1: QUIC's probe timeout, doubled `backoff` times. The RFC has no
+    /// maximum because it closes idle connections. This transport does not close them, and uses
+    /// TCP's maximum.
     pub(crate) fn backed_off_pto(&self, backoff: u32, max_ack_delay: Duration) -> Duration {
         (self.pto(max_ack_delay) * doubled(backoff)).min(MAX_RTO)
     }
@@ -126,7 +125,7 @@ impl Rtt {
         self.srtt + self.min_rto.max(self.rttvar * 4) + max_ack_delay
     }
 
-    /// When a tail loss probe leaves (RFC 8985 section 7.2).
+    /// Delay of a tail loss probe (RFC 8985 section 7.2).
     pub(crate) fn tlp(&self, one_in_flight: bool) -> Duration {
         if self.first_sample.is_none() {
             return INITIAL_RTO;
@@ -135,7 +134,7 @@ impl Rtt {
     }
 }
 
-/// 2^`backoff`, as far as it matters: 2^16 ms are more than a minute.
+/// 2^`backoff`, up to 2^16: 2^16 ms exceed a minute.
 fn doubled(backoff: u32) -> u64 {
     1 << backoff.min(16)
 }

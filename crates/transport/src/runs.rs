@@ -1,13 +1,13 @@
-//! How long nothing at all got through: what persistent congestion is judged by.
+//! Runs of consecutive losses, from which persistent congestion follows.
 
 use sojourn_units::{Duration, Instant};
 
-/// The longest run of consecutive packet numbers in one round of loss
-/// detection, by time of sending. A packet that was acknowledged leaves a gap
-/// in the numbers, which ends the run (RFC 9002 section 7.6.2, first condition).
+/// The longest run of consecutive packet numbers in one round of loss detection, by time of
+/// departure. An acknowledged packet leaves a gap in the numbers, which ends the run (RFC 9002
+/// section 7.6.2, first condition).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Runs {
-    /// The last packet number and when its run began.
+    /// The last packet number and the beginning of its run.
     last: Option<(u64, Instant)>,
     longest: Duration,
 }

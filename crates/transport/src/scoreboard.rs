@@ -1,4 +1,4 @@
-//! What was sent and not yet cumulatively acknowledged.
+//! The segments sent and not yet cumulatively acknowledged.
 
 use std::collections::VecDeque;
 
@@ -15,17 +15,17 @@ use crate::wire::Ack;
 
 mod undo;
 
-/// Segments in a block: there may be a hundred thousand connections.
+/// Segments in a block. Blocks are small because a run may have a hundred thousand connections.
 const BLOCK: usize = 64;
 
-/// Where a segment stands.
+/// The state of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// In the network, as far as is known.
+    /// In flight, as far as is known.
     InFlight,
     /// Selectively acknowledged.
     Delivered,
-    /// Deemed lost, not yet sent again.
+    /// Deemed lost, not yet retransmitted.
     Lost,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Segment {
     pub(crate) offset: u64,
     /// Packet number of its last transmission.
     pub(crate) number: u64,
-    /// When that left.
+    /// Departure of its last transmission.
     pub(crate) sent_at: Instant,
     pub(crate) len: u32,
     pub(crate) state: State,
@@ -49,7 +49,7 @@ impl Segment {
     }
 }
 
-/// What a round of loss detection found.
+/// The result of a round of loss detection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lost {
     pub(crate) bytes: u64,
@@ -58,45 +58,43 @@ pub(crate) struct Lost {
     pub(crate) newest: u64,
     /// Highest segment among them, plus one.
     pub(crate) end: u64,
-    /// Consecutive ones among them that were sent once the round-trip time was known.
+    /// Runs of consecutive lost packets, sent once the round-trip time was known.
     pub(crate) runs: Runs,
 }
 
-/// What is remembered of losses, gaps and repairs: apart from what every packet
-/// touches, since memory is what many connections wait for.
+/// State of losses, gaps and repairs. A separate struct keeps the fast path's memory small: with
+/// many connections, cache misses dominate.
 #[derive(Debug, Default)]
 struct Trouble {
     sacked: RangeSet,
     /// Segments in `sacked`.
     sacked_segments: u64,
-    /// Segments deemed lost, the lowest first, which is the order in which they
-    /// are sent again (RFC 6675 section 4, NextSeg); entries that were delivered
-    /// since are skipped.
+    /// Segments deemed lost, in ascending order, which is the order of retransmission (RFC 6675
+    /// section 4, NextSeg). Entries that were delivered since are skipped.
     lost: VecDeque<u64>,
     lost_bytes: u64,
-    /// Retransmissions, in the order in which they left: segment and number.
+    /// Retransmissions in the order of departure: segment and packet number.
     resent: VecDeque<(u64, u64)>,
-    /// Transmissions that a probe repeated and of whose fate nothing is known.
+    /// Transmissions that a probe repeated and whose fate is unknown.
     superseded: VecDeque<Superseded>,
-    /// Every segment below this was delivered, lost or sent again.
+    /// Every segment below this was delivered, lost or retransmitted.
     first_sent: u64,
     /// Highest segment delivered selectively, plus one.
     highest: u64,
     suspicions: Suspicions,
-    /// Packet numbers deemed lost since the controller last heard of any; empty
-    /// where it does not want them.
+    /// Packet numbers deemed lost since the last report to the controller; empty if it does not
+    /// want them.
     numbers: Vec<u64>,
     wants_numbers: bool,
-    /// Whether acknowledgements tell which transmission of a segment they answer: by
-    /// timestamps (RFC 7323), or by packet numbers.
+    /// Whether an acknowledgement names the transmission that it answers: by timestamps (RFC 7323),
+    /// or by packet numbers.
     echoes: bool,
-    /// Those deemed lost since somebody who watches last looked; none where nobody does.
+    /// Packet numbers deemed lost since an observer last took them; `None` without an observer.
     watched: Option<Vec<u64>>,
 }
 
 impl Trouble {
-    /// Whether nothing was delivered beyond a gap, lost or sent again, as far as
-    /// segments are still under way.
+    /// Whether no delivery beyond a gap, loss or retransmission concerns a segment still in flight.
     fn is_over(&self) -> bool {
         self.sacked.is_empty() && self.lost.is_empty() && self.has_one_order()
     }
@@ -114,18 +112,17 @@ pub(crate) struct Scoreboard {
     base: u64,
     pub(crate) in_flight: u64,
     segments: Ring<Segment, BLOCK>,
-    /// The delivery state when each of them left; none where no one asks for
-    /// delivery rates.
+    /// The delivery state when each of them left; `None` if the controller needs no delivery rates.
     stamps: Option<Box<Ring<Stamp, BLOCK>>>,
-    /// There may be trouble; where there is none, it need not be looked at.
+    /// Whether `trouble` may have content. The fast path skips it if not.
     troubled: bool,
     trouble: Box<Trouble>,
 }
 
 impl Scoreboard {
-    /// Nothing sent. `wants_numbers`: the controller hears which packets were lost;
-    /// `wants_stamps`: how fast they were delivered. `echoes`: acknowledgements tell which
-    /// transmission of a segment they answer.
+    /// An empty scoreboard. `wants_numbers`: the controller gets the packet numbers of losses.
+    /// `wants_stamps`: it gets delivery rates. `echoes`: an acknowledgement names the transmission
+    /// that it answers.
     pub(crate) fn new(wants_numbers: bool, wants_stamps: bool, echoes: bool) -> Scoreboard {
         Scoreboard {
             stamps: wants_stamps.then(Box::default),
@@ -134,25 +131,25 @@ impl Scoreboard {
         }
     }
 
-    /// What is remembered of troubles, to add to it.
+    /// The state of losses and repairs, for a change.
     fn trouble(&mut self) -> &mut Trouble {
         self.troubled = true;
         &mut self.trouble
     }
 
-    /// Whether there is nothing to be repaired: seen at a glance.
+    /// Fast path check: whether no repair is pending.
     #[inline]
     pub(crate) fn is_untroubled(&self) -> bool {
         !self.troubled
     }
 
-    /// The first segment not cumulatively acknowledged.
+    /// The first segment not cumulatively acknowledged (SND.UNA).
     #[inline]
     pub(crate) fn base(&self) -> u64 {
         self.base
     }
 
-    /// The segment that the next new data gets.
+    /// The segment number of the next new data (SND.NXT).
     #[inline]
     pub(crate) fn next(&self) -> u64 {
         self.base + self.segments.len() as u64
@@ -168,12 +165,12 @@ impl Scoreboard {
         self.segments.first().map(|s| s.offset)
     }
 
-    /// When the first unacknowledged segment left.
+    /// Departure of the first unacknowledged segment.
     pub(crate) fn base_sent_at(&self) -> Option<Instant> {
         self.segments.first().map(|s| s.sent_at)
     }
 
-    /// Bytes sent and neither delivered: in flight, or deemed lost.
+    /// Bytes sent and not delivered: in flight, or deemed lost.
     pub(crate) fn outstanding(&self) -> u64 {
         self.in_flight + self.lost_bytes()
     }
@@ -183,7 +180,7 @@ impl Scoreboard {
         self.segments.len()
     }
 
-    /// Bytes deemed lost that wait to be sent again.
+    /// Bytes deemed lost that wait for retransmission.
     pub(crate) fn lost_bytes(&self) -> u64 {
         if self.troubled { self.trouble.lost_bytes } else { 0 }
     }
@@ -193,23 +190,23 @@ impl Scoreboard {
         if self.troubled { self.trouble.sacked_segments } else { 0 }
     }
 
-    /// Packet numbers deemed lost since [`Scoreboard::forget_lost_numbers`], where
-    /// the controller wants to hear of them.
+    /// Packet numbers deemed lost since [`Scoreboard::forget_lost_numbers`], if the controller
+    /// wants them.
     pub(crate) fn lost_numbers(&self) -> &[u64] {
         &self.trouble.numbers
     }
 
-    /// Somebody watches which packets are deemed lost.
+    /// Starts to record packets deemed lost for an observer.
     pub(crate) fn watch(&mut self) {
         self.trouble.watched = Some(Vec::new());
     }
 
-    /// Those that were since this was last called.
+    /// Takes the packets deemed lost since the last call.
     pub(crate) fn take_watched(&mut self) -> Vec<u64> {
         self.trouble.watched.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// The controller has heard of them.
+    /// Clears the packet numbers after their report to the controller.
     pub(crate) fn forget_lost_numbers(&mut self) {
         self.trouble.numbers.clear();
     }
@@ -228,7 +225,7 @@ impl Scoreboard {
         }
     }
 
-    /// Segment `place` leaves again, as packet `number`.
+    /// Segment `place` is retransmitted as packet `number`.
     pub(crate) fn resend(&mut self, place: u64, number: u64, now: Instant, stamp: Option<Stamp>) {
         if let (Some(stamps), Some(stamp)) = (&mut self.stamps, stamp) {
             stamps[(place - self.base) as usize] = stamp;
@@ -248,10 +245,9 @@ impl Scoreboard {
         trouble.suspicions.resend(place, number);
     }
 
-    /// Takes in the cumulative acknowledgement alone, where everything below it
-    /// left once and in order, and nothing beyond it was delivered: the usual
-    /// case. What it delivers is seen from its first and last segment; none
-    /// where that is not so.
+    /// Fast path: applies a cumulative acknowledgement if everything below it left once and in
+    /// order, and no segment beyond it was delivered. The first and last segment give the result.
+    /// Returns `None` if the slow path is necessary.
     #[inline(always)]
     pub(crate) fn acknowledge_in_order(&mut self, ack: &Ack) -> Option<Newly> {
         let count = ack.cumulative.min(self.next()).saturating_sub(self.base);
@@ -272,8 +268,8 @@ impl Scoreboard {
         Some(newly)
     }
 
-    /// Takes in an acknowledgement, and fills `newly`, which must be the default, with what
-    /// it newly delivered. `each` sees every such segment.
+    /// Slow path: applies an acknowledgement, and fills `newly`, which must be the default, with
+    /// the newly delivered segments. Calls `each` for every such segment.
     #[inline(never)]
     pub(crate) fn acknowledge(
         &mut self,
@@ -282,7 +278,7 @@ impl Scoreboard {
         each: &mut impl FnMut(&Segment),
     ) {
         let cumulative = ack.cumulative.clamp(self.base, self.next());
-        // All below `base` was delivered, whether or not it was noted.
+        // All segments below `base` are delivered, whether or not `highest` covers them.
         newly.highest_before = self.trouble.highest.max(self.base);
         newly.advanced = cumulative > self.base;
         for place in self.base..cumulative {
@@ -298,7 +294,7 @@ impl Scoreboard {
         self.troubled &= !self.trouble.is_over();
     }
 
-    /// What is to be known of the segment at `place` behind the first.
+    /// The record of segment `place` as the newest delivered one.
     #[inline(always)]
     fn newest(&self, place: usize) -> Newest {
         let Segment { number, sent_at, retransmitted, .. } = self.segments[place];
@@ -310,7 +306,7 @@ impl Scoreboard {
         self.stamps.as_ref().and_then(|stamps| stamps.get(place).copied())
     }
 
-    /// The first `count` segments are cumulatively acknowledged.
+    /// Removes the first `count` segments, which are cumulatively acknowledged.
     #[inline]
     fn forget(&mut self, count: u64) {
         self.base += count;
@@ -320,7 +316,7 @@ impl Scoreboard {
         }
     }
 
-    /// Selective acknowledgements, beyond the cumulative one.
+    /// Applies the selective acknowledgements.
     fn take_in_ranges(
         &mut self,
         ack: &Ack,
@@ -368,11 +364,11 @@ impl Scoreboard {
             }
         }
         trouble.highest = trouble.highest.max(place + 1);
-        // A retransmission newer than what the receiver echoes has not arrived: the original
-        // did (RFC 8985 section 6.2 step 1). Without an echo nobody knows (Karn's algorithm).
+        // If the retransmission is newer than the echo, the original arrived (RFC 8985 section 6.2
+        // step 1). Without an echo, the sender cannot distinguish them (Karn's algorithm).
         let certain = !segment.retransmitted || (trouble.echoes && segment.number <= echo);
-        // Eifel detection (RFC 3522 section 3.2), and what was never sent again (RFC 5682
-        // section 3.1, step 3 b).
+        // Eifel detection (RFC 3522 section 3.2), or a segment that was never retransmitted (RFC
+        // 5682 section 3.1, step 3 b).
         let late = match segment.retransmitted {
             false => segment.state == State::Lost,
             true => trouble.echoes && !certain && trouble.suspicions.is_first(place, echo),
@@ -383,9 +379,9 @@ impl Scoreboard {
             newly.late = true;
         }
         if !certain && !trouble.superseded.is_empty() {
-            // The echo names the original, whatever repeated it since: RFC 7323 section 4.1;
-            // RFC 9002 section 5.1. Without this sample a timeout shorter than the round trip
-            // would stay so.
+            // The echo names the original, even after a repeat: RFC 7323 section 4.1; RFC 9002
+            // section 5.1. Without this sample, a timeout shorter than the round trip would never
+            // grow.
             let is_echoed = |s: &&Superseded| s.place == place && s.number == echo;
             newly.echoed = trouble.superseded.iter().find(is_echoed).copied().or(newly.echoed);
             trouble.superseded.retain(|s| s.place != place);
@@ -396,8 +392,8 @@ impl Scoreboard {
         each(segment);
     }
 
-    /// Whether whatever is in flight left after all that was delivered, so that
-    /// nothing can be deemed lost: the usual case, seen at a glance.
+    /// Fast path check: whether every packet in flight left after every delivered one, so that loss
+    /// detection can find none.
     #[inline(always)]
     pub(crate) fn is_in_order(&self, detector: &Detector) -> bool {
         let first = self.segments.first();
@@ -405,17 +401,16 @@ impl Scoreboard {
             && first.is_none_or(|s| s.state == State::InFlight && !detector.is_behind(s.number))
     }
 
-    /// Deems lost what `detector` says, in the order of transmission. Also
-    /// returns when the next one would be; [`Instant::MAX`] for none. RFC 8985
-    /// section 6.2 step 5 sets its timer for the last of them; here, as in RFC
-    /// 9002 section 6.1.2, each is lost in its own time.
+    /// Applies the detector's verdicts in the order of transmission. Also returns the time of the
+    /// next loss; [`Instant::MAX`] for never. RFC 8985 section 6.2 step 5 sets its timer for the
+    /// last loss; here, as in RFC 9002 section 6.1.2, each packet is lost at its own time.
     pub(crate) fn detect(&mut self, now: Instant, detector: &Detector) -> (Lost, Instant) {
         let (mut lost, mut next) = (Lost::default(), Instant::MAX);
         while let Some((number, place)) = self.oldest_in_flight() {
             let sent_at = self.segments[(place - self.base) as usize].sent_at;
             match detector.verdict(now, number, sent_at) {
                 Verdict::Lost => {
-                    // Whatever left before a lost packet is lost too.
+                    // Every transmission before a lost packet is lost too.
                     self.lose_superseded(detector, &mut lost, |s| s.number < number);
                     self.note_run(detector, number, sent_at, &mut lost);
                     self.lose(place, &mut lost);
@@ -434,9 +429,9 @@ impl Scoreboard {
         (lost, next)
     }
 
-    /// A retransmission timeout (RFC 8985 section 6.3): the first
-    /// unacknowledged segment is lost whatever the detector thinks, and every
-    /// other that has been under way for longer than a round trip.
+    /// A retransmission timeout (RFC 8985 section 6.3). The first unacknowledged segment is lost
+    /// regardless of the detector, and so is every other that has been in flight for longer than a
+    /// round trip.
     pub(crate) fn lose_overdue(&mut self, now: Instant, detector: &Detector) -> Lost {
         let mut lost = Lost::default();
         if let Some(&Segment { number, state: State::InFlight, .. }) = self.segments.first() {
@@ -455,8 +450,8 @@ impl Scoreboard {
         lost
     }
 
-    /// Transmissions that a probe repeated have no segment of their own any
-    /// more, but how long nothing got through is seen from them.
+    /// Adds lost transmissions that a probe repeated to the runs of losses. They have no segment
+    /// any more, but persistent congestion counts them.
     fn lose_superseded(
         &mut self,
         detector: &Detector,
@@ -475,8 +470,8 @@ impl Scoreboard {
         }
     }
 
-    /// The segment in flight that left first, after its packet number. Those
-    /// sent once stand in the order of the stream, those sent again in `resent`.
+    /// Packet number and segment of the oldest packet in flight. Segments sent once are in stream
+    /// order; retransmissions are in `resent`.
     fn oldest_in_flight(&mut self) -> Option<(u64, u64)> {
         let end = self.next();
         let mut first_sent = self.trouble.first_sent.max(self.base);
@@ -512,7 +507,7 @@ impl Scoreboard {
         self.await_resending(place);
     }
 
-    /// Packet `number`, segment `place`, was deemed lost, and not only repeated.
+    /// Records packet `number` of segment `place` as deemed lost. A probe's repeat is not recorded.
     fn suspect(&mut self, number: u64, place: u64) {
         let trouble = &mut *self.trouble;
         trouble.suspicions.deem_lost(place);
@@ -524,9 +519,8 @@ impl Scoreboard {
         }
     }
 
-    /// Puts a lost segment in its place among those that wait. What was lost
-    /// for the first time stands behind all of them, what was lost again before
-    /// nearly all: either end of the ring is near.
+    /// Inserts a lost segment into the sorted queue `lost`. A first loss belongs at the back, a
+    /// repeated loss near the front, so the insertion moves few entries.
     fn await_resending(&mut self, place: u64) {
         let lost = &mut self.trouble().lost;
         if lost.back().is_none_or(|last| *last < place) {
@@ -536,15 +530,15 @@ impl Scoreboard {
         lost.insert(at, place);
     }
 
-    /// Makes a segment in flight wait to be sent again, as a probe. It counts as
-    /// in flight once, not twice, when that has left.
+    /// Queues a segment in flight for a probe's repeat. When the repeat has left, the segment
+    /// counts once in flight, not twice.
     pub(crate) fn repeat(&mut self, place: u64) {
         let Segment { number, sent_at, .. } = self.segments[(place - self.base) as usize];
         self.trouble().superseded.push_back(Superseded { number, sent_at, place });
         self.lose(place, &mut Lost::default());
     }
 
-    /// The next segment to send again, with its length.
+    /// The next segment to retransmit, with its length.
     #[inline]
     pub(crate) fn next_lost(&mut self) -> Option<(u64, u32)> {
         if self.troubled { self.first_lost() } else { None }
@@ -561,13 +555,13 @@ impl Scoreboard {
         None
     }
 
-    /// The last segment, where it is still in flight, and its length.
+    /// The last segment and its length, if it is still in flight.
     pub(crate) fn last_in_flight(&self) -> Option<(u64, u64)> {
         let last = self.segments.last().filter(|s| s.state == State::InFlight)?;
         Some((self.next() - 1, u64::from(last.len)))
     }
 
-    /// The segment in flight that left first.
+    /// The oldest segment in flight.
     pub(crate) fn first_in_flight(&mut self) -> Option<u64> {
         self.oldest_in_flight().map(|(_, place)| place)
     }

@@ -1,4 +1,4 @@
-//! What packets carry, as values.
+//! The contents of packets, as values.
 
 use sojourn_units::{Duration, Ecn, Instant};
 
@@ -7,7 +7,7 @@ use sojourn_units::{Duration, Ecn, Instant};
 pub struct Data {
     /// Packet number: counts the sender's transmissions.
     pub number: u64,
-    /// Place of the payload in the stream, in segments.
+    /// Position of the payload in the stream, in segments.
     pub segment: u64,
     /// Payload in bytes.
     pub len: u32,
@@ -38,49 +38,46 @@ pub struct EcnCounts {
     pub ce: u64,
 }
 
-/// An acknowledgement: begin with the default, and set what it says. One to a cache line:
-/// what is seldom told is kept elsewhere.
+/// An acknowledgement: start with the default, and set its fields. It fits a cache line; rare
+/// content is in [`More`].
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Ack {
     /// Every segment below this was received.
     pub cumulative: u64,
-    /// Packet number of the newest packet received. TCP's timestamp echo tells
-    /// as much while nothing is missing (RFC 7323 section 4.3); beyond a gap it
-    /// tells less than this.
+    /// Packet number of the newest packet received. TCP's timestamp echo gives the same while no
+    /// segment is missing (RFC 7323 section 4.3); beyond a gap it gives less.
     pub newest: u64,
-    /// How long the receiver held this acknowledgement back.
+    /// Delay of this acknowledgement at the receiver.
     pub delay: Duration,
-    /// Exact counts.
+    /// Exact ECN counts.
     pub counts: EcnCounts,
     /// Classic ECN echo (RFC 3168 section 6.1.3).
     pub ece: bool,
-    /// Something came twice (DSACK, RFC 2883); [`Ack::duplicates`] says what.
+    /// A duplicate arrived (DSACK, RFC 2883); [`Ack::duplicates`] gives its segments.
     pub duplicate: bool,
-    /// Whether `more` is of this acknowledgement, and not of another before.
+    /// Whether `more` belongs to this acknowledgement, and not to an earlier one.
     has_more: bool,
     more: Option<Box<More>>,
 }
 
 const _: () = assert!(size_of::<Ack>() == 64);
 
-/// What only some acknowledgements tell.
+/// Rare content of an acknowledgement.
 #[derive(Debug, Default)]
 pub struct More {
-    /// Segments received beyond the cumulative acknowledgement: those that arrived last
-    /// first (RFC 2018 section 4; in RFC 9000 section 19.3.1 they have the highest
-    /// numbers).
+    /// Segments received beyond the cumulative acknowledgement. The most recent arrivals come first
+    /// (RFC 2018 section 4; in RFC 9000 section 19.3.1 they have the highest numbers).
     pub ranges: Vec<SegmentRange>,
-    /// Packet number and receive time of every packet since the last
-    /// acknowledgement; empty unless the receiver was asked for them.
+    /// Packet number and receive time of every packet since the last acknowledgement; empty unless
+    /// the receiver was asked for them.
     pub received: Vec<(u64, Instant)>,
-    /// The segments that came twice most recently (RFC 2883 section 4).
+    /// The segments that most recently arrived twice (RFC 2883 section 4).
     pub duplicates: Option<SegmentRange>,
 }
 
 impl Ack {
-    /// Segments received beyond the cumulative acknowledgement, those that arrived last
-    /// first.
+    /// Segments received beyond the cumulative acknowledgement, the most recent arrivals first.
     #[inline]
     pub fn ranges(&self) -> &[SegmentRange] {
         self.more().map_or(&[], |more| &more.ranges)
@@ -93,7 +90,7 @@ impl Ack {
         self.more().map_or(&[], |more| &more.received)
     }
 
-    /// The segments that came twice most recently, where [`Ack::duplicate`] is set.
+    /// The segments that most recently arrived twice, if [`Ack::duplicate`] is set.
     #[inline]
     pub fn duplicates(&self) -> Option<SegmentRange> {
         self.more().and_then(|more| more.duplicates).filter(|_| self.duplicate)
@@ -104,13 +101,13 @@ impl Ack {
         if self.has_more { self.more.as_deref() } else { None }
     }
 
-    /// Tells no more than its own fields.
+    /// Resets the acknowledgement to its own fields.
     #[inline]
     pub fn tell_no_more(&mut self) {
         self.has_more = false;
     }
 
-    /// Tells more: empty lists to fill, in memory that is used again.
+    /// Adds [`More`] with empty lists to fill, and reuses its memory.
     pub fn tell_more(&mut self) -> &mut More {
         self.has_more = true;
         let more = self.more.get_or_insert_default();

@@ -1,38 +1,38 @@
-//! What a recovery deemed lost, and giving it back where that was wrong.
+//! The losses of a recovery, and their undo.
 
 use super::{Lost, Scoreboard, State};
 
 impl Scoreboard {
-    /// A recovery begins with what is `lost`.
+    /// A recovery begins with the losses `lost`.
     pub(crate) fn begin_recovery(&mut self, lost: &Lost) {
         let next = self.next();
         self.trouble.suspicions.begin(lost.packets, self.base, next);
     }
 
-    /// The receiver reports segment `place` as a duplicate (DSACK, RFC 2883). Returns
-    /// whether a retransmission explains it.
+    /// Processes a duplicate of segment `place` (DSACK, RFC 2883). Returns whether a retransmission
+    /// explains it.
     pub(crate) fn on_duplicate(&mut self, place: u64) -> bool {
         self.trouble.suspicions.on_duplicate(place)
     }
 
-    /// Whether all that the latest recovery deemed lost arrived by its first transmission.
-    /// True once a recovery.
+    /// Whether every segment that the latest recovery deemed lost arrived by its first
+    /// transmission. True at most once a recovery.
     pub(crate) fn recovery_is_refuted(&mut self) -> bool {
         self.trouble.suspicions.is_refuted()
     }
 
-    /// Whether the latest recovery may still turn out to have been spurious.
+    /// Whether the latest recovery may still prove spurious.
     pub(crate) fn may_undo(&self) -> bool {
         self.trouble.suspicions.is_undecided()
     }
 
-    /// The latest reduction stands, whatever arrives late.
+    /// Makes the latest reduction final.
     pub(crate) fn forbid_undo(&mut self) {
         self.trouble.suspicions.decide();
     }
 
-    /// The timeout was spurious: what waits to be sent again is in flight after all (Linux,
-    /// `tcp_undo_cwnd_reduction` with `unmark_loss`).
+    /// The timeout was spurious: the segments that wait for retransmission are in flight again
+    /// (Linux, `tcp_undo_cwnd_reduction` with `unmark_loss`).
     pub(crate) fn restore_lost(&mut self) {
         self.trouble.suspicions.decide();
         for place in std::mem::take(&mut self.trouble.lost) {
@@ -56,7 +56,7 @@ impl Scoreboard {
         self.trouble.first_sent = self.base;
     }
 
-    /// A probe is about to repeat segments: forgets what no duplicate can be reported of.
+    /// Prepares a probe: forgets segments that can no longer have a duplicate.
     pub(crate) fn begin_probe(&mut self) {
         let next = self.next();
         self.trouble.suspicions.prune(self.base, next);
