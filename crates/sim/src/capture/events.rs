@@ -1,7 +1,7 @@
-//! What the transport of each connection does, as qlog: a file for each of its ends.
+//! The transport events of each connection as qlog, one file for each end.
 //!
-//! A TCP connection is written as a QUIC one: its transmissions have numbers here, as QUIC's
-//! packets do, and its acknowledgements name them. `protocol_types` says that it is TCP.
+//! A TCP connection is written like a QUIC one: its transmissions have numbers, as QUIC's packets
+//! do, and its acknowledgements name them. `protocol_types` identifies it as TCP.
 
 use std::collections::VecDeque;
 
@@ -18,29 +18,29 @@ use super::stream::Stream as Bytes;
 use super::{Outlet, PIECE};
 use crate::tap::{Carried, Passage, Wiring};
 
-/// IP and UDP, which qlog's lengths are without; IP alone for TCP.
+/// Headers of IP and UDP, which qlog's lengths exclude; for TCP, only that of IP.
 const BELOW_QUIC: u32 = 28;
 const BELOW_TCP: u32 = 20;
-/// Ranges that an acknowledgement names at most: as many as the QUIC profile has.
+/// Greatest number of ranges in an acknowledgement, as in the QUIC profile.
 const MOST_RANGES: usize = 32;
-/// Bytes that wait in all files together, as far as pieces are not smaller than the least.
+/// Bytes buffered in all files together, unless the pieces would become too small.
 const MOST_WAITING: usize = 1 << 26;
 const LEAST_PIECE: usize = 1 << 10;
-/// A window that no run can fill is none at all.
+/// An unlimited window counts as no value.
 const NO_WINDOW: u64 = 1 << 60;
 
-/// The events of a run, while they are written.
+/// The event files of a run, during writing.
 pub(super) struct Events {
     prefix: String,
     connections: Vec<Connection>,
-    /// Acknowledgements under way, by their place: packet number, and what they say.
+    /// Acknowledgements in flight, by slot: packet number and content.
     acks: Vec<Option<(u64, Ack)>>,
-    /// Bytes that wait in each file before they are handed on.
+    /// Bytes that each file buffers before it writes them.
     piece: usize,
 }
 
 struct Connection {
-    /// The end that sends data, and the one that receives them.
+    /// The end that sends data, and the end that receives them.
     sender: File,
     receiver: File,
     stream_id: u64,
@@ -50,7 +50,7 @@ struct Connection {
     uses_ecn: bool,
     is_capable: bool,
     stream: Bytes,
-    /// Packets that have arrived and are not yet handed up, and those that are.
+    /// Packets that have arrived and are still held back, and the others.
     arrived: VecDeque<u64>,
     received: RangeSet,
     acks: u64,
@@ -120,7 +120,7 @@ impl Events {
                 *under_way = Some((number, ack));
             }
             Passage::Received => {
-                // It stays: a copy may follow.
+                // The entry remains, since a copy may follow.
                 let Some((number, ack)) = under_way else { return };
                 let frame = Frame::Ack(ack);
                 connection.sender.log.packet(now.0, false, *number, length, &frame);
@@ -149,7 +149,7 @@ impl Events {
         }
     }
 
-    /// Hands on what a connection wrote, where it is enough.
+    /// Writes a connection's buffered bytes, if there are enough.
     pub(super) fn hand_on(&mut self, id: usize, outlet: &mut Outlet) {
         self.connections[id].sender.hand_on(self.piece, outlet);
         self.connections[id].receiver.hand_on(self.piece, outlet);
@@ -196,7 +196,7 @@ impl Connection {
         connection
     }
 
-    /// What is known before anything is sent.
+    /// Writes the facts known before the first packet.
     fn introduce(&mut self, flow: &Flow, wiring: &Wiring) {
         let (at, transport) = (flow.start.0, &flow.transport);
         let service = if wiring.is_request { Service::Requests } else { Service::Data };
@@ -219,7 +219,7 @@ impl Connection {
         }
         let highest = self.received.highest_first().take(MOST_RANGES);
         let ranges: Vec<_> = highest.map(|(start, end)| (start, end - 1)).collect();
-        // What was named often enough need not be remembered.
+        // Ranges beyond the greatest number are never named again.
         if let Some((first, _)) = ranges.get(MOST_RANGES - 1) {
             self.received.trim_below(*first);
         }
@@ -233,7 +233,7 @@ impl Connection {
         (self.acks - 1, ack)
     }
 
-    /// RFC 9000 section 13.4.2.1: counts that grow show that the path carries the field.
+    /// RFC 9000 section 13.4.2.1: growing counts show that the path carries the field.
     fn validate_ecn(&mut self, now: Instant, ack: &Ack) {
         let counted = ack.ecn.is_some_and(|counts| counts.iter().any(|count| *count > 0));
         if counted && !self.is_capable {
@@ -267,8 +267,8 @@ fn file(prefix: &str, scenario: &Scenario, place: usize, wiring: &Wiring, host: 
     File { name: format!("{prefix}.{}.{end}.sqlog", file_name(&name, place)), log }
 }
 
-/// A name without what a file system may not take; where that changes it, its number keeps it
-/// apart from others.
+/// A name without characters that a file system rejects. If this changes the name, the connection's
+/// number keeps it unique.
 fn file_name(name: &str, connection: usize) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
     if name.chars().all(is_plain) {
@@ -290,7 +290,7 @@ fn ms(span: Duration) -> u64 {
     span.0.div_ceil(1_000_000)
 }
 
-/// What the receiving end has said of itself.
+/// The receiving end's transport parameters.
 fn parameters(transport: &Transport) -> serde_json::Value {
     let mut data = json!({
         "initiator": "remote",

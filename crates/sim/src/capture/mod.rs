@@ -1,4 +1,4 @@
-//! What passes the hosts of a run, written as captures that other tools read.
+//! Captures of a run's packets and events, in formats that other tools read.
 
 mod events;
 mod packets;
@@ -17,23 +17,23 @@ use crate::tap::{Carried, Passage, Ping, Tap, Wiring};
 use events::Events;
 use packets::Packets;
 
-/// Where the files of a capture go, piece by piece.
+/// Destination of a capture's files, written in pieces.
 pub trait Sink: Send + 'static {
     /// Appends to the file of this name.
     ///
     /// # Errors
-    /// Where that is not possible: nothing more is written then.
+    /// If the write fails. The capture then stops writing.
     fn append(&mut self, file: &str, bytes: &[u8]) -> io::Result<()>;
 }
 
-/// Listens, and writes.
+/// A tap that writes captures.
 pub struct Capture {
     packets: Option<Packets>,
     events: Option<Events>,
     outlet: Outlet,
 }
 
-/// A sink, and what went wrong with it.
+/// A sink and its first error.
 struct Outlet {
     sink: Box<dyn Sink>,
     failed: Option<io::Error>,
@@ -47,11 +47,11 @@ impl Outlet {
     }
 }
 
-/// Bytes that wait before they are handed on.
+/// Bytes buffered before they are written.
 const PIECE: usize = 1 << 18;
 
 impl Capture {
-    /// One that writes nothing yet.
+    /// A capture without files.
     pub fn new(sink: impl Sink) -> Capture {
         Capture {
             packets: None,
@@ -60,25 +60,25 @@ impl Capture {
         }
     }
 
-    /// Writes every packet as pcapng, to `PREFIX.sender.pcapng` where it passes the sender of
-    /// its flow, to `PREFIX.receiver.pcapng` where it passes the receiver.
+    /// Writes every packet as pcapng: to `PREFIX.sender.pcapng` as it passes the sender of its
+    /// flow, and to `PREFIX.receiver.pcapng` as it passes the receiver.
     pub fn pcapng(mut self, prefix: &str) -> Capture {
         self.packets = Some(Packets::new(prefix));
         self
     }
 
-    /// Writes what each connection's transport does as qlog, to `PREFIX.FLOW.server.sqlog`
-    /// for the host that sends the data of its flow, and to `PREFIX.FLOW.client.sqlog` for the
-    /// other; requests are of a connection called `FLOW-requests`.
+    /// Writes each connection's transport events as qlog: to `PREFIX.FLOW.server.sqlog` for the
+    /// host that sends the flow's data, and to `PREFIX.FLOW.client.sqlog` for the other. Requests
+    /// belong to a connection called `FLOW-requests`.
     pub fn qlog(mut self, prefix: &str) -> Capture {
         self.events = Some(Events::new(prefix));
         self
     }
 
-    /// Hands on all that waits.
+    /// Writes all buffered bytes.
     ///
     /// # Errors
-    /// The first that the sink gave.
+    /// The first error of the sink.
     pub fn flush(&mut self) -> io::Result<()> {
         if let Some(packets) = &mut self.packets {
             packets.flush(&mut self.outlet);

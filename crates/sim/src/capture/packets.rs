@@ -1,5 +1,5 @@
 //! Every packet at both hosts of its flow, as pcapng: one file of all senders, one of all
-//! receivers. In a single file Wireshark would take each packet for a repetition of itself.
+//! receivers. In a single file, Wireshark would take each packet for a duplicate of itself.
 
 use sojourn_scenario::{Flow, Profile, Scenario};
 use sojourn_trace::export::packet::{Captured, Ip, echo, udp};
@@ -13,15 +13,15 @@ use super::tcp::{TcpWire, window_scale};
 use super::{Outlet, PIECE};
 use crate::tap::{Carried, Passage, Ping, Wiring};
 
-/// IPv4 and UDP.
+/// Headers of IPv4 and UDP.
 const UDP_HEADERS: u32 = 28;
 
-/// The packets of a run, while they are written.
+/// The packet files of a run, during writing.
 pub(super) struct Packets {
     senders: File,
     receivers: File,
     connections: Vec<Connection>,
-    /// Acknowledgements under way, by their place.
+    /// Acknowledgements in flight, by slot.
     acks: Vec<Option<UnderWay>>,
 }
 
@@ -29,11 +29,11 @@ pub(super) struct Packets {
 struct File {
     name: String,
     out: PcapNg,
-    /// By flow.
+    /// Interfaces by flow.
     hosts: Vec<Interface>,
 }
 
-/// A connection: its flow, whether its data leave the flow's sender, and how its packets look.
+/// A connection: its flow, whether the flow's sender sends its data, and its headers.
 struct Connection {
     flow: usize,
     is_request: bool,
@@ -45,7 +45,7 @@ enum Wire {
     Quic(QuicWire),
 }
 
-/// An acknowledgement, and the `TSval` that it has in TCP.
+/// An acknowledgement, and its `TSval` in TCP.
 #[derive(Clone, Copy)]
 struct UnderWay {
     packet: Captured,
@@ -170,12 +170,12 @@ impl Packets {
             id: ping.number as u16,
             size: ping.size,
         };
-        // ping(8) puts its process there: here it tells the flow.
+        // ping(8) puts its process here; the simulator puts the flow.
         let identifier = flow as u16;
         self.write(now, flow, from, passage, &echo(&ip, ping.is_reply, identifier));
     }
 
-    /// `from`: the host that the packet comes from.
+    /// `from`: the host that sends the packet.
     fn write(
         &mut self,
         now: Instant,
@@ -197,7 +197,7 @@ impl Packets {
         file.out.packet(file.hosts[flow], now.0, direction, packet);
     }
 
-    /// Hands on what was written, where it is enough.
+    /// Writes the buffered bytes, if there are enough.
     pub(super) fn hand_on(&mut self, outlet: &mut Outlet) {
         for file in [&mut self.senders, &mut self.receivers] {
             if file.out.len() >= PIECE {
@@ -213,7 +213,7 @@ impl Packets {
 }
 
 impl Connection {
-    /// The host that its data come from.
+    /// The host that sends its data.
     fn source(&self) -> Host {
         if self.is_request { Host::Receiver } else { Host::Sender }
     }

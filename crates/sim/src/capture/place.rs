@@ -1,16 +1,16 @@
-//! Where the hosts of a flow are: addresses, ports, and the numbers that they begin with.
+//! Addresses, ports and initial numbers of the hosts of a flow.
 
 use sojourn_trace::export::packet::End;
 
-/// Flows whose hosts have an address.
+/// Greatest number of flows whose hosts have an address.
 pub(super) const MOST_FLOWS: usize = 1 << 16;
 
-/// Which of a flow's hosts.
+/// One of a flow's two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Host {
-    /// The one that sends the flow's data.
+    /// The host that sends the flow's data.
     Sender,
-    /// The one that receives them.
+    /// The host that receives the flow's data.
     Receiver,
 }
 
@@ -23,7 +23,7 @@ impl Host {
     }
 }
 
-/// What runs between the two, by ports that no other protocol is known by.
+/// The protocol between the hosts, by ports without another registered use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Service {
     Data,
@@ -46,9 +46,9 @@ pub(super) fn end(flow: usize, host: Host, service: Service) -> End {
     End { address: [10, (flow >> 8) as u8, flow as u8, last], port }
 }
 
-/// A number for each connection, and each of its hosts, that looks random and is the same in
-/// every run: an initial sequence number (RFC 9293 section 3.4.1), where a clock of timestamps
-/// begins (RFC 7323 section 7.1), a connection ID.
+/// A number for each connection and each of its hosts that looks random and is the same in every
+/// run: an initial sequence number (RFC 9293 section 3.4.1), the start of a timestamp clock (RFC
+/// 7323 section 7.1), a connection ID.
 pub(super) fn arbitrary(connection: usize, what: u64) -> u64 {
     // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
     let mut z = (connection as u64 * 8 + what + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -1,6 +1,5 @@
-//! The headers of a QUIC connection: UDP, and the short header of RFC 9000 section 17.3.1,
-//! whose packet number is in the clear. What is inside cannot be decrypted, since there is
-//! nothing.
+//! The headers of a QUIC connection: UDP, and the short header of RFC 9000 section 17.3.1, with the
+//! packet number in the clear. The payload cannot be decrypted, since it is empty.
 
 use sojourn_scenario::Transport;
 use sojourn_trace::export::packet::{Captured, End, Ip, quic};
@@ -10,7 +9,7 @@ use sojourn_units::Ecn;
 use super::place::arbitrary;
 use super::stream::InNetwork;
 
-/// IPv4 and UDP.
+/// Headers of IPv4 and UDP.
 const HEADERS: u32 = 28;
 
 /// Both ends of a connection.
@@ -19,10 +18,10 @@ pub(super) struct QuicWire {
     ends: [End; 2],
     header: u32,
     ack_size: u32,
-    /// The connection IDs that data and acknowledgements carry.
+    /// The connection IDs of data and acknowledgements.
     ids: [u64; 2],
     in_network: InNetwork<Captured>,
-    /// Acknowledgements sent: their packet numbers.
+    /// Packet number of the next acknowledgement.
     acks: u32,
 }
 
@@ -46,17 +45,17 @@ impl QuicWire {
         packet
     }
 
-    /// It arrives.
+    /// A packet of data arrives.
     pub(super) fn receive(&mut self, data: &Data) -> Option<Captured> {
         self.in_network.take(data.number).map(|packet| packet.with_ecn(data.ecn as u8))
     }
 
-    /// A wire copies it: it may arrive twice.
+    /// A wire copies a packet, which may then arrive twice.
     pub(super) fn copy(&mut self, data: &Data) {
         self.in_network.copy(data.number);
     }
 
-    /// It is lost on the way.
+    /// A packet is lost.
     pub(super) fn lose(&mut self, data: &Data) {
         self.in_network.take(data.number);
     }

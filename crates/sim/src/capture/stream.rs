@@ -1,13 +1,13 @@
-//! Bytes of a stream for its segments, and packets for their numbers.
+//! Stream offsets of segments, and packets in flight by number.
 
 use std::collections::VecDeque;
 
-/// Where each segment of a stream begins. Most are of one size, so that a run of equal ones
-/// takes one entry: a transfer has two, its full segments and its last.
+/// The stream offset of each segment. Most segments have one size, and a run of equal ones takes
+/// one entry: a transfer has two, its full segments and its last.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     runs: Vec<Run>,
-    /// Segments noted.
+    /// The next segment to be recorded.
     next: u64,
 }
 
@@ -20,7 +20,7 @@ struct Run {
 }
 
 impl Stream {
-    /// Notes a segment that leaves, where it is new.
+    /// Records a departing segment, if it is new.
     pub(super) fn note(&mut self, segment: u64, len: u32) {
         if segment < self.next {
             return;
@@ -39,7 +39,7 @@ impl Stream {
     }
 }
 
-/// What is on its way between the hosts, by packet number.
+/// Packets in flight between the hosts, by packet number.
 #[derive(Debug)]
 pub(super) struct InNetwork<T> {
     packets: VecDeque<(u64, T)>,
@@ -52,19 +52,19 @@ impl<T> Default for InNetwork<T> {
 }
 
 impl<T: Copy> InNetwork<T> {
-    /// One that leaves; numbers ascend.
+    /// A packet leaves; numbers ascend.
     pub(super) fn send(&mut self, number: u64, packet: T) {
         self.packets.push_back((number, packet));
     }
 
-    /// One is there twice.
+    /// A packet is copied.
     pub(super) fn copy(&mut self, number: u64) {
         if let Ok(place) = self.packets.binary_search_by_key(&number, |packet| packet.0) {
             self.packets.insert(place, self.packets[place]);
         }
     }
 
-    /// One that arrives, or is lost: usually the first.
+    /// A packet arrives or is lost; usually it is the oldest one.
     pub(super) fn take(&mut self, number: u64) -> Option<T> {
         let place = self.packets.binary_search_by_key(&number, |packet| packet.0).ok()?;
         self.packets.remove(place).map(|packet| packet.1)
@@ -81,7 +81,7 @@ mod tests {
         let mut stream = Stream::default();
         for (segment, len) in lengths.iter().enumerate() {
             stream.note(segment as u64, *len);
-            // Sent again, with those before it.
+            // Retransmitted, with those before it.
             stream.note(segment as u64 / 2, lengths[segment / 2]);
         }
         for segment in 0..=lengths.len() {

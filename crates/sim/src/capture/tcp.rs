@@ -1,7 +1,7 @@
-//! The headers of a TCP connection, made from what the simulator carries.
+//! The headers of a TCP connection, made from the simulator's packets.
 //!
-//! The handshake is not written: a capture begins with an open connection. Sequence numbers
-//! count from the initial one plus 1, as behind a SYN.
+//! The handshake is not written: a capture begins with an open connection. Sequence numbers count
+//! from the initial one plus 1, as after a SYN.
 
 use std::collections::VecDeque;
 
@@ -14,18 +14,18 @@ use sojourn_units::{Ecn, Instant};
 use super::place::arbitrary;
 use super::stream::{InNetwork, Stream};
 
-/// IPv4's header is part of what the scenario calls `header`.
+/// IPv4's header is part of the scenario's `header`.
 const IP_HEADER: usize = 20;
-/// Timestamps fit where there is room for them: 12 bytes behind 40 of IP and TCP.
+/// Headers with room for timestamps: 12 bytes beside the 40 of IP and TCP.
 const WITH_TIMESTAMPS: usize = 52;
 /// Linux ticks once a millisecond (`TCP_TS_HZ`).
 const TICK_NS: u64 = 1_000_000;
-/// The window field where no scale is known: as open as it can be.
+/// The window field without a known scale: fully open.
 const OPEN: u16 = u16::MAX;
-/// AccECN counts CE from here on (RFC 9768 section 3.2.1).
+/// Start of AccECN's count of CE (RFC 9768 section 3.2.1).
 const FIRST_CEP: u64 = 5;
 
-/// How CE is echoed.
+/// The echo of CE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Echo {
     None,
@@ -38,7 +38,7 @@ enum Echo {
 /// Both ends of a connection.
 #[derive(Debug)]
 pub(super) struct TcpWire {
-    /// Who sends data, and who receives them.
+    /// The end that sends data, and the end that receives them.
     ends: [End; 2],
     header: usize,
     ack_size: u32,
@@ -46,7 +46,7 @@ pub(super) struct TcpWire {
     echo: Echo,
     window: u16,
     mss: u32,
-    /// Initial sequence numbers, and where the clocks of timestamps begin, of both ends.
+    /// Initial sequence numbers, and starts of the timestamp clocks, of both ends.
     first: [u32; 2],
     clocks: [u32; 2],
     stream: Stream,
@@ -56,10 +56,10 @@ pub(super) struct TcpWire {
     receiver: Receiver,
 }
 
-/// What the receiving end has seen.
+/// State of the receiving end.
 #[derive(Debug, Default)]
 struct Receiver {
-    /// Arrived, and not yet handed up: segment and `TSval`.
+    /// Segments that have arrived and are still held back: segment and `TSval`.
     arrived: VecDeque<(u64, u32)>,
     /// `Last.ACK.sent`, as a segment (RFC 7323 section 4.3).
     last_ack: u64,
@@ -127,25 +127,25 @@ impl TcpWire {
         packet
     }
 
-    /// It arrives.
+    /// A segment arrives.
     pub(super) fn receive(&mut self, data: &Data) -> Option<Captured> {
         let (packet, clock) = self.in_network.take(data.number)?;
         self.receiver.arrived.push_back((data.segment, clock));
         Some(packet.with_ecn(data.ecn as u8))
     }
 
-    /// A wire copies it: it may arrive twice.
+    /// A wire copies a segment, which may then arrive twice.
     pub(super) fn copy(&mut self, data: &Data) {
         self.in_network.copy(data.number);
     }
 
-    /// It is lost on the way.
+    /// A segment is lost.
     pub(super) fn lose(&mut self, data: &Data) {
         self.in_network.take(data.number);
     }
 
-    /// An acknowledgement leaves, while `held` of the packets that arrived are held back.
-    /// Also says the `TSval` that it has.
+    /// An acknowledgement leaves, while the host holds back the last `held` packets. Also returns
+    /// its `TSval`.
     pub(super) fn acknowledge(&mut self, now: Instant, ack: &Ack, held: usize) -> (Captured, u32) {
         self.hand_up(held);
         let receiver = &mut self.receiver;
@@ -174,18 +174,18 @@ impl TcpWire {
 
     /// An acknowledgement with this `TSval` arrives.
     pub(super) fn hear(&mut self, clock: u32) {
-        // RFC 7323 section 4.3 (2): only what is not older.
+        // RFC 7323 section 4.3 (2): ignore older values.
         if (clock.wrapping_sub(self.recent[0]) as i32) >= 0 || self.recent[0] == 0 {
             self.recent[0] = clock;
         }
     }
 
-    /// The receiving end takes in all that arrived but the last `held`.
+    /// The receiving end processes all arrivals except the last `held`.
     fn hand_up(&mut self, held: usize) {
         let receiver = &mut self.receiver;
         while receiver.arrived.len() > held {
             let Some((segment, clock)) = receiver.arrived.pop_front() else { return };
-            // RFC 7323 section 4.3 (2): what begins at or before the last acknowledgement.
+            // RFC 7323 section 4.3 (2): segments that begin at or before the last acknowledgement.
             let newer = (clock.wrapping_sub(self.recent[1]) as i32) >= 0 || self.recent[1] == 0;
             if segment <= receiver.last_ack && newer {
                 self.recent[1] = clock;
@@ -193,7 +193,7 @@ impl TcpWire {
         }
     }
 
-    /// SACK blocks: what came twice (RFC 2883 section 4), and then what changed last.
+    /// SACK blocks: first the duplicates (RFC 2883 section 4), then the latest changes.
     fn sack(&self, ack: &Ack) -> Vec<(u32, u32)> {
         let duplicate = ack.duplicates().map(|range| (range.start, range.end));
         let ranges = ack.ranges().iter().map(|range| (range.start, range.end));
@@ -231,7 +231,7 @@ impl TcpWire {
     }
 }
 
-/// A sender that uses classic ECN hears the flag, whatever the receiver could count.
+/// A sender that uses classic ECN reads the flag, even if the receiver could count.
 fn echo(feedback: EcnFeedback, ecn: EcnUse) -> Echo {
     match (ecn, feedback) {
         (EcnUse::None, _) => Echo::None,
