@@ -12,18 +12,18 @@ use crate::timeline::{CapacityChange, Timeline, What};
 /// The bounds on one spike.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// For traffic that filled the link until the change; none where capacity ends for good.
+    /// For traffic that filled the link until the change; `None` if capacity ends for good.
     pub(crate) full: Option<Duration>,
-    /// For what the link carried in the loop delay before: a sender that is clocked by
-    /// acknowledgements sends as much until it can know of the change.
+    /// For the rate that the link carried in the loop delay before. A sender clocked by
+    /// acknowledgements keeps this rate until it can learn of the change.
     pub(crate) corrected: Option<Duration>,
     /// Share of the excess that the buffer cannot hold (equation 3).
     pub(crate) lost_fraction: f64,
 }
 
 impl Bounds {
-    /// The bounds at a change, when it comes. `sent_before`: bytes that each connection had
-    /// sent over the link a loop delay before; `carried`: what the link carried since.
+    /// The bounds of a change, at its time. `sent_before`: bytes that each connection had sent over
+    /// the link a loop delay before. `carried`: the rate of the link since.
     pub(crate) fn new<M: Metering>(
         simulation: &Simulation<M>,
         change: &CapacityChange,
@@ -45,8 +45,8 @@ impl Bounds {
                 let r = from.as_f64() / change.to.as_f64();
                 return weighted(&flows, r).ok();
             }
-            // A link that was full may have had a queue from before: what came
-            // then is not limited by what it carried.
+            // A full link may hold an older queue, whose arrivals exceeded the rate that the link
+            // carried.
             let full = from.0 >= change.from.0 - change.from.0 / 1000;
             history.among_others(change, delay, if full { Rate::MAX } else { from })
         };
@@ -66,13 +66,13 @@ fn is_step(change: &CapacityChange) -> bool {
     change.at == change.complete_at && change.to > Rate::ZERO
 }
 
-/// Steps of capacity before a change of which its bound knows: so that a bound costs the
-/// same however many there are. Without a queue from before them it is a bound none the
-/// less, and a lower one.
+/// Steps of capacity before a change that its bound takes into account. The limit makes the cost of
+/// a bound constant. Without the queue of earlier steps, the result is a lower bound too, but a
+/// smaller one.
 const LOOK_BACK: usize = 1000;
 
-/// A change that is past: the queue that it left took this many loop delays to drain, from
-/// when it was complete.
+/// A past change. Its queue takes `loops` loop delays to drain, from the time when the change was
+/// complete.
 #[derive(Clone, Copy, Debug)]
 struct Drain {
     complete_at: Instant,
@@ -80,7 +80,7 @@ struct Drain {
 }
 
 impl Drain {
-    /// A queue of (r - 1) d that is drained by a pause as long: r d in all.
+    /// A queue of (r - 1) d, and a pause as long to drain it: r d in all.
     fn of(change: &CapacityChange) -> Drain {
         let r = change.from.as_f64() / change.to.as_f64().max(1.0);
         Drain { complete_at: change.complete_at, loops: 1.0 + r.max(1.0) }
@@ -94,15 +94,15 @@ impl Drain {
 /// The capacity of a link over a whole run, for the bounds on its spikes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
-    /// The capacity at the start and its steps; empty where it never changes.
+    /// The capacity at the start and its steps; empty if it is constant.
     steps: Vec<Step>,
-    /// The changes so far, but for those that were drained no later than a later one: each
-    /// has more loops to drain than the next.
+    /// Past changes, without those that drain no later than a later one. Each has more loops to
+    /// drain than the next.
     drains: Vec<Drain>,
 }
 
 impl History {
-    /// Of every link.
+    /// The history of every link.
     pub(crate) fn of_links(timeline: &Timeline, links: usize) -> Vec<History> {
         let mut all = vec![History::default(); links];
         for change in timeline.capacity_changes.iter().rev() {
@@ -118,22 +118,22 @@ impl History {
         all
     }
 
-    /// The change is past, once its bounds are known.
+    /// Adds a past change, after its bounds are computed.
     pub(crate) fn pass(&mut self, change: &CapacityChange) {
         let drain = Drain::of(change);
         while self.drains.pop_if(|last| last.loops <= drain.loops).is_some() {}
         self.drains.push(drain);
     }
 
-    /// Whether no other change of the link is near enough to have a part in the
-    /// spike: the one before is over, and the one after comes later than the peak.
+    /// Whether no other change of the link affects the spike: the queue of the last one has
+    /// drained, and the next one comes after the peak.
     fn is_alone(&self, change: &CapacityChange, delay: Duration) -> bool {
         let most = self.drains.first().map_or(0.0, |first| first.loops);
         for drain in self.drains.iter().rev() {
             if drain.end(delay) > change.at {
                 return false;
             }
-            // None before it was complete later, or takes more loops than the first.
+            // Earlier changes were complete earlier, and none takes more loops than the first.
             if (Drain { loops: most, ..*drain }).end(delay) <= change.at {
                 break;
             }
@@ -141,9 +141,9 @@ impl History {
         change.next_at >= change.at + delay
     }
 
-    /// The bound among other changes, or through a ramp: for one sender with the
-    /// mean loop delay that also drains what it caused, over what comes in before
-    /// the next change. Until this one is complete, no more than `most` was sent.
+    /// The bound next to other changes, or through a ramp. It holds for one sender with the mean
+    /// loop delay that also drains its own queue, over the arrivals before the next change. Until
+    /// this change is complete, the sender sends at most at rate `most`.
     fn among_others(
         &self,
         change: &CapacityChange,
@@ -159,7 +159,7 @@ impl History {
         loop {
             let steps: Vec<Step> = self.steps[first..end].iter().map(limited).collect();
             let peak = peak_delay(&steps, delay, Sender::Draining, change.at, change.next_at);
-            // Steps after all has left change nothing.
+            // Steps after the last departure change no result.
             let over = self.steps.get(end).is_none_or(|(at, _)| at.since(change.next_at) >= peak);
             if over {
                 return (peak < Duration::MAX).then_some(peak);
@@ -169,7 +169,7 @@ impl History {
     }
 }
 
-/// How long the link's buffer, full, takes at the new capacity.
+/// Time to drain the link's full buffer at the new capacity.
 fn held(scenario: &Scenario, change: &CapacityChange) -> Duration {
     let link = &scenario.links[change.link];
     let packets = |count: u64| {
@@ -181,15 +181,15 @@ fn held(scenario: &Scenario, change: &CapacityChange) -> Duration {
         Buffer::Unlimited => Duration::MAX,
         Buffer::Bytes(bytes) => change.to.time_for(bytes),
         Buffer::Packets(count) => packets(count),
-        // As many bytes as at the rate before, which an outage never carries.
+        // The buffer keeps the bytes of the earlier rate, which an outage never carries.
         Buffer::Time(_) if change.to == Rate::ZERO => Duration::MAX,
         Buffer::Time(span) => span,
         Buffer::Default => packets(link.queue.default_packets()),
     }
 }
 
-/// Each flow's share of what the link carried before the change, with its
-/// loop delay. Equal shares where it carried nothing.
+/// Each flow's share of the bytes that the link carried before the change, with its loop delay. The
+/// shares are equal if the link carried no bytes.
 fn shares<M: Metering>(
     simulation: &Simulation<M>,
     change: &CapacityChange,

@@ -1,4 +1,4 @@
-//! What is noted around a change of capacity.
+//! Measurements around a change of capacity.
 
 use crate::bounds::Bounds;
 use crate::engine::Simulation;
@@ -23,7 +23,7 @@ impl<M: Metering> Simulation<M> {
         let bounds = Bounds::new(self, &change, sent_before.as_deref(), carried);
         self.loads[index].bounds = Some(bounds);
         self.capacities[change.link].pass(&change);
-        // The peak is not before the news has gone round.
+        // The peak comes no earlier than one loop delay after the change.
         let written = change.at.saturating_sub(self.timeline.shift);
         let delay = self.loops.greatest(change.link, written);
         let window = self.scenario.record.spike_window.max(delay);

@@ -1,5 +1,4 @@
-//! A connection: a sender at one host, a receiver at another, and the way
-//! between them.
+//! A connection: a sender at one host, a receiver at another, and the routes between them.
 
 use std::collections::VecDeque;
 
@@ -23,7 +22,7 @@ use crate::tap::Wiring;
 pub(crate) struct Connection<M: Metering> {
     pub(crate) sender: Sender<M::Controller>,
     pub(crate) receiver: Receiver,
-    /// Where the routes of its data and of its acknowledgements begin.
+    /// Start of the routes of its data and of its acknowledgements.
     pub(crate) out: u32,
     pub(crate) back: u32,
     pub(crate) header: u32,
@@ -31,23 +30,23 @@ pub(crate) struct Connection<M: Metering> {
     pub(crate) flow: usize,
     /// Whether it carries the flow's requests, against the flow's direction.
     pub(crate) is_request: bool,
-    /// How its controller uses ECN; not at all where the transport does not.
+    /// The controller's use of ECN; `None` if the transport does not use ECN.
     ecn: EcnUse,
-    /// When its timer and its pacer have an event.
+    /// Times of the pending timer and pacer events.
     pub(crate) timer_at: Instant,
     pub(crate) pace_at: Instant,
-    /// When the handshake that its client opens has something to repeat.
+    /// Time of the handshake's next repetition, for the connection of its client.
     pub(crate) opening_due: Instant,
-    /// The source wants to know when this many bytes have been delivered.
+    /// Number of delivered bytes that the source waits for.
     pub(crate) watch: u64,
     pub(crate) rtts: Histogram,
-    /// Greatest round-trip time since the last sample, where there was one.
+    /// Greatest round-trip time since the last sample of the series.
     pub(crate) longest_rtt: Peak,
     /// Data packets that a link dropped or lost.
     pub(crate) dropped: u64,
-    /// What its controller may have in flight at most (`memory.rs`).
+    /// Greatest number of bytes in flight that its controller may allow (`memory.rs`).
     pub(crate) most_in_flight: Bytes,
-    /// Packet numbers that have arrived, where a link may copy them and the receiver discards
+    /// Packet numbers that have arrived, if a link may copy packets and the receiver discards
     /// copies: QUIC's does (RFC 9000 section 12.3).
     pub(crate) seen: Option<Box<Seen>>,
 }
@@ -59,13 +58,13 @@ impl<M: Metering> Connection<M> {
         self.sender.timer().min(self.receiver.timer()).min(self.opening_due)
     }
 
-    /// What a tap is told of it.
+    /// The description of this connection for a tap.
     pub(crate) fn wiring(&self) -> Wiring {
         Wiring { flow: self.flow, is_request: self.is_request, ecn: self.ecn }
     }
 
-    /// A timer that moves later keeps its event, and looks again when it comes. `id`:
-    /// this connection's place.
+    /// Schedules the timer event. If the timer moves later, the pending event stays and checks
+    /// again when it fires. `id`: this connection's index.
     #[inline]
     pub(crate) fn schedule_timer(&mut self, id: usize, deadline: Instant, events: &mut EventQueue) {
         if deadline < self.timer_at {
@@ -166,15 +165,14 @@ pub(crate) fn connect<M: Metering>(
 /// Acknowledgements in a block.
 const BLOCK: usize = 32;
 
-/// Acknowledgements under way. Places are used again, with their memory, in the order
-/// in which they became free: that is about the order of arrival, so that what is read
-/// next lies behind what was read last.
+/// Acknowledgements in flight. Freed slots are reused with their memory in the order in which they
+/// became free. That is about the order of arrival, so that reads stay sequential in memory.
 #[derive(Debug, Default)]
 pub(crate) struct AckSlab {
     #[expect(clippy::vec_box, reason = "a block for itself, or the list would be one block")]
     blocks: Vec<Box<[Ack; BLOCK]>>,
     free: VecDeque<u32>,
-    /// Copies under way of each place beyond the first; empty until a wire copies one.
+    /// Further copies in flight of each slot; empty until a wire copies one.
     copies: Vec<u32>,
 }
 
@@ -200,7 +198,8 @@ impl AckSlab {
         &mut self.blocks[place / BLOCK][place % BLOCK]
     }
 
-    /// A wire has copied the acknowledgement in this place: it is free after both.
+    /// A wire has copied the acknowledgement in this slot. The slot is free after both have
+    /// arrived.
     #[cold]
     pub(crate) fn share(&mut self, place: usize) {
         if self.copies.len() <= place {
@@ -209,7 +208,7 @@ impl AckSlab {
         self.copies[place] += 1;
     }
 
-    /// Whether another copy is under way, and one less then.
+    /// Whether another copy is in flight; if so, removes one.
     #[cold]
     fn drop_copy(&mut self, place: usize) -> bool {
         let more = self.copies.get_mut(place).filter(|more| **more > 0);

@@ -1,6 +1,6 @@
-//! News of traffic without control, for those that a bottleneck tells what they may
-//! send: they hear what it leaves of the capacity (Lovewell and Kaur,
-//! TR11-007: the available bandwidth, C less the rate of the cross traffic).
+//! Announcements of traffic without control, for flows that get signals of the bottleneck's
+//! capacity. These flows learn the available bandwidth: the capacity C less the rate of the cross
+//! traffic (Lovewell and Kaur, TR11-007).
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::meter::Metering;
 use crate::setup::Carrier;
 use crate::signal::signal_delay;
 
-/// The index of news among the events of the kind [`Kind::Signal`].
+/// Index of announcements among the events of the kind [`Kind::Signal`].
 pub(crate) const NEWS: usize = 1;
 
-/// A source without control begins or ceases to send.
+/// A source without control begins or stops to send.
 #[derive(Clone, Copy, Debug)]
 struct News {
     source: usize,
@@ -24,14 +24,14 @@ struct News {
     reaches: Place,
 }
 
-/// Where news arrives.
+/// Destination of an announcement.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Link(usize),
     Listener { flow: usize, ear: usize },
 }
 
-/// News under way, in the order of arrival.
+/// Announcements in flight, in the order of arrival.
 #[derive(Debug, Default)]
 pub(crate) struct UnderWay {
     news: BTreeMap<(Instant, u64), News>,
@@ -45,13 +45,13 @@ impl UnderWay {
     }
 }
 
-/// Whether anybody may want to hear of flow `source`: one without control, over a link
-/// that a flow listens to.
+/// Whether a flow may need announcements of flow `source`: `source` has no control and shares a
+/// link with a flow that gets signals.
 pub(crate) fn is_heard(source: &Flow, listeners: &[Vec<usize>]) -> bool {
     source.path.iter().any(|link| !listeners[*link].is_empty())
 }
 
-/// What a source takes of a link while it is on, as the link counts it.
+/// The rate of a source on a link while it is on, with the link's overhead.
 fn rate_on(scenario: &Scenario, source: usize, link: usize) -> Rate {
     let flow = &scenario.flows[source];
     let Source::OnOff { rate, .. } = flow.source else { return Rate::ZERO };
@@ -61,8 +61,8 @@ fn rate_on(scenario: &Scenario, source: usize, link: usize) -> Rate {
 }
 
 impl<M: Metering> Simulation<M> {
-    /// Sends off what the source of flow `index` has said of its own times. News travels
-    /// with its packets: it is at a link once they have the ways before it behind them.
+    /// Announces the on and off times that the source of flow `index` has decided. An announcement
+    /// travels with the packets: it reaches a link after the propagation delays before it.
     pub(crate) fn spread_news(&mut self, index: usize) {
         let mut turns = std::mem::take(&mut self.flows[index].application.turns);
         for (at, on) in turns.drain(..) {
@@ -71,7 +71,7 @@ impl<M: Metering> Simulation<M> {
         self.flows[index].application.turns = turns;
     }
 
-    /// The source of flow `index` begins or ceases to send at `at`.
+    /// Announces that the source of flow `index` begins or stops to send at `at`.
     pub(crate) fn announce(&mut self, index: usize, at: Instant, on: bool) {
         if !matches!(self.flows[index].carrier, Carrier::Datagrams) {
             return;
@@ -94,7 +94,7 @@ impl<M: Metering> Simulation<M> {
 
     pub(crate) fn on_news(&mut self) {
         let Some((_, news)) = self.under_way.news.pop_first() else { return };
-        // What was to come of a flow that has stopped does not.
+        // A flow that has stopped ignores its planned times.
         let on = news.on && !self.flows[news.source].stopped;
         match news.reaches {
             Place::Link(link) => self.pass_on(link, News { on, ..news }),
@@ -107,9 +107,9 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    /// From a link to all that listen to it: as a packet would tell that arrives there
-    /// now, behind all that waits (TR11-007 section IV: RTT + D). What takes the
-    /// direct way does not wait.
+    /// Passes an announcement from a link to its listeners. It takes as long as a packet that
+    /// arrives there now and waits behind the queue (TR11-007 section IV: RTT + D). A direct signal
+    /// does not wait.
     fn pass_on(&mut self, link: usize, news: News) {
         self.catch_up(link);
         let now = self.clock.now;

@@ -1,5 +1,5 @@
-//! A link whose wire lets packets overtake each other or copies them. Apart from `link.rs`, so
-//! that other links pay one comparison for an arrival.
+//! Slow path of a link whose wire reorders or copies packets. Separate from `link.rs`, so that
+//! other links pay one comparison for each arrival.
 
 use sojourn_queue::Packet as _;
 use sojourn_units::Instant;
@@ -39,18 +39,18 @@ impl<M: Metering> Link<M> {
         self.expect_overtaker(before, events);
     }
 
-    /// A departure that overtakes what is on the wire shows before the next arrival: it has an
-    /// event of its own. `before`: when the departure before it was due.
+    /// Schedules a departure that may overtake packets on the wire. It may come before the next
+    /// arrival, and therefore has its own event. `before`: when the departure before it was due.
     pub(crate) fn expect_overtaker(&mut self, before: Instant, events: &mut EventQueue) {
         let line = &self.wire.line;
-        // Where the wire is empty it has one in any case.
+        // A departure onto an empty wire always has an event.
         if line.may_overtake() && !line.is_wire_empty() && self.departs_at != before {
             self.expect_departure(events);
         }
     }
 
-    /// A packet leaves, and a copy of it behind it where the wire makes one. The copy takes
-    /// none of the capacity, is not lost here, and has its own jitter and turn, as in netem.
+    /// A packet leaves, followed by its copy if the wire makes one. As in netem, the copy uses no
+    /// capacity, is not lost here, and has its own jitter and order.
     #[inline(never)]
     pub(crate) fn put_on_wire(&mut self, at: Instant, packet: Packet, events: &mut EventQueue) {
         let Wire { line, copies, link, .. } = &mut self.wire;
@@ -67,7 +67,7 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// The packet that arrives at the far end now, unless the wire is plain.
+    /// The packet that arrives at the far end now. Returns `None` for a plain wire.
     pub(crate) fn take_arrival_in_disorder(
         &mut self,
         clock: Clock,
@@ -78,7 +78,7 @@ impl<M: Metering> Link<M> {
         self.counts.delivered += 1;
         match self.wire.line.next_arrival_of_all() {
             Some(at) => events.push_arrival(at, self.wire.link),
-            // It has its event already where packets overtake.
+            // On a wire that reorders, it already has its event.
             None if self.wire.line.may_overtake() => {}
             None => self.expect_departure(events),
         }
@@ -87,7 +87,7 @@ impl<M: Metering> Link<M> {
 }
 
 impl<M: Metering> Simulation<M> {
-    /// In a place of its own, whole, so that packets of plain links stay in registers.
+    /// A separate function, so that packets of plain links stay in registers.
     #[inline(never)]
     pub(crate) fn on_arrival_in_disorder(&mut self, link: usize) {
         let packet = self.links[link].take_arrival_in_disorder(self.clock, &mut self.events);
@@ -104,7 +104,7 @@ impl<M: Metering> Simulation<M> {
                 Notice::Gone(packet) => (packet, Passage::Gone),
                 Notice::Copied(packet) => (packet, Passage::Copied),
             };
-            // Before a place may be free for another acknowledgement.
+            // Before the slot can be reused by another acknowledgement.
             if M::Tap::LISTENS {
                 self.tell_of_fate(passage, &packet);
             }

@@ -27,7 +27,7 @@ use crate::timeline::{Timeline, What};
 /// A packet at its destination.
 struct Delivered(Packet);
 
-/// A run in virtual time.
+/// A simulation run in virtual time.
 pub struct Simulation<M: Metering = Off> {
     pub(crate) scenario: Scenario,
     pub(crate) control: String,
@@ -40,20 +40,20 @@ pub struct Simulation<M: Metering = Off> {
     pub(crate) flows: Vec<FlowState>,
     pub(crate) acks: AckSlab,
     pub(crate) timeline: Timeline,
-    /// The next entry of the timeline.
+    /// Index of the next entry of the timeline.
     changed: usize,
     signals: Vec<Pending>,
-    /// The next signal.
+    /// Index of the next signal.
     signalled: usize,
-    /// News of traffic without control.
+    /// Announcements of traffic without control.
     pub(crate) under_way: UnderWay,
     routes: Routes,
     pub(crate) loops: Loops,
-    /// The capacity of each link.
+    /// The capacity of each link over time.
     pub(crate) capacities: Vec<History>,
     /// Loads around each change of capacity.
     pub(crate) loads: Vec<Loads>,
-    /// The flows that listen to each link, in their order.
+    /// The flows that get signals of each link, in their order.
     pub(crate) listeners: Vec<Vec<usize>>,
     pub(crate) recorder: Recorder,
     pub(crate) overrun: Option<Box<Overrun>>,
@@ -61,16 +61,15 @@ pub struct Simulation<M: Metering = Off> {
 }
 
 impl Simulation {
-    /// Sets up a run of a validated scenario. `control` is for the flows that
-    /// name none of their own.
+    /// Sets up a run of a validated scenario. `control` is for the flows that name no controller.
     pub fn new(scenario: &Scenario, control: Option<&Control>, seed: u64) -> Simulation {
         Simulation::build(scenario, control, seed, ())
     }
 }
 
 impl Simulation<On> {
-    /// The same run, with the same outcome, that says which part of it is at work:
-    /// see [`crate::at_work`].
+    /// The same run with the same outcome, which also marks the part of the simulation at work: see
+    /// [`crate::at_work`].
     pub fn metered(scenario: &Scenario, control: Option<&Control>, seed: u64) -> Simulation<On> {
         Simulation::build(scenario, control, seed, ())
     }
@@ -143,29 +142,30 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    /// The same run under another name in its summary and series.
+    /// Sets the controller's name in the run's summary and series.
     pub fn labelled(mut self, label: &str) -> Simulation<M> {
         self.control = label.to_owned();
         self
     }
 
-    /// Where the run stands.
+    /// The current simulated time.
     pub fn now(&self) -> Instant {
         self.clock.now
     }
 
-    /// When it ends.
+    /// The end of the run.
     pub fn end(&self) -> Instant {
         self.end
     }
 
-    /// Runs up to `until`, or to the end where that is earlier.
+    /// Runs up to `until`, or to the end if that is earlier.
     pub fn advance(&mut self, until: Instant) {
         while !self.advance_by(until, u32::MAX) {}
     }
 
-    /// The same, but over `events` events at most, since a second of simulated time may take
-    /// no time or minutes; true where it came to `until`. What is computed is the same.
+    /// As [`Simulation::advance`], but for at most `events` events, since a second of simulated
+    /// time may take microseconds or minutes. Returns true if it reached `until`. The results are
+    /// the same.
     pub fn advance_by(&mut self, until: Instant, events: u32) -> bool {
         M::enter(Part::Engine);
         let until = until.min(self.end);
@@ -191,10 +191,10 @@ impl<M: Metering> Simulation<M> {
         false
     }
 
-    /// Runs to the end and answers.
+    /// Runs to the end and returns the outcome.
     ///
     /// # Panics
-    /// Where the run ended before ([`Simulation::overrun`]): it has no answer.
+    /// If the run ended early ([`Simulation::overrun`]): it has no outcome.
     pub fn finish(mut self) -> Outcome {
         self.advance(self.end);
         if let Some(overrun) = self.overrun() {
@@ -222,25 +222,25 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    /// Does what has become due at a link: at its event, or for whoever looks at it.
+    /// Processes all departures of a link up to now.
     pub(crate) fn catch_up(&mut self, link: usize) {
         self.links[link].catch_up(self.clock, &mut self.events);
         self.collect_notices(link);
     }
 
-    /// Brings all links up to now, for whoever looks at them from outside.
+    /// Processes all departures of all links up to now, before an observer reads them.
     fn catch_up_all(&mut self) {
         for link in 0..self.links.len() {
             self.catch_up(link);
         }
     }
 
-    /// Sends a packet onto its first link, or hands it to its host.
+    /// Sends a packet onto its next link, or delivers it to its host.
     #[inline(always)]
     pub(crate) fn forward(&mut self, packet: Packet) {
         match self.routes.link(packet.next()) {
             Some(link) => self.enter(link, packet),
-            // In a place of its own: see `sojourn_queue`'s `apart.rs`.
+            // Out of line: see `sojourn_queue`'s `apart.rs`.
             None => self.deliver_apart(&Delivered(packet)),
         }
     }
@@ -259,14 +259,14 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    /// Over a route without links.
+    /// Delivers a packet of a route without links.
     #[inline(never)]
     fn deliver_apart(&mut self, Delivered(packet): &Delivered) {
         self.deliver(packet);
     }
 
-    /// In the loop over events, with what data and acknowledgements do at once: a packet
-    /// that is handed on in registers need not wait for itself in memory.
+    /// Inlined into the event loop together with the handling of data and acknowledgements, so that
+    /// the packet stays in registers.
     #[inline(always)]
     fn deliver(&mut self, packet: &Packet) {
         let owner = packet.connection as usize;
@@ -296,7 +296,7 @@ impl<M: Metering> Simulation<M> {
         self.answer(id);
     }
 
-    /// What the receiver says to what it has just been handed.
+    /// Sends the receiver's acknowledgement, if one is due.
     #[inline(always)]
     pub(crate) fn answer(&mut self, id: usize) {
         let connection = &mut self.connections[id];
@@ -352,7 +352,7 @@ impl<M: Metering> Simulation<M> {
         self.transmit(id);
     }
 
-    /// Sends whatever the sender may send now.
+    /// Sends all packets that the sender may send now.
     pub(crate) fn transmit(&mut self, id: usize) {
         loop {
             let mut connection = &mut self.connections[id];
@@ -361,7 +361,7 @@ impl<M: Metering> Simulation<M> {
             M::enter(Part::Engine);
             match poll {
                 Poll::Packet(data) => {
-                    // Now and then: thousands may leave in one moment.
+                    // Checked only every 64 packets, since thousands may leave at one moment.
                     if data.number % 64 == 63 {
                         if self.has_overrun(id) {
                             break;
@@ -488,7 +488,7 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    /// Payload of a flow that was delivered so far, each byte once.
+    /// Payload of a flow delivered so far, each byte once.
     pub(crate) fn received_bytes(&self, index: usize) -> u64 {
         match self.flows[index].carrier {
             Carrier::Datagrams => self.flows[index].datagrams.received_bytes,
@@ -496,7 +496,7 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    /// What the source of a connection's flow waited for was delivered.
+    /// The bytes that a connection's source waited for were delivered.
     fn on_delivered(&mut self, id: usize) {
         let (flow, is_request) = (self.connections[id].flow, self.connections[id].is_request);
         if is_request {
@@ -508,7 +508,7 @@ impl<M: Metering> Simulation<M> {
         self.schedule_source(flow);
     }
 
-    /// A request has arrived at the host that answers it.
+    /// A request has arrived at the responding host.
     fn on_request(&mut self, id: usize, flow: usize) {
         let state = &mut self.flows[flow];
         state.answered += 1;
@@ -549,8 +549,8 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    /// Flows that hear signals share each bottleneck evenly: the least share
-    /// that a flow knows of is what it may send.
+    /// Updates the rate signalled to flow `index`. Flows that get signals share each bottleneck
+    /// evenly; a flow may send at its least share.
     pub(crate) fn tell(&mut self, index: usize) {
         let flow = &self.flows[index];
         let (true, Some(rate)) = (flow.listens(), flow.ears.iter().map(Ear::share).min()) else {

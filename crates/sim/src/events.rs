@@ -1,19 +1,18 @@
-//! The event queue: one entry for each thing that waits.
+//! The event queue, with one entry for each pending event.
 
 use sojourn_scenario::{KIND_BITS, index_bits, longest_run};
 use sojourn_units::Instant;
 
-/// What waits. Of two events at the same moment the one listed first here goes
-/// first, and of the same kind the one with the lower index, so that order
-/// depends on nothing else.
+/// The kind of an event. Simultaneous events run in the order of this list, and events of the same
+/// kind by index. The order depends on no other state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// A scheduled change of a link (index: place in the timeline).
+    /// A scheduled change of a link (index: entry of the timeline).
     Change,
-    /// The packet at the head of a link's delay line arrives.
+    /// Arrival of the first packet in a link's delay line.
     Arrival,
-    /// A link has sent a packet.
+    /// A link has finished sending a packet.
     Departure,
     /// A connection's timer.
     Timer,
@@ -21,7 +20,7 @@ pub(crate) enum Kind {
     Pace,
     /// A flow's source.
     Source,
-    /// Signals from bottlenecks to flows.
+    /// Signals and announcements from bottlenecks to flows.
     Signal,
     /// A sample is due.
     Sample,
@@ -38,27 +37,27 @@ const KINDS: [Kind; 1 << KIND_BITS] = [
     Kind::Sample,
 ];
 
-/// The time of the event that is being dealt with.
+/// The time of the current event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     pub(crate) now: Instant,
-    /// Departures before this come before the event in the order of events.
+    /// Departures before this time precede the current event.
     pub(crate) horizon: Instant,
 }
 
 impl Clock {
-    /// At the start of a run.
+    /// The start of a run.
     pub(crate) const START: Clock = Clock { now: Instant::ZERO, horizon: Instant::ZERO };
 
-    /// At the next event. Where departures of the same moment came before, as
-    /// they do before whatever arrives at once over a wire without delay, all do.
+    /// The time of the next event. Departures at the same moment precede it if earlier events of
+    /// that moment did, as they do for arrivals over a wire without delay.
     #[inline]
     pub(crate) fn at(self, event: Event) -> Clock {
         let after = u64::from(event.kind >= Kind::Departure);
         Clock { now: event.at, horizon: self.horizon.max(Instant(event.at.0 + after)) }
     }
 
-    /// After everything up to `end`.
+    /// The time after all events up to `end`.
     pub(crate) fn after(end: Instant) -> Clock {
         Clock { now: end, horizon: Instant(end.0.saturating_add(1)) }
     }
@@ -72,8 +71,8 @@ pub(crate) struct Event {
     pub(crate) index: usize,
 }
 
-/// The time, the kind and the index of an event as one number, by which events
-/// are ordered: one comparison in place of three.
+/// Layout of an event's time, kind and index in one number, by which events are ordered. One
+/// comparison replaces three.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     index_bits: u32,
@@ -104,16 +103,16 @@ impl Layout {
 
 /// Children of a node.
 const WIDTH: usize = 4;
-/// What stands where no event is.
+/// Key of an empty slot.
 const NONE: u64 = u64::MAX;
 
-/// The next arrival of each link, as a tournament: nearly all events are arrivals, and
-/// each is followed by the next of the same link, so that a heap would only move it down
-/// again. Every link has a place, and what is earlier of two goes up.
+/// The next arrival of each link, as a tournament tree. Almost all events are arrivals, and the
+/// next arrival of the same link follows each, which a heap would have to sift down again. Every
+/// link has a leaf, and the earlier of two moves up.
 #[derive(Debug)]
 struct Arrivals {
-    /// Keys: the earliest is at place 1, those below the one at `at` are at `2 at` and
-    /// `2 at + 1`, those of the links behind all others. Place 0 is not used.
+    /// Keys: the earliest is at index 1, and the children of index `at` are at `2 at` and `2 at +
+    /// 1`. The leaves are at the end. Index 0 is not used.
     keys: Vec<u64>,
 }
 
@@ -143,31 +142,29 @@ impl Arrivals {
     }
 }
 
-/// Where there was an event that has been taken: one number, since each event asks.
+/// Vacant slot left by the last popped event. One number, since each event reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hole(usize);
 
 impl Hole {
     const NONE: Hole = Hole(usize::MAX);
-    /// At the top of the heap.
+    /// The top of the heap.
     const TOP: Hole = Hole(usize::MAX - 1);
 
-    /// The arrival of this link.
+    /// The slot of this link's arrival.
     fn of_arrival(link: usize) -> Hole {
         Hole(link)
     }
 }
 
-/// The arrivals of links, and a heap of all else with four children a node: shallow, and
-/// a node's children share a cache line. `pop` leaves a hole, since most events schedule
-/// their successor: the next arrival of the same link fills it, or the next event that is
-/// none.
+/// The arrivals of links, and a heap with four children a node for other events: it is shallow, and
+/// a node's children share a cache line. `pop` leaves a vacant slot, since most events schedule
+/// their successor, which fills it.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     arrivals: Arrivals,
     top: u64,
-    /// The children of each node, counted from the top, level by level; filled
-    /// up with [`NONE`].
+    /// The children of each node, level by level from the top, padded with [`NONE`].
     children: Vec<[u64; WIDTH]>,
     len: usize,
     hole: Hole,
@@ -176,8 +173,8 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
-    /// For events up to `end`, of so many links, and of connections or flows: up to
-    /// `things` of each.
+    /// An event queue for events up to `end`, for `links` links, and for up to `things` connections
+    /// and as many flows.
     pub(crate) fn new(end: Instant, links: usize, things: usize) -> EventQueue {
         assert!(end.0 <= longest_run(things).0, "the scenario was validated");
         EventQueue {
@@ -191,8 +188,7 @@ impl EventQueue {
         }
     }
 
-    /// Adds the next arrival of a link, of which there is none yet, unless it would be
-    /// after the end.
+    /// Adds the next arrival of a link, which must not have one yet. Ignores it after the end.
     #[inline]
     pub(crate) fn push_arrival(&mut self, at: Instant, link: usize) {
         if at > self.end {
@@ -206,8 +202,7 @@ impl EventQueue {
         self.arrivals.set(link, self.layout.key(at, Kind::Arrival, link));
     }
 
-    /// The next arrival of a link comes earlier than was known, or there was none. Packets that
-    /// overtake do that.
+    /// Sets or brings forward the next arrival of a link. Needed if packets overtake each other.
     pub(crate) fn advance_arrival(&mut self, at: Instant, link: usize) {
         if at > self.end {
             return;
@@ -220,7 +215,7 @@ impl EventQueue {
         self.arrivals.set(link, key);
     }
 
-    /// Adds an event that is no arrival, unless it would be after the end.
+    /// Adds an event other than an arrival. Ignores it after the end.
     #[inline(never)]
     pub(crate) fn push(&mut self, at: Instant, kind: Kind, index: usize) {
         debug_assert_ne!(kind, Kind::Arrival, "arrivals have a place of their own");
@@ -236,7 +231,7 @@ impl EventQueue {
         }
     }
 
-    /// Forgets all that waits, and takes no more.
+    /// Removes all events, and accepts no more.
     #[cold]
     pub(crate) fn stop(&mut self) {
         self.arrivals.keys.fill(NONE);
@@ -281,7 +276,7 @@ impl EventQueue {
         }
     }
 
-    /// Apart: most events are arrivals, or fill the hole that the last one left.
+    /// Out of line: most events are arrivals, or fill the vacant slot.
     #[inline(never)]
     fn append(&mut self, key: u64) {
         let mut at = self.len;
@@ -300,7 +295,7 @@ impl EventQueue {
         *self.node(at) = key;
     }
 
-    /// Puts `key` at the top, or below what is earlier.
+    /// Inserts `key` at the top and moves it below earlier keys.
     #[inline]
     fn sift_down(&mut self, key: u64) {
         let mut at = 0;
@@ -334,7 +329,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Whatever is pushed comes out once, in order: a link has one arrival at a time.
+        /// Every pushed event is popped once, in order. A link has one arrival at a time.
         #[test]
         fn pops_in_order(
             operations in prop::collection::vec(
@@ -385,7 +380,7 @@ mod tests {
         assert_eq!((popped.len(), popped[3].index, popped[4].index), (9, 1, 2));
     }
 
-    /// The greatest number that stands for an event is not that for none.
+    /// The greatest key of an event differs from the key of an empty slot.
     #[test]
     fn the_longest_run_has_events_to_its_end() {
         for things in [1, 1000, 100_000] {

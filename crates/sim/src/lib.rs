@@ -1,12 +1,11 @@
-//! Simulation in virtual time: event engine, links, paths, hosts, sources,
-//! probes.
+//! Simulation in virtual time: event engine, links, paths, hosts, sources, probes.
 //!
-//! [`Simulation`] takes a validated scenario, one controller and a seed, and
-//! answers with an [`Outcome`]. Nothing here reads a clock or shares state:
-//! the same scenario and seed give the same bytes, on any thread. (A metered
-//! simulation shares one mark, that nothing here reads: see [`at_work`].)
+//! [`Simulation`] takes a validated scenario, one controller and a seed, and returns an
+//! [`Outcome`]. It reads no clock and shares no state: the same scenario and seed give the same
+//! bytes, on any thread. (A metered simulation shares one mark, which does not influence it: see
+//! [`at_work`].)
 
-/// The examples of this page are run as the crate's own.
+/// Runs the examples of CONTRIBUTING.md as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../CONTRIBUTING.md")]
 struct Contributing;

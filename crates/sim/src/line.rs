@@ -1,5 +1,6 @@
-//! The wire behind a link, the packet that is being sent, and what waits for it in a
-//! drop-tail queue: delay, jitter, loss. Order is kept unless packets may overtake.
+//! A link's delay line: propagation delay, jitter and loss. It holds the packets on the wire, the
+//! packet in transmission, and the packets of a drop-tail queue. Order is kept unless packets may
+//! overtake.
 
 use sojourn_ring::Ring;
 use sojourn_scenario::{Link, Loss};
@@ -9,12 +10,12 @@ use crate::overtaking::{Overtaking, Turn};
 use crate::packet::Packet;
 use crate::seed::{Correlated, Stream, Uniform};
 
-/// Packets in a block: there are few links.
+/// Packets in a block. Blocks are large because links are few.
 const BLOCK: usize = 512;
 
-/// Packets on the wire, in the order of arrival; behind them the one that is under way,
-/// being sent, if any; and behind that those that wait, where their order cannot change.
-/// So each stays where it is written until it arrives. One event stands for all.
+/// Packets in the order of arrival: those on the wire, then the packet in transmission, then those
+/// that wait, if their order is fixed. A packet therefore stays in one place in memory until it
+/// arrives. One event serves all of them.
 #[derive(Debug)]
 pub(crate) struct DelayLine {
     packets: Ring<Packet, BLOCK>,
@@ -24,17 +25,19 @@ pub(crate) struct DelayLine {
     pub(crate) delay: Duration,
     jitter: Duration,
     draws: Correlated,
-    /// Processing noise of the host at the far end; zero where there is none.
+    /// Processing noise of the host at the far end; zero for no noise.
     host_noise: Duration,
     host_draws: Uniform,
-    /// Where packets may overtake each other. Separate, so that others pay one comparison.
+    /// State of packets that may overtake each other. Boxed, so that other links pay one
+    /// comparison.
     overtaking: Option<Box<Overtaking>>,
 }
 
 impl DelayLine {
-    /// `draws`: makes the draws of a stream of this link.
+    /// `draws`: creates the random stream of a given name of this link.
     ///
-    /// The host behind it takes each packet later by one draw from [0, `host_noise`), order kept.
+    /// The host behind the link processes each packet later by one draw from [0, `host_noise`), in
+    /// order.
     pub(crate) fn new(
         spec: &Link,
         host_noise: Duration,
@@ -54,7 +57,7 @@ impl DelayLine {
         }
     }
 
-    /// A packet waits behind all others.
+    /// Appends a waiting packet.
     #[inline(always)]
     pub(crate) fn wait(&mut self, packet: Packet) {
         self.packets.push(packet);
@@ -66,7 +69,7 @@ impl DelayLine {
         self.packets.len() - self.packets_on_line()
     }
 
-    /// The link begins to send this packet, where none waits here.
+    /// Starts to send this packet, if no packet waits here.
     #[inline(always)]
     pub(crate) fn begin(&mut self, packet: Packet) {
         debug_assert!(!self.is_sending && self.waiting() == 0);
@@ -74,7 +77,7 @@ impl DelayLine {
         self.wait(packet);
     }
 
-    /// The link begins to send the first that waits here.
+    /// Starts to send the first packet that waits here.
     #[inline(always)]
     pub(crate) fn begin_first(&mut self) -> Option<&Packet> {
         debug_assert!(!self.is_sending, "a link sends one packet at a time");
@@ -83,7 +86,7 @@ impl DelayLine {
         Some(next)
     }
 
-    /// The packet that is being sent.
+    /// The packet in transmission.
     #[inline]
     pub(crate) fn sending(&self) -> Option<&Packet> {
         if self.is_sending { self.packets.get(self.on_wire) } else { None }
@@ -94,8 +97,8 @@ impl DelayLine {
         self.is_sending
     }
 
-    /// What was being sent, if anything, is on the wire; returns it as it was before, so
-    /// that nobody reads what has just been written.
+    /// Puts the packet in transmission, if any, on the wire. Returns it as it was before, so that
+    /// the caller does not read a value that was just written.
     #[inline(always)]
     pub(crate) fn depart(&mut self, now: Instant) -> Option<Packet> {
         if !std::mem::take(&mut self.is_sending) {
@@ -109,20 +112,20 @@ impl DelayLine {
         Some(sent)
     }
 
-    /// What was being sent is lost, where none waits here.
+    /// Loses the packet in transmission, if no packet waits here.
     #[cold]
     pub(crate) fn lose(&mut self) -> Option<Packet> {
         self.take_sent()
     }
 
-    /// Takes what was being sent, if anything, off the line, where none waits here.
+    /// Removes the packet in transmission, if any, if no packet waits here.
     pub(crate) fn take_sent(&mut self) -> Option<Packet> {
         debug_assert_eq!(self.waiting(), 0);
         if std::mem::take(&mut self.is_sending) { self.packets.pop_last() } else { None }
     }
 
-    /// A packet leaves that nothing holds up; returns its arrival where it is the only
-    /// one.
+    /// A packet leaves without transmission time. Returns its arrival if it is the only one on the
+    /// line.
     #[inline(always)]
     pub(crate) fn push(&mut self, now: Instant, mut packet: Packet) -> Option<Instant> {
         debug_assert!(!self.is_sending, "what holds packets up sends them");
@@ -133,7 +136,7 @@ impl DelayLine {
         self.only_arrival()
     }
 
-    /// The same where packets may overtake each other or be copied.
+    /// As above, if packets may overtake each other or be copied.
     pub(crate) fn put(&mut self, now: Instant, mut packet: Packet) {
         let Some(overtaking) = &mut self.overtaking else {
             self.push(now, packet);
@@ -158,8 +161,8 @@ impl DelayLine {
         }
     }
 
-    /// When what leaves now arrives: where the delay shrinks, packets queue behind
-    /// those already under way.
+    /// Arrival time of a packet that leaves now. If the delay shrinks, the packet queues behind
+    /// those in flight.
     #[inline(always)]
     fn arrival(&mut self, now: Instant) -> Instant {
         let arrival = self.own_arrival(now);
@@ -167,7 +170,7 @@ impl DelayLine {
         self.last_arrival
     }
 
-    /// The same, whatever is under way.
+    /// As above, regardless of packets in flight.
     #[inline(always)]
     fn own_arrival(&mut self, now: Instant) -> Instant {
         let mut arrival = now + self.delay;
@@ -177,7 +180,7 @@ impl DelayLine {
         arrival + self.noise()
     }
 
-    /// What the host at the far end adds.
+    /// The processing noise of the host at the far end.
     #[inline(always)]
     fn noise(&mut self) -> Duration {
         if self.host_noise == Duration::ZERO {
@@ -186,7 +189,7 @@ impl DelayLine {
         Duration(self.host_draws.below(self.host_noise.0))
     }
 
-    /// The packet that arrives now, where order is kept.
+    /// The packet that arrives now, if order is kept.
     #[inline(always)]
     pub(crate) fn arrive(&mut self) -> Option<Packet> {
         debug_assert!(self.overtaking.is_none());
@@ -194,7 +197,7 @@ impl DelayLine {
         self.packets.pop()
     }
 
-    /// The same where packets may overtake each other or be copied.
+    /// As above, if packets may overtake each other or be copied.
     pub(crate) fn arrive_of_all(&mut self) -> Option<Packet> {
         let line = self.next_arrival();
         let Some(overtaking) = &mut self.overtaking else { return self.arrive() };
@@ -206,19 +209,19 @@ impl DelayLine {
         self.packets.pop()
     }
 
-    /// When the next one on the line arrives.
+    /// Arrival time of the next packet on the line.
     #[inline(always)]
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
         if self.is_wire_empty() { None } else { self.packets.first().map(|next| next.stamp) }
     }
 
-    /// The same, those beside the line included.
+    /// As above, including the packets beside the line.
     pub(crate) fn next_arrival_of_all(&self) -> Option<Instant> {
         let aside = self.overtaking.as_ref().and_then(|overtaking| overtaking.next_arrival());
         self.next_arrival().into_iter().chain(aside).min()
     }
 
-    /// Whether nothing is on the line but what is being sent.
+    /// Whether the line holds no packet except the one in transmission.
     #[inline]
     pub(crate) fn is_wire_empty(&self) -> bool {
         self.on_wire == 0
@@ -229,35 +232,35 @@ impl DelayLine {
         self.overtaking.is_some()
     }
 
-    /// Packets that arrived behind one that had left after them.
+    /// Packets that arrived after one that had left later.
     pub(crate) fn reordered(&self) -> u64 {
         self.overtaking.as_ref().map_or(0, |overtaking| overtaking.reordered)
     }
 
-    /// When the last packet on the wire arrives, where it is the only one.
+    /// Arrival time of the last packet on the wire, if it is the only one.
     #[inline(always)]
     pub(crate) fn only_arrival(&self) -> Option<Instant> {
         (self.on_wire == 1).then_some(self.last_arrival)
     }
 
-    /// Packets on the line: those that travel, and the one that is being sent.
+    /// Packets on the line: those in flight, and the one in transmission.
     #[inline(always)]
     fn packets_on_line(&self) -> usize {
         self.on_wire + usize::from(self.is_sending)
     }
 
-    /// The same, and those beside the line.
+    /// As above, including the packets beside the line.
     pub(crate) fn packets_inside(&self) -> usize {
         self.packets_on_line() + self.overtaking.as_ref().map_or(0, |overtaking| overtaking.len())
     }
 }
 
-/// Loss.
+/// The loss model of a wire.
 #[derive(Debug)]
 pub(crate) struct Losses {
     model: Loss,
     bad: bool,
-    /// Packets since the last that was lost periodically.
+    /// Packets since the last periodic loss.
     since: u64,
     draws: Uniform,
 }

@@ -1,4 +1,4 @@
-//! A one-way link: a queue, a server, a wire.
+//! A one-way link: a queue, a server and a wire.
 
 use std::marker::PhantomData;
 
@@ -16,12 +16,12 @@ use crate::seed::{Event, Stream, Uniform, seed};
 use crate::server::{RateServer, Server, TraceServer, mean_rate};
 use crate::waiting::{Begun, Waiting};
 
-/// What a link has counted, in packets unless said otherwise.
+/// Counters of a link, in packets unless stated otherwise.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    /// Came in.
+    /// Packets that arrived at the link.
     pub(crate) arrived: u64,
-    /// Went out at the far end.
+    /// Packets that left at the far end.
     pub(crate) delivered: u64,
     /// Dropped by the queue.
     pub(crate) dropped: u64,
@@ -33,9 +33,9 @@ pub(crate) struct Counts {
     pub(crate) duplicated: u64,
     /// Marked by this link's queue.
     pub(crate) marked: u64,
-    /// Bits sent, of packets that are through.
+    /// Bits sent, of completely sent packets.
     pub(crate) sent_bits: u64,
-    /// Greatest waiting time since the last sample, where there was one.
+    /// Greatest waiting time since the last sample of the series.
     pub(crate) longest: Peak,
 }
 
@@ -43,55 +43,55 @@ pub(crate) struct Counts {
 pub(crate) struct Link<M> {
     pub(crate) name: String,
     overhead: u32,
-    /// None where the link only delays.
+    /// `None` if the link only delays packets.
     service: Option<Service>,
-    /// When the packet under way is through, or a shaper is ready again; never where
-    /// the link only delays.
+    /// End of the current transmission, or of a shaper's wait; `Instant::MAX` if the link only
+    /// delays packets.
     pub(crate) departs_at: Instant,
     pub(crate) wire: Wire,
     pub(crate) counts: Counts,
     pub(crate) delays: Histogram,
-    /// Bytes of data sent for each connection, where changes of capacity are to be
-    /// judged by who used the link.
+    /// Bytes of data sent for each connection, if the bounds of changes of capacity need each
+    /// user's share.
     pub(crate) sent_by: Option<Vec<u64>>,
-    /// One for each change of capacity so far.
+    /// One tracker for each change of capacity so far.
     pub(crate) trackers: Vec<SpikeTracker>,
-    /// Packets that were dropped, lost or copied since the engine last looked.
+    /// Packets dropped, lost or copied since the engine last read them.
     pub(crate) notices: Vec<Notice>,
-    /// Bits that could have been sent up to `capacity_at`.
+    /// Bits that the link could have sent up to `capacity_at`.
     capacity_bits: u128,
     capacity_at: Instant,
     metering: PhantomData<M>,
 }
 
-/// What the engine must know of a packet inside a link.
+/// A packet's fate inside a link, for the engine.
 pub(crate) enum Notice {
     /// The queue dropped it, or the wire lost it.
     Gone(Packet),
-    /// The wire copied it: both packets travel on.
+    /// The wire copied it; original and copy both travel on.
     Copied(Packet),
 }
 
-/// The line, with the packet under way and what waits on it, and what the wire loses and
+/// The line, with the packet in transmission and its drop-tail queue, and the wire's loss and
 /// copies.
 pub(crate) struct Wire {
-    /// The link's place among all.
+    /// The link's index.
     pub(crate) link: usize,
     pub(crate) line: DelayLine,
     pub(crate) losses: Losses,
     pub(crate) copies: Option<Event>,
-    /// Whether it keeps packets in order and copies none.
+    /// Whether it keeps packets in order and makes no copies.
     is_plain: bool,
 }
 
 struct Service {
     waiting: Waiting,
     server: Server,
-    /// The buffer, where it is given in time.
+    /// The buffer's size, if it is given in time.
     time_limit: Option<Duration>,
-    /// What the queue holds all that leaves to; the link's rate is then constant.
+    /// The shaping rate of the queue, if it shapes; the link's rate is then constant.
     shaping: Option<Shaping>,
-    /// Largest packet as the link counts it.
+    /// Largest packet, with the link's overhead.
     mtu: Bytes,
 }
 
@@ -130,7 +130,7 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// A packet comes in.
+    /// A packet arrives.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, clock: Clock, mut packet: Packet, events: &mut EventQueue) {
         self.catch_up(clock, events);
@@ -154,7 +154,7 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// A packet leaves the host, where there is no server.
+    /// A packet leaves the host over a link without a server.
     #[inline(always)]
     fn leave(&mut self, now: Instant, packet: Packet, events: &mut EventQueue) {
         if self.wire.losses.next() {
@@ -166,14 +166,14 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    // Always: see `sojourn_queue`'s `apart.rs`.
+    // `inline(always)`: see `sojourn_queue`'s `apart.rs`.
     #[inline(always)]
     pub(crate) fn lose(&mut self, packet: Packet) {
         self.counts.lost += 1;
         self.notices.push(Notice::Gone(packet));
     }
 
-    /// The link was idle: apart, since a busy link has no need of it.
+    /// Slow path for an idle link. A busy link does not need it.
     #[inline(never)]
     fn serve_newcomer(&mut self, now: Instant, events: &mut EventQueue) {
         let before = self.departs_at;
@@ -183,7 +183,7 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// Begins to send the next packet that waits.
+    /// Starts to send the next waiting packet.
     #[inline(always)]
     pub(crate) fn serve(&mut self, now: Instant, events: &mut EventQueue) {
         let Some(service) = &mut self.service else { return };
@@ -199,7 +199,7 @@ impl<M: Metering> Link<M> {
         match next {
             Some(Begun { size, enqueued_at, is_marked }) => {
                 self.departs_at = service.server.begin(now, size);
-                // An opportunity takes no time: all before it is waiting.
+                // An opportunity takes no time: all packets before it are waiting.
                 let until = match service.server {
                     Server::Rate(_) => now,
                     Server::Trace(_) => self.departs_at,
@@ -208,7 +208,7 @@ impl<M: Metering> Link<M> {
             }
             None => {
                 let ready_at = service.waiting.ready_at().unwrap_or(Instant::MAX);
-                // Known already, if another packet only came to wait behind a shaper.
+                // The time is already known if a further packet only queued behind a shaper.
                 if std::mem::replace(&mut self.departs_at, ready_at) == ready_at {
                     return;
                 }
@@ -233,8 +233,8 @@ impl<M: Metering> Link<M> {
     }
 
     #[inline(never)]
-    /// A wait counts for the change that was the last when the packet came in,
-    /// and shows how long the last one's spike lasts.
+    /// Adds a wait to the tracker of the last change before the packet arrived, and to the duration
+    /// of the last change's spike.
     fn track(&mut self, now: Instant, enqueued_at: Instant, wait: Duration) {
         let came = self.trackers.partition_point(|tracker| tracker.from <= enqueued_at);
         if let Some(tracker) = came.checked_sub(1).and_then(|at| self.trackers.get_mut(at)) {
@@ -245,8 +245,8 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// Does what has become due since the link was last looked at; apart, since mostly
-    /// that is nothing. See `depart_until`.
+    /// Processes the departures due since the last call. The check is separate, since usually none
+    /// is due. See `depart_until`.
     #[inline]
     pub(crate) fn catch_up(&mut self, clock: Clock, events: &mut EventQueue) {
         if self.departs_at < clock.horizon {
@@ -263,9 +263,9 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// Departures have no events of their own while something is on the wire: nobody
-    /// can see them before a packet comes in or arrives, and then they are made up for,
-    /// each at its own time.
+    /// While packets are on the wire, departures have no events. A departure has no visible effect
+    /// before the next packet enters or arrives. The link then processes the departures since, each
+    /// at its own time.
     #[inline(always)]
     fn depart_until(&mut self, clock: Clock, events: &mut EventQueue) {
         while self.departs_at < clock.horizon {
@@ -273,14 +273,14 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// The packet under way is through, or a shaper is ready again.
+    /// Ends the current transmission, or a shaper's wait.
     #[inline(always)]
     fn depart(&mut self, at: Instant, events: &mut EventQueue) {
         let is_lost = self.wire.line.is_sending() && self.wire.losses.next();
         let line = &mut self.wire.line;
         if let Some(packet) = if is_lost { line.lose() } else { line.depart(at) } {
             self.counts.sent_bits += packet.size().0 * 8;
-            // Datagrams and acknowledgements answer to no capacity.
+            // Datagrams and acknowledgements do not react to capacity.
             if let Some(sent_by) = &mut self.sent_by
                 && packet.kind() == PacketKind::Data
             {
@@ -295,13 +295,13 @@ impl<M: Metering> Link<M> {
         self.serve(at, events);
     }
 
-    /// Whether the wire keeps packets in order and copies none.
+    /// Whether the wire keeps packets in order and makes no copies.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.wire.is_plain
     }
 
-    /// The packet that arrives at the far end now; of a plain wire.
+    /// The packet that arrives at the far end now, on a plain wire.
     #[inline]
     pub(crate) fn take_arrival(&mut self, clock: Clock, events: &mut EventQueue) -> Option<Packet> {
         debug_assert!(self.wire.is_plain);
@@ -315,7 +315,7 @@ impl<M: Metering> Link<M> {
         Some(packet)
     }
 
-    /// What is under way will be on the wire.
+    /// Schedules the packet in transmission as the next departure.
     pub(crate) fn expect_departure(&self, events: &mut EventQueue) {
         if self.departs_at < Instant::MAX {
             events.push(self.departs_at, Kind::Departure, self.wire.link);
@@ -326,14 +326,13 @@ impl<M: Metering> Link<M> {
         self.wire.line.delay = delay;
     }
 
-    /// Changes the capacity, for a packet under way as well.
-    /// [`Link::catch_up`] comes first.
+    /// Changes the capacity, also for the packet in transmission. Call [`Link::catch_up`] before.
     pub(crate) fn set_rate(&mut self, now: Instant, rate: Rate, events: &mut EventQueue) {
         self.count_capacity(now);
         let Some(service) = &mut self.service else { return };
         let Server::Rate(server) = &mut service.server else { return };
         let end = server.set_rate(now, rate);
-        // A buffer in time keeps its size through an outage.
+        // During an outage, a buffer given in time keeps its size.
         if let Some(span) = service.time_limit.filter(|_| rate > Rate::ZERO) {
             service.waiting.set_limit(limit_in_time(rate, span, service.mtu));
         }
@@ -361,7 +360,7 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// Bits that the link could have sent so far; none where it has no rate.
+    /// Bits that the link could have sent so far; `None` without a rate.
     pub(crate) fn could_send_bits(&mut self, now: Instant) -> Option<f64> {
         self.count_capacity(now);
         let service = self.service.as_ref()?;
@@ -375,8 +374,8 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// Bits that the link has sent, the part of the packet under way included: no whole number,
-    /// since at a low rate a fraction of a bit is a large part of what it sends in an interval.
+    /// Bits that the link has sent, with the sent part of the packet in transmission. Not an
+    /// integer: at a low rate, a fraction of a bit is a large part of an interval's bits.
     pub(crate) fn sent_bits(&self, now: Instant) -> f64 {
         let part = self.service.as_ref().map_or(0.0, |service| {
             match (self.wire.line.sending(), &service.server) {
@@ -389,8 +388,8 @@ impl<M: Metering> Link<M> {
         self.counts.sent_bits as f64 + part
     }
 
-    /// Bits that came in, the packets under way, waiting and dropped included: a sum, so that
-    /// no packet's arrival has to count them.
+    /// Bits that arrived, including packets in transmission, waiting and dropped. Computed as a
+    /// sum, so that arrivals need no counter.
     pub(crate) fn arrived_bits(&self) -> u64 {
         let waiting = self.service.as_ref().map(|s| s.waiting.all(&self.wire.line));
         let sending = self.wire.line.sending().map_or(Bytes::ZERO, |packet| packet.size());
@@ -398,14 +397,13 @@ impl<M: Metering> Link<M> {
         self.counts.sent_bits + self.counts.dropped_bits + inside.0 * 8
     }
 
-    /// Packets and bytes that wait in the queue: not the one under way, nor those
-    /// in the device's ring.
+    /// Packets and bytes in the queue, without the packet in transmission and the device's ring.
     pub(crate) fn backlog(&self) -> sojourn_queue::Backlog {
         self.service.as_ref().map(|s| s.waiting.backlog(&self.wire.line)).unwrap_or_default()
     }
 
-    /// How long a packet that comes in now would wait in a FIFO; zero where the link has
-    /// no rate of its own, or none now.
+    /// The wait of a packet that arrives now at a FIFO; zero if the link has no rate, or a rate of
+    /// zero now.
     pub(crate) fn wait(&self, now: Instant) -> Duration {
         let Some(service) = &self.service else { return Duration::ZERO };
         let Server::Rate(server) = &service.server else { return Duration::ZERO };
@@ -417,13 +415,13 @@ impl<M: Metering> Link<M> {
         server.rate().time_for(waiting + Bytes((under_way / 8.0) as u64))
     }
 
-    /// Packets that arrived behind one that had left after them (RFC 4737 section 3.3).
+    /// Packets that arrived after one that had left later (RFC 4737 section 3.3).
     pub(crate) fn reordered(&self) -> u64 {
         self.wire.line.reordered()
     }
 
-    /// Conservation: what came in, and what the wire copied, went out, was dropped, or is
-    /// still here.
+    /// Conservation: every packet that arrived or was copied left the link, was dropped, or is
+    /// still inside.
     pub(crate) fn is_conserving(&self) -> bool {
         let waiting = self.service.as_ref().map(|s| s.waiting.all(&self.wire.line));
         let waiting = waiting.unwrap_or_default().packets;
@@ -466,20 +464,20 @@ impl Service {
         })
     }
 
-    /// Bits that a shaper lets through beyond its rate: the burst, and the rest of the
-    /// packet that uses it up.
+    /// Bits that a shaper passes beyond its rate: the burst, and the rest of the packet that
+    /// exceeds it.
     fn beyond_rate(&self) -> Option<f64> {
         self.shaping.map(|shaping| (shaping.burst + self.mtu).as_f64() * 8.0)
     }
 }
 
-/// A buffer in time: what the link carries in it at this rate, and at least
+/// The size of a buffer given in time: the bytes that the link carries in this time, and at least
 /// one packet, since each passes through the queue.
 fn limit_in_time(rate: Rate, span: Duration, mtu: Bytes) -> Limit {
     Limit { bytes: rate.bytes_in(span).max(mtu), packets: u64::MAX }
 }
 
-/// The rate at the start; a trace has only its mean.
+/// The rate at the start; for a trace, its mean.
 fn rate_at_start(capacity: &Capacity) -> Rate {
     match capacity {
         Capacity::Unlimited => Rate::MAX,

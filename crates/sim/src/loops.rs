@@ -1,4 +1,4 @@
-//! Propagation delays over time, and the loops that flows make of them.
+//! Propagation delays over time, and the loop delays of flows.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use sojourn_units::{Duration, Instant};
 use crate::setup::{Carrier, FlowState};
 use crate::timeline::steps;
 
-/// The propagation delay of every link at any moment of the scenario as it is written.
+/// The propagation delay of every link over the scenario's own time, without the run's shift.
 #[derive(Debug)]
 pub(crate) struct Delays {
-    /// For each link its delay at the start, and its steps in the order of time.
+    /// Each link's delay at the start, and its steps in the order of time.
     links: Vec<(Duration, Vec<(Instant, Duration)>)>,
 }
 
@@ -30,13 +30,12 @@ impl Delays {
         past.checked_sub(1).map_or(*start, |last| steps[last].1)
     }
 
-    /// The delays of several links, one after the other.
+    /// The sum of the delays of several links, each entered after the one before.
     pub(crate) fn sum(&self, links: &[usize], at: Instant) -> Duration {
         links.iter().fold(Duration::ZERO, |sum, link| sum + self.at(*link, at))
     }
 
-    /// `d = d_flight + d_signal` of "A Lower Bound on Latency Spikes" for a flow: its whole
-    /// loop.
+    /// `d = d_flight + d_signal` of "A Lower Bound on Latency Spikes" for a flow: its whole loop.
     pub(crate) fn of_loop(&self, flow: &Flow, at: Instant) -> Duration {
         self.sum(&flow.path, at) + self.sum(&flow.back, at)
     }
@@ -46,12 +45,12 @@ impl Delays {
     }
 }
 
-/// d = d_signal + d_flight of a flow over a link: via the receiver, or twice d_flight for
-/// one that the bottleneck itself tells directly.
+/// The loop d = d_signal + d_flight of a flow over a link: via the receiver, or twice d_flight for
+/// a direct signal of the bottleneck.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Loop {
     out: Vec<usize>,
-    /// None: the way out once more.
+    /// `None`: the forward path again.
     back: Option<Vec<usize>>,
 }
 
@@ -77,23 +76,23 @@ impl Loop {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct User {
     pub(crate) flow: usize,
-    /// The connection of its data; none for datagrams.
+    /// The connection of its data; `None` for datagrams.
     pub(crate) data: Option<usize>,
-    /// Place of its loop among those of the link.
+    /// Index of its loop among those of the link.
     of: usize,
 }
 
-/// The flows over one link, with the different loops that they have: flows alike share one.
+/// The flows over one link, and their distinct loops. Flows with the same loop share one entry.
 #[derive(Debug, Default)]
 struct Over {
     users: Vec<User>,
     loops: Vec<Loop>,
-    /// The greatest of the loops whose delays never change, and the places of the others.
+    /// The greatest of the constant loops, and the indices of the others.
     constant: Duration,
     changing: Vec<usize>,
 }
 
-/// The loops over those links whose capacity changes.
+/// The loops over the links whose capacity changes.
 #[derive(Debug)]
 pub(crate) struct Loops {
     pub(crate) delays: Delays,
@@ -137,7 +136,7 @@ impl Loops {
         &self.links[link].users
     }
 
-    /// The loop delay of one of them.
+    /// The loop delay of one flow.
     pub(crate) fn delay(&self, link: usize, user: &User, at: Instant) -> Duration {
         self.links[link].loops[user.of].delay(&self.delays, at)
     }

@@ -1,31 +1,31 @@
-//! What a change of capacity costs: the spike, its duration, its bound.
+//! Measurements of a change of capacity: the spike, its duration and its bound.
 
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::bounds::Bounds;
 use crate::timeline::CapacityChange;
 
-/// Waiting times are kept by the millisecond to tell how long a spike lasts.
+/// Resolution of the waiting times that give a spike's duration.
 const BUCKET: Duration = Duration::from_millis(1);
-/// A spike that lasts longer than this has no end on record.
+/// A spike longer than this has no recorded end.
 pub(crate) const LONGEST: Duration = Duration::from_secs(60);
-/// A spike is over when what is above the waiting time before is down to this
-/// share of its peak (the testbed's data: within 10 % of the baseline).
+/// A spike is over when the excess over the earlier waiting time falls to this share of its peak
+/// (the testbed's data: within 10 % of the baseline).
 const OVER: f64 = 0.1;
 
-/// The greatest of some spans since it was last asked: one more than that, zero for
-/// none. Less to do for each than with an `Option`.
+/// The maximum of some spans since the last call of `take`. Stored plus one, with zero for no span,
+/// which is cheaper than an `Option`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Peak(u64);
 
 impl Peak {
-    /// One of them.
+    /// Adds a span.
     #[inline]
     pub(crate) fn note(&mut self, span: Duration) {
         self.0 = self.0.max(span.0 + 1);
     }
 
-    /// The greatest, where there was one; begins anew.
+    /// Returns the maximum, if there is one, and restarts.
     pub(crate) fn take(&mut self) -> Option<Duration> {
         std::mem::take(&mut self.0).checked_sub(1).map(Duration)
     }
@@ -40,15 +40,15 @@ pub(crate) struct Loads {
     pub(crate) loop_before: Option<Load>,
     /// At the change.
     pub(crate) at: Option<Load>,
-    /// A loop delay after it; none where the next change or the end comes first.
+    /// A loop delay after it; `None` if the next change or the end comes first.
     pub(crate) loop_after: Option<Load>,
-    /// Bytes sent by each connection a loop delay before it, until it comes.
+    /// Bytes that each connection had sent a loop delay before it; taken at the change.
     pub(crate) sent_before: Option<Vec<u64>>,
-    /// Once it has come.
+    /// The bounds, from the change on.
     pub(crate) bounds: Option<Bounds>,
 }
 
-/// What a link has counted up to a moment.
+/// A link's counters at one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Load {
     pub(crate) at: Instant,
@@ -61,7 +61,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Mean rate since `before`; zero where no time has passed.
+    /// Mean rate since `before`; zero for an empty interval.
     pub(crate) fn rate_since(&self, before: &Load) -> Rate {
         if self.at == before.at {
             return Rate::ZERO;
@@ -70,7 +70,7 @@ impl Load {
         Rate::from_transfer(Bytes(bits / 8), self.at.since(before.at))
     }
 
-    /// Mean rate of what came in since `before`; none where no time has passed.
+    /// Mean rate of arrivals since `before`; `None` for an empty interval.
     pub(crate) fn offered_since(&self, before: &Load) -> Option<Rate> {
         let span = self.at.since(before.at);
         let bits = self.arrived_bits - before.arrived_bits;
@@ -83,43 +83,43 @@ impl Load {
         Duration((self.waited.0 - before.waited.0) / count)
     }
 
-    /// Share of the capacity used since `before`; none where there was none.
+    /// Share of the capacity used since `before`; `None` without capacity.
     pub(crate) fn utilisation_since(&self, before: &Load) -> Option<f64> {
         let could = self.could_send_bits - before.could_send_bits;
         utilisation(self.sent_bits - before.sent_bits, could)
     }
 }
 
-/// Share of the bits that a link could send which it did send; none where it could send none.
+/// The bits that a link sent as a share of the bits that it could send; `None` if it could send
+/// none.
 ///
 /// At most 1: a packet departs at the last whole nanosecond before its end, so that the bits of a
-/// part of a nanosecond count early.
+/// fraction of a nanosecond count early.
 pub(crate) fn utilisation(sent_bits: f64, could_send_bits: f64) -> Option<f64> {
     debug_assert!(sent_bits <= could_send_bits * (1.0 + 1e-6) + 1.0, "more than the capacity");
     (could_send_bits > 0.0).then(|| (sent_bits / could_send_bits).min(1.0))
 }
 
-/// Follows the queueing delay after one change of capacity.
+/// Tracks the queueing delay after one change of capacity.
 #[derive(Clone, Debug)]
 pub(crate) struct SpikeTracker {
     pub(crate) index: usize,
     pub(crate) from: Instant,
-    /// Packets that come in later than this do not count for the peak.
+    /// Packets that arrive later than this do not count for the peak.
     until: Instant,
     before: Duration,
     /// Peak queueing delay.
     pub(crate) spike: Option<Duration>,
-    /// Packets that the queue had dropped in the whole run when the packet that met the
-    /// peak left it.
+    /// Packets dropped by the queue in the whole run, at the time when the peak's packet left it.
     pub(crate) dropped: u64,
-    /// When the packet that met it left the queue.
+    /// Time when the peak's packet left the queue.
     pub(crate) peak_at: Instant,
     /// Greatest waiting time by the millisecond, in microseconds, plus one.
     buckets: Vec<u32>,
 }
 
 impl SpikeTracker {
-    /// Begins at the change. `loads`: a second before it, and at it.
+    /// Starts at the change. `loads`: a second before it, and at it.
     pub(crate) fn new(
         index: usize,
         change: &CapacityChange,
@@ -138,8 +138,8 @@ impl SpikeTracker {
         }
     }
 
-    /// A packet that came in after the change, at `enqueued_at`, leaves the
-    /// queue at `now`; by then the queue has dropped so many packets.
+    /// A packet that arrived after the change, at `enqueued_at`, leaves the queue at `now`, after
+    /// `dropped` drops of the queue.
     pub(crate) fn meet(
         &mut self,
         now: Instant,
@@ -165,8 +165,8 @@ impl SpikeTracker {
         self.buckets[place] = self.buckets[place].max(wait);
     }
 
-    /// From the change until the queueing delay is back near what it was
-    /// before; none where there was no spike or it has not ended.
+    /// Time from the change until the queueing delay is back near its earlier value; `None` without
+    /// a spike or before its end.
     pub(crate) fn duration(&self) -> Option<Duration> {
         let rise = self.spike?.saturating_sub(self.before);
         if rise == Duration::ZERO {

@@ -1,9 +1,8 @@
-//! Which part of the simulation is at work: marks for whoever samples them.
+//! Marks of the part of the simulation at work, for a sampling profiler.
 //!
-//! A clock read at each border would cost more than what is between two of them.
-//! So a metered run only says where it is, in one store, and somebody else looks
-//! now and then ([`at_work`]): the share of looks that find a part is its share of
-//! the time. A run that is not metered has no marks: [`Off`] compiles to nothing.
+//! A clock read at each boundary would cost more than the work between two of them. A metered run
+//! therefore only stores a mark, and another thread samples it ([`at_work`]): a part's share of the
+//! samples is its share of the time. An unmetered run has no marks: [`Off`] compiles to nothing.
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -23,7 +22,7 @@ pub enum Part {
     Transport,
     /// Congestion controllers.
     Controller,
-    /// All else: events, links, wires, sources, setting up, the summary.
+    /// All other work: events, links, wires, sources, setup, the summary.
     Engine,
     /// Histograms of waits and round-trip times, and samples of flows and links.
     Recording,
@@ -46,19 +45,18 @@ impl Part {
     }
 }
 
-/// What else a simulation does: whether it says which part of it is at work, and who listens at
-/// its hosts.
+/// The optional features of a simulation: marks of the part at work, and a tap at its hosts.
 pub trait Metering: 'static {
-    /// Its controllers.
+    /// Type of the controllers.
     type Controller: Controller + From<AnyController>;
-    /// What listens at its hosts.
+    /// Type of the tap at the hosts.
     type Tap: Tap;
 
     /// `part` begins.
     fn enter(part: Part);
 
-    /// Does `work` as `part`, called from the engine. For what answers with little:
-    /// a larger answer would be copied once more, metered or not.
+    /// Runs `work` as `part`, called from the engine. For small results only: a large one would be
+    /// copied once more, metered or not.
     #[inline(always)]
     fn of<T>(part: Part, work: impl FnOnce() -> T) -> T {
         Self::enter(part);
@@ -68,7 +66,7 @@ pub trait Metering: 'static {
     }
 }
 
-/// No marks.
+/// No marks and no tap.
 #[derive(Clone, Copy, Debug)]
 pub enum Off {}
 
@@ -80,7 +78,7 @@ impl Metering for Off {
     fn enter(_: Part) {}
 }
 
-/// No marks, but somebody who listens.
+/// No marks, with a tap.
 #[derive(Clone, Copy, Debug)]
 pub struct Tapped<T>(PhantomData<T>);
 
@@ -92,12 +90,12 @@ impl<T: Tap> Metering for Tapped<T> {
     fn enter(_: Part) {}
 }
 
-/// Marks. They are the process's: of two metered runs at once neither can be told
-/// apart, though each answers what it would alone.
+/// Marks. The process has one mark, so two metered runs at once cannot be distinguished; their
+/// outcomes are correct.
 #[derive(Clone, Copy, Debug)]
 pub enum On {}
 
-/// What is at work, as a place in [`Part::ALL`].
+/// The part at work, as an index into [`Part::ALL`].
 static MARK: AtomicU8 = AtomicU8::new(Part::Engine as u8);
 
 impl Metering for On {
@@ -106,18 +104,18 @@ impl Metering for On {
 
     #[inline(always)]
     fn enter(part: Part) {
-        // Nothing else is read by the mark, so its order with other stores is free.
+        // The mark orders no other memory access, so a relaxed store suffices.
         MARK.store(part as u8, Ordering::Relaxed);
     }
 }
 
-/// The part that a metered simulation of this process is at.
+/// The part at work in this process's metered simulation.
 pub fn at_work() -> Part {
     Part::ALL[usize::from(MARK.load(Ordering::Relaxed))]
 }
 
-/// A controller that marks its work. Senders alone call it, but for `probe`, which
-/// is the recording's.
+/// A controller that marks its work. Only senders call it, except `probe`, which belongs to the
+/// recording.
 pub struct Marked(AnyController);
 
 impl From<AnyController> for Marked {
@@ -126,7 +124,7 @@ impl From<AnyController> for Marked {
     }
 }
 
-/// Does `work` as the controller, called from the transport.
+/// Runs `work` as the controller, called from the transport.
 #[inline(always)]
 fn marked<T>(work: impl FnOnce() -> T) -> T {
     On::enter(Part::Controller);

@@ -1,9 +1,9 @@
-//! Handshakes: a flow's client opens its connection, or both of the pair that a flow with
-//! requests has, before data leave.
+//! Handshakes. The client of a flow opens its connection, or both connections of a flow with
+//! requests, before data leave.
 //!
-//! The packets of a handshake take the ways of the client's data and of their
-//! acknowledgements, and wait and are dropped like them. They are Not-ECT (RFC 3168 section
-//! 6.1.1; QUIC validates ECN later). A client or server never gives up.
+//! The packets of a handshake take the paths of the client's data and acknowledgements, and may
+//! wait and be dropped like them. They are Not-ECT (RFC 3168 section 6.1.1; QUIC validates ECN
+//! later). A client or server never gives up.
 
 use sojourn_scenario::{self as scenario, Profile, Transport};
 use sojourn_transport::{Answered, Handshake, Poll, Repeat};
@@ -29,12 +29,12 @@ const INITIAL: u32 = 1228;
 /// may send to an address that is not validated (RFC 9000 section 8.1).
 const FLIGHT: u32 = 3;
 
-/// The opening itself, and what confirms the answer to it.
+/// The opening, and the confirmation of the answer.
 const OPENING: u32 = 0;
 const CONFIRMATION: u32 = 1;
 /// The opening of Fast Open, with data.
 const EARLY_OPENING: u32 = 2;
-/// No acknowledgement comes with an answer.
+/// The answer carries no acknowledgement.
 const NO_ACK: u32 = 0;
 
 /// The handshake of a flow.
@@ -42,9 +42,9 @@ pub(crate) struct Opening {
     handshake: Handshake,
     profile: Profile,
     is_early: bool,
-    /// The connection whose data leave the client.
+    /// The connection of the client's data.
     client: usize,
-    /// The one whose data leave the server, where there are such.
+    /// The connection of the server's data, if there is one.
     server: Option<usize>,
     /// Bytes that the client's opening can carry.
     early_room: Bytes,
@@ -55,7 +55,7 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    /// The handshake of a flow with this transport; its senders wait for it from now on.
+    /// The handshake of a flow with this transport. Its senders wait for it from now on.
     pub(crate) fn new<M: Metering>(
         transport: &Transport,
         carrier: Carrier,
@@ -94,7 +94,7 @@ impl Opening {
         Packet::handshake(way, PacketKind::Opening, size, (part, 0))
     }
 
-    /// A packet of the server. `ack`: a place in the slab, counted from 1.
+    /// A packet of the server. `ack`: slot of the acknowledgement, counted from 1.
     fn server_packet(&self, part: u32, ack: u32) -> Packet {
         let way = (self.client, self.server_route);
         Packet::handshake(way, PacketKind::Answer, self.size(), (part, ack))
@@ -117,7 +117,7 @@ impl Opening {
 }
 
 impl<M: Metering> Simulation<M> {
-    /// A flow begins: its client opens the connection.
+    /// Starts a flow: its client opens the connection.
     pub(crate) fn open(&mut self, flow: usize) {
         let now = self.clock.now;
         let Some(opening) = &mut self.flows[flow].opening else { return };
@@ -135,8 +135,7 @@ impl<M: Metering> Simulation<M> {
         self.schedule_handshake(flow);
     }
 
-    /// The SYN with data (RFC 7413 section 4.2): what the application wrote, as far as it has
-    /// room for it.
+    /// The SYN with data (RFC 7413 section 4.2): the application's data up to its room.
     fn fast_open(&mut self, flow: usize) -> Packet {
         let Some(opening) = &self.flows[flow].opening else { unreachable!("a handshake begins") };
         let (client, room) = (opening.client, opening.early_room.0);
@@ -179,13 +178,13 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    /// Hands the data of an opening to the receiver. Its acknowledgement comes with the answer
-    /// (RFC 7413 section 4.2.2).
+    /// Passes the data of an opening to the receiver. The answer carries its acknowledgement (RFC
+    /// 7413 section 4.2.2).
     fn take_early_data(&mut self, id: usize, packet: &Packet) -> u32 {
         let Some(len) = early_data(packet) else { return NO_ACK };
         let connection = &mut self.connections[id];
         let header = packet.ip_size - len;
-        // The first packet of data of the connection.
+        // The connection's first packet of data.
         let mut first = *packet;
         first.number = 0;
         let data = first.as_data(header, connection.receiver.expects());
@@ -214,7 +213,7 @@ impl<M: Metering> Simulation<M> {
         let answered = opening.handshake.on_answer(now, packet.number);
         let client = opening.client;
         if packet.extra() != NO_ACK {
-            // It holds back no data: all that it acknowledges left with the opening.
+            // It holds no data back: all acknowledged data left with the opening.
             self.on_ack(client, packet.extra() as usize - 1);
         }
         self.schedule_handshake(flow);
@@ -234,7 +233,7 @@ impl<M: Metering> Simulation<M> {
         self.forward(packet);
     }
 
-    /// The server hears from a client that has its answer.
+    /// The server receives the client's confirmation of its answer.
     pub(crate) fn confirm(&mut self, flow: usize) {
         let Some(opening) = &mut self.flows[flow].opening else { return };
         let server = opening.server;
@@ -244,9 +243,9 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    /// A request has arrived, and with it proof of the client's answer, unless it came with
-    /// the opening or right behind it. Then the response need not wait either (RFC 7413 section
-    /// 4.2.2, RFC 9001 section 5.7).
+    /// A request has arrived. It confirms the answer, unless it came with the opening or directly
+    /// behind it. In that case too, the response need not wait (RFC 7413 section 4.2.2, RFC 9001
+    /// section 5.7).
     pub(crate) fn hear_request(&mut self, flow: usize) {
         let Some(opening) = &self.flows[flow].opening else { return };
         match opening.server {
@@ -261,7 +260,7 @@ impl<M: Metering> Simulation<M> {
         self.transmit(id);
     }
 
-    /// Something of a handshake is due to be sent again.
+    /// Repeats the packets of a handshake that are due.
     pub(crate) fn on_handshake_timer(&mut self, id: usize) {
         let flow = self.connections[id].flow;
         loop {
@@ -275,7 +274,7 @@ impl<M: Metering> Simulation<M> {
                     let packet = opening.client_packet(OPENING, opening.size());
                     self.forward(packet);
                 }
-                // Data of the client say as much as its confirmation.
+                // Data of the client confirm as well.
                 Some(Repeat::Answer) if has_data && !opening.is_early => self.confirm(flow),
                 Some(Repeat::Answer) => self.send_answer(flow, NO_ACK),
             }
@@ -293,7 +292,7 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    /// A wire copied an answer, and with it the acknowledgement that it may carry.
+    /// A wire copied an answer, and with it the acknowledgement that it carries, if any.
     pub(crate) fn copy_answer(&mut self, packet: &Packet) {
         if packet.extra() != NO_ACK {
             self.acks.share(packet.extra() as usize - 1);
@@ -311,7 +310,7 @@ impl<M: Metering> Simulation<M> {
     }
 }
 
-/// Bytes of data in an opening of Fast Open, where there are any.
+/// Bytes of data in an opening of Fast Open, if any.
 fn early_data(packet: &Packet) -> Option<u32> {
     let is_early = packet.kind() == PacketKind::Opening && packet.number == EARLY_OPENING;
     is_early.then(|| packet.ip_size - SYN - COOKIE)

@@ -1,4 +1,4 @@
-//! Packets on a wire that do not keep their order.
+//! Packets on a wire that reorders.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -9,18 +9,18 @@ use sojourn_units::{Duration, Instant};
 use crate::packet::Packet;
 use crate::seed::{Event, Uniform};
 
-/// When a packet arrives, beside those that keep their order.
+/// A packet's arrival relative to the order of departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// After its delay.
     InOrder,
     /// At once.
     Early,
-    /// Later than after its delay by this.
+    /// After its delay and this extra delay.
     Late(Duration),
 }
 
-/// Which packets are early or late.
+/// The rule that makes packets early or late.
 #[derive(Debug)]
 enum Rule {
     None,
@@ -37,33 +37,34 @@ enum Rule {
     },
 }
 
-/// What a wire needs that does not keep packets in order: the packets beside the line, each
-/// of which overtakes or is overtaken, and the places of both in the order of departure.
+/// The state of a wire that reorders: the packets beside the line, each of which overtakes or is
+/// overtaken, and counters that give the order of departure.
 #[derive(Debug)]
 pub(crate) struct Overtaking {
     rule: Rule,
     /// Whether packets overtake each other by jitter.
     pub(crate) by_jitter: bool,
     aside: BinaryHeap<Aside>,
-    /// Packets that went on the line, and that arrived from it.
+    /// Packets that entered the line, and that arrived from it.
     entered: u64,
     left: u64,
-    /// Packets that went beside the line.
+    /// Packets set aside from the line.
     set_aside: u64,
-    /// The last departure among packets from beside the line that have arrived.
+    /// The last departure among the packets from beside the line that have arrived.
     newest: Departure,
-    /// Packets that arrived behind one that had departed after them (RFC 4737 section 3.3).
+    /// Packets that arrived after one that had departed later (RFC 4737 section 3.3).
     pub(crate) reordered: u64,
 }
 
-/// A departure: how many packets had gone on the line before it, and beside the line.
+/// The position of a departure: the number of packets that had entered the line before it, and that
+/// had been set aside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Departure {
     line: u64,
     aside: u64,
 }
 
-/// A packet beside the line. Its stamp is its arrival.
+/// A packet beside the line. Its stamp is its arrival time.
 #[derive(Debug)]
 struct Aside {
     packet: Packet,
@@ -71,7 +72,7 @@ struct Aside {
 }
 
 impl Overtaking {
-    /// For a link of which packets may overtake each other; none for others.
+    /// The state for a link that may reorder; `None` for other links.
     pub(crate) fn new(spec: &Link, draws: Uniform) -> Option<Overtaking> {
         let rule = match spec.reorder {
             Reorder::None => Rule::None,
@@ -92,7 +93,7 @@ impl Overtaking {
         })
     }
 
-    /// The turn of the next packet.
+    /// The order of the next packet.
     pub(crate) fn turn(&mut self) -> Turn {
         match &mut self.rule {
             Rule::None => Turn::InOrder,
@@ -114,12 +115,12 @@ impl Overtaking {
         }
     }
 
-    /// A packet departs on the line.
+    /// A packet enters the line.
     pub(crate) fn enter_line(&mut self) {
         self.entered += 1;
     }
 
-    /// A packet departs beside the line, and arrives at its stamp.
+    /// Sets a packet aside. Its stamp is its arrival time.
     pub(crate) fn set_aside(&mut self, packet: Packet) {
         let departure = Departure { line: self.entered, aside: self.set_aside };
         self.set_aside += 1;
@@ -131,13 +132,14 @@ impl Overtaking {
         self.aside.len()
     }
 
-    /// When the next packet arrives from beside the line.
+    /// Arrival time of the next packet from beside the line.
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
         self.aside.peek().map(|next| next.packet.stamp)
     }
 
-    /// The packet that arrives now from beside the line, unless one on the line, which
-    /// arrives at `line`, is first. Of two that arrive at once the one that departed first is.
+    /// The packet that arrives now from beside the line, unless the line's first packet, which
+    /// arrives at `line`, precedes it. Of two simultaneous arrivals, the earlier departure is
+    /// first.
     pub(crate) fn arrive(&mut self, line: Option<Instant>) -> Option<Packet> {
         let next = self.aside.peek()?;
         let is_first = line.is_none_or(|at| match next.packet.stamp.cmp(&at) {
@@ -148,7 +150,7 @@ impl Overtaking {
         let Aside { packet, departure } = if is_first { self.aside.pop()? } else { return None };
         let overtaken = departure.line < self.left || departure.aside < self.newest.aside;
         self.reordered += u64::from(overtaken);
-        // The greatest of both: departures ascend in both together.
+        // The maximum of both: the two counters ascend together.
         if departure.aside >= self.newest.aside {
             self.newest = departure;
         }
@@ -162,8 +164,8 @@ impl Overtaking {
     }
 }
 
-/// The earliest arrival is the greatest, since the heap has the greatest on top; of two
-/// at once the one that departed first.
+/// The earliest arrival is the greatest, because the heap has its greatest entry on top. Of two
+/// simultaneous arrivals, the earlier departure is the greater.
 impl Ord for Aside {
     fn cmp(&self, other: &Aside) -> Ordering {
         let key = |aside: &Aside| (aside.packet.stamp, aside.departure.aside);
@@ -212,8 +214,8 @@ mod tests {
         packet
     }
 
-    /// Arrivals in the order of (arrival, departure), and which of them RFC 4737 calls
-    /// reordered: those of which a later departure has arrived.
+    /// Arrivals in the order of (arrival, departure), and the number of packets that RFC 4737 calls
+    /// reordered: packets that arrive after a later departure.
     fn model(mut due: Vec<(Instant, u32)>) -> (Vec<(Instant, u32)>, u64) {
         due.sort();
         let mut newest = None;
@@ -239,8 +241,8 @@ mod tests {
     }
 
     proptest! {
-        /// The line against a sorted list of the arrivals that its packets have: departures at
-        /// random times, arrivals taken when they are due, a delay that changes.
+        /// Compares the line with a sorted list of arrivals: departures at random times, arrivals
+        /// taken when due, a changing delay.
         #[test]
         fn a_line_is_a_sorted_list(
             keys in keys(),

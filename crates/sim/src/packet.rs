@@ -1,29 +1,28 @@
-//! What travels.
+//! The packets of the simulation.
 
 use sojourn_queue::Packet as Queued;
 use sojourn_transport::Data;
 use sojourn_units::{Bytes, Ecn, Instant};
 
-/// A packet of the simulation: a small plain value, two to a cache line. It carries
-/// the low halves of its packet number and of its place in the stream: the receiver
-/// knows the rest, since it is never 2^31 packets behind or ahead (RFC 9000 section
-/// 17.1 shortens packet numbers in the same way).
+/// A packet of the simulation: a small plain value, two to a cache line. It has only the low halves
+/// of its packet number and segment. The receiver derives the rest, since it is never 2^31 packets
+/// behind or ahead (RFC 9000 section 17.1 shortens packet numbers in the same way).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
-    /// Packet number; for an acknowledgement its place in the slab.
+    /// Packet number; for an acknowledgement, its slot.
     pub(crate) number: u32,
     segment: u32,
-    /// When it entered the queue where it waits; on a wire, when it arrives.
+    /// Time when it entered its queue; on a wire, its arrival time.
     pub(crate) stamp: Instant,
     /// Size of the IP packet.
     pub(crate) ip_size: u32,
-    /// Size as the link counts it where the packet is now.
+    /// Size with the overhead of the current link.
     size: u32,
     pub(crate) connection: u32,
     label: Label,
 }
 
-/// What a packet is.
+/// The kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketKind {
     /// Data of a connection.
@@ -34,16 +33,15 @@ pub(crate) enum PacketKind {
     Datagram = 2,
     /// The reply to an echo request.
     Reply = 3,
-    /// The client's part of a handshake: its opening, or what confirms the answer.
+    /// The client's part of a handshake: its opening, or its confirmation of the answer.
     Opening = 4,
     /// The server's part of a handshake.
     Answer = 5,
 }
 
-/// The small things that are said of a packet, in one word: a packet is copied
-/// several times on its way, and whole words copy best. From the lowest bit: ECN
-/// (2), [`PacketKind`] (3), CWR, marked by the link where it is now, and where it
-/// goes next, as a place in the table of routes.
+/// Small fields of a packet in one word. A packet is copied several times on its way, and whole
+/// words copy best. From the lowest bit: ECN (2), [`PacketKind`] (3), CWR, marked by the current
+/// link, and the next hop as an index into the table of routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Label(u32);
 
@@ -53,7 +51,7 @@ const KIND: u32 = 7;
 const CWR: u32 = 1 << 5;
 const MARKED: u32 = 1 << 6;
 const NEXT_SHIFT: u32 = 7;
-/// Places that a table of routes may have.
+/// Greatest size of a table of routes.
 pub(crate) const PLACES: u32 = 1 << (u32::BITS - NEXT_SHIFT);
 
 impl Label {
@@ -97,7 +95,7 @@ impl Packet {
         }
     }
 
-    /// A packet that carries nothing but its size (and a number, set after).
+    /// A packet with a size and no other content. The number is set later.
     #[inline]
     pub(crate) fn plain(connection: usize, route: u32, kind: PacketKind, ip_size: u32) -> Packet {
         Packet {
@@ -111,7 +109,8 @@ impl Packet {
         }
     }
 
-    /// A packet of a handshake. `part`: which of its kind; `extra`: a place in memory.
+    /// A packet of a handshake. `part`: the part of the opening or answer; `extra`: the slot of an
+    /// acknowledgement, or bytes of data.
     pub(crate) fn handshake(
         (connection, route): (usize, u32),
         kind: PacketKind,
@@ -123,36 +122,36 @@ impl Packet {
         packet
     }
 
-    /// What a packet of a handshake has beside its part.
+    /// A handshake packet's field beside its part.
     pub(crate) fn extra(&self) -> u32 {
         self.segment
     }
 
-    /// What it is.
+    /// The kind of the packet.
     #[inline]
     pub(crate) fn kind(&self) -> PacketKind {
         self.label.kind()
     }
 
-    /// Where it goes next, as a place in the table of routes.
+    /// The next hop, as an index into the table of routes.
     #[inline]
     pub(crate) fn next(&self) -> u32 {
         self.label.0 >> NEXT_SHIFT
     }
 
-    /// Whether the link where it is now has marked it.
+    /// Whether the current link has marked it.
     #[inline]
     pub(crate) fn is_marked(&self) -> bool {
         self.label.0 & MARKED != 0
     }
 
-    /// Where the bytes of its connection are counted.
+    /// Index of its connection's byte count.
     pub(crate) fn account(&self) -> usize {
         self.connection as usize
     }
 
-    /// The data it carries, behind `header` bytes of headers. `expected`: a packet
-    /// number and a segment near its own.
+    /// The data it carries after `header` bytes of headers. `expected`: a packet number and a
+    /// segment near its own.
     #[inline]
     pub(crate) fn as_data(&self, header: u32, expected: (u64, u64)) -> Data {
         Data {
@@ -164,9 +163,8 @@ impl Packet {
         }
     }
 
-    /// Sets the size that a link with this overhead counts, and forgets another
-    /// link's mark; only where that changes anything: see
-    /// [`sojourn_ring::Ring::push`].
+    /// Sets the size with this link's overhead and clears another link's mark. Stores only values
+    /// that change: see [`sojourn_ring::Ring::push`].
     #[inline]
     pub(crate) fn enter_link(&mut self, overhead: u32) {
         let size = self.ip_size + overhead;
@@ -178,7 +176,7 @@ impl Packet {
         }
     }
 
-    /// On a wire, where it arrives at `at` and goes on from there.
+    /// Puts the packet on a wire that delivers it at `at`, and advances its next hop.
     #[inline]
     pub(crate) fn leave_link(&mut self, at: Instant) {
         self.stamp = at;
@@ -200,9 +198,9 @@ impl Queued for Packet {
     }
     #[inline]
     fn flow_hash(&self) -> u64 {
-        // Acknowledgements and replies are another five-tuple than what they answer, and
-        // the numbers of flows of datagrams are others than those of connections. A handshake
-        // has the five-tuples of its client's data and of their acknowledgements.
+        // Acknowledgements and replies have another five-tuple than the packets that they answer.
+        // Flows of datagrams have other numbers than connections. A handshake has the five-tuples
+        // of its client's data and of their acknowledgements.
         let kind = self.label.kind() as u64;
         (kind >> 1 & 1) << 33 | u64::from(self.connection) << 1 | kind & 1
     }

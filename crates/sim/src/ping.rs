@@ -1,5 +1,5 @@
-//! Datagrams of flows without control. Of echo requests (RFC 792) the replies too, and the
-//! round trips between them.
+//! Datagrams of flows without control. Also the replies to echo requests (RFC 792), and their
+//! round-trip times.
 
 use std::collections::VecDeque;
 
@@ -12,21 +12,20 @@ use crate::meter::Metering;
 use crate::packet::{Packet, PacketKind};
 use crate::tap::{Passage, Tap};
 
-/// Requests that wait for a reply at most: the oldest beyond is given up. RFC 792 has 16 bits for
-/// the sequence number, so that nobody could tell more of them apart.
+/// Greatest number of requests that wait for a reply; beyond it, the oldest is given up. The
+/// sequence number of RFC 792 has 16 bits, so more could not be distinguished.
 const MOST_WAITING: usize = 1 << 16;
 
-/// What a flow of echo requests remembers.
+/// State of a flow of echo requests.
 #[derive(Debug)]
 pub(crate) struct Echo {
-    /// Where the route of the replies begins.
+    /// Start of the replies' route.
     pub(crate) back: u32,
-    /// Requests without a reply so far, by number, and when they left: the latest
-    /// [`MOST_WAITING`].
+    /// Number and departure of the requests without a reply: the latest [`MOST_WAITING`].
     waiting: VecDeque<(u32, Instant)>,
     pub(crate) replies: u64,
     pub(crate) rtts: Histogram,
-    /// Greatest round-trip time since the last sample, where there was one.
+    /// Greatest round-trip time since the last sample of the series.
     pub(crate) longest: Peak,
 }
 
@@ -44,11 +43,11 @@ impl Echo {
         self.waiting.push_back((number, now));
     }
 
-    /// The reply to request `number`. It may have overtaken others. A request that was given up,
-    /// or had a reply before, counts for nothing.
+    /// Processes the reply to request `number`, which may have overtaken others. Ignores requests
+    /// that were given up or already answered.
     fn on_reply(&mut self, now: Instant, number: u32) {
         let Some((first, _)) = self.waiting.front() else { return };
-        // Numbers ascend from the first on, modulo 2^32.
+        // Numbers ascend from the first, modulo 2^32.
         let after = |n: u32| n.wrapping_sub(*first);
         let Ok(place) = self.waiting.binary_search_by_key(&after(number), |(n, _)| after(*n))
         else {
@@ -86,7 +85,7 @@ impl<M: Metering> Simulation<M> {
         self.send_datagram(index, bytes);
     }
 
-    /// A datagram of flow `owner` has arrived: a request is answered at once.
+    /// A datagram of flow `owner` has arrived. The host answers a request at once.
     #[inline]
     pub(crate) fn on_datagram(&mut self, owner: usize, packet: &Packet) {
         let flow = &mut self.flows[owner];
@@ -107,7 +106,7 @@ impl<M: Metering> Simulation<M> {
         }
     }
 
-    /// A reply has arrived where its request came from.
+    /// A reply has arrived at the sender of its request.
     pub(crate) fn on_reply(&mut self, owner: usize, reply: &Packet) {
         if M::Tap::LISTENS {
             self.tell_of_datagram(owner, Passage::Received, reply);
@@ -122,7 +121,7 @@ impl<M: Metering> Simulation<M> {
 mod tests {
     use super::*;
 
-    /// A path that answers nothing costs no more for a long run.
+    /// A path without replies costs no more for a long run.
     #[test]
     fn the_oldest_of_many_requests_is_given_up() {
         let mut echo = Echo::new(0);
@@ -131,7 +130,7 @@ mod tests {
             echo.on_request(Instant(u64::from(number)), number);
         }
         assert_eq!(echo.waiting.len(), MOST_WAITING);
-        // Its reply comes too late, and takes nothing from those that wait.
+        // The reply is too late, and removes no waiting request.
         echo.on_reply(Instant(u64::from(4 * most)), 2 * most);
         assert_eq!((echo.replies, echo.waiting.len()), (0, MOST_WAITING));
         echo.on_reply(Instant(u64::from(4 * most)), 2 * most + 1);

@@ -1,4 +1,4 @@
-//! Series: one row a sample of every flow and every link.
+//! Series: for each sample, one row for every flow and every link.
 
 use sojourn_cc::{Controller, Pacing};
 use sojourn_trace::{Table, TableError, Text};
@@ -10,7 +10,7 @@ use crate::meter::Metering;
 use crate::outcome::Outcome;
 use crate::setup::FlowState;
 
-/// A window that no run can fill is none at all.
+/// An unlimited window counts as no value.
 fn window(cwnd: Bytes) -> f64 {
     if cwnd.0 < 1 << 60 { cwnd.as_f64() } else { NONE }
 }
@@ -24,15 +24,14 @@ struct Row<const F: usize, const C: usize> {
     counts: [u64; C],
 }
 
-/// Samples of all flows, or of all links, one row each: row after row, since a run
-/// writes one stream of memory sooner than one for each column. The columns are made
-/// when they are written.
+/// Samples of all flows, or of all links. They are stored by row, because one stream of memory is
+/// faster to write than one for each column. The columns are made at the end.
 #[derive(Clone, Debug)]
 pub(crate) struct Series<const F: usize, const C: usize> {
     names: Vec<String>,
-    /// When each sample was taken, in seconds.
+    /// Times of the samples, in seconds.
     times: Vec<f64>,
-    /// For each sample one row for each name, in their order.
+    /// For each sample, one row per name, in order.
     rows: Vec<Row<F, C>>,
 }
 
@@ -48,7 +47,7 @@ impl<const F: usize, const C: usize> Series<F, C> {
     }
 }
 
-/// What the columns are called.
+/// Names of the columns.
 struct Layout<const F: usize, const C: usize> {
     name: &'static str,
     has_phases: bool,
@@ -87,14 +86,14 @@ const LINKS: Layout<3, 4> = Layout {
     counts: ["queue_bytes", "queue_packets", "dropped_packets", "marked_packets"],
 };
 
-/// Where no value is.
+/// A missing value.
 const NONE: f64 = f64::NAN;
 
 fn seconds(span: Option<Duration>) -> f64 {
     span.map_or(NONE, Duration::as_secs_f64)
 }
 
-/// What a run records.
+/// The series of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     pub(crate) interval: Duration,
@@ -107,7 +106,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// For flows and links of these names.
+    /// A recorder for flows and links of these names.
     pub(crate) fn new(interval: Duration, flows: Vec<String>, links: Vec<String>) -> Recorder {
         Recorder {
             interval,
@@ -120,8 +119,8 @@ impl Recorder {
         }
     }
 
-    /// Seconds since the last sample; to be called before the rows of a sample: one
-    /// for each flow and each link, in their order.
+    /// Begins a sample and returns the seconds since the last one. The caller then adds one row for
+    /// each flow and each link, in order.
     pub(crate) fn begin(&mut self, now: Instant) -> f64 {
         let span = now.since(self.last_at).as_secs_f64();
         self.last_at = now;
@@ -148,11 +147,11 @@ impl Recorder {
         let (srtt, min) = sender
             .rtts()
             .map_or((NONE, NONE), |(srtt, min)| (srtt.as_secs_f64(), min.as_secs_f64()));
-        // The greatest of the interval, lest a peak fall between two samples.
+        // The maximum of the interval, so that no peak falls between two samples.
         let rtt = seconds(connection.longest_rtt.take());
         let pacing = match sender.limits().pacing {
             Pacing::Rate(rate) => rate.as_f64(),
-            // One packet's gap says nothing of the others': the controller knows their mean.
+            // The gap of one packet does not give the others; the controller knows their mean.
             Pacing::Gap(_) => probe.rate.map_or(NONE, |rate| rate.as_f64()),
             Pacing::Unpaced => NONE,
         };
@@ -182,7 +181,7 @@ impl Recorder {
         });
     }
 
-    /// A flow without control has no window, and no round trip but that of a ping.
+    /// A flow without control has no window, and no round-trip time unless it is a ping.
     pub(crate) fn datagrams(&mut self, span: f64, place: usize, flow: &mut FlowState) {
         let received = flow.datagrams.received_bytes;
         let rtt = seconds(flow.echo.as_mut().and_then(|echo| echo.longest.take()));
@@ -207,7 +206,7 @@ impl Recorder {
             (could - std::mem::replace(&mut self.last_could_send[place], could)) / span
         });
         let backlog = link.backlog();
-        // Nothing left the queue: its delay is not known, rather than zero.
+        // If no packet left the queue, its delay is unknown, not zero.
         let longest = seconds(link.counts.longest.take());
         self.links.rows.push(Row {
             phase: "",
@@ -225,7 +224,7 @@ impl Recorder {
 /// The series of several runs as one Parquet file: `flows` or `links`.
 ///
 /// # Errors
-/// Where Parquet cannot hold them.
+/// If Parquet cannot hold them.
 pub fn series_parquet(outcomes: &[&Outcome], links: bool) -> Result<Vec<u8>, TableError> {
     let table = if links {
         table(outcomes, &LINKS, |recorder| &recorder.links)

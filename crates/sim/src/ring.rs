@@ -1,13 +1,12 @@
-//! A device's transmit ring below the queue discipline, held short by byte
-//! queue limits (Linux, `lib/dynamic_queue_limits.c`).
+//! A device's transmit ring below the queue discipline, limited by byte queue limits (Linux,
+//! `lib/dynamic_queue_limits.c`).
 //!
-//! A device sends from a ring that the queue discipline fills. What stands in it
-//! is out of the discipline's reach: it waits, but is neither dropped nor marked
-//! for that. Byte queue limits allow it as many bytes as it needs never to run
-//! empty while the discipline has more, and take back what it does not need.
+//! A device sends from a ring that the queue discipline fills. Packets in the ring wait, but the
+//! discipline can neither drop nor mark them. Byte queue limits admit as many bytes as the ring
+//! needs to stay busy while the discipline has more, and reduce the limit by the unused part.
 //!
-//! A packet is complete here when the device begins to send it. Drivers report it
-//! afterwards, several at a time.
+//! A packet is complete here when the device begins to send it. Drivers report it later, several at
+//! a time.
 
 use std::collections::VecDeque;
 
@@ -20,7 +19,7 @@ use crate::packet::Packet;
 /// A transmit ring.
 pub(crate) struct TransmitRing {
     packets: VecDeque<Packet>,
-    /// Greatest number of packets.
+    /// Capacity in packets.
     places: u64,
     limits: ByteLimits,
 }
@@ -42,7 +41,7 @@ impl TransmitRing {
         self.packets.iter().fold(Bytes::ZERO, |sum, packet| sum + packet.size())
     }
 
-    /// Takes from `queue` what the limits allow.
+    /// Takes packets from `queue` up to the limits.
     pub(crate) fn fill(
         &mut self,
         now: Instant,
@@ -56,8 +55,7 @@ impl TransmitRing {
         }
     }
 
-    /// The packet to send next. The ring is filled before, where it was empty,
-    /// and after.
+    /// The packet to send next. Fills the ring before if it was empty, and after.
     pub(crate) fn next(
         &mut self,
         now: Instant,
@@ -74,17 +72,16 @@ impl TransmitRing {
     }
 }
 
-/// How many bytes the ring may hold (`struct dql`). Counts are of all bytes since
-/// the beginning.
+/// The limit of the ring in bytes (`struct dql`). Counts are of all bytes since the start.
 #[derive(Clone, Copy, Debug, Default)]
 struct ByteLimits {
     hold_time: Duration,
     limit: u64,
     queued: u64,
     completed: u64,
-    /// Bytes of the packet that was queued last (`last_obj_cnt`).
+    /// Bytes of the last queued packet (`last_obj_cnt`).
     last: u64,
-    /// How far `queued` may rise before the ring closes (`adj_limit`).
+    /// The ring closes when `queued` reaches this (`adj_limit`).
     open_until: u64,
     before: Before,
     /// Least slack since `slack_since`.
@@ -92,7 +89,7 @@ struct ByteLimits {
     slack_since: Instant,
 }
 
-/// How things stood at the completion before.
+/// State at the previous completion.
 #[derive(Clone, Copy, Debug, Default)]
 struct Before {
     queued: u64,
@@ -102,8 +99,7 @@ struct Before {
 }
 
 impl ByteLimits {
-    /// Whether another packet may be queued: one may exceed the limit
-    /// (`dql_avail`).
+    /// Whether another packet may be queued. One packet may exceed the limit (`dql_avail`).
     fn has_room(&self) -> bool {
         self.queued <= self.open_until
     }
@@ -129,7 +125,7 @@ impl ByteLimits {
         let left = self.queued - completed;
         let all_before_done = completed >= self.before.queued;
         if (over > 0 && left == 0) || (self.before.over > 0 && all_before_done) {
-            // Starved, or it may have been: the limit kept packets out.
+            // The ring starved, or may have: the limit kept packets out.
             self.restart_slack(now);
             let since = completed.saturating_sub(self.before.queued);
             return self.limit + since + self.before.over;
@@ -138,8 +134,7 @@ impl ByteLimits {
         if left > 0 && was_busy { self.less_slack(now, bytes) } else { self.limit }
     }
 
-    /// Busy all the while: after a hold time the least that was never needed is
-    /// taken back.
+    /// The ring was always busy. After a hold time, reduces the limit by the least slack.
     fn less_slack(&mut self, now: Instant, bytes: u64) -> u64 {
         let unused = (self.limit + self.before.over).saturating_sub(2 * bytes);
         let within = match self.before.over {

@@ -1,11 +1,11 @@
-//! Ways through the network: the links that a packet takes, one after the
-//! other, each way once in one table, so that it is at hand whoever sends.
+//! Routes: the links that a packet takes, in order. One table holds each route once and serves all
+//! senders.
 
 use std::collections::BTreeMap;
 
 use crate::packet::PLACES;
 
-/// Stands behind the last link of a route: the packet is for its host.
+/// Marks the end of a route: the packet is for its host.
 const HOST: u32 = u32::MAX;
 
 /// All routes.
@@ -16,7 +16,7 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Where the route over these links begins.
+    /// Adds the route over these links if it is new. Returns its start in the table.
     pub(crate) fn add(&mut self, links: &[usize]) -> u32 {
         *self.known.entry(links.to_vec()).or_insert_with(|| {
             let start = self.links.len() as u32;
@@ -27,7 +27,7 @@ impl Routes {
         })
     }
 
-    /// The link at this place of a route; none behind the last.
+    /// The link at this index of the table; `None` at the end of a route.
     #[inline]
     pub(crate) fn link(&self, place: u32) -> Option<usize> {
         let link = self.links[place as usize];

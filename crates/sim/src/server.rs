@@ -1,31 +1,31 @@
-//! How a link serves what waits: at a rate, or at a trace's opportunities.
+//! The server of a link: at a rate, or at the opportunities of a trace.
 
 use sojourn_scenario::Trace;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-/// Bytes that a mahimahi opportunity moves (mahimahi, `PACKET_SIZE`).
+/// Bytes of a mahimahi opportunity (mahimahi, `PACKET_SIZE`).
 const OPPORTUNITY: u64 = Trace::OPPORTUNITY.0;
 
 const BIT_NS: u128 = 8_000_000_000;
 
-/// What a trace carries on average.
+/// Mean rate of a trace.
 pub(crate) fn mean_rate(trace: &Trace) -> Rate {
     let bytes = Bytes(trace.opportunities_ms.len() as u64 * OPPORTUNITY);
     let period = trace.opportunities_ms.last().copied().unwrap_or(1).max(1);
     Rate::from_transfer(bytes, Duration::from_millis(period))
 }
 
-/// Serves one packet after the other.
+/// Serves packets one at a time.
 #[derive(Debug)]
 pub(crate) enum Server {
-    /// At a rate that may change while a packet is under way.
+    /// At a rate that may change during a packet.
     Rate(RateServer),
     /// At the opportunities of a trace.
     Trace(TraceServer),
 }
 
 impl Server {
-    /// Begins a packet; returns when it is through.
+    /// Starts a packet; returns when it is completely sent.
     #[inline]
     pub(crate) fn begin(&mut self, now: Instant, size: Bytes) -> Instant {
         match self {
@@ -35,8 +35,8 @@ impl Server {
     }
 }
 
-/// Bits x 10^9. Aligned as all else here: beside what is aligned to 16 bytes the tags of
-/// enums are as wide, and take several instructions to look at.
+/// Bits x 10^9. Aligned to 8 bytes: next to a field aligned to 16 bytes, the tags of enums are as
+/// wide and cost several instructions to read.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(8))]
 struct Work(u128);
@@ -47,22 +47,22 @@ impl Work {
     }
 }
 
-/// Service at a rate. What is below a nanosecond carries over to the next
-/// packet, so that the rate is exact.
+/// Service at a rate. The fraction of a nanosecond carries over to the next packet, so that the
+/// rate is exact.
 #[derive(Debug)]
 pub(crate) struct RateServer {
     rate: Rate,
-    /// Work left of the packet under way at `since`, in bits x 10^9.
+    /// Remaining work of the current packet at `since`, in bits x 10^9.
     work: Work,
     since: Instant,
-    /// What the last packet left of a nanosecond, in bits x 10^9: below the rate.
+    /// The last packet's rest of a nanosecond, in bits x 10^9: less than the rate.
     remainder: u64,
-    /// What a packet of the last one's size takes at this rate: most are of one
-    /// size, and a division costs more than all else here.
+    /// Cached service time of a packet with the last size at this rate. Most packets have one size,
+    /// and a division costs more than the rest of this function.
     usual: Option<Share>,
 }
 
-/// What a packet takes: nanoseconds, and bits x 10^9 that do not fill another.
+/// A packet's service time: whole nanoseconds, and the remaining bits x 10^9.
 #[derive(Clone, Copy, Debug)]
 struct Share {
     size: Bytes,
@@ -88,7 +88,7 @@ impl RateServer {
         RateServer { rate, work: Work(0), since: Instant::ZERO, remainder: 0, usual: None }
     }
 
-    /// Begins a packet; returns when it is through.
+    /// Starts a packet; returns when it is completely sent.
     #[inline]
     pub(crate) fn begin(&mut self, now: Instant, size: Bytes) -> Instant {
         self.since = now;
@@ -117,7 +117,7 @@ impl RateServer {
         self.since + Duration(span as u64)
     }
 
-    /// Changes the rate; returns the new end of a packet under way.
+    /// Changes the rate; returns the new end of the current packet.
     pub(crate) fn set_rate(&mut self, now: Instant, rate: Rate) -> Instant {
         let done = u128::from(now.since(self.since).0) * u128::from(self.rate.0);
         self.work = self.work.left(done);
@@ -129,7 +129,7 @@ impl RateServer {
         self.rate
     }
 
-    /// Bits of the packet under way that are not through at `now`.
+    /// Bits of the current packet that are not sent at `now`.
     pub(crate) fn left(&self, now: Instant) -> f64 {
         let done = u128::from(now.since(self.since).0) * u128::from(self.rate.0);
         let Work(left) = self.work.left(done);
@@ -137,14 +137,14 @@ impl RateServer {
     }
 }
 
-/// Service at a trace's opportunities.
+/// Service at the opportunities of a trace.
 #[derive(Debug)]
 pub(crate) struct TraceServer {
     opportunities: Vec<u64>,
-    /// The next opportunity: how often the trace has repeated, and its place.
+    /// The next opportunity: the trace's repetition, and the index in it.
     round: u64,
     place: usize,
-    /// Bytes left of the opportunity in use.
+    /// Bytes left of the current opportunity.
     credit: u64,
     credit_at: Instant,
 }
@@ -176,8 +176,8 @@ impl TraceServer {
         }
     }
 
-    /// Begins a packet; returns when the opportunity comes that completes it.
-    /// Opportunities that came while nothing waited are lost.
+    /// Starts a packet; returns the time of the opportunity that completes it. Opportunities
+    /// without a waiting packet are lost.
     pub(crate) fn begin(&mut self, now: Instant, size: Bytes) -> Instant {
         if self.credit_at != now {
             self.credit = 0;
@@ -196,8 +196,7 @@ impl TraceServer {
         end
     }
 
-    /// Bits that the trace can carry in [0, until]: a packet that leaves at
-    /// `until` has left.
+    /// Bits that the trace can carry in [0, until], including a packet that leaves at `until`.
     pub(crate) fn capacity_bits(&self, until: Instant) -> u128 {
         let (ms, period) = (until.0 / 1_000_000, self.period());
         let (rounds, rest) = (ms / period, ms % period);

@@ -21,7 +21,7 @@ use crate::signal::{self, Capacities, Ear, Listener, Pending};
 use crate::source::Application;
 use crate::timeline::Timeline;
 
-/// A flow while it runs.
+/// State of a flow during the run.
 pub(crate) struct FlowState {
     pub(crate) name: String,
     pub(crate) control: String,
@@ -29,58 +29,58 @@ pub(crate) struct FlowState {
     pub(crate) stop: Option<Instant>,
     pub(crate) started: bool,
     pub(crate) stopped: bool,
-    /// Payload that had been delivered when it stopped.
+    /// Payload delivered before it stopped.
     pub(crate) received_at_stop: Option<u64>,
     pub(crate) carrier: Carrier,
-    /// The handshake of its connections; none where they are open from the start.
+    /// The handshake of its connections; `None` if they are open from the start.
     pub(crate) opening: Option<Box<Opening>>,
     pub(crate) application: Application,
-    /// Requests that have arrived where they are answered.
+    /// Requests that have arrived at the responding host.
     pub(crate) answered: u64,
-    /// Bottlenecks that it listens to; empty for most.
+    /// Bottlenecks whose signals it gets; empty for most flows.
     pub(crate) ears: Vec<Ear>,
-    /// Whether signals take the direct way.
+    /// Whether signals take the direct path.
     pub(crate) direct: bool,
-    /// Where the route of its datagrams begins.
+    /// Start of its datagrams' route.
     pub(crate) route: u32,
     pub(crate) header: u32,
     pub(crate) datagrams: Datagrams,
-    /// Where its datagrams are echo requests.
+    /// State of echo requests, if its datagrams are such.
     pub(crate) echo: Option<Echo>,
 }
 
-/// What carries a flow.
+/// The transport of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Carrier {
     /// Datagrams, without control.
     Datagrams,
-    /// A connection for the data, and one for the requests of a flow that asks.
+    /// A connection for the data, and one for the requests, if the flow has requests.
     Connection { data: usize, requests: Option<usize> },
 }
 
-/// Counts of a flow of datagrams.
+/// Counters of a flow of datagrams.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Datagrams {
     pub(crate) sent: u64,
     pub(crate) dropped: u64,
     pub(crate) received_bytes: u64,
-    /// Which have arrived, where a link may copy them.
+    /// Numbers that have arrived, if a link may copy packets.
     pub(crate) seen: Option<Seen>,
 }
 
 impl FlowState {
-    /// Whether it hears signals now.
+    /// Whether it currently gets signals.
     pub(crate) fn listens(&self) -> bool {
         !self.ears.is_empty() && self.started && !self.stopped
     }
 
-    /// Bytes of requests after which the next answer is due.
+    /// Bytes of requests after which the next response is due.
     pub(crate) fn next_request_target(&self) -> u64 {
         self.application.request_target(self.answered).unwrap_or(u64::MAX)
     }
 }
 
-/// What a scenario becomes.
+/// The objects built from a scenario.
 pub(crate) struct Built<M: Metering> {
     pub(crate) control: String,
     pub(crate) links: Vec<Link<M>>,
@@ -89,17 +89,17 @@ pub(crate) struct Built<M: Metering> {
     pub(crate) signals: Vec<Pending>,
     pub(crate) routes: Routes,
     pub(crate) loops: Loops,
-    /// The flows that listen to each link, in their order.
+    /// The flows that get signals of each link, in their order.
     pub(crate) listeners: Vec<Vec<usize>>,
 }
 
-/// What the flows of a scenario are built by.
+/// Inputs for the flows of a scenario.
 struct Plan<'a> {
     ways: Ways<'a>,
     capacities: Capacities<'a>,
 }
 
-/// Connections and the ways that they take.
+/// Connections and their routes.
 struct Network<M: Metering> {
     connections: Vec<Connection<M>>,
     routes: Routes,
@@ -151,7 +151,8 @@ pub(crate) fn build<M: Metering>(
     }
 }
 
-/// Which flows without control others want to hear of; the flows that listen to each link.
+/// Marks the flows without control that other flows need announcements of. Returns the flows that
+/// get signals of each link.
 fn note_heard(scenario: &Scenario, flows: &mut [FlowState]) -> Vec<Vec<usize>> {
     let mut listeners = vec![Vec::new(); scenario.links.len()];
     for (index, flow) in flows.iter().enumerate() {
@@ -169,7 +170,7 @@ fn note_heard(scenario: &Scenario, flows: &mut [FlowState]) -> Vec<Vec<usize>> {
     listeners
 }
 
-/// All controllers that the flows use, once each.
+/// Names of all controllers that the flows use, without repetition.
 fn names(flows: &[FlowState]) -> String {
     let controlled = flows.iter().filter(|f| f.control != "none");
     let mut known = BTreeSet::new();
@@ -194,7 +195,7 @@ fn links<M: Metering>(
     scenario.links.iter().enumerate().map(build).collect()
 }
 
-/// Whether each link is the last of some way: a host with its processing noise is behind it.
+/// Whether each link is the last of some path, with a host and its processing noise behind it.
 fn host_links(scenario: &Scenario) -> Vec<bool> {
     let mut ends = vec![false; scenario.links.len()];
     let last = scenario.flows.iter().flat_map(|flow| [flow.path.last(), flow.back.last()]);
@@ -202,8 +203,8 @@ fn host_links(scenario: &Scenario) -> Vec<bool> {
     ends
 }
 
-/// When a flow starts in this run: later than written by one draw from [0, `start_jitter`),
-/// which ends before the flow or the run does.
+/// The start of a flow in this run: the configured start plus one draw from [0, `start_jitter`). It
+/// comes before the end of the flow and of the run.
 fn start(scenario: &Scenario, spec: &Flow, run_seed: u64) -> Instant {
     let end = spec.stop.unwrap_or(Instant::MAX).min(Instant::ZERO + scenario.duration);
     let most = scenario.start_jitter.min(end.since(spec.start));

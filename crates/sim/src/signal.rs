@@ -1,5 +1,5 @@
-//! Signals from bottlenecks to the flows that may hear them ("A Lower Bound on Latency Spikes":
-//! the optimal controller's direct link, figure 1c).
+//! Signals from bottlenecks to flows ("A Lower Bound on Latency Spikes": the optimal controller's
+//! direct link, figure 1c).
 
 use std::collections::BTreeMap;
 
@@ -9,42 +9,42 @@ use sojourn_units::{Duration, Instant, Rate};
 use crate::loops::Delays;
 use crate::timeline::steps;
 
-/// A trace's capacity is signalled as its mean over stretches of this length.
+/// A trace's capacity is signalled as its mean over intervals of this length.
 pub(crate) const TRACE_STRETCH: Duration = Duration::from_millis(10);
 
-/// One signal under way.
+/// One signal in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
     pub(crate) at: Instant,
     pub(crate) flow: usize,
-    /// Place of the link among those that the flow listens to.
+    /// Index of the link among those whose signals the flow gets.
     pub(crate) ear: usize,
-    /// Capacity of the link, as the link counts it.
+    /// Capacity of the link, with the link's overhead.
     pub(crate) rate: Rate,
-    /// How many flows that hear signals share it.
+    /// Number of flows with signals that share the link.
     pub(crate) sharing: u64,
 }
 
-/// A flow that hears signals: the links that it listens to, and when it runs.
+/// A flow that gets signals: its links, and the time of its run.
 #[derive(Clone, Debug)]
 pub(crate) struct Listener {
     pub(crate) flow: usize,
     pub(crate) links: Vec<usize>,
     pub(crate) start: Instant,
     pub(crate) stop: Instant,
-    /// Whether signals take the direct way to it.
+    /// Whether signals take the direct path to it.
     pub(crate) is_direct: bool,
 }
 
-/// One bottleneck that a flow listens to.
+/// One bottleneck whose signals a flow gets.
 #[derive(Clone, Debug)]
 pub(crate) struct Ear {
     pub(crate) link: usize,
-    /// What the flow knows of its capacity.
+    /// Latest signalled capacity.
     pub(crate) rate: Rate,
-    /// What it knows of how many share it.
+    /// Latest signalled number of sharing flows.
     pub(crate) sharing: u64,
-    /// What it knows of the flows without control that use it, each with its rate.
+    /// Latest announced rate of each flow without control on the link.
     pub(crate) cross: BTreeMap<usize, Rate>,
     /// Payload and size of a full packet on that link.
     payload: u64,
@@ -52,7 +52,7 @@ pub(crate) struct Ear {
 }
 
 impl Ear {
-    /// The flow's share of what flows without control leave, as a rate of payload.
+    /// The flow's share of the capacity that flows without control leave, as a rate of payload.
     pub(crate) fn share(&self) -> Rate {
         let taken: u64 = self.cross.values().map(|rate| rate.0).fold(0, u64::saturating_add);
         let left = self.rate.0.saturating_sub(taken);
@@ -61,8 +61,8 @@ impl Ear {
     }
 }
 
-/// The capacity of each link over time, beginning at the start of the run; made for those
-/// that a flow listens to.
+/// The capacity of each link over time, from the start of the run. Computed only for links with
+/// signals.
 pub(crate) struct Capacities<'a> {
     pub(crate) scenario: &'a Scenario,
     shift: Duration,
@@ -80,7 +80,7 @@ impl<'a> Capacities<'a> {
     }
 }
 
-/// The ears of a flow, with what each hears at the flow's start.
+/// The signals of a flow, with their values at the flow's start.
 pub(crate) fn ears(capacities: &mut Capacities<'_>, flow: &Flow) -> Vec<Ear> {
     let listen = |&link: &usize| {
         let payload = flow.transport.mss.0;
@@ -92,7 +92,7 @@ pub(crate) fn ears(capacities: &mut Capacities<'_>, flow: &Flow) -> Vec<Ear> {
     flow.path.iter().filter_map(listen).collect()
 }
 
-/// The flows that listen to one link: when they start and stop.
+/// The flows that get signals of one link: their starts and stops.
 #[derive(Clone, Debug, Default)]
 struct Sharers {
     /// The start and the stop of each, in the order of flows.
@@ -102,7 +102,7 @@ struct Sharers {
 }
 
 impl Sharers {
-    /// How many run at `at`.
+    /// Number of flows that run at `at`.
     fn count(&self, at: Instant) -> u64 {
         let past = |times: &[Instant]| times.partition_point(|time| *time <= at);
         past(&self.starts).saturating_sub(past(&self.stops)) as u64
@@ -117,7 +117,8 @@ impl Sharers {
             for link in heard {
                 all[link].moves.extend([listener.start, listener.stop]);
                 all[link].starts.push(listener.start);
-                // Else it would be missed from the count before it was in it.
+                // A stop before the start would be subtracted from the count before the start is
+                // added.
                 all[link].stops.push(listener.stop.max(listener.start));
             }
         }
@@ -129,9 +130,9 @@ impl Sharers {
     }
 }
 
-/// Every signal that the flows will hear, after the time that it takes: each change of each
-/// rated link on its way, and each start and stop of another flow that shares it. What is so
-/// at its own start a flow knows at once.
+/// Schedules all signals, each after its delay: every change of each rated link on a flow's path,
+/// and each start and stop of another flow that shares the link. A flow knows the values of its own
+/// start at once.
 pub(crate) fn schedule(
     capacities: &mut Capacities<'_>,
     delays: &Delays,
@@ -161,7 +162,7 @@ pub(crate) fn schedule(
     out
 }
 
-/// The capacity of a link over time, beginning at the start of the run.
+/// The capacity of a link over time, from the start of the run.
 fn history(link: &Link, duration: Duration, shift: Duration) -> Vec<(Instant, Rate)> {
     match &link.rate {
         Capacity::Unlimited => Vec::new(),
@@ -174,7 +175,7 @@ fn history(link: &Link, duration: Duration, shift: Duration) -> Vec<(Instant, Ra
 }
 
 /// `d_signal` of "A Lower Bound on Latency Spikes": from the bottleneck's queue via the receiver to
-/// the sender; or straight back, as long as packets take to reach it.
+/// the sender. On the direct path, it equals the time that packets take to reach the queue.
 pub(crate) fn signal_delay(
     delays: &Delays,
     flow: &Flow,

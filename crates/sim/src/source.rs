@@ -1,4 +1,4 @@
-//! What the applications do.
+//! The applications of the flows.
 
 use sojourn_scenario::{Pause, Source};
 use sojourn_trace::Histogram;
@@ -7,17 +7,17 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 use crate::measure::Peak;
 use crate::seed::Uniform;
 
-/// As much as any run can send.
+/// More bytes than any run can send.
 const ENDLESS: u64 = u64::MAX / 4;
 
-/// What a source does next.
+/// The next action of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Writes this much to the flow.
+    /// Write this many bytes to the flow.
     Write(u64),
-    /// Writes this much to the requests, against the flow.
+    /// Write this many bytes to the requests, against the flow.
     Request(u64),
-    /// Sends an echo request of this size.
+    /// Send an echo request of this size.
     Ping(u64),
 }
 
@@ -26,23 +26,23 @@ pub(crate) enum Action {
 pub(crate) struct Application {
     source: Source,
     draws: Uniform,
-    /// When it acts next.
+    /// Time of its next action.
     pub(crate) next_at: Instant,
     /// Transfers delivered.
     pub(crate) completed: u64,
     last_begun_at: Instant,
-    /// On-off: packets so far, when the last was due by the clock that runs
-    /// while it is on, and what is left of the present time on.
+    /// On-off source: packets so far, the due time of the last one on a clock that runs only while
+    /// the source is on, and the rest of the current on period.
     on_packets: u64,
     on_due: Duration,
     on_left: Duration,
-    /// Whether anybody wants to hear when it is on, and when it will begin and cease to
-    /// be, as far as that is settled and not passed on.
+    /// Whether other flows need announcements of its on periods, and the decided but not yet
+    /// announced changes.
     pub(crate) is_heard: bool,
     pub(crate) turns: Vec<(Instant, bool)>,
-    /// When the last transfer was delivered.
+    /// Time when the last transfer was delivered.
     pub(crate) completed_at: Option<Instant>,
-    /// Times from each request to its response, and the greatest since the last sample.
+    /// Response times, and the greatest since the last sample.
     pub(crate) responses: Histogram,
     pub(crate) longest_response: Peak,
     mss: u64,
@@ -68,7 +68,7 @@ impl Application {
         }
     }
 
-    /// Acts, at `next_at`, which it sets anew.
+    /// Performs the action due at `next_at`, and schedules the next one.
     pub(crate) fn act(&mut self, now: Instant) -> Action {
         self.next_at = Instant::MAX;
         match self.source.clone() {
@@ -92,9 +92,8 @@ impl Application {
         }
     }
 
-    /// One packet, and the time of the next one. Packets are due by a clock
-    /// that runs only while the source is on, so that the rate is exact however
-    /// short the times on are.
+    /// Sends one packet, and schedules the next. Packets are due by a clock that runs only while
+    /// the source is on, so that the rate is exact even with short on periods.
     fn emit(&mut self, now: Instant, rate: Rate, times: (Duration, Duration), exponential: bool) {
         if self.on_packets == 0 {
             self.on_left = self.draw(times.0, exponential);
@@ -116,7 +115,7 @@ impl Application {
         self.next_at = next + wait;
     }
 
-    /// It will be on, or off, from `at`.
+    /// Records that it will be on, or off, from `at`.
     fn turn(&mut self, at: Instant, on: bool) {
         if self.is_heard {
             self.turns.push((at, on));
@@ -131,7 +130,7 @@ impl Application {
         mean.mul_f64(-libm::log(1.0 - self.draws.next()))
     }
 
-    /// Bytes of the flow whose delivery it waits for; none for endless ones.
+    /// Bytes of the flow whose delivery it waits for; `None` for endless sources.
     pub(crate) fn target(&self) -> Option<u64> {
         match self.source {
             Source::Files { size, .. } => Some(size.0 * (self.completed + 1)),
@@ -140,7 +139,7 @@ impl Application {
         }
     }
 
-    /// Bytes of requests that the answering side waits for.
+    /// Bytes of requests that the responding side waits for.
     pub(crate) fn request_target(&self, answered: u64) -> Option<u64> {
         match self.source {
             Source::Request { request, .. } => Some(request.0 * (answered + 1)),
@@ -148,7 +147,7 @@ impl Application {
         }
     }
 
-    /// What answers a request.
+    /// Size of a response.
     pub(crate) fn response(&self) -> u64 {
         match self.source {
             Source::Request { response, .. } => response.0,
@@ -156,7 +155,7 @@ impl Application {
         }
     }
 
-    /// The transfer that it waited for was delivered.
+    /// The awaited transfer was delivered.
     pub(crate) fn on_delivered(&mut self, now: Instant) {
         self.completed += 1;
         let (count, next_at) = match self.source {
@@ -183,7 +182,7 @@ impl Application {
         }
     }
 
-    /// Whether the application is one that asks and waits.
+    /// Whether the source sends requests and waits for responses.
     pub(crate) fn asks(&self) -> bool {
         matches!(self.source, Source::Request { .. })
     }

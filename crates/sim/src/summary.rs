@@ -141,7 +141,7 @@ fn spike<M: Metering>(simulation: &mut Simulation<M>, index: usize) -> Option<Sp
     let spike = tracker.spike.map(Duration::as_secs_f64);
     let full = bounds.full.map(Duration::as_secs_f64);
     let corrected = bounds.corrected.map(Duration::as_secs_f64);
-    // A rise calls for no queue: what stands there is not its doing.
+    // A rise in capacity causes no queue, so a wait after it is not its spike.
     let falls = change.to < change.from;
     let over = |bound: Option<f64>| Some(spike? - bound?).filter(|_| falls);
     let (first, last) = neighbours(simulation, index);
@@ -168,8 +168,8 @@ fn spike<M: Metering>(simulation: &mut Simulation<M>, index: usize) -> Option<Sp
     })
 }
 
-/// Loads at the change of the same link before this one (or the start), and at
-/// the one after it (or the end). The changes of a link stand side by side.
+/// Loads at the previous change of the same link (or the start), and at the next one (or the end).
+/// The changes of a link are adjacent.
 fn neighbours<M: Metering>(simulation: &mut Simulation<M>, index: usize) -> (Load, Load) {
     let link = simulation.timeline.capacity_changes[index].link;
     let changes = &simulation.timeline.capacity_changes;

@@ -1,7 +1,6 @@
-//! Listening at the hosts: what a run tells of the packets that pass them.
+//! Taps at the hosts, which observe packets as they pass.
 //!
-//! A run to which nobody listens has the tap `()`, and what would tell it compiles to
-//! nothing.
+//! A run without a tap has the tap `()`, whose calls compile to nothing.
 
 use sojourn_cc::EcnUse;
 use sojourn_scenario::{Control, Scenario};
@@ -13,16 +12,16 @@ use crate::engine::Simulation;
 use crate::meter::{Metering, Tapped};
 use crate::packet::{Packet, PacketKind};
 
-/// Where a packet is seen.
+/// The point at which a packet is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// It leaves its host.
     Sent,
     /// It arrives at its host.
     Received,
-    /// A queue dropped it, or a wire lost it: neither host sees that.
+    /// A queue dropped it, or a wire lost it; neither host observes that.
     Gone,
-    /// A wire made a copy of it, and both travel on: neither host sees that yet.
+    /// A wire copied it, and both packets travel on; neither host observes that yet.
     Copied,
 }
 
@@ -40,39 +39,40 @@ pub struct Wiring {
     pub flow: usize,
     /// Whether it carries the flow's requests, against the flow's direction.
     pub is_request: bool,
-    /// How ECN is used.
+    /// The use of ECN.
     pub ecn: EcnUse,
 }
 
-/// An acknowledgement under way.
+/// An acknowledgement in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Carried<'a> {
-    /// By this it is known again: no other under way has the same but its copies.
+    /// Identifies the acknowledgement: only its copies in flight have the same slot.
     pub place: usize,
-    /// What it says.
+    /// Its content.
     pub ack: &'a Ack,
-    /// Where it is sent: packets that have arrived and are still held back (`gro`).
+    /// At its departure: packets that have arrived and are still held back (`gro`).
     pub held: usize,
 }
 
 /// An ICMP echo request, or its reply.
 #[derive(Clone, Copy, Debug)]
 pub struct Ping {
-    /// Counts the requests of its flow from 1, modulo 2^32; the reply has its request's.
+    /// Number of the request within its flow, from 1, modulo 2^32. A reply has its request's
+    /// number.
     pub number: u32,
     /// Whether it is the reply.
     pub is_reply: bool,
-    /// The IP packet in bytes.
+    /// Size of the IP packet in bytes.
     pub size: u32,
 }
 
-/// Somebody who listens at the hosts. `connection` counts the connections given to
-/// [`Tap::begin`], `flow` the flows of the scenario.
+/// An observer at the hosts. `connection` is an index into the connections given to [`Tap::begin`],
+/// `flow` one into the flows of the scenario.
 pub trait Tap: 'static {
-    /// Whether it listens at all.
+    /// Whether it observes any packets.
     const LISTENS: bool = true;
 
-    /// The run begins. A flow without control has no connection, one that asks has two.
+    /// The run begins. A flow without control has no connection, a flow with requests has two.
     fn begin(&mut self, scenario: &Scenario, connections: &[Wiring]);
 
     /// A packet of data passes.
@@ -81,7 +81,7 @@ pub trait Tap: 'static {
     /// An acknowledgement passes, against the connection's direction.
     fn ack(&mut self, now: Instant, connection: usize, passage: Passage, carried: &Carried<'_>);
 
-    /// A datagram of a flow without control passes: its number, modulo 2^32, and the size of
+    /// A datagram of a flow without control passes. `number` counts modulo 2^32; `size` is that of
     /// the IP packet in bytes.
     fn datagram(&mut self, now: Instant, flow: usize, passage: Passage, number: u32, size: u32);
 
@@ -91,11 +91,11 @@ pub trait Tap: 'static {
     /// A connection's sender deems a packet lost.
     fn lost(&mut self, now: Instant, connection: usize, number: u64, cause: LossCause);
 
-    /// How a connection's sender stands, once it has sent all that it may.
+    /// The state of a connection's sender, after it has sent all that it may.
     fn vitals(&mut self, now: Instant, connection: usize, vitals: &Vitals);
 }
 
-/// Nobody listens.
+/// No tap.
 impl Tap for () {
     const LISTENS: bool = false;
 
@@ -109,7 +109,7 @@ impl Tap for () {
 }
 
 impl<T: Tap> Simulation<Tapped<T>> {
-    /// The same run, with the same outcome, at whose hosts `tap` listens.
+    /// The same run with the same outcome, observed by `tap` at its hosts.
     pub fn tapped(
         scenario: &Scenario,
         control: Option<&Control>,
@@ -123,7 +123,7 @@ impl<T: Tap> Simulation<Tapped<T>> {
         simulation
     }
 
-    /// What listens.
+    /// The tap.
     pub fn tap(&mut self) -> &mut T {
         &mut self.tap
     }
@@ -144,7 +144,7 @@ impl<M: Metering> Simulation<M> {
         self.tap.datagram(now, flow, passage, number, size);
     }
 
-    /// What became of a packet inside a link.
+    /// Reports a packet's loss or copy inside a link to the tap.
     pub(crate) fn tell_of_fate(&mut self, passage: Passage, packet: &Packet) {
         let owner = packet.connection as usize;
         match packet.kind() {

@@ -1,11 +1,11 @@
-//! What changes in a run, and when.
+//! The scheduled changes of a run.
 
 use sojourn_scenario::{Capacity, Change, Scenario, Schedule};
 use sojourn_units::{Duration, Instant, Rate};
 
 use crate::seed::{Stream, Uniform};
 
-/// Ramps are taken in steps of this length.
+/// Length of the steps that represent a ramp.
 pub(crate) const RAMP_STEP: Duration = Duration::from_millis(1);
 
 /// One change.
@@ -16,23 +16,22 @@ pub(crate) struct Entry {
     pub(crate) what: What,
 }
 
-/// What happens to a link or a flow.
+/// The content of a scheduled change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum What {
     Rate(Rate),
     Delay(Duration),
-    /// The change is [`LOOK_BACK`] ahead: the load is noted.
+    /// A change of capacity follows after [`LOOK_BACK`]: record the load.
     Before(usize),
-    /// The change is one loop delay ahead: the load is noted, from which the corrected
-    /// bound is made.
+    /// A change of capacity follows after one loop delay: record the load for the corrected bound.
     LoopBefore(usize),
-    /// The change was one loop delay ago.
+    /// A change of capacity was one loop delay ago.
     LoopAfter(usize),
-    /// A change of capacity (place in [`Timeline::capacity_changes`]).
+    /// A change of capacity (index into [`Timeline::capacity_changes`]).
     Capacity(usize),
 }
 
-/// A change of a link's capacity, whole: a step or a ramp.
+/// A whole change of a link's capacity: a step or a ramp.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CapacityChange {
     pub(crate) link: usize,
@@ -40,23 +39,23 @@ pub(crate) struct CapacityChange {
     pub(crate) complete_at: Instant,
     pub(crate) from: Rate,
     pub(crate) to: Rate,
-    /// From when on nothing changed before it.
+    /// Start of the constant capacity before it.
     pub(crate) since: Instant,
-    /// When the next one of this link comes, or the run ends.
+    /// Time of this link's next change, or of the run's end.
     pub(crate) next_at: Instant,
 }
 
-/// Everything that changes, in the order of time.
+/// All scheduled changes, in the order of time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timeline {
     pub(crate) entries: Vec<Entry>,
     pub(crate) capacity_changes: Vec<CapacityChange>,
-    /// How much later than written everything happens in this run.
+    /// Delay of all changes of this run against the scenario.
     pub(crate) shift: Duration,
 }
 
-/// How long before a change of capacity the load and the waiting time are measured that the
-/// summary tells: as the testbed's last second before the drop (`r_corr_last1s` of its data).
+/// Time before a change of capacity over which the summary measures load and waiting time: as the
+/// testbed's last second before the drop (`r_corr_last1s` of its data).
 pub(crate) const LOOK_BACK: Duration = Duration::from_secs(1);
 
 impl Timeline {
@@ -76,7 +75,7 @@ impl Timeline {
         timeline
     }
 
-    /// Notes the loads one loop delay before and after each change of capacity.
+    /// Schedules records of the loads one loop delay before and after each change of capacity.
     pub(crate) fn note_loops(&mut self, delay: impl Fn(&CapacityChange) -> Duration) {
         for (index, change) in self.capacity_changes.iter().enumerate() {
             let (link, delay) = (change.link, delay(change));
@@ -111,7 +110,7 @@ impl Timeline {
         let mut from = rates.start;
         let mut last = (Instant::ZERO, Instant::ZERO);
         for (place, change) in rates.changes.iter().enumerate() {
-            // A change to what is there already is none.
+            // A change to the current value is no change.
             if change.value == from {
                 continue;
             }
@@ -123,8 +122,8 @@ impl Timeline {
             let index = self.capacity_changes.len();
             let complete_at = change.to + shift;
             let to = change.value;
-            // Since the last change was complete; or through it, where this one
-            // follows at once.
+            // From the end of the previous change, or from its start if this one follows without a
+            // pause.
             let since = if last.1 < at { last.1 } else { last.0 };
             let change = CapacityChange { link, at, complete_at, from, to, since, next_at };
             self.capacity_changes.push(change);
@@ -136,7 +135,7 @@ impl Timeline {
     }
 }
 
-/// A schedule's steps, ramps cut into small ones.
+/// A schedule's steps, with ramps cut into small ones.
 pub(crate) fn steps<T: Copy>(
     schedule: &Schedule<T>,
     shift: Duration,
@@ -156,8 +155,8 @@ fn ramp<T>(change: &Change<T>, before: u64, after: u64, mut step: impl FnMut(Ins
     let span = change.to.since(change.from);
     let count = (span.0 / RAMP_STEP.0).max(1);
     for k in 1..=count {
-        // Each step has the value at the end of its stretch, the last one the
-        // ramp's own; a step is a ramp of one.
+        // Each step has the value at the end of its interval; the last has the ramp's final value.
+        // A step is a ramp of one interval.
         let value = i128::from(before)
             + (i128::from(after) - i128::from(before)) * i128::from(k) / i128::from(count);
         step(change.from + Duration(span.0 * (k - 1) / count), value as u64);

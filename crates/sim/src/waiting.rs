@@ -1,4 +1,4 @@
-//! What waits for a link.
+//! The packets that wait for a link.
 
 use sojourn_queue::{AnyQueue, Backlog, Discipline, DropReason, Limit, Packet as _, Queue, Setup};
 use sojourn_scenario::{self as scenario, Loss};
@@ -8,28 +8,28 @@ use crate::line::DelayLine;
 use crate::packet::Packet;
 use crate::ring::TransmitRing;
 
-/// What is done with packets that are dropped.
+/// Receives the dropped packets.
 type Drops<'a> = dyn FnMut(Packet, DropReason) + 'a;
 
-/// Where packets wait.
+/// The storage of waiting packets.
 pub(crate) enum Waiting {
-    /// On the line itself, behind what travels: drop-tail, since they leave in the order in
-    /// which they came, where the wire loses none and none overtakes, which would leave a
-    /// gap, and where it copies none.
+    /// On the delay line itself, behind the packets on the wire. Possible for drop-tail, whose
+    /// packets leave in order, on a wire that makes no copies, losses or overtaking, which would
+    /// leave gaps.
     OnLine(Tail),
-    /// In a queue, which hands over one packet at a time.
+    /// In a queue, which returns one packet at a time.
     Queue(AnyQueue<Packet>),
-    /// In a queue, and in a device's ring behind it.
+    /// In a queue, and in a device's ring below it.
     Ring(AnyQueue<Packet>, TransmitRing),
 }
 
-/// The tail of the line.
+/// The drop-tail queue at the end of the line.
 pub(crate) struct Tail {
     bytes: Bytes,
     limit: Limit,
 }
 
-/// A packet that the line begins to send.
+/// A packet whose transmission begins.
 pub(crate) struct Begun {
     pub(crate) size: Bytes,
     pub(crate) enqueued_at: Instant,
@@ -48,8 +48,8 @@ impl Begun {
 }
 
 impl Waiting {
-    /// What waits for the link that `spec` describes: `limit` of it at most. `mtu`: its
-    /// largest packet. `seed`: of whatever the discipline randomises.
+    /// The storage for the link that `spec` describes, up to `limit`. `mtu`: its largest packet.
+    /// `seed`: for disciplines with random decisions.
     pub(crate) fn new(spec: &scenario::Link, limit: Limit, mtu: Bytes, seed: u64) -> Waiting {
         let is_plain_wire =
             spec.loss == Loss::None && !spec.may_reorder() && spec.duplicate.probability == 0.0;
@@ -65,7 +65,7 @@ impl Waiting {
         }
     }
 
-    /// A packet comes in.
+    /// A packet arrives.
     #[inline(always)]
     pub(crate) fn enqueue(
         &mut self,
@@ -94,7 +94,7 @@ impl Waiting {
         }
     }
 
-    /// The line begins to send the next packet, where one may leave now.
+    /// Starts to send the next packet, if one may leave now.
     #[inline(always)]
     pub(crate) fn begin(
         &mut self,
@@ -102,7 +102,7 @@ impl Waiting {
         line: &mut DelayLine,
         drops: &mut Drops<'_>,
     ) -> Option<Begun> {
-        // What is told of it is told from registers: it has just been written.
+        // Taken from registers: a read of the packet just written would stall.
         let begin = |line: &mut DelayLine, packet: Packet| {
             line.begin(packet);
             Begun::of(&packet)
@@ -120,7 +120,7 @@ impl Waiting {
         }
     }
 
-    /// What waits in the queue.
+    /// Packets and bytes in the queue.
     pub(crate) fn backlog(&self, line: &DelayLine) -> Backlog {
         match self {
             Waiting::OnLine(tail) => tail.backlog(line),
@@ -128,7 +128,7 @@ impl Waiting {
         }
     }
 
-    /// What waits in the queue and in the ring.
+    /// Packets and bytes in the queue and in the ring.
     pub(crate) fn all(&self, line: &DelayLine) -> Backlog {
         let mut all = self.backlog(line);
         if let Waiting::Ring(_, ring) = self {
@@ -138,7 +138,7 @@ impl Waiting {
         all
     }
 
-    /// Changes how much may wait.
+    /// Changes the limit.
     pub(crate) fn set_limit(&mut self, limit: Limit) {
         match self {
             Waiting::OnLine(tail) => tail.limit = limit,
@@ -146,7 +146,7 @@ impl Waiting {
         }
     }
 
-    /// When to ask again, where packets wait but none may leave before.
+    /// Time of the next attempt, if packets wait but none may leave yet.
     pub(crate) fn ready_at(&self) -> Option<Instant> {
         match self {
             Waiting::OnLine(_) => None,
