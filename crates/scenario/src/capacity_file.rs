@@ -12,14 +12,14 @@ use crate::trace::{self, Malformed};
 /// The capacity of a link over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapacityFile {
-    /// From when each rate holds, in order of time; the first from the start.
+    /// The start of each rate, in order of time; the first is at zero.
     pub steps: Vec<(Instant, Rate)>,
-    /// Where what the file tells ends. Beyond, a trace has begun again, and a
-    /// table's last rate goes on.
+    /// End of the file's content. After it, a trace has begun again, and a table's last rate
+    /// continues.
     pub until: Instant,
 }
 
-/// A file that cannot be read; says which line is wrong, why, and what is right.
+/// A file that cannot be read. Gives the line, its fault and the correct form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapacityFileError(String);
 
@@ -31,14 +31,13 @@ impl fmt::Display for CapacityFileError {
 
 impl std::error::Error for CapacityFileError {}
 
-/// Stretches of a mahimahi trace at most: with what waits at each, 0.5 GB.
+/// Greatest number of intervals of a mahimahi trace: with the queue of each, 0.5 GB.
 const MOST_STRETCHES: u64 = 5_000_000;
 
-/// Reads a mahimahi trace, as its mean over each `stretch`; or a table of two
-/// columns with a comma between, a time (in seconds where it has no unit) and the
-/// rate from then on (in bit/s where it has none). A table's times begin at 0 and
-/// increase; its first line may be a heading, lines that begin with `#` are
-/// passed over, and its last time is the end.
+/// Reads a mahimahi trace, as its mean over each `stretch`, or a table of two columns separated by
+/// a comma. The columns are a time (default unit: seconds) and the rate from then on (default unit:
+/// bit/s). A table's times begin at 0 and increase, and its last time is the end. The first line
+/// may be a heading; lines that begin with `#` are comments.
 ///
 /// # Errors
 /// Names the line.
@@ -62,12 +61,12 @@ pub fn capacity_file(
     let trace = Trace { file: name.to_owned(), opportunities_ms };
     check_stretches(name, trace.period(), stretch)?;
     let until = Instant::ZERO + trace.period();
-    // Once more, so that what arrives last finds the capacity to leave.
+    // Two periods, so that the capacity suffices for the last arrivals to leave.
     let steps = trace.means(stretch, trace.period() + trace.period());
     Ok(CapacityFile { steps, until })
 }
 
-/// Refuses a trace that would be more steps than theory can be asked about.
+/// Refuses a trace with more steps than the theory accepts.
 fn check_stretches(
     name: &str,
     period: Duration,
@@ -83,7 +82,7 @@ fn check_stretches(
     )))
 }
 
-/// Whether a line has columns with something else than a comma between.
+/// Whether a line has columns with a separator other than a comma.
 fn has_columns(line: &str) -> bool {
     let line = line.trim();
     line.contains(|c: char| c.is_whitespace() || c == ';')

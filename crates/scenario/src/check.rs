@@ -1,4 +1,4 @@
-//! Holds a document to the schema: unknown keys, types, units, ranges.
+//! Validation of a document against the schema: unknown keys, types, units, ranges.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -12,19 +12,19 @@ use crate::scalar::{self, Fault};
 use crate::shape::{Either, Field, Form, Given, OneOf, Shape, Variant};
 use crate::tree::{self, Entry, FromToml, Node, Value};
 
-/// Collects what is wrong.
+/// Collects problems.
 #[derive(Default)]
 pub(crate) struct Checker {
     pub(crate) problems: Problems,
     /// The controllers that a scenario may name.
     pub(crate) controllers: Catalogue,
-    /// What was built of the schema so far: a document asks for the same thousands of times.
+    /// Cached variants: a document needs the same ones thousands of times.
     variants: BTreeMap<*const OneOf, Rc<[Variant]>>,
     defaults: BTreeMap<&'static str, Node>,
 }
 
 impl Checker {
-    /// Nothing found so far.
+    /// A checker without problems.
     pub(crate) fn new(controllers: &Catalogue) -> Checker {
         Checker { controllers: controllers.clone(), ..Checker::default() }
     }
@@ -33,7 +33,7 @@ impl Checker {
         self.problems.add(|| Problem::new(at, message, help));
     }
 
-    /// The same where the help takes a search among names.
+    /// As `report`, for help that requires a search among names.
     pub(crate) fn report_unknown(
         &mut self,
         at: &At,
@@ -43,7 +43,7 @@ impl Checker {
         self.problems.add(|| Problem::new(at, message, help()));
     }
 
-    /// Holds `node` to `shape`. `doc` says what the value means.
+    /// Checks `node` against `shape`. `doc` is the description of the value.
     pub(crate) fn check(&mut self, node: &Node, shape: Shape, at: At, doc: &str) -> Checked {
         let value = match shape {
             Shape::Text => self.text(node, &at),
@@ -126,7 +126,7 @@ impl Checker {
         Got::Table(Fields { entries: each.collect() })
     }
 
-    /// A name that needs no quotation marks in TOML, in `--set` or in a shell.
+    /// Checks that a name needs no quotation marks in TOML, in `--set` or in a shell.
     fn name(&mut self, entry: &Entry, form: &Form, at: &At) {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if entry.key.is_empty() || !entry.key.chars().all(plain) {
@@ -256,7 +256,7 @@ impl Checker {
         self.defaults.get(text).cloned()
     }
 
-    /// What a key that is not given stands for.
+    /// The value of a key that is not given.
     fn absent(&mut self, field: &Field, keys: &Keys<'_>, at: &At) -> Option<Checked> {
         let here = at.below(field.name, at.span);
         match (field.given, field.shape) {
@@ -280,19 +280,19 @@ impl Checker {
 
 /// The keys of a table.
 struct Keys<'a> {
-    /// Whose they are, in words.
+    /// Their table, in words.
     owner: String,
-    /// What one of them is, in a noun.
+    /// A noun for one key.
     part: &'static str,
-    /// Those that could be meant by a misspelt one.
+    /// Candidates for a misspelt key.
     names: Vec<&'static str>,
     fields: &'a [Field],
-    /// The choice that the table is one of.
+    /// The choice that the table belongs to.
     among: Option<Rc<[Variant]>>,
 }
 
 impl Keys<'_> {
-    /// What could have been meant by `key`, which is none of these.
+    /// Suggestions for `key`, which is none of these.
     fn help(&self, key: &str) -> String {
         let help = nearest::help(key, &self.names);
         let all = self.among.iter().flat_map(|variants| variants.iter());

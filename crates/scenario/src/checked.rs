@@ -1,4 +1,4 @@
-//! Values that fit the schema, by name and by type.
+//! Validated values, by name and by type.
 
 use sojourn_units::params::Value as Scalar;
 use sojourn_units::{Bytes, Duration, Rate};
@@ -6,19 +6,19 @@ use sojourn_units::{Bytes, Duration, Rate};
 use crate::error::At;
 use crate::model::Buffer;
 
-/// A value that fits its shape, or one of which a problem tells why it does not.
+/// A value that fits its shape, or a value with a reported problem.
 #[derive(Clone, Debug)]
 pub(crate) struct Checked {
     pub(crate) at: At,
     pub(crate) value: Got,
-    /// Whether the document says it; if not, it is the default.
+    /// Whether the document contains it; otherwise it is the default.
     pub(crate) given: bool,
 }
 
-/// What a value turned out to be.
+/// The type and content of a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Got {
-    /// Nothing that fits; a problem tells why.
+    /// Invalid; a problem was reported.
     Bad,
     Text(String),
     Scalar(Scalar),
@@ -28,14 +28,14 @@ pub(crate) enum Got {
     Variant(String, Fields),
 }
 
-/// The values of a table, those that defaults gave included.
+/// The values of a table, including defaults.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields {
     pub(crate) entries: Vec<(String, Checked)>,
 }
 
 impl Fields {
-    /// The value under `name`; none where it is absent and has no default.
+    /// The value under `name`; `None` if it is absent and has no default.
     pub(crate) fn get(&self, name: &str) -> Option<&Checked> {
         self.entries.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }

@@ -1,4 +1,4 @@
-//! Flows by number: one table that stands for many flows alike.
+//! Groups of flows: one table for many identical flows.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::check::Checker;
 use crate::checked::{Checked, Fields};
 use crate::model::Flow;
 
-/// How many flows a table stands for, and the time over which they start.
+/// Number of flows of a table, and the time over which they start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copies {
     pub(crate) count: u64,
@@ -16,7 +16,7 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    /// Those of a flow's table.
+    /// The values of a flow's table.
     pub(crate) fn of(fields: &Fields) -> Copies {
         Copies {
             count: fields.integer("count").unwrap_or(1),
@@ -24,19 +24,19 @@ impl Copies {
         }
     }
 
-    /// How long after the first one the copy `place` (from 0) starts.
+    /// Start of copy `place` (from 0) after the first one.
     fn delay(self, place: u64) -> Duration {
         let part = u128::from(self.stagger.0) * u128::from(place) / u128::from(self.count);
         Duration(part as u64)
     }
 
-    /// How long after the first one the last one starts.
+    /// Start of the last copy after the first one.
     pub(crate) fn last_delay(self) -> Duration {
         self.delay(self.count - 1)
     }
 }
 
-/// Refuses names that stand for two flows, and `stagger` where it does nothing.
+/// Refuses names that two flows would share, and `stagger` if it has no effect.
 pub(crate) fn check(checker: &mut Checker, fields: &Fields) {
     let flows = fields.named("flow");
     let copies = |flow: &Checked| flow.table().map_or(1, |table| Copies::of(table).count);
@@ -51,7 +51,7 @@ pub(crate) fn check(checker: &mut Checker, fields: &Fields) {
     }
 }
 
-/// The group of which one flow is called `name`. `groups`: how many flows each name stands for.
+/// The group that contains a flow called `name`. `groups`: number of flows of each name.
 fn group_of<'a>(name: &'a str, groups: &BTreeMap<&str, u64>) -> Option<&'a str> {
     let (group, number) = name.rsplit_once('-')?;
     let place: u64 = number.parse().ok()?;
@@ -69,7 +69,7 @@ fn single(checker: &mut Checker, flow: &Checked) {
     }
 }
 
-/// Every flow that the tables stand for, in their order.
+/// All flows of the tables, in order.
 pub(crate) fn expand(fields: &Fields, flows: Vec<Flow>) -> Vec<Flow> {
     let tables = fields.named("flow").iter().filter_map(|(_, flow)| flow.table());
     let total = tables.clone().map(|table| Copies::of(table).count as usize).sum();

@@ -1,4 +1,4 @@
-//! The document: read, changed, written, resolved.
+//! The scenario document: input, changes, output and resolution.
 
 use sojourn_cc::Catalogue;
 use toml::de::DeTable;
@@ -8,10 +8,10 @@ use crate::model::Scenario;
 use crate::tree::{self, FromToml, Node, Value};
 use crate::{resolve, set, size, write};
 
-/// A scenario as it is written: well formed, but not yet held to the schema.
+/// A scenario as it is written: well formed, but not yet validated.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// The first is where it was read from; each change from outside adds one.
+    /// The first is the document's origin; each external change adds one.
     sources: Vec<Source>,
     root: Node,
 }
@@ -20,7 +20,7 @@ impl Document {
     /// Reads TOML. `origin` names it in errors: its file.
     ///
     /// # Errors
-    /// Every fault of syntax, with its place; or that the text is longer than 4 MiB.
+    /// Every syntax error, with its position; or a text longer than 4 MiB.
     pub fn from_toml(origin: &str, text: &str) -> Result<Document, Errors> {
         if let Some(problem) = size::of_text(text) {
             let source = Source { origin: origin.to_owned(), text: String::new() };
@@ -40,11 +40,11 @@ impl Document {
         Ok(Document { sources, root: Node { value, span: Some(place.span(0..0)) } })
     }
 
-    /// Takes a document that a program built; its errors name keys, not lines.
-    /// A null in an object is a key that is absent.
+    /// Takes a document that a program built. Its errors name keys, not lines. A null in an object
+    /// is an absent key.
     ///
     /// # Errors
-    /// Where it is no object, or nested beyond any scenario.
+    /// If it is not an object, or is nested deeper than any scenario.
     pub fn from_json(origin: &str, value: serde_json::Value) -> Result<Document, Errors> {
         let sources = vec![Source { origin: origin.to_owned(), text: String::new() }];
         let fault = |message: &str, help: &str| {
@@ -57,16 +57,14 @@ impl Document {
         }
     }
 
-    /// Changes one value, as `PATH=VALUE`: keys and places in lists joined by
-    /// dots, such as `link.bottleneck.rate.steps.0.rate=10Mbit`. The value is
-    /// TOML's (a number, a boolean, a list, a table, a quoted string) or else
-    /// bare text. What the path names is made where it does not exist; a short
-    /// value becomes the table that it stands for where the path needs that.
+    /// Changes one value, as `PATH=VALUE`: keys and list indices joined by dots, such as
+    /// `link.bottleneck.rate.steps.0.rate=10Mbit`. The value is in TOML (a number, a boolean, a
+    /// list, a table, a quoted string) or else bare text. Missing parts of the path are created. If
+    /// the path goes below a short value, the value becomes its table.
     ///
     /// # Errors
-    /// Where it is malformed, or the path leads through a value that has no
-    /// keys. The document stays as it was. Whether the schema knows the key is
-    /// told by [`Document::resolve`].
+    /// If the change is malformed, or the path goes through a value without keys. The document then
+    /// stays unchanged. [`Document::resolve`] validates the key itself.
     pub fn set(&mut self, change: &str) -> Result<(), Errors> {
         let source = Source { origin: "--set".to_owned(), text: change.to_owned() };
         self.sources.push(source);
@@ -78,8 +76,8 @@ impl Document {
         })
     }
 
-    /// Runs these controllers one after the other: they take the place of
-    /// `controls` (which keeps the parameters it gave them), and where every flow names its own controller, of these too
+    /// Runs these controllers one after the other. They replace `controls`, and keep the parameters
+    /// given there. If every flow names its own controller, they also replace these controllers
     /// (except `none`).
     pub fn set_controls(&mut self, names: &[&str]) {
         let source = Source { origin: "--control".to_owned(), text: names.join(",") };
@@ -87,8 +85,8 @@ impl Document {
         set::set_controls(&mut self.root, names, self.sources.len() - 1);
     }
 
-    /// The document as TOML, with all changes, in the order of its keys;
-    /// reading it again gives the same scenario.
+    /// The document as TOML, with all changes, in the order of its keys. It reads back as the same
+    /// scenario.
     pub fn to_toml(&self) -> String {
         write::toml(&self.root)
     }
@@ -98,11 +96,11 @@ impl Document {
         write::json(&self.root)
     }
 
-    /// Holds the document to the schema and makes the scenario of it. `read`
-    /// gives the text of a trace by the path in the scenario.
+    /// Validates the document and makes its scenario. `read` returns the text of a trace for the
+    /// path in the scenario.
     ///
     /// # Errors
-    /// Everything that is wrong, each with its place.
+    /// All problems, each with its position.
     pub fn resolve(
         &self,
         read: &dyn Fn(&str) -> Result<String, String>,
@@ -110,11 +108,11 @@ impl Document {
         self.resolve_with(&Catalogue::shipped(), read)
     }
 
-    /// The same where the scenario may name the controllers of a catalogue: those that
-    /// ship, and a user's own.
+    /// As [`Document::resolve`], for a scenario that may name the controllers of a catalogue: the
+    /// shipped ones and a user's own.
     ///
     /// # Errors
-    /// Everything that is wrong, each with its place.
+    /// All problems, each with its position.
     pub fn resolve_with(
         &self,
         controllers: &Catalogue,
@@ -125,8 +123,8 @@ impl Document {
     }
 }
 
-/// The faults worth telling: all up to the first that leaves the parser at a
-/// loss, since what it finds after that one is mostly its echo.
+/// The errors worth reporting: all up to the first that the parser cannot recover from, since later
+/// ones mostly follow from it.
 fn telling(mut faults: Vec<toml::de::Error>) -> Vec<toml::de::Error> {
     faults.sort_by_key(|fault| fault.span().map_or(0, |span| span.start));
     let clear = |fault: &toml::de::Error| help(fault.message()) != TOML;
@@ -145,10 +143,10 @@ fn help(message: &str) -> &'static str {
     }
 }
 
-/// The parser's words for a key that is there already.
+/// The parser's message for a repeated key.
 const DUPLICATE: &str = "duplicate key";
 
-/// A fault of TOML's syntax.
+/// A TOML syntax error.
 fn syntax(fault: &toml::de::Error, text: &str, place: FromToml) -> Problem {
     let range = fault.span().unwrap_or(0..0);
     let written = text.get(range.clone()).unwrap_or("").trim();

@@ -1,4 +1,4 @@
-//! What is wrong with a document, and where.
+//! Problems of a document, with their positions.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,12 +11,12 @@ use crate::tree::Span;
 /// A text that a document was read from.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    /// Its file, or the option that it was given with.
+    /// Its file, or the option that contained it.
     pub(crate) origin: String,
     pub(crate) text: String,
 }
 
-/// Where in a document: by place in a source and by path of keys.
+/// A position in a document: a place in a source, and a path of keys.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct At {
     pub(crate) span: Option<Span>,
@@ -24,7 +24,7 @@ pub(crate) struct At {
 }
 
 impl At {
-    /// The last key of the path, with its table where it is only a place in a list.
+    /// The last key of the path; for an index into a list, with its table.
     pub(crate) fn subject(&self) -> &str {
         let mut from = self.path.len();
         for part in self.path.rsplit('.') {
@@ -54,7 +54,7 @@ impl At {
     }
 }
 
-/// A line of another file that shows what is wrong.
+/// A line of another file that shows the problem.
 #[derive(Clone, Debug)]
 pub(crate) struct Evidence {
     pub(crate) file: String,
@@ -62,7 +62,7 @@ pub(crate) struct Evidence {
     pub(crate) text: String,
 }
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) at: At,
@@ -78,10 +78,10 @@ impl Problem {
     }
 }
 
-/// Bytes of a sentence that are kept: a name in it may be megabytes long.
+/// Greatest length of a sentence in bytes: a name in it may be megabytes long.
 const SENTENCE: usize = 2000;
 
-/// The sentence without the middle of what is far too long to be read.
+/// The sentence, with its middle removed if it is too long.
 fn short(sentence: String) -> String {
     if sentence.len() <= SENTENCE {
         return sentence;
@@ -94,7 +94,7 @@ fn short(sentence: String) -> String {
     )
 }
 
-/// A place in a text: line and column from 1, the column in characters.
+/// A position in a text: line and column from 1, the column in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// Line, from 1.
@@ -103,35 +103,35 @@ pub struct Position {
     pub column: usize,
 }
 
-/// One thing that is wrong, for machines.
+/// One problem, for programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// The file, or the option, that holds it.
+    /// The file or option that contains it.
     pub origin: String,
-    /// Where in it; none where the document was built by a program.
+    /// Its position there; `None` for a document built by a program.
     pub position: Option<Position>,
-    /// The keys that lead to it, joined by dots; empty for the whole document.
+    /// The keys of its path, joined by dots; empty for the whole document.
     pub path: String,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// What would be right.
+    /// The correct form.
     pub help: String,
 }
 
-/// Problems as they are found.
+/// Problems in the order of their discovery.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Problems {
     kept: Vec<Problem>,
-    /// Found after there were [`Problems::MOST`].
+    /// Number of problems after the first [`Problems::MOST`].
     more: usize,
 }
 
 impl Problems {
-    /// Problems that are kept. A document of megabytes may have one in each line, and
-    /// each costs a search for the nearest name and a line of text.
+    /// Number of stored problems. A document of megabytes may have one in each line, and each costs
+    /// a search for the nearest name and a line of text.
     const MOST: usize = 100;
 
-    /// Adds the problem that `build` makes, unless enough are kept already.
+    /// Adds the problem that `build` makes, unless the limit is reached.
     pub(crate) fn add(&mut self, build: impl FnOnce() -> Problem) {
         if self.kept.len() < Problems::MOST {
             self.kept.push(build());
@@ -155,20 +155,19 @@ impl From<Problem> for Problems {
     }
 }
 
-/// What is wrong with a document, in the order of its text: everything, or the first
-/// hundred that were found.
+/// The problems of a document, in the order of its text: all, or the first hundred found.
 ///
-/// `Display` shows the first of them, each with the line that it stands in.
+/// `Display` shows the first of them, each with its line.
 #[derive(Clone, Debug)]
 pub struct Errors {
     sources: Vec<Source>,
-    /// Each with its line, from 1; 1 for one that has no place.
+    /// Each with its line, from 1; 1 for one without a position.
     problems: Vec<(usize, Problem)>,
-    /// Problems beyond those.
+    /// Number of further problems.
     more: usize,
 }
 
-/// More than anybody reads at once.
+/// More than a user reads at once.
 const SHOWN: usize = 20;
 
 impl Errors {
@@ -180,12 +179,12 @@ impl Errors {
         Errors { sources: sources.to_vec(), problems, more }
     }
 
-    /// The problems for machines; never empty.
+    /// The problems for programs; never empty.
     pub fn items(&self) -> Vec<Item> {
         self.problems.iter().map(|(line, problem)| self.item(*line, problem)).collect()
     }
 
-    /// How many problems there are beyond [`Errors::items`].
+    /// Number of problems beyond [`Errors::items`].
     pub fn more(&self) -> usize {
         self.more
     }
@@ -258,8 +257,8 @@ impl Evidence {
     }
 }
 
-/// The line of each of `problems`, which are in the order of their places: each source is
-/// read once.
+/// The line of each of `problems`, which are in the order of their positions. Reads each source
+/// once.
 fn lines(sources: &[Source], problems: &[Problem]) -> Vec<usize> {
     let (mut source, mut read, mut line) = (0, 0, 1);
     let of = |problem: &Problem| {
@@ -276,16 +275,16 @@ fn lines(sources: &[Source], problems: &[Problem]) -> Vec<usize> {
     problems.iter().map(of).collect()
 }
 
-/// The line that a span begins in, or the part of a long line that is near the span.
+/// The first line of a span, or the part of a long line near the span.
 struct Place<'a> {
     position: Position,
     line: &'a str,
-    /// Within `line`.
+    /// Range within `line`.
     range: std::ops::Range<usize>,
 }
 
-/// Bytes of a line that are shown on each side of where a problem begins: more than a
-/// screen is wide. A document may be one line of megabytes.
+/// Bytes of a line shown on each side of a problem's start: wider than a screen. A document may be
+/// one line of megabytes.
 const AROUND: usize = 200;
 
 impl<'a> Place<'a> {
@@ -310,7 +309,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The last boundary between characters at or before `at`.
+/// The last character boundary at or before `at`.
 fn boundary(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {

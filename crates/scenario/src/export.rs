@@ -15,7 +15,7 @@ pub fn json_schema() -> Value {
     json_schema_with(&Catalogue::shipped())
 }
 
-/// The same where a scenario may name the controllers of a catalogue.
+/// The same for a scenario that may name the controllers of a catalogue.
 pub fn json_schema_with(controllers: &Catalogue) -> Value {
     let mut schema = map(json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -53,7 +53,7 @@ fn definitions(controllers: &Catalogue) -> Value {
     })
 }
 
-/// A queue, with what its own table says of the rest.
+/// A queue, including the rules of its own table.
 fn queue(controllers: &Catalogue) -> Value {
     let names: Vec<_> = (QUEUE.variants)(controllers).iter().map(|variant| variant.name).collect();
     let mut queue = one_of(&QUEUE, controllers);
@@ -66,7 +66,7 @@ fn queue(controllers: &Catalogue) -> Value {
     queue
 }
 
-/// A decimal number as the units' parser takes it.
+/// A decimal number in the syntax of the units' parser.
 const NUMBER: &str = r"([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9_]+)";
 
 fn quantity(unit: &Unit) -> Value {
@@ -100,7 +100,7 @@ fn shape(shape: Shape, controllers: &Catalogue) -> Value {
             "additionalProperties": form(table, controllers),
         }),
         Shape::Either(short_or) => either(short_or, controllers),
-        // It may hold others of its shape: written out, it would have no end.
+        // A reference: a queue may contain queues, so an inlined schema would be infinite.
         Shape::OneOf(one) if std::ptr::eq(one, &QUEUE) => json!({ "$ref": "#/$defs/queue" }),
         Shape::OneOf(one) => one_of(one, controllers),
     }
@@ -144,7 +144,7 @@ fn is_required(field: &Field) -> bool {
     matches!(field.given, Given::Required)
 }
 
-/// The shape of a field's value with what it means, its range and its default.
+/// The shape of a field's value with its description, range and default.
 fn property(field: &Field, controllers: &Catalogue) -> Value {
     let mut property = map(shape(field.shape, controllers));
     let range = match field.shape {
@@ -169,7 +169,7 @@ fn either(either: &Either, controllers: &Catalogue) -> Value {
     json!({ "anyOf": std::iter::once(short).chain(forms).collect::<Vec<_>>() })
 }
 
-/// Names that need nothing more stand alone; every variant may be a table.
+/// A name without required keys may be given alone; every variant may be a table.
 fn one_of(one: &OneOf, controllers: &Catalogue) -> Value {
     let variants = (one.variants)(controllers);
     let plain = variants.iter().filter(|variant| !variant.fields.iter().any(is_required));

@@ -1,5 +1,5 @@
-//! How long a run may be: the order of events is one number of 64 bits, in
-//! which time, kind and index of an event share the room.
+//! The longest possible run. The order of events is one number of 64 bits, which holds time, kind
+//! and index of an event.
 
 use sojourn_units::Duration;
 
@@ -10,18 +10,17 @@ use crate::model::{Flow, Scenario, Source};
 /// Bits of the kind of an event.
 pub const KIND_BITS: u32 = 3;
 
-/// Bits of the index of an event, which is that of a link, a connection or a
-/// flow, where there are up to `things` of each.
+/// Bits of the index of an event. The index is that of a link, a connection or a flow, with up to
+/// `things` of each.
 pub fn index_bits(things: usize) -> u32 {
     usize::BITS - things.leading_zeros()
 }
 
-/// The longest run with up to `things` links, connections and flows each: what
-/// is left of 64 bits counts nanoseconds. The last moment stays free, since the
-/// greatest number stands for no event.
+/// The longest run with up to `things` links, connections and flows each. The rest of the 64 bits
+/// counts nanoseconds. The last moment is unused, since the greatest number marks an empty slot.
 ///
-/// A thousand flows may run for 26 days, a hundred thousand for 4.9 hours, a
-/// million for 36 minutes:
+/// A thousand flows may run for 26 days, a hundred thousand for 4.9 hours, a million for 36
+/// minutes:
 ///
 /// ```
 /// let hours = |things| sojourn_scenario::longest_run(things).as_secs_f64() / 3600.0;
@@ -34,8 +33,8 @@ pub fn longest_run(things: usize) -> Duration {
 }
 
 impl Scenario {
-    /// The greatest number of things of one sort: links, connections (of which a
-    /// flow that asks has two) or flows. See [`longest_run`].
+    /// The greatest count among links, connections (two for a flow with requests) and flows. See
+    /// [`longest_run`].
     pub fn things(&self) -> usize {
         things(self.links.len(), &self.flows)
     }
@@ -46,7 +45,7 @@ fn things(links: usize, flows: &[Flow]) -> usize {
     links.max(flows.len() + flows.iter().filter(asks).count())
 }
 
-/// Refuses a run that is longer than its events can be told apart in time.
+/// Refuses a run that is too long for the time field of its events.
 pub(crate) fn check(checker: &mut Checker, fields: &Fields, links: usize, flows: &[Flow]) {
     let longest = longest_run(things(links, flows));
     let Some(duration) = fields.get("duration") else { return };

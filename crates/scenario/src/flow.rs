@@ -16,7 +16,7 @@ use crate::names::Names;
 use crate::needs;
 use crate::schedule::End;
 
-/// Reads one flow over `links`; none where a problem tells why not.
+/// Reads one flow over `links`; `None` after a reported problem.
 pub(crate) fn read(
     checker: &mut Checker,
     name: &str,
@@ -24,7 +24,7 @@ pub(crate) fn read(
     links: &Names<'_>,
     end: Option<End>,
 ) -> Option<Flow> {
-    // Each before any `?`, so that all that is wrong is told at once.
+    // Each before any `?`, so that all problems are reported at once.
     times(checker, fields, end);
     let path = places(checker, fields.list("path"), links);
     let back = places(checker, fields.list("back"), links);
@@ -84,7 +84,7 @@ fn times(checker: &mut Checker, fields: &Fields, end: Option<End>) {
     }
 }
 
-/// The places of links by name; none where one does not exist.
+/// Indices of links by name; `None` if a name does not exist.
 fn places(checker: &mut Checker, names: &[Checked], links: &Names<'_>) -> Option<Vec<usize>> {
     let places: Vec<_> = names.iter().map(|name| place(checker, name, links)).collect();
     places.into_iter().collect()
@@ -112,7 +112,7 @@ pub(crate) fn control(checker: &mut Checker, value: &Checked) -> Option<Control>
     Some(Control::Algorithm { kind: kind.to_owned(), params })
 }
 
-/// Datagrams need a source with a rate of its own.
+/// Checks that datagrams have a source with its own rate.
 fn check_source(checker: &mut Checker, control: &Control, source: Option<&Source>, at: &At) {
     let (Control::None, Some(source)) = (control, source) else { return };
     if !matches!(source, Source::OnOff { .. } | Source::Ping { .. }) {
@@ -124,8 +124,8 @@ fn check_source(checker: &mut Checker, control: &Control, source: Option<&Source
     }
 }
 
-/// Echo requests have no connection: what is said of one would do nothing. Their
-/// replies need a way.
+/// Refuses connection settings of echo requests, which have no connection, and requires a path for
+/// the replies.
 fn check_ping(checker: &mut Checker, flow: &Fields, source: Option<&Source>) {
     let (Some(Source::Ping { .. }), Some(source)) = (source, flow.get("source")) else { return };
     let control = flow.get("control");
@@ -145,7 +145,8 @@ fn check_ping(checker: &mut Checker, flow: &Fields, source: Option<&Source>) {
     }
 }
 
-/// Bursts far shorter than a packet would take for ever to add up to one.
+/// Refuses on periods so much shorter than a packet that the sum reaches a packet only after a very
+/// long time.
 fn check_bursts(checker: &mut Checker, source: &Source, transport: &Transport, at: &At) {
     let Source::OnOff { rate, on, .. } = source else { return };
     let packet = rate.time_for(transport.mss);
@@ -156,7 +157,7 @@ fn check_bursts(checker: &mut Checker, source: &Source, transport: &Transport, a
     }
 }
 
-/// A burst of less than two packets is none, and would silently do nothing.
+/// Refuses a burst of less than two packets, which would silently have no effect.
 fn check_tso(checker: &mut Checker, flow: &Fields) {
     let Some((_, fields)) = flow.get("transport").and_then(Checked::variant) else { return };
     let (Some(given), Some(mss)) = (fields.get("tso"), fields.data("mss")) else { return };
@@ -216,7 +217,7 @@ fn transport(value: &Checked) -> Option<Transport> {
         ack_delay: fields.time("ack_delay")?,
         sack_ranges: fields.integer("sack_ranges")?,
         ecn: fields.switch("ecn")?,
-        // QUIC has counts alone (RFC 9000 section 19.3.2).
+        // QUIC only has counts (RFC 9000 section 19.3.2).
         ecn_feedback: match fields.scalar("ecn_feedback") {
             Some(Scalar::Choice(how)) if how == "classic" => EcnFeedback::Classic,
             _ => EcnFeedback::Accurate,
@@ -231,7 +232,7 @@ fn transport(value: &Checked) -> Option<Transport> {
         pacing: fields.switch("pacing")?,
         tso: fields.data("tso")?,
         gro: fields.time("gro")?,
-        // QUIC has none (RFC 9002 section 7.3.2 leaves it open).
+        // QUIC has no PRR (RFC 9002 section 7.3.2 leaves it open).
         prr: match fields.scalar("prr") {
             Some(Scalar::Choice(rule)) if rule == "rfc9937" => Some(PrrRule::Rfc9937),
             Some(Scalar::Choice(rule)) if rule == "linux-5.10" => Some(PrrRule::Linux510),

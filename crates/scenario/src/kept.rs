@@ -1,14 +1,14 @@
-//! The names under which a run directory keeps the traces of a scenario.
+//! File names for the traces of a scenario in a run directory.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Bytes of a name on most file systems (Linux's `NAME_MAX`).
+/// Greatest length of a name on most file systems (Linux's `NAME_MAX`).
 const LONGEST: usize = 255;
 
-/// A file's name for the trace of each link, given as link and path: the link's name and the
-/// file's own. Where two would be the same, on file systems that ignore case as well, or one of
-/// another file of the directory, a number tells them apart.
+/// A file name for the trace of each link, given as link and path: the link's name and the file's
+/// own. A number distinguishes names that would collide with each other, on case-insensitive file
+/// systems as well, or with another file of the directory.
 ///
 /// The order of `traces` decides, so the same scenario gives the same names.
 pub fn kept_names(traces: &[(String, String)]) -> Vec<String> {
@@ -25,7 +25,7 @@ pub fn kept_names(traces: &[(String, String)]) -> Vec<String> {
     names
 }
 
-/// The same name again for the trace of a scenario that was kept.
+/// The name without a number. A trace that was already kept keeps its name.
 fn plain_name(link: &str, trace: &str) -> String {
     let bare = Path::new(trace).file_name().unwrap_or_default().to_string_lossy();
     let prefix = format!("{link}-");
@@ -33,7 +33,7 @@ fn plain_name(link: &str, trace: &str) -> String {
     if is_reserved(&name) { name + ".trace" } else { name }
 }
 
-/// Stem and ending, which is short enough to be one.
+/// Stem and extension; a long extension counts as part of the stem.
 fn parts(name: &str) -> (&str, &str) {
     match name.rfind('.') {
         Some(dot) if dot > 0 && name.len() - dot <= 16 => name.split_at(dot),
@@ -49,7 +49,7 @@ fn shortened(stem: &str, rest: &str) -> String {
     format!("{}{rest}", &stem[..end])
 }
 
-/// Whether another file of a run directory may have the name: every trace's has a `-`, so this
+/// Whether another file of a run directory may have the name. Every trace's name has a `-`, so this
 /// is the source of a controller in Python.
 fn is_reserved(name: &str) -> bool {
     let name = name.to_lowercase();

@@ -1,4 +1,4 @@
-//! What the runs of a scenario are called.
+//! Labels of the runs of a scenario.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use sojourn_units::params::Params;
 use crate::model::{Control, Scenario};
 
 impl Scenario {
-    /// A name for each of `controls`, different for each: the controller's, and
-    /// where the list has it more than once, the parameters that differ from
-    /// the default; where even these are the same, a number.
+    /// A unique label for each of `controls`: the controller's name. If the list repeats it, the
+    /// label includes the parameters that differ from the default, and if these are equal too, a
+    /// number.
     pub fn labels(&self) -> Vec<String> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         self.controls.iter().for_each(|control| *counts.entry(control.name()).or_default() += 1);
@@ -42,8 +42,8 @@ fn with_params(control: &Control, controllers: &Catalogue) -> String {
     if changed.is_empty() { kind.clone() } else { format!("{kind} {}", changed.join(" ")) }
 }
 
-/// Labels that are taken, each with the number at which the search for a free one went on
-/// last: each is the first label that is free, as none becomes free again.
+/// Labels in use, each with the last number tried in the search for a free one. Labels never become
+/// free again, so each search continues there.
 #[derive(Default)]
 struct Taken(BTreeMap<String, u64>);
 

@@ -1,11 +1,11 @@
-//! The scenario document: schema, validation, errors that point at the line.
+//! The scenario document: schema, validation, and errors with line numbers.
 //!
-//! A [`Document`] is read from TOML, or built by a program as JSON; it may be
-//! changed as `--set` and `--control` do; [`Document::resolve`] holds it to the
-//! schema and makes the [`Scenario`] that theory, simulation and live runs take.
+//! A [`Document`] is read from TOML, or built by a program as JSON. It may be changed as `--set`
+//! and `--control` do. [`Document::resolve`] validates it and makes the [`Scenario`] for theory,
+//! simulation and live runs.
 //!
-//! The schema is declared once, as data (`schema.rs`, and the controllers' and
-//! queues' own declarations): validation, `--set` and [`json_schema`] read it.
+//! The schema is declared once, as data (`schema.rs`, and the controllers' and queues' own
+//! declarations). Validation, `--set` and [`json_schema`] read it.
 
 mod capacity_file;
 mod check;

@@ -14,7 +14,7 @@ use crate::trace;
 /// Reads a file that the scenario names.
 pub(crate) type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// Reads one link; none where a problem tells why not.
+/// Reads one link; `None` after a reported problem.
 pub(crate) fn read(
     checker: &mut Checker,
     name: &str,
@@ -23,7 +23,7 @@ pub(crate) fn read(
     read_file: ReadFile<'_>,
 ) -> Option<Link> {
     idle(checker, name, fields);
-    // Each before any `?`, so that all that is wrong is told at once.
+    // Each before any `?`, so that all problems are reported at once.
     let rate = capacity(checker, fields, end, read_file);
     let delay = delay(checker, fields, end);
     let queue = queue::read(checker, fields, rate.as_ref());
@@ -43,9 +43,9 @@ pub(crate) fn read(
     })
 }
 
-/// A queue, a buffer or a ring does nothing where no packet ever waits.
+/// Refuses a queue, a buffer or a ring on a link without a rate, since no packet waits there.
 fn idle(checker: &mut Checker, name: &str, fields: &Fields) {
-    // A misspelt `rate` is one fault, not three.
+    // A misspelt `rate` is one problem, not three.
     let below = format!("link.{name}.");
     let misspelt = checker.problems.iter().any(|problem| problem.at.path.starts_with(&below));
     if fields.get("rate").is_some() || misspelt {
@@ -59,7 +59,7 @@ fn idle(checker: &mut Checker, name: &str, fields: &Fields) {
     }
 }
 
-/// An early packet overtakes nothing where no packet is delayed.
+/// Refuses early packets on a link without delay, since they cannot overtake.
 fn no_delay_to_skip(checker: &mut Checker, fields: &Fields, delay: Option<&Schedule<Duration>>) {
     let (Some(delay), Some(jitter), Some(Reorder::Early { .. })) =
         (delay, jitter(fields), reorder(fields))
@@ -130,8 +130,7 @@ fn delay(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Sch
     }
 }
 
-/// The parameters of a controller or a queue, from values that were checked
-/// against the same declaration.
+/// The parameters of a controller or a queue, from values checked against the same declaration.
 pub(crate) fn params(declared: &[Param], values: &Fields) -> Option<Params> {
     let mut params = Params::defaults(declared);
     for param in declared {
@@ -141,7 +140,7 @@ pub(crate) fn params(declared: &[Param], values: &Fields) -> Option<Params> {
     Some(params)
 }
 
-/// Reports two parameters of `key` that stand the wrong way round.
+/// Reports two parameters of `key` in the wrong order.
 pub(crate) fn in_order(checker: &mut Checker, at: &At, key: &str, wrong: Option<Ordered>) {
     if let Some((least, most)) = wrong {
         let message = format!("`{key}` has `{least}` above `{most}`");

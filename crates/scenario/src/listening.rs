@@ -1,12 +1,12 @@
-//! Controllers that the bottleneck itself tells what they may send need it to
-//! themselves: of others, they are told of those without control alone.
+//! Checks of controllers that get the bottleneck's signals. Such a flow may share its bottleneck
+//! only with other such flows and with flows without control, since it learns of no others.
 
 use crate::check::Checker;
 use crate::checked::Fields;
 use crate::model::{Capacity, Control, Flow, Link};
 
-/// Refuses a flow that listens to a link which one that does not listen uses
-/// too, in any of the scenario's runs.
+/// Refuses a flow with signals on a link that a controlled flow without signals also uses, in any
+/// of the scenario's runs.
 pub(crate) fn check(
     checker: &mut Checker,
     fields: &Fields,
@@ -22,8 +22,7 @@ pub(crate) fn check(
     };
     let runs: Vec<Option<&Control>> =
         if controls.is_empty() { vec![None] } else { controls.iter().map(Some).collect() };
-    // Which flows are told in any run, and what disturbs each in the first run where
-    // anything does.
+    // Flows that get signals in any run, and for each the conflict in the first run that has one.
     let mut is_told = vec![false; flows.len()];
     let mut found = vec![None; flows.len()];
     for run in runs {
@@ -57,8 +56,7 @@ pub(crate) fn check(
     }
 }
 
-/// For each link the first flow on it that nobody tells what it may send, although it has
-/// a controller.
+/// For each link the first flow on it that has a controller but gets no signals.
 fn untold<'a>(
     listens: &dyn Fn(&Flow, Option<&Control>) -> bool,
     flows: &[&'a Flow],
@@ -75,7 +73,7 @@ fn untold<'a>(
     first
 }
 
-/// The link on the way of `me`, and the flow on it that is not told as `me` is.
+/// The first link of `me` that a flow without signals shares, and this flow.
 fn disturber<'a>(
     me: &Flow,
     untold: &[Option<&'a str>],
@@ -89,7 +87,7 @@ fn control<'a>(flow: &'a Flow, run: Option<&'a Control>) -> Option<&'a Control> 
     flow.control.as_ref().or(run)
 }
 
-/// The link whose rate `me` is told, although it is not what passes.
+/// The link whose rate is signalled to `me`, although a shaper limits its traffic to less.
 fn shaped<'a>(me: &Flow, links: &'a [Link]) -> Option<&'a str> {
     let mut path = me.path.iter().map(|link| &links[*link]);
     path.find(|link| link.queue.holds_back()).map(|link| link.name.as_str())

@@ -1,4 +1,4 @@
-//! A scenario after validation: what theory, simulation and live runs take.
+//! The validated scenario, as theory, simulation and live runs use it.
 
 use sojourn_cc::{Catalogue, Needs};
 pub use sojourn_queue::Discipline;
@@ -8,27 +8,26 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 /// A whole scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// What it shows, in one line.
+    /// Its purpose, in one line.
     pub title: String,
-    /// How long it runs.
+    /// Duration of the run.
     pub duration: Duration,
-    /// Seed of everything random.
+    /// Seed of all random decisions.
     pub seed: u64,
-    /// Every change of a link and every stop is moved later by one draw from
-    /// [0, spread), the same for all, so that repeated runs meet the senders at
-    /// different places of their cycle.
+    /// Every change of a link and every stop comes later by one draw from [0, spread), the same for
+    /// all, so that repeated runs meet the senders at different points of their cycle.
     pub spread: Duration,
     /// Each flow starts later by one draw of its own from [0, `start_jitter`), but before
     /// it stops. Different starts break phase effects (Floyd and Jacobson 1992, "On Traffic
     /// Phase Effects in Packet-Switched Gateways").
     pub start_jitter: Duration,
-    /// Each packet that arrives at a host is handed to it later by one draw from
-    /// [0, `host_noise`), order kept: interrupts and scheduling of a real host (ns-2 has
-    /// `overhead_` for the same reason, on the sending side).
+    /// Each packet that arrives at a host is processed later by one draw from [0, `host_noise`), in
+    /// order. It models interrupts and scheduling of a real host (ns-2 has `overhead_` for the same
+    /// reason, on the sending side).
     pub host_noise: Duration,
-    /// Controllers to run one after the other, for the flows that name none.
+    /// Controllers to run one after the other, for the flows that name no controller.
     pub controls: Vec<Control>,
-    /// What is recorded.
+    /// Settings of the recording.
     pub record: Record,
     /// Links, in the order of the document.
     pub links: Vec<Link>,
@@ -38,12 +37,12 @@ pub struct Scenario {
     pub controllers: Catalogue,
 }
 
-/// What is recorded.
+/// Settings of the recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Time between samples of flows and links; zero records no series.
+    /// Time between samples of flows and links; zero disables series.
     pub interval: Duration,
-    /// How long after a change of capacity its spike is looked for.
+    /// Time after a change of capacity in which its spike is searched.
     pub spike_window: Duration,
 }
 
@@ -52,16 +51,16 @@ pub struct Record {
 pub struct Link {
     /// Its name.
     pub name: String,
-    /// What it carries.
+    /// Its capacity.
     pub rate: Capacity,
     /// Propagation delay.
     pub delay: Schedule<Duration>,
     /// Queue discipline in front of it.
     pub queue: Discipline,
-    /// How much may wait.
+    /// Limit of the queue.
     pub buffer: Buffer,
-    /// The device's transmit ring below the queue discipline; none where the
-    /// discipline hands over one packet at a time.
+    /// The device's transmit ring below the queue discipline; `None` if the discipline passes
+    /// packets on one at a time.
     pub ring: Option<Ring>,
     /// Loss on the wire, after the queue.
     pub loss: Loss,
@@ -71,12 +70,12 @@ pub struct Link {
     pub reorder: Reorder,
     /// Duplication on the wire.
     pub duplicate: Chance,
-    /// Bytes that this link counts for each packet beyond the IP packet (14:
-    /// Ethernet's header as HTB counts it; 38: the whole Ethernet frame).
+    /// Bytes that this link counts for each packet in addition to the IP packet (14: Ethernet's
+    /// header as HTB counts it; 38: the whole Ethernet frame).
     pub overhead: Bytes,
 }
 
-/// What a link carries.
+/// The capacity of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Capacity {
     /// No serialisation: only delay.
@@ -92,11 +91,11 @@ pub enum Capacity {
 pub struct Schedule<T> {
     /// The value at the beginning.
     pub start: T,
-    /// Its changes, in the order of time, none overlapping another.
+    /// Its changes, in the order of time, without overlaps.
     pub changes: Vec<Change<T>>,
 }
 
-/// One change: a step where `from == to`, else a linear ramp.
+/// One change: a step if `from == to`, otherwise a linear ramp.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change<T> {
     /// When it begins.
@@ -107,8 +106,8 @@ pub struct Change<T> {
     pub value: T,
 }
 
-/// A mahimahi trace: a packet of up to 1504 bytes may leave at each
-/// opportunity; the trace repeats after its last one.
+/// A mahimahi trace. A packet of up to 1504 bytes may leave at each opportunity, and the trace
+/// repeats after its last one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     /// The file as the scenario names it.
@@ -119,16 +118,16 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// What leaves at one opportunity at most (mahimahi's `LinkQueue`).
+    /// Greatest amount of data at one opportunity (mahimahi's `LinkQueue`).
     pub const OPPORTUNITY: Bytes = Bytes(1504);
 
-    /// After how long it begins anew.
+    /// Time after which it repeats.
     pub fn period(&self) -> Duration {
         Duration::from_millis(self.opportunities_ms.last().copied().unwrap_or(1).max(1))
     }
 
-    /// The mean rate over each `stretch` up to `until`, as steps: whatever a sender
-    /// could know of a capacity that comes in single opportunities.
+    /// The mean rate over each `stretch` up to `until`, as steps. It gives a sender a useful rate
+    /// of a capacity that consists of single opportunities.
     pub fn means(&self, stretch: Duration, until: Duration) -> Vec<(Instant, Rate)> {
         let period = self.period().0;
         let count_below = |at: u64| {
@@ -147,7 +146,7 @@ impl Trace {
     }
 }
 
-/// How much may wait in front of a link.
+/// The limit of a link's queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Buffer {
     /// The discipline's own default.
@@ -158,33 +157,33 @@ pub enum Buffer {
     Bytes(Bytes),
     /// This many packets.
     Packets(u64),
-    /// What the link carries in this time, at its rate of the moment (a trace:
-    /// at its mean rate).
+    /// The bytes that the link carries in this time, at its current rate (a trace: at its mean
+    /// rate).
     Time(Duration),
 }
 
-/// A device's transmit ring, held short by byte queue limits.
+/// A device's transmit ring, limited by byte queue limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ring {
     /// Greatest number of packets in it.
     pub packets: u64,
-    /// How long bytes that it may hold must go unused before they are taken back.
+    /// Time for which part of the limit must be unused before the limit is reduced by it.
     pub hold_time: Duration,
 }
 
 /// Loss on a wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loss {
-    /// None.
+    /// No loss.
     None,
-    /// The last of each so many packets: the deterministic loss in which the
-    /// laws of congestion control are stated (RFC 9438 section 5).
+    /// The last packet of each group of this many: the deterministic loss in which the laws of
+    /// congestion control are stated (RFC 9438 section 5).
     Periodic(u64),
     /// Each packet with this probability.
     Random(f64),
-    /// Two states (Gilbert 1960, Elliott 1963; parameters as tc-netem(8)
-    /// `gemodel`): moves from good to bad with probability `p` a packet and
-    /// back with `r`; loses with `loss_good` and `loss_bad`.
+    /// Two states (Gilbert 1960, Elliott 1963; parameters as tc-netem(8) `gemodel`): it moves from
+    /// good to bad with probability `p` a packet and back with `r`, and loses packets with
+    /// probability `loss_good` or `loss_bad`.
     GilbertElliott {
         /// Probability to enter the bad state.
         p: f64,
@@ -200,9 +199,9 @@ pub enum Loss {
 /// A random event of each packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Chance {
-    /// Probability of the event where draws are independent.
+    /// Probability of the event if draws are independent.
     pub probability: f64,
-    /// Weight of the draw before in each draw, from 0 to 1 (tc-netem(8)).
+    /// Weight of the previous draw in each draw, from 0 to 1 (tc-netem(8)).
     pub correlation: f64,
 }
 
@@ -213,25 +212,25 @@ pub struct Jitter {
     pub span: Duration,
     /// Whether packets may overtake each other, as in netem.
     pub may_reorder: bool,
-    /// Weight of the draw before in each draw, from 0 to 1 (tc-netem(8)).
+    /// Weight of the previous draw in each draw, from 0 to 1 (tc-netem(8)).
     pub correlation: f64,
 }
 
 /// Reordering on a wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reorder {
-    /// None.
+    /// No reordering.
     None,
     /// The chosen packets arrive later by `late`.
     Late {
-        /// Which packets.
+        /// Probability of a choice.
         chance: Chance,
         /// Their extra delay.
         late: Duration,
     },
     /// The chosen packets skip delay and jitter (tc-netem(8), `reorder`).
     Early {
-        /// Which packets.
+        /// Probability of a choice.
         chance: Chance,
         /// After a chosen packet, `gap` - 1 packets cannot be chosen.
         gap: u64,
@@ -251,19 +250,19 @@ impl Link {
 pub struct Flow {
     /// Its name.
     pub name: String,
-    /// Its controller; none where the scenario's `controls` decide.
+    /// Its controller; `None` if the scenario's `controls` decide.
     pub control: Option<Control>,
-    /// Links from sender to receiver: places in [`Scenario::links`].
+    /// Links from sender to receiver: indices into [`Scenario::links`].
     pub path: Vec<usize>,
     /// Links from receiver to sender.
     pub back: Vec<usize>,
-    /// What it sends.
+    /// Its application.
     pub source: Source,
-    /// When it starts.
+    /// Time of its start.
     pub start: Instant,
-    /// When it stops; none where it goes on to the end.
+    /// Time of its stop; `None` if it lasts until the end.
     pub stop: Option<Instant>,
-    /// How it is carried.
+    /// Its transport.
     pub transport: Transport,
 }
 
@@ -271,7 +270,7 @@ pub struct Flow {
 pub const IP_HEADER: Bytes = Bytes(20);
 
 impl Flow {
-    /// Its full packets, the IP header included.
+    /// Size of its full packets, including the IP header.
     pub fn packet_size(&self) -> Bytes {
         match self.source {
             Source::Ping { size, .. } => size + IP_HEADER,
@@ -280,10 +279,10 @@ impl Flow {
     }
 }
 
-/// How a flow is controlled.
+/// The control of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Control {
-    /// Not at all: datagrams at the source's own rate.
+    /// No control: datagrams at the source's own rate.
     None,
     /// By a congestion controller.
     Algorithm {
@@ -303,7 +302,7 @@ impl Control {
         }
     }
 
-    /// What it needs of the transport; none without a controller.
+    /// Its requirements for the transport; `None` without a controller.
     pub fn needs(&self, controllers: &Catalogue) -> Option<Needs> {
         match self {
             Control::None => None,
@@ -312,16 +311,16 @@ impl Control {
     }
 }
 
-/// What a flow sends.
+/// The application of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// As much as the transport takes.
+    /// Endless data, as fast as the transport accepts it.
     Bulk,
     /// Files one after the other.
     Files {
-        /// Size of each.
+        /// Size of each file.
         size: Bytes,
-        /// How many.
+        /// Number of files.
         count: u64,
         /// Pause between the delivery of one and the start of the next.
         think: Duration,
@@ -330,116 +329,116 @@ pub enum Source {
     OnOff {
         /// Rate of payload while on.
         rate: Rate,
-        /// Time on (the mean, where exponential).
+        /// Time on (the mean, if exponential).
         on: Duration,
-        /// Time off (the mean, where exponential).
+        /// Time off (the mean, if exponential).
         off: Duration,
         /// Whether the times are drawn from exponential distributions.
         exponential: bool,
     },
-    /// Requests the other way, each answered by a response this way.
+    /// Requests in the opposite direction, each answered by a response in the flow's direction.
     Request {
         /// Size of a request.
         request: Bytes,
         /// Size of a response.
         response: Bytes,
-        /// How many; none for no end.
+        /// Number of requests; `None` for no end.
         count: Option<u64>,
-        /// When the next one leaves.
+        /// Time of the next request.
         pause: Pause,
     },
     /// Echo requests (RFC 792), each answered at once by as large a reply.
     Ping {
-        /// Time between two of them, whatever comes back.
+        /// Time between two requests, regardless of replies.
         interval: Duration,
         /// The ICMP message: its header of 8 bytes, and data.
         size: Bytes,
     },
 }
 
-/// When the next request leaves.
+/// Time of the next request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pause {
-    /// This long after the response to the last one arrived.
+    /// This long after the arrival of the last response.
     Think(Duration),
-    /// This long after the last one left, or at once where the response comes later.
+    /// This long after the last request, or at once if the response comes later.
     Interval(Duration),
 }
 
 /// A transport profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transport {
-    /// Whose rules it follows.
+    /// The protocol whose rules it follows.
     pub profile: Profile,
     /// Payload of a full packet.
     pub mss: Bytes,
-    /// Headers of a data packet, IP included.
+    /// Headers of a data packet, including IP.
     pub header: Bytes,
-    /// Size of a packet that only acknowledges, IP included.
+    /// Size of a pure acknowledgement, including IP.
     pub ack_size: Bytes,
     /// Initial window in packets (RFC 6928).
     pub initial_window: u64,
-    /// Receive window; none for no limit.
+    /// Receive window; `None` for no limit.
     pub receive_window: Option<Bytes>,
     /// Full packets received for each acknowledgement.
     pub ack_every: u64,
-    /// Packets at the beginning that are each acknowledged at once.
+    /// Packets at the beginning that the receiver acknowledges at once.
     pub quick_acks: u64,
-    /// Longest that an acknowledgement is delayed.
+    /// Longest delay of an acknowledgement.
     pub ack_delay: Duration,
     /// Ranges that an acknowledgement reports beyond the cumulative one.
     pub sack_ranges: u64,
-    /// Whether packets are ECN-capable where the controller uses ECN.
+    /// Whether packets are ECN-capable if the controller uses ECN.
     pub ecn: bool,
-    /// How the receiver echoes ECN marks.
+    /// The receiver's echo of ECN marks.
     pub ecn_feedback: EcnFeedback,
-    /// Whether acknowledgements can say when each packet arrived.
+    /// Whether acknowledgements can give the arrival time of each packet.
     pub receive_times: bool,
-    /// How the connection opens.
+    /// The handshake of the connection.
     pub handshake: Handshake,
-    /// Packets at the beginning of a connection that leave unpaced; none where the
-    /// controller decides.
+    /// Packets at the beginning of a connection that leave unpaced; `None` if the controller
+    /// decides.
     pub initial_burst: Option<u64>,
-    /// Whether packets are paced where the controller does not pace.
+    /// Whether the transport paces packets if the controller does not.
     pub pacing: bool,
-    /// Greatest burst of segmentation offload, in bytes of payload; zero for none.
+    /// Greatest burst of segmentation offload, in bytes of payload; zero disables bursts.
     pub tso: Bytes,
-    /// How long the receiving host coalesces packets at most; zero for not.
+    /// Longest time for which the receiving host coalesces packets; zero disables coalescing.
     pub gro: Duration,
-    /// How a reduction of the window is spread over a round trip; TCP only. None:
-    /// nothing leaves until what is in flight fits the window (RFC 6675).
+    /// Proportional Rate Reduction, which spreads a reduction of the window over a round trip; TCP
+    /// only. `None`: no packet leaves until the bytes in flight fit the window (RFC 6675).
     pub prr: Option<PrrRule>,
     /// Whether TCP's segments have timestamps (RFC 7323).
     pub timestamps: bool,
-    /// Which losses begin a recovery period; QUIC only.
+    /// The losses that begin a recovery period; QUIC only.
     pub recovery_period: RecoveryPeriod,
     /// Least retransmission timeout (RFC 6298; Linux 200 ms).
     pub min_rto: Duration,
 }
 
-/// How a connection opens.
+/// The handshake of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handshake {
-    /// It is open from the start.
+    /// No handshake: it is open from the start.
     None,
-    /// Data leave once the opening was answered: TCP's three-way handshake (RFC 9293
-    /// section 3.5), QUIC's (RFC 9001 section 4.1).
+    /// Data leave after the answer to the opening: TCP's three-way handshake (RFC 9293 section
+    /// 3.5), QUIC's (RFC 9001 section 4.1).
     OneRtt,
     /// Data leave with the opening: TCP Fast Open (RFC 7413), QUIC 0-RTT (RFC 9001 section
     /// 4.6).
     ZeroRtt,
 }
 
-/// What a reduction of the window sends for each acknowledgement.
+/// The version of Proportional Rate Reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrrRule {
     /// RFC 9937.
     Rfc9937,
-    /// Linux 5.10: what was delivered leaves at once or never.
+    /// Linux 5.10: delivered bytes are replaced at once or never.
     Linux510,
 }
 
-/// Which losses of QUIC begin a recovery period.
+/// The QUIC losses that begin a recovery period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryPeriod {
     /// RFC 9002 appendix B.6.
@@ -448,7 +447,7 @@ pub enum RecoveryPeriod {
     Picoquic2022,
 }
 
-/// How a receiver echoes ECN marks.
+/// The receiver's echo of ECN marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnFeedback {
     /// By exact counts: AccECN (RFC 9768), QUIC (RFC 9000 section 19.3.2).
@@ -457,7 +456,7 @@ pub enum EcnFeedback {
     Classic,
 }
 
-/// Whose rules a transport follows.
+/// The protocol whose rules a transport follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// TCP: RFC 9293 with SACK, timestamps, RACK-TLP, PRR; RTO as RFC 6298.

@@ -1,10 +1,10 @@
-//! Names that others refer to.
+//! Names that other parts of a document refer to.
 
 use std::collections::BTreeMap;
 
 use crate::nearest;
 
-/// Names in the order of the document, found in the logarithm of their number.
+/// Names in the order of the document, with logarithmic lookup.
 pub(crate) struct Names<'a> {
     all: Vec<&'a str>,
     places: BTreeMap<&'a str, usize>,
@@ -19,12 +19,12 @@ impl<'a> FromIterator<&'a str> for Names<'a> {
 }
 
 impl Names<'_> {
-    /// Where `name` stands.
+    /// The index of `name`.
     pub(crate) fn place(&self, name: &str) -> Option<usize> {
         self.places.get(name).copied()
     }
 
-    /// Help for a name that is none of them.
+    /// Help for an unknown name.
     pub(crate) fn help(&self, name: &str) -> String {
         nearest::help(name, &self.all)
     }

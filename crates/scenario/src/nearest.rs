@@ -1,14 +1,14 @@
-//! The nearest right name to a wrong one.
+//! The correct name nearest to a misspelt one.
 
-/// Names among which the nearest is looked for, and which are listed: more than anybody
-/// reads, and a search among a hundred thousand takes a tenth of a second.
+/// Greatest number of names to search or list. More is unreadable, and a search among a hundred
+/// thousand takes a tenth of a second.
 const MANY: usize = 1000;
 
-/// Bytes of a name that is compared: the comparison takes the product of two lengths.
+/// Bytes of a name that are compared: the cost is the product of two lengths.
 const LONGEST: usize = 100;
 
-/// Help for `name`, which is none of `names`: the nearest one where one is
-/// near, else all of them.
+/// Help for `name`, which is none of `names`: the nearest one if it is close, otherwise all of
+/// them.
 pub(crate) fn help(name: &str, names: &[&str]) -> String {
     match nearest(name, names) {
         None if names.len() > MANY => {
@@ -20,9 +20,8 @@ pub(crate) fn help(name: &str, names: &[&str]) -> String {
     }
 }
 
-/// The nearest of `names` that a slip of the hand could turn into `name`: one
-/// edit, and one more for every three characters. None among very many, or for a name that
-/// is no slip of any, being longer than what a line holds.
+/// The nearest of `names` that differs from `name` by typing errors: one edit, and one more for
+/// every three characters. `None` with too many names, or if `name` is too long for a line.
 pub(crate) fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     if names.len() > MANY || name.len() > LONGEST {
         return None;
@@ -32,7 +31,7 @@ pub(crate) fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     let distance = |right: &str| strsim::damerau_levenshtein(&name, &right.to_lowercase());
     let short = names.iter().filter(|right| right.len() <= LONGEST);
     let near = short.map(|right| (distance(right), *right));
-    // A name of which every character was changed is another name.
+    // A name with all its characters changed is a different name.
     let near = near.filter(|(edits, right)| *edits <= within && *edits < right.chars().count());
     near.min_by_key(|(edits, _)| *edits).map(|(_, right)| right)
 }

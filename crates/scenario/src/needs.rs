@@ -1,4 +1,4 @@
-//! What a controller needs of the transport: refused where the flow does not have it.
+//! A controller's requirements for the transport.
 
 use sojourn_cc::{EcnUse, Needs};
 
@@ -6,8 +6,8 @@ use crate::check::Checker;
 use crate::error::At;
 use crate::model::{Control, EcnFeedback, Transport};
 
-/// Refuses a controller that the transport of `flow` cannot serve. `at`: where it is
-/// named.
+/// Refuses a controller whose requirements the transport of `flow` does not meet. `at`: the
+/// controller's position.
 pub(crate) fn check(
     checker: &mut Checker,
     control: &Control,
@@ -24,11 +24,11 @@ pub(crate) fn check(
     }
 }
 
-/// A need, and the key of the transport with the value that meets it.
+/// A requirement, and the key of the transport with the value that meets it.
 type Missing = (&'static str, &'static str, &'static str);
 
-/// A controller that lives on exact counts of marks needs them; one of classic ECN
-/// does without (RFC 3168 falls back to drops).
+/// A controller that relies on exact counts of marks requires them. One of classic ECN works
+/// without (RFC 3168 falls back to drops).
 fn counts(needs: &Needs, transport: &Transport) -> Option<Missing> {
     let counts = match needs.ecn {
         EcnUse::Counts => "exact counts of ECN marks",

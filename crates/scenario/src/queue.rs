@@ -1,4 +1,4 @@
-//! Queues, one inside another: from checked values to the model.
+//! Nested queues: from checked values to the model.
 
 use sojourn_queue::Discipline;
 
@@ -7,14 +7,14 @@ use crate::checked::{Checked, Fields};
 use crate::link;
 use crate::model::Capacity;
 
-/// Queues one inside the other, as deep as Linux's classes go (`TC_HTB_MAXDEPTH`).
+/// Greatest nesting of queues, as of Linux's classes (`TC_HTB_MAXDEPTH`).
 const DEEPEST: u64 = 8;
 
-/// Queues in front of one link, each flow's of `drr` or `fq_codel` with its own state:
-/// twice what a `fq_codel` with the most `flows` in a shaper has.
+/// Greatest number of queues on one link; each flow's queue of `drr` or `fq_codel` has its own
+/// state. It is twice that of a `fq_codel` with the most `flows` in a shaper.
 const MOST: u64 = 1 << 17;
 
-/// Reads the queue of a link; none where a problem tells why not.
+/// Reads the queue of a link; `None` after a reported problem.
 pub(crate) fn read(
     checker: &mut Checker,
     fields: &Fields,
@@ -52,8 +52,8 @@ fn extent(checker: &mut Checker, value: &Checked, queue: &Discipline) {
     }
 }
 
-/// A shaper passes what the link's rate lets it, and saves up what the link could not
-/// carry: with a rate that changes, neither bound nor utilisation would be true.
+/// Requires a constant rate with a shaper. A shaper passes at most the link's rate, and saves up
+/// the rest of its own. With a changing rate, both bound and utilisation would be wrong.
 fn constant_rate(checker: &mut Checker, value: &Checked, rate: &Capacity) {
     let what = match rate {
         Capacity::Unlimited => return,

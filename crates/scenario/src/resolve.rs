@@ -1,4 +1,4 @@
-//! From a document to the scenario that runs.
+//! Resolution of a document into a scenario.
 
 use sojourn_cc::Catalogue;
 use sojourn_units::Duration;
@@ -21,7 +21,7 @@ use crate::shape::Shape;
 use crate::size;
 use crate::tree::Node;
 
-/// The scenario of a document, or everything that is wrong with it.
+/// The scenario of a document, or all its problems.
 pub(crate) fn resolve(
     root: &Node,
     controllers: &Catalogue,
@@ -34,7 +34,7 @@ pub(crate) fn resolve(
     match scenario {
         Some(scenario) if checker.problems.is_empty() => Ok(scenario),
         None if checker.problems.is_empty() => {
-            // Only a reader that disagrees with the schema gets here.
+            // Reached only if a reader disagrees with the schema.
             let help = "this is a fault of Sojourn: please report it with the scenario";
             Err(Problem::new(&at, "the scenario cannot be read", help).into())
         }
@@ -47,7 +47,7 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
         return None;
     }
     let end = end(fields);
-    // Each before any `?`, so that all that is wrong is told at once.
+    // Each before any `?`, so that all problems are reported at once.
     let links = links(checker, fields, end, read_file);
     let flows = flows(checker, fields, end);
     let controls = controls(checker, fields, &flows);
@@ -57,7 +57,7 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
     unused_links(checker, fields, &flows);
     copies::check(checker, fields);
     listening::check(checker, fields, &flows, &links, controls.as_deref().unwrap_or_default());
-    // Last, so that what is wrong with many is told once.
+    // Last, so that a problem of many flows is reported once.
     let flows = copies::expand(fields, flows.into_iter().collect::<Option<_>>()?);
     extent::check(checker, fields, links.len(), &flows);
     Some(Scenario {
@@ -78,8 +78,8 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
     })
 }
 
-/// By how much flows may start later. One that is given must end before the run does; the
-/// default is cut short where the run is shorter.
+/// Greatest random delay of flows' starts. A given one must be shorter than the run; the default is
+/// cut to the run's length.
 fn start_jitter(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Duration> {
     let value = fields.get("start_jitter")?;
     let jitter = value.time()?;
@@ -89,8 +89,8 @@ fn start_jitter(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Opt
     Some(jitter)
 }
 
-/// A link on no way does nothing, and is most often a misspelt one. Silent
-/// where a flow is wrong already.
+/// Refuses a link on no path. It has no effect, and usually its name is misspelt. Skipped if a flow
+/// has a problem already.
 fn unused_links(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>]) {
     let Some(flows) = flows.iter().map(Option::as_ref).collect::<Option<Vec<_>>>() else { return };
     let named = fields.named("link");
@@ -110,8 +110,8 @@ fn unused_links(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>]) 
     }
 }
 
-/// A loop without rate and without delay takes no time: a flow over it would
-/// send for ever in the same moment, unless its source takes time itself.
+/// Refuses a loop without rate and without delay, since it takes zero time. A flow over it would
+/// send for ever at one moment, unless its source takes time itself.
 fn flow_of_time(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>], links: &[Link]) {
     let free = |place: &usize| {
         let link: &Link = &links[*place];
@@ -131,7 +131,7 @@ fn flow_of_time(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>], 
     }
 }
 
-/// None where the duration itself is wrong: then no time can be held to it.
+/// `None` if the duration is invalid, so that no time is checked against it.
 fn end(fields: &Fields) -> Option<End> {
     let spread = fields.time("spread").unwrap_or(Duration::ZERO);
     Some(End { duration: fields.time("duration")?, spread })
@@ -148,7 +148,7 @@ fn links(
         let fields = value.table()?;
         link::read(checker, name, fields, end, read_file)
     });
-    // All of them, before the first that is wrong ends it.
+    // Read all of them before the first invalid one ends the iteration.
     read.collect::<Vec<_>>().into_iter().collect()
 }
 
@@ -159,7 +159,7 @@ fn flows(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Vec<Option
     read.collect()
 }
 
-/// The list of controllers, held to the flows that take them.
+/// Reads the list of controllers, and checks that flows use it.
 fn controls(
     checker: &mut Checker,
     fields: &Fields,
@@ -183,7 +183,7 @@ fn controls(
     read.collect::<Vec<_>>().into_iter().collect()
 }
 
-/// Whether a flow takes the controller that `controls` names.
+/// Whether a flow uses the controllers of `controls`.
 fn takes(flow: &Checked) -> bool {
     flow.table().is_some_and(|fields| fields.get("control").is_none())
 }

@@ -1,4 +1,4 @@
-//! Single values: numbers, quantities with their unit, switches, names.
+//! Single values: numbers, quantities with a unit, switches, names.
 
 use std::str::FromStr;
 
@@ -9,8 +9,8 @@ use crate::model::Buffer;
 use crate::nearest;
 use crate::tree::{Node, Value};
 
-/// What is wrong with a value, without its name; and what would be right,
-/// where that is more than what its key says.
+/// The fault of a value, without its name; and the correct form, if it adds to the key's
+/// description.
 pub(crate) struct Fault {
     pub(crate) message: String,
     pub(crate) help: Option<String>,
@@ -22,7 +22,7 @@ impl Fault {
     }
 }
 
-/// Reads a value of this kind, and holds it to its range.
+/// Reads a value of this kind, and checks its range.
 pub(crate) fn read(node: &Node, kind: &Kind) -> Result<Scalar, Fault> {
     let value = match kind {
         Kind::Number(..) => Scalar::Number(number(node)?),
@@ -50,7 +50,7 @@ fn outside(value: &dyn std::fmt::Display, kind: &Kind) -> Fault {
 pub(crate) fn range(kind: &Kind) -> String {
     match *kind {
         Kind::Integer(_, lo, hi) if lo == hi => lo.to_string(),
-        // The least quantities there are: nobody thinks of them as a limit.
+        // The smallest positive quantities: a user does not think of them as a limit.
         Kind::Time(_, Duration(1), hi) => format!("more than 0s, up to {hi}"),
         Kind::Data(_, Bytes(1), hi) => format!("more than 0B, up to {hi}"),
         Kind::Rate(_, Rate(1), hi) => format!("more than 0bit, up to {hi}"),
@@ -64,7 +64,7 @@ fn wrong_type(node: &Node, right: &str) -> Fault {
 
 const NUMBER: &str = "a number, without quotation marks";
 
-/// What was meant by a percentage.
+/// The ratio that a percentage means.
 fn ratio(node: &Node) -> Option<String> {
     let Value::Text(text) = &node.value else { return None };
     let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
@@ -106,13 +106,13 @@ fn choice(node: &Node, names: &[&str]) -> Result<String, Fault> {
     }
 }
 
-/// A unit of measurement as people write it.
+/// A unit of measurement in users' spelling.
 pub(crate) struct Unit {
-    /// What would be right, with examples.
+    /// The correct form, with examples.
     pub(crate) expected: &'static str,
-    /// The names that the parser takes.
+    /// The names that the parser accepts.
     pub(crate) names: &'static [&'static str],
-    /// What people write, in lower case, and what they mean.
+    /// Common wrong spellings, in lower case, with the correct ones.
     slips: &'static [(&'static str, &'static str)],
 }
 
@@ -183,7 +183,7 @@ pub(crate) const RATE: Unit = Unit {
 };
 
 impl Unit {
-    /// Help for text that is no quantity of this unit.
+    /// Help for text that is not a quantity of this unit.
     fn help(&self, text: &str) -> String {
         match self.repair(text) {
             Some(right) => format!("did you mean \"{right}\"?"),
@@ -221,7 +221,7 @@ fn unitless(number: &str, unit: &Unit) -> Fault {
     Fault::new(format!("is {number}: {what}"), format!("write {}", unit.expected))
 }
 
-/// The right forms of a buffer's size.
+/// The valid forms of a buffer's size.
 pub(crate) const BUFFER: &str = "\"300kB\", \"100packets\", \"50ms\" or \"unlimited\"";
 
 /// Reads the size of a buffer.

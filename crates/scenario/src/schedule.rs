@@ -1,4 +1,4 @@
-//! Steps and ramps: what changes with time.
+//! Steps and ramps: values that change with time.
 
 use sojourn_units::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use crate::checked::{Checked, Fields};
 use crate::error::At;
 use crate::model::{Change, Schedule};
 
-/// When a run ends, and by how much its changes may come later.
+/// The end of a run, and the greatest delay of its changes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
     pub(crate) duration: Duration,
@@ -15,7 +15,7 @@ pub(crate) struct End {
 }
 
 impl End {
-    /// Whether something at `time` still happens; `time` is what `at` names.
+    /// Checks that `time`, the value at `at`, is before the end.
     pub(crate) fn holds(self, checker: &mut Checker, time: Duration, at: &At) -> bool {
         let within = time < self.duration;
         if !within {
@@ -26,7 +26,7 @@ impl End {
         within
     }
 
-    /// Whether the last of several flows, which starts at `time`, does so at all.
+    /// Checks that the last of several flows, which starts at `time`, starts before the end.
     pub(crate) fn holds_last(self, checker: &mut Checker, time: Duration, at: &At) {
         if time >= self.duration {
             let message = format!("`{}` starts the last flow at {time}", at.subject());
@@ -35,7 +35,7 @@ impl End {
         }
     }
 
-    /// What [`End::holds`] tells for a change, which `spread` may delay.
+    /// As [`End::holds`], for a change, which `spread` may delay.
     fn holds_change(self, checker: &mut Checker, time: Duration, at: &At) {
         let latest = time + self.spread;
         if self.holds(checker, time, at) && latest > self.duration {
@@ -47,13 +47,13 @@ impl End {
     }
 }
 
-/// A change and where it is written.
+/// A change and its position in the document.
 struct Placed<T> {
     change: Change<T>,
     at: At,
 }
 
-/// Reads a schedule of values that stand under `key`.
+/// Reads the schedule under `key`.
 pub(crate) fn read<T: Copy>(
     checker: &mut Checker,
     fields: &Fields,
@@ -70,7 +70,7 @@ pub(crate) fn read<T: Copy>(
             end.holds_change(checker, placed.change.from.since(Instant::ZERO), &placed.at);
         }
     }
-    // Both, so that both are told.
+    // Both, so that the problems of both are reported.
     let ordered = [in_order(checker, &steps), in_order(checker, &ramps)] == [true, true];
     let changes = merge(checker, steps, ramps, ordered);
     Some(Schedule { start: value(fields.get("start")?)?, changes })
@@ -121,7 +121,7 @@ fn in_order<T>(checker: &mut Checker, changes: &[Placed<T>]) -> bool {
     ordered
 }
 
-/// One list in the order of time; overlaps are told where each list is in order.
+/// Merges both lists in the order of time. Reports overlaps if each list is in order.
 fn merge<T>(
     checker: &mut Checker,
     steps: Vec<Placed<T>>,

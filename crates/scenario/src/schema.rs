@@ -10,7 +10,7 @@ use crate::variants;
 /// The version of the schema that this code reads.
 pub(crate) const VERSION: u64 = 1;
 
-/// Flows that one table may stand for: more than any machine's memory holds in use.
+/// Greatest number of flows of one table: beyond the memory of any machine in use.
 const MOST_COPIES: u64 = 1_000_000;
 
 /// The document.
@@ -20,7 +20,7 @@ pub(crate) static DOCUMENT: Form = Form {
         Field::new("schema", integer(VERSION, VERSION), "1", "version of this schema"),
         Field::new("title", Shape::Text, "", "what the scenario shows, in one line"),
         Field::required("duration", SPAN, "how long it runs"),
-        // TOML's integers end there (TOML 1.0, Integer).
+        // The greatest integer of TOML (TOML 1.0, Integer).
         Field::new(
             "seed",
             integer(0, i64::MAX as u64),
@@ -33,8 +33,8 @@ pub(crate) static DOCUMENT: Form = Form {
             "0s",
             "every change of a link and every stop comes later by one draw from [0, spread)",
         ),
-        // A packet of 1500 bytes takes 1 ms at 12 Mbit/s: the draw covers more than one service
-        // time at that rate and above, which is what breaks phase effects.
+        // A packet of 1500 bytes takes 1 ms at 12 Mbit/s. At that rate and above, the draw covers
+        // more than one service time, which breaks phase effects.
         Field::new(
             "start_jitter",
             TIME,
@@ -367,7 +367,7 @@ static CONTROLLER: OneOf = OneOf {
 
 static CONTROL: OneOf = OneOf { variants: variants::controls, ..CONTROLLER };
 
-/// A queue, which may hold others: its shape stands in its own variants.
+/// A queue, which may contain others: its variants refer to its own shape.
 pub(crate) static QUEUE: OneOf = OneOf {
     what: "queue",
     part: "parameter",

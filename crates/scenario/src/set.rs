@@ -1,4 +1,4 @@
-//! Changes from outside: `--set PATH=VALUE` and `--control NAMES`.
+//! External changes: `--set PATH=VALUE` and `--control NAMES`.
 
 use toml::de::{DeTable, DeValue};
 
@@ -7,7 +7,7 @@ use crate::schema::DOCUMENT;
 use crate::shape::Shape;
 use crate::tree::{self, Entry, FromToml, Node, Span, Value};
 
-/// A key of the path, and where it stands.
+/// A key of the path, and its position.
 struct Step {
     key: String,
     span: Span,
@@ -27,7 +27,7 @@ pub(crate) fn set(root: &mut Node, text: &str, source: usize) -> Result<(), Prob
         let at = At { span, ..At::default() };
         Problem::new(&at, message, "write keys joined by dots, such as link.back.delay")
     })?;
-    // Only the left side may have blanks around it; the right one is trimmed too.
+    // The value begins after its leading blanks.
     let offset = text.len() - right.trim_start().len();
     let place = FromToml { source, offset };
     let shape = shape_at(&steps);
@@ -55,13 +55,12 @@ fn steps(left: &str, place: FromToml) -> Result<Vec<Step>, String> {
     if steps.is_empty() { Err(malformed("it has no key")) } else { Ok(steps) }
 }
 
-/// What the schema says of the place; none where it knows no such place.
+/// The schema of the path's value; `None` if the schema has no such path.
 fn shape_at(steps: &[Step]) -> Option<Shape> {
     steps.iter().try_fold(Shape::Table(&DOCUMENT), |shape, step| shape.child(&step.key))
 }
 
-/// The value as written, except that text needs no quotation marks even where
-/// it looks like a number.
+/// The value as written, except that text needs no quotation marks even if it looks like a number.
 fn value(text: &str, place: FromToml, shape: Option<Shape>) -> Result<Node, Problem> {
     let span = Some(place.span(0..text.len()));
     if matches!(shape, Some(Shape::Text)) && !text.starts_with(['"', '\'']) {
@@ -74,9 +73,8 @@ fn value(text: &str, place: FromToml, shape: Option<Shape>) -> Result<Node, Prob
     })
 }
 
-/// Puts `value` at the end of the path. Where that fails, `node` is as it was: each level
-/// takes back its own change, since a copy of the document for each of a thousand
-/// changes costs seconds.
+/// Puts `value` at the end of the path. After a failure, `node` is unchanged: each level undoes its
+/// own change, since a copy of the document for each of a thousand changes would cost seconds.
 fn put(
     node: &mut Node,
     steps: &[Step],
@@ -106,8 +104,8 @@ fn put(
     done
 }
 
-/// Turns a short value into the table that it stands for: a rate into its
-/// start, a name into its kind. Whether it did.
+/// Turns a short value into its table: a rate into its start, a name into its kind. Returns whether
+/// it did.
 fn promote(node: &mut Node, shape: Option<Shape>) -> bool {
     let Some(key) = shape.and_then(Shape::short_for) else { return false };
     if matches!(node.value, Value::Table(_) | Value::List(_)) {
@@ -128,7 +126,7 @@ fn demote(node: &mut Node) {
     }
 }
 
-/// What is left of a path, and what the schema says of the place that it begins at.
+/// The rest of a path, and the schema at its start.
 type Below<'a> = (&'a [Step], Option<Shape>);
 
 fn put_entry(
@@ -151,7 +149,7 @@ fn put_entry(
     done
 }
 
-/// `list` and `at`: where the list is, and where its item.
+/// `list` and `at`: positions of the list and of its item.
 fn put_item(
     items: &mut Vec<Node>,
     step: &Step,
@@ -178,15 +176,15 @@ fn put_item(
     done
 }
 
-/// What stands at a place that did not exist, until its content is put in.
+/// An empty list or table for a missing part of the path.
 fn container(step: &Step, rest: &[Step], shape: Option<Shape>) -> Node {
     let list = matches!(shape, Some(Shape::List(..))) && !rest.is_empty();
     let value = if list { Value::List(Vec::new()) } else { Value::Table(Vec::new()) };
     Node { value, span: Some(step.span) }
 }
 
-/// Puts `names` in the place of `controls`; where every flow names its own
-/// controller, removes these, so that the list applies.
+/// Replaces `controls` by `names`. If every flow names its own controller, removes these, so that
+/// the list applies.
 pub(crate) fn set_controls(root: &mut Node, names: &[&str], source: usize) {
     let mut start = 0;
     let items = names.iter().map(|name| {
@@ -205,7 +203,7 @@ pub(crate) fn set_controls(root: &mut Node, names: &[&str], source: usize) {
     release_flows(root);
 }
 
-/// What `controls` has under this name already: its parameters are kept.
+/// The entry of this name in `controls`, which keeps its parameters.
 fn listed(root: &Node, name: &str) -> Option<Node> {
     let Value::List(items) = &root.get("controls")?.value else { return None };
     let has_name = |item: &&Node| matches!(item.get("kind"), Some(Node { value: Value::Text(kind), .. }) if kind == name);
@@ -223,7 +221,7 @@ fn release_flows(root: &mut Node) {
     }
 }
 
-/// Whether a value of `control` means no controller at all.
+/// Whether a value of `control` means no controller.
 fn is_none(control: &Node) -> bool {
     let name = control.get("kind").unwrap_or(control);
     matches!(&name.value, Value::Text(name) if name == "none")

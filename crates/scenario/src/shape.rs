@@ -1,13 +1,13 @@
-//! The language that the schema is declared in.
+//! The language of the schema.
 //!
-//! Checking ([`crate::check`]), `--set` ([`crate::set`]) and the JSON Schema
-//! ([`crate::export`]) all read these declarations, so they cannot differ.
+//! Validation ([`crate::check`]), `--set` ([`crate::set`]) and the JSON Schema ([`crate::export`])
+//! read the same declarations, so they cannot differ.
 
 use sojourn_cc::Catalogue;
 use sojourn_units::params::Kind;
 use sojourn_units::{Bytes, Duration, Rate};
 
-/// What a value may be.
+/// The allowed values of a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shape {
     /// Any text.
@@ -18,13 +18,13 @@ pub(crate) enum Shape {
     Buffer,
     /// An amount of data, or `unlimited`.
     Window(Kind),
-    /// A list of at least so many.
+    /// A list with at least this many items.
     List(&'static Shape, usize),
     /// A table of fixed keys.
     Table(&'static Form),
-    /// A table of tables, each under a name that the user chooses.
+    /// A table of tables with names chosen by the user.
     Named(&'static Form),
-    /// Something short, or a table in one of several forms.
+    /// A short value, or a table in one of several forms.
     Either(&'static Either),
     /// One of several variants by name: the name alone, or a table.
     OneOf(&'static OneOf),
@@ -33,7 +33,7 @@ pub(crate) enum Shape {
 /// A table of fixed keys.
 #[derive(Debug)]
 pub(crate) struct Form {
-    /// What it is, in a noun.
+    /// A noun for the table.
     pub(crate) title: &'static str,
     pub(crate) fields: &'static [Field],
 }
@@ -44,22 +44,22 @@ pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) shape: Shape,
     pub(crate) given: Given,
-    /// What it means, in one line.
+    /// Description in one line.
     pub(crate) doc: &'static str,
-    /// Where default and range come from; may be empty.
+    /// Source of default and range; may be empty.
     pub(crate) source: &'static str,
 }
 
-/// Whether a key must be given.
+/// Whether a key is required.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Given {
-    /// It must.
+    /// It is required.
     Required,
-    /// It may be absent, which has a meaning of its own.
+    /// It may be absent, with a separate meaning.
     Optional,
-    /// Where absent it is this, written as in `--set`.
+    /// If absent, it has this value, in the syntax of `--set`.
     Default(&'static str),
-    /// Where absent it is the default of its [`Kind`].
+    /// If absent, it has the default of its [`Kind`].
     OfKind,
 }
 
@@ -67,35 +67,35 @@ pub(crate) enum Given {
 #[derive(Debug)]
 pub(crate) struct Either {
     pub(crate) short: Shape,
-    /// A form is recognised by its first key; the last one is meant where none is.
+    /// The first key of a form identifies it; the last form is the fallback.
     pub(crate) forms: &'static [Form],
-    /// The key that the short value becomes where `--set` needs the table.
+    /// The key of the short value in the table that `--set` creates.
     pub(crate) key: Option<&'static str>,
 }
 
 /// One of several variants by name.
 #[derive(Debug)]
 pub(crate) struct OneOf {
-    /// What a variant is, in a noun.
+    /// A noun for a variant.
     pub(crate) what: &'static str,
-    /// What a key of a variant is, in a noun.
+    /// A noun for a key of a variant.
     pub(crate) part: &'static str,
     /// The key of the table that names the variant.
     pub(crate) tag: &'static str,
-    /// The variant where the table does not name one.
+    /// The variant of a table without the tag.
     pub(crate) default: Option<&'static str>,
-    /// The variants, where a scenario may name these controllers.
+    /// The variants, for scenarios that may name these controllers.
     pub(crate) variants: fn(&Catalogue) -> Vec<Variant>,
 }
 
-/// One of several, with its own keys.
+/// One variant, with its own keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Variant {
     pub(crate) name: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub(crate) title: &'static str,
     pub(crate) fields: Vec<Field>,
-    /// Two keys of which only one may be given.
+    /// Two keys that exclude each other.
     pub(crate) exclusive: Option<(&'static str, &'static str)>,
 }
 
@@ -117,16 +117,16 @@ impl Field {
         Field { name, shape, given: Given::Default(default), doc, source: "" }
     }
 
-    /// The same with the source of its default.
+    /// The same field with the source of its default.
     pub(crate) const fn from(self, source: &'static str) -> Field {
         Field { source, ..self }
     }
 
-    /// The default as text, where there is one to tell.
+    /// The default as text, if it is worth showing.
     pub(crate) fn default_text(&self) -> Option<String> {
         match (self.given, self.shape) {
             (Given::Default(text), _) => Some(text.to_owned()),
-            // The greatest value there is means "none", and reads badly.
+            // The greatest value means "none", and is hard to read.
             (
                 Given::OfKind,
                 Shape::Scalar(
@@ -140,7 +140,7 @@ impl Field {
         }
     }
 
-    /// What it means, its default and source, in one line.
+    /// Description, default and source, in one line.
     pub(crate) fn describe(&self) -> String {
         let default = match self.default_text() {
             Some(text) if !text.is_empty() => format!("; the default is {text}"),
@@ -154,7 +154,7 @@ impl Field {
 }
 
 impl Shape {
-    /// What the value under `key` may be; none where there is no such key.
+    /// The shape of the value under `key`; `None` if there is no such key.
     pub(crate) fn child(self, key: &str) -> Option<Shape> {
         let named = |fields: &[Field]| fields.iter().find(|f| f.name == key).map(|f| f.shape);
         match self {
@@ -162,8 +162,8 @@ impl Shape {
             Shape::Named(form) => Some(Shape::Table(form)),
             Shape::List(item, _) => Some(*item),
             Shape::Either(either) => either.forms.iter().find_map(|form| named(form.fields)),
-            // A parameter of a user's own controller is a plain value, which changes
-            // nothing for whoever asks this way (`--set`).
+            // A parameter of a user's own controller is a plain value, so its shape does not matter
+            // to `--set`.
             Shape::OneOf(one) => {
                 (one.variants)(&Catalogue::shipped()).iter().find_map(|v| named(&v.fields))
             }
@@ -171,7 +171,7 @@ impl Shape {
         }
     }
 
-    /// The key that a short value stands for where a table may stand in its place.
+    /// The key of a short value in its table, if it may be a table.
     pub(crate) fn short_for(self) -> Option<&'static str> {
         match self {
             Shape::Either(either) => either.key,
@@ -181,7 +181,7 @@ impl Shape {
     }
 }
 
-/// Eleven days: longer than every run, and far below what overflows when times are added.
+/// Eleven days: longer than every run, and short enough that sums do not overflow.
 pub(crate) const LONGEST: Duration = Duration::from_secs(1_000_000);
 /// A petabyte: more than every run moves.
 pub(crate) const MOST: Bytes = Bytes(1_000_000_000_000_000);
@@ -199,13 +199,13 @@ pub(crate) const SPEED: Shape = Shape::Scalar(Kind::Rate(Rate(1), Rate(1), FASTE
 /// An amount of data greater than zero.
 pub(crate) const SIZE: Shape = Shape::Scalar(AMOUNT);
 const AMOUNT: Kind = Kind::Data(Bytes(1), Bytes(1), MOST);
-/// The same, or no limit.
+/// An amount of data greater than zero, or no limit.
 pub(crate) const WINDOW: Shape = Shape::Window(AMOUNT);
-/// How many of something, at least one.
+/// A count of at least one.
 pub(crate) const COUNT: Shape = Shape::Scalar(Kind::Integer(1, 1, 1_000_000_000));
 /// A probability.
 pub(crate) const PROBABILITY: Shape = Shape::Scalar(Kind::Number(0.0, 0.0, 1.0));
-/// Yes or no.
+/// A boolean.
 pub(crate) const SWITCH: Shape = Shape::Scalar(Kind::Switch(false));
 
 /// An amount of data up to `most`, zero included.

@@ -1,9 +1,9 @@
-//! Text of foreign origin in messages that reach a terminal.
+//! Escaping of untrusted text in messages for a terminal.
 
 use std::borrow::Cow;
 
-/// The text with an escape in place of each character that controls a terminal, breaks the
-/// line or turns the direction of text: `\x1b`.
+/// Escapes each character that controls a terminal, breaks the line or changes the direction of
+/// text: `\x1b`.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     if !text.contains(controls) {
         return Cow::Borrowed(text);
@@ -12,8 +12,8 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(escaped).collect())
 }
 
-/// The same where the only ones left are of C1: `annotate_snippets` replaces the others in
-/// a source line, whose own styles hold escape characters.
+/// As above for text whose only control characters are of C1. `annotate_snippets` replaces the
+/// others in a source line, and its own styles contain escape characters.
 pub(crate) fn shown_c1(text: String) -> String {
     let is_c1 = |c| ('\u{80}'..='\u{9f}').contains(&c);
     if !text.contains(is_c1) {

@@ -1,8 +1,8 @@
-//! How large a scenario may be.
+//! Limits on the size of a scenario.
 //!
-//! A run takes memory and time for each of these (docs/limits.md), and `check` must answer
-//! within a second, since no signal reaches Python while Rust is at work. So each size is
-//! counted before anything of it is built.
+//! A run takes memory and time for each of these (docs/limits.md), and `check` must return within a
+//! second, since no signal reaches Python while Rust runs. Each size is therefore counted before
+//! any part of the scenario is built.
 
 use crate::check::Checker;
 use crate::checked::{Checked, Fields, Got};
@@ -11,7 +11,7 @@ use crate::error::{At, Problem};
 
 /// Bytes of a document's text.
 const MOST_TEXT: usize = 4 << 20;
-/// Flows in all, those that `count` stands for included.
+/// Flows in total, including those of `count`.
 const MOST_FLOWS: u64 = 1_000_000;
 /// Links that `path` and `back` of all flows name.
 const MOST_HOPS: u64 = 4_000_000;
@@ -19,12 +19,12 @@ const MOST_HOPS: u64 = 4_000_000;
 const MOST_TABLES: u64 = 20_000;
 /// Steps and ramps of one rate or delay.
 const MOST_CHANGES: u64 = 100_000;
-/// Controllers, each of which is a run of its own.
+/// Controllers, each of which requires a separate run.
 const MOST_CONTROLS: u64 = 10_000;
 /// Controllers times flow tables, each pair of which is checked.
 const MOST_PAIRS: u64 = 10_000_000;
 
-/// What is wrong with a text that is too long to be read at all.
+/// The problem of a text that is too long to be read.
 pub(crate) fn of_text(text: &str) -> Option<Problem> {
     let too_long = text.len() > MOST_TEXT;
     too_long.then(|| {
@@ -34,7 +34,7 @@ pub(crate) fn of_text(text: &str) -> Option<Problem> {
     })
 }
 
-/// Refuses a scenario that is too large. Whether it is small enough to be read on.
+/// Refuses a scenario that is too large. Returns whether it is small enough to be read further.
 pub(crate) fn check(checker: &mut Checker, fields: &Fields) -> bool {
     let (links, flows) = (fields.named("link"), fields.named("flow"));
     let tables = || flows.iter().filter_map(|(_, flow)| Some((flow, flow.table()?)));
@@ -72,7 +72,7 @@ pub(crate) fn check(checker: &mut Checker, fields: &Fields) -> bool {
     is_small
 }
 
-/// Where the number stands, or the table that has none.
+/// The position of the number, or of its table if it is not given.
 fn at_of<'a>(table: &'a Checked, fields: &'a Fields, key: &str) -> &'a At {
     fields.get(key).filter(|value| value.given).map_or(&table.at, |value| &value.at)
 }
@@ -85,7 +85,7 @@ fn changes(checker: &mut Checker, schedule: &Checked) -> bool {
     hold(checker, counts, MOST_CHANGES, "changes", help)
 }
 
-/// Refuses more than `most` of `what` in all; at the one that goes beyond it.
+/// Refuses more than `most` of `what` in total; reports the one that exceeds the limit.
 fn hold<'a>(
     checker: &mut Checker,
     counts: impl Iterator<Item = (&'a At, u64)>,
@@ -105,7 +105,7 @@ fn hold<'a>(
     false
 }
 
-/// Where each of the tables is, counted once.
+/// The position of each table, with a count of one.
 fn one_each(tables: &[(String, Checked)]) -> impl Iterator<Item = (&At, u64)> {
     tables.iter().map(|(_, table)| (&table.at, 1))
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Evidence;
 
-/// What is wrong with a trace, and the line that shows it.
+/// The fault of a trace, and the line that shows it.
 #[derive(Debug)]
 pub(crate) struct Malformed {
     pub(crate) message: String,

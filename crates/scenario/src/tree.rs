@@ -1,12 +1,11 @@
-//! A document as read, before it means anything: values that know where they
-//! were written.
+//! A document as read, before validation: values with their positions.
 
 use std::borrow::Cow;
 
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// Where something was written: a source of the document and a range of bytes.
+/// A position: a source of the document and a range of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Span {
     pub(crate) source: usize,
@@ -14,21 +13,21 @@ pub(crate) struct Span {
     pub(crate) end: usize,
 }
 
-/// A value and where it was written; nowhere, where it came from a program.
+/// A value and its position; `None` if a program built it.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) value: Value,
     pub(crate) span: Option<Span>,
 }
 
-/// What TOML and JSON have in common.
+/// The common values of TOML and JSON.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Text(String),
     Integer(i128),
     Number(f64),
     Switch(bool),
-    /// What no scenario uses: a date, or JSON's null.
+    /// A value that no scenario uses: a date, or JSON's null.
     Other(String),
     List(Vec<Node>),
     Table(Vec<Entry>),
@@ -76,8 +75,8 @@ impl Node {
     }
 }
 
-/// Reads TOML's values as nodes of source `source`, whose text is `offset`
-/// bytes after the beginning of that source.
+/// Reads TOML's values as nodes of source `source`. Their text begins `offset` bytes after the
+/// beginning of that source.
 #[derive(Clone, Copy)]
 pub(crate) struct FromToml {
     pub(crate) source: usize,
@@ -116,8 +115,7 @@ impl FromToml {
     }
 }
 
-/// A whole number of any size; one beyond 128 bits becomes infinite, which no
-/// range admits.
+/// An integer of any size. One beyond 128 bits becomes infinite, which no range admits.
 fn integer(digits: &str, radix: u32) -> Value {
     match i128::from_str_radix(digits, radix) {
         Ok(number) => Value::Integer(number),
@@ -125,11 +123,11 @@ fn integer(digits: &str, radix: u32) -> Value {
     }
 }
 
-/// Nesting that no scenario needs; more would overflow the stack.
+/// Greatest nesting. Scenarios need less; more would overflow the stack.
 const DEEPEST: usize = 64;
 
-/// Reads a JSON value; none where it is nested too deeply. A null in an object
-/// is a key that is absent, as `None` is meant in Python.
+/// Reads a JSON value; `None` if it is nested too deeply. A null in an object is an absent key,
+/// like `None` in Python.
 pub(crate) fn from_json(value: &serde_json::Value) -> Option<Node> {
     json_node(value, DEEPEST)
 }
@@ -162,17 +160,17 @@ fn json_number(number: &serde_json::Number) -> Value {
     }
 }
 
-/// Text as it stands in `--set` and in defaults: a TOML value where it is a
-/// number, a boolean, a list, a table or a quoted string, else a bare string.
+/// Text of `--set` and of defaults: a TOML value if it is a number, a boolean, a list, a table or a
+/// quoted string, otherwise a bare string.
 ///
 /// # Errors
-/// Where it begins as a list, a table or a quoted string and is none.
+/// If it begins like a list, a table or a quoted string but is malformed.
 pub(crate) fn from_bare(text: &str, place: FromToml) -> Result<Node, toml::de::Error> {
     let bare = || Node::text(text, Some(place.span(0..text.len())));
     match DeValue::parse(text) {
         Ok(value) => Ok(match value.get_ref() {
             DeValue::Datetime(_) => bare(),
-            // `nan` and `inf` are no values of any scenario, but may be names.
+            // `nan` and `inf` are not values of any scenario, but may be names.
             DeValue::Float(digits) if !digits.as_str().contains(|c: char| c.is_ascii_digit()) => {
                 bare()
             }

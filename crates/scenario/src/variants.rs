@@ -1,5 +1,4 @@
-//! What is chosen by name: controllers and queues as they register themselves,
-//! sources, and transport profiles.
+//! Variants chosen by name: registered controllers and queues, sources, and transport profiles.
 
 use sojourn_cc::Catalogue;
 use sojourn_queue::Inner;
@@ -16,14 +15,14 @@ pub(crate) fn controllers(catalogue: &Catalogue) -> Vec<Variant> {
     catalogue.infos().map(|info| registered(info.name, info.title, info.params)).collect()
 }
 
-/// Every controller, and none.
+/// Every controller, and `none`.
 pub(crate) fn controls(catalogue: &Catalogue) -> Vec<Variant> {
     let mut all = controllers(catalogue);
     all.push(plain("none", "No controller: datagrams at the source's own rate", &[]));
     all
 }
 
-/// Every queue that ships, with the keys of the queues inside it.
+/// Every shipped queue, with the keys of the queues inside it.
 pub(crate) fn queues(_: &Catalogue) -> Vec<Variant> {
     let all = sojourn_queue::infos().iter();
     all.map(|info| {
@@ -102,7 +101,7 @@ const PING: &[Field] = &[
         .from("ping(8), -i"),
     Field::new(
         "size",
-        // The header of ICMP alone, up to as large as any packet here.
+        // From ICMP's header alone to the size of the largest packet.
         Shape::Scalar(Kind::Data(Bytes(64), Bytes(8), Bytes(65_000))),
         "64B",
         "the ICMP message, 8 bytes of header included; IP's 20 bytes come on top",
@@ -161,7 +160,7 @@ const RECOVERY_PERIOD: Field = Field::new(
 /// A default and its source.
 type Default = (&'static str, &'static str);
 
-/// Where the profiles differ.
+/// The settings that differ between the profiles.
 struct Profile {
     mss: Default,
     header: Default,
@@ -177,7 +176,7 @@ struct Profile {
     handshake: Handshake,
 }
 
-/// What the handshake is in a profile, and where it says so.
+/// A profile's handshake, and its source.
 struct Handshake {
     doc: &'static str,
     source: &'static str,
@@ -237,7 +236,7 @@ const QUIC: Profile = Profile {
 
 const HANDSHAKES: Shape = Shape::Scalar(Kind::Choice("1-rtt", &["1-rtt", "0-rtt", "none"]));
 
-/// Interrupts are held back for tens of microseconds, rarely hundreds.
+/// Hosts delay interrupts by tens of microseconds, rarely hundreds.
 const COALESCING: Shape =
     Shape::Scalar(Kind::Time(Duration::ZERO, Duration::ZERO, Duration::from_millis(10)));
 

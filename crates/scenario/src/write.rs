@@ -2,8 +2,8 @@
 
 use crate::tree::{Entry, Node, Value};
 
-/// The document as TOML, in the order of its keys as far as TOML allows it:
-/// the values of the document itself stand before its tables.
+/// The document as TOML, in the order of its keys as far as TOML allows: the document's own values
+/// precede its tables.
 pub(crate) fn toml(root: &Node) -> String {
     let is_table = |entry: &&Entry| matches!(entry.node.value, Value::Table(_));
     let mut text = String::new();
@@ -39,7 +39,7 @@ fn inline(node: &Node) -> String {
         Value::Text(text) => quoted(text),
         Value::Integer(number) => number.to_string(),
         Value::Number(number) if number.is_nan() => "nan".to_owned(),
-        // Debug writes the point or the exponent that make it a float.
+        // Debug writes the point or the exponent that identifies a float.
         Value::Number(number) => format!("{number:?}"),
         Value::Switch(yes) => yes.to_string(),
         Value::Other(text) => text.clone(),
@@ -52,8 +52,8 @@ fn inline(node: &Node) -> String {
     }
 }
 
-/// Several tables stand one a line: the only break that TOML 1.0 allows within
-/// an inline table is within a list.
+/// Writes several tables one to a line. Within an inline table, TOML 1.0 allows line breaks only
+/// inside a list.
 fn list(items: &[Node]) -> String {
     let texts: Vec<_> = items.iter().map(inline).collect();
     let tables = items.iter().all(|item| matches!(item.value, Value::Table(_)));
@@ -81,7 +81,7 @@ pub(crate) fn json(node: &Node) -> serde_json::Value {
     match &node.value {
         Value::Text(text) | Value::Other(text) => text.as_str().into(),
         Value::Integer(number) => json_integer(*number),
-        // JSON would have null, which reads as an absent key.
+        // JSON would have null, which means an absent key.
         Value::Number(number) if !number.is_finite() => number.to_string().into(),
         Value::Number(number) => (*number).into(),
         Value::Switch(yes) => (*yes).into(),
