@@ -13,10 +13,10 @@ use sojourn_trace::rtt::{Flow, Method, Options, Pairs, Point, Rtt, Skipped};
 use crate::errors::{os_error, value_error};
 use crate::interrupt::interruptible;
 
-/// Packets between two looks at whether the user has had enough: some 0.1 s.
+/// Packets between two checks for an interrupt by the user: about 0.1 s.
 const AT_A_TIME: u64 = 1 << 18;
 
-/// How many flows are told of, how many of them over time, in how many points.
+/// Number of flows to report, number of them over time, and number of points.
 #[derive(FromPyObject)]
 pub(crate) struct Wanted {
     #[pyo3(item)]
@@ -27,11 +27,10 @@ pub(crate) struct Wanted {
     points: usize,
 }
 
-/// The round-trip times of all TCP flows in the capture `path`, as two pieces of
-/// JSON: what is told of the whole, and the list of flows: the `listed` ones with
-/// most samples, and of these the first `drawn` with up to `points` samples over
-/// time for each direction. What is malformed is told in the answer, with what
-/// could be read before it.
+/// The round-trip times of all TCP flows in the capture `path`, as two JSON texts: the totals, and
+/// the list of flows. The list has the `listed` flows with most samples, and for the first `drawn`
+/// of these up to `points` samples over time for each direction. For a malformed file, the result
+/// describes the fault and has the content before it.
 #[pyfunction]
 pub(crate) fn capture_rtt(
     py: Python<'_>,
@@ -42,7 +41,7 @@ pub(crate) fn capture_rtt(
 ) -> PyResult<(String, String)> {
     let method = named(method)?;
     let file = path.to_owned();
-    // Even to open a pipe may take for ever.
+    // Opening a pipe may block for ever.
     let found = interruptible(py, move |stopped| {
         let capture = Capture::new(File::open(file)?);
         read(capture, method, max_flows, &wanted, stopped)
@@ -87,7 +86,7 @@ fn read(
     Ok((whole.to_string(), flows(rtt.flows(), begin, method, wanted)))
 }
 
-/// A list of flows, one by one: all of them as values take ten times the memory
+/// A list of flows, converted one by one: as values, all flows together take ten times the memory
 /// of their text.
 fn flows(flows: &[Flow], begin: i64, method: Method, wanted: &Wanted) -> String {
     let samples = |flow: &Flow| flow.halves.each_ref().map(|half| half.samples(method).1.count());
@@ -115,7 +114,7 @@ fn named(method: &str) -> PyResult<Method> {
     }
 }
 
-/// From one time to another, both in ns.
+/// Seconds between two times in ns.
 fn seconds(from: i64, to: i64) -> f64 {
     (i128::from(to) - i128::from(from)) as f64 / 1e9
 }
@@ -164,7 +163,7 @@ fn direction(flow: &Flow, from: usize, begin: i64, method: Method, points: usize
     found
 }
 
-/// Time since the capture's first packet, RTT, number of the answer's packet.
+/// Time since the capture's first packet, RTT, number of the acknowledging packet.
 fn at_time(point: &Point, begin: i64) -> Value {
     json!([seconds(begin, point.at_ns), point.rtt_ns as f64 / 1e9, point.packet])
 }

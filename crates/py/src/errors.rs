@@ -15,7 +15,7 @@ pyo3::create_exception!(
      more in flight than its way can hold."
 );
 
-/// An exception whose text is what a user is shown, with `items` for programs.
+/// An exception with the user's text, and with `items` for programs.
 pub(crate) fn scenario_error(py: Python<'_>, errors: &Errors) -> PyErr {
     let build = || -> PyResult<PyErr> {
         let error = ScenarioError::new_err(errors.to_string());
@@ -37,12 +37,12 @@ pub(crate) fn scenario_error(py: Python<'_>, errors: &Errors) -> PyErr {
     build().unwrap_or_else(|error| error)
 }
 
-/// Anything else that was given wrong.
+/// An exception for any other invalid argument.
 pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// A file that could not be read, with its name.
+/// An exception for a file that could not be read, with its name.
 pub(crate) fn os_error(error: std::io::Error, path: &str) -> PyErr {
     let Some(number) = error.raw_os_error() else { return error.into() };
     let text = error.to_string();

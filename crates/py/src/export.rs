@@ -1,4 +1,4 @@
-//! Runs that are captured, and runs that are not; files on a disk.
+//! Captured and uncaptured runs, and the files of captures.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -7,8 +7,8 @@ use sojourn_scenario::{Control, Scenario};
 use sojourn_sim::{Capture, Outcome, Overrun, Simulation, Sink, Tapped};
 use sojourn_units::Instant;
 
-/// Appends to files. Each is open only while it is written to, since there may be more of
-/// them than a process can hold open.
+/// Appends to files. Each file is open only during a write, since there may be more files than a
+/// process can hold open.
 struct Disk;
 
 impl Sink for Disk {
@@ -26,8 +26,7 @@ pub(crate) enum AnyRun {
 }
 
 impl AnyRun {
-    /// `pcapng` and `qlog`: what the files begin with that its packets and events are written
-    /// to, where they are.
+    /// `pcapng` and `qlog`: prefixes of the files for packets and events, if these are captured.
     pub(crate) fn new(
         scenario: &Scenario,
         control: Option<&Control>,
@@ -64,7 +63,7 @@ impl AnyRun {
         }
     }
 
-    /// Why it ended before its time, if it did.
+    /// The reason why the run ended early, if it did.
     pub(crate) fn overrun(&self) -> Option<&Overrun> {
         match self {
             AnyRun::Plain(run) => run.overrun(),
@@ -72,7 +71,7 @@ impl AnyRun {
         }
     }
 
-    /// Runs up to `until`, but over `events` events at most; true where it came to `until`.
+    /// Runs up to `until`, but for at most `events` events. Returns true if it reached `until`.
     pub(crate) fn advance_by(&mut self, until: Instant, events: u32) -> bool {
         match self {
             AnyRun::Plain(run) => run.advance_by(until, events),
@@ -80,7 +79,7 @@ impl AnyRun {
         }
     }
 
-    /// Hands to the files what was captured.
+    /// Writes the buffered captures to their files.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         match self {
             AnyRun::Plain(_) => Ok(()),

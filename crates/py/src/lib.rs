@@ -1,4 +1,4 @@
-//! The Python module `sojourn._core`: no logic, only translation.
+//! The Python module `sojourn._core`: conversions only, no logic.
 
 mod bench;
 mod capture;

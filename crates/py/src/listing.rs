@@ -1,4 +1,4 @@
-//! What there is: controllers, queues, the schema.
+//! Listings of controllers, queues and the schema.
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn params(params: &[Param]) -> Value {
     params.iter().map(one).collect()
 }
 
-/// Every controller that ships with its parameters, as JSON.
+/// Every shipped controller with its parameters, as JSON.
 #[pyfunction]
 pub(crate) fn controllers() -> String {
     controllers_of(&sojourn_cc::Catalogue::shipped())

@@ -1,5 +1,5 @@
-//! Which parts of the simulation take the time: whole metered runs on one thread,
-//! and looks at their mark from another.
+//! The share of time of each part of the simulation: whole metered runs on one thread, sampled by
+//! another.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,13 +12,13 @@ use sojourn_sim::{Part, Simulation, at_work};
 
 use crate::scenario::{Scenario, control};
 
-/// Least and greatest pause between two looks. They differ, lest they keep step
-/// with what a run does again and again.
+/// Least and greatest pause between two samples. Pauses vary, so that they do not synchronise with
+/// a run's periodic work.
 const PAUSE_US: (u64, u64) = (50, 150);
 
-/// Simulates a scenario, as often as it takes to look at least `least_looks` times
-/// at what is at work; answers with the looks that found each part. Runs are
-/// looked at whole, since no stretch of a run stands for all of it.
+/// Simulates a scenario repeatedly, until there are at least `least_looks` samples of the part at
+/// work; returns the number of samples of each part. Runs are sampled whole, since no section of a
+/// run represents all of it.
 #[pyfunction]
 pub(crate) fn bench_parts(
     py: Python<'_>,

@@ -11,17 +11,17 @@ use crate::errors::{ControllerError, value_error};
 use crate::export::AnyRun;
 use crate::own::Failure;
 
-/// Events between two looks at the clock: a fraction of a millisecond.
+/// Events between two reads of the clock: a fraction of a millisecond.
 const EVENTS: u32 = 1 << 12;
-/// The same where Python is called for many of them, which may take long each time.
+/// The same for runs that call Python for many events, which may each take long.
 const EVENTS_IN_PYTHON: u32 = 1 << 5;
 
-/// A run in virtual time, driven in slices so that Python can show progress
-/// and hear Ctrl-C between them.
+/// A run in virtual time. It runs in slices, between which Python can show progress and handle
+/// Ctrl-C.
 #[pyclass(module = "sojourn._core")]
 pub(crate) struct Simulation {
     inner: Mutex<Option<AnyRun>>,
-    /// Where its controllers in Python say what went wrong; none where it has none.
+    /// The failure of its controllers in Python; `None` without such controllers.
     failure: Option<Failure>,
 }
 
@@ -30,9 +30,9 @@ impl Simulation {
         Simulation { inner: Mutex::new(Some(simulation)), failure }
     }
 
-    /// Does `work` while other threads run Python; but where controllers are called
-    /// there for every acknowledgement, the interpreter is kept and changes threads
-    /// now and then on its own, which is far cheaper than to wait for it each time.
+    /// Runs `work` while other threads run Python. With controllers in Python, it keeps the
+    /// interpreter, which switches threads by itself at intervals. This is far cheaper than to
+    /// acquire it for every acknowledgement.
     fn at_work<T: Send>(
         &self,
         py: Python<'_>,
@@ -44,14 +44,14 @@ impl Simulation {
         Ok(done)
     }
 
-    /// Raises where a controller had more in flight than its way can hold.
+    /// Raises an exception if a controller had more in flight than its path can hold.
     fn in_bounds(&self) -> PyResult<()> {
         let overrun = self.with(|s| s.as_ref().map(|s| s.overrun().map(ToString::to_string)))?;
         overrun.map_or(Ok(()), |said| Err(ControllerError::new_err(said)))
     }
 
     fn with<T>(&self, f: impl FnOnce(&mut Option<AnyRun>) -> Option<T>) -> PyResult<T> {
-        // Never waits: whoever has it may be waiting for the interpreter.
+        // Does not block: the holder may be waiting for the interpreter.
         let mut inner = self.inner.try_lock().map_err(|error| match error {
             TryLockError::Poisoned(_) => PyRuntimeError::new_err("the simulation failed"),
             TryLockError::WouldBlock => PyRuntimeError::new_err("the simulation is at work"),
@@ -72,8 +72,8 @@ impl Simulation {
         self.with(|s| s.as_ref().map(|s| s.now().as_secs_f64()))
     }
 
-    /// Runs up to `until_s` of simulated time; where `within_s` is given, until about so much
-    /// time has passed outside, and `now_s` says how far it came.
+    /// Runs up to `until_s` of simulated time. With `within_s`, it stops after about this much real
+    /// time; `now_s` gives the time reached.
     #[pyo3(signature = (until_s, within_s = None))]
     #[expect(clippy::disallowed_methods, reason = "decides when to look up, not what comes of it")]
     fn advance(&self, py: Python<'_>, until_s: f64, within_s: Option<f64>) -> PyResult<()> {
@@ -99,7 +99,7 @@ impl Simulation {
     }
 }
 
-/// What a run answered with.
+/// The outcome of a run.
 #[pyclass(module = "sojourn._core", frozen)]
 pub(crate) struct Outcome(sojourn_sim::Outcome);
 

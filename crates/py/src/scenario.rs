@@ -12,14 +12,14 @@ use crate::files::Files;
 use crate::own::{Catalogue, Failure};
 use crate::run::Simulation;
 
-/// A scenario document, with the folder that its files are relative to.
+/// A scenario document, with the folder that its file paths are relative to.
 #[pyclass(module = "sojourn._core")]
 pub(crate) struct Scenario {
     document: Document,
     files: Files,
     controllers: Catalogue,
-    /// What the document says, once that was asked for: it and the files that it names are
-    /// read once until the document changes, however many runs it has.
+    /// The resolved document, cached until the document changes. All runs share it and the files
+    /// that it names.
     resolved: OnceLock<Resolved>,
 }
 
@@ -40,14 +40,14 @@ impl Scenario {
         Ok(self.resolved.get_or_init(|| resolved))
     }
 
-    /// For one simulation, whose failures in Python go to `failure`.
+    /// Resolves the document for one simulation, with failures in Python in `failure`.
     fn resolve_for(&self, py: Python<'_>, failure: &Failure) -> PyResult<Resolved> {
         let controllers = self.controllers.of_run(failure);
         Ok(Resolved { controllers, ..self.resolve(py)?.clone() })
     }
 
-    /// The traces that its links name, by link: whatever else is wrong with it, and
-    /// whether or not its controllers are at hand.
+    /// The traces that its links name, by link, regardless of other problems and of missing
+    /// controllers.
     fn traces(&self) -> Vec<(String, String)> {
         let document = self.document.to_json();
         let links = document["link"].as_object().into_iter().flatten();
@@ -57,7 +57,7 @@ impl Scenario {
         traced.collect()
     }
 
-    /// Whether a run under this control calls Python.
+    /// Whether a run with this control calls Python.
     fn calls_python(&self, scenario: &Resolved, control: Option<&Control>) -> bool {
         let flows = scenario.flows.iter();
         let controls = flows.filter_map(|flow| flow.control.as_ref()).chain(control);
@@ -65,7 +65,7 @@ impl Scenario {
     }
 }
 
-/// The control of run number `index`; none where the flows name their own.
+/// The control of run number `index`; `None` if the flows name their own.
 pub(crate) fn control(scenario: &Resolved, index: usize) -> PyResult<Option<&Control>> {
     match scenario.controls.get(index) {
         None if index == 0 => Ok(None),
@@ -99,7 +99,7 @@ impl Scenario {
         Ok(Scenario::new(document, base_dir))
     }
 
-    /// The controllers that it may name, from now on.
+    /// Sets the controllers that it may name from now on.
     fn use_controllers(&mut self, controllers: PyRef<'_, Catalogue>) {
         self.controllers = controllers.clone();
         self.resolved.take();
@@ -124,8 +124,8 @@ impl Scenario {
         self.document.to_json().to_string()
     }
 
-    /// The document with every file that it names under a name of its own, and
-    /// these files' texts: what a folder needs to run it again.
+    /// The document with a new name for every file that it names, and the texts of these files. A
+    /// folder with both can repeat the run.
     fn portable(&self, py: Python<'_>) -> PyResult<(String, Vec<(String, String)>)> {
         let (toml, origin) = (self.document.to_toml(), "the scenario");
         let mut document =
@@ -175,7 +175,7 @@ impl Scenario {
         Ok(sojourn_sim::is_random(self.resolve(py)?))
     }
 
-    /// What each run leaves when it is over, with or without its series.
+    /// Memory in bytes that each completed run keeps, with or without its series.
     fn kept_bytes(&self, py: Python<'_>, series: bool) -> PyResult<u64> {
         Ok(sojourn_sim::kept(self.resolve(py)?, series).0)
     }

@@ -1,4 +1,4 @@
-//! The controllers that a scenario may name, with those that a user wrote in Python.
+//! The controllers that a scenario may name, including a user's own in Python.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::{Failure, PyController};
 use crate::errors::value_error;
 use crate::listing;
 
-/// What ships, and a user's own.
+/// The shipped controllers, and a user's own.
 #[pyclass(module = "sojourn._core")]
 #[derive(Clone, Default)]
 pub(crate) struct Catalogue {
@@ -17,7 +17,7 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
-    /// For one simulation, whose failures go to `failure`.
+    /// The catalogue for one simulation, with its failures in `failure`.
     pub(crate) fn of_run(&self, failure: &Failure) -> sojourn_cc::Catalogue {
         self.own.iter().fold(sojourn_cc::Catalogue::shipped(), |catalogue, one| {
             let (declared, failure) = (one.clone(), failure.clone());
@@ -28,12 +28,12 @@ impl Catalogue {
         })
     }
 
-    /// For whoever only reads the scenario.
+    /// The catalogue for reading a scenario without a run.
     pub(crate) fn names(&self) -> sojourn_cc::Catalogue {
         self.of_run(&Failure::default())
     }
 
-    /// Whether the controller of this name is in Python.
+    /// Whether the controller of this name is written in Python.
     pub(crate) fn is_own(&self, name: &str) -> bool {
         self.own.iter().any(|declared| declared.info.name == name)
     }

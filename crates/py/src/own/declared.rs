@@ -1,4 +1,4 @@
-//! What a Python controller declares of itself: the same data that the shipped ones do.
+//! The declaration of a Python controller, with the same data as a shipped one's.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::errors::value_error;
 
-/// A controller as declared, and what builds one.
+/// A declared controller and its factory.
 pub(crate) struct Declared {
     pub(super) info: Info,
     pub(super) factory: Py<PyAny>,
@@ -30,7 +30,7 @@ pub(crate) struct Declaration {
     factory: Py<PyAny>,
 }
 
-/// A parameter as declared (`sojourn.Param`).
+/// A declared parameter (`sojourn.Param`).
 #[derive(FromPyObject)]
 struct GivenParam {
     default: Given,
@@ -41,7 +41,7 @@ struct GivenParam {
     source: String,
 }
 
-/// A value as Python has it. The order matters: True is an integer, too.
+/// A Python value. The order matters: True is also an integer.
 #[derive(FromPyObject)]
 enum Given {
     Switch(bool),
@@ -57,7 +57,7 @@ impl Declaration {
         let needs = Needs {
             ecn: ecn(&self.name, &self.ecn)?,
             receive_times: self.receive_times,
-            // What a class reads of its feedback nobody knows beforehand.
+            // Unknown in advance: the class may read any field of its feedback.
             rate_samples: true,
             every_packet: self.every_packet,
             signal: false,
@@ -76,8 +76,8 @@ impl Declaration {
     }
 }
 
-/// Keeps a text until the process ends: declarations are constants of the program in
-/// Rust, and a few hundred bytes a class here.
+/// Keeps a text until the process ends. Rust's declarations are constants of the program; a Python
+/// class costs a few hundred bytes.
 fn kept(text: &str) -> &'static str {
     Box::leak(text.to_owned().into_boxed_str())
 }
@@ -126,7 +126,7 @@ fn choice(default: &str, names: &[String]) -> Kind {
     Kind::Choice(kept(default), Box::leak(names.into_boxed_slice()))
 }
 
-/// An end of a range that is a whole number, or absent; none where it is something else.
+/// An end of a range: an integer, or absent. `None` for any other value.
 fn whole(end: Option<&Given>) -> Option<Option<u64>> {
     match end {
         None => Some(None),
@@ -145,7 +145,7 @@ fn number(default: f64, least: Option<&Given>, greatest: Option<&Given>) -> Opti
     Some(Kind::Number(default, end(least, 0.0)?, end(greatest, f64::MAX)?))
 }
 
-/// A time, a rate or an amount of data: whatever its unit says.
+/// A time, a rate or an amount of data, according to its unit.
 fn quantity(default: &str, least: Option<&Given>, greatest: Option<&Given>) -> Option<Kind> {
     fn ends<T: FromStr>(default: &str, ends: [Option<&Given>; 2], open: [T; 2]) -> Option<[T; 3]> {
         let end = |given: Option<&Given>, absent: T| match given {

@@ -1,4 +1,4 @@
-//! What a Python controller answers.
+//! The limits that a Python controller returns.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use sojourn_units::{Bytes, Duration, Rate};
 /// Far below the greatest value, so that sums with it do not saturate.
 const MOST: u64 = u64::MAX / 4;
 
-/// What the sender may do now: `sojourn_cc::Limits` for Python.
+/// The sender's current limits: `sojourn_cc::Limits` for Python.
 #[pyclass(module = "sojourn", frozen, get_all)]
 pub(crate) struct Limits {
     cwnd_bytes: u64,
@@ -37,8 +37,7 @@ impl Limits {
             value.map(|value| amount(name, value, least)).transpose()
         };
         Ok(Limits {
-            // Nothing would ever leave, and no feedback ever come, with a window of
-            // zero or at a rate of zero.
+            // With a window or rate of zero, no packet would leave, and no feedback would arrive.
             cwnd_bytes: amount("cwnd_bytes", cwnd_bytes, 1.0)?,
             pacing_bps: optional("pacing_bps", pacing_bps, 1.0)?,
             gap_ns: optional("gap_ns", gap_ns, 0.0)?,
@@ -61,7 +60,7 @@ impl Limits {
 }
 
 impl Limits {
-    /// The same for the sender; a burst is one packet where none was given.
+    /// The limits in the contract's form. The burst is one packet unless given.
     pub(crate) fn contract(&self, mss: Bytes) -> sojourn_cc::Limits {
         sojourn_cc::Limits {
             cwnd: Bytes(self.cwnd_bytes),
@@ -76,7 +75,7 @@ impl Limits {
 }
 
 fn amount(name: &str, value: f64, least: f64) -> PyResult<u64> {
-    // NaN is refused too.
+    // Also refuses NaN.
     if !(value >= least && value < f64::INFINITY) {
         return Err(PyValueError::new_err(format!(
             "{name} is {value}; it must be {least} or more"

@@ -1,4 +1,4 @@
-//! Controllers that a user writes in Python.
+//! A user's own controllers in Python.
 
 mod catalogue;
 mod declared;
@@ -27,20 +27,20 @@ pub(crate) struct Failure(Arc<OnceLock<Failed>>);
 
 struct Failed {
     name: &'static str,
-    /// What it was asked to do.
+    /// The method that was called.
     method: &'static str,
-    /// The time of the scenario; none before its beginning.
+    /// The simulated time; `None` before the start.
     now: Option<Instant>,
     error: PyErr,
 }
 
 impl Failure {
     fn note(&self, failed: Failed) {
-        // A second one is most often an echo of the first.
+        // A second exception usually follows from the first.
         let _ = self.0.set(failed);
     }
 
-    /// Raises it, as the cause of an exception that says when it was.
+    /// Raises it as the cause of an exception that gives its time.
     pub(crate) fn raise(&self, py: Python<'_>) -> PyResult<()> {
         let Some(failed) = self.0.get() else { return Ok(()) };
         let raised = ControllerError::new_err(failed.to_string());
@@ -60,9 +60,8 @@ impl fmt::Display for Failed {
     }
 }
 
-/// A Python object behind the contract of controllers. Once it has raised an
-/// exception it is not called again, and nothing more leaves: the run is over as soon
-/// as its driver looks.
+/// A Python object behind the contract of controllers. After an exception, it is not called again
+/// and no packet leaves; the run ends as soon as its driver checks.
 struct PyController {
     name: &'static str,
     mss: Bytes,
@@ -80,7 +79,7 @@ struct Methods {
     on_handshake: Option<Py<PyAny>>,
 }
 
-/// What a method is called with, and what comes of it.
+/// Calls a method with its arguments, and processes the result.
 type Call<'a> = &'a dyn Fn(Python<'_>, &Methods) -> PyResult<()>;
 
 impl PyController {
@@ -96,7 +95,7 @@ impl PyController {
             Ok(methods) => built.methods = Some(methods),
             Err(error) => built.fail("__init__", None, error),
         }
-        // What it allows before anything has happened.
+        // The limits before the first event.
         built.call("limits", None, &|_, _| Ok(()));
         built
     }

@@ -1,12 +1,12 @@
-//! What a Python controller is told: the values of `sojourn_cc`'s contract under the
-//! same names, with their unit at the end (`_ns`, `_bytes`, `_packets`).
+//! The inputs of a Python controller: the values of `sojourn_cc`'s contract under the same names,
+//! with their unit at the end (`_ns`, `_bytes`, `_packets`).
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration};
 
-/// What a controller is built from.
+/// The inputs of a controller's constructor.
 #[pyclass(module = "sojourn", frozen, get_all)]
 pub(crate) struct Setup {
     mss_bytes: u64,
@@ -67,7 +67,7 @@ impl Sent {
     }
 }
 
-/// What one acknowledgement, or one loss timer, says.
+/// The content of one acknowledgement, or of one expiry of the loss timer.
 #[pyclass(module = "sojourn", frozen, get_all)]
 pub(crate) struct Feedback {
     acked_bytes: u64,
@@ -114,7 +114,7 @@ impl Feedback {
             spurious: feedback.spurious,
             after_timeout: feedback.after_timeout,
             rtt_ns: feedback.rtt.map(|rtt| rtt.0),
-            // Before the first sample the contract has zero and the greatest value.
+            // Before the first sample, the contract has zero and the greatest value.
             srtt_ns: Some(feedback.srtt.0).filter(|srtt| *srtt > 0),
             min_rtt_ns: known(feedback.min_rtt),
             rate: feedback.rate.map(RateSample::new),
@@ -155,7 +155,7 @@ impl RateSample {
     }
 }
 
-/// When a packet was sent and received.
+/// The send and receive times of a packet.
 #[pyclass(module = "sojourn", frozen, get_all)]
 #[derive(Clone, Copy)]
 pub(crate) struct Received {
@@ -176,7 +176,7 @@ impl Received {
     }
 }
 
-/// None where the contract says "none yet" by the greatest value.
+/// `None` for the greatest value, which means "none yet" in the contract.
 fn known(span: Duration) -> Option<u64> {
     (span < Duration::MAX).then_some(span.0)
 }

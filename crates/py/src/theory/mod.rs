@@ -1,4 +1,4 @@
-//! The theory: closed forms for what is given as text with units, as JSON.
+//! Closed-form theory: arguments are texts with units, results are JSON.
 
 mod rapid;
 mod spike;

@@ -7,9 +7,9 @@ use sojourn_units::{Duration, Rate};
 
 use crate::errors::value_error;
 
-/// The bound on a latency spike, as JSON. `flows` are loop delays, each with its
-/// share; `users` are those of a fair queue, before and after; `mitigations` are
-/// settings of their table, none for no table.
+/// The bound on a latency spike, as JSON. `flows` are loop delays, each with its share; `users` are
+/// those of a fair queue, before and after; `mitigations` are settings of their table, `None` for
+/// no table.
 #[pyfunction]
 #[pyo3(signature = (from_, to, flows, max_queue = None, users = None, mitigations = None, course = false))]
 pub(crate) fn theory_spike(
@@ -27,7 +27,7 @@ pub(crate) fn theory_spike(
         flows.iter().map(|(delay, share)| Ok((*share, delay.parse().map_err(value_error)?)));
     let flows: Vec<(f64, Duration)> = flows.collect::<PyResult<_>>()?;
     let max_queue = max_queue.map(str::parse).transpose().map_err(value_error)?;
-    // All users' shares in one unit, in which they are whole.
+    // All users' shares in one unit, as integers.
     let (unit, (from, to)) = match users {
         Some(users) => {
             (users.0 as f64 * users.1 as f64, per_user(from, to, users).map_err(value_error)?)

@@ -12,9 +12,8 @@ use crate::interrupt::interruptible;
 /// Points of a figure.
 const POINTS: usize = 1_000;
 
-/// The unavoidable delay of a capacity over time, as JSON. `text` is the content
-/// of the file `name`; the times and delays of stretches for a figure are there
-/// where `series` asks for them.
+/// The unavoidable delay of a capacity over time, as JSON. `text` is the content of the file
+/// `name`. With `series`, the result includes times and delays of intervals for a figure.
 #[pyfunction]
 pub(crate) fn theory_trace(
     py: Python<'_>,
@@ -35,7 +34,7 @@ pub(crate) fn theory_trace(
     Ok(Value::from(answer).to_string())
 }
 
-/// The same of a published process with some of its parameters.
+/// The unavoidable delay of a published process, with some of its parameters.
 #[pyfunction]
 pub(crate) fn theory_process(
     py: Python<'_>,
@@ -60,8 +59,8 @@ pub(crate) fn theory_process(
     Ok(Value::from(answer).to_string())
 }
 
-/// The same of a chain fitted to a file; under `fitted`, the chain, and what the
-/// file's own delay is.
+/// The unavoidable delay of a chain fitted to a file. `fitted` has the chain, and the delay of the
+/// file itself.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "each is one option of the command line")]
 pub(crate) fn theory_fit(
