@@ -25,7 +25,7 @@ const RECENT: Duration = Duration::from_millis(1);
 pub(super) struct Tso {
     /// Greatest burst, in bytes of payload; zero disables bursts.
     greatest: Bytes,
-    /// Size of the last burst in packets; zero before the first.
+    /// Size of the last burst in packets; zero before the first, and if bursts are off.
     packets: u64,
     /// Packets of the current burst that have not left.
     left: u64,
