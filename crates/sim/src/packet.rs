@@ -110,7 +110,7 @@ impl Packet {
     }
 
     /// A packet of a handshake. `part`: the part of the opening or answer; `extra`: the slot of an
-    /// acknowledgement, or bytes of data.
+    /// acknowledgement, counted from 1, or 0.
     pub(crate) fn handshake(
         (connection, route): (usize, u32),
         kind: PacketKind,

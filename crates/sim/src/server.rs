@@ -58,7 +58,7 @@ pub(crate) struct RateServer {
     /// The last packet's rest of a nanosecond, in bits x 10^9: less than the rate.
     remainder: u64,
     /// Cached service time of a packet with the last size at this rate. Most packets have one size,
-    /// and a division costs more than the rest of this function.
+    /// and a division would dominate the cost of the server.
     usual: Option<Share>,
 }
 

@@ -50,7 +50,7 @@ struct Connection {
     uses_ecn: bool,
     is_capable: bool,
     stream: Bytes,
-    /// Packets that have arrived and are still held back, and the others.
+    /// Packets that have arrived and are still held back, and packets that the host has handed up.
     arrived: VecDeque<u64>,
     received: RangeSet,
     acks: u64,
