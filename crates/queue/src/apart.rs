@@ -1,17 +1,16 @@
-//! Keeping packets out of memory until they wait.
+//! Avoids store-forwarding stalls on arriving packets.
 //!
-//! A packet that comes in is made of a few numbers, in registers. It should be
-//! written once: where it waits. But what may be handed to a function that stands
-//! apart must be in memory before, in small pieces, and the copy to where it waits
-//! would have to wait for them (store forwarding): ten nanoseconds a packet. So
-//! what goes such a way, which is rare, gets a copy of its own.
+//! An arriving packet is a few numbers in registers, and the fast path writes it to memory
+//! once, into its queue. A function that is not inlined takes the packet by reference. Its
+//! few small stores then have to finish before the copy into the queue can load it (store
+//! forwarding), which costs 10 ns a packet. The rare slow path therefore gets its own copy.
 
 use crate::contract::{DropReason, Packet};
 
-/// A packet in a place of its own.
+/// A copy of a packet in memory, for functions that are not inlined.
 pub(crate) struct Apart<P>(pub(crate) P);
 
-/// Drops what does not fit.
+/// Drops a packet that does not fit into the buffer.
 #[cold]
 #[inline(never)]
 pub(crate) fn refuse<P: Packet>(packet: &Apart<P>, drops: &mut dyn FnMut(P, DropReason)) {

@@ -2,14 +2,13 @@
 //!
 //! The control loop is in [`control`], since FQ-CoDel runs one for every flow.
 //!
-//! The pseudocode of RFC 8289 section 5 is what is followed. The RFC leaves
-//! marking to the implementation; here it is Linux's (`include/net/codel_impl.h`):
-//! with `ecn`, an ECN-capable packet whose turn it is to be dropped is marked
-//! and delivered, and nothing more happens in that dequeue; with
-//! `ce_threshold`, every ECN-capable packet that waited longer is marked,
-//! whatever the control loop says.
+//! The implementation follows the pseudocode of RFC 8289 section 5. The RFC leaves marking
+//! to the implementation; marking follows Linux (`include/net/codel_impl.h`). With `ecn`,
+//! CoDel marks and delivers an ECN-capable packet instead of dropping it, and that ends the
+//! dequeue. With `ce_threshold`, it marks every ECN-capable packet that waited longer, in
+//! any state of the control loop.
 //!
-//! Where Linux differs from the RFC, the RFC is followed:
+//! Differences from Linux, which follow the RFC:
 //!
 //! - A drop that ends the dropping state does not add to `count`; Linux counts
 //!   it, which makes the rate at the next entry one step higher.
@@ -30,7 +29,7 @@ pub(crate) mod control;
 
 use control::{Control, State};
 
-/// What a listing says of it.
+/// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "codel",
     title: "CoDel: drops or marks when even the least sojourn time of an interval is above target",

@@ -1,4 +1,4 @@
-//! What a queue discipline is asked, and what it answers.
+//! The contract of a queue discipline.
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ use sojourn_units::{Bytes, Ecn, Instant, Rate};
 
 use crate::discipline::Discipline;
 
-/// What a queue must be able to see of a packet. Packets are small plain
-/// values: queues own them while they wait.
+/// The packet fields that queues read and write. Packets are small plain values; a queue
+/// owns the packets that wait in it.
 pub trait Packet: Copy + fmt::Debug {
-    /// Size on this link, every header that the link counts included.
+    /// Size on this link, including all headers that the link counts.
     fn size(&self) -> Bytes;
-    /// A number that is the same for all packets of a flow (a hash of the
-    /// five-tuple, on real networks) and usually differs between flows.
+    /// Flow identifier (a hash of the five-tuple, on real networks). All packets of a flow
+    /// have the same one; different flows usually differ.
     fn flow_hash(&self) -> u64;
     /// The ECN field.
     fn ecn(&self) -> Ecn;
     /// Sets the ECN field to CE.
     fn mark_ce(&mut self);
-    /// Whether it is an acknowledgement and carries nothing else.
+    /// Whether the packet is a pure acknowledgement.
     fn is_ack(&self) -> bool;
     /// When the packet entered the queue.
     fn enqueued_at(&self) -> Instant;
@@ -29,41 +29,40 @@ pub trait Packet: Copy + fmt::Debug {
 
 /// A queue discipline over packets of type `P`.
 ///
-/// Nothing is ever lost silently: every packet that goes in comes out of
-/// `dequeue` or is handed to `drops`, once.
+/// Every packet that is enqueued either leaves by `dequeue` or goes to `drops`, exactly
+/// once.
 pub trait Queue<P: Packet>: Send {
-    /// Takes `packet`; what is dropped to make room (or because the packet
-    /// itself is refused) goes to `drops`.
+    /// Enqueues `packet`. Packets dropped to make room, or `packet` itself if it is
+    /// refused, go to `drops`.
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason));
 
-    /// The next packet to transmit, if one may leave now; it carries CE where
-    /// the discipline marked it. What is dropped on the way goes to `drops`.
+    /// The next packet to transmit, if one may leave now, with CE if the discipline marked
+    /// it. Packets dropped on the way go to `drops`.
     fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P>;
 
-    /// Packets and bytes that wait.
+    /// Packets and bytes in the queue.
     fn backlog(&self) -> Backlog;
 
-    /// Changes how much may wait. What waits already stays; less is taken in.
+    /// Changes the limit. Packets already in the queue stay, even above the new limit.
     fn set_limit(&mut self, limit: Limit);
 
-    /// When to ask again, where packets wait but none may leave before (shapers).
-    /// It may be past: then one may leave now. After a `dequeue` that left packets
-    /// waiting and gave none, it is later than that.
+    /// The earliest time at which a waiting packet may leave, if the queue is a shaper. A
+    /// time in the past means that a packet may leave now. After a `dequeue` that returned
+    /// no packet from a queue with packets waiting, the time lies after that `dequeue`.
     fn ready_at(&self) -> Option<Instant> {
         None
     }
 
-    /// Drops a packet or more, as [`DropReason::Full`], where any waits: this
-    /// queue's part of a buffer that it shares with others is needed. The packet
-    /// whose turn it is goes, unless the discipline knows better.
+    /// Drops at least one waiting packet, as [`DropReason::Full`], to free space in a
+    /// buffer shared with other queues. By default this drops the next packet in turn.
     fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
         if let Some(packet) = self.dequeue(now, drops) {
             drops(packet, DropReason::Full);
         }
     }
 
-    /// Size of the packet whose turn it is, where the discipline knows it before
-    /// [`Queue::dequeue`]; it may still choose to drop that packet then.
+    /// Size of the next packet, if the discipline knows it before [`Queue::dequeue`]. The
+    /// discipline may still drop that packet at the dequeue.
     fn head_size(&self) -> Option<Bytes> {
         None
     }
@@ -74,33 +73,33 @@ pub trait Queue<P: Packet>: Send {
 pub enum DropReason {
     /// The buffer was full.
     Full,
-    /// The discipline chose to, as a congestion signal.
+    /// The discipline dropped it as a congestion signal.
     Aqm,
 }
 
-/// What waits in a queue.
+/// Packets and bytes in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Number of packets.
     pub packets: u64,
-    /// Their sizes, added up.
+    /// Sum of their sizes.
     pub bytes: Bytes,
 }
 
 impl Backlog {
-    /// Whether more waits than may.
+    /// Whether the backlog exceeds `limit`.
     #[inline]
     pub(crate) fn exceeds(&self, limit: Limit) -> bool {
         self.packets > limit.packets || self.bytes > limit.bytes
     }
 }
 
-/// How much may wait; [`Bytes::MAX`] and [`u64::MAX`] where there is no limit.
+/// Maximum backlog; [`Bytes::MAX`] and [`u64::MAX`] mean no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// Bytes that may wait.
+    /// Maximum bytes in the queue.
     pub bytes: Bytes,
-    /// Packets that may wait.
+    /// Maximum packets in the queue.
     pub packets: u64,
 }
 
@@ -108,34 +107,34 @@ impl Limit {
     /// No limit.
     pub const NONE: Limit = Limit { bytes: Bytes::MAX, packets: u64::MAX };
 
-    /// Whether a packet of `size` still fits behind `backlog`.
+    /// Whether a packet of `size` fits behind `backlog`.
     #[inline]
     pub fn admits(&self, backlog: Backlog, size: Bytes) -> bool {
         backlog.packets < self.packets && backlog.bytes + size <= self.bytes
     }
 }
 
-/// What a listing says of a queue discipline.
+/// Registry entry of a queue discipline.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     /// Its name in scenarios.
     pub name: &'static str,
-    /// One line on what it is.
+    /// Description in one line.
     pub title: &'static str,
-    /// Where it is specified.
+    /// The specification.
     pub source: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// Which of them may not be above which.
+    /// Pairs of parameters, of which the first must not exceed the second.
     pub ordered: &'static [Ordered],
-    /// The queues that it holds; none in most.
+    /// The inner queues; empty for most disciplines.
     pub inner: &'static [Inner],
-    /// Packets that may wait where the scenario names no buffer; zero where that is
-    /// what the queues inside it may hold together.
+    /// Default limit in packets. Zero means the sum of the inner queues' defaults.
     pub default_packets: u64,
-    /// Whether it draws from its seed.
+    /// Whether it uses random numbers.
     pub random: bool,
-    /// What it holds all that leaves to; none where it holds nothing back.
+    /// Computes the rate and burst that a shaper enforces; `None` for a discipline that
+    /// never delays packets.
     pub shaping: Option<fn(&Params) -> Shaping>,
 }
 
@@ -144,33 +143,33 @@ pub struct Info {
 pub struct Inner {
     /// The key that names it in scenarios.
     pub name: &'static str,
-    /// What it is where the scenario names none: a queue that needs no parameter.
+    /// The default discipline, which needs no parameters.
     pub default: &'static str,
-    /// What it holds, in one line.
+    /// Its purpose, in one line.
     pub doc: &'static str,
 }
 
-/// What a shaper lets through in any span t: at most `rate` t + `burst`, and the
+/// The output bound of a shaper: at most `rate` t + `burst` in any interval t, plus the
 /// rest of the packet that used up the burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shaping {
-    /// The rate in the long run.
+    /// The long-run rate.
     pub rate: Rate,
-    /// What may leave at once after a pause.
+    /// Bytes that may leave back to back after an idle period.
     pub burst: Bytes,
 }
 
-/// What a queue is built from.
+/// Arguments of a queue's constructor.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// How much may wait.
+    /// Maximum backlog.
     pub limit: Limit,
-    /// Largest packet on this link, its headers included.
+    /// Largest packet on this link, including headers.
     pub mtu: Bytes,
-    /// Seed of whatever the discipline randomises.
+    /// Seed of the discipline's random numbers.
     pub seed: u64,
     /// The declared parameters, each with a value.
     pub params: Params,
-    /// The queues inside it, in the order of [`Info::inner`].
+    /// The inner queues, in the order of [`Info::inner`].
     pub inner: Vec<Discipline>,
 }

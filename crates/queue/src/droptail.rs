@@ -6,7 +6,7 @@ use crate::apart::{Apart, refuse};
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
 
-/// What a listing says of it.
+/// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "droptail",
     title: "Drop-tail: one FIFO that refuses what does not fit",

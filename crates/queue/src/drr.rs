@@ -2,19 +2,21 @@
 //! G. Varghese, "Efficient Fair Queuing Using Deficit Round Robin", SIGCOMM 1995 and
 //! IEEE/ACM Transactions on Networking 4(3), 1996).
 //!
-//! The flows that wait take turns. A turn adds the quantum to a flow's deficit
-//! counter, and as long as the counter covers the next packet, that one leaves. What
-//! is left is for the flow's next turn, unless the flow has nothing more.
+//! Active flows take turns. A turn adds the quantum to the flow's deficit counter. Packets
+//! leave as long as the counter covers the next one. The remainder carries over to the
+//! flow's next turn, unless the flow's queue is empty.
 //!
-//! What the paper leaves open, or does otherwise:
+//! Choices that the paper leaves open, and differences from it:
 //!
-//! - Where the queue inside drops at the head, the packet that leaves may be larger
-//!   than the one that was looked at; where it does not tell its next packet, any
-//!   leaves while the counter is above zero. The counter is then below zero until the
-//!   next turn (surplus round robin: H. Adiseshu, G. Parulkar, G. Varghese, "A Reliable
-//!   and Scalable Striping Protocol", SIGCOMM 1996). The AQM so decides when a packet
-//!   leaves, not a round before as under Linux's `sch_drr`, which takes a packet out to
-//!   look at it.
+//! - If the inner queue drops at the head, the packet that leaves may be larger than the
+//!   one inspected. If the inner queue cannot report its next packet, any packet leaves
+//!   while the counter is above zero. In both cases the counter may stay below zero until
+//!   the next turn (surplus round robin: H. Adiseshu, G. Parulkar, G. Varghese, "A Reliable
+//!   and Scalable Striping Protocol", SIGCOMM 1996). The AQM thus acts when a packet
+//!   leaves. Linux's `sch_drr` dequeues a packet to inspect it, so its AQM acts up to a
+//!   round earlier.
+//! - A full buffer drops from the longest queue (the paper's buffer stealing). The packet
+//!   is dropped at the head, where the sender detects the loss soonest.
 //! - A full buffer is relieved by the longest queue (the paper's buffer stealing), which
 //!   drops from its head, where the sender learns of it soonest.
 
@@ -30,9 +32,8 @@ use crate::hash::Buckets;
 
 const QUANTUM: Param = Param {
     name: "quantum",
-    // The paper's work for a packet is constant where the quantum covers any packet
-    // (section 3). The range is that of Linux's fq_codel: below 256 B the scheduler only
-    // goes round more often.
+    // The paper's work per packet is constant if the quantum covers any packet (section 3).
+    // The range is that of Linux's fq_codel: a quantum below 256 B only adds rounds.
     kind: Kind::Data(Bytes(1514), Bytes(256), Bytes(1 << 20)),
     doc: "Bytes that a flow may send in a turn",
     source: "Shreedhar and Varghese 1996, section 3; tc-drr(8): the interface's MTU",
@@ -45,7 +46,7 @@ const FLOWS: Param = Param {
     source: "RFC 8290 section 5.2.5, as FQ-CoDel; the paper's stochastic fair queueing hashes too",
 };
 
-/// What a listing says of it.
+/// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "drr",
     title: "DRR: flows take turns by bytes, each with a queue of its own inside",
@@ -59,10 +60,10 @@ pub(crate) const INFO: Info = Info {
     shaping: None,
 };
 
-/// Flows in turn.
+/// Deficit round robin over hashed flows.
 pub struct Drr<P: Packet> {
     flows: Vec<Flow<P>>,
-    /// Flows that wait, in the order of their turns: the paper's `ActiveList`.
+    /// Flows with waiting packets, in the order of their turns: the paper's `ActiveList`.
     active: VecDeque<u32>,
     backlog: Backlog,
     limit: Limit,
@@ -76,14 +77,14 @@ struct Flow<P: Packet> {
     turn: Turn,
 }
 
-/// Where a flow stands, with its deficit counter: bytes that it may still send.
+/// Scheduling state of a flow, with its deficit counter in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
-    /// It has nothing to send: not on the list.
+    /// Not on the active list: its queue is empty.
     Idle,
-    /// On the list.
+    /// On the active list.
     Waits(i64),
-    /// First on the list, with its quantum.
+    /// First on the active list, after it received its quantum.
     Has(i64),
 }
 
@@ -98,7 +99,7 @@ impl<P: Packet + Send> Flow<P> {
 impl<P: Packet + Send> Drr<P> {
     pub(crate) fn new(setup: &Setup) -> Drr<P> {
         let flows = setup.params.integer("flows");
-        // The buffer is shared: no flow has a part of its own.
+        // The flows share one buffer limit.
         let queue = |copy| AnyQueue::inside(setup, 0, copy, Limit::NONE);
         Drr {
             flows: (0..flows).map(|at| Flow { queue: queue(at), turn: Turn::Idle }).collect(),
@@ -129,13 +130,13 @@ impl<P: Packet + Send> Drr<P> {
             let before = self.backlog;
             self.drop_from_longest(now, drops);
             if self.backlog == before {
-                // A queue that gives nothing back: a user's own.
+                // A user-defined queue may refuse to drop.
                 break;
             }
         }
     }
 
-    /// The paper's buffer stealing. Only flows that wait are looked at.
+    /// The paper's buffer stealing, over the active flows.
     #[cold]
     fn drop_from_longest(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
         let bytes = |index: &&u32| self.flows[**index as usize].queue.backlog().bytes;
@@ -148,7 +149,7 @@ impl<P: Packet + Send> Drr<P> {
         }
     }
 
-    /// Does something to a flow's queue, and keeps the total in step.
+    /// Applies `change` to a flow's queue and updates the total backlog.
     #[inline]
     fn on_flow<T>(&mut self, index: usize, change: impl FnOnce(&mut AnyQueue<P>) -> T) -> T {
         let queue = &mut self.flows[index].queue;
@@ -160,8 +161,7 @@ impl<P: Packet + Send> Drr<P> {
         answer
     }
 
-    /// The next packet of the flow whose turn it is, as far as its deficit counter
-    /// covers it.
+    /// Serves the flow whose turn it is, if its deficit counter covers the next packet.
     fn serve(
         &mut self,
         index: usize,
@@ -183,12 +183,12 @@ impl<P: Packet + Send> Drr<P> {
         let flow = &mut self.flows[index];
         flow.turn = Turn::Has(deficit - sent);
         if flow.queue.backlog().packets == 0 {
-            // What is left is not kept: an idle flow saves nothing up.
+            // An idle flow keeps no deficit.
             flow.turn = Turn::Idle;
             self.active.pop_front();
         } else if packet.is_none() {
-            // A shaper inside has its own reason to wait, and saves nothing up either:
-            // its next turn finds the counter as it is.
+            // An inner shaper delays the flow. Take the quantum back, so that the flow
+            // saves up no deficit while it waits.
             self.end_turn(index, deficit - self.quantum);
             return Served::Held;
         }
@@ -202,12 +202,12 @@ impl<P: Packet + Send> Drr<P> {
     }
 }
 
-/// What a turn gave.
+/// Result of a turn.
 enum Served<P> {
     Packet(P),
-    /// Nothing: what is left does not cover the next packet, or there is none.
+    /// The deficit does not cover the next packet, or the queue is empty.
     Short,
-    /// Nothing: the flow's own queue holds its packets back.
+    /// An inner shaper delays the flow's packets.
     Held,
 }
 
@@ -241,7 +241,7 @@ impl<P: Packet + Send> Queue<P> for Drr<P> {
     }
 
     fn ready_at(&self) -> Option<Instant> {
-        // As soon as any may; none says that one may at once.
+        // The earliest of the active flows; `None` sorts first and means now.
         let each = self.active.iter().map(|index| self.flows[*index as usize].queue.ready_at());
         each.min().flatten()
     }

@@ -1,14 +1,14 @@
-//! DualPI2 as the pseudocode of RFC 9332 appendix A has it, with the extension
-//! for overload of its section A.2.
+//! DualPI2 after the pseudocode of RFC 9332 appendix A, with the overload extension of
+//! section A.2.
 //!
-//! What its figures leave out or open:
+//! Details that the RFC's figures omit or leave open:
 //!
-//! - p' is held between 0 and 1; the figures leave that out for clarity. p_CL is then
-//!   bounded by p_Lmax, without which the counter of `recur` would run away under
+//! - p' is clamped to between 0 and 1; the figures omit this for clarity. p_CL is then
+//!   bounded by p_Lmax, without which the counter of `recur` would grow without limit under
 //!   overload.
-//! - The scheduler is weighted round robin by bytes, as Linux's: it bounds the
-//!   L queue's priority, as section 4.2.2 asks. Its weight of 1/16 for the C queue
-//!   is ours. The time-shifted FIFO is there by choice.
+//! - The scheduler is weighted round robin by bytes, as in Linux. It bounds the L queue's
+//!   priority, as section 4.2.2 requires. The C queue's weight of 1/16 is this
+//!   implementation's choice. The time-shifted FIFO is optional.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Duration, Ecn};
@@ -37,7 +37,7 @@ const TH_LEN: Param = Param {
     source: "RFC 9332 appendix A.1, Th_len",
 };
 
-/// What a listing says of it.
+/// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "dualpi2",
     title: "DualPI2: an L4S queue beside a Classic one, coupled, by the RFC's pseudocode",
@@ -59,7 +59,7 @@ pub(crate) const INFO: Info = Info {
         params::classic_protection(0.0625, "ours; RFC 9332 section 4.2.2 asks for some"),
         params::TSHIFT,
     ],
-    // The RFC's 250 ms depend on the link; Linux's limit.
+    // Linux's limit, because the RFC's 250 ms depend on the link rate.
     default_packets: 10_000,
     random: false,
     ordered: &[],
@@ -70,7 +70,7 @@ pub(crate) const INFO: Info = Info {
 /// The coupled queues of RFC 9332.
 pub(crate) type DualPi2<P> = DualQ<P, Rfc>;
 
-/// Deterministic marking: no chance anywhere.
+/// Deterministic marking, without random numbers.
 pub struct Rfc {
     k: f64,
     min_th: Duration,
@@ -88,16 +88,15 @@ impl Rfc {
         (self.k * case.p).min(1.0)
     }
 
-    /// Whether marking all of the L queue does not suffice: p_CL at p_Lmax,
-    /// which is p_C at p_Cmax = 1/k^2.
+    /// Whether marking all of the L queue is not enough: p_CL has reached p_Lmax, and p_C
+    /// has reached p_Cmax = 1/k^2.
     fn is_overload(&self, case: &Case) -> bool {
         self.drop_on_overload && self.p_cl(case) >= 1.0
     }
 
     /// The L queue's own AQM: `laqm`, with p'_L from 0 to 1.
     fn laqm(&self, case: &Case) -> f64 {
-        // The queue's length where the pseudocode looks at it: after the packet
-        // has been taken.
+        // As in the pseudocode, the queue length excludes the dequeued packet.
         if case.behind.packets <= self.th_len || case.sojourn <= self.min_th {
             return 0.0;
         }
@@ -106,7 +105,7 @@ impl Rfc {
     }
 }
 
-/// `recur`: true as often as `likelihood` says, at even distances.
+/// `recur`: returns true at even intervals, in a fraction `likelihood` of the calls.
 fn recur(count: &mut f64, likelihood: f64) -> bool {
     *count += likelihood;
     let is_due = *count > 1.0;
@@ -129,8 +128,8 @@ impl Judge for Rfc {
         }
     }
 
-    /// RFC 9332 appendix A.2: the greater of the native and the coupled
-    /// probability, linearly; once saturated, first the Classic drop.
+    /// RFC 9332 appendix A.2: marks by the greater of the native and the coupled
+    /// probability; under overload, first applies the Classic drop probability.
     fn l4s(&mut self, case: &Case) -> Verdict {
         let p_cl = self.p_cl(case);
         if !self.is_overload(case) {
@@ -143,8 +142,8 @@ impl Judge for Rfc {
         if recur(&mut self.l_count, p_cl) { Verdict::Mark } else { Verdict::Pass }
     }
 
-    /// RFC 9332 appendix A.2: p_C = p'^2, a drop for what cannot be marked and
-    /// for all under overload.
+    /// RFC 9332 appendix A.2, p_C = p'^2: drops Not-ECT packets, and all packets under
+    /// overload; marks otherwise.
     fn classic(&mut self, case: &Case) -> Verdict {
         if !recur(&mut self.c_count, case.p * case.p) {
             return Verdict::Pass;

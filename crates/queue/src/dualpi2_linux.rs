@@ -1,15 +1,13 @@
-//! DualPI2 as Linux has it (`net/sched/sch_dualpi2.c`, since 6.17), with its
-//! defaults.
+//! DualPI2 as in Linux (`net/sched/sch_dualpi2.c`, since 6.17), with its defaults.
 //!
-//! Against the RFC's pseudocode ([`crate::dualpi2`]): chance decides where that
-//! counts; the L queue's own AQM is a step, and marks beside the coupled
-//! probability, not by the greater of the two; nothing is marked or dropped by
-//! the PI controller with less than two full packets behind.
+//! Differences from the RFC's pseudocode ([`crate::dualpi2`]): marking is random. The L
+//! queue's own AQM is a step and marks independently of the coupled probability; the RFC
+//! takes the greater of the two. The PI controller neither marks nor drops with less than
+//! two full packets behind the packet.
 //!
-//! Left out: dropping on arrival (`drop_enqueue`), the step in packets and its
-//! `min_qlen_step`, `any_ect`, `memlimit` beside the link's own buffer, filters,
-//! and the splitting of segmentation offloads. The probability is a float where
-//! the kernel has 32 bits.
+//! Not implemented: dropping on arrival (`drop_enqueue`), the step in packets and its
+//! `min_qlen_step`, `any_ect`, `memlimit` beside the link's own buffer, filters, and the
+//! splitting of segmentation offloads. The probability is a float; the kernel has 32 bits.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Ecn};
@@ -27,7 +25,7 @@ const STEP_THRESH: Param = Param {
     source: SOURCE,
 };
 
-/// What a listing says of it.
+/// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "dualpi2_linux",
     title: "DualPI2 as in Linux: its defaults, its step, its dice",
@@ -66,7 +64,7 @@ pub struct Linux {
 }
 
 impl Linux {
-    /// `must_drop`: two packets are no standing queue.
+    /// `must_drop`: two packets are not a standing queue.
     fn is_short(&self, case: &Case) -> bool {
         case.behind_both.bytes < self.mtu * 2
     }
@@ -75,7 +73,7 @@ impl Linux {
         case.p * self.k > 1.0
     }
 
-    /// p'^2, by two dice.
+    /// True with probability p'^2: two random numbers below p'.
     fn rolls_squared(&mut self, case: &Case) -> bool {
         self.random.rolls(case.p) && self.random.rolls(case.p)
     }

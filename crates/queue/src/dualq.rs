@@ -1,11 +1,10 @@
 //! The coupled dual queue (RFC 9332): a queue for L4S traffic and one for
 //! Classic traffic under one base probability.
 //!
-//! This is what both parameter sets share, [`crate::dualpi2`] (the RFC's
-//! pseudocode) and [`crate::dualpi2_linux`] (`net/sched/sch_dualpi2.c`): the
-//! classifier, the buffer, the PI controller ([`pi`]) and the scheduler
-//! ([`scheduler`]). How a packet is judged once it is chosen is a [`Judge`] of
-//! each.
+//! Both variants share this code: [`crate::dualpi2`] (the RFC's pseudocode) and
+//! [`crate::dualpi2_linux`] (`net/sched/sch_dualpi2.c`). It holds the classifier, the
+//! buffer, the PI controller ([`pi`]) and the scheduler ([`scheduler`]). Each variant
+//! implements [`Judge`], which decides on a packet once the scheduler has chosen it.
 
 use sojourn_units::{Ecn, Instant};
 
@@ -20,10 +19,10 @@ mod scheduler;
 use pi::Pi;
 use scheduler::Scheduler;
 
-/// What becomes of a packet that the scheduler has chosen.
+/// The decision on a packet that the scheduler has chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It leaves as it is.
+    /// It leaves unchanged.
     Pass,
     /// It leaves with CE.
     Mark,
@@ -40,28 +39,27 @@ pub(crate) enum Class {
     Classic,
 }
 
-/// What a judge may look at: the controller, and what still waits behind the
-/// packet that was chosen.
+/// The inputs of a judge: the controller's state and the backlog behind the chosen packet.
 pub struct Case {
     /// The base probability p'.
     pub(crate) p: f64,
-    /// How long the packet waited.
+    /// The packet's sojourn time.
     pub(crate) sojourn: sojourn_units::Duration,
-    /// What waits in the packet's own queue, without it.
+    /// Backlog of the packet's own queue, without it.
     pub(crate) behind: Backlog,
-    /// What waits in both, without it.
+    /// Backlog of both queues, without it.
     pub(crate) behind_both: Backlog,
     /// The packet's ECN field.
     pub(crate) ecn: Ecn,
 }
 
-/// How packets are judged when they are dequeued.
+/// Decides at the dequeue whether a packet passes, is marked or is dropped.
 pub trait Judge: Send {
-    /// From the queue's parameters.
+    /// Reads the queue's parameters.
     fn new(setup: &Setup) -> Self;
-    /// A packet of the L queue.
+    /// Judges a packet of the L queue.
     fn l4s(&mut self, case: &Case) -> Verdict;
-    /// A packet of the C queue.
+    /// Judges a packet of the C queue.
     fn classic(&mut self, case: &Case) -> Verdict;
 }
 
@@ -92,13 +90,14 @@ impl<P: Packet, J: Judge> DualQ<P, J> {
         Backlog { packets: l.packets + c.packets, bytes: l.bytes + c.bytes }
     }
 
-    /// The updates of p' that were due by `now`: nothing has come or gone since.
+    /// Catches up on the updates of p' due by `now`. The queues have not changed since the
+    /// last update.
     #[inline]
     fn update(&mut self, now: Instant) {
         if self.pi.is_due(now) {
-            // Whichever queue has waited longest drives the controller, so that
-            // L4S traffic alone can be overload too (RFC 9332 appendix A.2, and
-            // Linux's calculate_probability).
+            // The longer sojourn time of the two queues drives the controller, because L4S
+            // traffic alone can be overload too (RFC 9332 appendix A.2, and Linux's
+            // calculate_probability).
             let oldest = [&self.lq, &self.cq].into_iter().filter_map(Fifo::first);
             self.pi.update(now, oldest.map(P::enqueued_at).min());
         }
@@ -145,8 +144,8 @@ impl<P: Packet, J: Judge> DualQ<P, J> {
 }
 
 impl<P: Packet + Send, J: Judge> Queue<P> for DualQ<P, J> {
-    /// `dualpi2_enqueue` of RFC 9332 appendix A.1. What is held against the
-    /// limit is the packet's own size, not the MTU.
+    /// `dualpi2_enqueue` of RFC 9332 appendix A.1, but the limit counts the packet's own
+    /// size, not the MTU.
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
         self.update(now);

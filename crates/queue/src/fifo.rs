@@ -1,17 +1,16 @@
-//! A FIFO that knows how many bytes wait in it: what most disciplines stand on.
+//! The FIFO with a byte count that most disciplines use.
 
 use sojourn_ring::Ring;
 use sojourn_units::{Bytes, Instant};
 
 use crate::contract::{Backlog, DropReason, Packet};
 
-/// Packets in a block: of most disciplines a link has one queue, and what lies side by
-/// side is fetched ahead. A queue that never held as many takes no more than it held, so
-/// that the thousand of FQ-CoDel are small, too.
+/// Packets per block. Most disciplines have one queue per link, and hardware prefetches
+/// adjacent packets. A queue that never held a full block allocates only its maximum
+/// length, so that FQ-CoDel's thousand queues stay small.
 const BLOCK: usize = 512;
 
-/// Packets in the order of their arrival. Allocates nothing until the first
-/// comes.
+/// Packets in order of arrival. Allocates no memory until the first packet.
 pub(crate) struct Fifo<P> {
     packets: Ring<P, BLOCK>,
     bytes: Bytes,
@@ -22,7 +21,7 @@ impl<P: Packet> Fifo<P> {
         Fifo { packets: Ring::default(), bytes: Bytes::ZERO }
     }
 
-    /// Appends `packet`, stamped with the time from which its sojourn counts.
+    /// Appends `packet` and stamps it with `now`, the start of its sojourn time.
     #[inline(always)]
     pub(crate) fn push(&mut self, now: Instant, mut packet: P) {
         self.bytes += packet.size();
@@ -30,7 +29,7 @@ impl<P: Packet> Fifo<P> {
         self.packets.push(packet);
     }
 
-    /// Takes the packet that has waited longest.
+    /// Removes the oldest packet.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<P> {
         let packet = self.packets.pop()?;
@@ -38,20 +37,20 @@ impl<P: Packet> Fifo<P> {
         Some(packet)
     }
 
-    /// The packet that has waited longest.
+    /// The oldest packet.
     #[inline]
     pub(crate) fn first(&self) -> Option<&P> {
         self.packets.first()
     }
 
-    /// Drops the packet that has waited longest, for want of room.
+    /// Drops the oldest packet as [`DropReason::Full`].
     pub(crate) fn drop_first(&mut self, drops: &mut dyn FnMut(P, DropReason)) {
         if let Some(packet) = self.pop() {
             drops(packet, DropReason::Full);
         }
     }
 
-    /// Size of the packet that has waited longest.
+    /// Size of the oldest packet.
     #[inline]
     pub(crate) fn head_size(&self) -> Option<Bytes> {
         self.packets.first().map(Packet::size)

@@ -1,17 +1,15 @@
 //! FQ-CoDel: deficit round robin over hashed flows, each under its own CoDel
 //! (RFC 8290).
 //!
-//! Where Linux (`net/sched/sch_fq_codel.c`) differs from the RFC, the RFC is
-//! followed:
+//! Differences from Linux (`net/sched/sch_fq_codel.c`), which follow the RFC:
 //!
-//! - CoDel's exemption of the last MTU counts the bytes of the flow's own
-//!   queue, which is the queue that CoDel manages; Linux counts the bytes of
-//!   all flows.
-//! - Overload drops half of the fattest flow's packets (up to `drop_batch`);
-//!   Linux, half of its bytes.
-//! - Drops by overload leave CoDel's `count` alone; Linux adds them to it.
-//! - What waits is limited as the link's buffer is, in packets or bytes; Linux
-//!   has a `memory_limit` of its own beside the packets.
+//! - CoDel's exemption of the last MTU counts the bytes of the flow's own queue, which
+//!   CoDel manages. Linux counts the bytes of all flows.
+//! - Overload drops half of the fattest flow's packets (up to `drop_batch`). Linux drops
+//!   half of its bytes.
+//! - Overload drops leave CoDel's `count` unchanged. Linux adds them to it.
+//! - The link's buffer limits the queue, in packets or bytes. Linux has a separate
+//!   `memory_limit` beside the packets.
 //!
 //! See [`crate::codel`] for CoDel itself.
 
@@ -35,7 +33,7 @@ const FLOWS: Param = Param {
 
 const QUANTUM: Param = Param {
     name: "quantum",
-    // Below 256 B the scheduler only goes round more often (Linux's least).
+    // A quantum below 256 B only adds rounds (Linux's minimum).
     kind: Kind::Data(Bytes(1514), Bytes(256), Bytes(1 << 20)),
     doc: "Bytes that a flow may send in a turn",
     source: "RFC 8290 section 5.2.4; range of tc-fq_codel(8)",
@@ -48,7 +46,7 @@ const DROP_BATCH: Param = Param {
     source: "RFC 8290 section 4.1; tc-fq_codel(8)",
 };
 
-/// What a listing says of it.
+/// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "fq_codel",
     title: "FQ-CoDel: flows take turns, sparse ones first, each under its own CoDel",
@@ -70,15 +68,15 @@ pub(crate) const INFO: Info = Info {
     shaping: None,
 };
 
-/// Flows in turn, each a FIFO controlled by CoDel.
+/// Round robin over hashed flows, each a FIFO controlled by CoDel.
 pub struct FqCodel<P> {
     flows: Vec<Flow<P>>,
-    /// The bytes that wait in each flow again, side by side: looking for the
-    /// fattest must not touch a cache line a flow.
+    /// The backlog in bytes of each flow, in one dense array: the search for the fattest
+    /// flow then touches few cache lines.
     flow_bytes: Vec<Bytes>,
-    /// Flows that have had no full turn yet.
+    /// Flows that have not had a full turn yet.
     new_flows: VecDeque<u32>,
-    /// Flows that have.
+    /// Flows that have had a full turn.
     old_flows: VecDeque<u32>,
     backlog: Backlog,
     limit: Limit,
@@ -92,9 +90,9 @@ pub struct FqCodel<P> {
 struct Flow<P> {
     fifo: Fifo<P>,
     codel: State,
-    /// Bytes that it may still send in this turn: the RFC's credits.
+    /// Bytes that the flow may still send in this turn: the RFC's credits.
     credits: i64,
-    /// Whether it is on one of the lists.
+    /// Whether the flow is on one of the lists.
     active: bool,
 }
 
@@ -117,8 +115,8 @@ impl<P: Packet> FqCodel<P> {
         }
     }
 
-    /// Makes room by dropping from the head of the fattest flow, several
-    /// packets at once to make the search worth while (RFC 8290 section 4.1).
+    /// Makes room by dropping from the head of the fattest flow. It drops a batch of
+    /// packets, to spread the cost of the search (RFC 8290 section 4.1).
     #[cold]
     fn drop_from_fattest(&mut self, drops: &mut dyn FnMut(P, DropReason)) {
         let most = self.flow_bytes.iter().max();
@@ -133,7 +131,7 @@ impl<P: Packet> FqCodel<P> {
         self.took_from(fattest, before);
     }
 
-    /// The next packet of one flow, as its CoDel decides.
+    /// Dequeues from one flow through its CoDel.
     #[inline]
     fn dequeue_from(
         &mut self,
@@ -149,7 +147,7 @@ impl<P: Packet> FqCodel<P> {
         Some(packet)
     }
 
-    /// Keeps the totals in step with a flow that held `before`.
+    /// Updates the totals after a dequeue or drop from a flow whose backlog was `before`.
     #[inline]
     fn took_from(&mut self, index: usize, before: Backlog) {
         let after = self.flows[index].fifo.backlog();
@@ -158,7 +156,7 @@ impl<P: Packet> FqCodel<P> {
         self.flow_bytes[index] = after.bytes;
     }
 
-    /// Ends the turn of the first flow of the list that is being served.
+    /// Ends the turn of the first flow on its list.
     #[inline]
     fn move_to_old(&mut self, index: u32, is_new: bool) {
         if is_new {
@@ -169,7 +167,7 @@ impl<P: Packet> FqCodel<P> {
         self.old_flows.push_back(index);
     }
 
-    /// Takes an empty flow off the old list.
+    /// Removes an empty flow from the old list.
     #[inline]
     fn deactivate(&mut self, index: u32) {
         self.old_flows.pop_front();
@@ -197,7 +195,7 @@ impl<P: Packet> FqCodel<P> {
         self.flow_bytes[index] += packet.size();
         self.backlog.packets += 1;
         self.backlog.bytes += packet.size();
-        // Once is enough for a limit in packets; one in bytes may need more.
+        // One batch is enough for a limit in packets; a limit in bytes may need more.
         while self.backlog.exceeds(self.limit) {
             self.drop_from_fattest(drops);
         }
@@ -226,9 +224,9 @@ impl<P: Packet + Send> Queue<P> for FqCodel<P> {
             if let Some(packet) = self.dequeue_from(index as usize, now, drops) {
                 return Some(packet);
             }
-            // A new flow that ran empty waits for one round of the old ones:
-            // if it became new again at its next packet, flows that keep
-            // running empty would starve the rest (RFC 8290 section 4.2).
+            // An empty new flow moves to the old list for one round. If its next packet
+            // made it new again, flows that keep running empty would starve the others (RFC
+            // 8290 section 4.2).
             if is_new {
                 self.move_to_old(index, is_new);
             } else {

@@ -13,8 +13,8 @@ impl Buckets {
         Buckets { count: count as u64, salt: mix(seed) }
     }
 
-    /// The queue of a flow: its hash salted, so that which flows collide
-    /// depends on the seed alone (RFC 8290 section 4.1.1).
+    /// The queue of a flow. The hash is salted, so that collisions depend on the seed alone
+    /// (RFC 8290 section 4.1.1).
     #[inline]
     pub(crate) fn of(&self, flow_hash: u64) -> usize {
         let high = mix(flow_hash ^ self.salt) >> 32;

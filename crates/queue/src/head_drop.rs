@@ -1,7 +1,7 @@
-//! Head-drop: one FIFO that makes room by dropping what has waited longest.
+//! Head-drop: one FIFO that makes room by dropping its oldest packets.
 //!
-//! A drop at the head is known to the sender by the delay of the queue sooner
-//! than one at the tail.
+//! The sender detects a drop at the head sooner than one at the tail, by the queueing
+//! delay.
 
 use sojourn_units::{Bytes, Instant};
 
@@ -9,7 +9,7 @@ use crate::apart::{Apart, refuse};
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
 
-/// What a listing says of it.
+/// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "head_drop",
     title: "Head-drop: one FIFO that drops the oldest packets for what does not fit",
@@ -51,7 +51,7 @@ impl<P: Packet + Send> Queue<P> for HeadDrop<P> {
     #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
         if !self.limit.admits(self.fifo.backlog(), packet.size()) {
-            // What would not fit alone drops nobody else.
+            // A packet larger than the whole buffer must not drop other packets.
             if !self.limit.admits(Backlog::default(), packet.size()) {
                 return refuse(&Apart(packet), drops);
             }

@@ -1,17 +1,18 @@
 //! HTB as a shaper: one class of the hierarchical token bucket, whose `ceil` is its
 //! `rate` (Linux, `net/sched/sch_htb.c`; tc-htb(8)).
 //!
-//! Tokens come at the rate, up to the burst, and each packet takes its size. A
-//! packet may leave while there is no debt (`htb_class_mode`, without hysteresis);
-//! what it takes beyond the tokens there are, the next ones wait for. So no more
-//! than rate t + burst leaves in any span t, but for the rest of the packet that
-//! used up the burst.
+//! Tokens arrive at `rate`, up to `burst`, and each packet consumes its size. A packet may
+//! leave while the bucket is not in debt (`htb_class_mode`, without hysteresis). If a
+//! packet consumes more tokens than there are, the next packet waits until the debt is
+//! paid. At most rate t + burst thus leaves in any interval t, plus the rest of the packet
+//! that used up the burst.
 //!
-//! A class with no parent to borrow from and `ceil` = `rate` is held by two buckets
-//! that fill alike, of `burst` and of `cburst`: by the smaller, which is `burst` here.
+//! Two buckets, of `burst` and of `cburst`, hold a class that has no parent to borrow from.
+//! With `ceil` = `rate` they fill at the same rate, so the smaller one decides, which is
+//! `burst` here.
 //!
-//! Linux counts tokens as the nanoseconds that they last, rounded for every packet,
-//! which at 10 Gbit/s is up to 0.1 % of the rate. Here they are exact.
+//! Linux counts tokens as nanoseconds and rounds for every packet, which at 10 Gbit/s is up
+//! to 0.1 % of the rate. Tokens are exact here.
 
 use sojourn_units::params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -22,8 +23,8 @@ use crate::contract::{Backlog, DropReason, Info, Inner, Limit, Packet, Queue, Se
 
 const RATE: Param = Param {
     name: "rate",
-    // Above the least, no packet's debt lasts the 60 s after which Linux forgives it.
-    // The default is outside the range: a shaper must be told its rate.
+    // Above the minimum, no packet's debt lasts the 60 s after which Linux forgives it. The
+    // default lies outside the range, because a shaper needs an explicit rate.
     kind: Kind::Rate(Rate::ZERO, Rate(32_000), Rate(1_000_000_000_000_000)),
     doc: "Rate that it holds all that leaves to",
     source: "tc-htb(8); mbuffer in sch_htb.c",
@@ -36,7 +37,7 @@ const BURST: Param = Param {
     source: "tc-htb(8); iproute2 q_htb.c: one Ethernet packet and what a timer's tick carries",
 };
 
-/// What a listing says of it.
+/// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "htb",
     title: "HTB: a shaper, which holds what leaves the queue inside it to a rate and a burst",
@@ -59,30 +60,31 @@ pub struct Htb<P: Packet> {
     bucket: Bucket,
 }
 
-/// Tokens are in billionths of a bit: what a rate of 1 bit/s carries in 1 ns.
+/// A token is a billionth of a bit: a rate of 1 bit/s carries one in 1 ns.
 struct Bucket {
     rate: Rate,
     burst: i64,
-    /// As they were at `since`; below zero where packets took more than there were.
+    /// Tokens at `since`; below zero while the bucket is in debt.
     tokens: i64,
     since: Instant,
-    /// When there is no debt.
+    /// Time at which the debt is paid.
     ready_at: Instant,
 }
 
 const TOKENS_PER_BYTE: u64 = 8_000_000_000;
 
-/// Tokens of more than this time are not counted (`mbuffer` of `htb_change_class`).
+/// Maximum time over which tokens accumulate (`mbuffer` of `htb_change_class`).
 const LONGEST: Duration = Duration::from_secs(60);
 
 impl Bucket {
-    /// A full one.
+    /// A full bucket.
     fn new(Shaping { rate, burst }: Shaping) -> Bucket {
         let burst = (burst.0 * TOKENS_PER_BYTE) as i64;
         Bucket { rate, burst, tokens: burst, since: Instant::ZERO, ready_at: Instant::ZERO }
     }
 
-    /// `htb_charge_class`: first what has come since, then what the packet takes.
+    /// `htb_charge_class`: adds the tokens that arrived since the last packet, then charges
+    /// this packet.
     fn charge(&mut self, now: Instant, size: Bytes) {
         let span = now.since(self.since).min(LONGEST);
         let gained = u128::from(self.rate.0) * u128::from(span.0);
@@ -91,14 +93,14 @@ impl Bucket {
         self.tokens -= (size.0 * TOKENS_PER_BYTE) as i64;
         self.since = self.since.max(now);
         let debt = self.tokens.min(0).unsigned_abs();
-        // Rounded up: a nanosecond earlier there is still some.
+        // Round up: one nanosecond earlier the bucket is still in debt.
         self.ready_at = now + Duration(debt.div_ceil(self.rate.0.max(1)));
     }
 }
 
 impl<P: Packet + Send> Htb<P> {
     pub(crate) fn new(setup: &Setup) -> Htb<P> {
-        // It holds nothing itself: the whole buffer is the inner queue's.
+        // The inner queue holds all packets, so it gets the whole limit.
         let inner = AnyQueue::inside(setup, 0, 0, setup.limit);
         Htb { inner: Box::new(inner), bucket: Bucket::new(shaping(&setup.params)) }
     }
@@ -140,7 +142,7 @@ impl<P: Packet + Send> Queue<P> for Htb<P> {
 
     fn ready_at(&self) -> Option<Instant> {
         let waits = self.inner.backlog().packets > 0;
-        // Both must let it go.
+        // Both the inner queue and the bucket must release the packet.
         waits.then(|| self.inner.ready_at().unwrap_or_default().max(self.bucket.ready_at))
     }
 

@@ -1,13 +1,14 @@
 //! Queue disciplines: pure state machines behind one contract.
 //!
-//! The same code serves the simulator and the live bottleneck: `now` is passed
-//! in, and drops and marks are told as outcomes.
+//! The simulator and the live bottleneck share this code: callers pass in `now`, and queues
+//! report drops and marks as results.
 //!
-//! Queues nest, as qdiscs do: [`Info::inner`] declares what stands inside one. The
-//! limit is one for the whole. A queue with one inside hands it on; one with several
-//! shares it among them, and drops from the one that it owes least when it is full.
+//! Queues nest, as qdiscs do: [`Info::inner`] declares the inner queues. One limit applies
+//! to the whole. A queue with one inner queue passes the limit on. A queue with several
+//! shares the limit among them, and drops from the one with the lowest claim when the
+//! buffer is full.
 //!
-//! To add one: write its file, and add its line below.
+//! To add a queue: write its file, and add its line below.
 
 use sojourn_units::{Bytes, Instant};
 
@@ -40,12 +41,12 @@ registry::queues! {
     Prio = cold prio,
 }
 
-/// What there is, in the order of listings.
+/// All queue disciplines, in the order of listings.
 pub fn infos() -> &'static [&'static Info] {
     INFOS
 }
 
-/// The queue of this name.
+/// The queue discipline of this name.
 pub fn find(name: &str) -> Option<&'static Info> {
     INFOS.iter().copied().find(|info| info.name == name)
 }

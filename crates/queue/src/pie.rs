@@ -1,14 +1,14 @@
 //! PIE: proportional integral controller enhanced (RFC 8033).
 //!
-//! Arrivals are dropped at random ([`Pie::judge`]); how often follows from the
-//! queueing delay by the control loop in [`control`]. The delay is that of the
-//! last packet dequeued, or, by choice, what the bytes that wait will take by
-//! the rate of [`dq_rate`] (RFC 8033 section 4.3 allows either).
+//! PIE drops arrivals at random ([`Pie::judge`]). The control loop in [`control`] computes
+//! the drop probability from the queueing delay. The delay is the sojourn time of the last
+//! dequeued packet or, optionally, the backlog over the dequeue rate of [`dq_rate`] (RFC
+//! 8033 section 4.3 allows either).
 //!
-//! Of the optional elements of section 5, marking, the estimate of the dequeue
-//! rate, derandomisation and the cap on adjustments are here. PIE is always
-//! active: section 5.3, which turns it on at a third of the buffer, would leave a
-//! large buffer without any control of its delay, and Linux does without.
+//! Of the optional elements of section 5, this implements marking, the estimate of the
+//! dequeue rate, derandomisation and the cap on adjustments. PIE is always active. Section
+//! 5.3 turns it on at a third of the buffer, which would leave the delay of a large buffer
+//! uncontrolled; Linux omits it too.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -33,13 +33,13 @@ const TARGET: Param = Param {
 
 const TUPDATE: Param = Param {
     name: "tupdate",
-    // Linux counts in microseconds; no shorter one can be configured.
+    // Linux counts in microseconds and cannot be set lower.
     kind: Kind::Time(Duration::from_millis(15), Duration::from_micros(1), Duration::MAX),
     doc: "Time between two updates of the drop probability",
     source: "RFC 8033 section 4.2, T_UPDATE",
 };
 
-// tc-pie(8) writes both gains as 0 to 32 sixteenths (`pie_calculate_probability`).
+// tc-pie(8) sets both gains in sixteenths, from 0 to 32 (`pie_calculate_probability`).
 const ALPHA: Param = Param {
     name: "alpha",
     kind: Kind::Number(0.125, 0.0, 2.0),
@@ -82,7 +82,7 @@ const DQ_RATE_ESTIMATOR: Param = Param {
     source: "RFC 8033 sections 4.3 and 5.2; tc-pie(8)",
 };
 
-/// What a listing says of it.
+/// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "pie",
     title: "PIE: drops arrivals at random, as often as holds the queueing delay at target",
@@ -102,7 +102,7 @@ pub struct Pie<P> {
     limit: Limit,
     control: Control,
     latency: Latency,
-    /// What has added up since the last drop (`accu_prob_`).
+    /// Sum of the drop probabilities since the last drop (`accu_prob_`).
     accu_prob: f64,
     ecn: bool,
     mark_ecnth: f64,
@@ -110,7 +110,7 @@ pub struct Pie<P> {
     random: Random,
 }
 
-/// Where the current queueing delay comes from.
+/// Source of the current queueing delay.
 enum Latency {
     /// The sojourn time of the last packet dequeued.
     Timestamp(Duration),
@@ -127,7 +127,7 @@ impl Latency {
         }
     }
 
-    /// Takes note of a dequeued packet of `size`; `backlog` is what it left.
+    /// Records a dequeued packet of `size`, which left `backlog` behind.
     fn on_dequeued(&mut self, now: Instant, size: Bytes, sojourn: Duration, backlog: Backlog) {
         match self {
             Latency::Timestamp(last) => *last = sojourn,
@@ -136,8 +136,8 @@ impl Latency {
         self.note_if_empty(backlog);
     }
 
-    /// An empty queue has no delay, whatever its last packet had (Linux,
-    /// pie_process_dequeue): nobody would tell it otherwise.
+    /// Sets the delay to zero if the queue is empty, whatever the last packet's sojourn
+    /// time (Linux, pie_process_dequeue). There is no later dequeue to correct it.
     fn note_if_empty(&mut self, backlog: Backlog) {
         if let (Latency::Timestamp(last), 0) = (self, backlog.packets) {
             *last = Duration::ZERO;
@@ -172,21 +172,21 @@ impl<P: Packet> Pie<P> {
         }
     }
 
-    /// Whether an arrival is to be dropped or marked: `drop_early()` of RFC
-    /// 8033, with the burst allowance before it (section 4.4).
+    /// Whether to drop or mark an arrival: `drop_early()` of RFC 8033, after the burst
+    /// allowance (section 4.4).
     fn judge(&mut self) -> bool {
         if self.control.allows_burst(self.latency.qdelay(self.fifo.backlog())) {
             return false;
         }
-        // Section 4.1: a calm queue is left alone, and so are two packets. By the
-        // largest that there is, as Linux, where the RFC has MEAN_PKTSIZE.
+        // Section 4.1: do not drop from a calm queue or one of two packets. Linux counts
+        // two of the MTU, the RFC two of MEAN_PKTSIZE.
         if self.control.is_calm() || self.fifo.backlog().bytes <= self.mtu * 2 {
             return false;
         }
         self.rolls()
     }
 
-    /// Section 5.4: neither two drops close together nor a long time without.
+    /// Section 5.4: spaces drops neither too closely nor too far apart.
     fn rolls(&mut self) -> bool {
         let drop_prob = self.control.drop_prob();
         if drop_prob <= 0.0 {
@@ -251,7 +251,7 @@ impl<P: Packet + Send> Queue<P> for Pie<P> {
     }
 
     fn make_room(&mut self, _now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
-        // Not sent: it says nothing of the rate at which packets leave.
+        // A drop is not a departure, so the dequeue rate does not count it.
         self.fifo.drop_first(drops);
         self.latency.note_if_empty(self.fifo.backlog());
     }

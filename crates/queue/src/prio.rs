@@ -1,10 +1,11 @@
-//! Strict priority for acknowledgements or small packets: what goes first waits for
-//! no more than the packet under way (RFC 3449 section 5.4.2; "A Lower Bound on
-//! Latency Spikes", Teigen et al., names it among what shortens d_signal).
+//! Strict priority for acknowledgements or small packets: a priority packet waits at most
+//! for the packet in transmission and for other priority packets (RFC 3449 section 5.4.2).
+//! "A Lower Bound on Latency Spikes", Teigen et al., lists it among the measures that
+//! shorten d_signal.
 //!
-//! It does not limit what goes first: where that fills the link, the rest gets nothing
-//! (tc-prio(8) has the same). Packets of one flow on both sides of `small` overtake
-//! each other.
+//! The priority band has no rate limit: if its packets fill the link, the other band
+//! starves (as with tc-prio(8)). Packets of one flow above and below `small` may be
+//! reordered.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
@@ -27,7 +28,7 @@ const SMALL: Param = Param {
     source: "The range is that of an IPv4 packet: RFC 791 section 3.1",
 };
 
-/// What a listing says of it.
+/// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "prio",
     title: "Strict priority: acknowledgements or small packets before all else",
@@ -43,7 +44,7 @@ pub(crate) const INFO: Info = Info {
     shaping: None,
 };
 
-/// What goes first, and the rest.
+/// A priority band and a band for all other packets.
 pub struct Prio<P: Packet> {
     bands: Box<[AnyQueue<P>; 2]>,
     acks: bool,
@@ -53,7 +54,7 @@ pub struct Prio<P: Packet> {
 
 impl<P: Packet + Send> Prio<P> {
     pub(crate) fn new(setup: &Setup) -> Prio<P> {
-        // The buffer is shared: neither has a part of its own.
+        // The bands share one buffer limit.
         let band = |place| AnyQueue::inside(setup, place, 0, Limit::NONE);
         Prio {
             bands: Box::new([band(0), band(1)]),
@@ -80,7 +81,7 @@ impl<P: Packet + Send> Prio<P> {
             let before = self.backlog();
             self.make_room(now, drops);
             if self.backlog() == before {
-                // A queue that gives nothing back: a user's own.
+                // A user-defined queue may refuse to drop.
                 break;
             }
         }
@@ -108,12 +109,12 @@ impl<P: Packet + Send> Queue<P> for Prio<P> {
     }
 
     fn ready_at(&self) -> Option<Instant> {
-        // As soon as either may; none says that one may at once.
+        // The earlier of the two bands; `None` sorts first and means now.
         let waiting = self.bands.iter().filter(|band| band.backlog().packets > 0);
         waiting.map(AnyQueue::ready_at).min().flatten()
     }
 
-    /// What goes last is the first to be dropped.
+    /// Drops from the low-priority band first.
     fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
         let waiting = self.bands.iter_mut().rev().find(|band| band.backlog().packets > 0);
         if let Some(band) = waiting {

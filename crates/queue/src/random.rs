@@ -1,4 +1,4 @@
-//! Chance, from a seed that is passed in.
+//! Random numbers from a given seed.
 
 /// A sequence of uniform numbers: SplitMix64 (Steele, Lea, Flood: Fast
 /// Splittable Pseudorandom Number Generators, OOPSLA 2014).
@@ -20,7 +20,7 @@ impl Random {
     pub(crate) fn next(&mut self) -> f64 {
         let number = mix(self.0);
         self.0 = self.0.wrapping_add(GAMMA);
-        // 53 bits: every one of them is a float.
+        // A float represents 53 bits exactly.
         (number >> 11) as f64 / (1_u64 << 53) as f64
     }
 }

@@ -2,10 +2,9 @@
 //! Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking,
 //! August 1993).
 //!
-//! Figure 2 of the paper is what is followed, with the second of its two ways
-//! to space marks (section 7): uniformly, by the count of packets since the
-//! last one. The queue is measured in packets, or in bytes over the largest
-//! packet (section 4's variant).
+//! The implementation follows figure 2 of the paper, with the second of its two ways to
+//! space marks (section 7): uniformly, by the count of packets since the last mark. The
+//! queue is measured in packets, or in bytes over the largest packet (section 4's variant).
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -38,7 +37,7 @@ const MAX_P: Param = Param {
 
 const W_Q: Param = Param {
     name: "w_q",
-    // A weight of 0 would never look at the queue.
+    // With a weight of 0 the average would ignore the queue.
     kind: Kind::Number(0.002, 1e-9, 1.0),
     doc: "Weight of the queue of the moment in its average",
     source: "Floyd and Jacobson 1993, section 6",
@@ -80,7 +79,7 @@ const HARDDROP: Param = Param {
     source: "RFC 3168 section 7; tc-red(8)",
 };
 
-/// What a listing says of it.
+/// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "red",
     title: "RED: drops or marks at random, more often the longer the average queue",
@@ -102,7 +101,7 @@ pub struct Red<P> {
     marking: Marking,
     ecn: bool,
     harddrop: bool,
-    /// The largest packet, where the queue is measured in bytes.
+    /// Size of the largest packet, if the queue is measured in bytes.
     packet_bytes: Option<f64>,
 }
 
@@ -110,17 +109,17 @@ pub struct Red<P> {
 struct Average {
     avg: f64,
     w_q: f64,
-    /// Since when the queue has been empty: `q_time`.
+    /// Start of the idle period: `q_time`.
     idle_since: Option<Instant>,
-    /// Time that a packet takes: `s`.
+    /// Transmission time of a packet: `s`.
     s: Duration,
 }
 
 impl Average {
-    /// Takes the queue `q` at an arrival into account.
+    /// Updates the average with the queue length `q` at an arrival.
     fn update(&mut self, now: Instant, q: f64) {
         match self.idle_since.take() {
-            // As if as many small packets had found it empty.
+            // An idle period counts as m small packets that arrived at an empty queue.
             Some(since) => {
                 let m = now.since(since).0 as f64 / self.s.0 as f64;
                 self.avg *= libm::pow(1.0 - self.w_q, m);
@@ -130,29 +129,29 @@ impl Average {
     }
 }
 
-/// What is to become of an arrival.
+/// The decision on an arrival.
 enum Verdict {
     Pass,
-    /// One in so many is to be marked.
+    /// This packet is marked early, at random.
     Early,
-    /// All are.
+    /// Every packet is marked.
     Forced,
 }
 
-/// The calculation of the marking probability.
+/// The marking probability.
 struct Marking {
     min_th: f64,
     max_th: f64,
     max_p: f64,
     gentle: bool,
-    /// Packets since the last mark, while the average is between the
-    /// thresholds; -1 before.
+    /// Packets since the last mark, while the average is between the thresholds; -1 before
+    /// that.
     count: i64,
     random: Random,
 }
 
 impl Marking {
-    /// p_b for an average between the thresholds; 1 and above for beyond.
+    /// p_b for an average between the thresholds; at least 1 beyond them.
     fn p_b(&self, avg: f64) -> f64 {
         if avg < self.max_th {
             self.max_p * (avg - self.min_th) / (self.max_th - self.min_th)
@@ -176,7 +175,7 @@ impl Marking {
         }
         self.count += 1;
         let p_b = p_b * share;
-        // Where count p_b has reached 1, the mark is due.
+        // A mark is due once count p_b has reached 1.
         let left = 1.0 - self.count as f64 * p_b;
         let is_due = left <= p_b || self.random.rolls(p_b / left);
         if !is_due {
@@ -219,7 +218,7 @@ impl<P: Packet> Red<P> {
         }
     }
 
-    /// Whether `packet` must go, or is marked, or passes.
+    /// Returns true if `packet` must be dropped; marks it if it may be marked instead.
     fn drops(&mut self, now: Instant, packet: &mut P) -> bool {
         self.average.update(now, self.queue());
         let share = self.packet_bytes.map_or(1.0, |largest| packet.size().as_f64() / largest);
@@ -255,7 +254,7 @@ impl<P: Packet> Red<P> {
         } else {
             refuse(&Apart(*packet), drops);
         }
-        // Nothing may have been taken in.
+        // The queue may still be empty, if the packet was dropped.
         self.note_if_idle(now);
     }
 }

@@ -1,11 +1,11 @@
-//! The macro that makes the registry out of one line a queue.
+//! The macro that builds the registry from one line per queue.
 
-/// Declares the queues, `Type = place module` for each: the modules, the statically
-/// dispatched `AnyQueue`, and the list of all.
+/// Declares the queues from lines `Type = temperature module`: the modules, the statically
+/// dispatched `AnyQueue`, and the list of all queues.
 ///
-/// The place is a matter of speed. The link's code has that of the `hot` in it; that of
-/// the `cold` is apart, or packets could no longer stay in registers on the way to the
-/// hot: see `apart.rs`.
+/// The temperature is an optimisation. The link inlines the code of `hot` queues. `cold`
+/// queues are called out of line: if they were inlined too, packets could no longer stay in
+/// registers on the path to the hot queues (see `apart.rs`).
 macro_rules! queues {
     (@hot hot $any:ident $variant:ident $q:ident $call:expr) => {
         if let Self::$variant($q) = $any { return $call; }
@@ -14,8 +14,7 @@ macro_rules! queues {
     ($($variant:ident = $place:ident $module:ident),+ $(,)?) => {
         $(mod $module;)+
 
-        /// Any queue that ships, dispatched without a pointer; or a user's own
-        /// behind one.
+        /// Any built-in queue, with static dispatch, or a boxed user-defined queue.
         #[allow(missing_docs, clippy::large_enum_variant)]
         pub enum AnyQueue<P: Packet> {
             $($variant($module::$variant<P>),)+
@@ -25,7 +24,7 @@ macro_rules! queues {
         const INFOS: &[&Info] = &[$(&$module::INFO),+];
 
         impl<P: Packet + Send> AnyQueue<P> {
-            /// Builds the queue of this name; none where there is no such queue.
+            /// Builds the queue of this name, or returns `None` if the name is unknown.
             pub fn build(name: &str, setup: &Setup) -> Option<AnyQueue<P>> {
                 $(if name == $module::INFO.name {
                     return Some(AnyQueue::$variant($module::$variant::new(setup)));
@@ -33,8 +32,8 @@ macro_rules! queues {
                 None
             }
 
-            /// Like [`Queue::dequeue`], with what is done with the packet: each hot
-            /// discipline's own code does it, without a copy between.
+            /// [`Queue::dequeue`], then `to` on the packet. `to` is inlined into each hot
+            /// queue's code, which saves a copy of the packet.
             #[inline(always)]
             pub fn dequeue_to<R>(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason), to: impl FnOnce(P) -> R) -> Option<R> {
                 $($crate::registry::queues!(@hot $place self $variant q q.dequeue(now, drops).map(to));)+
@@ -53,7 +52,7 @@ macro_rules! queues {
                 $($crate::registry::queues!(@hot $place self $variant q q.enqueue(now, packet, drops));)+
                 self.enqueue_apart(now, &Apart(packet), drops);
             }
-            // One copy for all queues that hold others, for rings, and for the cold.
+            // One copy for queues with inner queues, for device rings, and for cold queues.
             #[inline(never)]
             fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
                 match self { $(Self::$variant(q) => q.dequeue(now, drops),)+ Self::User(q) => q.dequeue(now, drops) }

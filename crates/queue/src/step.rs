@@ -1,9 +1,9 @@
-//! Step marking: one FIFO that marks every packet which arrives at a queue
-//! longer than a threshold.
+//! Step marking: one FIFO that marks every packet which arrives while more than a threshold
+//! is waiting.
 //!
-//! This is RED with both thresholds at K and an average that is the queue of the
-//! moment, as the DCTCP paper has it, without what that leaves unused. RED so
-//! set drops packets that cannot be marked; this leaves them to the buffer.
+//! This is RED with both thresholds at K and the instantaneous queue length as the average,
+//! as in the DCTCP paper. RED with these settings drops packets that are not ECN-capable;
+//! this queue drops them only at its limit.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
@@ -14,7 +14,7 @@ use crate::fifo::Fifo;
 
 const K: Param = Param {
     name: "k",
-    // 10^7 packets are more than any flow has in flight.
+    // No flow has more than 10^7 packets in flight.
     kind: Kind::Integer(65, 0, 10_000_000),
     doc: "Packets that wait beyond which an arriving packet is marked",
     source: "Alizadeh et al.: Data Center TCP (DCTCP), SIGCOMM 2010, section 3.1 and, for \
@@ -28,7 +28,7 @@ const K_BYTES: Param = Param {
     source: "RFC 8257 section 3.1: the threshold, as switches that count bytes have it",
 };
 
-/// What a listing says of it.
+/// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "step",
     title: "Step marking: a FIFO that marks all arrivals beyond a threshold, for DCTCP",

@@ -1,13 +1,13 @@
-//! A single FIFO that marks what waited too long: the step of DCTCP's marking by
-//! delay, as in the test of "A Low Latency Internet with L4S" (Huitema, 2022).
+//! A single FIFO that marks packets by sojourn time: DCTCP's step marking by delay, as in
+//! the test of "A Low Latency Internet with L4S" (Huitema, 2022).
 //!
-//! That test's link (picoquic's `sim_link.c`) knows when the packets before a new one
-//! will be through, and marks it at once if that is too late. Here it is marked on
-//! leaving, by how long it did wait. In a FIFO at a constant rate that is the same
-//! packets: a packet waits as long as those before it take. It needs no rate, and
-//! where the rate changes it is what the packet really met.
+//! That test's link (picoquic's `sim_link.c`) knows when it will finish the packets ahead
+//! of an arrival, and marks the arrival at once if that is too late. This queue marks at
+//! the dequeue, by the measured sojourn time. A FIFO at a constant rate marks the same
+//! packets either way, because a packet waits as long as the packets ahead of it take.
+//! Marking at the dequeue needs no rate, and stays correct if the rate changes.
 //!
-//! That test drops by delay, too: `buffer = "20ms"` does that here, for any queue.
+//! That test also drops by delay: `buffer = "20ms"` does so here, for any queue.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -16,7 +16,7 @@ use crate::apart::{Apart, refuse};
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
 
-/// What a listing says of it.
+/// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "threshold",
     title: "Threshold: one FIFO that marks whatever waited longer than a threshold",
@@ -47,7 +47,7 @@ pub(crate) const INFO: Info = Info {
 pub struct Threshold<P> {
     fifo: Fifo<P>,
     limit: Limit,
-    /// None where nothing is marked.
+    /// `None` if marking is off.
     ce_threshold: Option<Duration>,
 }
 
@@ -58,7 +58,7 @@ impl<P: Packet> Threshold<P> {
         Threshold { fifo: Fifo::new(), limit: setup.limit, ce_threshold }
     }
 
-    /// Whether `packet` is to leave with CE.
+    /// Whether to mark `packet` CE.
     #[inline]
     fn marks(&self, now: Instant, packet: &P) -> bool {
         let waited = now.since(packet.enqueued_at());

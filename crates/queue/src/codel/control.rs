@@ -14,7 +14,8 @@ pub(crate) const TARGET: Param = Param {
     source: "RFC 8289 section 4.3",
 };
 
-/// Window of the least sojourn time, and the first gap between drops.
+/// Window over which the sojourn time must stay above target, and the first gap between
+/// drops.
 pub(crate) const INTERVAL: Param = Param {
     name: "interval",
     // Linux counts in microseconds; no shorter interval can be configured.
@@ -32,7 +33,7 @@ pub(crate) const CE_THRESHOLD: Param = Param {
     source: "tc-codel(8)",
 };
 
-/// The switch that marks in place of dropping.
+/// The switch between marking and dropping.
 pub(crate) const fn ecn(default: bool, source: &'static str) -> Param {
     Param {
         name: "ecn",
@@ -42,7 +43,7 @@ pub(crate) const fn ecn(default: bool, source: &'static str) -> Param {
     }
 }
 
-/// The settings of a control loop, one for all that share them.
+/// The settings of a control loop; FQ-CoDel shares one set among all flows.
 pub(crate) struct Control {
     target: Duration,
     interval: Duration,
@@ -63,16 +64,16 @@ impl Control {
         }
     }
 
-    /// When to drop next, `count` drops into the dropping state
-    /// (RFC 8289 section 3.3): gaps shrink as 1/sqrt(count), since that makes
-    /// the throughput of a loss-based sender fall linearly with time.
+    /// Time of the next drop, after `count` drops in the dropping state (RFC 8289 section
+    /// 3.3). Gaps shrink as 1/sqrt(count), because this lowers the throughput of a
+    /// loss-based sender linearly with time.
     fn control_law(&self, t: Instant, count: u32) -> Instant {
         let gap = self.interval.0 as f64 / libm::sqrt(f64::from(count));
-        // Rounded before anything is compared with it.
+        // Round first, so that comparisons use whole nanoseconds.
         t + Duration((gap + 0.5) as u64)
     }
 
-    /// Marks `packet` in place of dropping it, if that is allowed.
+    /// Marks `packet` instead of dropping it, if `ecn` is on and the packet is ECN-capable.
     #[inline]
     fn marks<P: Packet>(&self, packet: &mut P) -> bool {
         let marks = self.ecn && packet.ecn().is_capable();
@@ -82,8 +83,8 @@ impl Control {
         marks
     }
 
-    /// Marks `packet` where it waited longer than `ce_threshold`: the step of
-    /// DCTCP's marking (RFC 8257 section 3.1), independent of the control loop.
+    /// Marks `packet` if it waited longer than `ce_threshold`: DCTCP's step marking (RFC
+    /// 8257 section 3.1), independent of the control loop.
     #[inline]
     fn mark_above_threshold<P: Packet>(&self, now: Instant, packet: &mut P) {
         if now.since(packet.enqueued_at()) > self.ce_threshold && packet.ecn().is_capable() {
@@ -92,18 +93,18 @@ impl Control {
     }
 }
 
-/// What CoDel remembers of one queue (RFC 8289 section 5.2).
+/// CoDel's state for one queue (RFC 8289 section 5.2).
 #[derive(Default)]
 pub(crate) struct State {
-    /// When the sojourn time will have been above target for an interval; none
+    /// Time at which the sojourn time will have been above target for an interval; `None`
     /// while it is below.
     first_above_time: Option<Instant>,
-    /// When to drop next, in the dropping state.
+    /// Time of the next drop in the dropping state.
     drop_next: Instant,
-    /// Drops since the dropping state was entered, plus what was carried over
-    /// from the last one.
+    /// Drops since the start of the dropping state, plus the count carried over from the
+    /// previous one.
     count: u32,
-    /// `count` as it was on entering the dropping state.
+    /// Value of `count` at the start of the dropping state.
     lastcount: u32,
     /// Whether in the dropping state.
     dropping: bool,
@@ -150,8 +151,8 @@ impl State {
     ) -> Head<P> {
         let packet = fifo.pop();
         let above = packet.as_ref().is_some_and(|packet| {
-            // With an MTU or less behind it, this queue is as short as keeps a
-            // slow link busy, however long its packets wait.
+            // With one MTU or less behind this packet the queue is as short as a slow link
+            // needs to stay busy, whatever the sojourn time.
             now.since(packet.enqueued_at()) >= control.target && fifo.backlog().bytes > control.mtu
         });
         Head { packet, ok_to_drop: self.above_for_an_interval(now, control, above) }
@@ -183,8 +184,9 @@ impl State {
             head = self.dodequeue(now, control, fifo);
         }
         self.dropping = true;
-        // The rate that held the queue last time is where to begin, if that
-        // was not long ago. `drop_next` may still lie ahead: no time at all.
+        // If the last dropping state ended recently, resume at the drop rate that held the
+        // queue then. If `drop_next` still lies ahead, `now.since` is zero, which is
+        // recent.
         let delta = self.count - self.lastcount;
         let recent = now.since(self.drop_next) < control.interval * 16;
         self.count = if delta > 1 && recent { delta } else { 1 };
@@ -193,8 +195,8 @@ impl State {
         head
     }
 
-    /// Drops or marks what is due. After a long gap between dequeues several
-    /// drops may be; of marks only one, since the marked packet is delivered.
+    /// Drops or marks the packets that are due. Several drops may be due after a long gap
+    /// between dequeues, but at most one mark, since the marked packet is delivered.
     fn go_on_dropping<P: Packet>(
         &mut self,
         now: Instant,
@@ -219,8 +221,8 @@ impl State {
         head
     }
 
-    /// Counts a drop or mark and schedules the one after it. From `drop_next`,
-    /// not from now: late dequeues must not lower the rate.
+    /// Counts a drop or mark and schedules the next one, counted from `drop_next` and not
+    /// from now: late dequeues must not lower the drop rate.
     fn schedule_next(&mut self, control: &Control) {
         self.count = self.count.saturating_add(1);
         self.drop_next = control.control_law(self.drop_next, self.count);

@@ -1,9 +1,9 @@
-//! Parameters of both DualPI2s; each has its own defaults.
+//! Parameters of both DualPI2 variants; each has its own defaults.
 
 use sojourn_units::Duration;
 use sojourn_units::params::{Kind, Param};
 
-/// Queueing delay that the PI controller aims at.
+/// Target queueing delay of the PI controller.
 pub(crate) const TARGET: Param = Param {
     name: "target",
     kind: Kind::Time(Duration::from_millis(15), Duration::ZERO, Duration::MAX),
@@ -15,7 +15,7 @@ pub(crate) const TARGET: Param = Param {
 pub(crate) const fn tupdate(default: Duration, source: &'static str) -> Param {
     Param {
         name: "tupdate",
-        // Linux counts in microseconds; no shorter one can be configured.
+        // Linux counts in microseconds and cannot be set lower.
         kind: Kind::Time(default, Duration::from_micros(1), Duration::MAX),
         doc: "Time between two updates of the base probability",
         source,
@@ -26,7 +26,7 @@ pub(crate) const fn tupdate(default: Duration, source: &'static str) -> Param {
 pub(crate) const fn alpha(default: f64, source: &'static str) -> Param {
     Param {
         name: "alpha",
-        // Linux's least and greatest: 1/256 and (2^31 - 1)/256.
+        // Linux's minimum and maximum: 1/256 and (2^31 - 1)/256.
         kind: Kind::Number(default, 0.003_906_25, 8_388_607.996_093_75),
         doc: "Integral gain in Hz: of the delay beyond target",
         source,
@@ -51,7 +51,7 @@ pub(crate) const K: Param = Param {
     source: "RFC 9332 section 2.1 and appendix A.1; range of tc-dualpi2(8), coupling_factor",
 };
 
-/// What happens when marking everything is not enough.
+/// Behaviour under overload.
 pub(crate) const DROP_ON_OVERLOAD: Param = Param {
     name: "drop_on_overload",
     kind: Kind::Switch(true),
@@ -60,7 +60,7 @@ pub(crate) const DROP_ON_OVERLOAD: Param = Param {
     source: "RFC 9332 section 4.2.3 and appendix A.2; tc-dualpi2(8), drop_on_overload and overflow",
 };
 
-/// Which packet goes next.
+/// The choice of scheduler.
 pub(crate) const SCHEDULER: Param = Param {
     name: "scheduler",
     kind: Kind::Choice("wrr", &["wrr", "ts-fifo"]),
@@ -68,7 +68,7 @@ pub(crate) const SCHEDULER: Param = Param {
     source: "RFC 9332 appendix A.1; dequeue_packet in Linux",
 };
 
-/// The C queue's share where both queues wait, under WRR.
+/// The C queue's share of the link under WRR, while both queues are backlogged.
 pub(crate) const fn classic_protection(default: f64, source: &'static str) -> Param {
     Param {
         name: "classic_protection",
@@ -78,7 +78,7 @@ pub(crate) const fn classic_protection(default: f64, source: &'static str) -> Pa
     }
 }
 
-/// The L queue's head start in a FIFO shifted in time.
+/// The L queue's head start in a time-shifted FIFO.
 pub(crate) const TSHIFT: Param = Param {
     name: "tshift",
     kind: Kind::Time(Duration::from_millis(40), Duration::ZERO, Duration::MAX),

@@ -4,20 +4,20 @@
 use sojourn_units::params::Params;
 use sojourn_units::{Duration, Instant};
 
-/// Most updates that are made up for at once: 25 minutes without any packet, at
-/// 15 ms from one to the next. Those beyond are left out, but for the last.
+/// Maximum number of missed updates to catch up on: 25 minutes without packets, at 15 ms
+/// per update. The controller skips any more of them, except the last.
 pub(crate) const MOST_UPDATES: u64 = 100_000;
 
-/// The base probability, updated at every multiple of `tupdate`. There is no
-/// timer: what comes or goes brings it up to date first, which is the same
-/// since delays between two events follow from who waits.
+/// The base probability, updated at every multiple of `tupdate`. There is no timer: each
+/// enqueue and dequeue first catches up on missed updates. The result is the same, because
+/// the head packet alone determines the delay between two events.
 pub(crate) struct Pi {
     target: f64,
     tupdate: Duration,
     /// In Hz, as `beta`.
     alpha: f64,
     beta: f64,
-    /// Most that `p` may be.
+    /// Maximum of `p`.
     most: f64,
     /// p'.
     p: f64,
@@ -29,9 +29,8 @@ pub(crate) struct Pi {
 impl Pi {
     pub(crate) fn new(params: &Params) -> Pi {
         let tupdate = params.time("tupdate");
-        // Where nothing is to be dropped for overload, the L queue's marking
-        // ends at 1 and the C queue's at 1/k^2, so that they stay coupled
-        // (Linux's calculate_probability).
+        // Without overload drops, the L queue's marking probability ends at 1 and the C
+        // queue's at 1/k^2, so that they stay coupled (Linux's calculate_probability).
         let k = params.number("k");
         let most = if params.switch("drop_on_overload") { 1.0 } else { 1.0 / k };
         Pi {
@@ -57,8 +56,7 @@ impl Pi {
         self.next_update <= now
     }
 
-    /// All updates that were due by `now`, while the packet that came at
-    /// `oldest` has been the first to wait.
+    /// Performs all updates due by `now`; the head packet arrived at `oldest`.
     pub(crate) fn update(&mut self, now: Instant, oldest: Option<Instant>) {
         for made in 1..=MOST_UPDATES {
             if !self.is_due(now) {
@@ -86,9 +84,9 @@ impl Pi {
         self.next_update += self.tupdate;
     }
 
-    /// Whether no update changes p' until something comes or goes: without a queue
-    /// at the bottom, or where that is the target; or at the top with a queue that is
-    /// beyond target and grows older.
+    /// Whether further updates leave p' unchanged until the next enqueue or dequeue. This
+    /// holds for an empty queue with p' at its minimum or a target of zero. It also holds
+    /// with p' at its maximum and a sojourn time that is above target and growing.
     fn is_settled(&self, oldest: Option<Instant>) -> bool {
         match oldest {
             None => (self.p <= 0.0 || self.target <= 0.0) && self.prevq <= 0.0,
@@ -99,7 +97,7 @@ impl Pi {
         }
     }
 
-    /// Leaves out all updates by `now` but the last.
+    /// Skips all updates due by `now` except the last.
     fn skip_to_last(&mut self, now: Instant) {
         let steps = now.since(self.next_update).0 / self.tupdate.0;
         self.next_update += self.tupdate * steps;

@@ -1,4 +1,4 @@
-//! Which of the two queues goes next (`scheduler()` of RFC 9332 appendix A.1).
+//! The choice between the two queues (`scheduler()` of RFC 9332 appendix A.1).
 
 use sojourn_units::{Bytes, Duration};
 
@@ -6,25 +6,26 @@ use super::Class;
 use crate::contract::{Packet, Setup};
 use crate::fifo::Fifo;
 
-/// Weights are parts of this.
+/// Unit of the weights.
 const WHOLE: i64 = 1_000_000;
 
-/// A scheduler that prefers the L queue without starving the other (RFC 9332
-/// section 4.2.2).
+/// A scheduler that prefers the L queue without starving the C queue (RFC 9332 section
+/// 4.2.2).
 pub(crate) enum Scheduler {
-    /// Weighted round robin over bytes, as Linux's `dequeue_packet`: the sign
-    /// of the credit says whose turn it is.
+    /// Weighted round robin over bytes, as Linux's `dequeue_packet`. The sign of the credit
+    /// selects the queue.
     Wrr {
-        /// Whose turn it is: the C queue's above zero.
+        /// Above zero, it is the C queue's turn.
         credit: i64,
-        /// The credit after both queues were empty.
+        /// The credit once both queues are empty.
         initial: i64,
         /// Weight of the C queue, in parts of [`WHOLE`].
         wc: i64,
     },
-    /// The packet that waited longest, were all Classic packets younger.
+    /// Time-shifted FIFO: the packet that waited longest, after `tshift` is taken from the
+    /// waiting times of Classic packets.
     TsFifo {
-        /// By so much.
+        /// The L queue's head start.
         tshift: Duration,
     },
 }
@@ -35,12 +36,12 @@ impl Scheduler {
             return Scheduler::TsFifo { tshift: setup.params.time("tshift") };
         }
         let wc = (setup.params.number("classic_protection") * WHOLE as f64 + 0.5) as i64;
-        // Where L weighs more it begins (dualpi2_calculate_c_protection).
+        // The queue with the greater weight begins (dualpi2_calculate_c_protection).
         let initial = i64::try_from(setup.mtu.0).unwrap_or(i64::MAX).saturating_mul(2 * wc - WHOLE);
         Scheduler::Wrr { credit: initial, initial, wc }
     }
 
-    /// The queue to dequeue from; none where both are empty.
+    /// The queue to dequeue from; `None` if both are empty.
     #[inline]
     pub(crate) fn choose<P: Packet>(&mut self, lq: &Fifo<P>, cq: &Fifo<P>) -> Option<Class> {
         match (lq.first(), cq.first()) {
@@ -68,7 +69,7 @@ impl Scheduler {
         }
     }
 
-    /// Takes note of a packet that was sent while both queues waited.
+    /// Charges a packet that was sent while both queues were backlogged.
     #[inline]
     pub(crate) fn sent(&mut self, class: Class, size: Bytes) {
         let Scheduler::Wrr { credit, wc, .. } = self else { return };

@@ -6,8 +6,8 @@ use sojourn_units::{Duration, Instant};
 
 use crate::dualq::pi::MOST_UPDATES;
 
-/// What the probability is adjusted by is divided by the second number while the
-/// probability is below the first (RFC 8033 section 4.2).
+/// The divisor (second number) of adjustments while the probability is below the first
+/// number (RFC 8033 section 4.2).
 const AUTO_TUNING: [(f64, f64); 6] = [
     (0.000_001, 2048.0),
     (0.000_01, 512.0),
@@ -17,8 +17,8 @@ const AUTO_TUNING: [(f64, f64); 6] = [
     (0.1, 2.0),
 ];
 
-/// The control loop, updated at every multiple of `tupdate`: what comes or goes
-/// brings it up to date first.
+/// The control loop, updated at every multiple of `tupdate`. Each enqueue and dequeue first
+/// catches up on missed updates.
 pub(super) struct Control {
     /// In seconds.
     target: f64,
@@ -59,14 +59,13 @@ impl Control {
         self.next_update <= now
     }
 
-    /// All updates that were due by `now`; the delay has been `qdelay` since the
-    /// last.
+    /// Performs all updates due by `now`; the delay has been `qdelay` since the last one.
     pub(super) fn update(&mut self, now: Instant, qdelay: f64) {
         let due = now.since(self.next_update).0 / self.tupdate.0 + 1;
         for _ in 0..due.min(MOST_UPDATES) {
             let before = (self.drop_prob, self.qdelay_old);
             self.step(qdelay);
-            // At a bound, all further updates are the same.
+            // At a bound, further updates change nothing more.
             if before == (self.drop_prob, self.qdelay_old) {
                 break;
             }
@@ -79,12 +78,12 @@ impl Control {
     fn step(&mut self, qdelay: f64) {
         let p = self.alpha * (qdelay - self.target) + self.beta * (qdelay - self.qdelay_old);
         let mut p = p / self.tuning();
-        // Section 5.5: no leap where much is dropped already.
+        // Section 5.5: cap the increase while the drop probability is high.
         if self.drop_prob >= 0.1 {
             p = p.min(0.02);
         }
         let mut drop_prob = self.drop_prob + p;
-        // The probability decays when the queue has gone away.
+        // The probability decays while the queue is empty.
         if qdelay <= 0.0 && self.qdelay_old <= 0.0 {
             drop_prob *= 0.98;
         }
@@ -97,8 +96,8 @@ impl Control {
         row.map_or(1.0, |(_, divisor)| *divisor)
     }
 
-    /// Whether bursts are still let pass (section 4.4). A queue that was calm
-    /// earns the whole allowance again.
+    /// Whether the burst allowance still lasts (section 4.4). A calm queue restores the
+    /// whole allowance.
     pub(super) fn allows_burst(&mut self, qdelay: f64) -> bool {
         let half = self.target / 2.0;
         if self.drop_prob <= 0.0 && qdelay < half && self.qdelay_old < half {
@@ -107,8 +106,7 @@ impl Control {
         self.burst_allowance > Duration::ZERO
     }
 
-    /// Section 4.1: the delay was half the target or less, and not because of
-    /// many drops.
+    /// Section 4.1: the delay was below half the target, and not because of many drops.
     pub(super) fn is_calm(&self) -> bool {
         self.qdelay_old < self.target / 2.0 && self.drop_prob < 0.2
     }
@@ -134,9 +132,9 @@ mod tests {
         }
     }
 
-    /// By how much one update at 35 ms, with 27 ms before, raises the probability:
-    /// 0.125 (35 - 15) ms + 1.25 (35 - 27) ms = 0.0125, over what the table of
-    /// RFC 8033 section 4.2 has for it.
+    /// One update at 35 ms, with 27 ms before, raises the probability by 0.125 (35 - 15) ms
+    /// + 1.25 (35 - 27) ms = 0.0125, over the divisor from the table of RFC 8033 section
+    /// 4.2.
     #[test]
     fn steps_are_scaled_by_the_table_of_the_rfc() {
         let table = [
@@ -163,7 +161,8 @@ mod tests {
         }
     }
 
-    /// Section 5.5: at most 0.02 up from 0.1 on; below 0.1, and down, as it comes.
+    /// Section 5.5: an increase is at most 0.02 from 0.1 on. Decreases, and increases below
+    /// 0.1, are not capped.
     #[test]
     fn adjustments_are_capped_where_much_is_dropped() {
         for (drop_prob, delays, change) in [
@@ -177,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Section 4.2: 0.98 of what is left after the step, while there is no queue.
+    /// Section 4.2: the step, then a factor of 0.98, while the queue is empty.
     #[test]
     fn the_probability_decays_without_a_queue() {
         let mut control = control(0.5, 0.0);
@@ -186,7 +185,7 @@ mod tests {
         assert!((control.drop_prob - expected).abs() < 1e-15);
     }
 
-    /// What is made up for late is what timely updates would have given.
+    /// Late updates give the same result as timely ones.
     #[test]
     fn updates_are_made_at_their_times_however_late() {
         for qdelay in [0.0, 10.0 * MS, 15.0 * MS, 40.0 * MS] {

@@ -1,5 +1,4 @@
-//! How fast packets leave, where packets carry no timestamps (RFC 8033 section
-//! 5.2).
+//! Estimate of the dequeue rate, for packets without timestamps (RFC 8033 section 5.2).
 
 use sojourn_units::{Bytes, Instant};
 
@@ -8,8 +7,8 @@ const DQ_THRESHOLD: Bytes = Bytes(1 << 14);
 /// Weight of a measurement in the average: `DQ_THRESHOLD` over 2^16.
 const WEIGHT: f64 = 0.25;
 
-/// The average time in which `DQ_THRESHOLD` bytes leave, measured only while so
-/// many wait: a shorter queue may run empty in between.
+/// The average time in which `DQ_THRESHOLD` bytes leave. Measured only with at least that
+/// many bytes waiting, because a shorter queue may run empty during the measurement.
 #[derive(Default)]
 pub(super) struct DqRate {
     measurement: Option<Measurement>,
@@ -17,7 +16,7 @@ pub(super) struct DqRate {
     avg_dq_time: Option<f64>,
 }
 
-/// A measurement that is under way.
+/// A measurement in progress.
 struct Measurement {
     start: Instant,
     /// `dq_count_`.
@@ -25,14 +24,13 @@ struct Measurement {
 }
 
 impl DqRate {
-    /// What `backlog` will take to leave, in seconds; none before the first
-    /// measurement.
+    /// Time in seconds to transmit `backlog`; zero before the first measurement.
     pub(super) fn qdelay(&self, backlog: Bytes) -> f64 {
         let per_threshold = self.avg_dq_time.unwrap_or(0.0);
         backlog.as_f64() * per_threshold / DQ_THRESHOLD.as_f64()
     }
 
-    /// Takes note of a packet of `size` that left `backlog` behind.
+    /// Records a dequeued packet of `size`, which left `backlog` behind.
     pub(super) fn on_dequeued(&mut self, now: Instant, size: Bytes, backlog: Bytes) {
         let is_long = backlog >= DQ_THRESHOLD;
         if self.measurement.is_none() && is_long {
