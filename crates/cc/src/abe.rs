@@ -1,11 +1,11 @@
-//! Alternative Backoff with ECN: RFC 8511. A mark comes from an AQM that keeps its queue
-//! short, so that it takes less of the window than a loss.
+//! Alternative Backoff with ECN: RFC 8511. Marks come from an AQM that keeps its queue
+//! short, so a mark reduces the window by less than a loss.
 
 use sojourn_units::params::{Kind, Param};
 
 use crate::contract::Setup;
 
-/// The parameter `beta_ecn` of a controller whose `beta` is for losses.
+/// The parameter `beta_ecn` of a controller whose `beta` applies to losses.
 pub(crate) const fn beta_ecn(doc: &'static str) -> Param {
     Param {
         name: "beta_ecn",
@@ -15,7 +15,7 @@ pub(crate) const fn beta_ecn(doc: &'static str) -> Param {
     }
 }
 
-/// What a mark leaves of the window.
+/// The factor by which a mark multiplies the window.
 pub(crate) fn of_mark(setup: &Setup) -> f64 {
     match setup.params.number("beta_ecn") {
         0.0 => setup.params.number("beta"),

@@ -1,4 +1,4 @@
-//! The controllers that can be chosen by name: those that ship, and a user's own.
+//! The controllers available by name: built-in ones and user-defined ones.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use sojourn_units::params::Params;
 use crate::contract::{Controller, Info, Needs, Setup};
 use crate::{AnyController, all, find};
 
-/// Controllers by name. It is passed to whatever reads or runs a scenario; there is
-/// no global list to add to.
+/// A set of controllers by name. Pass it to the functions that read or run a scenario;
+/// there is no global list.
 #[derive(Clone, Default)]
 pub struct Catalogue {
     own: Vec<Own>,
 }
 
-/// A controller that does not ship.
+/// A user-defined controller.
 #[derive(Clone)]
 struct Own {
     info: Info,
@@ -25,17 +25,17 @@ struct Own {
 type Build = dyn Fn(&Setup) -> Box<dyn Controller> + Send + Sync;
 
 impl Catalogue {
-    /// The controllers that ship, and no others.
+    /// The built-in controllers only.
     pub const fn shipped() -> Catalogue {
         Catalogue { own: Vec::new() }
     }
 
-    /// The same with one more: `build` makes one for each connection. Calls to it go
-    /// through a pointer, those to what ships do not.
+    /// Adds a controller; `build` makes one for each connection. User-defined controllers
+    /// are called through a pointer, built-in ones are not.
     ///
     /// # Errors
-    /// A sentence where its name is taken or no plain name, or a parameter's default
-    /// lies outside its range.
+    /// Returns a message if the name is taken or invalid, or if a parameter's default is
+    /// outside its range.
     pub fn with(
         mut self,
         info: Info,
@@ -46,10 +46,10 @@ impl Catalogue {
         Ok(self)
     }
 
-    /// Whether [`Catalogue::with`] would take a controller that declares this.
+    /// Whether [`Catalogue::with`] would accept a controller with this `info`.
     ///
     /// # Errors
-    /// As there.
+    /// The same as those of [`Catalogue::with`].
     pub fn admits(&self, info: &Info) -> Result<(), String> {
         let name = info.name;
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -58,7 +58,7 @@ impl Catalogue {
                 "`{name}` cannot name a controller: names are made of letters, digits, `-` and `_`"
             ));
         }
-        // `none` is how a scenario says that a flow has no controller.
+        // In a scenario, `none` means a flow without a controller.
         if name == "none" || self.find(name).is_some() {
             let names: Vec<_> = self.infos().map(|info| info.name).collect();
             let taken = names.join(", ");
@@ -77,23 +77,23 @@ impl Catalogue {
         Ok(())
     }
 
-    /// What a listing says of each: those that ship first.
+    /// Registry entries, built-in controllers first.
     pub fn infos(&self) -> impl Iterator<Item = &Info> {
         all().iter().map(|algorithm| algorithm.info).chain(self.own.iter().map(|own| &own.info))
     }
 
-    /// What a listing says of the controller of this name.
+    /// Registry entry of the controller of this name.
     pub fn find(&self, name: &str) -> Option<&Info> {
         self.infos().find(|info| info.name == name)
     }
 
-    /// What the controller of this name needs of the transport with these parameters.
+    /// The transport features that the controller of this name needs with these parameters.
     pub fn needs(&self, name: &str, params: &Params) -> Option<Needs> {
         let shipped = find(name).map(|algorithm| (algorithm.needs)(params));
         shipped.or_else(|| self.find(name).map(|info| info.needs))
     }
 
-    /// Builds the controller of this name; none where there is none.
+    /// Builds the controller of this name, or returns `None` if the name is unknown.
     pub fn build(&self, name: &str, setup: &Setup) -> Option<AnyController> {
         if let Some(algorithm) = find(name) {
             return Some((algorithm.build)(setup));
@@ -109,7 +109,7 @@ impl fmt::Debug for Catalogue {
     }
 }
 
-/// Equal where they hold the very same controllers.
+/// Equal if they hold the very same controllers.
 impl PartialEq for Catalogue {
     fn eq(&self, other: &Catalogue) -> bool {
         let same = |(one, two): (&Own, &Own)| {

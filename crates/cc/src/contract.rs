@@ -1,47 +1,47 @@
-//! What a controller is told, and what it answers.
+//! The contract of a congestion controller.
 
 use sojourn_units::params::{Ordered, Param, Params};
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 /// A congestion controller. All amounts are payload bytes (no headers).
 pub trait Controller: Send {
-    /// The handshake took `rtt`, the first sample of the round-trip time. Told before
-    /// the first packet of data leaves, unless data leave with the handshake (0-RTT);
-    /// not at all where there is no handshake, or where its packets were repeated.
+    /// Reports `rtt`, the handshake's round-trip time, as the first sample. The call
+    /// precedes the first data packet, unless data leave with the handshake (0-RTT). There
+    /// is no call without a handshake, or if handshake packets were retransmitted.
     fn on_handshake(&mut self, now: Instant, rtt: Duration) {
         let _ = (now, rtt);
     }
 
-    /// Whether the controller's pacing holds from the first packet on. If not, the
-    /// transport lets the first packets leave unpaced, as the controller's own stack does.
+    /// Whether pacing applies from the first packet on. If not, the transport sends the
+    /// first packets unpaced, as the controller's original stack does.
     fn paces_initial_window(&self) -> bool {
         true
     }
 
-    /// A packet leaves the sender. One that follows on another is told only to
-    /// controllers with [`Needs::every_packet`]; the first after idleness to all.
+    /// Reports a packet that leaves the sender. Controllers with [`Needs::every_packet`]
+    /// get a call for every packet, others only for the first packet after an idle period.
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
         let _ = (now, sent);
     }
 
-    /// An acknowledgement was processed, or a timer declared packets lost.
+    /// Reports an acknowledgement, or losses detected by a timer.
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>);
 
-    /// The retransmission timer expired (RFC 6298), or QUIC found persistent
-    /// congestion (RFC 9002 section 7.6). `in_flight`: before anything was
-    /// declared lost.
+    /// Reports that the retransmission timer expired (RFC 6298), or that QUIC found
+    /// persistent congestion (RFC 9002 section 7.6). `in_flight` is the data in flight
+    /// before the losses.
     fn on_timeout(&mut self, now: Instant, in_flight: Bytes);
 
-    /// The bottleneck itself says what this flow may send. Only controllers
-    /// with [`Needs::signal`] hear it; no real network does this.
+    /// Reports the flow's share of the bottleneck, from the bottleneck itself. Only for
+    /// controllers with [`Needs::signal`]; no real network does this.
     fn on_signal(&mut self, now: Instant, signal: Signal) {
         let _ = (now, signal);
     }
 
-    /// What the sender may do now. Asked after each of the calls above.
+    /// The current limits of the sender, queried after each of the calls above.
     fn limits(&self) -> Limits;
 
-    /// What a recording shows of the inside.
+    /// Internal state for recordings.
     fn probe(&self) -> Probe {
         Probe::default()
     }
@@ -56,20 +56,19 @@ pub struct Sent {
     pub bytes: Bytes,
     /// Bytes in flight before this packet.
     pub in_flight_before: Bytes,
-    /// Whether it repeats data that was deemed lost.
+    /// Whether it retransmits data that was deemed lost.
     pub retransmission: bool,
     /// Whether its delivery-rate sample ([`Needs::rate_samples`]) will be application-limited
     /// (`P.is_app_limited`, draft-ietf-ccwg-bbr-06 section 4.1.2.2).
     pub app_limited: bool,
-    /// How long ago anything was last sent, where nothing is in flight; zero
-    /// where something is.
+    /// Time since the last transmission if no packet is in flight, else zero.
     pub idle: Duration,
-    /// The retransmission timeout as it stands (RFC 6298), by which idleness
-    /// is judged (RFC 5681 section 4.1).
+    /// The current retransmission timeout (RFC 6298), which decides whether the sender was
+    /// idle (RFC 5681 section 4.1).
     pub rto: Duration,
 }
 
-/// What one acknowledgement (or one loss timer) says.
+/// Information from one acknowledgement or one loss timer.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback<'a> {
     /// Bytes newly acknowledged, cumulatively or selectively.
@@ -80,62 +79,61 @@ pub struct Feedback<'a> {
     pub lost: Bytes,
     /// Packets newly deemed lost.
     pub lost_packets: u64,
-    /// Their packet numbers, in the order in which they were deemed lost. Empty
-    /// unless [`Needs::every_packet`]. A loss that a tail loss probe repaired is
-    /// in `lost` and has no number here.
+    /// Packet numbers of the lost packets, in the order of detection. Empty unless
+    /// [`Needs::every_packet`]. A loss that a tail loss probe repaired counts in `lost` but
+    /// has no number here.
     pub lost_numbers: &'a [u64],
 
-    /// Packets newly reported with CE. Zero where the transport has no exact
-    /// counts (classic ECN): see `ecn_event`.
+    /// Packets newly reported with CE. Zero if the transport has no exact counts (classic
+    /// ECN): see `ecn_event`.
     pub ce_packets: u64,
     /// Packets newly reported with ECT(0).
     pub ect0_packets: u64,
     /// Packets newly reported with ECT(1).
     pub ect1_packets: u64,
 
-    /// The first loss of a recovery episode, as the transport profile defines
-    /// it (RFC 6675 recovery point; RFC 9002 section 7.3.2).
+    /// The first loss of a recovery episode, as the transport profile defines it (RFC 6675
+    /// recovery point; RFC 9002 section 7.3.2).
     pub loss_event: bool,
-    /// The first congestion-experienced echo of an episode: at most one a
-    /// round trip, and none while an episode of loss lasts (RFC 3168 section
-    /// 6.1.2, RFC 9002 section 7.3.2).
+    /// The first congestion-experienced echo of an episode: at most one per round trip, and
+    /// not during a loss episode (RFC 3168 section 6.1.2, RFC 9002 section 7.3.2).
     pub ecn_event: bool,
-    /// Within a recovery episode (from loss or ECN), after this feedback: the
-    /// window must not grow. False after a timeout, when it grows again.
+    /// Within a recovery episode (from loss or ECN), after this feedback: the window must
+    /// not grow. False after a timeout, when the window may grow again.
     pub in_recovery: bool,
-    /// Every packet that this episode deemed lost has turned out to be late
-    /// only: its first transmission arrived. Told once an episode.
+    /// All losses of this episode were spurious: the original transmissions arrived late.
+    /// Set once per episode.
     pub spurious: bool,
-    /// A timeout expired, and what it found missing is not repaired yet
-    /// (Linux: CA_Loss).
+    /// A timeout expired, and its losses are not repaired yet (Linux: CA_Loss).
     pub after_timeout: bool,
 
-    /// Round-trip time of the newest packet acknowledged; none where only
-    /// ambiguous ones were (Karn's algorithm).
+    /// Round-trip time of the newest acknowledged packet; `None` if only ambiguous packets
+    /// were acknowledged (Karn's algorithm).
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time (RFC 6298); zero before the first sample.
     pub srtt: Duration,
-    /// Least round-trip time of the connection; [`Duration::MAX`] before the first.
+    /// Minimum round-trip time of the connection; [`Duration::MAX`] before the first
+    /// sample.
     pub min_rtt: Duration,
 
-    /// Delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation); none unless
+    /// Delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation); `None` unless
     /// [`Needs::rate_samples`].
     pub rate: Option<RateSample>,
-    /// All bytes delivered so far, this feedback included.
+    /// Total bytes delivered, including this feedback.
     pub delivered: Bytes,
     /// Bytes in flight before this feedback.
     pub in_flight_before: Bytes,
     /// Bytes in flight after it.
     pub in_flight: Bytes,
-    /// Whether the congestion window has limited the sender in this round trip or in
-    /// the last (`C.is_cwnd_limited`, draft-ietf-ccwg-bbr-06 section 2.2); if not, the
-    /// window must not grow (RFC 9002 section 7.8, RFC 7661).
+    /// Whether the congestion window limited the sender in this round trip or the last
+    /// (`C.is_cwnd_limited`, draft-ietf-ccwg-bbr-06 section 2.2). If not, the window must
+    /// not grow (RFC 9002 section 7.8, RFC 7661).
     pub cwnd_limited: bool,
 
     /// Largest packet number acknowledged so far.
     pub largest_acked: u64,
-    /// Packet number that the next transmission will get. A round trip ends
-    /// when `largest_acked` reaches what this was when the round began.
+    /// Packet number of the next transmission. A round trip ends when `largest_acked`
+    /// reaches the value that this had at its start.
     pub next_number: u64,
 
     /// Receive times of the newly acknowledged packets, in order of packet
@@ -143,14 +141,14 @@ pub struct Feedback<'a> {
     pub received: &'a [Received],
 }
 
-/// When a packet was sent and received.
+/// Send and receive times of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
     /// Packet number.
     pub number: u64,
-    /// When it left the sender (the sender's clock).
+    /// Send time (the sender's clock).
     pub sent_at: Instant,
-    /// When the receiver got it (the receiver's clock).
+    /// Receive time (the receiver's clock).
     pub received_at: Instant,
     /// Payload.
     pub bytes: Bytes,
@@ -167,8 +165,7 @@ pub struct RateSample {
     pub interval: Duration,
     /// Delivered bytes when the sampled packet was sent (`P.delivered`).
     pub prior_delivered: Bytes,
-    /// Whether the sampled packet was sent while the application had no more
-    /// to send.
+    /// Whether the sampled packet was sent while the application had no more data to send.
     pub app_limited: bool,
 }
 
@@ -179,42 +176,42 @@ impl RateSample {
     }
 }
 
-/// Told by the bottleneck itself, after the delay that the scenario gives.
+/// Information from the bottleneck itself, after the delay set in the scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Signal {
-    /// This flow's share of the bottleneck's capacity, less what datagrams without
-    /// control take of it, as a rate of payload.
+    /// This flow's share of the bottleneck's capacity, as a payload rate, after
+    /// uncontrolled datagrams have taken their part.
     pub rate: Rate,
 }
 
-/// What the sender may do.
+/// Limits of the sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Congestion window.
     pub cwnd: Bytes,
-    /// When the next packet may leave.
+    /// Departure time of the next packet.
     pub pacing: Pacing,
-    /// How much may leave back to back when paced; at least one packet always may.
+    /// Maximum burst when paced; at least one packet may always leave.
     pub burst: Bytes,
 }
 
-/// When the next packet may leave.
+/// Departure time of the next packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pacing {
-    /// The controller does not pace; the transport profile decides.
+    /// No pacing by the controller; the transport profile decides.
     Unpaced,
-    /// Payload at this rate.
+    /// Paced at this payload rate.
     Rate(Rate),
-    /// Exactly this long after the packet before it.
+    /// Exactly this long after the previous packet.
     Gap(Duration),
 }
 
 /// How a controller uses ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnUse {
-    /// Not at all: packets are Not-ECT.
+    /// No ECN: packets are Not-ECT.
     None,
-    /// Once a round trip, as a loss (RFC 3168).
+    /// One response per round trip, as to a loss (RFC 3168).
     Classic,
     /// Exact counts of CE with ECT(0) (RFC 8257).
     Counts,
@@ -233,48 +230,48 @@ impl EcnUse {
     }
 }
 
-/// What a controller needs of the transport; it is refused where the
-/// transport cannot give it.
+/// Transport features that a controller needs. A transport without them refuses the
+/// controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// How it uses ECN where the transport has it.
+    /// Use of ECN, if the transport supports it.
     pub ecn: EcnUse,
     /// Per-packet receive timestamps.
     pub receive_times: bool,
-    /// Delivery-rate samples; for these the transport notes more of each packet.
+    /// Delivery-rate samples, for which the transport records more per packet.
     pub rate_samples: bool,
-    /// Whether it is to hear of every packet that leaves and of every one that
-    /// is deemed lost, since it paces or counts by them; if not, only of the first
-    /// to leave after idleness, and of how many were lost.
+    /// Calls for every packet sent and numbers of every lost packet, for controllers that
+    /// pace or count by them. Otherwise only the first packet after an idle period is
+    /// reported, and the number of losses.
     pub every_packet: bool,
     /// Signals from the bottleneck itself (simulation only).
     pub signal: bool,
-    /// Whether the transport reduces its window to the controller's by
-    /// Proportional Rate Reduction (RFC 9937). Controllers that govern what is
-    /// in flight during recovery themselves say no.
+    /// Whether the transport reduces its window to the controller's by Proportional Rate
+    /// Reduction (RFC 9937). False for controllers that govern the data in flight during
+    /// recovery themselves.
     pub prr: bool,
 }
 
-/// What a listing says of a controller.
+/// Registry entry of a controller.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     /// Its name in scenarios.
     pub name: &'static str,
-    /// One line on what it is.
+    /// Description in one line.
     pub title: &'static str,
-    /// Where it is specified.
+    /// The specification.
     pub source: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// Which of them may not be above which.
+    /// Pairs of parameters, of which the first must not exceed the second.
     pub ordered: &'static [Ordered],
-    /// What it needs of the transport, with default parameters.
+    /// Transport features that it needs, with default parameters.
     pub needs: Needs,
-    /// Whether it draws from its seed.
+    /// Whether it uses random numbers.
     pub random: bool,
 }
 
-/// What a controller is built from.
+/// Arguments of a controller's constructor.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Payload of a full packet.
@@ -283,27 +280,27 @@ pub struct Setup {
     pub initial_window: Bytes,
     /// Whether the transport paces a controller that does not pace itself.
     pub paced: bool,
-    /// Whether the transport's recovery lasts one round trip, whatever is lost meanwhile (QUIC,
-    /// RFC 9002 section 7.3.2). TCP's lasts until all is repaired (RFC 6675 section 5).
+    /// Whether the transport's recovery lasts one round trip, whatever is lost meanwhile
+    /// (QUIC, RFC 9002 section 7.3.2). TCP's lasts until all losses are repaired (RFC 6675
+    /// section 5).
     pub round_recovery: bool,
-    /// Seed of whatever the controller randomises.
+    /// Seed of the controller's random numbers.
     pub seed: u64,
-    /// The declared parameters, each with a value.
+    /// Values of all declared parameters.
     pub params: Params,
 }
 
-/// What a recording shows of a controller's inside.
+/// Internal state of a controller, for recordings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Probe {
-    /// Slow-start threshold, where it has one and it is set.
+    /// Slow-start threshold, if it is set.
     pub ssthresh: Option<Bytes>,
-    /// The phase it is in, such as `slow_start` or `probe_bw`.
+    /// The current phase, such as `slow_start` or `probe_bw`.
     pub phase: &'static str,
-    /// Its estimate of the fraction of marked packets, where it keeps one.
+    /// Its estimate of the fraction of marked packets, if any.
     pub alpha: Option<f64>,
-    /// Its estimate of the bandwidth, where it keeps one.
+    /// Its estimate of the bandwidth, if any.
     pub bandwidth: Option<Rate>,
-    /// The mean rate at which it sends payload, where each packet has a gap of its own
-    /// ([`Pacing::Gap`]).
+    /// The mean payload rate, if each packet has its own gap ([`Pacing::Gap`]).
     pub rate: Option<Rate>,
 }

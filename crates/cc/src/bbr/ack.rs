@@ -5,7 +5,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 use super::config::Config;
 use crate::contract::Feedback;
 
-/// What the model learns from one acknowledgement (`struct rate_sample`).
+/// The model's input from one acknowledgement (`struct rate_sample`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ack {
     pub(super) now: Instant,
@@ -17,14 +17,14 @@ pub(super) struct Ack {
     pub(super) prior_in_flight: u64,
     /// Packets in flight after it (`tcp_packets_in_flight`).
     pub(super) in_flight: u64,
-    /// All bytes delivered so far, and in flight now.
+    /// Total bytes delivered, and bytes in flight now.
     pub(super) delivered: Bytes,
     pub(super) bytes_in_flight: Bytes,
     pub(super) rtt: Option<Duration>,
     pub(super) srtt: Duration,
     /// Whether the receiver may have delayed it (`is_ack_delayed`).
     pub(super) maybe_delayed: bool,
-    /// The bandwidth that it shows, where the sample is valid.
+    /// Bandwidth sample, if valid.
     pub(super) sample: Option<Sample>,
     pub(super) in_recovery: bool,
     pub(super) loss_event: bool,
@@ -38,7 +38,7 @@ pub(super) struct Sample {
     pub(super) rate: Rate,
     /// Delivered bytes when the sampled packet was sent.
     pub(super) prior_delivered: Bytes,
-    /// Sent when the sender had less to send than it might have.
+    /// Whether the packet was sent while the application had too little data.
     pub(super) app_limited: bool,
 }
 
@@ -55,8 +55,8 @@ impl Ack {
             bytes_in_flight: feedback.in_flight,
             rtt: feedback.rtt,
             srtt: feedback.srtt,
-            // tcp_clean_rtx_queue: a single packet that was alone in flight all
-            // its round trip, which here shows in nothing else being delivered.
+            // tcp_clean_rtx_queue: a single packet, alone in flight for its whole round
+            // trip. Here that means that no other packet was delivered.
             maybe_delayed: feedback.acked_packets == 1
                 && rate.is_some_and(|rate| rate.delivered <= feedback.acked),
             sample: rate.map(|rate| Sample {
@@ -70,7 +70,7 @@ impl Ack {
         }
     }
 
-    /// Whether it samples a sender that had less to send than it might have.
+    /// Whether the sample is application-limited.
     pub(super) fn app_limited(&self) -> bool {
         self.sample.is_some_and(|sample| sample.app_limited)
     }

@@ -1,38 +1,38 @@
-//! How far acknowledgements come in bunches, so that the window can carry the
-//! sender through the silence between two bunches.
+//! Estimate of ACK aggregation, with which the window carries the sender through the
+//! silence between two bursts of acknowledgements.
 
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use super::gain::Gain;
 
-/// `bbr_extra_acked_win_rtts`: either half of the window, in rounds.
+/// `bbr_extra_acked_win_rtts`: length of each half of the window, in rounds.
 const WINDOW_ROUNDS: u64 = 5;
-/// `bbr_extra_acked_max_us`: at most what the bandwidth delivers in this.
+/// `bbr_extra_acked_max_us`: the bandwidth times this bounds the estimate.
 const MAX_SPAN: Duration = Duration::from_millis(100);
-/// `bbr_ack_epoch_acked_reset_thresh`: an epoch this large, in packets, ends.
+/// `bbr_ack_epoch_acked_reset_thresh`: packets at which an epoch ends.
 const MAX_EPOCH: u64 = 1 << 20;
 
-/// The most packets acknowledged beyond what the bandwidth explains, over the
-/// last five to ten rounds (`bbr_update_ack_aggregation`).
+/// Maximum of the packets acknowledged beyond those the bandwidth predicts, over the last
+/// five to ten rounds (`bbr_update_ack_aggregation`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckAggregation {
     epoch_start: Instant,
-    /// Packets acknowledged since then.
+    /// Packets acknowledged since `epoch_start`.
     epoch_acked: u64,
-    /// The maximum of either half of the window; one is being filled.
+    /// The maxima of both halves of the window; `filling` is the current one.
     extra_acked: [u64; 2],
     filling: usize,
     rounds: u64,
 }
 
 impl AckAggregation {
-    /// A new epoch: the sender was idle (`bbr_cwnd_event`).
+    /// Starts a new epoch after an idle period (`bbr_cwnd_event`).
     pub(super) fn restart(&mut self, now: Instant) {
         self.epoch_start = now;
         self.epoch_acked = 0;
     }
 
-    /// A round begins: every fifth one, the older half is forgotten.
+    /// Starts a round; every fifth one discards the older half of the window.
     pub(super) fn on_round(&mut self) {
         self.rounds += 1;
         if self.rounds >= WINDOW_ROUNDS {
@@ -42,11 +42,11 @@ impl AckAggregation {
         }
     }
 
-    /// `acked` packets of `mss` bytes were acknowledged while the bandwidth was
-    /// deemed `bw` and the window was `cwnd` packets.
+    /// Records `acked` packets of `mss` bytes, at the estimated bandwidth `bw` and a window
+    /// of `cwnd` packets.
     pub(super) fn on_ack(&mut self, now: Instant, acked: u64, bw: Rate, mss: Bytes, cwnd: u64) {
         let mut expected = bw.bytes_in(now.since(self.epoch_start)).0 / mss.0;
-        // Slower than the bandwidth: no bunch is under way, the next may begin.
+        // Acknowledgements came no faster than the bandwidth: start a new epoch.
         if self.epoch_acked <= expected || self.epoch_acked + acked >= MAX_EPOCH {
             self.restart(now);
             expected = 0;

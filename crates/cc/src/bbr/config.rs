@@ -1,4 +1,4 @@
-//! BBR's parameters, by their kernel names without the prefix `bbr_`.
+//! BBR's parameters, under their kernel names without the prefix `bbr_`.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration};
@@ -10,8 +10,8 @@ use crate::contract::Setup;
 pub(super) const PARAMS: &[Param] = &[
     Param {
         name: "high_gain",
-        // 739/256: what the kernel's `BBR_UNIT * 2885 / 1000 + 1` comes to. Its
-        // field of 10 bits ends below 4.
+        // 739/256, the kernel's `BBR_UNIT * 2885 / 1000 + 1`. The kernel's field of 10 bits
+        // ends below 4.
         kind: Kind::Number(2.88671875, 1.0, 3.99),
         doc: "pacing and window gain of STARTUP; DRAIN paces with its inverse",
         source: "Linux 5.10 tcp_bbr.c, bbr_high_gain: the least above 2/ln 2 = 2.885",
@@ -82,7 +82,7 @@ pub(super) const PARAMS: &[Param] = &[
     },
 ];
 
-/// The parameters as the algorithm uses them.
+/// The parameters in the algorithm's units.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Config {
     pub(super) mss: Bytes,
@@ -101,7 +101,8 @@ pub(super) struct Config {
     pub(super) extra_acked_gain: Gain,
     pub(super) lt_bw: bool,
     pub(super) offload: bool,
-    /// Whether a recovery of the transport lasts one round trip only.
+    /// Whether to extend recovery on each loss, because the transport's recovery lasts one
+    /// round trip only.
     pub(super) extends_recovery: bool,
 }
 
@@ -129,7 +130,7 @@ impl Config {
         }
     }
 
-    /// `bytes` in packets, the last one counted whole.
+    /// `bytes` in packets, rounded up.
     pub(super) fn packets(&self, bytes: Bytes) -> u64 {
         bytes.0.div_ceil(self.mss.0)
     }

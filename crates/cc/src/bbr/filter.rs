@@ -1,16 +1,15 @@
 //! Windowed maximum over packet-timed rounds.
 
-/// Keeps the greatest sample of the last `window` rounds in three samples, by
-/// Kathleen Nichols' algorithm (Linux `lib/win_minmax.c`).
+/// Keeps the maximum of the last `window` rounds with three samples, by Kathleen Nichols'
+/// algorithm (Linux `lib/win_minmax.c`).
 ///
-/// The price of three samples in place of all: when the best one expires, what
-/// takes over may be smaller than another sample still within the window.
-/// Where every round has samples, it is never smaller than those of the last
-/// quarter of the window.
+/// Three samples are an approximation: when the best one expires, its successor may be
+/// smaller than another sample still within the window. If every round has samples, the
+/// successor is never smaller than the samples of the last quarter of the window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MaxFilter {
     window: u64,
-    /// The best sample, the best since that one, and the best since that.
+    /// The best sample, the best one since, and the best one since the second.
     best: [Sample; 3],
 }
 
@@ -21,17 +20,17 @@ struct Sample {
 }
 
 impl MaxFilter {
-    /// A filter over `window` rounds that holds zero.
+    /// A filter over `window` rounds, initially zero.
     pub(super) fn new(window: u64) -> MaxFilter {
         MaxFilter { window, best: [Sample::default(); 3] }
     }
 
-    /// The greatest sample in the window.
+    /// The maximum in the window.
     pub(super) fn get(&self) -> u64 {
         self.best[0].value
     }
 
-    /// Takes a sample in; rounds never go back (`minmax_running_max`).
+    /// Adds a sample; rounds must not decrease (`minmax_running_max`).
     pub(super) fn update(&mut self, round: u64, value: u64) {
         let sample = Sample { round, value };
         let stale = round - self.best[2].round > self.window;
@@ -48,8 +47,8 @@ impl MaxFilter {
         self.age(sample);
     }
 
-    /// Lets the best expire, and keeps the other two spread over the window so
-    /// that there is always a recent one to take over (`minmax_subwin_update`).
+    /// Expires the best sample, and keeps the other two spread over the window, so that a
+    /// recent successor always exists (`minmax_subwin_update`).
     fn age(&mut self, sample: Sample) {
         let age = sample.round - self.best[0].round;
         let [first, second, third] = self.best.map(|s| s.round);
@@ -65,7 +64,8 @@ impl MaxFilter {
 
     fn expire(&mut self, sample: Sample) {
         self.best = [self.best[1], self.best[2], sample];
-        // The second may be as old; the third is not, or `update` had reset all.
+        // The second sample may have expired too. The third has not, or `update` would have
+        // reset all three.
         if sample.round - self.best[0].round > self.window {
             self.best = [self.best[1], self.best[2], sample];
         }
@@ -80,13 +80,13 @@ mod tests {
 
     const WINDOW: u64 = 10;
 
-    /// The greatest of `samples` that is at most `age` rounds old.
+    /// The maximum of the `samples` that are at most `age` rounds old.
     fn brute_force(samples: &[(u64, u64)], now: u64, age: u64) -> u64 {
         samples.iter().filter(|(round, _)| now - round <= age).map(|s| s.1).max().unwrap()
     }
 
-    /// Every estimate is a sample within the window, at least as great as all
-    /// that are at most `recent` rounds old.
+    /// Checks that every estimate is a sample within the window, and at least as great as
+    /// all samples that are at most `recent` rounds old.
     fn check(steps: &[(u64, u64)], recent: u64) -> Result<(), TestCaseError> {
         let mut filter = MaxFilter::new(WINDOW);
         let (mut round, mut samples) = (0, Vec::new());
@@ -102,24 +102,24 @@ mod tests {
     }
 
     proptest! {
-        // No file of past failures: what fails is printed.
+        // No regression file: proptest prints the failing case.
         #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2_000, ..ProptestConfig::default() })]
 
-        /// With samples in every round, the estimate is at least as great as
-        /// all of the last quarter of the window.
+        /// With samples in every round, the estimate is at least the maximum of the last
+        /// quarter of the window.
         #[test]
         fn agrees_with_brute_force(steps in prop::collection::vec((0_u64..2, 1_u64..1_000), 1..200)) {
             check(&steps, WINDOW / 4)?;
         }
 
-        /// With rounds left out, it is at least the newest sample.
+        /// With gaps between rounds, the estimate is at least the newest sample.
         #[test]
         fn agrees_with_brute_force_over_gaps(steps in prop::collection::vec((0_u64..15, 1_u64..1_000), 1..200)) {
             check(&steps, 0)?;
         }
 
-        /// Of samples that only ever grow, or of a single step down, three
-        /// samples lose nothing: the filter equals brute force.
+        /// For increasing samples, and for a single step down, the filter equals brute
+        /// force.
         #[test]
         fn is_exact_for_a_step(high in 2_u64..1_000, low in 1_u64..1_000, at in 1_u64..40) {
             let mut filter = MaxFilter::new(WINDOW);

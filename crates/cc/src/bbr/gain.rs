@@ -2,19 +2,19 @@
 
 use sojourn_units::Rate;
 
-/// A factor in 256ths (the kernel's `BBR_UNIT`), so that every product of it
-/// is an integer and the same everywhere.
+/// A factor in 256ths (the kernel's `BBR_UNIT`). Products are integers, hence the same on
+/// every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Gain(u64);
 
 impl Gain {
-    /// 256ths in one.
+    /// Units in one.
     pub(super) const UNIT: u64 = 256;
-    /// Neither more nor less.
+    /// A gain of one.
     pub(super) const ONE: Gain = Gain(Self::UNIT);
-    /// PROBE_BW's way up (`bbr_pacing_gain`).
+    /// The gain that probes for bandwidth in PROBE_BW (`bbr_pacing_gain`).
     pub(super) const PROBE: Gain = Gain(Self::UNIT * 5 / 4);
-    /// PROBE_BW's way down, which removes the queue that the way up made.
+    /// The gain that drains the queue after a probe in PROBE_BW.
     pub(super) const DRAIN: Gain = Gain(Self::UNIT * 3 / 4);
 
     /// `factor`, rounded down to 256ths.
@@ -22,7 +22,7 @@ impl Gain {
         Gain((factor * Self::UNIT as f64) as u64)
     }
 
-    /// One over this, rounded down to 256ths.
+    /// The reciprocal, rounded down to 256ths.
     pub(super) fn reciprocal(self) -> Gain {
         Gain(Self::UNIT * Self::UNIT / self.0.max(1))
     }
@@ -37,7 +37,7 @@ impl Gain {
         amount.saturating_mul(self.0) / Self::UNIT
     }
 
-    /// How many 256ths.
+    /// The gain in 256ths.
     pub(super) fn in_units(self) -> u64 {
         self.0
     }

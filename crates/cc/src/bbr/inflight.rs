@@ -1,4 +1,4 @@
-//! How much to have in flight: the target of the window (draft section 4.2.3.2).
+//! Target for the data in flight, and so for the window (draft section 4.2.3.2).
 
 use sojourn_units::{Duration, Instant, Rate};
 
@@ -41,13 +41,12 @@ impl Bbr {
         let bits = u128::from(bw.0) * u128::from(self.min_rtt.rtt.0);
         let packet = 8_000_000_000 * u128::from(Gain::UNIT) * u128::from(self.config.mss.0);
         let packets = (bits * u128::from(gain.in_units())).div_ceil(packet);
-        // Far above any real path, and far below where sums would overflow.
+        // Far above any real path, and low enough that sums cannot overflow.
         packets.min(u128::from(u32::MAX)) as u64
     }
 
-    /// Room for bursts on their way in the sender and the receiver, for an ACK
-    /// of every other packet, and for probing where the window is tiny
-    /// (`bbr_quantization_budget`).
+    /// Adds room for bursts in transit in the sender and the receiver, for an ACK of every
+    /// other packet, and for probing with a tiny window (`bbr_quantization_budget`).
     fn quantized(&self, cwnd: u64) -> u64 {
         let budget = cwnd + 3 * self.pacer.tso_segs_goal(self.config.mss);
         let even = budget.next_multiple_of(2);
@@ -60,7 +59,7 @@ impl Bbr {
         self.quantized(self.bdp(bw, gain))
     }
 
-    /// What will be in flight when pacing next lets a packet go
+    /// Packets in flight at the next time that pacing releases a packet
     /// (`bbr_packets_in_net_at_edt`).
     pub(super) fn packets_in_net_at_edt(&self, now: Instant, in_flight: u64) -> u64 {
         let delivered = self.bw().bytes_in(self.pacer.hold(now)).0 / self.config.mss.0;

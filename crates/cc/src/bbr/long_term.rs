@@ -1,34 +1,35 @@
-//! Long-term sampling of bandwidth: finds token-bucket policers.
+//! Long-term bandwidth sampling, which detects token-bucket policers.
 //!
-//! A policer lets bursts pass at line rate while it has tokens and then drops
-//! all above its rate. The windowed maximum would keep believing the bursts, so
-//! where two consecutive intervals, each ended by loss, agree on the rate, that
-//! rate is used instead (`bbr_lt_bw_sampling`).
+//! A policer passes bursts at line rate while it has tokens, then drops all packets above
+//! its rate. The windowed maximum would keep the burst rate. If two consecutive intervals,
+//! each ended by loss, show the same rate, BBR uses that rate instead
+//! (`bbr_lt_bw_sampling`).
 
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use super::gain::Gain;
 
-/// `bbr_lt_intvl_min_rtts`: the least length of an interval, in rounds.
+/// `bbr_lt_intvl_min_rtts`: minimum length of an interval, in rounds.
 const INTERVAL_MIN_ROUNDS: u64 = 4;
-/// `bbr_lt_loss_thresh`: lost to delivered, in 256ths, that suggests a policer.
+/// `bbr_lt_loss_thresh`: ratio of lost to delivered data, in 256ths, that suggests a
+/// policer.
 const LOSS_THRESH: u64 = 50;
-/// `bbr_lt_bw_ratio`: two intervals agree within an eighth,
+/// `bbr_lt_bw_ratio`: the rates of two intervals agree within an eighth,
 const BW_RATIO: u64 = 8;
 /// `bbr_lt_bw_diff`: or within 4 kbit/s.
 const BW_DIFF: Rate = Rate(4_000);
-/// `bbr_lt_bw_max_rtts`: rounds after which to probe again.
+/// `bbr_lt_bw_max_rtts`: rounds until BBR probes again.
 const MAX_ROUNDS: u64 = 48;
 
 /// State of the sampling.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LongTerm {
     phase: Phase,
-    /// The rate of the interval before, or the one in use; zero where none is.
+    /// The rate of the previous interval, or the long-term rate in use; initially zero.
     bw: Rate,
-    /// Rounds in this interval, or since the rate came into use.
+    /// Rounds in this interval, or since the long-term rate came into use.
     rounds: u64,
-    /// Where the interval began.
+    /// Start of the interval.
     start: Mark,
 }
 
@@ -38,24 +39,24 @@ enum Phase {
     #[default]
     Waiting,
     Sampling,
-    /// Policed: the long-term rate replaces the maximum.
+    /// Policed: the long-term rate replaces the windowed maximum.
     Using,
 }
 
-/// Where the connection stands.
+/// Totals of the connection at one time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mark {
-    /// When data was last delivered.
+    /// Time of the last delivery.
     pub(super) delivered_at: Instant,
     pub(super) delivered: Bytes,
     pub(super) lost: Bytes,
 }
 
-/// What one acknowledgement or timeout adds.
+/// The input from one acknowledgement or timeout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
     pub(super) mark: Mark,
-    /// Whether it told of losses.
+    /// Whether it reported losses.
     pub(super) losses: bool,
     pub(super) app_limited: bool,
     pub(super) round_start: bool,
@@ -63,13 +64,13 @@ pub(super) struct Event {
     pub(super) pacing_margin_percent: u64,
 }
 
-/// What the sampling found.
+/// Result of a sampling step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Unchanged,
-    /// A policer: stop probing for more.
+    /// Policer detected: stop probing for bandwidth.
     Policed,
-    /// The rate has been in use for long enough: probe again.
+    /// The long-term rate has expired: probe again.
     Expired,
 }
 
@@ -79,12 +80,12 @@ impl LongTerm {
         (self.phase == Phase::Using).then_some(self.bw)
     }
 
-    /// Whether it is in use.
+    /// Whether the long-term rate is in use.
     pub(super) fn in_use(&self) -> bool {
         self.phase == Phase::Using
     }
 
-    /// The losses were spurious (`bbr_reset_lt_bw_sampling`).
+    /// Resets the sampling after spurious losses (`bbr_reset_lt_bw_sampling`).
     pub(super) fn forget(&mut self) {
         *self = LongTerm::default();
     }
@@ -100,13 +101,15 @@ impl LongTerm {
             }
             Phase::Sampling => {}
         }
-        // Too little to send, or no loss for long: no sign of a policer.
+        // An application-limited sample or a long time without loss does not suggest a
+        // policer.
         self.rounds += u64::from(event.round_start);
         if event.app_limited || self.rounds > 4 * INTERVAL_MIN_ROUNDS {
             self.reset(event.mark);
             return Verdict::Unchanged;
         }
-        // Only a loss ends an interval: then the tokens are known to be gone.
+        // Only a loss ends an interval, because it shows that the policer has no tokens
+        // left.
         if self.rounds < INTERVAL_MIN_ROUNDS || !event.losses {
             return Verdict::Unchanged;
         }
@@ -128,7 +131,7 @@ impl LongTerm {
         Verdict::Expired
     }
 
-    /// The rate of the interval that ends here, where enough was lost in it.
+    /// The rate of the interval that ends here, if its loss rate suggests a policer.
     fn interval_rate(&self, mark: Mark) -> Option<Rate> {
         let lost = mark.lost.saturating_sub(self.start.lost);
         let delivered = mark.delivered.saturating_sub(self.start.delivered);
@@ -153,8 +156,7 @@ impl LongTerm {
 
     fn agrees(&self, bw: Rate, margin_percent: u64) -> bool {
         let diff = Rate(bw.0.abs_diff(self.bw.0));
-        // The kernel converts the difference as it does a pacing rate, margin
-        // included.
+        // The kernel converts the difference like a pacing rate, including the margin.
         let paced = diff * (100 - margin_percent) / 100;
         diff * BW_RATIO <= self.bw || paced <= BW_DIFF
     }

@@ -1,16 +1,17 @@
 //! BBR version 1 as in Linux 5.10 (`net/ipv4/tcp_bbr.c`);
 //! draft-cardwell-iccrg-bbr-congestion-control-00 ("the draft" in this folder).
 //!
-//! A model of the path, its greatest bandwidth and its least round-trip time,
-//! says how fast to send (pacing) and how much to have in flight (window).
-//! Neither loss nor delay is a signal in itself.
+//! BBR models the path by its maximum bandwidth and its minimum round-trip time. From these
+//! follow the sending rate (pacing) and the data in flight (window). Neither loss nor delay
+//! alone is a congestion signal.
 //!
-//! Packets are counted in multiples of the MSS, as the kernel counts segments;
-//! bandwidth is in bits of payload per second and time in nanoseconds, where
-//! the kernel has fixed-point packets per microsecond, milliseconds and jiffies.
+//! Packets are multiples of the MSS, like the kernel's segments. Bandwidth is in bits of
+//! payload per second and time in nanoseconds; the kernel uses fixed-point packets per
+//! microsecond, milliseconds and jiffies.
 //!
-//! The first pacing rate comes from the handshake's round-trip time; without one, from the
-//! nominal 1 ms, which the first acknowledgement corrects (`bbr_init_pacing_rate_from_rtt`).
+//! The first pacing rate follows from the handshake's round-trip time. Without a handshake
+//! it follows from the nominal 1 ms, which the first acknowledgement corrects
+//! (`bbr_init_pacing_rate_from_rtt`).
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -45,11 +46,11 @@ use probe_bw::Cycle;
 use probe_rtt::{Dip, DipSamples, MinRtt};
 use window::Window;
 
-/// `bbr_bw_rtts`: rounds that the maximum of bandwidth looks back, two more
-/// than a cycle of PROBE_BW has.
+/// `bbr_bw_rtts`: rounds in the window of the maximum bandwidth, two more than a cycle of
+/// PROBE_BW has.
 const BW_ROUNDS: u64 = 10;
 
-/// The BBR controller: what it knows, and what it makes of that.
+/// The BBR controller.
 pub struct Bbr {
     config: Config,
     rng: Xoshiro256PlusPlus,
@@ -67,12 +68,12 @@ pub struct Bbr {
 
     window: Window,
     pacer: Pacer,
-    /// BDP with its budget when STARTUP ended; nothing obeys it.
+    /// BDP with its budget at the end of STARTUP; reported, but not used.
     ssthresh: Option<Bytes>,
 
-    /// Whether anything was sent.
+    /// Whether any packet has been sent.
     begun: bool,
-    /// Sending resumed after idleness, and nothing was acknowledged since.
+    /// Sending resumed after an idle period, and no acknowledgement has arrived since.
     idle_restart: bool,
     mark: Mark,
 }
@@ -80,36 +81,36 @@ pub struct Bbr {
 /// The state machine (`enum bbr_mode`; draft section 4.3).
 #[derive(Clone, Copy, Debug)]
 enum Mode {
-    /// Doubling the rate every round until the pipe is full.
+    /// Doubles the rate every round until the pipe is full.
     Startup,
-    /// Removing the queue that STARTUP made.
+    /// Drains the queue that STARTUP built.
     Drain,
-    /// Cycling the pacing gain.
+    /// Cycles the pacing gain.
     ProbeBw(Cycle),
-    /// Emptying the queue to measure the round-trip time.
+    /// Empties the queue to measure the round-trip time.
     ProbeRtt(Dip),
 }
 
-/// Packet-timed round trips: one ends when a packet sent after its beginning
-/// is acknowledged (draft section 4.1.1).
+/// Packet-timed round trips: a round ends when a packet sent after its start is
+/// acknowledged (draft section 4.1.1).
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     count: u64,
-    /// Delivered bytes at its beginning (`next_rtt_delivered`).
+    /// Delivered bytes at the start of the round (`next_rtt_delivered`).
     next_delivered: Bytes,
-    /// Whether this acknowledgement begins one.
+    /// Whether this acknowledgement starts a round.
     start: bool,
 }
 
 impl Round {
-    /// A round begins now, uncounted.
+    /// Starts a round without counting it.
     fn restart(&mut self, delivered: Bytes) {
         self.next_delivered = delivered;
     }
 }
 
 impl Bbr {
-    /// What a listing says of it.
+    /// Registry entry.
     pub const INFO: Info = Info {
         name: "bbr",
         title: "BBR v1: sends by a model of bandwidth and round-trip time",
@@ -127,7 +128,7 @@ impl Bbr {
         random: true,
     };
 
-    /// Builds one (`bbr_init`).
+    /// Builds a controller (`bbr_init`).
     pub fn new(setup: &Setup) -> Bbr {
         let config = Config::new(setup);
         Bbr {
@@ -152,12 +153,12 @@ impl Bbr {
         }
     }
 
-    /// The greatest bandwidth of the last ten rounds (`bbr_max_bw`).
+    /// The maximum bandwidth of the last ten rounds (`bbr_max_bw`).
     fn max_bw(&self) -> Rate {
         Rate(self.bw.get())
     }
 
-    /// The bandwidth to go by (`bbr_bw`).
+    /// The long-term rate if it is in use, else the maximum (`bbr_bw`).
     fn bw(&self) -> Rate {
         self.long_term.bw().unwrap_or(self.max_bw())
     }
@@ -166,7 +167,7 @@ impl Bbr {
         matches!(self.mode, Mode::ProbeRtt(_))
     }
 
-    /// The model, in the kernel's order (`bbr_update_model`).
+    /// Updates the model, in the kernel's order (`bbr_update_model`).
     fn update_model(&mut self, ack: &Ack) {
         self.update_bw(ack);
         self.update_ack_aggregation(ack);
@@ -192,8 +193,8 @@ impl Bbr {
         self.take_bw_sample(&sample);
     }
 
-    /// A sender with too little to send shows less than the path can carry:
-    /// its samples count only where they raise the estimate.
+    /// An application-limited sample underestimates the path, so it counts only if it
+    /// raises the estimate.
     fn take_bw_sample(&mut self, sample: &Sample) {
         if !sample.app_limited || sample.rate >= self.max_bw() {
             self.bw.update(self.round.count, sample.rate.0);
@@ -250,15 +251,15 @@ impl Bbr {
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
             Mode::Startup => (config.high_gain, config.high_gain),
             Mode::Drain => (config.drain_gain, config.high_gain),
-            // What a policer would drop is not worth sending.
+            // A policer would drop packets above its rate.
             Mode::ProbeBw(_) if self.long_term.in_use() => (Gain::ONE, config.cwnd_gain),
             Mode::ProbeBw(cycle) => (cycle.gain(), config.cwnd_gain),
             Mode::ProbeRtt(_) => (Gain::ONE, Gain::ONE),
         };
     }
 
-    /// `bbr_cwnd_event` at `CA_EVENT_TX_START` (draft section 4.3.4.4): the
-    /// pipe is empty, so filling it at the bandwidth makes no queue.
+    /// `bbr_cwnd_event` at `CA_EVENT_TX_START` (draft section 4.3.4.4): the pipe is empty,
+    /// so sending at the estimated bandwidth builds no queue.
     fn restart_from_idle(&mut self, now: Instant) {
         self.idle_restart = true;
         self.aggregation.restart(now);
@@ -272,16 +273,15 @@ impl Bbr {
         }
     }
 
-    /// The first packet of all, or the first after a time in which nothing was
-    /// in flight though pacing would have let something go: the application
-    /// had nothing to send.
+    /// Whether the application was idle: this is the first packet, or no packet was in
+    /// flight although pacing would have released one.
     fn is_restart(&self, now: Instant, sent: &Sent) -> bool {
         let idle = sent.idle > Duration::ZERO && !sent.retransmission;
         !self.begun || (idle && self.pacer.was_free_before(now))
     }
 
-    /// `bbr_undo_cwnd`: what was measured under spurious losses is measured anew. The window
-    /// returns as recovery ends (`bbr_set_cwnd_to_recover_or_restore`).
+    /// `bbr_undo_cwnd`: discards measurements made under spurious losses. The window
+    /// returns at the end of recovery (`bbr_set_cwnd_to_recover_or_restore`).
     fn undo(&mut self) {
         self.full_pipe.forget();
         self.long_term.forget();
@@ -328,8 +328,7 @@ impl Controller for Bbr {
         if feedback.lost_packets > 0 {
             self.window.extend_recovery(feedback.next_number);
         }
-        // A timer that declares losses does not run `bbr_main`; the next
-        // acknowledgement sees what it did.
+        // A loss timer does not run `bbr_main`; the next acknowledgement sees its losses.
         if feedback.acked_packets == 0 {
             return;
         }

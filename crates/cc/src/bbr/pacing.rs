@@ -1,4 +1,4 @@
-//! The pacing rate, and what follows from it.
+//! The pacing rate, and the burst size that follows from it.
 
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
@@ -7,16 +7,16 @@ use super::gain::Gain;
 
 /// `bbr_min_tso_rate`: below this, bursts are single packets.
 const MIN_TSO_RATE: Rate = Rate(1_200_000);
-/// `sk_pacing_shift`: a burst is what the rate moves in 2^-10 s.
+/// `sk_pacing_shift`: a burst is the data sent at the rate in 2^-10 s.
 const PACING_SHIFT: u64 = 10;
-/// `GSO_MAX_SIZE - 1 - MAX_TCP_HEADER`, the latter as on x86-64: the most that
-/// segmentation offload takes at once.
+/// `GSO_MAX_SIZE - 1 - MAX_TCP_HEADER`, the latter as on x86-64: maximum data of one
+/// segmentation offload.
 const MAX_BURST: Bytes = Bytes(65_536 - 1 - 320);
 /// `bbr_tso_segs_goal`: its field has seven bits.
 const MAX_TSO_SEGS: u64 = 127;
-/// Before the first sample of the round-trip time (`bbr_init_pacing_rate_from_rtt`).
+/// Round-trip time before the first sample (`bbr_init_pacing_rate_from_rtt`).
 const NOMINAL_RTT: Duration = Duration::from_millis(1);
-/// The kernel's pacing clock has microseconds: less is not a pause.
+/// The kernel's pacing clock counts microseconds, so a shorter pause does not count.
 const CLOCK: Duration = Duration::from_micros(1);
 
 /// Pacing by the kernel's earliest departure times (draft section 4.2.1).
@@ -25,7 +25,7 @@ pub(super) struct Pacer {
     /// Payload rate (`sk_pacing_rate`, which with internal pacing counts no headers).
     pub(super) rate: Rate,
     seen_rtt: bool,
-    /// When the next packet may leave (`tcp_wstamp_ns`).
+    /// Earliest departure time of the next packet (`tcp_wstamp_ns`).
     release: Instant,
 }
 
@@ -35,7 +35,7 @@ impl Pacer {
         Pacer { rate, seen_rtt: false, release: Instant::ZERO }
     }
 
-    /// The first sample of the round-trip time replaces the nominal one
+    /// Replaces the nominal round-trip time with the first sample
     /// (`bbr_init_pacing_rate_from_rtt`).
     pub(super) fn on_first_rtt(&mut self, srtt: Duration, cwnd: u64, config: &Config) {
         if !self.seen_rtt && srtt > Duration::ZERO {
@@ -44,7 +44,7 @@ impl Pacer {
         }
     }
 
-    /// Paces at `gain` times `bw`; before the pipe is full, only ever faster
+    /// Paces at `gain` times `bw`. Until the pipe is full, the rate may only rise
     /// (`bbr_set_pacing_rate`).
     pub(super) fn set(&mut self, bw: Rate, gain: Gain, full: bool, config: &Config) {
         let rate = paced(bw, gain, config);
@@ -53,23 +53,23 @@ impl Pacer {
         }
     }
 
-    /// A packet left: the next may once this one's time at the rate is over.
+    /// Schedules the next departure after a packet left.
     pub(super) fn on_sent(&mut self, now: Instant, bytes: Bytes) {
         self.release = self.release.max(now) + self.rate.time_for(bytes);
     }
 
-    /// How long pacing still holds the next packet back.
+    /// Time until pacing releases the next packet.
     pub(super) fn hold(&self, now: Instant) -> Duration {
         self.release.since(now)
     }
 
-    /// Whether a packet could have left before `now`, were there one.
+    /// Whether pacing would have released a packet before `now`.
     pub(super) fn was_free_before(&self, now: Instant) -> bool {
         now.since(self.release) > CLOCK
     }
 
-    /// Packets a burst (`bbr_tso_segs_goal`; draft section 4.2.2). It is part
-    /// of the window's budget even where no offload makes such bursts.
+    /// Packets per burst (`bbr_tso_segs_goal`; draft section 4.2.2). They are part of the
+    /// window's budget even without segmentation offload.
     pub(super) fn tso_segs_goal(&self, mss: Bytes) -> u64 {
         let burst = (self.rate.0 / 8) >> PACING_SHIFT;
         let least = if self.rate < MIN_TSO_RATE { 1 } else { 2 };
@@ -77,8 +77,8 @@ impl Pacer {
     }
 }
 
-/// `bbr_bw_to_pacing_rate`: a little below the bandwidth, so that no queue
-/// builds where the estimate is right.
+/// `bbr_bw_to_pacing_rate`: slightly below the bandwidth, so that an exact estimate builds
+/// no queue.
 fn paced(bw: Rate, gain: Gain, config: &Config) -> Rate {
     gain.of_rate(bw) * (100 - config.pacing_margin_percent) / 100
 }

@@ -1,6 +1,5 @@
-//! PROBE_BW: a cycle of eight phases, each about a round-trip time, that asks
-//! for more bandwidth, removes the queue which that made, and cruises (draft
-//! section 4.3.4).
+//! PROBE_BW: a cycle of eight phases of about a round-trip time each. One probes for more
+//! bandwidth, the next drains the queue of the probe, and six cruise (draft section 4.3.4).
 
 use rand_core::RngCore;
 use sojourn_units::{Duration, Instant};
@@ -11,14 +10,14 @@ use super::{Bbr, Mode};
 
 /// `CYCLE_LEN`.
 const CYCLE_LEN: u64 = 8;
-/// `bbr_cycle_rand`: how many phases the cycle may start in.
+/// `bbr_cycle_rand`: number of phases in which the cycle may start.
 const CYCLE_RAND: u64 = 7;
 
 /// The phase of the cycle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cycle {
     pub(super) index: u64,
-    /// When it began (`cycle_mstamp`).
+    /// Start of the phase (`cycle_mstamp`).
     start: Instant,
 }
 
@@ -38,12 +37,12 @@ impl Cycle {
 }
 
 impl Bbr {
-    /// Enters PROBE_BW at a random phase, so that flows do not probe in step,
-    /// but never at the phase that drains: there is nothing to drain yet
+    /// Enters PROBE_BW at a random phase, so that flows do not probe in step. It never
+    /// starts at the phase that drains, because no queue exists yet
     /// (`bbr_reset_probe_bw_mode`).
     pub(super) fn enter_probe_bw(&mut self) {
         let now = self.mark.delivered_at;
-        // As `prandom_u32_max` does: the high part of a product.
+        // As `prandom_u32_max`: the high part of a product.
         let random = (u64::from(self.rng.next_u32()) * CYCLE_RAND) >> 32;
         let before = Cycle { index: CYCLE_LEN - 1 - random, start: now };
         self.mode = Mode::ProbeBw(before.next(now));
@@ -58,9 +57,9 @@ impl Bbr {
         }
     }
 
-    /// `bbr_is_next_cycle_phase`: cruising lasts a round-trip time; probing
-    /// goes on until it has filled what it means to, or met a loss; draining
-    /// stops early once the queue is gone.
+    /// `bbr_is_next_cycle_phase`: cruising lasts one round-trip time. Probing lasts until
+    /// the target is in flight or a packet is lost. Draining ends early once the queue is
+    /// empty.
     fn is_next_cycle_phase(&self, ack: &Ack, elapsed: Duration) -> bool {
         let full_length = elapsed > self.min_rtt.rtt;
         if self.pacing_gain == Gain::ONE {

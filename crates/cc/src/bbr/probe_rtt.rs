@@ -1,31 +1,31 @@
-//! The least round-trip time, and PROBE_RTT, which empties the queue to see it
-//! (draft sections 4.1.2 and 4.3.5).
+//! The minimum round-trip time, and PROBE_RTT, which empties the queue to measure it (draft
+//! sections 4.1.2 and 4.3.5).
 
 use sojourn_units::{Bytes, Duration, Instant};
 
 use super::ack::Ack;
 use super::{Bbr, Mode};
 
-/// The least round-trip time of the last ten seconds.
+/// The minimum round-trip time of the last ten seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MinRtt {
     /// [`Duration::MAX`] before the first sample.
     pub(super) rtt: Duration,
-    /// When it was measured, or PROBE_RTT last ended.
+    /// Time of its measurement, or the end of the last PROBE_RTT.
     pub(super) stamp: Instant,
 }
 
-/// How far PROBE_RTT has come.
+/// Progress of PROBE_RTT.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Dip {
-    /// When it may end; none while more than the minimum is in flight.
+    /// Earliest end; `None` while more than the minimum is in flight.
     done_at: Option<Instant>,
     /// Whether a round has passed at the minimum.
     round_done: bool,
 }
 
-/// Packets sent in PROBE_RTT, by the delivered bytes when they were sent: their
-/// samples count as application-limited, or the dip would look like a loss of
+/// Packets sent in PROBE_RTT, identified by the delivered bytes when they were sent. Their
+/// samples count as application-limited; otherwise they would lower the estimate of the
 /// bandwidth (`bbr_update_min_rtt` sets `tp->app_limited` for that).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DipSamples {
@@ -44,17 +44,18 @@ impl Bbr {
     pub(super) fn update_min_rtt(&mut self, ack: &Ack) {
         let expired = ack.now > self.min_rtt.stamp + self.config.min_rtt_win;
         if let Some(rtt) = ack.rtt {
-            // A delayed acknowledgement may replace nothing, but may be less.
+            // A delayed acknowledgement may lower the minimum, but must not replace an
+            // expired one.
             if rtt < self.min_rtt.rtt || (expired && !ack.maybe_delayed) {
                 self.min_rtt = MinRtt { rtt, stamp: ack.now };
             }
         }
         let wanted = self.config.probe_rtt_mode > Duration::ZERO && expired;
-        // A restart from idleness has just seen an empty path: no need to dip.
+        // A restart from idle has just measured an empty path.
         if wanted && !self.idle_restart && !matches!(self.mode, Mode::ProbeRtt(_)) {
             self.mode = Mode::ProbeRtt(Dip::default());
-            // The kernel too has changed the mode before it saves the window,
-            // so that a greater one from an earlier dip outlives this.
+            // As in the kernel, the mode changes before the window is saved, so that a
+            // greater window saved by an earlier PROBE_RTT is kept.
             self.window.save(self.in_probe_rtt());
             self.dip_samples = Some(DipSamples { from: ack.delivered, until: ack.delivered });
         }
@@ -81,7 +82,7 @@ impl Bbr {
         }
     }
 
-    /// Ends PROBE_RTT where its time is up (`bbr_check_probe_rtt_done`).
+    /// Ends PROBE_RTT once its time is up (`bbr_check_probe_rtt_done`).
     pub(super) fn check_dip_done(&mut self, now: Instant) {
         let Mode::ProbeRtt(Dip { done_at: Some(done_at), .. }) = self.mode else { return };
         if now <= done_at {

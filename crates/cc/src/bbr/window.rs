@@ -3,7 +3,7 @@
 use super::ack::Ack;
 use super::config::Config;
 
-/// The transport's state as far as BBR heeds it (`icsk_ca_state`).
+/// The transport's state, as far as BBR uses it (`icsk_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CaState {
     Open,
@@ -11,22 +11,22 @@ enum CaState {
     Loss,
 }
 
-/// The window, and what loss recovery does to it.
+/// The window, and the effects of loss recovery on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     /// Congestion window in packets (`snd_cwnd`).
     pub(super) cwnd: u64,
-    /// The window to return to after recovery or PROBE_RTT.
+    /// The window to restore after recovery or PROBE_RTT.
     prior_cwnd: u64,
-    /// Whether this is recovery's first round, in which only as much is sent
+    /// Whether this is the first round of recovery, in which the sender sends only as much
     /// as is delivered.
     pub(super) packet_conservation: bool,
     state: CaState,
     /// The state at the last acknowledgement (`prev_ca_state`).
     prev_state: CaState,
-    /// Where the transport's recovery lasts one round trip only, this controller's goes on
-    /// until this packet number is acknowledged: each loss extends it (Google's `BbrSender`,
-    /// `UpdateRecoveryState`). None where the transport's recovery counts.
+    /// End of an extended recovery, as a packet number; each loss extends it (Google's
+    /// `BbrSender`, `UpdateRecoveryState`). Used if the transport's recovery lasts one
+    /// round trip only; `None` if the transport's own recovery applies.
     extended_to: Option<u64>,
 }
 
@@ -42,28 +42,28 @@ impl Window {
         }
     }
 
-    /// Remembers the window before a dip; one that is already low through
-    /// recovery or PROBE_RTT must not replace a greater one (`bbr_save_cwnd`).
+    /// Saves the window before it is reduced. A window that recovery or PROBE_RTT has
+    /// already reduced must not replace a greater one (`bbr_save_cwnd`).
     pub(super) fn save(&mut self, in_probe_rtt: bool) {
         let healthy = self.prev_state == CaState::Open && !in_probe_rtt;
         self.prior_cwnd = if healthy { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
     }
 
-    /// Returns to the window from before the dip.
+    /// Restores the saved window.
     pub(super) fn restore(&mut self) {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
-    /// Loss recovery begins (`bbr_ssthresh`); its effect on the window comes
-    /// with the next acknowledgement, as `follow` sees the state changed.
+    /// Starts loss recovery (`bbr_ssthresh`). The window changes with the next
+    /// acknowledgement, when `follow` sees the new state.
     pub(super) fn on_loss_event(&mut self, in_probe_rtt: bool) {
         self.save(in_probe_rtt);
         self.state = CaState::Recovery;
     }
 
-    /// `tcp_enter_loss`: the window is saved, unless recovery has done so, and
-    /// falls to what is in flight and one packet. What is in flight is nothing,
-    /// since the timer has everything declared lost.
+    /// `tcp_enter_loss`: saves the window, unless recovery has done so, and sets it to the
+    /// packets in flight plus one. No packets are in flight, since the timer declared all
+    /// of them lost.
     pub(super) fn on_timeout(&mut self, in_probe_rtt: bool) {
         if self.state == CaState::Open {
             self.save(in_probe_rtt);
@@ -73,9 +73,9 @@ impl Window {
         self.prev_state = CaState::Loss;
     }
 
-    /// Follows the transport into and out of recovery, and takes losses off
-    /// (`bbr_set_cwnd_to_recover_or_restore`). Returns whether recovery began,
-    /// and with it a round.
+    /// Follows the transport into and out of recovery, and subtracts losses from the window
+    /// (`bbr_set_cwnd_to_recover_or_restore`). Returns whether recovery, and with it a
+    /// round, begins.
     pub(super) fn follow(&mut self, ack: &Ack) -> bool {
         let is_extended = self.extended_to.is_some_and(|end| ack.largest_acked < end);
         self.state = match self.state {
@@ -96,20 +96,20 @@ impl Window {
         enters
     }
 
-    /// Packets were deemed lost before packet `next_number` left.
+    /// Extends recovery to `next_number`, after losses detected before that packet left.
     pub(super) fn extend_recovery(&mut self, next_number: u64) {
         if let Some(end) = &mut self.extended_to {
             *end = next_number;
         }
     }
 
-    /// One packet out for every packet in.
+    /// Packet conservation: sends one packet for every packet delivered.
     pub(super) fn conserve(&mut self, ack: &Ack) {
         self.cwnd = self.cwnd.max(ack.in_flight + ack.acked);
     }
 
-    /// Grows by what was acknowledged up to `target`; is cut to `target` only
-    /// once the pipe was full, since before that the target lags behind
+    /// Grows the window by the acknowledged packets, up to `target`. The window is cut to
+    /// `target` only once the pipe is full, because before that the target lags behind
     /// (`bbr_set_cwnd`).
     pub(super) fn steer(&mut self, ack: &Ack, target: u64, full: bool, config: &Config) {
         let grown = self.cwnd + ack.acked;

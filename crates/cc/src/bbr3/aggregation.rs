@@ -1,5 +1,5 @@
-//! How far acknowledgements come in bunches (section 5.5.9), so that the window
-//! can carry the sender through the silence between two bunches.
+//! Estimate of ACK aggregation (section 5.5.9), with which the window carries the sender
+//! through the silence between two bursts of acknowledgements.
 
 use sojourn_units::{Bytes, Instant};
 
@@ -7,7 +7,7 @@ use super::Bbr3;
 use super::sample::Sample;
 use crate::windowed::WindowedMax;
 
-/// The estimator of aggregation.
+/// The estimator of ACK aggregation.
 #[derive(Debug, Default)]
 pub(super) struct Aggregation {
     /// `BBR.extra_acked`.
@@ -21,7 +21,8 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// The sender was idle: the silence is no aggregation (section 5.4.1).
+    /// Restarts the interval after an idle period, which is not aggregation (section
+    /// 5.4.1).
     pub(super) fn restart(&mut self, now: Instant) {
         self.interval_start = now;
     }
@@ -32,17 +33,17 @@ impl Bbr3 {
     pub(super) fn update_ack_aggregation(&mut self, rs: &Sample) {
         let seen = &mut self.aggregation;
         let mut expected = self.bandwidth.bw.bytes_in(rs.now.since(seen.interval_start));
-        // Slower than the bandwidth: no bunch is under way, the next may begin.
+        // Acknowledgements came no faster than the bandwidth: start a new interval.
         if seen.delivered <= expected {
             (seen.delivered, seen.interval_start) = (Bytes::ZERO, rs.now);
             expected = Bytes::ZERO;
         }
         seen.delivered += rs.newly_acked;
         let extra = seen.delivered.saturating_sub(expected).min(self.window.cwnd);
-        // In Startup, one round is remembered.
+        // In Startup the filter covers one round.
         let full = self.full_bw.reached;
         let length = if full { self.config.extra_acked_filter_len } else { 1 };
-        // Of `length` rounds, this one is the first.
+        // `length` includes this round.
         seen.extra_acked = Bytes(seen.filter.update(self.round.count, extra.0, length - 1));
     }
 }

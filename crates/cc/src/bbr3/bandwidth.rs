@@ -1,4 +1,4 @@
-//! The bandwidth of the path, and the round trips by which it is measured.
+//! The bandwidth of the path, and the round trips that time its measurement.
 
 use sojourn_units::{Bytes, Rate};
 
@@ -7,14 +7,14 @@ use super::factor::Factor;
 use super::sample::Sample;
 use crate::windowed::WindowedMax;
 
-/// The data rate model (section 2.9.1), but for its short-term bound.
+/// The data rate model (section 2.9.1), without its short-term bound.
 #[derive(Debug, Default)]
 pub(super) struct Bandwidth {
     /// `BBR.max_bw`.
     pub(super) max_bw: Rate,
     /// `BBR.bw`.
     pub(super) bw: Rate,
-    /// `BBR.max_bw_filter`, over cycles of probing.
+    /// `BBR.max_bw_filter`, over probing cycles.
     filter: WindowedMax,
     /// `BBR.cycle_count`.
     pub(super) cycle_count: u64,
@@ -33,16 +33,15 @@ impl Bbr3 {
         }
     }
 
-    /// `UpdateMaxBw` (section 5.5.5): a sender with too little to send shows less
-    /// than the path can carry, so its samples count only where they raise the
-    /// estimate (section 5.5.4).
+    /// `UpdateMaxBw` (section 5.5.5). An application-limited sample underestimates the
+    /// path, so it counts only if it raises the estimate (section 5.5.4).
     pub(super) fn update_max_bw(&mut self, rs: &Sample) {
         self.update_round(rs);
         let known = &mut self.bandwidth;
         let rate = rs.delivery_rate;
         if rate > Rate::ZERO && (rate >= known.max_bw || !rs.loss.is_app_limited) {
-            // `UpdateWindowedMaxFilter`, exactly, where the draft suggests Kathleen
-            // Nichols' three samples. Of so many cycles, this one is the first.
+            // `UpdateWindowedMaxFilter`, but exact; the draft suggests Kathleen Nichols'
+            // three samples. The filter length includes this cycle.
             let before = self.config.max_bw_filter_len - 1;
             known.max_bw = Rate(known.filter.update(known.cycle_count, rate.0, before));
         }
@@ -58,12 +57,12 @@ impl Bbr3 {
         self.bandwidth.bw = self.bandwidth.max_bw.min(self.short_term.bw_shortterm);
     }
 
-    /// `BBR.bdp`; nothing before there is a round-trip time.
+    /// `BBR.bdp`; zero before the first round-trip time.
     pub(super) fn bdp(&self) -> Bytes {
         self.min_rtt.get().map_or(Bytes::ZERO, |rtt| self.bandwidth.bw.bytes_in(rtt))
     }
 
-    /// `BDPMultiple` (section 5.6.4.2), of the bandwidth `bw`.
+    /// `BDPMultiple` (section 5.6.4.2), for the bandwidth `bw`.
     pub(super) fn bdp_multiple(&self, bw: Rate, gain: Factor) -> Bytes {
         match self.min_rtt.get() {
             Some(rtt) => gain.of_bytes(bw.bytes_in(rtt)).min(MOST),
@@ -72,5 +71,5 @@ impl Bbr3 {
     }
 }
 
-/// More than any path holds, and far below where sums of it would overflow.
+/// More than any path holds, and low enough that sums cannot overflow.
 const MOST: Bytes = Bytes(1 << 50);

@@ -1,4 +1,4 @@
-//! The draft's constants, as parameters by their names in snake case.
+//! The draft's constants as parameters, with their names in snake case.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration};
@@ -142,7 +142,7 @@ pub(super) const PARAMS: &[Param] = &[
     },
 ];
 
-/// The parameters as the algorithm uses them.
+/// The parameters in the algorithm's units.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Config {
     /// `C.SMSS`.

@@ -1,5 +1,5 @@
-//! ProbeBW (section 5.3.3): when to probe for bandwidth, and how the four states
-//! follow on each other.
+//! ProbeBW (section 5.3.3): the time of each bandwidth probe, and the cycle of its four
+//! states.
 
 use rand_core::RngCore;
 use sojourn_units::{Bytes, Duration, Instant};
@@ -9,22 +9,22 @@ use super::long_term::AckPhase;
 use super::sample::Sample;
 use super::{Bbr3, State};
 
-/// The longest wait between two probes, in round trips (section 5.3.3.8.3).
+/// Maximum time between two probes, in round trips (section 5.3.3.8.3).
 const MOST_ROUNDS: u64 = 63;
-/// The shortest bound on it in time, and the range of what chance adds.
+/// Minimum wait in time, and the range of its random part.
 const LEAST_WAIT: Duration = Duration::from_secs(2);
 const RANDOM_WAIT: Duration = Duration::from_secs(1);
 
 /// The states within ProbeBW.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Removing the queue that the probe made.
+    /// Drains the queue that the probe built.
     Down,
-    /// Sending at the rate of delivery.
+    /// Sends at the delivery rate.
     Cruise,
-    /// Filling the pipe before the probe.
+    /// Fills the pipe before the probe.
     Refill,
-    /// Sending more than was delivered so far.
+    /// Sends more than has been delivered so far.
     Up,
 }
 
@@ -104,16 +104,16 @@ impl Bbr3 {
         now > self.cycle.stamp + self.cycle.bw_probe_wait || self.is_reno_coexistence_probe_time()
     }
 
-    /// `PickProbeWait`: chance keeps flows from probing in step.
+    /// `PickProbeWait`: a random wait keeps flows from probing in step.
     fn pick_probe_wait(&mut self) {
         self.cycle.rounds_since_probe_up = u64::from(self.rng.next_u32() >> 31);
         let random = (u64::from(self.rng.next_u32()) * RANDOM_WAIT.0) >> 32;
         self.cycle.bw_probe_wait = LEAST_WAIT + Duration(random);
     }
 
-    /// `IsRenoCoexistenceProbeTime`: as many round trips as Reno would take to
-    /// grow by what this flow has in flight. The draft has packets there; less
-    /// than one counts whole, or a tiny path would be probed without a pause.
+    /// `IsRenoCoexistenceProbeTime`: the round trips that Reno would take to grow by this
+    /// flow's data in flight. The draft counts packets here. The number is rounded up to at
+    /// least one, or a flow on a tiny path would probe without pause.
     fn is_reno_coexistence_probe_time(&self) -> bool {
         let reno_rounds = self.target_inflight().0.div_ceil(self.config.smss.0);
         self.cycle.rounds_since_probe_up >= reno_rounds.clamp(1, MOST_ROUNDS)
@@ -125,9 +125,9 @@ impl Bbr3 {
             && rs.in_flight <= self.inflight(self.bandwidth.max_bw, Factor::ONE)
     }
 
-    /// `IsTimeToGoDown`. What is in flight reaches its bound just before an
-    /// acknowledgement, when another full packet does not fit below it: after the
-    /// acknowledgement, the window would never let it be seen there.
+    /// `IsTimeToGoDown`. The data in flight reach their bound just before an
+    /// acknowledgement, when another full packet would exceed it. After the acknowledgement
+    /// they are always below the bound, because the window limits them.
     fn is_time_to_go_down(&mut self, rs: &Sample) -> bool {
         let reached = rs.in_flight_before + self.config.smss > self.inflight_longterm;
         if self.probing.prev_probe_too_high && reached {

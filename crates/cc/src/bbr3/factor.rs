@@ -2,14 +2,14 @@
 
 use sojourn_units::{Bytes, Rate};
 
-/// A factor in millionths: the draft's gains and thresholds are exact in it,
-/// and every product is an integer and the same everywhere.
+/// A factor in millionths. The draft's gains and thresholds are exact in it, and products
+/// are integers, hence the same on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Factor(u64);
 
 impl Factor {
     const UNIT: u64 = 1_000_000;
-    /// Neither more nor less.
+    /// A factor of one.
     pub(super) const ONE: Factor = Factor(Self::UNIT);
 
     /// `factor`, rounded to millionths.
@@ -17,12 +17,12 @@ impl Factor {
         Factor((factor * Self::UNIT as f64 + 0.5) as u64)
     }
 
-    /// So many hundredths.
+    /// A factor from hundredths.
     pub(super) const fn percent(hundredths: u64) -> Factor {
         Factor(hundredths * (Self::UNIT / 100))
     }
 
-    /// One less this; zero where this is more than one.
+    /// One minus this; zero if this is more than one.
     pub(super) fn complement(self) -> Factor {
         Factor(Self::UNIT.saturating_sub(self.0))
     }
@@ -38,7 +38,7 @@ impl Factor {
         }
     }
 
-    /// `amount` divided by this, rounded down; `amount` itself where this is zero.
+    /// `amount` divided by this, rounded down; `amount` itself if this is zero.
     pub(super) fn part_of(self, amount: u64) -> u64 {
         let Factor(divisor @ 1..) = self else { return amount };
         let quotient = u128::from(amount) * u128::from(Self::UNIT) / u128::from(divisor);

@@ -1,5 +1,5 @@
-//! The long-term model: how much may be in flight, as far as probing has shown
-//! (sections 5.3.3.5, 5.3.3.6 and 5.3.3.9).
+//! The long-term model: the bound on data in flight that probing has found (sections
+//! 5.3.3.5, 5.3.3.6 and 5.3.3.9).
 
 use sojourn_units::Bytes;
 
@@ -7,23 +7,23 @@ use super::cycle::Phase;
 use super::sample::Sample;
 use super::{Bbr3, State};
 
-/// What acknowledgements mean for the probe (`BBR.ack_phase`, section 2.14).
+/// The meaning of acknowledgements for the probe (`BBR.ack_phase`, section 2.14).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AckPhase {
-    /// Nothing.
+    /// No probe.
     #[default]
     Init,
     /// The pipe is being filled.
     Refilling,
-    /// More than that has left.
+    /// The probe has begun, but its packets are not acknowledged yet.
     ProbeStarting,
-    /// They show what became of it.
+    /// Acknowledgements report on packets of the probe.
     ProbeFeedback,
-    /// Probing has stopped, and they still show what became of it.
+    /// Probing has stopped, but acknowledgements still report on its packets.
     ProbeStopping,
 }
 
-/// How far probing has come.
+/// Progress of probing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probing {
     /// `BBR.ack_phase`.
@@ -57,7 +57,7 @@ impl Default for Probing {
 }
 
 impl Bbr3 {
-    /// `AdaptLongTermModel`: returns whether it has changed the state.
+    /// `AdaptLongTermModel`: returns whether it changed the state.
     pub(super) fn adapt_long_term_model(&mut self, rs: &Sample) -> bool {
         let in_probe_bw = matches!(self.state, State::ProbeBw(_));
         let probing = &mut self.probing;
@@ -89,8 +89,8 @@ impl Bbr3 {
         false
     }
 
-    /// `RaiseInflightLongtermSlope`: each round trip of probing allows twice as
-    /// many packets more as the one before.
+    /// `RaiseInflightLongtermSlope`: each round trip of probing adds twice as many packets
+    /// as the one before.
     pub(super) fn raise_inflight_longterm_slope(&mut self) {
         let probing = &mut self.probing;
         let growth_this_round = 1 << probing.bw_probe_up_rounds;
@@ -117,7 +117,7 @@ impl Bbr3 {
         }
     }
 
-    /// Whether `inflight_longterm` is what holds the sender back.
+    /// Whether `inflight_longterm` limits the sender.
     pub(super) fn is_bound_by_longterm(&self, rs: &Sample) -> bool {
         rs.is_cwnd_limited && self.window.cwnd >= self.inflight_longterm
     }

@@ -1,4 +1,4 @@
-//! What each lost packet says (section 5.5.10.2).
+//! Response to each lost packet (section 5.5.10.2).
 
 use sojourn_units::{Bytes, Instant};
 
@@ -19,12 +19,12 @@ pub(super) struct LossRound {
     pub(super) start: bool,
     /// `BBR.is_loss_in_round`.
     pub(super) is_loss_in_round: bool,
-    /// Whether the transport is in loss recovery, or was until this
-    /// acknowledgement: QUIC's recovery lasts exactly one round trip.
+    /// Whether the transport is in loss recovery, or was until this acknowledgement: QUIC's
+    /// recovery lasts exactly one round trip.
     pub(super) in_recovery: bool,
     /// Discontiguous ranges of packets lost in this round trip.
     ranges: u64,
-    /// The packet after the last that was lost.
+    /// Number of the packet after the last lost one.
     next: Option<u64>,
 }
 
@@ -34,14 +34,14 @@ impl LossRound {
         self.next = number.checked_add(1);
     }
 
-    /// The ranges lost in the round trip that ends.
+    /// Lost ranges in the round trip that ends now; resets the count.
     pub(super) fn take_ranges(&mut self) -> u64 {
         std::mem::take(&mut self.ranges)
     }
 }
 
 impl Bbr3 {
-    /// Every loss that `feedback` tells of.
+    /// Handles every loss that `feedback` reports.
     pub(super) fn handle_losses(&mut self, now: Instant, feedback: &Feedback<'_>) {
         let mut rest = feedback.lost;
         for &number in feedback.lost_numbers {
@@ -54,18 +54,17 @@ impl Bbr3 {
                 self.handle_lost_packet(now, &packet);
             }
         }
-        // Which packet it was is not known of a loss that a tail loss probe has
-        // repaired.
+        // A tail loss probe repaired this loss, so the packet number is unknown.
         if rest > Bytes::ZERO {
             self.lost += rest;
             self.note_loss();
         }
     }
 
-    /// `NoteLoss`. The draft saves the state here in any round trip. Within a
-    /// recovery that would overwrite what was saved as it began, if only by the
-    /// second packet of the loss that ends ProbeBW_UP; so sections 2.15 and 5.5.11
-    /// are followed, and Linux, which save as a recovery begins.
+    /// `NoteLoss`. The draft saves the state here in any round trip. Within a recovery that
+    /// would overwrite the state saved at its start, at the latest with the second packet
+    /// of the loss that ends ProbeBW_UP. This code therefore saves at the start of
+    /// recovery, as sections 2.15 and 5.5.11 and Linux do.
     fn note_loss(&mut self) {
         if !self.loss_round.is_loss_in_round {
             self.loss_round.delivered = self.delivered;
@@ -76,8 +75,8 @@ impl Bbr3 {
         self.loss_round.is_loss_in_round = true;
     }
 
-    /// `HandleLostPacket`, after `NoteLoss`. It has a sample of its own: the
-    /// acknowledgement's stays as it is (Linux, `bbr_skb_marked_lost`).
+    /// `HandleLostPacket`, after `NoteLoss`. It uses a separate sample and leaves the
+    /// acknowledgement's sample unchanged (Linux, `bbr_skb_marked_lost`).
     fn handle_lost_packet(&mut self, now: Instant, packet: &Packet) {
         if !self.probing.is_bw_probe_sample {
             return;
@@ -114,10 +113,9 @@ impl Bbr3 {
     }
 }
 
-/// `InflightAtLoss`: the volume in flight at which the losses crossed `thresh`,
-/// somewhere within the packet of `size`. Where they had crossed it before, the
-/// draft's prefix would be negative; it is none, as in Linux
-/// (`bbr_inflight_hi_from_lost_skb`).
+/// `InflightAtLoss`: the data in flight when the losses crossed `thresh`, within the packet
+/// of `size`. If they had crossed it before, the draft's prefix would be negative; it is
+/// zero here, as in Linux (`bbr_inflight_hi_from_lost_skb`).
 pub(super) fn inflight_at_loss(thresh: Factor, sample: &LossSample, size: Bytes) -> Bytes {
     let inflight_prev = sample.tx_in_flight.saturating_sub(size);
     let lost_prev = sample.lost.saturating_sub(size);
@@ -143,12 +141,12 @@ mod tests {
     /// Section 5.5.10.2: (lost_prev + prefix) / (inflight_prev + prefix) = 2 %.
     #[test]
     fn the_threshold_is_crossed_within_the_packet() {
-        // 100 packets of 1000 bytes before a burst of 10 that is lost, 1 lost
-        // before: (1000 + p) / (100000 + p) = 0.02 gives p = 1000 / 0.98.
+        // 100 packets of 1000 bytes, of which 1 was lost, then a burst of 10 that is lost:
+        // (1000 + p) / (100000 + p) = 0.02 gives p = 1000 / 0.98.
         assert_eq!(at_loss(110_000, 11_000, 10_000), 100_000 + 1020);
-        // Nothing lost before: p / (100000 + p) = 0.02.
+        // No loss before: p / (100000 + p) = 0.02.
         assert_eq!(at_loss(110_000, 10_000, 10_000), 100_000 + 2040);
-        // 2 % were lost before it already, or more.
+        // At least 2 % were lost before.
         assert_eq!(at_loss(101_000, 3_000, 1_000), 100_000);
         assert_eq!(at_loss(101_000, 9_000, 1_000), 100_000);
     }

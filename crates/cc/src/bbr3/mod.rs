@@ -1,19 +1,19 @@
-//! BBR version 3, draft-ietf-ccwg-bbr-06 of 6 July 2026 ("the draft" in this
-//! folder; sections are its own).
+//! BBR version 3, draft-ietf-ccwg-bbr-06 of 6 July 2026 ("the draft" in this folder;
+//! section numbers refer to it).
 //!
-//! A model of the path says how fast to send (pacing) and how much to have in
-//! flight (window). It has two time scales: a long-term one, which bandwidth
-//! probes measure every few seconds, and a short-term one, which follows losses
-//! between the probes and is forgotten at the next.
+//! A model of the path determines the sending rate (pacing) and the data in flight
+//! (window). It has two time scales. Bandwidth probes update the long-term model every few
+//! seconds. Losses between the probes update the short-term model, which the next probe
+//! resets.
 //!
-//! Functions have the draft's names in snake case, without the prefixes. `C.` is
-//! the connection, `RS.` the rate sample ([`sample::Sample`]), `P.` a packet
-//! ([`packets::Packet`]). Volumes are bytes, as the draft recommends (section 2),
-//! rates bits of payload a second.
+//! Functions have the draft's names in snake case, without the prefixes. `C.` is the
+//! connection, `RS.` the rate sample ([`sample::Sample`]), `P.` a packet
+//! ([`packets::Packet`]). Volumes are in bytes, as the draft recommends (section 2), and
+//! rates in bits of payload per second.
 //!
-//! What the draft leaves to the transport and this one does not do: it asks for no
-//! other frequency of acknowledgements (section 4.1.3.3). Packets are Not-ECT, as
-//! the draft has no response to CE (section 3.7).
+//! Two choices that the draft leaves to the transport: BBR requests no other frequency of
+//! acknowledgements (section 4.1.3.3), and packets are Not-ECT, since the draft has no
+//! response to CE (section 3.7).
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -57,7 +57,7 @@ use undo::Undo;
 pub use view::View;
 use window::Window;
 
-/// The BBR version 3 controller: what it knows, and what it makes of that.
+/// The BBR version 3 controller.
 pub struct Bbr3 {
     config: Config,
     rng: Xoshiro256PlusPlus,
@@ -79,29 +79,29 @@ pub struct Bbr3 {
     packets: Packets,
     /// `BBR.idle_restart`.
     idle_restart: bool,
-    /// `C.delivered`, `C.lost` and `C.inflight`, as last told.
+    /// `C.delivered`, `C.lost` and `C.inflight`, as last reported.
     delivered: Bytes,
     lost: Bytes,
     in_flight: Bytes,
-    /// `C.app_limited`, as far as ProbeRTT sets it; zero for not.
+    /// `C.app_limited`, as set by ProbeRTT; zero if not limited.
     app_limited: Bytes,
-    /// Whether anything was sent.
+    /// Whether any packet has been sent.
     begun: bool,
 }
 
 /// The state machine (`BBR.state`, section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Doubling the rate every round until the pipe is full.
+    /// Doubles the rate every round until the pipe is full.
     Startup,
-    /// Removing the queue that Startup made.
+    /// Drains the queue that Startup built.
     Drain {
         /// `BBR.drain_start_round`.
         start_round: u64,
     },
-    /// Probing for bandwidth now and then, and cruising between.
+    /// Probes for bandwidth periodically, and cruises in between.
     ProbeBw(Phase),
-    /// Emptying the queue to measure the round-trip time.
+    /// Empties the queue to measure the round-trip time.
     ProbeRtt(Dip),
 }
 
@@ -117,7 +117,7 @@ struct Round {
 }
 
 impl Bbr3 {
-    /// What a listing says of it.
+    /// Registry entry.
     pub const INFO: Info = Info {
         name: "bbr3",
         title: "BBR v3: a model of bandwidth and round-trip time, bounded by loss",
@@ -135,7 +135,7 @@ impl Bbr3 {
         random: true,
     };
 
-    /// Builds one (`OnInit`, section 5.2.1).
+    /// Builds a controller (`OnInit`, section 5.2.1).
     pub fn new(setup: &Setup) -> Bbr3 {
         let config = Config::new(setup);
         Bbr3 {
@@ -165,7 +165,7 @@ impl Bbr3 {
         }
     }
 
-    /// The clock of `OnInit` begins when there is something to time.
+    /// Starts the clock of `OnInit` at the first packet.
     fn begin(&mut self, now: Instant) {
         if !self.begun {
             self.begun = true;
@@ -239,8 +239,8 @@ impl Bbr3 {
         }
     }
 
-    /// `MarkConnectionAppLimited` (section 4.1.2.4). The transport has marks of its
-    /// own; a packet that bears either is application-limited.
+    /// `MarkConnectionAppLimited` (section 4.1.2.4). The transport keeps marks of its own;
+    /// a packet with either mark is application-limited.
     fn mark_connection_app_limited(&mut self) {
         self.app_limited = (self.delivered + self.in_flight).max(Bytes(1));
     }
@@ -248,8 +248,8 @@ impl Bbr3 {
     /// Follows the transport into and out of recovery (section 5.6.4.4).
     fn follow_recovery(&mut self, feedback: &Feedback<'_>) {
         if feedback.loss_event {
-            // OnEnterFastRecovery. It comes before what its losses do, or it
-            // would save that.
+            // OnEnterFastRecovery. The state must be saved before the losses of this
+            // feedback change it.
             self.save_state_upon_loss();
         }
         let is_in = feedback.in_recovery || feedback.after_timeout;
@@ -268,8 +268,8 @@ impl Controller for Bbr3 {
         self.pacer.set_send_quantum(&self.config);
     }
 
-    /// `OnTransmit` (section 5.2.2), and `OnPacketSent` (section 4.1.2.2) for what
-    /// the transport does not keep.
+    /// `OnTransmit` (section 5.2.2), and the parts of `OnPacketSent` (section 4.1.2.2) that
+    /// the transport does not record.
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
         self.begin(now);
         if sent.in_flight_before == Bytes::ZERO && sent.app_limited {
@@ -298,7 +298,7 @@ impl Controller for Bbr3 {
         if feedback.spurious {
             self.handle_spurious_loss_detection();
         }
-        // A timer that declares losses is no acknowledgement.
+        // A loss timer is not an acknowledgement.
         if feedback.acked_packets == 0 {
             return;
         }
@@ -312,9 +312,9 @@ impl Controller for Bbr3 {
     fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
         self.save_state_upon_loss();
         self.window.in_loss_recovery = true;
-        // The draft adds what is still in flight. What that is, the controller
-        // hears with the next acknowledgement only; and the timer has all lost
-        // that was under way for a round-trip time (RFC 8985 section 6.3).
+        // The draft adds the data still in flight, which the controller learns only with
+        // the next acknowledgement. Besides, the timer declares lost all packets that were
+        // sent at least a round-trip time ago (RFC 8985 section 6.3).
         self.window.cwnd = self.config.smss;
     }
 

@@ -6,14 +6,14 @@ use super::Bbr3;
 use super::config::Config;
 use super::factor::Factor;
 
-/// Before the first sample of the round-trip time (section 5.6.2).
+/// Round-trip time before the first sample (section 5.6.2).
 const NOMINAL_RTT: Duration = Duration::from_millis(1);
-/// What the rate moves in this is a send quantum (section 5.6.3).
+/// A send quantum is the data sent at the pacing rate in this time (section 5.6.3).
 const QUANTUM_SPAN: Duration = Duration::from_millis(1);
-/// The greatest send quantum (section 5.6.3).
+/// Maximum send quantum (section 5.6.3).
 const MOST_QUANTUM: Bytes = Bytes(64 * 1024);
 
-/// How fast to send.
+/// The pacing rate and the send quantum.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pacer {
     /// `C.pacing_rate`.
@@ -31,7 +31,7 @@ impl Pacer {
         pacer
     }
 
-    /// `InitPacingRate`: the first round trip, of the handshake or else of the first
+    /// `InitPacingRate`: the first round-trip time, of the handshake or of the first
     /// acknowledgement, replaces the nominal one.
     pub(super) fn on_first_rtt(&mut self, srtt: Duration, config: &Config) {
         if !self.seen_rtt && srtt > Duration::ZERO {
@@ -52,8 +52,8 @@ fn initial_rate(rtt: Duration, config: &Config) -> Rate {
 }
 
 impl Bbr3 {
-    /// `SetPacingRateWithGain`: before the pipe is full, only ever faster. Where
-    /// there is no estimate yet, the rate stays.
+    /// `SetPacingRateWithGain`: until the pipe is full, the rate may only rise. Without an
+    /// estimate of the bandwidth, the rate does not change.
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: Factor) {
         let rate = self.config.pacing_share.of_rate(gain.of_rate(self.bandwidth.bw));
         if rate > self.pacer.rate || (self.full_bw.reached && rate > Rate::ZERO) {

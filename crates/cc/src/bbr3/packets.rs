@@ -1,16 +1,15 @@
-//! What the draft notes with every packet (section 4.1.2.1.2), kept here since
-//! the transport has no use for it.
+//! Per-packet state of the draft (section 4.1.2.1.2) that the transport does not record.
 
 use std::collections::VecDeque;
 
 use sojourn_units::Bytes;
 
-/// Rounds after which a packet's fate is known: deemed lost takes until a later
-/// packet was acknowledged, and a round-trip time and the reordering window of
-/// at most another beyond it (RFC 8985 section 6.2); one round stands in reserve.
+/// Rounds after which a packet's fate is known. To declare a packet lost takes an
+/// acknowledgement of a later packet, a round-trip time, and a reordering window of at most
+/// another (RFC 8985 section 6.2). One round is a reserve.
 const ROUNDS: usize = 4;
 
-/// A packet when it was sent.
+/// State of a packet when it was sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Packet {
     /// `C.inflight` immediately after it left (`P.tx_in_flight`).
@@ -23,18 +22,18 @@ pub(super) struct Packet {
     pub(super) is_app_limited: bool,
 }
 
-/// The packets of the last rounds by their numbers.
+/// The packets of the last rounds, by packet number.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
-    /// Number of the first.
+    /// Number of the first packet.
     base: u64,
     sent: VecDeque<Packet>,
-    /// The next number when each of the last rounds began, the oldest first.
+    /// The next packet number at the start of each of the last rounds, oldest first.
     rounds: [u64; ROUNDS],
 }
 
 impl Packets {
-    /// Packet `number` leaves. Numbers count up by one.
+    /// Records packet `number`. Numbers increase by one.
     pub(super) fn push(&mut self, number: u64, packet: Packet) {
         if self.base + self.sent.len() as u64 != number {
             self.sent.clear();
@@ -43,13 +42,13 @@ impl Packets {
         self.sent.push_back(packet);
     }
 
-    /// Packet `number`, where it is remembered.
+    /// Packet `number`, if it is still recorded.
     pub(super) fn get(&self, number: u64) -> Option<Packet> {
         self.sent.get(usize::try_from(number.checked_sub(self.base)?).ok()?).copied()
     }
 
-    /// A round begins, and `next` is the number of the next packet: forgets those
-    /// that left before the last few rounds.
+    /// Starts a round, in which `next` is the number of the first packet. Forgets packets
+    /// sent before the last few rounds.
     pub(super) fn on_round(&mut self, next: u64) {
         let old = self.rounds[0].saturating_sub(self.base).min(self.sent.len() as u64);
         self.sent.drain(..old as usize);
@@ -76,7 +75,7 @@ mod tests {
             (0..10).for_each(|i| packets.push(u64::from(round * 10 + i), packet(round * 10 + i)));
             packets.on_round(u64::from(round + 1) * 10);
         }
-        // The fifth round before the last began with packet 50 unsent.
+        // The oldest kept round begins with packet 60.
         assert!(packets.get(59).is_none() && packets.get(100).is_none());
         assert_eq!(packets.get(60).map(|p| p.size), Some(60));
         assert_eq!(packets.get(99).map(|p| p.size), Some(99));

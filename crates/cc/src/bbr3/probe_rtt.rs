@@ -1,4 +1,4 @@
-//! The least round-trip time, and ProbeRTT, which empties the queue to see it
+//! The minimum round-trip time, and ProbeRTT, which empties the queue to measure it
 //! (section 5.3.4).
 
 use sojourn_units::{Bytes, Duration, Instant};
@@ -7,7 +7,7 @@ use super::long_term::AckPhase;
 use super::sample::Sample;
 use super::{Bbr3, State};
 
-/// Least round-trip times over two windows (section 5.3.4.3).
+/// Minimum round-trip times over two windows (section 5.3.4.3).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MinRtt {
     /// `BBR.min_rtt`; [`Duration::MAX`] for infinity.
@@ -39,21 +39,21 @@ impl MinRtt {
         (self.min_rtt_stamp, self.probe_rtt_min_stamp) = (now, now);
     }
 
-    /// `OnInit`: the smoothed round trip of the handshake.
+    /// `OnInit`: takes the handshake's smoothed round-trip time.
     pub(super) fn init(&mut self, srtt: Duration) {
         self.min_rtt = srtt;
     }
 
-    /// `BBR.min_rtt`, where there is one.
+    /// `BBR.min_rtt`, or `None` before the first sample.
     pub(super) fn get(&self) -> Option<Duration> {
         (self.min_rtt < Duration::MAX).then_some(self.min_rtt)
     }
 }
 
-/// How far ProbeRTT has come.
+/// Progress of ProbeRTT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Dip {
-    /// `BBR.probe_rtt_done_stamp`; none while too much is in flight.
+    /// `BBR.probe_rtt_done_stamp`; `None` while too much is in flight.
     done_stamp: Option<Instant>,
     /// `BBR.probe_rtt_round_done`.
     round_done: bool,
@@ -80,8 +80,8 @@ impl Bbr3 {
     /// `CheckProbeRTT`.
     pub(super) fn check_probe_rtt(&mut self, rs: &Sample) {
         if !self.is_in_probe_rtt() && self.min_rtt.probe_rtt_expired && !self.idle_restart {
-            // EnterProbeRTT. As in the draft, the window is saved with the state
-            // set already, so that a greater one from an earlier dip outlives it.
+            // EnterProbeRTT. As in the draft, the state changes before the window is saved,
+            // so that a greater window saved by an earlier ProbeRTT is kept.
             self.state = State::ProbeRtt(Dip::default());
             self.save_cwnd();
             self.probing.ack_phase = AckPhase::ProbeStopping;

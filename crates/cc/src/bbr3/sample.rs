@@ -1,11 +1,11 @@
-//! What one acknowledgement says, in the draft's terms (sections 2.2 and 2.3).
+//! Information from one acknowledgement, in the draft's terms (sections 2.2 and 2.3).
 
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use super::Bbr3;
 use crate::contract::Feedback;
 
-/// The rate sample RS, and the connection's state C with it.
+/// The rate sample RS, and state of the connection C.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     pub(super) now: Instant,
@@ -13,14 +13,14 @@ pub(super) struct Sample {
     pub(super) newly_acked: Bytes,
     /// `RS.rtt`.
     pub(super) rtt: Option<Duration>,
-    /// `RS.delivery_rate`; zero where there is no reliable sample.
+    /// `RS.delivery_rate`; zero without a reliable sample.
     pub(super) delivery_rate: Rate,
     /// `RS.delivered`.
     pub(super) delivered: Bytes,
-    /// `RS.prior_delivered`; none where there is no sample, so that no round ends.
-    /// The draft has it even then, Linux has not (`bbr_update_congestion_signals`).
+    /// `RS.prior_delivered`; `None` without a sample, so that no round ends. The draft sets
+    /// it even then, Linux does not (`bbr_update_congestion_signals`).
     pub(super) prior_delivered: Option<Bytes>,
-    /// What the probed volume of data was, and what it lost.
+    /// Data in flight and losses since the sampled packet was sent.
     pub(super) loss: LossSample,
     /// `C.inflight`, before this acknowledgement and after it.
     pub(super) in_flight_before: Bytes,
@@ -31,8 +31,8 @@ pub(super) struct Sample {
     pub(super) next_number: u64,
 }
 
-/// The part of RS by which losses are judged, for the newest packet acknowledged
-/// or for one that was lost.
+/// The part of RS that determines the loss rate, for the newest acknowledged packet or for
+/// a lost one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LossSample {
     /// `RS.tx_in_flight`.
@@ -44,8 +44,8 @@ pub(super) struct LossSample {
 }
 
 impl Bbr3 {
-    /// `GenerateRateSample`, from what the transport has sampled (section 4.1.2.3)
-    /// and what was noted when the packet left.
+    /// `GenerateRateSample`, from the transport's rate sample (section 4.1.2.3) and the
+    /// packet's recorded state.
     pub(super) fn sample(&self, now: Instant, feedback: &Feedback<'_>) -> Sample {
         let rate = feedback.rate.filter(|rate| rate.interval > Duration::ZERO);
         let mut loss = LossSample::default();
@@ -55,7 +55,7 @@ impl Bbr3 {
             loss.lost = self.lost.saturating_sub(packet.lost);
             loss.is_app_limited = rate.app_limited || packet.is_app_limited;
             if packet.size == 0 {
-                // Nothing is known of it, so nothing is held against it.
+                // The packet is no longer recorded, so its losses are unknown.
                 loss.lost = Bytes::ZERO;
             }
         }

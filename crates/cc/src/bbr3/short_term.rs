@@ -1,5 +1,5 @@
-//! The short-term model: what was delivered of late, and what losses make of it
-//! between two probes (section 5.5.10.3).
+//! The short-term model: recent deliveries, and the response to losses between two probes
+//! (section 5.5.10.3).
 
 use sojourn_units::{Bytes, Rate};
 

@@ -8,14 +8,14 @@ use super::sample::Sample;
 use super::undo::Probed;
 use super::{Bbr3, State};
 
-/// What still counts as growth a round (section 5.3.1.2).
+/// Minimum growth per round (section 5.3.1.2).
 const GROWTH: Factor = Factor::percent(125);
-/// Rounds without it after which the pipe is full (section 5.3.1.2).
+/// Rounds below that growth after which the pipe is full (section 5.3.1.2).
 const ROUNDS: u64 = 3;
-/// Rounds after which Drain ends whatever is in flight (section 5.3.2).
+/// Rounds after which Drain ends, whatever the data in flight (section 5.3.2).
 const DRAIN_ROUNDS: u64 = 3;
 
-/// Whether the pipe is full.
+/// The full-pipe estimator.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FullBw {
     /// `BBR.full_bw_reached`.
@@ -64,8 +64,8 @@ impl Bbr3 {
         }
     }
 
-    /// `CheckStartupHighLoss` (section 5.3.1.3), at the end of a round trip that
-    /// began with a loss.
+    /// `CheckStartupHighLoss` (section 5.3.1.3), at the end of a round trip that began with
+    /// a loss.
     fn check_startup_high_loss(&mut self, rs: &Sample) {
         if !self.loss_round.start {
             return;
@@ -82,7 +82,7 @@ impl Bbr3 {
             self.undo.probed = Some(Probed::Startup);
         }
         self.full_bw.reached = true;
-        // Appendix A.2; the section names only the former.
+        // Appendix A.2 sets both; section 5.3.1.3 names only `full_bw_reached`.
         self.full_bw.now = true;
         self.inflight_longterm = self.bdp().max(self.short_term.inflight_latest);
     }

@@ -1,11 +1,11 @@
-//! Undoing the answer to losses that were none (section 5.5.11).
+//! Undoes the response to spurious losses (section 5.5.11).
 
 use sojourn_units::{Bytes, Rate};
 
 use super::cycle::Phase;
 use super::{Bbr3, State};
 
-/// A state that a loss has ended (`BBR.undo_state`).
+/// A state that ended because of a loss (`BBR.undo_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Probed {
     /// Startup.
@@ -14,7 +14,7 @@ pub(super) enum Probed {
     ProbeBwUp,
 }
 
-/// What was so before a loss.
+/// State saved before a loss.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
     /// `BBR.undo_state`.
@@ -51,7 +51,7 @@ impl Bbr3 {
         let dips = self.is_in_probe_rtt();
         match self.undo.probed.take() {
             Some(Probed::Startup) if self.state != State::Startup => {
-                // ProbeRTT, which goes on, ends in Startup by this.
+                // ProbeRTT continues, and then ends in Startup.
                 self.full_bw.reached = false;
                 if !dips {
                     self.enter_startup();

@@ -1,11 +1,11 @@
-//! The model to look at, for tests and for whoever studies it.
+//! A view of the model, for tests and analysis.
 
 use sojourn_units::{Bytes, Duration, Rate};
 
 use super::Bbr3;
 use super::undo::Probed;
 
-/// What the model holds, by the draft's names (section 2). Infinity is none.
+/// The model's variables, under the draft's names (section 2). `None` stands for infinity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
     /// `BBR.state`, as in [`crate::Probe::phase`].

@@ -8,7 +8,7 @@ use super::factor::Factor;
 use super::sample::Sample;
 use super::{Bbr3, State};
 
-/// The window, and what it was before recovery or ProbeRTT.
+/// The window, and its value before recovery or ProbeRTT.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     /// `C.cwnd`.
@@ -34,8 +34,8 @@ impl Window {
 }
 
 impl Bbr3 {
-    /// `SaveCwnd` (section 5.6.4.4): a window that recovery or ProbeRTT keeps low
-    /// must not replace a greater one.
+    /// `SaveCwnd` (section 5.6.4.4): a window that recovery or ProbeRTT has reduced must
+    /// not replace a greater one.
     pub(super) fn save_cwnd(&mut self) {
         let held_low = self.window.in_loss_recovery || self.is_in_probe_rtt();
         let prior = if held_low { self.window.prior_cwnd } else { Bytes::ZERO };
@@ -67,9 +67,9 @@ impl Bbr3 {
         cwnd.max(self.config.min_pipe_cwnd)
     }
 
-    /// `SetCwnd` (section 5.6.4.6): what the model allows is approached by no more
-    /// than was acknowledged; it is cut to that only once the pipe was full, since
-    /// before the model lags behind.
+    /// `SetCwnd` (section 5.6.4.6): the window grows towards the model's bound by at most
+    /// the acknowledged bytes. It is cut to the bound only once the pipe is full, because
+    /// before that the model lags behind.
     pub(super) fn set_cwnd(&mut self, rs: &Sample) {
         self.update_max_inflight();
         let Window { cwnd, max_inflight, .. } = self.window;
@@ -88,8 +88,8 @@ impl Bbr3 {
         self.window.cwnd = cwnd.min(self.bound_for_model());
     }
 
-    /// `BoundCwndForModel` (section 5.6.4.7). The table of section 5.6.1 has Drain
-    /// obey `inflight_longterm` too; the pseudocode, and Linux, have it not.
+    /// `BoundCwndForModel` (section 5.6.4.7). In the table of section 5.6.1
+    /// `inflight_longterm` bounds Drain too; in the pseudocode and in Linux it does not.
     fn bound_for_model(&self) -> Bytes {
         let cap = match self.state {
             State::ProbeBw(Phase::Cruise) | State::ProbeRtt(_) => self.inflight_with_headroom(),
