@@ -1,16 +1,16 @@
 //! Copa (V. Arun, H. Balakrishnan, "Copa: Practical Delay-Based Congestion Control
 //! for the Internet", NSDI 2018; "the paper" here).
 //!
-//! A sender aims at the rate 1/(delta d_q): the more its packets wait, the less it
-//! sends. Its window goes towards that a little with each acknowledgement, so that
-//! the queue of one flow swings between nothing and 2.5/delta packets every five
-//! round trips (section 3). Where the queue is never nearly empty for so long,
-//! somebody else fills it, and delta follows losses instead (section 2.2).
+//! A sender aims at the rate 1/(delta d_q): the longer its packets queue, the less it
+//! sends. Each acknowledgement moves the window slightly towards that rate. The queue of a
+//! single flow therefore oscillates between empty and 2.5/delta packets every five round
+//! trips (section 3). If the queue is not nearly empty within five round trips, other flows
+//! fill it, and delta follows losses instead (section 2.2).
 //!
-//! The paper bounds no window: in a buffer that is smaller than the swing, the full queue
-//! becomes the least round-trip time, and every sample looks like an empty queue. The
-//! ceiling is that of genericCC, the authors' implementation: a window that loses more
-//! than `loss_limit` shrinks to `loss_beta`.
+//! The paper does not bound the window. If the buffer is smaller than the oscillation, the
+//! full queue becomes the minimum round-trip time, and every sample looks like an empty
+//! queue. The ceiling is that of genericCC, the authors' implementation: a window that
+//! loses more than `loss_limit` shrinks to `loss_beta`.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -20,26 +20,26 @@ use crate::round::Round;
 use crate::undo::Undo;
 use crate::windowed::{Windowed, WindowedMax, WindowedMin};
 
-/// The least window, in packets (genericCC, the authors' implementation).
+/// Minimum window in packets (genericCC, the authors' implementation).
 const LEAST: f64 = 2.0;
-/// More packets than any path holds: where nothing ever waits, the target is
-/// infinite.
+/// Maximum window in packets, more than any path holds. Without queueing delay the target
+/// is infinite.
 const MOST: f64 = (1_u64 << 32) as f64;
-/// Windows for which a direction has to remain before the velocity doubles
-/// (section 2.1).
+/// Windows for which a direction must last before the velocity doubles (section 2.1).
 const STEADY: u64 = 3;
-/// Of the swing of the round-trip time, what is nearly empty (section 2.2).
+/// A queueing delay below the range of round-trip times over this is nearly empty (section
+/// 2.2).
 const NEARLY: u64 = 10;
-/// Round trips over which the swing is taken (section 2.2).
+/// Round trips over which that range is measured (section 2.2).
 const SWING: u64 = 4;
-/// Round trips within which a queue of Copa's own is nearly empty (section 2.2).
+/// Round trips within which a queue of Copa flows alone is nearly empty (section 2.2).
 const CYCLE: u64 = 5;
-/// Round trips over which losses are counted for the ceiling, and the packets that their
-/// share is taken of at least (genericCC, `ReduceOnLoss::update`).
+/// Round trips over which the ceiling counts losses, and the minimum number of packets for
+/// their ratio (genericCC, `ReduceOnLoss::update`).
 const LOSS_SPAN: u64 = 2;
 const LOSS_PACKETS: u64 = 20;
-/// A window of round-trip times is kept in so many parts at most, lest each
-/// acknowledgement of ten seconds have its own; it may forget one part too early.
+/// Maximum samples in a window of round-trip times, so that ten seconds of acknowledgements
+/// need little memory. The window may be one part too short.
 const PARTS: u64 = 64;
 
 /// The Copa controller.
@@ -53,11 +53,12 @@ pub struct Copa {
     /// Congestion window in packets.
     cwnd: f64,
     slow_start: bool,
-    /// 1/delta as it stands, in packets.
+    /// Current 1/delta, in packets.
     per_delta: f64,
     mode: Mode,
     velocity: Velocity,
-    /// Packets acknowledged in this round, by whether they let the window grow.
+    /// Packets acknowledged in this round: [those that shrink the window, those that grow
+    /// it].
     votes: [u64; 2],
     round: Round,
     /// A packet was lost in this round.
@@ -73,7 +74,7 @@ pub struct Copa {
     undo: Undo<Before>,
 }
 
-/// What a spurious loss gives back.
+/// State that a spurious loss restores.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     cwnd: f64,
@@ -81,20 +82,20 @@ struct Before {
     per_delta: f64,
 }
 
-/// Whom it shares the queue with (section 2.2).
+/// The kind of competing flows (section 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Flows of its kind, or none.
+    /// No competing flows, or only Copa flows.
     Default,
     /// Flows that fill the buffer.
     Competitive,
 }
 
-/// How fast the window moves (section 2.1).
+/// Speed of the window (section 2.1).
 #[derive(Clone, Copy, Debug)]
 struct Velocity {
     v: f64,
-    /// Whether the window grew, where it moved.
+    /// Whether the window grew; `None` if it did neither.
     up: Option<bool>,
     /// Windows in that direction.
     windows: u64,
@@ -103,7 +104,7 @@ struct Velocity {
 impl Velocity {
     const REST: Velocity = Velocity { v: 1.0, up: None, windows: 0 };
 
-    /// A window has ended in the direction `up`.
+    /// Ends a window whose direction was `up`.
     fn turn(&mut self, up: Option<bool>) {
         if up.is_none() || up != self.up {
             *self = Velocity { v: 1.0, up, windows: 1 };
@@ -116,16 +117,16 @@ impl Velocity {
     }
 }
 
-/// genericCC's `ReduceOnLoss`: whether too many packets are lost for the window to be
-/// right, whatever the delay says.
+/// genericCC's `ReduceOnLoss`: detects a window that loses too many packets, whatever the
+/// delay.
 #[derive(Clone, Copy, Debug)]
 struct Ceiling {
-    /// Share of lost packets above which the window shrinks, and what is left of it.
+    /// Loss ratio above which the window shrinks, and the factor by which it does.
     limit: f64,
     beta: f64,
     since: Instant,
     lost: u64,
-    /// Packets acknowledged and lost.
+    /// Packets acknowledged or lost.
     packets: u64,
 }
 
@@ -145,7 +146,7 @@ impl Ceiling {
         self.packets += feedback.acked_packets + feedback.lost_packets;
     }
 
-    /// Whether a span of two round trips is over in which more than the limit was lost.
+    /// Whether a span of two round trips has ended with a loss ratio above the limit.
     fn is_passed(&mut self, now: Instant, rtt: Duration) -> bool {
         if now.since(self.since) <= rtt * LOSS_SPAN || self.packets <= LOSS_PACKETS {
             return false;
@@ -157,7 +158,7 @@ impl Ceiling {
 }
 
 impl Copa {
-    /// What a listing says of it.
+    /// Registry entry.
     pub const INFO: Info = Info {
         name: "copa",
         title: "Copa: aims at a rate of 1/(delta d_q)",
@@ -213,7 +214,7 @@ impl Copa {
         random: false,
     };
 
-    /// Builds one.
+    /// Builds a controller.
     pub fn new(setup: &Setup) -> Copa {
         let mss = Bytes(setup.mss.0.max(1));
         let cwnd = (setup.initial_window.as_f64() / mss.as_f64()).max(LEAST);
@@ -241,10 +242,10 @@ impl Copa {
         }
     }
 
-    /// Section 2.2: a queue of Copa's own is nearly empty once in five round trips.
+    /// Section 2.2: a queue of Copa flows alone is nearly empty once in five round trips.
     fn choose_mode(&mut self, now: Instant, srtt: Duration, d_q: Duration, swing: Duration) {
-        // The paper's inequality alone is strict: over a path that is never full, where
-        // the round-trip time does not change at all, 1/delta would grow for as long.
+        // The paper's inequality is strict. On a path without any queue, whose round-trip
+        // time is constant, it would never hold, and 1/delta would grow forever.
         let nearly_empty = d_q == Duration::ZERO || d_q * NEARLY < swing;
         if nearly_empty || self.slow_start {
             self.nearly_empty_at = now;
@@ -258,8 +259,8 @@ impl Copa {
         }
     }
 
-    /// Section 2.2: as NewReno its window, 1/delta grows by a packet a round trip,
-    /// and a loss halves it. It is never below that of the default mode.
+    /// Section 2.2: 1/delta follows losses as NewReno's window does. It grows by a packet
+    /// per round trip, and a loss halves it, but never below its value in the default mode.
     fn follow_losses(&mut self, round_ends: bool, loss_event: bool) {
         if self.mode == Mode::Default {
             return;
@@ -275,7 +276,7 @@ impl Copa {
         Before { cwnd: self.cwnd, slow_start: self.slow_start, per_delta: self.per_delta }
     }
 
-    /// Gives back what a spurious loss took, and keeps what one may take.
+    /// Restores the state after a spurious loss, and saves the state before a loss.
     fn follow_undo(&mut self, feedback: &Feedback<'_>) {
         if let Some(before) = self.undo.on_feedback(feedback) {
             self.cwnd = self.cwnd.max(before.cwnd);
@@ -288,8 +289,8 @@ impl Copa {
     }
 
     /// Section 2.1, step 4. The direction of a window is that of two thirds of its
-    /// acknowledgements, as in genericCC; the paper has that of `cwnd` between its
-    /// ends, by which a window that turned half-way went on at full speed.
+    /// acknowledgements, as in genericCC. The paper compares `cwnd` at both ends of the
+    /// window; a window that turned half-way would then continue at full speed.
     fn end_round(&mut self) {
         let [down, up] = self.votes;
         let direction = match 2 * (up + down) {
@@ -302,28 +303,28 @@ impl Copa {
         self.lost = false;
     }
 
-    /// Section 2.1, steps 2 and 3, for `packets` acknowledged at once. cwnd /
-    /// RTTstanding <= 1 / (delta d_q), without its divisions.
+    /// Section 2.1, steps 2 and 3, for `acked` packets acknowledged at once. The comparison
+    /// is cwnd / RTTstanding <= 1 / (delta d_q), without its divisions.
     fn step(&mut self, acked: u64, standing: Duration, d_q: Duration, cwnd_limited: bool) {
         let rises = self.cwnd * d_q.0 as f64 <= standing.0 as f64 * self.per_delta;
         self.slow_start &= rises;
         self.votes[usize::from(rises)] += acked;
         let packets = acked as f64;
-        // At most a packet for each, whatever the velocity: in a round trip the window
-        // no more than doubles (genericCC bounds the velocity too).
+        // At most one packet per acknowledged packet, whatever the velocity: the window
+        // then at most doubles per round trip (genericCC bounds the velocity too).
         let per_packet = (self.velocity.v * self.per_delta / self.cwnd).min(1.0);
         if !rises {
             self.cwnd -= packets * per_packet;
         } else if cwnd_limited {
-            // RFC 7661: a window that nobody fills does not grow.
+            // RFC 7661: a window that is not fully used must not grow.
             self.cwnd += if self.slow_start { packets } else { packets * per_packet };
         }
         self.cwnd = self.cwnd.clamp(LEAST, MOST);
     }
 
-    /// Too much is lost for what the delay says to be true. The window has shrunk, so that
-    /// its direction is down and the velocity begins anew (section 2.1, step 4); genericCC
-    /// keeps the velocity.
+    /// Shrinks the window if the loss ratio exceeds the ceiling, because the delay is then
+    /// misleading. The direction is now down, so the velocity restarts (section 2.1, step
+    /// 4); genericCC keeps the velocity.
     fn keep_below_ceiling(&mut self, now: Instant, rtt: Duration) {
         if self.ceiling.is_passed(now, rtt) {
             self.cwnd = (self.cwnd * self.ceiling.beta).max(LEAST);
@@ -334,7 +335,7 @@ impl Copa {
     }
 }
 
-/// The extreme round-trip time of the last `span`.
+/// The minimum or maximum round-trip time of the last `span`.
 fn in_window<const GREATEST: bool>(
     window: &mut Windowed<GREATEST>,
     now: Instant,
@@ -345,7 +346,7 @@ fn in_window<const GREATEST: bool>(
 }
 
 impl Controller for Copa {
-    /// `RTTstanding` until there is a sample of data (section 2.1 paces by it).
+    /// Sets `RTTstanding` until the first sample from data (section 2.1 paces by it).
     fn on_handshake(&mut self, _now: Instant, rtt: Duration) {
         self.rtt_standing = Some(rtt);
     }
@@ -371,8 +372,8 @@ impl Controller for Copa {
         self.keep_below_ceiling(now, rtt);
     }
 
-    /// The paper says nothing of it: the least window, and slow start, as RFC 9002
-    /// section 7.6.2 has it for persistent congestion.
+    /// The paper does not cover timeouts. The window falls to its minimum and slow start
+    /// begins, as in RFC 9002 section 7.6.2 for persistent congestion.
     fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
         self.undo.on_timeout(self.before());
         self.cwnd = LEAST;
@@ -381,8 +382,8 @@ impl Controller for Copa {
         self.lost = true;
     }
 
-    /// Section 2.1: paced at 2 cwnd / RTTstanding, so that packets are spread and
-    /// the window, not the pacing, decides.
+    /// Section 2.1: paced at 2 cwnd / RTTstanding, which spreads the packets but leaves the
+    /// window as the limit.
     fn limits(&self) -> Limits {
         let cwnd = self.mss.mul_f64(self.cwnd);
         let pacing = match self.rtt_standing {

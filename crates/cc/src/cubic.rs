@@ -1,7 +1,7 @@
-//! CUBIC: RFC 9438. The window is a cubic function of the time since the last
-//! congestion event, never slower than Reno would grow.
+//! CUBIC: RFC 9438. The window is a cubic function of the time since the last congestion
+//! event, and never grows slower than Reno's.
 //!
-//! Windows are bytes, the cubic function counts segments, as the RFC does.
+//! Windows are in bytes, and the cubic function counts segments, as in the RFC.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -17,10 +17,9 @@ use crate::window::{Saved, Window};
 /// The CUBIC controller.
 pub struct Cubic {
     window: Window,
-    /// What the window holds beyond whole bytes: its growth by one ACK is
-    /// often less than one.
+    /// Fraction of a byte in the window: one ACK often adds less than a byte.
     fraction: f64,
-    /// Segments in a byte: 1/SMSS.
+    /// Segments per byte: 1/SMSS.
     per_byte: f64,
     c: f64,
     beta: f64,
@@ -28,18 +27,17 @@ pub struct Cubic {
     fast_convergence: bool,
     tcp_friendliness: bool,
     slow_start: SlowStart,
-    /// Segments; none before the first congestion event and after a timeout.
+    /// In segments; `None` before the first congestion event and after a timeout.
     w_max: Option<f64>,
-    /// The window in segments before the last reduction. Zero before the
-    /// first, which gives Reno's own increase after a slow start that ended by
-    /// itself, as section 4.10 has it.
+    /// The window in segments before the last reduction, initially zero. Zero gives Reno's
+    /// own increase after a slow start that ended by itself, as in section 4.10.
     cwnd_prior: f64,
-    /// The congestion avoidance stage; none in slow start and recovery.
+    /// The congestion avoidance stage; `None` in slow start and recovery.
     epoch: Option<Epoch>,
     undo: Undo<Before>,
 }
 
-/// What a spurious loss gives back (RFC 9438 section 4.9).
+/// State that a spurious loss restores (RFC 9438 section 4.9).
 #[derive(Clone, Copy, Debug)]
 struct Before {
     window: Saved,
@@ -58,14 +56,14 @@ struct Epoch {
     w_est: f64,
     /// Whether Reno's window is the larger one.
     reno_friendly: bool,
-    /// The last feedback whose time is accounted for.
+    /// Time of the last feedback included in `t`.
     updated: Instant,
 }
 
 impl Epoch {
-    /// Without a `w_max` above the window (slow start that ended by itself,
-    /// RFC 9438 section 4.10; timeout, section 4.8) the stage begins at the
-    /// plateau.
+    /// If `w_max` does not exceed the window, the stage begins at the plateau: after a slow
+    /// start that ended by itself (RFC 9438 section 4.10), and after a timeout (section
+    /// 4.8).
     fn new(now: Instant, cwnd_epoch: f64, w_max: Option<f64>, c: f64) -> Epoch {
         let w_max = w_max.unwrap_or(0.0).max(cwnd_epoch);
         Epoch {
@@ -85,7 +83,7 @@ impl Epoch {
         c * d * d * d + self.w_max
     }
 
-    /// Takes `span`, in which the window did not limit the sender, out of `t`
+    /// Excludes `span`, during which the window did not limit the sender, from `t`
     /// (sections 4.2 and 5.8; Linux `bictcp_cwnd_event`).
     fn exclude(&mut self, now: Instant, span: Duration) {
         self.t_epoch = now.min(self.t_epoch + span);
@@ -94,7 +92,7 @@ impl Epoch {
 }
 
 impl Cubic {
-    /// What a listing says of it.
+    /// Registry entry.
     pub const INFO: Info = Info {
         name: "cubic",
         title: "CUBIC: grows by a cubic function of time, never slower than Reno",
@@ -151,7 +149,7 @@ impl Cubic {
         random: false,
     };
 
-    /// Builds one.
+    /// Builds a controller.
     pub fn new(setup: &Setup) -> Cubic {
         let p = &setup.params;
         Cubic {
@@ -176,9 +174,9 @@ impl Cubic {
         (float(self.window.cwnd.0) + self.fraction) * self.per_byte
     }
 
-    /// Sections 4.6 and 4.7. By the window, as Linux does, not by what is in
-    /// flight: section 4.6 allows it where, as here, the window grows only
-    /// while it limits the sender.
+    /// Sections 4.6 and 4.7. The reduction starts from the window, as in Linux, not from
+    /// the data in flight. Section 4.6 allows this if, as here, the window grows only while
+    /// it limits the sender.
     fn on_congestion(&mut self, ecn_only: bool) {
         let cwnd = self.cwnd();
         let shrinking = self.w_max.is_some_and(|w_max| cwnd < w_max);
@@ -189,8 +187,8 @@ impl Cubic {
         let reduced = self.window.cwnd.mul_f64(beta);
         self.window.reduce_to(reduced);
         if ecn_only {
-            // Figure 5: marks reduce to one segment, losses to two. Linux
-            // stops at two for both.
+            // Figure 5: a mark reduces the window to no less than one segment, a loss to no
+            // less than two. Linux has a minimum of two for both.
             self.window.cwnd = reduced.max(self.window.mss);
         }
     }
@@ -200,7 +198,7 @@ impl Cubic {
         Before { window: window.saved(), w_max: *w_max, cwnd_prior: *cwnd_prior, epoch: *epoch }
     }
 
-    /// Sections 4.9.1 and 4.9.2: all that the reduction changed.
+    /// Sections 4.9.1 and 4.9.2: undoes the whole reduction.
     #[cold]
     fn restore(&mut self, before: Before) {
         self.window.restore(before.window);
@@ -208,23 +206,23 @@ impl Cubic {
         self.fraction = 0.0;
     }
 
-    /// `ssthresh` is set: what was known of this stage ends.
+    /// Ends the stage when `ssthresh` is set.
     fn end_epoch(&mut self) {
         self.cwnd_prior = self.cwnd();
         self.fraction = 0.0;
         self.epoch = None;
     }
 
-    /// Grows in slow start; returns the acknowledged bytes that are left once
-    /// it is over, none while it lasts.
+    /// Grows in slow start. Returns the acknowledged bytes left for congestion avoidance
+    /// once slow start is over, `None` while it lasts.
     fn slow_start(&mut self, acked: Bytes) -> Option<Bytes> {
         let w = &mut self.window;
         if !w.in_slow_start() {
             return Some(acked);
         }
         let rest = w.slow_start(self.slow_start.counted(acked, w.mss));
-        // A slow start between two stages, after idleness say, makes the next
-        // one begin anew from the same `w_max`.
+        // After a slow start between two stages (from an idle period, for example), the
+        // next stage restarts from the same `w_max`.
         self.epoch = None;
         (!w.in_slow_start()).then_some(rest)
     }
@@ -232,7 +230,7 @@ impl Cubic {
     /// Sections 4.2 to 4.5.
     fn congestion_avoidance(&mut self, now: Instant, acked: Bytes, srtt: Duration) {
         let (cwnd, c) = (self.cwnd(), self.c);
-        // At most a window in a round trip, whatever one ACK claims.
+        // At most a window per round trip, however much one ACK acknowledges.
         let share_acked = (float(acked.0) * self.per_byte / cwnd).min(1.0);
         let alpha = self.alpha_cubic();
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(now, cwnd, self.w_max, c));
@@ -250,16 +248,17 @@ impl Cubic {
         self.grow_to(next.max(cwnd * (1.0 + self.least_growth() * share_acked)));
     }
 
-    /// Section 4.3: Reno's own increase once it would have caught up.
+    /// Section 4.3: Reno's own increase once the estimate reaches the window before the
+    /// reduction.
     fn alpha_cubic(&self) -> f64 {
         let w_est = self.epoch.map_or(self.cwnd(), |epoch| epoch.w_est);
         if w_est >= self.cwnd_prior { 1.0 } else { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) }
     }
 
-    /// Segments a segment acknowledged. Linux grows by at least 5 % a round
-    /// trip while no congestion event has told `w_max` (`bictcp_update`),
-    /// since HyStart often leaves slow start early. Not in RFC 9438, so only
-    /// with Linux's HyStart.
+    /// Minimum growth in segments per acknowledged segment. Linux grows by at least 5 % per
+    /// round trip until a congestion event sets `w_max` (`bictcp_update`), since HyStart
+    /// often leaves slow start early. RFC 9438 does not have this, so it applies only with
+    /// Linux's HyStart.
     fn least_growth(&self) -> f64 {
         match (self.w_max, &self.slow_start) {
             (None, SlowStart::Hystart(_)) => 0.05,
@@ -267,9 +266,9 @@ impl Cubic {
         }
     }
 
-    /// Sets the window to `segments`, never below what it is: the window aims
-    /// one RTT ahead and so may be ahead of `w_est`, to which section 4.3
-    /// would take it back; growth does not (section 4.2).
+    /// Raises the window to `segments`, but never lowers it. The window aims one RTT ahead,
+    /// so it may exceed `w_est`, to which section 4.3 would reduce it; section 4.2 does
+    /// not.
     fn grow_to(&mut self, segments: f64) {
         let bytes = segments * float(self.window.mss.0);
         self.window.cwnd = self.window.cwnd.max(Bytes(bytes as i64 as u64));
@@ -277,15 +276,14 @@ impl Cubic {
     }
 }
 
-/// Without the division of [`Duration::as_secs_f64`], on the path of every
-/// acknowledgement.
+/// Avoids the division of [`Duration::as_secs_f64`] for every acknowledgement.
 #[inline]
 fn seconds(span: Duration) -> f64 {
     float(span.0) * 1e-9
 }
 
-/// One instruction, where the conversion of numbers without a sign takes a chain of
-/// them: windows and times are below 2^63.
+/// Conversion in one instruction, where an unsigned conversion takes several. Windows and
+/// times are below 2^63.
 #[inline]
 fn float(count: u64) -> f64 {
     debug_assert!(i64::try_from(count).is_ok());

@@ -1,4 +1,4 @@
-//! DCTCP: RFC 8257. Reduces by the fraction of packets that were marked.
+//! DCTCP: RFC 8257. Reduces the window by the fraction of marked packets.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
@@ -18,33 +18,32 @@ pub struct Dctcp {
     window: Window,
     /// The observation window (RFC 8257 section 3.3, `DCTCP.WindowEnd`).
     round: Round,
-    /// Packets acknowledged in it.
+    /// Packets acknowledged in the observation window.
     acked: u64,
-    /// Of these, reported with CE.
+    /// Packets reported with CE in the observation window.
     marked: u64,
-    /// Estimate of the fraction that is marked (`DCTCP.Alpha`).
+    /// Estimate of the fraction of marked packets (`DCTCP.Alpha`).
     alpha: f64,
     g: f64,
     arithmetic: Arithmetic,
     undo: Undo<Saved>,
 }
 
-/// How alpha is computed.
+/// Arithmetic for alpha.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Arithmetic {
-    /// In floats: alpha decays towards zero without ever sticking, which RFC
-    /// 8257 section 4.2 asks for.
+    /// Floats: alpha decays towards zero without sticking, as RFC 8257 section 4.2
+    /// requires.
     Exact,
-    /// As Linux's `dctcp_update_alpha` and `dctcp_ssthresh`: alpha in whole
-    /// 1/1024, the share of marks rounded down to a multiple of g/1024, the
-    /// reduction in whole packets. Few marks in a large window count for
-    /// nothing, so that an AQM that marks one packet at a time (CoDel) keeps a
-    /// standing queue which the exact form does not have.
+    /// As Linux's `dctcp_update_alpha` and `dctcp_ssthresh`: alpha in whole 1/1024, the
+    /// share of marks rounded down to a multiple of g/1024, the reduction in whole packets.
+    /// A few marks in a large window thus have no effect. An AQM that marks one packet at a
+    /// time (CoDel) then keeps a standing queue, which the exact form avoids.
     Linux,
 }
 
 impl Dctcp {
-    /// What a listing says of it.
+    /// Registry entry.
     pub const INFO: Info = Info {
         name: "dctcp",
         title: "DCTCP: reduces in proportion to the fraction of marked packets",
@@ -82,7 +81,7 @@ impl Dctcp {
         random: false,
     };
 
-    /// Builds one.
+    /// Builds a controller.
     pub fn new(setup: &Setup) -> Dctcp {
         Dctcp {
             window: Window::new(setup),
@@ -99,15 +98,16 @@ impl Dctcp {
         }
     }
 
-    /// RFC 8257 section 3.3, steps 1 to 8, in packets in place of bytes and
-    /// with selective acknowledgements, as Linux counts (`tp->delivered_ce`).
+    /// RFC 8257 section 3.3, steps 1 to 8, in packets and not in bytes, and with selective
+    /// acknowledgements, as Linux counts (`tp->delivered_ce`).
     fn observe(&mut self, feedback: &Feedback<'_>) {
         self.acked += feedback.acked_packets;
         self.marked += feedback.ce_packets;
         if !self.round.ended(feedback) {
             return;
         }
-        // QUIC may report a mark in a later ACK than its packet: never over 1.
+        // QUIC may report a mark in a later ACK than its packet, so bound the fraction to
+        // 1.
         let marked = self.marked.min(self.acked);
         let acked = self.acked.max(1);
         self.alpha = match self.arithmetic {
@@ -120,7 +120,7 @@ impl Dctcp {
         self.marked = 0;
     }
 
-    /// `dctcp_update_alpha`: decay by at least 1/1024, growth rounded down.
+    /// `dctcp_update_alpha`: decays by at least 1/1024, and rounds growth down.
     fn alpha_in_linux(&self, marked: u64, acked: u64) -> f64 {
         let alpha = (self.alpha * LINUX_ONE) as u64;
         let decay = (alpha as f64 * self.g) as u64;
@@ -129,8 +129,7 @@ impl Dctcp {
         (left + grown).min(LINUX_ONE as u64) as f64 / LINUX_ONE
     }
 
-    /// What a marked window leaves of the congestion window (section 3.3,
-    /// step 9).
+    /// The window after the reduction for marks (section 3.3, step 9).
     fn reduced(&self) -> Bytes {
         let Window { cwnd, mss, .. } = self.window;
         match self.arithmetic {
@@ -153,23 +152,23 @@ impl Controller for Dctcp {
         if let Some(before) = self.undo.on_feedback(feedback) {
             self.window.restore(before);
         }
-        // Alpha first, the reduction after: where an observation window ends
-        // with the ACK that begins a reduction, the reduction sees it. So the
-        // steps stand in RFC 8257 section 3.3, and so Linux calls them
-        // (`in_ack_event` before `ssthresh`). The other way round, the first
-        // reduction after a quiet time would be sized by the quiet time alone.
+        // Update alpha before the reduction. If an observation window ends with the ACK
+        // that starts a reduction, the reduction must include it. RFC 8257 section 3.3 has
+        // this order, and so has Linux (`in_ack_event` before `ssthresh`). In the other
+        // order, alpha from before the marks would size the first reduction after a time
+        // without marks.
         self.observe(feedback);
         let reduced = self.reduced();
         let w = &mut self.window;
         if feedback.loss_event {
-            // Section 3.5: a loss counts as it does for Reno, after a mark in the same round
-            // trip too (Linux, `dctcp_react_to_loss`).
+            // Section 3.5: a loss reduces the window as in Reno, even after a mark in the
+            // same round trip (Linux, `dctcp_react_to_loss`).
             self.undo.on_loss(w.saved());
             w.reduce_to(w.cwnd / 2);
         } else if feedback.ecn_event {
             w.reduce_to(reduced);
         } else {
-            // Section 3.4: growth is Reno's.
+            // Section 3.4: growth as in Reno.
             w.grow(feedback);
         }
     }

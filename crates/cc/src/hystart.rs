@@ -1,5 +1,5 @@
-//! How slow start ends before it loses packets: HyStart as Linux has it, and
-//! HyStart++ (RFC 9406).
+//! Ends of slow start before packets are lost: HyStart as in Linux, and HyStart++ (RFC
+//! 9406).
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -8,7 +8,7 @@ use crate::contract::{Feedback, Setup};
 use crate::round::Round;
 use crate::window::Window;
 
-/// What tells HyStart that slow start is over.
+/// The signals by which HyStart ends slow start.
 pub(crate) const DETECT: Param = Param {
     name: "hystart_detect",
     kind: Kind::Choice("both", &["both", "train", "delay"]),
@@ -16,7 +16,7 @@ pub(crate) const DETECT: Param = Param {
     source: "Linux hystart_detect",
 };
 
-/// How long a train of ACKs says that the path is full.
+/// Length of the ACK train that indicates a full path.
 pub(crate) const TRAIN: Param = Param {
     name: "hystart_train",
     kind: Kind::Number(0.5, 0.1, 2.0),
@@ -25,22 +25,22 @@ pub(crate) const TRAIN: Param = Param {
     source: "Linux hystart_update",
 };
 
-/// How a controller's slow start ends.
+/// The algorithm that ends slow start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SlowStart {
-    /// By loss or mark only (RFC 5681).
+    /// Ends by loss or mark only (RFC 5681).
     Standard,
-    /// By an ACK train or by delay, as Linux.
+    /// Ends by an ACK train or by delay, as in Linux.
     Hystart(Hystart),
-    /// By delay, over rounds of conservative slow start (RFC 9406).
+    /// Ends by delay, over rounds of conservative slow start (RFC 9406).
     HystartPlusPlus(HystartPlusPlus),
 }
 
 impl SlowStart {
-    /// The names that [`SlowStart::new`] knows, the default first.
+    /// The names that [`SlowStart::new`] accepts, the default first.
     pub(crate) const NAMES: &'static [&'static str] = &["hystart", "hystart++", "standard"];
 
-    /// As `slow_start` in the controller's parameters says, one of
+    /// Builds the algorithm that the controller's parameter `slow_start` selects, one of
     /// [`SlowStart::NAMES`].
     pub(crate) fn new(setup: &Setup) -> SlowStart {
         match setup.params.choice("slow_start") {
@@ -50,8 +50,8 @@ impl SlowStart {
         }
     }
 
-    /// Judges one feedback of slow start; where slow start is over, sets
-    /// `ssthresh` to the window.
+    /// Processes one feedback of slow start; at the end of slow start, sets `ssthresh` to
+    /// the window.
     pub(crate) fn observe(&mut self, now: Instant, feedback: &Feedback<'_>, window: &mut Window) {
         match self {
             SlowStart::Standard => {}
@@ -60,7 +60,7 @@ impl SlowStart {
         }
     }
 
-    /// How many of `acked` bytes count for the window's growth.
+    /// The part of `acked` that counts for the window's growth.
     pub(crate) fn counted(&self, acked: Bytes, mss: Bytes) -> Bytes {
         match self {
             SlowStart::HystartPlusPlus(h) => h.counted(acked, mss),
@@ -68,16 +68,15 @@ impl SlowStart {
         }
     }
 
-    /// Slow start begins anew. Linux lets HyStart judge again
-    /// (`bictcp_state`); RFC 9406 section 4.3 keeps HyStart++ to the first
-    /// slow start.
+    /// Restarts slow start. Linux restarts HyStart too (`bictcp_state`); RFC 9406 section
+    /// 4.3 limits HyStart++ to the first slow start.
     pub(crate) fn on_timeout(&mut self) {
         if let SlowStart::Hystart(h) = self {
             *h = Hystart::new(h.detection);
         }
     }
 
-    /// The phase's name in recordings.
+    /// Name of the phase in recordings.
     pub(crate) fn phase(&self) -> &'static str {
         match self {
             SlowStart::HystartPlusPlus(HystartPlusPlus { css: Some(_), .. }) => {
@@ -98,17 +97,17 @@ const MIN_SAMPLES: u8 = 8;
 const DELAY_MIN: Duration = Duration::from_millis(4);
 /// `HYSTART_DELAY_MAX`.
 const DELAY_MAX: Duration = Duration::from_millis(16);
-/// Greatest allowance for aggregated packets (`hystart_ack_delay`).
+/// Maximum allowance for aggregated packets (`hystart_ack_delay`).
 const ACK_DELAY_MAX: Duration = Duration::from_millis(1);
 /// Four of the largest aggregates (`GSO_MAX_SIZE`, 64 KiB).
 const ACK_DELAY_BYTES: Bytes = Bytes(4 * 65_536);
 
-/// What HyStart looks for.
+/// The signals that HyStart uses.
 #[derive(Clone, Copy, Debug)]
 struct Detection {
     train: bool,
     delay: bool,
-    /// Length of a train that ends slow start, in least RTTs.
+    /// Length of a train that ends slow start, in minimum RTTs.
     train_rtts: f64,
 }
 
@@ -124,18 +123,18 @@ impl Detection {
     }
 }
 
-/// HyStart as in Linux 5.10 (`hystart_update` in tcp_cubic.c), after Ha and
-/// Rhee, "Taming the elephants", 2008. One thing differs: `delay_min` is the
-/// connection's least RTT, which Linux forgets at a timeout.
+/// HyStart as in Linux 5.10 (`hystart_update` in tcp_cubic.c), after Ha and Rhee, "Taming
+/// the elephants", 2008. One difference: `delay_min` is the connection's minimum RTT, which
+/// Linux resets at a timeout.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hystart {
     detection: Detection,
     round: Round,
-    /// None until the first round begins.
+    /// `None` until the first round begins.
     round_start: Option<Instant>,
     /// Last ACK of the train.
     last_ack: Instant,
-    /// Least RTT of this round.
+    /// Minimum RTT of this round.
     curr_rtt: Duration,
     samples: u8,
     found: bool,
@@ -155,8 +154,8 @@ impl Hystart {
     }
 
     fn observe(&mut self, now: Instant, feedback: &Feedback<'_>, window: &mut Window) {
-        // Judged before the round is turned over, as Linux does: the ACK that
-        // ends a round still belongs to its train.
+        // Check before starting a new round, as Linux does: the ACK that ends a round still
+        // belongs to its train.
         if !self.found && window.cwnd >= window.mss * LOW_WINDOW {
             self.found = self.exit_found(now, feedback, window.cwnd);
             if self.found {
@@ -180,9 +179,9 @@ impl Hystart {
         (train && self.detection.train) || (delay && self.detection.delay)
     }
 
-    /// ACKs that keep arriving closely for half the least RTT, or what the
-    /// parameter says (twice that where pacing spreads the packets anyway): the
-    /// window fills the path.
+    /// Whether closely spaced ACKs have arrived for half the minimum RTT, or the fraction
+    /// set by the parameter: the window then fills the path. The time doubles with pacing,
+    /// which spreads the packets.
     fn train_is_long(
         &mut self,
         now: Instant,
@@ -198,7 +197,7 @@ impl Hystart {
         now.since(start) > Duration((whole.0 as f64 * self.detection.train_rtts) as u64)
     }
 
-    /// From the ninth sample of a round on, as Linux counts.
+    /// Checks from the ninth sample of a round on, as Linux does.
     fn delay_has_grown(&mut self, rtt: Duration, min_rtt: Duration) -> bool {
         self.curr_rtt = self.curr_rtt.min(rtt);
         if self.samples < MIN_SAMPLES {
@@ -209,8 +208,8 @@ impl Hystart {
     }
 }
 
-/// Allowance for segmentation offload (`hystart_ack_delay`): the time of four
-/// aggregates at the rate of slow start's pacing, two windows a round trip.
+/// Allowance for segmentation offload (`hystart_ack_delay`): the time of four aggregates at
+/// slow start's pacing rate of two windows per round trip.
 fn ack_delay(cwnd: Bytes, srtt: Duration) -> Duration {
     Rate::from_transfer(cwnd * 2, srtt).time_for(ACK_DELAY_BYTES).min(ACK_DELAY_MAX)
 }
@@ -222,10 +221,10 @@ const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// `L` of a sender that does not pace, packets; it is infinite for one that does.
+/// `L` in packets for a sender without pacing; infinite with pacing.
 const L: u64 = 8;
 
-/// HyStart++ (RFC 9406 section 4.2), with its variables' names.
+/// HyStart++ (RFC 9406 section 4.2), with the RFC's names of variables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HystartPlusPlus {
     paced: bool,
@@ -234,7 +233,7 @@ pub(crate) struct HystartPlusPlus {
     current_round_min_rtt: Duration,
     rtt_sample_count: u32,
     css: Option<Css>,
-    /// The first slow start is over: standard slow start from here on.
+    /// The first slow start is over: later ones are standard.
     over: bool,
 }
 
@@ -242,7 +241,7 @@ pub(crate) struct HystartPlusPlus {
 #[derive(Clone, Copy, Debug)]
 struct Css {
     baseline_min_rtt: Duration,
-    /// Rounds that have ended since it began, the one it began in included.
+    /// Rounds ended since it began, including the one in which it began.
     rounds: u32,
 }
 
@@ -279,7 +278,7 @@ impl HystartPlusPlus {
         self.css = None;
     }
 
-    /// Begins a round; whether conservative slow start has had all of its.
+    /// Begins a round. Returns whether conservative slow start has had all its rounds.
     fn css_is_over(&mut self) -> bool {
         self.last_round_min_rtt = self.current_round_min_rtt;
         self.current_round_min_rtt = Duration::MAX;
@@ -302,7 +301,7 @@ impl HystartPlusPlus {
                 let baseline_min_rtt = self.current_round_min_rtt;
                 self.css = Some(Css { baseline_min_rtt, rounds: 0 });
             }
-            // The exit was spurious: back to slow start.
+            // The exit was spurious: return to slow start.
             Some(css) if self.current_round_min_rtt < css.baseline_min_rtt => self.css = None,
             _ => {}
         }

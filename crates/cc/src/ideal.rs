@@ -1,7 +1,6 @@
-//! The optimal controller of the paper on the lower bound of latency spikes
-//! (section II and figure 1c): it is told its share of the bottleneck and sends
-//! exactly that, so that whatever queue remains is nobody's fault but the
-//! signal's delay.
+//! The optimal controller of the paper on the lower bound of latency spikes (section II and
+//! figure 1c). It is an oracle: the bottleneck tells it its share, and it sends exactly at
+//! that rate. The delay of that signal causes any queue that remains.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Instant, Rate};
@@ -10,19 +9,18 @@ use crate::contract::{
     Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Setup, Signal,
 };
 
-/// No window ever limits it; far below the greatest value, so that sums with
-/// it do not saturate.
+/// An unlimited window, low enough that sums with it do not saturate.
 const UNLIMITED: Bytes = Bytes(u64::MAX / 4);
 
 /// The ideal controller.
 pub struct Ideal {
     mss: Bytes,
-    /// The rate last signalled, as payload.
+    /// The last signalled rate, in payload.
     rate: Option<Rate>,
 }
 
 impl Ideal {
-    /// What a listing says of it.
+    /// Registry entry.
     pub const INFO: Info = Info {
         name: "ideal",
         title: "Ideal: sends exactly what the bottleneck itself says it may",
@@ -34,7 +32,8 @@ impl Ideal {
                   receiver, or straight back from the bottleneck",
             source: "A lower bound on latency spikes, figure 1",
         }],
-        // ECN-capable only so that marks need not be drops: it heeds neither.
+        // ECN-capable only so that an AQM marks and does not drop; the controller ignores
+        // both.
         ordered: &[],
         needs: Needs {
             ecn: EcnUse::Classic,
@@ -47,14 +46,14 @@ impl Ideal {
         random: false,
     };
 
-    /// Builds one. It sends nothing before the first signal.
+    /// Builds a controller, which sends no data before the first signal.
     pub fn new(setup: &Setup) -> Ideal {
         Ideal { mss: setup.mss, rate: None }
     }
 }
 
 impl Controller for Ideal {
-    /// Losses and marks do not concern it: only the bottleneck knows its rate.
+    /// Ignores losses and marks: the bottleneck alone sets the rate.
     fn on_feedback(&mut self, _now: Instant, _feedback: &Feedback<'_>) {}
 
     fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {}

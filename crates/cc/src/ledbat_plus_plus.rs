@@ -1,8 +1,8 @@
-//! LEDBAT++: draft-irtf-iccrg-ledbat-plus-plus, for background traffic. At most `target`
-//! of queueing delay, and out of the way of whatever needs the link. Where the draft
-//! says nothing else, LEDBAT's rules (RFC 6817) hold.
+//! LEDBAT++: draft-irtf-iccrg-ledbat-plus-plus, for background traffic. It keeps the
+//! queueing delay below `target` and yields to all other traffic. LEDBAT's rules (RFC 6817)
+//! apply unless the draft differs.
 //!
-//! Sections are those of version 01.
+//! Section numbers refer to version 01.
 
 use std::collections::VecDeque;
 
@@ -15,32 +15,32 @@ use crate::contract::{
 use crate::undo::Undo;
 use crate::window::{Saved, Window};
 
-/// Its draft, and where in it.
+/// The draft's name with a section.
 macro_rules! draft {
     ($place:literal) => {
         concat!("draft-irtf-iccrg-ledbat-plus-plus-01", $place)
     };
 }
 
-/// RFC 6817 section 2.4.2: the base delay's history has an entry a minute.
+/// RFC 6817 section 2.4.2: the base delay's history has one entry per minute.
 const HISTORY_STEP: Duration = Duration::from_secs(60);
 
 /// The LEDBAT++ controller.
 pub struct LedbatPlusPlus {
     window: Window,
-    /// What the window holds beyond whole bytes.
+    /// Fraction of a byte in the window.
     fraction: f64,
     delays: Delays,
     state: State,
     target: Duration,
-    /// The greatest divisor of the gain.
+    /// Maximum divisor of the gain.
     gain_constant: u64,
     decrease_constant: f64,
     slowdown_interval: u64,
     undo: Undo<(Saved, State)>,
 }
 
-/// Where a connection is between two slowdowns.
+/// State of the connection in the cycle of slowdowns.
 #[derive(Clone, Copy, Debug)]
 enum State {
     /// Section 4.1.
@@ -53,13 +53,13 @@ enum State {
     RampUp { begun: Instant },
 }
 
-/// The filters of RFC 6817 over round-trip times (section 4.5).
+/// The filters of RFC 6817, on round-trip times (section 4.5).
 #[derive(Clone, Debug)]
 struct Delays {
     /// The newest samples (`CURRENT_FILTER`).
     current: VecDeque<Duration>,
     current_filter: usize,
-    /// The least of each minute (`BASE_HISTORY`), the newest last.
+    /// The minimum of each minute (`BASE_HISTORY`), the newest last.
     base: VecDeque<Duration>,
     base_history: usize,
     minute: Instant,
@@ -106,7 +106,7 @@ impl Delays {
 }
 
 impl LedbatPlusPlus {
-    /// What a listing says of it.
+    /// Registry entry.
     pub const INFO: Info = Info {
         name: "ledbat++",
         title: "LEDBAT++: background traffic that yields to all other",
@@ -165,7 +165,7 @@ impl LedbatPlusPlus {
         random: false,
     };
 
-    /// Builds one.
+    /// Builds a controller.
     pub fn new(setup: &Setup) -> LedbatPlusPlus {
         let p = &setup.params;
         let mut window = Window::new(setup);
@@ -191,12 +191,12 @@ impl LedbatPlusPlus {
         1.0 / divisor.clamp(1, self.gain_constant) as f64
     }
 
-    /// The least window, here and wherever one is named (section 4.3).
+    /// The minimum window of all states (section 4.3).
     fn least(&self) -> Bytes {
         self.window.mss * 2
     }
 
-    /// Changes the window by `bytes`, down to the least.
+    /// Changes the window by `bytes`, but not below the minimum.
     fn change(&mut self, bytes: f64) {
         let window = self.window.cwnd.as_f64() + self.fraction + bytes;
         let window = window.max(self.least().as_f64());
@@ -204,15 +204,16 @@ impl LedbatPlusPlus {
         self.fraction = window - self.window.cwnd.as_f64();
     }
 
-    /// Section 4.1: slow start times the gain, up to ssthresh. Tells whether it is over.
+    /// Section 4.1: slow start times the gain, up to ssthresh. Returns whether slow start
+    /// is over.
     fn slow_start(&mut self, acked: Bytes) -> bool {
         self.change(acked.as_f64() * self.gain());
         self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
         self.window.cwnd >= self.window.ssthresh
     }
 
-    /// Section 4.3, the change in a round trip, by the share of it that was
-    /// acknowledged.
+    /// Section 4.3: applies the change per round trip, in proportion to the acknowledged
+    /// share of the window.
     fn avoid_congestion(&mut self, acked: Bytes, may_grow: bool) {
         let packets = self.window.cwnd.as_f64() / self.window.mss.as_f64();
         let over = self.delays.queueing().0 as f64 / self.target.0 as f64 - 1.0;
@@ -228,7 +229,7 @@ impl LedbatPlusPlus {
         }
     }
 
-    /// What the clock and the delays change.
+    /// Changes the state by time and delay.
     fn advance(&mut self, now: Instant, srtt: Duration) {
         match self.state {
             // Section 4.1: only the initial slow start ends by delay.
@@ -249,8 +250,8 @@ impl LedbatPlusPlus {
         }
     }
 
-    /// Section 4.4: the first slowdown comes two round trips after the initial slow
-    /// start; each other after nine times what the last one took.
+    /// Section 4.4: the first slowdown follows two round trips after the initial slow
+    /// start. Each later one follows after nine times the duration of the last.
     fn end_slow_start(&mut self, now: Instant, srtt: Duration) {
         let wait = match self.state {
             State::RampUp { begun } => now.since(begun) * self.slowdown_interval,
@@ -263,7 +264,7 @@ impl LedbatPlusPlus {
     fn on_congestion(&mut self, now: Instant, srtt: Duration) {
         let least = self.least();
         match self.state {
-            // What was lost was sent by the window that is to come back.
+            // The lost packets were sent under the window that the ramp-up restores.
             State::Slowdown { .. } | State::RampUp { .. } => {
                 self.window.ssthresh = (self.window.ssthresh / 2).max(least);
                 self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
@@ -297,7 +298,7 @@ impl LedbatPlusPlus {
 impl Controller for LedbatPlusPlus {
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
         if sent.idle > sent.rto && !sent.retransmission {
-            // RFC 5681 section 4.1, from this controller's initial window.
+            // RFC 5681 section 4.1, with this controller's initial window.
             self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd * 3 / 4);
             self.window.cwnd = self.window.cwnd.min(self.least());
             self.fraction = 0.0;
@@ -325,7 +326,7 @@ impl Controller for LedbatPlusPlus {
         self.update(now, feedback);
     }
 
-    /// RFC 6817 section 2.4.2: one packet; slow start from there, as after a slowdown.
+    /// RFC 6817 section 2.4.2: one packet, then slow start as after a slowdown.
     fn on_timeout(&mut self, now: Instant, in_flight: Bytes) {
         self.undo.on_timeout((self.window.saved(), self.state));
         self.window.on_timeout(in_flight / 2);

@@ -1,12 +1,11 @@
 //! Congestion controllers: pure state machines behind one contract.
 //!
-//! A controller sees what a sender sees ([`Sent`], [`Feedback`], timeouts) and
-//! answers with [`Limits`]. It knows no clock, socket, queue or file: `now` and
-//! the seed are passed in, so the same code runs in virtual time, over UDP and
-//! inside a QUIC stack.
+//! A controller sees the events of a sender ([`Sent`], [`Feedback`], timeouts) and answers
+//! with [`Limits`]. It uses no clock, socket, queue or file: callers pass in `now` and the
+//! seed. The same code therefore runs in virtual time, over UDP and inside a QUIC stack.
 //!
-//! To add one that ships: write its file, and add its line below. A user's own stays
-//! in the user's crate, and is added to a [`Catalogue`].
+//! To add a built-in controller: write its file, and add its line below. A user-defined
+//! controller stays in the user's crate and is added to a [`Catalogue`].
 
 use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant};
@@ -43,14 +42,14 @@ registry::controllers! {
     Rapid = boxed rapid: needs,
 }
 
-/// A controller that ships.
+/// A built-in controller.
 #[derive(Clone, Copy)]
 pub struct Algorithm {
-    /// What it is, and its parameters.
+    /// Its registry entry.
     pub info: &'static Info,
-    /// Builds one.
+    /// Builds a controller.
     pub build: fn(&Setup) -> AnyController,
-    /// What it needs of the transport with these parameters (`info.needs`: with the
+    /// Transport features that it needs with these parameters (`info.needs` holds for the
     /// defaults).
     pub needs: fn(&Params) -> Needs,
 }
@@ -60,7 +59,7 @@ pub fn find(name: &str) -> Option<&'static Algorithm> {
     ALL.iter().find(|a| a.info.name == name)
 }
 
-/// Every controller that ships, in the order of listings.
+/// All built-in controllers, in the order of listings.
 pub fn all() -> &'static [Algorithm] {
     ALL
 }

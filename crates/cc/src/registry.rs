@@ -1,13 +1,14 @@
-//! The macro that makes the registry out of one line a controller.
+//! The macro that builds the registry from one line per controller.
 
-/// Declares the controllers, `Type = place module` for each: the modules, the
-/// statically dispatched `AnyController`, and the list of all. What a controller needs
-/// of the transport stands in its `INFO`; where it depends on the parameters,
-/// `Type = place module: needs` names the type's function that says so.
+/// Declares the controllers from lines `Type = temperature module`: the modules, the
+/// statically dispatched `AnyController`, and the list of all controllers. `INFO` holds the
+/// transport features that a controller needs. If they depend on the parameters, `Type =
+/// temperature module: needs` names a function of the type that returns them.
 ///
-/// The place is a matter of speed. Every connection has room for the largest that is
-/// not `boxed`, and the sender's code has the calls of the `hot` in it; those of the
-/// `cold` and the `boxed` are apart, or each would make those of the hot dearer.
+/// The temperature is an optimisation. Every connection reserves the size of the largest
+/// controller that is not `boxed`. The sender inlines calls to `hot` controllers; calls to
+/// `cold` and `boxed` ones are out of line, because inlining them would slow the hot ones
+/// down.
 macro_rules! controllers {
     (@needs $controller:ty) => { |_| <$controller>::INFO.needs };
     (@needs $controller:ty, $needs:ident) => { <$controller>::$needs };
@@ -20,8 +21,8 @@ macro_rules! controllers {
     ($($variant:ident = $place:ident $module:ident $(: $needs:ident)?),+ $(,)?) => {
         $(mod $module;)+
 
-        /// Any controller that ships, dispatched without a pointer where it is small;
-        /// or a user's own behind one.
+        /// Any built-in controller, with static dispatch and boxed only if large, or a
+        /// boxed user-defined controller.
         #[allow(missing_docs)]
         pub enum AnyController {
             $($variant($crate::registry::controllers!(@room $place $module::$variant)),)+

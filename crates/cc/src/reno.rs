@@ -1,4 +1,4 @@
-//! Reno: RFC 5681, with NewReno's recovery (RFC 6582) kept by the transport.
+//! Reno: RFC 5681. The transport performs NewReno's recovery (RFC 6582).
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
@@ -19,7 +19,7 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// What a listing says of it.
+    /// Registry entry.
     pub const INFO: Info = Info {
         name: "reno",
         title: "Reno: additive increase, multiplicative decrease",
@@ -45,7 +45,7 @@ impl Reno {
         random: false,
     };
 
-    /// Builds one.
+    /// Builds a controller.
     pub fn new(setup: &Setup) -> Reno {
         Reno {
             window: Window::new(setup),
@@ -70,8 +70,8 @@ impl Controller for Reno {
             self.undo.on_loss(w.saved());
         }
         if feedback.loss_event || feedback.ecn_event {
-            // Linux halves the window, RFC 5681 equation 4 the flight size; the
-            // two differ only for a sender that the application limits.
+            // Linux halves the window, RFC 5681 equation 4 the flight size. The two differ
+            // only while the application limits the sender.
             let beta = if feedback.loss_event { self.beta } else { self.beta_ecn };
             w.reduce_to(w.cwnd.mul_f64(beta));
             return;

@@ -1,20 +1,17 @@
-//! Round trips counted by packet number, so that no clock and no RTT estimate
-//! is needed.
+//! Round trips counted by packet number, without a clock or an RTT estimate.
 
 use crate::contract::Feedback;
 
-/// Tells where one round trip ends and the next begins.
+/// Detects the end of each round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Round {
-    /// The first packet number that was not yet sent when the round began
-    /// (`SND.NXT` in the RFCs).
+    /// The next packet number at the start of the round (`SND.NXT` in the RFCs).
     end: u64,
 }
 
 impl Round {
-    /// Whether `feedback` acknowledges a packet sent after the round began; if
-    /// so the next round begins here. The first feedback of a connection
-    /// always begins one.
+    /// Whether `feedback` acknowledges a packet sent after the start of the round; if so,
+    /// starts the next round. The first feedback of a connection always starts one.
     pub(crate) fn ended(&mut self, feedback: &Feedback<'_>) -> bool {
         if feedback.largest_acked < self.end {
             return false;

@@ -1,9 +1,9 @@
-//! What a controller gives back where a loss or a timeout turns out to have been spurious.
+//! Undo of a window reduction after a spurious loss or timeout.
 
 use crate::contract::Feedback;
 
-/// The state before the last reduction. Kept once for a recovery: the timeouts that follow on
-/// one another, or on a fast recovery, are undone together (Linux, `tcp_enter_loss` and
+/// The state before the last reduction, saved once per recovery. Successive timeouts, or a
+/// timeout after a fast recovery, are undone together (Linux, `tcp_enter_loss` and
 /// `prior_ssthresh`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Undo<S> {
@@ -11,12 +11,12 @@ pub(crate) struct Undo<S> {
     under: Under,
 }
 
-/// What the controller recovers from.
+/// The cause of the current recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Under {
     Nothing,
     Recovery,
-    /// A timeout after which nothing was acknowledged.
+    /// A timeout after which no packet has been acknowledged.
     Timeout,
 }
 
@@ -27,13 +27,13 @@ impl<S> Default for Undo<S> {
 }
 
 impl<S> Undo<S> {
-    /// A loss event is about to reduce `before`.
+    /// Saves `before`, which a loss event is about to reduce.
     pub(crate) fn on_loss(&mut self, before: S) {
         self.before = Some(before);
         self.under = Under::Recovery;
     }
 
-    /// A timeout is about to reduce `before`.
+    /// Saves `before`, which a timeout is about to reduce.
     pub(crate) fn on_timeout(&mut self, before: S) {
         if self.under == Under::Nothing || self.before.is_none() {
             self.before = Some(before);
@@ -41,19 +41,19 @@ impl<S> Undo<S> {
         self.under = Under::Timeout;
     }
 
-    /// The reduction stands.
+    /// Keeps the reduction.
     pub(crate) fn forget(&mut self) {
         (self.before, self.under) = (None, Under::Nothing);
     }
 
-    /// Follows the transport's recovery; comes before all else that `feedback` does. The
-    /// state to restore, where the last reduction was spurious.
+    /// Follows the transport's recovery; call it before processing the rest of `feedback`.
+    /// Returns the state to restore if the last reduction was spurious.
     #[inline]
     pub(crate) fn on_feedback(&mut self, feedback: &Feedback<'_>) -> Option<S> {
         let restored = if feedback.spurious { self.before.take() } else { None };
         if feedback.spurious || feedback.ecn_event {
-            // A mark proves congestion: no reduction before it is undone any more (Linux,
-            // `tcp_enter_cwr`).
+            // A mark proves congestion, so an earlier reduction must not be undone any more
+            // (Linux, `tcp_enter_cwr`).
             self.forget();
             return restored;
         }

@@ -1,10 +1,10 @@
 //! Vegas: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global
-//! Internet" (IEEE JSAC 13(8), 1995). Once a round trip the window is held against what
-//! the path would carry without a queue.
+//! Internet" (IEEE JSAC 13(8), 1995). Once per round trip it compares the window with the
+//! data that the path would carry without a queue.
 //!
-//! Of the paper this is the congestion avoidance (section III-C), as Linux's tcp_vegas.c
-//! has it, and the slow start that it watches (section III-D), as the paper has it or as
-//! Linux does; recovery is the transport's.
+//! From the paper, this implements congestion avoidance (section III-C), as in Linux's
+//! tcp_vegas.c, and the modified slow start (section III-D), as in the paper or as in
+//! Linux. The transport performs the recovery.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -20,10 +20,10 @@ use crate::window::{Saved, Window};
 pub struct Vegas {
     window: Window,
     round: Round,
-    /// Least round-trip time, of the path without a queue (`BaseRTT`); none before the
-    /// first sample and after idleness.
+    /// Minimum round-trip time, of the path without a queue (`BaseRTT`); `None` before the
+    /// first sample and after an idle period.
     base_rtt: Option<Duration>,
-    /// Of this round trip: its least sample, its newest, and how many there were.
+    /// Of this round trip: its minimum sample, its newest, and their number.
     rtt: Duration,
     newest_rtt: Duration,
     samples: u64,
@@ -39,23 +39,23 @@ pub struct Vegas {
 /// Linux's `doing_vegas_now`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// The round trips are compared.
+    /// Round trips are compared.
     Measuring,
-    /// A recovery goes on: what it measures is none of the window's doing.
+    /// Recovery: its measurements do not reflect the window.
     Recovering,
 }
 
-/// In which round trips slow start doubles the window.
+/// The round trips in which slow start doubles the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SlowStart {
-    /// In every one (Linux).
+    /// Every one (Linux).
     Every,
-    /// In every other one (section III-D). `holds`: the window stays as it is in this one.
+    /// Every other one (section III-D). `holds`: the window stays constant in this one.
     EveryOther { holds: bool },
 }
 
 impl SlowStart {
-    /// The one before the first round trip: the first doubles.
+    /// The state before the first round trip, in which the window doubles.
     fn new(choice: &str) -> SlowStart {
         match choice {
             "every" => SlowStart::Every,
@@ -67,7 +67,7 @@ impl SlowStart {
         self == SlowStart::EveryOther { holds: true }
     }
 
-    /// The round trips are counted anew, and the next one doubles.
+    /// Restarts the count; the next round trip doubles the window.
     fn restart(&mut self) {
         if let SlowStart::EveryOther { holds } = self {
             *holds = true;
@@ -82,7 +82,7 @@ impl SlowStart {
 }
 
 impl Vegas {
-    /// What a listing says of it.
+    /// Registry entry.
     pub const INFO: Info = Info {
         name: "vegas",
         title: "Vegas: keeps a few packets of its own in the queue",
@@ -127,7 +127,7 @@ impl Vegas {
         random: false,
     };
 
-    /// Builds one.
+    /// Builds a controller.
     pub fn new(setup: &Setup) -> Vegas {
         let p = &setup.params;
         Vegas {
@@ -148,7 +148,7 @@ impl Vegas {
 
     /// `tcp_vegas_pkts_acked`.
     fn sample(&mut self, rtt: Duration) {
-        // Never zero: it divides.
+        // Never zero, because it is a divisor.
         let rtt = rtt.max(Duration(1));
         self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));
         self.rtt = self.rtt.min(rtt);
@@ -161,7 +161,7 @@ impl Vegas {
         self.samples = 0;
     }
 
-    /// `tcp_vegas_state`: measuring begins anew where a recovery ends.
+    /// `tcp_vegas_state`: restarts the measurement at the end of a recovery.
     fn set_mode(&mut self, feedback: &Feedback<'_>) {
         let recovering = feedback.in_recovery || feedback.after_timeout;
         let mode = if recovering { Mode::Recovering } else { Mode::Measuring };
@@ -175,12 +175,12 @@ impl Vegas {
         self.mode = mode;
     }
 
-    /// A round trip is over (`tcp_vegas_cong_avoid`).
+    /// Ends a round trip (`tcp_vegas_cong_avoid`).
     fn adjust(&mut self, feedback: &Feedback<'_>) {
         let in_slow_start = self.window.in_slow_start();
         let held = self.slow_start.is_holding();
         self.slow_start.end_round();
-        // Two samples may both be of delayed acknowledgements.
+        // One or two samples may all come from delayed acknowledgements.
         let base = self.base_rtt.filter(|_| self.samples > 2);
         match base {
             Some(base) if in_slow_start => self.end_slow_start(base, held),
@@ -191,13 +191,13 @@ impl Vegas {
         self.grow_in_slow_start(feedback);
     }
 
-    /// Section III-D: slow start is over where more than gamma packets wait. `held`: the
-    /// window was the same throughout the round trip that is over.
+    /// Section III-D: ends slow start if more than gamma packets are in the queue. `held`:
+    /// the window was constant in the round trip that just ended.
     fn end_slow_start(&mut self, base: Duration, held: bool) {
         let rtt = match self.slow_start {
             SlowStart::Every => self.rtt,
-            // The paper's distinguished segment, which left first after the window had
-            // doubled. Samples before it are of the round trip that doubled it.
+            // The paper's distinguished segment, the first one sent after the window
+            // doubled. Earlier samples date from the round trip that doubled it.
             SlowStart::EveryOther { .. } if held => self.newest_rtt,
             SlowStart::EveryOther { .. } => return,
         };
@@ -205,7 +205,7 @@ impl Vegas {
             return;
         }
         let w = &mut self.window;
-        // The actual rate times BaseRTT, and one for what division loses.
+        // The actual rate times BaseRTT, plus one packet for the rounding of the division.
         let fits = u128::from(w.cwnd.0) * u128::from(base.0) / u128::from(rtt.0);
         w.cwnd = w.cwnd.min(Bytes(fits as u64) + w.mss).max(w.mss * 2);
         w.ssthresh = w.ssthresh.min(w.cwnd);
@@ -240,14 +240,14 @@ impl Vegas {
         w.ssthresh = w.ssthresh.max(w.cwnd * 3 / 4);
     }
 
-    /// Section III-C: Diff is the expected rate cwnd/BaseRTT less the actual cwnd/RTT.
-    /// Times BaseRTT it is what of the window waits in the queue; here times RTT as
-    /// well, so that nothing is rounded.
+    /// Section III-C: Diff is the expected rate cwnd/BaseRTT minus the actual rate
+    /// cwnd/RTT. Diff times BaseRTT is the data in the queue. This returns it times RTT,
+    /// which avoids rounding.
     fn queued(&self, base: Duration, rtt: Duration) -> u128 {
         u128::from(self.window.cwnd.0) * u128::from(rtt.0 - base.0)
     }
 
-    /// `packets` in the queue in the units of [`Self::queued`].
+    /// `packets` of queue, in the units of [`Self::queued`].
     fn span(&self, packets: u64, rtt: Duration) -> u128 {
         u128::from((self.window.mss * packets).0) * u128::from(rtt.0)
     }
@@ -257,7 +257,7 @@ impl Controller for Vegas {
     fn on_sent(&mut self, _now: Instant, sent: &Sent) {
         self.window.on_sent(sent);
         if sent.idle > Duration::ZERO {
-            // `tcp_vegas_cwnd_event`: after idleness all is measured anew.
+            // `tcp_vegas_cwnd_event`: restart all measurements after an idle period.
             self.base_rtt = None;
             self.round = Round::default();
             self.slow_start.restart();

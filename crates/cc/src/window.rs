@@ -1,5 +1,5 @@
-//! What window-based controllers share: RFC 5681's window, its slow start and
-//! its restart after idleness.
+//! Code shared by window-based controllers: RFC 5681's window, its slow start and its
+//! restart after an idle period.
 
 use sojourn_units::Bytes;
 
@@ -17,7 +17,7 @@ pub(crate) struct Window {
     initial: Bytes,
     /// Bytes acknowledged since the window last grew by a packet.
     acked: Bytes,
-    /// A timeout was the last thing that happened to the window.
+    /// A timeout was the last event that changed the window.
     timed_out: bool,
 }
 
@@ -44,9 +44,9 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// RFC 5681 section 3.1 with RFC 3465's byte counting (L unbounded, as
-    /// RFC 9002 section 7.3.1 and Linux do): grows up to `ssthresh` and
-    /// returns the acknowledged bytes that are left for congestion avoidance.
+    /// RFC 5681 section 3.1 with RFC 3465's byte counting (L unbounded, as in RFC 9002
+    /// section 7.3.1 and Linux): grows up to `ssthresh`, and returns the acknowledged bytes
+    /// left for congestion avoidance.
     pub(crate) fn slow_start(&mut self, acked: Bytes) -> Bytes {
         let grown = (self.cwnd + acked).0.min(self.ssthresh.0.max(self.cwnd.0));
         let used = Bytes(grown) - self.cwnd;
@@ -55,8 +55,7 @@ impl Window {
         acked - used
     }
 
-    /// RFC 5681 equation 3 by byte counting: one packet for every `per` bytes
-    /// acknowledged.
+    /// RFC 5681 equation 3 by byte counting: one packet per `per` acknowledged bytes.
     pub(crate) fn additive_increase(&mut self, acked: Bytes, per: Bytes) {
         let per = per.0.max(1);
         self.acked += acked;
@@ -65,8 +64,8 @@ impl Window {
         self.cwnd += self.mss * packets;
     }
 
-    /// Grows as RFC 5681 has it, where `feedback` allows that: slow start, then one
-    /// packet a window.
+    /// Grows as in RFC 5681 if `feedback` allows it: slow start, then one packet per
+    /// window.
     #[inline(always)]
     pub(crate) fn grow(&mut self, feedback: &Feedback<'_>) {
         if self.may_grow(feedback) {
@@ -85,10 +84,10 @@ impl Window {
         self.timed_out = false;
     }
 
-    /// After a retransmission timeout: slow start from one packet, up to half
-    /// of what was in flight (RFC 5681 section 3.1). A timeout that follows on
-    /// another, with nothing acknowledged between, leaves `ssthresh` as it is:
-    /// what is in flight then is the retransmission alone.
+    /// Retransmission timeout: slow start from one packet, up to half of the data that was
+    /// in flight (RFC 5681 section 3.1). A second timeout without an acknowledgement in
+    /// between does not change `ssthresh`, because only the retransmission is then in
+    /// flight.
     pub(crate) fn on_timeout(&mut self, ssthresh: Bytes) {
         if !self.timed_out {
             self.ssthresh = ssthresh.max(self.mss * 2);
@@ -98,9 +97,9 @@ impl Window {
         self.acked = Bytes::ZERO;
     }
 
-    /// RFC 5681 section 4.1: after an idle retransmission timeout the window
-    /// restarts from at most the initial one. `ssthresh` remembers the old
-    /// window (RFC 7661 section 4.4, as Linux does).
+    /// RFC 5681 section 4.1: after an idle period of a retransmission timeout, the window
+    /// restarts from at most the initial one. `ssthresh` remembers the old window (RFC 7661
+    /// section 4.4, as Linux does).
     pub(crate) fn on_sent(&mut self, sent: &Sent) {
         if sent.idle > sent.rto && !sent.retransmission {
             self.ssthresh = self.ssthresh.max(self.cwnd * 3 / 4);
@@ -108,12 +107,12 @@ impl Window {
         }
     }
 
-    /// What [`Window::restore`] gives back.
+    /// The state for [`Window::restore`].
     pub(crate) fn saved(&self) -> Saved {
         Saved { cwnd: self.cwnd, ssthresh: self.ssthresh }
     }
 
-    /// Takes a reduction back: the window and `ssthresh` are at least what they were
+    /// Undoes a reduction: the window and `ssthresh` return to at least their saved values
     /// (Linux, `tcp_undo_cwnd_reduction`; RFC 4015 section 3.2 lets slow start do it).
     pub(crate) fn restore(&mut self, saved: Saved) {
         self.cwnd = self.cwnd.max(saved.cwnd);
@@ -121,8 +120,8 @@ impl Window {
         self.timed_out = false;
     }
 
-    /// Whether `feedback` allows the window to grow: something was delivered,
-    /// no recovery is under way, and the window was what limited the sender.
+    /// Whether `feedback` allows the window to grow: it acknowledges data, no recovery is
+    /// in progress, and the window limited the sender.
     pub(crate) fn may_grow(&self, feedback: &Feedback<'_>) -> bool {
         feedback.acked > Bytes::ZERO && !feedback.in_recovery && feedback.cwnd_limited
     }

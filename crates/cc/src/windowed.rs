@@ -1,30 +1,30 @@
-//! The least or the greatest sample of the last while.
+//! Minimum or maximum over a sliding window.
 
 use std::collections::VecDeque;
 
-/// The least of a window.
+/// Minimum over a sliding window.
 pub(crate) type WindowedMin = Windowed<false>;
-/// The greatest of a window.
+/// Maximum over a sliding window.
 pub(crate) type WindowedMax = Windowed<true>;
 
-/// Every sample of a window that may yet become its extreme. Times and values are in
-/// whatever unit the user counts: nanoseconds, round trips, bit/s.
+/// All samples of a window that may still become its extreme. Callers choose the units of
+/// times and values: nanoseconds, round trips, bit/s.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Windowed<const GREATEST: bool> {
-    /// Times rise from front to back, and values get less extreme.
+    /// Ordered by time; values get less extreme from front to back.
     samples: VecDeque<(u64, u64)>,
 }
 
 impl<const GREATEST: bool> Windowed<GREATEST> {
-    /// Takes in `value` at `time`, which never goes back. Returns the extreme of all
-    /// that are no older than `span`, this one included.
+    /// Adds `value` at `time`, which must not decrease. Returns the extreme of all samples
+    /// no older than `span`, including this one.
     pub(crate) fn update(&mut self, time: u64, value: u64, span: u64) -> u64 {
         self.update_sparsely(time, value, span, 1)
     }
 
-    /// As [`Self::update`], but keeps a sample that is no extreme only where it is
-    /// `apart` from the one before it: at most `span / apart + 1` are kept, and the
-    /// extreme may be of a window that is as much shorter.
+    /// As [`Self::update`], but keeps a sample that is not an extreme only at a distance of
+    /// `apart` from the previous one. At most `span / apart + 1` samples are kept, and the
+    /// window may be shorter by `apart`.
     pub(crate) fn update_sparsely(&mut self, time: u64, value: u64, span: u64, apart: u64) -> u64 {
         while self.samples.back().is_some_and(|s| Self::outlives(value, s.1)) {
             self.samples.pop_back();
@@ -32,8 +32,8 @@ impl<const GREATEST: bool> Windowed<GREATEST> {
         while self.samples.front().is_some_and(|s| time.saturating_sub(s.0) > span) {
             self.samples.pop_front();
         }
-        // One that is less extreme matters only once those before it are gone: of one
-        // moment, never.
+        // A less extreme sample matters only after its predecessors expire, which one of
+        // the same time never does.
         let is_apart = |s: &(u64, u64)| time.saturating_sub(s.0) >= apart.max(1);
         if self.samples.back().is_none_or(is_apart) {
             self.samples.push_back((time, value));
@@ -41,12 +41,12 @@ impl<const GREATEST: bool> Windowed<GREATEST> {
         self.get().unwrap_or(value)
     }
 
-    /// The extreme as of the last update; none before the first.
+    /// The extreme at the last update; `None` before the first.
     pub(crate) fn get(&self) -> Option<u64> {
         self.samples.front().map(|s| s.1)
     }
 
-    /// Whether `one`, which is newer, makes `other` needless.
+    /// Whether the newer sample `one` makes `other` obsolete.
     fn outlives(one: u64, other: u64) -> bool {
         if GREATEST { one >= other } else { one <= other }
     }
@@ -58,13 +58,13 @@ mod tests {
 
     use super::{WindowedMax, WindowedMin};
 
-    /// Values of all that are no older than `span`.
+    /// Values of all samples no older than `span`.
     fn within(all: &[(u64, u64)], now: u64, span: u64) -> impl Iterator<Item = u64> {
         all.iter().filter(move |s| now - s.0 <= span).map(|s| s.1)
     }
 
     proptest! {
-        // No file of past failures: what fails is printed.
+        // No regression file: proptest prints the failing case.
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
@@ -86,8 +86,8 @@ mod tests {
             }
         }
 
-        /// As extreme as all of the window but for its oldest part, and no more so
-        /// than all of it.
+        /// The result lies between the extreme of the whole window and that of the window
+        /// without its oldest part.
         #[test]
         fn a_sparse_one_forgets_a_part_too_early_at_most(
             steps in prop::collection::vec((0_u64..100, 1_u64..1_000), 1..200),

@@ -1,11 +1,12 @@
-//! What fair flow balancing added to the window and no measurement shows yet.
+//! Bytes that fair flow balancing added to the window and that measurements do not show
+//! yet.
 
 use std::collections::VecDeque;
 
 use sojourn_units::{Bytes, Duration, Instant};
 
-/// Entries that a span is kept in, lest each acknowledgement have its own: what was
-/// added is taken to show by as much of the span early.
+/// Entries per span, so that acknowledgements do not each need one. Entries expire up to
+/// one part of the span early.
 const GRAINS: u64 = 64;
 
 /// Additions of one span of time.
@@ -16,7 +17,7 @@ pub(super) struct Added {
 }
 
 impl Added {
-    /// Forgets what is older than `span`.
+    /// Forgets entries older than `span`.
     pub(super) fn expire(&mut self, now: Instant, span: Duration) {
         while let Some((at, bytes)) = self.recent.front() {
             if now.since(*at) < span {
@@ -27,7 +28,7 @@ impl Added {
         }
     }
 
-    /// `bytes` were added now; they show after `span`.
+    /// Records `bytes` added now, which measurements show after `span`.
     pub(super) fn push(&mut self, now: Instant, bytes: Bytes, span: Duration) {
         if bytes == Bytes::ZERO {
             return;
@@ -39,7 +40,7 @@ impl Added {
         }
     }
 
-    /// All that is not older.
+    /// Sum of the remaining entries.
     pub(super) fn bytes(&self) -> Bytes {
         self.sum
     }

@@ -1,18 +1,18 @@
-//! LoLa's parameters, by the paper's names; what the paper leaves unnamed has the
-//! name that the published module gives it, without its prefix.
+//! LoLa's parameters, by the paper's names. Parameters that the paper does not name have
+//! their names from the published module, without its prefix.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration};
 
 use crate::contract::Setup;
 
-/// The values that all of the paper's experiments used.
+/// The source of values used in all of the paper's experiments.
 const PAPER: &str = "Hock et al. 2017, section V-A";
-/// Their own implementation, where the paper is silent.
+/// The source of values from the authors' implementation, for gaps in the paper.
 const MODULE: &str = "TCP LoLa's Linux module, version 1.5";
 
-/// The parameters with ranges and sources. The paper gives values, no ranges: these
-/// are what is physically possible.
+/// The parameters with ranges and sources. The paper gives values only; the ranges are the
+/// physically possible ones.
 pub(super) const PARAMS: &[Param] = &[
     Param {
         name: "q_low",
@@ -91,7 +91,7 @@ pub(super) const PARAMS: &[Param] = &[
     },
 ];
 
-/// The parameters as the algorithm uses them.
+/// The parameters in the algorithm's units.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Config {
     pub(super) q_low: Duration,

@@ -1,4 +1,4 @@
-//! The two functions of time by which the window grows, both cubic.
+//! The two cubic functions of time that govern the window's growth.
 
 use sojourn_units::{Bytes, Duration, Instant};
 
@@ -7,10 +7,10 @@ use super::config::Config;
 /// Equation 1, from a reduction on; windows in segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cubic {
-    /// When `t` was zero: at the last reduction, or later by as long as the window
+    /// Time at which `t` was zero: the last reduction, plus all times in which the window
     /// did not limit the sender.
     begin: Instant,
-    /// The last feedback whose time is accounted for.
+    /// Time of the last feedback included in `t`.
     updated: Instant,
     /// `CWnd_max`.
     cwnd_max: f64,
@@ -19,11 +19,11 @@ pub(super) struct Cubic {
 }
 
 impl Cubic {
-    /// The curve of a window that was `cwnd_max` and is `cwnd` at `now`. K of
-    /// equation 3, whose subtrahend is what tailored decrease leaves: the window
-    /// itself is taken, so that the curve begins at it after a loss as well, and
-    /// where `cwnd_min` ended the decrease. A window that was not reduced (at the end
-    /// of slow start) begins at its plateau, as RFC 9438 section 4.10 has it.
+    /// The curve of a window that was `cwnd_max` and is `cwnd` at `now`. K follows equation
+    /// 3, whose subtrahend is the window after a tailored decrease. This code uses the
+    /// actual window, so that the curve also begins there after a loss, or if `cwnd_min`
+    /// limited the decrease. A window that was not reduced (at the end of slow start)
+    /// begins at its plateau, as in RFC 9438 section 4.10.
     pub(super) fn new(now: Instant, cwnd_max: f64, cwnd: f64, config: &Config) -> Cubic {
         let k = libm::cbrt((cwnd_max - cwnd).max(0.0) / config.c);
         Cubic { begin: now, updated: now, cwnd_max: cwnd_max.max(cwnd), k }
@@ -36,8 +36,8 @@ impl Cubic {
         config.c * t * t * t + self.cwnd_max
     }
 
-    /// The window did not limit the sender since the last feedback: that time does
-    /// not count (RFC 9438 section 5.8).
+    /// Excludes the time since the last feedback, in which the window did not limit the
+    /// sender (RFC 9438 section 5.8).
     pub(super) fn exclude(&mut self, now: Instant) {
         let begin = self.begin + now.since(self.updated);
         self.begin = begin.min(now);
@@ -45,8 +45,8 @@ impl Cubic {
     }
 }
 
-/// Equation 2: what each flow should have in the queue `t` after fair flow balancing
-/// began.
+/// Equation 2: the data each flow should have in the queue at `t` after the start of fair
+/// flow balancing.
 pub(super) fn x(t: Duration, config: &Config) -> Bytes {
     let ratio = t.0 as f64 * 1e-6 / config.phi;
     Bytes((ratio * ratio * ratio) as u64)

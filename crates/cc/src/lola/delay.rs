@@ -1,4 +1,4 @@
-//! What the round-trip times say of the queue (section IV of the paper).
+//! Estimates of the queue from round-trip times (section IV of the paper).
 
 use sojourn_units::{Bytes, Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::windowed::WindowedMin;
 pub(super) struct Queue {
     /// Samples of the last `t_measure`.
     recent: WindowedMin,
-    /// Equation 5; none until the first sample, and after it was found invalid.
+    /// Equation 5; `None` before the first sample, and after it was found invalid.
     rtt_min: Option<Duration>,
     /// Tailored decreases since `rtt_now` was last near `rtt_min`.
     decreases: u64,
@@ -21,8 +21,7 @@ impl Queue {
         Queue { recent: WindowedMin::default(), rtt_min: None, decreases: 0 }
     }
 
-    /// Takes in a sample. Equation 4, exactly: the least of the window slides with
-    /// every sample.
+    /// Adds a sample. Equation 4, exactly: the minimum of a sliding window.
     pub(super) fn sample(&mut self, now: Instant, rtt: Duration, config: &Config) {
         let rtt_now = Duration(self.recent.update(now.0, rtt.0, config.t_measure.0));
         // Equation 5.
@@ -47,15 +46,15 @@ impl Queue {
         self.recent.get().map_or(Duration::ZERO, Duration)
     }
 
-    /// Equation 6. Zero while RTT_min is not known.
+    /// Equation 6; zero while RTT_min is unknown.
     pub(super) fn delay(&self) -> Duration {
         self.rtt_now().saturating_sub(self.rtt_min.unwrap_or(Duration::MAX))
     }
 
-    /// Equation 7: the part of `cwnd` that waits in the queue, at most all of it.
+    /// Equation 7: the part of `cwnd` in the queue.
     pub(super) fn data(&self, cwnd: Bytes) -> Bytes {
         let rtt_now = u128::from(self.rtt_now().0.max(1));
-        // Less than `cwnd`, since the delay is a part of RTT_now.
+        // At most `cwnd`, since the delay is a part of RTT_now.
         Bytes((u128::from(cwnd.0) * u128::from(self.delay().0) / rtt_now) as u64)
     }
 }

@@ -1,9 +1,9 @@
-//! TCP LoLa: Hock, Neumeister, Zitterbart, Bless, "TCP LoLa: Congestion Control for
-//! Low Latencies and High Throughput", IEEE LCN 2017. A small standing queue, the
-//! same for any number of flows, and the same part of it for each of them.
+//! TCP LoLa: Hock, Neumeister, Zitterbart, Bless, "TCP LoLa: Congestion Control for Low
+//! Latencies and High Throughput", IEEE LCN 2017. It keeps a small standing queue of the
+//! same length for any number of flows, with an equal share for each flow.
 //!
-//! Where the paper is silent, its authors' Linux module (version 1.5) decides; those
-//! places say so. The module itself differs from the paper in several defaults.
+//! For gaps in the paper, this follows the authors' Linux module (version 1.5) and says so
+//! in a comment. The module itself differs from the paper in several defaults.
 
 mod added;
 mod config;
@@ -28,27 +28,27 @@ pub struct Lola {
     window: Window,
     queue: Queue,
     state: State,
-    /// Segments: the window before the last reduction, for fast convergence after
-    /// the next loss.
+    /// The window in segments before the last reduction, for fast convergence after the
+    /// next loss.
     cwnd_max: f64,
-    /// What fair flow balancing has added to the window lately.
+    /// Bytes that fair flow balancing has recently added to the window.
     added: Added,
     pacing: Pacing,
     undo: Undo<(Saved, f64)>,
 }
 
-/// Figure 1 of the paper. Tailored decrease is what happens between two of them.
+/// The states of figure 1. Tailored decrease is a transition between two of them.
 #[derive(Clone, Copy, Debug)]
 enum State {
     /// Section III-A.
     SlowStart {
-        /// The least and the greatest RTT measured in it.
+        /// The minimum and maximum RTT measured in slow start.
         measured: Option<(Duration, Duration)>,
     },
     /// Section III-B.
     CubicIncrease {
         curve: Cubic,
-        /// Until when the measurements are still those of before the reduction.
+        /// End of the time in which measurements date from before the reduction.
         blind_until: Instant,
     },
     /// Section III-C.
@@ -60,7 +60,7 @@ enum State {
 const SLOW_START: State = State::SlowStart { measured: None };
 
 impl Lola {
-    /// What a listing says of it.
+    /// Registry entry.
     pub const INFO: Info = Info {
         name: "lola",
         title: "TCP LoLa: a queue of a few milliseconds, the same part of it for every flow",
@@ -69,7 +69,7 @@ impl Lola {
         params: config::PARAMS,
         ordered: &[("q_low", "q_target")],
         needs: Needs {
-            // Section VII: a reaction to ECN is future work.
+            // Section VII: a response to ECN is future work.
             ecn: EcnUse::None,
             receive_times: false,
             rate_samples: false,
@@ -80,7 +80,7 @@ impl Lola {
         random: false,
     };
 
-    /// Builds one.
+    /// Builds a controller.
     pub fn new(setup: &Setup) -> Lola {
         Lola {
             config: Config::new(setup),
@@ -99,14 +99,14 @@ impl Lola {
         self.window.cwnd.as_f64() / self.window.mss.as_f64()
     }
 
-    /// The states that the measurements of this feedback lead to, one after another
-    /// where a queue grew fast.
+    /// Moves through the states to which this feedback leads; several in a row if a queue
+    /// grew fast.
     fn advance(&mut self, now: Instant, rtt: Option<Duration>) {
         if let (State::SlowStart { measured }, Some(rtt)) = (&mut self.state, rtt) {
             let (least, greatest) = measured.unwrap_or((rtt, rtt));
             let (least, greatest) = (least.min(rtt), greatest.max(rtt));
             *measured = Some((least, greatest));
-            // Section III-A: single samples, not what the filter leaves of them.
+            // Section III-A: uses single samples, not filtered ones.
             if greatest - least > self.config.q_low * 2 {
                 self.window.ssthresh = self.window.cwnd;
                 self.begin_cubic_increase(now, self.segments(), Duration::ZERO);
@@ -136,12 +136,12 @@ impl Lola {
         let (config, w) = (&self.config, &mut self.window);
         let cwnd_max = w.cwnd.as_f64() / w.mss.as_f64();
         let emptied = w.cwnd - self.queue.data(w.cwnd);
-        // Nothing in the paper ends a decrease; in the module `cwnd_min` does.
+        // The paper has no minimum window after a decrease; `cwnd_min` is the module's.
         w.cwnd = emptied.mul_f64(config.gamma).max(config.cwnd_min).min(w.cwnd);
         w.ssthresh = w.ssthresh.min(w.cwnd);
-        // The paper does not say when Q_delay counts again. What comes back in the
-        // next round trip was sent before the decrease, and would lead to the next
-        // decrease. The module waits for two; so does this.
+        // The paper does not say when Q_delay counts again. Packets acknowledged in the
+        // next round trip were sent before the decrease, and would cause another one. Like
+        // the module, wait for two round trips.
         let blind = self.queue.rtt_now() * 2;
         self.queue.on_tailored_decrease(config);
         self.begin_cubic_increase(now, cwnd_max, blind);
@@ -153,8 +153,8 @@ impl Lola {
         self.state = State::CubicIncrease { curve, blind_until: now + blind };
     }
 
-    /// The paper has no reaction to a loss but slow start after a timeout. As the
-    /// module, this does what CUBIC does (RFC 9438 sections 4.6 and 4.7).
+    /// The paper's only response to loss is slow start after a timeout. Like the module,
+    /// this responds as CUBIC (RFC 9438 sections 4.6 and 4.7).
     fn on_loss(&mut self, now: Instant) {
         let cwnd = self.segments();
         let keep = if cwnd < self.cwnd_max { (1.0 + self.config.beta) / 2.0 } else { 1.0 };
@@ -162,8 +162,8 @@ impl Lola {
         self.begin_cubic_increase(now, cwnd * keep, self.queue.rtt_now() * 2);
     }
 
-    /// The loss was spurious: the window as it was, and slow start or the curve from its
-    /// plateau. Times measured before the loss say nothing any more.
+    /// Restores the window after a spurious loss, with slow start or with the curve from
+    /// its plateau. Times measured before the loss are obsolete.
     fn restore(&mut self, now: Instant, (window, cwnd_max): (Saved, f64)) {
         self.window.restore(window);
         if self.window.in_slow_start() {
@@ -185,7 +185,7 @@ impl Lola {
             }
             State::CubicIncrease { curve, .. } => {
                 let target = curve.at(now, &self.config) * self.window.mss.as_f64();
-                // RFC 9438 section 4.2: by half a window in a round trip at most.
+                // RFC 9438 section 4.2: at most half a window per round trip.
                 let most = self.window.cwnd + acked / 2;
                 self.window.cwnd = self.window.cwnd.max(Bytes(target as u64).min(most));
             }
@@ -194,27 +194,26 @@ impl Lola {
         }
     }
 
-    /// Figure 2. The paper does not say how what is added comes to count in Q_data,
-    /// which shows it a round trip later, and passes the filter within `t_measure`.
-    /// Here Q_data is taken with what was added since, lest that be added again until
-    /// it shows; and X for when what is added now will show. So what is measured
-    /// follows X(t) at any round-trip time.
+    /// Figure 2. The paper ignores that an addition to the window shows in Q_data only a
+    /// round trip later, and after the filter's `t_measure`. This code therefore includes
+    /// recent additions in Q_data, so that they are not added twice, and takes X at the
+    /// time when the new addition will show. The measured data then follows X(t) at any
+    /// round-trip time.
     fn balance(&mut self, now: Instant, acked: Bytes) {
         let State::FairFlowBalancing { since } = self.state else { return };
         let shows_after = self.queue.rtt_now() + self.config.t_measure;
         self.added.expire(now, shows_after);
         let x = curve::x(now.since(since) + shows_after, &self.config);
         let q_data = self.queue.data(self.window.cwnd) + self.added.bytes();
-        // Never faster than slow start: X(t) knows no capacity, and goes on growing
-        // where no queue comes about any more.
+        // Never faster than slow start: X(t) ignores the capacity, and keeps growing even
+        // if the queue cannot grow.
         let growth = x.saturating_sub(q_data).min(acked);
         self.window.cwnd += growth;
         self.added.push(now, growth, shows_after);
     }
 
-    /// What Linux has `fq` pace at, which the paper's senders used (section V-A): twice
-    /// the window in a round trip up to half of ssthresh, then 1.2 times
-    /// (`tcp_update_pacing_rate`).
+    /// Linux's pacing rate for `fq`, which the paper's senders used (section V-A): two
+    /// windows per round trip up to half of ssthresh, then 1.2 (`tcp_update_pacing_rate`).
     fn pace(&mut self, srtt: Duration) {
         if srtt == Duration::ZERO {
             return;
@@ -227,7 +226,7 @@ impl Lola {
 }
 
 impl Controller for Lola {
-    /// Linux has a pacing rate from the handshake on (`tcp_cong_control`).
+    /// Linux sets a pacing rate from the handshake on (`tcp_cong_control`).
     fn on_handshake(&mut self, _now: Instant, rtt: Duration) {
         self.pace(rtt);
     }
@@ -240,7 +239,7 @@ impl Controller for Lola {
     fn on_sent(&mut self, _now: Instant, sent: &Sent) {
         self.window.on_sent(sent);
         if sent.idle > sent.rto && self.window.in_slow_start() {
-            // RFC 5681 section 4.1: idleness ends in a slow start.
+            // RFC 5681 section 4.1: slow start after an idle period.
             self.state = SLOW_START;
         }
     }

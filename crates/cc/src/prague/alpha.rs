@@ -1,15 +1,15 @@
-//! Prague's moving average of marks, and the epochs that it is made of.
+//! Prague's moving average of marks, and the epochs behind it.
 
 use sojourn_units::{Duration, Instant};
 
 use crate::contract::{Feedback, Setup};
 
-/// A round trip by packet number that lasts some time at least, since the virtual
-/// round trip may be longer than the real one (draft section 2.4.4).
+/// A round trip by packet number, with a minimum duration, because the virtual round trip
+/// may be longer than the real one (draft section 2.4.4).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Period {
     begun: Instant,
-    /// The first packet that left after it began.
+    /// The first packet that left after its start.
     end: u64,
 }
 
@@ -18,7 +18,7 @@ impl Period {
         Period { begun: now, end: feedback.next_number }
     }
 
-    /// Whether a round trip is over, and `least` since it began.
+    /// Whether a round trip has ended, and at least `least` has passed since its start.
     pub(super) fn is_over(&self, now: Instant, feedback: &Feedback<'_>, least: Duration) -> bool {
         feedback.largest_acked >= self.end && self.age(now) >= least
     }
@@ -28,49 +28,46 @@ impl Period {
     }
 }
 
-/// More of an epoch than this is no small signal any more.
+/// Fraction of marks in an epoch above which congestion began suddenly.
 const ONSET: f64 = 0.5;
-/// What an epoch counts as that is suspected of having met its own burst.
+/// The fraction that a suspect epoch counts as: its packets probably met a queue from their
+/// own burst.
 const SUSPECT: f64 = 0.125;
 
-/// When the window answers marks.
+/// Time of the response to marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Response {
-    /// At the first mark of a round trip, by alpha as it is then (draft section
-    /// 2.4.2).
+    /// At the first mark of a round trip, by the current alpha (draft section 2.4.2).
     Mark,
-    /// When an epoch that had marks ends, with alpha set at once to what a sudden
-    /// onset says (Huitema 2022, picoquic): the moving average would take many
-    /// round trips to follow.
+    /// At the end of an epoch with marks. A sudden onset sets alpha at once (Huitema 2022,
+    /// picoquic), because the moving average would take many round trips to follow.
     Epoch,
 }
 
-/// What an acknowledgement says of the epoch.
+/// Result of an acknowledgement for the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It goes on, or it had no marks.
+    /// The epoch continues, or it had no marks.
     Nothing,
-    /// It is over and had marks, or this is the first mark of the connection.
+    /// The epoch ended with marks, or this is the first mark of the connection.
     Marked,
-    /// It is over, and had so many that they are to be answered as a loss.
+    /// The epoch ended with so many marks that the response is that to a loss.
     Onset,
 }
 
-/// `alpha`: the moving average of the fraction of packets that are marked (draft
-/// section 2.3.2).
+/// `alpha`: the moving average of the fraction of marked packets (draft section 2.3.2).
 #[derive(Clone, Debug)]
 pub(super) struct Alpha {
     g: f64,
     pub(super) response: Response,
     suspect_epoch: bool,
     alpha: f64,
-    /// None before the first mark: until then nothing says that the path marks,
-    /// and alpha stands (Linux, `saw_ce`).
+    /// `None` before the first mark: until then the path may not mark at all, and alpha
+    /// stays constant (Linux, `saw_ce`).
     epoch: Option<Epoch>,
 }
 
-/// What was acknowledged since alpha was last brought up to date, in packets:
-/// QUIC's counts are of packets.
+/// Counts since the last update of alpha, in packets, as QUIC counts.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     period: Period,
@@ -84,13 +81,13 @@ impl Epoch {
         self.marked += feedback.ce_packets;
     }
 
-    /// QUIC may report a mark later than its packet: never above one.
+    /// QUIC may report a mark later than its packet, so bound the fraction to 1.
     fn frac(&self) -> f64 {
         (self.marked as f64 / self.acked.max(1) as f64).min(1.0)
     }
 
-    /// Whether it lasted longer than the smoothed round trip, as it does after a
-    /// pause. It does so too, by little, wherever a queue builds up.
+    /// Whether it lasted longer than the smoothed round-trip time, as it does after a
+    /// pause. It also does so, slightly, whenever a queue builds up.
     fn is_long(&self, now: Instant, feedback: &Feedback<'_>) -> bool {
         self.period.age(now) > feedback.srtt
     }
@@ -115,8 +112,8 @@ impl Alpha {
         self.alpha
     }
 
-    /// Takes in what an acknowledgement says. `least`: the shortest epoch; `deaf`:
-    /// whether the epoch under way is to count for nothing.
+    /// Processes an acknowledgement. `least` is the minimum duration of an epoch; `deaf`
+    /// means that the current epoch does not count.
     pub(super) fn observe(
         &mut self,
         now: Instant,
@@ -149,20 +146,20 @@ impl Alpha {
     fn begin(&self, now: Instant, feedback: &Feedback<'_>) -> Epoch {
         let mut period = Period::begin(now, feedback);
         if self.response == Response::Epoch {
-            // picoquic waits for an acknowledgement beyond that packet.
+            // picoquic waits for the acknowledgement of a packet after that one.
             period.end += 1;
         }
         Epoch { period, acked: 0, marked: 0 }
     }
 
-    /// Brings alpha up to date with an epoch that is over.
+    /// Updates alpha at the end of an epoch.
     fn judge(&mut self, now: Instant, feedback: &Feedback<'_>, epoch: &Epoch) -> Verdict {
         let (frac, sudden) = (epoch.frac(), epoch.frac() > ONSET);
         let suspect =
             sudden && self.suspect_epoch && self.alpha < SUSPECT && epoch.is_long(now, feedback);
         self.alpha = match self.response {
             Response::Epoch if suspect => SUSPECT,
-            // Answered in full, it should not be answered again.
+            // The onset gets a full response, so it must not reduce the window again.
             Response::Epoch if sudden => 0.0,
             Response::Mark if suspect => self.smoothed(SUSPECT),
             Response::Mark | Response::Epoch => self.smoothed(frac),
@@ -173,7 +170,7 @@ impl Alpha {
         if frac > 0.0 { Verdict::Marked } else { Verdict::Nothing }
     }
 
-    /// Section 2.3.2, in floats: no rounding makes small values stick.
+    /// Section 2.3.2, in floats, so that rounding does not keep small values from decaying.
     fn smoothed(&self, frac: f64) -> f64 {
         (self.alpha + self.g * (frac - self.alpha)).clamp(0.0, 1.0)
     }

@@ -1,18 +1,18 @@
-//! What a listing says of Prague: its parameters, by the draft's names.
+//! Prague's registry entry and its parameters, by the draft's names.
 
 use sojourn_units::Duration;
 use sojourn_units::params::{Kind, Param};
 
 use crate::contract::{EcnUse, Info, Needs};
 
-/// Its draft, and where in it.
+/// The draft's name with a section.
 macro_rules! draft {
     ($place:literal) => {
         concat!("draft-briscoe-iccrg-prague-congestion-control-04", $place)
     };
 }
 
-/// What a listing says of it.
+/// Registry entry.
 pub(super) const INFO: Info = Info {
     name: "prague",
     title: "Prague: the scalable controller of L4S, DCTCP made for the Internet",
@@ -25,7 +25,7 @@ pub(super) const INFO: Info = Info {
         rate_samples: true,
         every_packet: false,
         signal: false,
-        // Linux's module has `cong_control`, which takes PRR's place.
+        // Linux's module has `cong_control`, which replaces PRR.
         prr: false,
     },
     random: false,

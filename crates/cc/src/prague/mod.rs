@@ -1,19 +1,18 @@
 //! Prague: the scalable congestion controller of L4S, by
 //! draft-briscoe-iccrg-prague-congestion-control-04 (July 2024, the latest).
 //!
-//! It is DCTCP with differences: it marks its packets ECT(1) (section 2.2), grows by
-//! every byte that was not marked, right after a reduction too (section 2.4.3), keeps
-//! the fraction of its window that is less than a packet, gives flows of short
-//! round trips no more than others (section 2.4.4), and paces (section 2.5.1). Where
-//! the draft leaves something to the implementation, the reference is L4STeam's
-//! `tcp_prague.c` for Linux.
+//! Prague is DCTCP with these differences. It marks its packets ECT(1) (section 2.2). It
+//! grows for every unmarked byte, even right after a reduction (section 2.4.3). It keeps
+//! the fractional packet of its window. It gives flows with short round trips no more
+//! capacity than others (section 2.4.4), and it paces (section 2.5.1). For choices that the
+//! draft leaves to the implementation, the reference is L4STeam's `tcp_prague.c` for Linux.
 //!
-//! What the draft lets be is left out: falling back where a classic ECN queue is
-//! suspected (Linux has it off by default), windows below two packets, and
-//! ECT(0) for private networks, which is what `dctcp` has.
+//! Three optional parts of the draft are not implemented: the fallback for a suspected
+//! classic ECN queue (off by default in Linux), windows below two packets, and ECT(0) for
+//! private networks, for which there is `dctcp`.
 //!
-//! Huitema, "A Low Latency Internet with L4S" (2022) adds the rule of the suspect
-//! epoch, and finds the moving average too slow at a sudden onset: both are parameters.
+//! Huitema, "A Low Latency Internet with L4S" (2022) adds the rule of the suspect epoch,
+//! and finds the moving average too slow at a sudden onset. Parameters select both.
 
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
@@ -30,14 +29,14 @@ use alpha::{Alpha, Period, Response, Verdict};
 /// The Prague controller.
 pub struct Prague {
     window: Window,
-    /// What the window holds beyond whole bytes (section 2.4.2, carry of the
-    /// remainder).
+    /// Fraction of a byte in the window (section 2.4.2, carry of the remainder).
     fraction: f64,
     alpha: Alpha,
     state: State,
-    /// When a loss was last answered.
+    /// Time of the last response to a loss.
     lost_at: Option<Instant>,
-    /// When a mark was last answered, by Linux's rule for CWR; none by the draft's.
+    /// Time of the last response to a mark, under Linux's rule for CWR; `None` under the
+    /// draft's rule.
     linux_cwr: Option<Instant>,
     /// Round trips since slow start (`D`, section 2.4.4).
     round: Round,
@@ -51,23 +50,23 @@ pub struct Prague {
     undo: Undo<Saved>,
 }
 
-/// What was done about congestion in this round trip.
+/// The response to congestion in this round trip.
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// Nothing.
+    /// No response yet.
     Open,
-    /// Congestion window reduced (section 2.4.2): no further mark reduces it.
-    /// `before`: the window that was reduced.
+    /// Congestion window reduced for a mark (section 2.4.2): further marks do not reduce
+    /// it. `before` is the window before the reduction.
     Cwr { period: Period, before: f64 },
-    /// Reduced for a loss (section 2.4.1): nothing moves the window.
+    /// Reduced for a loss (section 2.4.1): the window does not change.
     Loss { period: Period },
 }
 
 impl Prague {
-    /// What a listing says of it.
+    /// Registry entry.
     pub const INFO: Info = info::INFO;
 
-    /// Builds one.
+    /// Builds a controller.
     pub fn new(setup: &Setup) -> Prague {
         let p = &setup.params;
         Prague {
@@ -93,22 +92,22 @@ impl Prague {
         self.window.cwnd.as_f64() + self.fraction
     }
 
-    /// `rtt_virt`, where it is longer than the real one and the flow is old enough
-    /// for it (section 2.4.4): none else.
+    /// `rtt_virt`, if it is longer than the real round-trip time and the flow is old enough
+    /// (section 2.4.4); else `None`.
     fn rtt_virt(&self) -> Option<Duration> {
         let old = self.rounds >= self.d && !self.window.in_slow_start();
         let is_longer = self.srtt > Duration::ZERO && self.srtt < self.rtt_virt_min;
         (old && is_longer).then_some(self.rtt_virt_min)
     }
 
-    /// How long CWR lasts at least. Linux's state CWR lasts a real round trip.
+    /// Minimum duration of CWR. In Linux the state CWR lasts a real round trip.
     fn least_cwr(&self) -> Duration {
         if self.linux_cwr.is_some() { Duration::ZERO } else { self.least_period() }
     }
 
-    /// Linux's `prague_enter_cwr`: a mark within a virtual round trip of the last one
-    /// that was answered begins CWR, so that the round trip's other marks go unheard, and
-    /// takes nothing off.
+    /// Linux's `prague_enter_cwr`: a mark within a virtual round trip of the last response
+    /// starts CWR without reducing the window. The controller then ignores the other marks
+    /// of that round trip.
     fn is_too_soon(&mut self, now: Instant) -> bool {
         let least = self.least_period();
         let Some(at) = &mut self.linux_cwr else { return false };
@@ -119,14 +118,14 @@ impl Prague {
         false
     }
 
-    /// How long an epoch of alpha and CWR last at least: section 2.4.4 has both once
-    /// a virtual round trip.
+    /// Minimum duration of an alpha epoch and of CWR: section 2.4.4 allows each once per
+    /// virtual round trip.
     fn least_period(&self) -> Duration {
         self.rtt_virt().unwrap_or(Duration::ZERO)
     }
 
-    /// `ai_per_rtt` in bytes: a packet in a virtual round trip over a virtual window,
-    /// each M times the real one (section 2.4.4).
+    /// `ai_per_rtt` in bytes: one packet per virtual round trip and virtual window, each M
+    /// times the real one (section 2.4.4).
     fn ai_per_rtt(&self) -> f64 {
         let m = self.rtt_virt().map_or(1.0, |virt| virt.0 as f64 / self.srtt.0 as f64);
         self.window.mss.as_f64() / (m * m)
@@ -149,7 +148,7 @@ impl Prague {
         }
     }
 
-    /// Whether the window is to answer marks now.
+    /// Whether the window must respond to marks now.
     fn hears_mark(&self, feedback: &Feedback<'_>, verdict: Verdict) -> bool {
         match self.alpha.response {
             Response::Mark => feedback.ce_packets > 0,
@@ -157,7 +156,7 @@ impl Prague {
         }
     }
 
-    /// Section 2.4.2; the first mark ends slow start, too (section 2.4.5).
+    /// Section 2.4.2; the first mark also ends slow start (section 2.4.5).
     fn on_mark(&mut self, now: Instant, feedback: &Feedback<'_>) {
         let before = self.before();
         if !self.is_too_soon(now) {
@@ -167,16 +166,16 @@ impl Prague {
         self.state = State::Cwr { period: Period::begin(now, feedback), before };
     }
 
-    /// Section 2.4.1: as Reno.
+    /// Section 2.4.1: as in Reno.
     fn on_loss(&mut self, now: Instant, feedback: &Feedback<'_>) {
         self.reduce_to((self.before() / 2.0).min(self.cwnd()));
         self.state = State::Loss { period: Period::begin(now, feedback) };
         self.lost_at = Some(now);
     }
 
-    /// The window to reduce from. What a mark of the same round trip has taken
-    /// already is taken into account: with a loss both together halve the window,
-    /// which section 2.4.1 allows (Linux halves what is left).
+    /// The window to reduce from. After a mark in the same round trip, it is the window
+    /// before that mark. A mark and a loss together then halve the window, which section
+    /// 2.4.1 allows (Linux halves the reduced window).
     fn before(&self) -> f64 {
         match self.state {
             State::Cwr { before, .. } => before,
@@ -184,27 +183,28 @@ impl Prague {
         }
     }
 
-    /// By epochs: whether the one under way is of packets that left before the
-    /// window was reduced.
+    /// With `Response::Epoch`: whether the packets of the current epoch left before the
+    /// reduction.
     fn is_deaf(&self) -> bool {
         self.alpha.response == Response::Epoch && !matches!(self.state, State::Open)
     }
 
-    /// A loss that was found late is of the window that was reduced for those found
-    /// before: the transport tells of it where a mark has begun an episode between.
+    /// Whether a loss was sent under the window from before the last reduction for loss.
+    /// The transport reports such a loss as an event if a mark started an episode in
+    /// between.
     fn is_answered(&self, now: Instant) -> bool {
         let lately = |at: Instant| now.since(at) <= self.srtt;
         matches!(self.state, State::Loss { .. }) || self.lost_at.is_some_and(lately)
     }
 
     fn reduce_to(&mut self, bytes: f64) {
-        // Two packets at least, as in Linux (`MIN_CWND_RTT`).
+        // At least two packets, as in Linux (`MIN_CWND_RTT`).
         self.window.reduce_to(Bytes(bytes as u64));
         self.fraction = (bytes - self.window.cwnd.as_f64()).clamp(0.0, 1.0);
     }
 
-    /// Section 2.4.3: by what was acknowledged without a mark, whatever was reduced
-    /// for marks; not for a sender that its application limits.
+    /// Section 2.4.3: grows for unmarked bytes, whatever the reduction for marks, but not
+    /// while the application limits the sender.
     fn grow(&mut self, feedback: &Feedback<'_>) {
         let paced = feedback.rate.is_some_and(|sample| !sample.app_limited);
         let has_data = feedback.cwnd_limited || paced;
@@ -215,14 +215,14 @@ impl Prague {
         if self.window.in_slow_start() {
             unmarked = self.window.slow_start(Bytes(unmarked as u64)).as_f64();
         }
-        // At most a window in a round trip, whatever one ACK claims.
+        // At most a window per round trip, however much one ACK acknowledges.
         let share = (unmarked / self.cwnd()).min(1.0);
         let cwnd = self.cwnd() + share * self.ai_per_rtt();
         self.window.cwnd = Bytes(cwnd as u64);
         self.fraction = cwnd - self.window.cwnd.as_f64();
     }
 
-    /// Section 2.5.1; none before the first sample of a round trip.
+    /// Section 2.5.1; `None` before the first round-trip sample.
     fn pacing_rate(&self) -> Option<Rate> {
         if self.srtt == Duration::ZERO {
             return None;
@@ -233,14 +233,14 @@ impl Prague {
     }
 }
 
-/// `acked_sacked - ece_delta` of section 2.4.3, the marked share counted in packets.
+/// `acked_sacked - ece_delta` of section 2.4.3, with the marked share in packets.
 fn unmarked(feedback: &Feedback<'_>) -> f64 {
     let share = feedback.ce_packets as f64 / feedback.acked_packets.max(1) as f64;
     feedback.acked.as_f64() * (1.0 - share.min(1.0))
 }
 
 impl Controller for Prague {
-    /// The initial window is paced over it, as `prague_init` of `tcp_prague.c` has it where
+    /// Paces the initial window over this time, as `prague_init` of `tcp_prague.c` does if
     /// `net.ipv4.tcp_pace_iw` is set.
     fn on_handshake(&mut self, _now: Instant, rtt: Duration) {
         self.srtt = rtt;
@@ -257,14 +257,15 @@ impl Controller for Prague {
             self.state = State::Open;
         }
         self.turn_round(feedback);
-        // Alpha first, as in RFC 8257 section 3.3: see `dctcp.rs`.
+        // Update alpha first, as in RFC 8257 section 3.3: see `dctcp.rs`.
         let verdict = self.alpha.observe(now, feedback, self.least_period(), self.is_deaf());
         self.leave_state(now, feedback);
         let loses = feedback.loss_event && !self.is_answered(now);
         if loses {
             self.undo.on_loss(self.window.saved());
         } else if feedback.loss_event {
-            // The reduction that stands answered another recovery's loss.
+            // The last reduction responded to a loss of another recovery, so it must not be
+            // undone.
             self.undo.forget();
         }
         if loses || verdict == Verdict::Onset {

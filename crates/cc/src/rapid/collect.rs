@@ -1,4 +1,4 @@
-//! Gathers what the receiver says of each p-stream.
+//! Collects the receive times of each p-stream.
 
 use std::collections::VecDeque;
 
@@ -7,13 +7,13 @@ use crate::contract::Received;
 /// A p-stream that has left, or is leaving.
 #[derive(Clone, Copy)]
 pub(super) struct Stream {
-    /// Its first packet's number.
+    /// Number of its first packet.
     pub(super) first: u64,
-    /// Its packets.
+    /// Number of packets.
     pub(super) packets: usize,
     /// Its mean rate in bit/s.
     pub(super) mean: f64,
-    /// Whether it is one of the start-up's.
+    /// Whether it belongs to start-up.
     pub(super) startup: bool,
 }
 
@@ -23,32 +23,32 @@ impl Stream {
     }
 }
 
-/// Streams under way, and the delays of the one that is arriving. A stream of which
-/// anything is missing says nothing.
+/// Streams in flight, and the delays of the one that is arriving. An incomplete stream
+/// yields no estimate.
 #[derive(Default)]
 pub(super) struct Collector {
     streams: VecDeque<Stream>,
-    /// First number of the stream that `delays` belong to.
+    /// First packet number of the stream in `delays`.
     arriving: u64,
-    /// Delays of its packets, in nanoseconds, above that of its first.
+    /// Delays of its packets in nanoseconds, relative to its first packet.
     delays: Vec<f64>,
-    /// That first packet.
+    /// The first packet of that stream.
     zero: Option<Received>,
 }
 
 impl Collector {
-    /// A stream begins to leave.
+    /// Records a stream that begins to leave.
     pub(super) fn begin(&mut self, stream: Stream) {
         self.streams.push_back(stream);
     }
 
-    /// The stream that was leaving did not leave as planned.
+    /// Discards the stream that was leaving, which did not leave as planned.
     pub(super) fn abandon(&mut self) {
         self.streams.pop_back();
     }
 
-    /// Takes in when a packet was received; returns the stream that it completes, with
-    /// the delays of its packets.
+    /// Processes the receive time of a packet. Returns the stream that the packet
+    /// completes, with the delays of the stream's packets.
     pub(super) fn take(&mut self, received: &Received) -> Option<(Stream, &[f64])> {
         while self.streams.front().is_some_and(|s| s.end() <= received.number) {
             self.streams.pop_front();
@@ -72,7 +72,8 @@ impl Collector {
     }
 }
 
-/// From the sender's clock to the receiver's: only differences mean anything.
+/// Difference between the sender's clock and the receiver's: only comparisons are
+/// meaningful.
 fn delay(packet: &Received) -> f64 {
     (i128::from(packet.received_at.0) - i128::from(packet.sent_at.0)) as f64
 }

@@ -1,31 +1,29 @@
 //! The available bandwidth, from the delays of one p-stream.
 //!
-//! It is the highest probing rate for which the gaps did not show an increasing trend
-//! (TR11-007 section II.A). A queue that the stream itself causes grows to the
-//! stream's end; one that others cause goes away. The two are told apart as in
-//! PathChirp (Ribeiro et al., 2003, section 3): an excursion of the delay that falls
-//! back is over, and says nothing.
+//! It is the highest probing rate at which the gaps show no increasing trend (TR11-007
+//! section II.A). A queue caused by the stream grows until the stream ends; a queue caused
+//! by other traffic drains. PathChirp (Ribeiro et al., 2003, section 3) tells the two
+//! apart: a delay excursion that falls back has ended, and is ignored.
 
 use super::stream::Shape;
 
-/// What counts as a trend.
+/// Criteria for a trend.
 pub(super) struct Rule {
-    /// An excursion is over when the delay has fallen to this part of its height
-    /// (PathChirp's decrease factor is its inverse).
+    /// An excursion ends when the delay falls to this fraction of its height (the inverse
+    /// of PathChirp's decrease factor).
     pub(super) over: f64,
-    /// Delays that differ by no more than this, in nanoseconds, are the same.
+    /// Delays within this difference, in nanoseconds, are equal.
     pub(super) resolution: f64,
 }
 
-/// The delay rests on its floor, or turns there, as long as it is below this part of
-/// the height to which it grows in the end. What others do to single packets lifts it
-/// by the transmission time of a packet or two; a stream of 30 packets at the
-/// available bandwidth lifts it by six.
+/// Fraction of the final delay growth below which the delay is at its floor or its turning
+/// point. Cross traffic raises the delay of single packets by one or two transmission
+/// times. A stream of 30 packets at the available bandwidth raises it by six.
 const FLOOR: f64 = 0.15;
 
 impl Rule {
-    /// The last packet of a stream that was not yet part of the increasing trend; none
-    /// where there is no such trend. `delays` are one-way, in nanoseconds, from any zero.
+    /// The last packet of a stream before the increasing trend; `None` without such a
+    /// trend. `delays` are one-way, in nanoseconds, from any origin.
     pub(super) fn last_before_trend(&self, delays: &[f64], shape: &Shape) -> Option<usize> {
         let begins = self.last_excursion(delays)?;
         let least = delays.iter().copied().fold(f64::INFINITY, f64::min);
@@ -38,18 +36,18 @@ impl Rule {
         }
         let turn = shape.turn(FLOOR, delays.len() - 1 - last);
         if last - first > 2 * turn {
-            // The stream met a queue that was empty, or that it saw drain.
+            // The stream found an empty queue, or saw the queue drain.
             return Some(begins);
         }
-        // A queue that is never empty shrinks while the probing rate is below the
-        // available bandwidth, and grows from there on (TR11-007, observation 1):
-        // the delay turns where it is least. It turns slowly, and single packets of
-        // others lift it by more than the stream does; an excursion that begins there
-        // seems to be over again and again, and would be found too late.
+        // A queue that is never empty shrinks while the probing rate is below the available
+        // bandwidth, and then grows (TR11-007, observation 1). The trend thus begins at the
+        // minimum of the delay. The delay turns slowly there, and cross traffic raises
+        // single packets by more than the stream does. An excursion from there would seem
+        // to end repeatedly, and the search would find it too late.
         delays.iter().rposition(|d| *d <= least + self.resolution)
     }
 
-    /// Where the excursion begins that is not over when the stream ends.
+    /// Start of the excursion that has not ended by the end of the stream.
     fn last_excursion(&self, delays: &[f64]) -> Option<usize> {
         let mut place = 0;
         while place + 1 < delays.len() {
@@ -65,7 +63,8 @@ impl Rule {
         None
     }
 
-    /// How many packets an excursion lasts that begins with the first of `delays`.
+    /// Length in packets of the excursion that begins with the first of `delays`; `None` if
+    /// it does not end.
     fn end_of_excursion(&self, delays: &[f64]) -> Option<usize> {
         let mut height = 0.0_f64;
         delays

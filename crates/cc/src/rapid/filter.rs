@@ -1,14 +1,14 @@
-//! How the sending rate follows the estimate (TR11-007 section II.A).
+//! The filter between the estimate and the sending rate (TR11-007 section II.A).
 
 use sojourn_units::Duration;
 
 /// The course of the rate after a change of the estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Course {
-    /// As the paper prints it: an exponential approach, 63 % after tau (eta).
+    /// The paper's formula: an exponential approach, 63 % after tau (eta).
     Exponential,
-    /// As the paper says in words and its model assumes: a ramp that lasts tau (eta).
-    /// Holds its slope in bit/s a second.
+    /// The paper's text and model: a ramp that lasts tau (eta). Holds its slope in bit/s
+    /// per second.
     Linear(f64),
 }
 
@@ -25,18 +25,18 @@ impl Filter {
         Filter { course, tau, eta }
     }
 
-    /// Forgets a ramp.
+    /// Ends a ramp.
     pub(super) fn reset(&mut self) {
         if let Course::Linear(slope) = &mut self.course {
             *slope = 0.0;
         }
     }
 
-    /// The rate for the next stream, in bit/s, where the last one lasted `length`.
+    /// The rate for the next stream in bit/s, if the last stream lasted `length`.
     pub(super) fn next(&mut self, rate: f64, estimate: f64, length: Duration) -> f64 {
         let way = estimate - rate;
-        // The paper's two conditions are the wrong way round: it is rising, below the
-        // estimate, that takes tau (as its next sentence says, and figures 5 to 8 show).
+        // The paper swaps its two conditions. A rise towards the estimate takes tau, as its
+        // next sentence says and figures 5 to 8 show.
         let span = if way > 0.0 { self.tau } else { self.eta };
         if length >= span {
             self.reset();
@@ -46,8 +46,8 @@ impl Filter {
         match &mut self.course {
             Course::Exponential => rate + way * (length / span),
             Course::Linear(slope) => {
-                // A ramp keeps its slope until it arrives, or must turn, or become
-                // steeper to be there in time.
+                // A ramp keeps its slope until it arrives, unless it must turn or become
+                // steeper to arrive in time.
                 let wanted = way / span;
                 if wanted * *slope <= 0.0 || wanted.abs() > slope.abs() {
                     *slope = wanted;

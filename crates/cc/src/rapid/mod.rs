@@ -1,10 +1,10 @@
-//! Rapid, the packet-scale paradigm: "RAPID: Shrinking the Congestion-control
-//! Timescale" (Konda and Kaur, INFOCOM 2009), as "Impact of Cross Traffic Burstiness on
-//! the Packet-scale Paradigm" (Lovewell and Kaur, UNC TR11-007) has it.
+//! Rapid, the packet-scale paradigm: "RAPID: Shrinking the Congestion-control Timescale"
+//! (Konda and Kaur, INFOCOM 2009), in the version of "Impact of Cross Traffic Burstiness on
+//! the Packet-scale Paradigm" (Lovewell and Kaur, UNC TR11-007).
 //!
-//! All packets are probes. They leave in streams, each packet with its own exact gap;
-//! the receiver's times say up to which rate the path took them without a queue
-//! growing, and the mean rate of the streams follows that.
+//! All packets are probes. They leave in streams, each packet with its own exact gap. The
+//! receive times show the highest rate at which the path's queue does not grow, and the
+//! mean rate of the streams follows that rate.
 
 use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -25,32 +25,31 @@ use estimate::Rule;
 use filter::Filter;
 use stream::Shape;
 
-/// In start-up each packet probes at so many times the rate of the one before
-/// (PathChirp's spread factor), so that one stream of 30 looks from a fifth to 39 times
-/// its mean rate.
+/// Ratio of the probing rates of successive packets in start-up (PathChirp's spread
+/// factor). A stream of 30 thus probes from a fifth to 39 times its mean rate.
 const STARTUP_SPREAD: f64 = 1.2;
-/// It never probes more slowly than a packet a second, lest it hear nothing any more.
+/// Minimum probing rate: one packet per second, so that feedback continues.
 const LEAST_PACKETS_A_SECOND: f64 = 1.0;
-/// Nor faster than 10 Tbit/s: gaps are whole nanoseconds.
+/// Maximum rate of 10 Tbit/s, since gaps are whole nanoseconds.
 const MOST: f64 = 1e13;
-/// No window may be greater: sums with it must not saturate.
+/// An unlimited window, low enough that sums with it do not saturate.
 const UNLIMITED: Bytes = Bytes(u64::MAX / 4);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
-    /// Looking for the order of magnitude.
+    /// Searches for the order of magnitude.
     Startup,
-    /// Following the estimate through the filter.
+    /// Follows the estimate through the filter.
     Steady,
 }
 
 /// The stream that is leaving.
 struct Leaving {
     startup: bool,
-    /// Its packets that have left.
+    /// Packets already sent.
     sent: usize,
     duration: Duration,
-    /// When the next one is due.
+    /// Time at which the next packet is due.
     due: Instant,
 }
 
@@ -67,18 +66,18 @@ pub struct Rapid {
     phase: Phase,
     /// The mean rate of the streams, in bit/s of payload.
     rate: f64,
-    /// The greatest since the last timeout.
+    /// The maximum since the last timeout.
     peak: f64,
     /// The last estimate of the available bandwidth, in bit/s of payload.
     estimate: Option<f64>,
     leaving: Leaving,
-    /// None where the bottleneck itself tells the available bandwidth.
+    /// `None` if the bottleneck itself reports the available bandwidth.
     collector: Option<Collector>,
     srtt: Duration,
     undo: Undo<Before>,
 }
 
-/// What a spurious loss gives back.
+/// State that a spurious loss restores.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     phase: Phase,
@@ -86,7 +85,7 @@ struct Before {
 }
 
 impl Rapid {
-    /// What a listing says of it.
+    /// Registry entry.
     pub const INFO: Info = Info {
         name: "rapid",
         title: "Rapid: the packet-scale paradigm, every packet a probe of the available bandwidth",
@@ -98,7 +97,7 @@ impl Rapid {
         random: false,
     };
 
-    /// Builds one.
+    /// Builds a controller.
     pub fn new(setup: &Setup) -> Rapid {
         let params = &setup.params;
         let initial_rate = params.rate("initial_rate").as_f64();
@@ -137,7 +136,7 @@ impl Rapid {
         rapid
     }
 
-    /// What it needs of the transport with these parameters.
+    /// Transport features that it needs with these parameters.
     pub fn needs(params: &Params) -> Needs {
         params::needs(params)
     }
@@ -156,12 +155,12 @@ impl Rapid {
         if startup { &self.startup_shape } else { &self.shape }
     }
 
-    /// How long the next packet follows on the last.
+    /// Gap between the last packet and the next.
     fn gap(&self) -> Duration {
         self.shape_of(self.leaving.startup).gap(self.leaving.sent, self.leaving.duration)
     }
 
-    /// Plans the next stream: its gaps are such that its mean rate is the sender's.
+    /// Plans the next stream: its gaps give it the sender's mean rate.
     fn plan(&mut self) {
         self.leaving.startup = self.phase == Phase::Startup;
         self.leaving.sent = 0;
@@ -173,7 +172,7 @@ impl Rapid {
         Duration::from_secs_f64((self.mss * packets).as_f64() * 8.0 / mean)
     }
 
-    /// Plans anew, whatever was leaving.
+    /// Discards the stream that is leaving and plans a new one.
     fn restart(&mut self) {
         if let (1.., Some(collector)) = (self.leaving.sent, &mut self.collector) {
             collector.abandon();
@@ -181,8 +180,8 @@ impl Rapid {
         self.plan();
     }
 
-    /// The stream is out. The rate for the next one follows the estimate, for as long
-    /// as this one lasted (TR11-007 section II.A: L).
+    /// Ends a stream. The rate for the next one follows the estimate through the filter,
+    /// over the duration of this one (TR11-007 section II.A: L).
     fn turn_to_next_stream(&mut self) {
         if let (Phase::Steady, Some(estimate)) = (self.phase, self.estimate) {
             let rate = self.filter.next(self.rate, estimate, self.leaving.duration);
@@ -191,13 +190,13 @@ impl Rapid {
         self.plan();
     }
 
-    /// A stream that does not leave as planned measures something else.
+    /// Whether the stream leaves as planned; otherwise it measures another rate.
     fn is_on_schedule(&self, now: Instant) -> bool {
         self.leaving.due <= now && now.since(self.leaving.due) <= self.gap()
     }
 
-    /// The available bandwidth by a stream whose packets had these delays; and whether
-    /// it is less than what the stream could have found.
+    /// The available bandwidth from the delays of a stream's packets, and whether it is
+    /// less than the highest rate that the stream could find.
     fn estimate_by(&self, stream: &Stream, delays: &[f64]) -> (f64, bool) {
         let shape = self.shape_of(stream.startup);
         let last = self.rule.last_before_trend(delays, shape);
@@ -206,31 +205,32 @@ impl Rapid {
         if last != Some(0) {
             return (estimate, last.is_some());
         }
-        // All probed too fast, so that the available bandwidth is below the lowest
-        // rate; how far the papers do not say. It is no more than what came through.
+        // All packets probed too fast, so the available bandwidth is below the lowest
+        // probing rate. The papers do not say how far below. The delivery rate is an upper
+        // bound.
         let bits = (self.mss * (delays.len() as u64 - 1)).as_f64() * 8.0;
         let grown = delays[delays.len() - 1] / 1e9;
         let span = shape.span(self.duration_of(stream.startup, stream.mean)).as_secs_f64();
         (estimate.min(bits / (span + grown).max(1e-9)), true)
     }
 
-    /// A stream has told what it met.
+    /// Processes the estimate from a stream.
     fn on_estimate(&mut self, stream: &Stream, estimate: f64, is_limited: bool) {
         if stream.startup != (self.phase == Phase::Startup) {
             return;
         }
         self.estimate = Some(estimate);
         if self.phase == Phase::Startup {
-            // Streams that left before the last step up know less.
+            // Streams that left before the last increase may report less.
             let rate = if is_limited { estimate } else { self.rate.max(estimate) };
             self.phase = if is_limited { Phase::Steady } else { Phase::Startup };
             self.set_rate(rate);
         }
     }
 
-    /// The rate limits the sender. The window holds back what follows on the first
-    /// stream until it is heard of, and ends everything where nothing is heard for two
-    /// round trips and a second.
+    /// The rate limits the sender, not the window. In start-up the window allows one stream
+    /// until its first feedback. Later it stops the sender after two round trips and a
+    /// second without feedback.
     fn window(&self) -> Bytes {
         if self.phase == Phase::Startup && self.estimate.is_none() {
             return self.mss * self.startup_shape.packets() as u64;
@@ -239,8 +239,8 @@ impl Rapid {
         Rate(self.peak as u64).bytes_in(silence).max(self.initial_window).min(UNLIMITED)
     }
 
-    /// Takes in when packets were received. Returns whether that changed the rate at
-    /// once, as only start-up does.
+    /// Processes receive times. Returns whether the rate changed at once, which happens
+    /// only in start-up.
     fn take_in(&mut self, feedback: &Feedback<'_>) -> bool {
         let (mut collector, before) = (self.collector.take(), self.rate);
         for received in feedback.received {
@@ -284,8 +284,9 @@ impl Controller for Rapid {
             self.undo.on_loss(self.before());
             self.phase = Phase::Steady;
             if self.collector.is_some() {
-                // What streams have said no longer counts: the rate stays until the
-                // next one is heard. The bottleneck's word stands.
+                // Estimates from before the loss no longer count: the rate stays until the
+                // next stream is measured. An estimate from the bottleneck itself remains
+                // valid.
                 self.estimate = None;
             }
             self.filter.reset();
@@ -302,7 +303,7 @@ impl Controller for Rapid {
         self.filter.reset();
         let mut rate = self.rate * self.beta;
         if self.collector.is_some() {
-            // RFC 5681 section 3.1: as at the beginning.
+            // RFC 5681 section 3.1: restart as at the beginning.
             (self.phase, self.estimate) = (Phase::Startup, None);
             rate = rate.min(self.initial_rate);
         }

@@ -1,4 +1,4 @@
-//! Rapid's parameters, and what it needs of the transport with them.
+//! Rapid's parameters, and the transport features that it needs with them.
 
 use sojourn_units::params::{Kind, Param, Params};
 use sojourn_units::{Duration, Rate};
@@ -73,7 +73,7 @@ pub(super) const PARAMS: &[Param] = &[
     },
 ];
 
-/// With the default parameters. It is not ECN-capable: it has no use for marks.
+/// Needs with the default parameters. Rapid does not use ECN.
 pub(super) const NEEDS: Needs = Needs {
     ecn: EcnUse::None,
     receive_times: true,
@@ -83,12 +83,12 @@ pub(super) const NEEDS: Needs = Needs {
     prr: false,
 };
 
-/// Whether the bottleneck itself tells the available bandwidth.
+/// Whether the bottleneck itself reports the available bandwidth.
 pub(super) fn is_ideal(params: &Params) -> bool {
     params.choice("estimator") == "ideal"
 }
 
-/// What the estimator is made from.
+/// Needs of the chosen estimator.
 pub(super) fn needs(params: &Params) -> Needs {
     let signal = is_ideal(params);
     Needs { signal, receive_times: !signal, ..NEEDS }

@@ -1,22 +1,22 @@
-//! The p-stream: packets whose probing rates rise geometrically, spaced so that the
-//! mean rate over the stream is the sender's.
+//! The p-stream: packets with geometrically rising probing rates, whose mean rate is the
+//! sender's.
 
 use sojourn_units::Duration;
 
-/// Probing rates and gaps of a p-stream, whatever its mean rate.
+/// Probing rates and gaps of a p-stream, relative to its mean rate.
 pub(super) struct Shape {
     /// Each packet's probing rate as a multiple of the stream's mean rate.
     rates: Vec<f64>,
-    /// The part of the stream's duration that is over when each packet leaves.
+    /// The fraction of the stream's duration that has passed when each packet leaves.
     ends: Vec<f64>,
-    /// What the first so many steps above the available bandwidth add to the delay, in
-    /// transmission times of a packet: 1 - available / rate for each (TR11-007 appendix
-    /// IX, equation 6).
+    /// Delay added by the first n steps above the available bandwidth, in transmission
+    /// times of a packet: 1 - available / rate for each (TR11-007 appendix IX, equation 6).
     growth: Vec<f64>,
 }
 
 impl Shape {
-    /// `packets` of them; each probes at `spread` times the rate of the one before.
+    /// A shape of `packets` packets, each of which probes at `spread` times the rate of the
+    /// one before.
     pub(super) fn new(packets: usize, spread: f64) -> Shape {
         // In units of the first gap.
         let gaps: Vec<f64> =
@@ -28,7 +28,7 @@ impl Shape {
         for gap in gaps {
             shape.growth.push(added);
             sum += gap;
-            // The step that is one higher than `gap` would be from the first.
+            // The contribution of the next step, whose gap is `gap / spread`.
             added += 1.0 - gap / spread;
             shape.rates.push(mean / gap);
             shape.ends.push(sum / whole);
@@ -36,7 +36,7 @@ impl Shape {
         shape
     }
 
-    /// Packets of a stream.
+    /// Number of packets in a stream.
     pub(super) fn packets(&self) -> usize {
         self.rates.len()
     }
@@ -54,14 +54,14 @@ impl Shape {
         end(place).saturating_sub(begin)
     }
 
-    /// How long a stream that lasts `duration` takes from its first packet to its last.
+    /// Time from the first packet to the last of a stream that lasts `duration`.
     pub(super) fn span(&self, duration: Duration) -> Duration {
         duration.saturating_sub(self.gap(0, duration))
     }
 
-    /// How many packets the delay takes from its turn up to `share` of what it will
-    /// have grown `rest` packets later, where a queue drains before and grows after:
-    /// rates change little from packet to packet, so that it turns slowly.
+    /// Number of packets from the turning point of the delay until it reaches `share` of
+    /// its growth `rest` packets later, if a queue first drains and then grows. The delay
+    /// turns slowly, because rates change little from packet to packet.
     pub(super) fn turn(&self, share: f64, rest: usize) -> usize {
         let last = self.growth.len() - 1;
         let reaches = |n: &usize| self.growth[*n] >= share * self.growth[(n + rest).min(last)];
