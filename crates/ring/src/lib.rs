@@ -1,18 +1,17 @@
-//! First-in-first-out rings in blocks: for packets that wait, that are on a
-//! wire, or that are not acknowledged yet.
+//! FIFO rings in blocks, for packets that are queued, on a wire, or unacknowledged.
 //!
-//! `VecDeque` doubles: a million packets in flight may hold memory for two
-//! million, and all of it is touched in turn. A ring in blocks holds what it
-//! needs and up to three blocks more: what has left of the first, what is free of
-//! the last, and a spare one. Blocks never move, but for the very first, which
-//! grows to its size. The ends, where all the work is, are plain vectors.
+//! `VecDeque` doubles its buffer: a million packets in flight may occupy memory for two
+//! million, and the program touches all of it in turn. A ring in blocks needs at most three
+//! blocks more than its contents: the used part of the first, the free part of the last,
+//! and a spare one. Blocks never move, except the very first, which grows to its size. Both
+//! ends are plain vectors, because almost all operations happen there.
 
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
-/// Small plain values, first in first out, each at its place behind the first, in
-/// blocks of `BLOCK`: large ones where there are few rings, since what lies side by
-/// side is fetched ahead; small ones where there are many, for the memory.
+/// A FIFO of small plain values in blocks of `BLOCK`, with access by position. Use large
+/// blocks if there are few rings, since hardware prefetches adjacent values. Use small
+/// blocks if there are many rings, to save memory.
 ///
 /// ```
 /// let mut ring = sojourn_ring::Ring::<u64, 64>::default();
@@ -21,12 +20,12 @@ use std::ops::{Index, IndexMut};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Ring<T, const BLOCK: usize> {
-    /// The oldest values, of which `gone` have left.
+    /// The oldest block, whose first `gone` values have left.
     front: Vec<T>,
     gone: usize,
-    /// Full blocks between.
+    /// Full blocks between `front` and `back`.
     middle: VecDeque<Vec<T>>,
-    /// The newest values.
+    /// The newest block.
     back: Vec<T>,
     spare: Vec<T>,
     len: usize,
@@ -47,21 +46,20 @@ impl<T, const BLOCK: usize> Default for Ring<T, BLOCK> {
 }
 
 impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
-    /// How many values there are.
+    /// Number of values.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether the ring is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Adds a value behind all others. Let it be complete: what changes it there a moment
-    /// later, or copies it from a place where it was just written in pieces, has to wait
-    /// for these (store forwarding).
+    /// Appends a value. Do not modify a value right after pushing it, nor push one that was
+    /// just written to memory in pieces: that stalls on store forwarding.
     #[inline(always)]
     pub fn push(&mut self, value: T) {
         if self.back.len() == BLOCK {
@@ -71,7 +69,7 @@ impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
         self.back.push(value);
     }
 
-    /// Takes the first value.
+    /// Removes the first value.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
         if self.gone == self.front.len() {
@@ -97,7 +95,7 @@ impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
         self.back.last().or_else(|| self.get(self.len.checked_sub(1)?))
     }
 
-    /// Takes the last value.
+    /// Removes the last value.
     pub fn pop_last(&mut self) -> Option<T> {
         let value = *self.last()?;
         self.len -= 1;
@@ -111,7 +109,7 @@ impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
         Some(value)
     }
 
-    /// The value at `place` behind the first.
+    /// The value at `place`, counted from the first.
     #[inline]
     pub fn get(&self, place: usize) -> Option<&T> {
         let left = self.front.len() - self.gone;
@@ -125,7 +123,7 @@ impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
         }
     }
 
-    /// The value at `place` behind the first, to change it.
+    /// The value at `place`, counted from the first, for modification.
     #[inline]
     pub fn get_mut(&mut self, place: usize) -> Option<&mut T> {
         let left = self.front.len() - self.gone;
@@ -140,7 +138,7 @@ impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
         }
     }
 
-    /// Lets the first `count` values go, or all where there are fewer.
+    /// Removes the first `count` values, or all if there are fewer.
     #[inline]
     pub fn skip(&mut self, mut count: usize) {
         count = count.min(self.len);
@@ -152,7 +150,7 @@ impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
         self.gone += count;
     }
 
-    /// The block at the back is full.
+    /// Starts a new block when the one at the back is full.
     #[cold]
     fn begin_block(&mut self) {
         let mut next = std::mem::take(&mut self.spare);
@@ -160,7 +158,7 @@ impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
         self.middle.push_back(std::mem::replace(&mut self.back, next));
     }
 
-    /// The block in front has nothing left.
+    /// Moves to the next block when the front one is used up.
     #[cold]
     fn next_block(&mut self) {
         self.front.clear();
@@ -193,7 +191,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
-    /// What is done, and how often.
+    /// An operation, and its repetitions.
     type Operation = (u8, usize);
 
     fn check<const BLOCK: usize>(operations: &[Operation]) -> Result<(), TestCaseError> {
@@ -226,7 +224,7 @@ mod tests {
     }
 
     proptest! {
-        /// It does what the standard library's does, whatever the blocks.
+        /// The ring agrees with the standard library's deque for any block size.
         #[test]
         fn agrees_with_a_deque(
             operations in prop::collection::vec((0_u8..6, 1_usize..300), 1..200),

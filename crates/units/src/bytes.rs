@@ -12,7 +12,7 @@ use crate::parse::{self, UnitError};
 pub struct Bytes(pub u64);
 
 impl Bytes {
-    /// Nothing.
+    /// Zero bytes.
     pub const ZERO: Bytes = Bytes(0);
     /// No limit.
     pub const MAX: Bytes = Bytes(u64::MAX);
@@ -95,8 +95,8 @@ const UNITS: &[(&str, u64)] = &[
 impl FromStr for Bytes {
     type Err = UnitError;
 
-    /// Parses `1500B`, `300kB` (1000), `64KiB` (1024), `1.5MB`; a bare number
-    /// is refused, except 0.
+    /// Parses `1500B`, `300kB` (1000), `64KiB` (1024), `1.5MB`. A number without a unit is
+    /// an error, except 0.
     fn from_str(text: &str) -> Result<Bytes, UnitError> {
         parse::quantity(text, UNITS, "an amount such as \"300kB\" or \"4MiB\"").map(Bytes)
     }

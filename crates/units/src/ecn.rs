@@ -1,10 +1,10 @@
 //! The ECN field of the IP header.
 
-/// ECN codepoint (RFC 3168 section 5; ECT(1) as RFC 9331 uses it).
+/// ECN codepoint (RFC 3168 section 5; use of ECT(1): RFC 9331).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Ecn {
-    /// Not ECN-capable: congestion can be told only by a drop.
+    /// Not ECN-capable: only a drop can signal congestion.
     #[default]
     NotEct = 0,
     /// ECT(1): scalable congestion control, L4S (RFC 9331).
@@ -16,7 +16,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// Whether a queue may mark this packet in place of dropping it.
+    /// Whether a queue may mark this packet instead of dropping it.
     #[inline]
     pub fn is_capable(self) -> bool {
         self != Ecn::NotEct

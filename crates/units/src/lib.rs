@@ -1,8 +1,8 @@
-//! Units of network measurement: time, bytes, rates, ECN codepoints; parsed
-//! and printed the same everywhere.
+//! Units of network measurement with one text form each: time, bytes, rates, ECN
+//! codepoints.
 //!
-//! Text forms follow `tc(8)`: `60Mbit`, `20ms`, `64KiB`. Integers inside:
-//! nanoseconds, bytes, bits per second, so that no rounding orders events.
+//! Text forms follow `tc(8)`: `60Mbit`, `20ms`, `64KiB`. Values are integers (nanoseconds,
+//! bytes, bits per second), so that rounding cannot change the order of events.
 
 mod bytes;
 mod ecn;

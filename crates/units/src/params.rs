@@ -1,5 +1,5 @@
-//! Parameters of controllers and queues: declared once as data, from which
-//! listings, validation and the scenario's JSON Schema are made.
+//! Parameters of controllers and queues. Their declarations are data, from which listings,
+//! validation and the scenario's JSON Schema are generated.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,25 +13,25 @@ pub struct Param {
     pub name: &'static str,
     /// Its kind, default and range.
     pub kind: Kind,
-    /// What it does, in one line.
+    /// Its effect, in one line.
     pub doc: &'static str,
-    /// Where default and range come from (RFC section, paper, source).
+    /// Source of default and range (RFC section, paper, source code).
     pub source: &'static str,
 }
 
-/// What a parameter may be; each with its default first, then its range. A default
-/// outside the range means that there is none: the parameter must be given.
+/// Type, default and range of a parameter. A default outside the range means that the
+/// parameter is required.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// A ratio or count without a unit: default, least, greatest.
+    /// A ratio or count without a unit: default, minimum, maximum.
     Number(f64, f64, f64),
-    /// A whole number: default, least, greatest.
+    /// A whole number: default, minimum, maximum.
     Integer(u64, u64, u64),
-    /// A span of time: default, least, greatest.
+    /// A span of time: default, minimum, maximum.
     Time(Duration, Duration, Duration),
-    /// An amount of data: default, least, greatest.
+    /// An amount of data: default, minimum, maximum.
     Data(Bytes, Bytes, Bytes),
-    /// A rate: default, least, greatest.
+    /// A rate: default, minimum, maximum.
     Rate(Rate, Rate, Rate),
     /// Yes or no: default.
     Switch(bool),
@@ -39,8 +39,8 @@ pub enum Kind {
     Choice(&'static str, &'static [&'static str]),
 }
 
-/// Two parameters of one kind of which the first may not be above the second, such as
-/// the threshold where something begins and the one where it ends.
+/// Two parameters of one kind, of which the first must not exceed the second, such as a
+/// lower and an upper threshold.
 pub type Ordered = (&'static str, &'static str);
 
 /// The value of one parameter.
@@ -63,7 +63,7 @@ pub enum Value {
 }
 
 impl Param {
-    /// Whether it must be given: its default is outside its range.
+    /// Whether the parameter is required: its default is outside its range.
     pub fn is_required(&self) -> bool {
         !self.kind.admits(&self.kind.default_value())
     }
@@ -113,7 +113,7 @@ impl Kind {
         }
     }
 
-    /// The unit in words: `duration`, `bytes`, `rate`, or none.
+    /// The unit in words: `duration`, `bytes`, `rate`, or an empty string.
     pub fn unit(&self) -> &'static str {
         match self {
             Kind::Time(..) => "duration",
@@ -138,21 +138,20 @@ impl fmt::Display for Value {
     }
 }
 
-/// A full set of values: every declared parameter has one.
+/// Values of all declared parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params(BTreeMap<&'static str, Value>);
 
 impl Params {
-    /// All defaults of `declared`.
+    /// The defaults of `declared`.
     pub fn defaults(declared: &[Param]) -> Params {
         Params(declared.iter().map(|p| (p.name, p.kind.default_value())).collect())
     }
 
     /// Sets a declared parameter.
     ///
-    /// # Errors
-    /// A sentence that names the range, where the value is outside it, or the
-    /// declared names, where the name is not one of them.
+    /// Returns a message with the range if the value is outside it, or with the declared
+    /// names if the name is unknown.
     pub fn set(&mut self, declared: &[Param], name: &str, value: Value) -> Result<(), String> {
         let Some(param) = declared.iter().find(|p| p.name == name) else {
             let names: Vec<_> = declared.iter().map(|p| p.name).collect();
@@ -165,12 +164,12 @@ impl Params {
         Ok(())
     }
 
-    /// Every name with its value, in the order of names.
+    /// All names with their values, in the order of names.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         self.0.iter().map(|(name, value)| (*name, value))
     }
 
-    /// The first of these pairs whose first value is above its second.
+    /// The first of these pairs whose first value exceeds its second.
     pub fn out_of_order(&self, pairs: &[Ordered]) -> Option<Ordered> {
         pairs.iter().copied().find(|(least, most)| self.get(least) > self.get(most))
     }
@@ -179,8 +178,8 @@ impl Params {
         self.0.get(name).unwrap_or_else(|| panic!("parameter `{name}` is read but not declared"))
     }
 
-    /// A parameter declared as [`Kind::Number`]. Panics where it is not: a
-    /// fault of the algorithm's own declaration, found by its first test.
+    /// A parameter declared as [`Kind::Number`]. Panics for another kind: an error in the
+    /// algorithm's declaration, which its first test finds.
     pub fn number(&self, name: &str) -> f64 {
         match self.get(name) {
             Value::Number(v) => *v,

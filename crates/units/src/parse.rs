@@ -1,16 +1,16 @@
-//! Numbers with a unit, exactly: decimal text to integers without floats.
+//! Exact parsing of numbers with a unit: decimal text to integers, without floats.
 
 use std::fmt;
 
-/// Text that is not a quantity of the unit asked for.
+/// The text is not a quantity in the expected unit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {expected}: {reason}")]
 pub struct UnitError {
-    /// What was given.
+    /// The input.
     pub text: String,
-    /// What is wrong with it.
+    /// The error in the input.
     pub reason: String,
-    /// What would be right, with examples.
+    /// The expected form, with examples.
     pub expected: &'static str,
 }
 
@@ -20,7 +20,7 @@ impl UnitError {
     }
 }
 
-/// Parses `NUMBER UNIT` where `units` gives each unit's size in the base unit.
+/// Parses `NUMBER UNIT`; `units` holds each unit's size in the base unit.
 pub(crate) fn quantity(
     text: &str,
     units: &[(&str, u64)],
@@ -48,10 +48,10 @@ pub(crate) fn quantity(
     scaled(whole, fraction, size).ok_or_else(|| fail("it is too large".into()))
 }
 
-/// `whole.fraction * size`, rounded down; None where it does not fit.
+/// `whole.fraction * size`, rounded down; `None` on overflow.
 fn scaled(whole: &str, fraction: &str, size: u64) -> Option<u64> {
     let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    // 18 digits: more would be below the base unit of every size above.
+    // 18 digits: further ones are below the base unit of every size above.
     let digits = &fraction[..fraction.len().min(18)];
     let part: u128 = if digits.is_empty() { 0 } else { digits.parse().ok()? };
     let below = part * u128::from(size) / 10_u128.pow(digits.len() as u32);
@@ -59,8 +59,8 @@ fn scaled(whole: &str, fraction: &str, size: u64) -> Option<u64> {
     u64::try_from(total).ok()
 }
 
-/// Prints `value` exactly, in the largest unit that leaves a number of at
-/// least one; `quantity` reads the same value back.
+/// Prints `value` exactly, in the largest unit in which it is at least one; `quantity`
+/// reads the same value back.
 pub(crate) fn print(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
     let last = units[units.len() - 1];
     let (name, size) = *units.iter().find(|(_, size)| value >= *size).unwrap_or(&last);
@@ -69,7 +69,7 @@ pub(crate) fn print(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)
     if rest > 0 {
         text.push('.');
         let mut unit = size;
-        // Decimal sizes only reach here with a rest, so this ends.
+        // Only decimal sizes can leave a rest, so the loop ends.
         while rest > 0 && unit > 1 {
             unit /= 10;
             text.push((b'0' + (rest / unit) as u8) as char);

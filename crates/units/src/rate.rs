@@ -12,7 +12,7 @@ use crate::{Bytes, Duration};
 pub struct Rate(pub u64);
 
 impl Rate {
-    /// Nothing moves.
+    /// A rate of zero.
     pub const ZERO: Rate = Rate(0);
     /// No limit.
     pub const MAX: Rate = Rate(u64::MAX);
@@ -22,8 +22,8 @@ impl Rate {
         Rate(n * 1_000_000)
     }
 
-    /// The rate that moves `bytes` in `span`, rounded down; [`Rate::MAX`]
-    /// where `span` is zero.
+    /// The rate that transfers `bytes` in `span`, rounded down; [`Rate::MAX`] if `span` is
+    /// zero.
     pub fn from_transfer(bytes: Bytes, span: Duration) -> Rate {
         if span == Duration::ZERO {
             return Rate::MAX;
@@ -32,8 +32,8 @@ impl Rate {
         Rate(u64::try_from(bps).unwrap_or(u64::MAX))
     }
 
-    /// The time to move `bytes`, rounded up to a nanosecond;
-    /// [`Duration::MAX`] at rate zero.
+    /// The time to transfer `bytes`, rounded up to a nanosecond; [`Duration::MAX`] at rate
+    /// zero.
     #[inline]
     pub fn time_for(self, bytes: Bytes) -> Duration {
         match bytes.0.checked_mul(8_000_000_000) {
@@ -46,7 +46,7 @@ impl Rate {
         }
     }
 
-    /// The bytes moved in `span`, rounded down.
+    /// The bytes transferred in `span`, rounded down.
     #[inline]
     pub fn bytes_in(self, span: Duration) -> Bytes {
         let bytes = u128::from(self.0) * u128::from(span.0) / 8_000_000_000;
@@ -99,9 +99,8 @@ const UNITS: &[(&str, u64)] = &[
 impl FromStr for Rate {
     type Err = UnitError;
 
-    /// Parses `60Mbit`, `1.5Gbit`, `64kbit`, as `tc(8)` writes rates. `Mbps`
-    /// is refused, since `tc` reads it as megabytes per second and nearly
-    /// everybody else as megabits.
+    /// Parses `60Mbit`, `1.5Gbit`, `64kbit`, as `tc(8)` writes rates. `Mbps` is an error:
+    /// `tc` reads it as megabytes per second, most other tools as megabits.
     fn from_str(text: &str) -> Result<Rate, UnitError> {
         let expected = "a rate such as \"60Mbit\" or \"1.5Gbit\"";
         if text.trim_end().to_ascii_lowercase().ends_with("bps") {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::parse::{self, UnitError};
 
-/// A point in time: nanoseconds since the run began.
+/// A point in time: nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(pub u64);
 
@@ -15,23 +15,23 @@ pub struct Instant(pub u64);
 pub struct Duration(pub u64);
 
 impl Instant {
-    /// The beginning of the run.
+    /// The start of the run.
     pub const ZERO: Instant = Instant(0);
     /// Later than every event: "never".
     pub const MAX: Instant = Instant(u64::MAX);
 
-    /// The span from `earlier` to `self`; zero where `earlier` is later.
+    /// The span from `earlier` to `self`; zero if `earlier` is later.
     #[inline]
     pub fn since(self, earlier: Instant) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// Seconds since the run began.
+    /// Seconds since the start of the run.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// `self - span`, or the beginning of the run where that would be before it.
+    /// `self - span`, but not before the start of the run.
     #[inline]
     pub fn saturating_sub(self, span: Duration) -> Instant {
         Instant(self.0.saturating_sub(span.0))
@@ -39,7 +39,7 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Duration = Duration(0);
     /// Longer than every run.
     pub const MAX: Duration = Duration(u64::MAX);
@@ -155,8 +155,8 @@ const UNITS: &[(&str, u64)] = &[
 impl FromStr for Duration {
     type Err = UnitError;
 
-    /// Parses `20ms`, `1.5s`, `250us`, `10ns`, as `tc(8)` writes times; a bare
-    /// number is refused, except 0. `never` is [`Duration::MAX`].
+    /// Parses `20ms`, `1.5s`, `250us`, `10ns`, as `tc(8)` writes times. A number without a
+    /// unit is an error, except 0. `never` is [`Duration::MAX`].
     fn from_str(text: &str) -> Result<Duration, UnitError> {
         if text.trim() == "never" {
             return Ok(Duration::MAX);
