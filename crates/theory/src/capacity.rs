@@ -1,17 +1,15 @@
-//! The least queueing delay when capacity changes any number of times.
+//! The minimum queueing delay for a capacity that changes any number of times.
 //!
-//! The argument of [`crate::spike`] holds for any capacity C(t): whoever is
-//! told of every change at once, and obeys at once, still has at the bottleneck
-//! what it sent in ignorance, one loop delay d = d_signal + d_flight ago. What
-//! arrives at t was decided by C(t - d) and before. (Before the first loop is
-//! over, C(0) arrives.) There are two such ideal senders, see [`Sender`]; they
-//! differ only once there is a queue to be drained.
+//! The argument of [`crate::spike`] holds for any capacity C(t). Even a sender that learns
+//! every change at once, and follows it at once, still receives at the bottleneck the data
+//! that it sent one loop delay d = d_signal + d_flight earlier. Arrivals at t thus depend
+//! on C(t - d) and earlier capacity. (During the first loop, C(0) arrives.) There are two
+//! such ideal senders, see [`Sender`]; they differ only once there is a queue to drain.
 //!
-//! Capacity is given as steps in order of time; a ramp is many small steps. No
-//! steps are a link without capacity. Waiting times count from arrival, and an
-//! arrival waits at the capacity that comes after it. Where `steps` are out of
-//! order the functions panic: a fault of the caller, who validates what users
-//! write.
+//! Capacity is a list of steps in order of time; a ramp is many small steps. An empty list
+//! is a link without capacity. Waiting times count from arrival, and an arrival waits at
+//! the capacity that follows it. The functions panic if `steps` are out of order: callers
+//! must validate user input.
 
 use sojourn_units::{Duration, Instant, Rate};
 
@@ -19,31 +17,28 @@ pub use crate::fluid::Step;
 use crate::fluid::{Departures, Service};
 use crate::waits::Wait;
 
-/// What an ideal sender does about the queue that a drop has left behind.
+/// Response of an ideal sender to the queue left by a drop of capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
-    /// Sends at the capacity last heard of, so that C(t - d) arrives at t, as
-    /// Teigen et al. assume "for simplicity". It never drains a queue:
+    /// Sends at the last reported capacity, so that C(t - d) arrives at t, as Teigen et al.
+    /// assume "for simplicity". It never drains a queue:
     ///
     /// ```text
     /// B(t) = max over s <= t of  integral from s to t of  C(u - d) - C(u)  du
     /// ```
     ///
-    /// which is the most that any loop's worth of capacity has been so far,
-    /// less what the last loop's was. So this is no bound on what others do
-    /// after the first drop: two drops in a row add up, and a ramp costs as
-    /// much as a step.
+    /// This is the maximum so far of the capacity integrated over one loop, minus its value
+    /// over the last loop. After the first drop it is therefore not a bound for other
+    /// senders: two drops in a row add up, and a ramp costs as much as a step.
     Matching,
-    /// Sends nothing as long as something would still be queued if capacity
-    /// stayed as last heard of, then at that capacity. No sender that keeps the
-    /// link busy can have less queued, unless it guesses what capacity will
-    /// do: this is the bound to hold others against. Its first spike is the
-    /// same as [`Sender::Matching`]'s.
+    /// Stops sending while data would still be queued if capacity stayed as last reported,
+    /// then sends at that capacity. A sender that keeps the link busy cannot have a shorter
+    /// queue without predicting the capacity. This is therefore the bound for other
+    /// senders. Its first spike equals that of [`Sender::Matching`].
     Draining,
 }
 
-/// What arrives at the bottleneck from the start to `until` (and possibly
-/// later), as steps.
+/// Arrivals at the bottleneck from the start to `until` (and possibly later), as steps.
 ///
 /// Takes O(n) time for n steps of capacity ([`Sender::Matching`]), or O(n k)
 /// with at most k of them within one loop `delay` ([`Sender::Draining`]).
@@ -61,14 +56,14 @@ pub fn arrivals(steps: &[Step], delay: Duration, sender: Sender, until: Instant)
 
 /// Appends the arrivals of [`Sender::Draining`] to the first loop's.
 fn drain(steps: &[Step], delay: Duration, until: Instant, sent: &mut Vec<Step>) {
-    // What waits at the last change, and what arrives from there on.
+    // Backlog at the last change, and index of the arrival step that applies there.
     let (mut backlog, mut current) = (0, 0);
     for (i, (at, rate)) in steps.iter().enumerate().skip(1).take_while(|(_, s)| s.0 <= until) {
         let (before, old) = steps[i - 1];
         backlog = queued(backlog, old, &sent[current..], before, *at);
         current += sent[current + 1..].iter().take_while(|(begin, _)| begin <= at).count();
-        // What the sender, told of the change, works out for when its next bit
-        // arrives: everything until then is under way already.
+        // The sender learns of the change and predicts the backlog at the arrival of its
+        // next bit. All data that arrives before that is already in flight.
         let told = *at + delay;
         let left = queued(backlog, *rate, &sent[current..], *at, told);
         if left > 0 {
@@ -84,8 +79,8 @@ fn drain(steps: &[Step], delay: Duration, until: Instant, sent: &mut Vec<Step>) 
     }
 }
 
-/// What waits at `until` at a link of constant `capacity` where `backlog` waits
-/// at `from`, in bit/s times ns; the first of `arrivals` holds at `from`.
+/// Backlog at `until` on a link of constant `capacity`, from `backlog` at `from`, in bit/s
+/// times ns. The first of `arrivals` applies at `from`.
 fn queued(
     mut backlog: u128,
     capacity: Rate,
@@ -107,10 +102,9 @@ fn queued(
     backlog
 }
 
-/// The backlog in bits, from the start to `until`, as the corners of a
-/// piecewise linear function: at every change of what arrives or of capacity,
-/// and wherever the queue runs empty (that one instant is rounded up to a
-/// nanosecond; the others are exact).
+/// The backlog in bits, from the start to `until`, as the corners of a piecewise linear
+/// function. Corners are the changes of arrivals and of capacity, which are exact, and the
+/// times at which the queue runs empty, rounded up to a nanosecond.
 pub fn backlog(
     steps: &[Step],
     delay: Duration,
@@ -128,11 +122,10 @@ pub fn backlog(
     corners
 }
 
-/// The greatest time that anything arriving between `from` and `until` waits,
-/// rounded down to the nanosecond; [`Duration::MAX`] where capacity ends for
-/// good with something still queued.
+/// The maximum waiting time of arrivals between `from` and `until`, rounded down to the
+/// nanosecond; [`Duration::MAX`] if capacity ends for good with data still queued.
 ///
-/// Both ends count; zero where `from` is not before `until`. Costs as
+/// Both ends are included; zero if `from` is not before `until`. Costs as much as
 /// [`arrivals`].
 pub fn peak_delay(
     steps: &[Step],
@@ -147,10 +140,10 @@ pub fn peak_delay(
     peak_delays(steps, delay, sender, &[from, until])[0]
 }
 
-/// [`peak_delay`] of every window between two successive `edges`, in one pass:
-/// a trace of 10^5 changes has as many windows. One element fewer than `edges`.
+/// [`peak_delay`] of every window between two successive `edges`, in one pass, since a
+/// trace of 10^5 changes has as many windows. Returns one element fewer than `edges`.
 ///
-/// Panics where `edges`, as `steps`, are not in order of time.
+/// Panics if `edges` or `steps` are not in order of time.
 pub fn peak_delays(
     steps: &[Step],
     delay: Duration,
@@ -178,9 +171,9 @@ pub fn peak_delays(
     peaks
 }
 
-/// All that arrives from the start to `until`, and how long it waits.
+/// All arrivals from the start to `until`, with their waiting times.
 ///
-/// Floats: the percentiles of [`crate::waits`] are no bounds to the nanosecond.
+/// In floats: the percentiles of [`crate::waits`] are not exact to the nanosecond.
 pub fn waits(steps: &[Step], delay: Duration, sender: Sender, until: Instant) -> Vec<Wait> {
     let service = Service::new(steps);
     let arrivals = arrivals(steps, delay, sender, until);
@@ -192,8 +185,7 @@ pub fn waits(steps: &[Step], delay: Duration, sender: Sender, until: Instant) ->
     waits
 }
 
-/// The mean capacity in bit/s over each of `points` equal stretches of the time
-/// up to `until`.
+/// The mean capacity in bit/s over each of `points` equal parts of the time up to `until`.
 pub fn means(steps: &[Step], until: Instant, points: usize) -> Vec<f64> {
     let service = Service::new(steps);
     let edge = |k: usize| Instant((until.0 as f64 * k as f64 / points as f64) as u64);

@@ -1,19 +1,18 @@
-//! A FIFO queue of fluid: piecewise constant arrivals, piecewise constant
-//! capacity, and exactly what waits, and for how long.
+//! A FIFO queue of fluid with piecewise constant arrivals and capacity, which computes the
+//! exact backlog and waiting times.
 //!
-//! Work is counted in bit/s times ns, where everything is exact in integers.
-//! Nothing overflows: no sum exceeds the greatest rate (u64) times the time
-//! since the run began (u64).
+//! Work is in bit/s times ns, where integers are exact. Overflow is impossible: no sum
+//! exceeds the maximum rate (u64) times the time since the start of the run (u64).
 
 use sojourn_units::{Duration, Instant, Rate};
 
 use crate::waits::Wait;
 
-/// From when a rate holds, until the next step; the first one's rate also
-/// holds before it, the last one's for ever.
+/// Start time of a rate, which holds until the next step. The first rate also holds before
+/// its step, the last one for ever.
 pub type Step = (Instant, Rate);
 
-/// What the link can serve: its steps, and how much it has served by each.
+/// Capacity of the link: its steps, and the work served up to each.
 pub(crate) struct Service<'a> {
     steps: &'a [Step],
     /// The integral of capacity from the start to each step.
@@ -41,20 +40,20 @@ impl<'a> Service<'a> {
         let Some((since, rate)) = self.steps.get(last) else {
             return 0.0;
         };
-        // Before the first step its rate holds as well: then this is less.
+        // The first rate also holds before its step: there the span is negative.
         let span = at.0 as f64 - since.0 as f64;
         self.served[last] as f64 + rate.as_f64() * span
     }
 
-    /// The stretches of time in which neither what arrives nor what is served
-    /// changes, from the start to the last of `edges`, cut at every edge.
+    /// The intervals with constant arrivals and constant capacity, from the start to the
+    /// last of `edges`, cut at every edge.
     pub(crate) fn segments<'b>(&self, arrivals: &'b [Step], edges: &[Instant]) -> Segments<'b>
     where
         'a: 'b,
     {
         let end = edges.last().copied().unwrap_or(Instant::ZERO);
         let mut cuts: Vec<u64> = vec![0];
-        // The first rate holds from the start, so that its step changes nothing.
+        // The first rate holds from the start, so its step changes nothing.
         for changes in [self.steps, arrivals] {
             cuts.extend(changes.iter().skip(1).map(|(at, _)| at.0));
         }
@@ -69,10 +68,10 @@ impl<'a> Service<'a> {
     }
 }
 
-/// Reads off a rate at times that never go back.
+/// Reads a rate at times that must not decrease.
 struct Cursor<'a> {
     steps: &'a [Step],
-    /// The first step later than the last time asked for.
+    /// The first step after the last time queried.
     next: usize,
 }
 
@@ -85,18 +84,18 @@ impl Cursor<'_> {
     }
 }
 
-/// A stretch of time with constant rates. Work is in bit/s times ns.
+/// An interval with constant rates. Work is in bit/s times ns.
 pub(crate) struct Segment {
-    /// In ns since the run began.
+    /// In ns since the start of the run.
     pub(crate) begin: u64,
     pub(crate) end: u64,
-    /// What arrives, in bit/s.
+    /// Arrival rate in bit/s.
     arrival: u128,
-    /// What can be served, in bit/s.
+    /// Service rate in bit/s.
     capacity: u128,
     /// The integral of capacity up to `begin`.
     served: u128,
-    /// What waits at `begin`.
+    /// Backlog at `begin`.
     backlog: u128,
 }
 
@@ -109,12 +108,12 @@ impl Segment {
         (self.backlog + self.arrival * self.span()).saturating_sub(self.capacity * self.span())
     }
 
-    /// Whether anything waits within the segment.
+    /// Whether there is a queue within the segment.
     fn busy(&self) -> bool {
         self.backlog > 0 || self.arrival > self.capacity
     }
 
-    /// When the queue runs empty, if that is strictly within the segment.
+    /// Time at which the queue runs empty, if that is strictly within the segment.
     pub(crate) fn runs_empty(&self) -> Option<Instant> {
         let drain = self.capacity.checked_sub(self.arrival).filter(|drain| *drain > 0)?;
         let span = u64::try_from(self.backlog.div_ceil(drain)).ok()?;
@@ -149,8 +148,7 @@ impl Iterator for Segments<'_> {
     }
 }
 
-/// What arrives in a segment from `from` to `until` (ns after its beginning);
-/// waits in ns.
+/// Arrivals in a segment from `from` to `until` (ns after its beginning); waits in ns.
 fn stretch(segment: &Segment, from: f64, until: f64, first: f64, last: f64) -> Wait {
     let span = until - from;
     Wait {
@@ -162,15 +160,14 @@ fn stretch(segment: &Segment, from: f64, until: f64, first: f64, last: f64) -> W
     }
 }
 
-/// When what arrives leaves again.
+/// Departure times of arrivals.
 ///
-/// What arrives at t leaves when the link has served everything up to it: at
-/// the first x where the integral of capacity reaches G(t) + B(t), with G that
-/// integral itself. Neither side ever falls, so that one index that only moves
-/// forward finds every departure.
+/// An arrival at t leaves when the link has served all work up to it. That is the first x
+/// at which the integral of capacity reaches G(t) + B(t), with G that integral itself.
+/// Neither side decreases, so one index that only moves forward finds every departure.
 pub(crate) struct Departures<'a> {
     service: &'a Service<'a>,
-    /// The first step by which all work looked for has been served.
+    /// The first step by which all work queried so far has been served.
     next: usize,
 }
 
@@ -179,11 +176,10 @@ impl<'a> Departures<'a> {
         Departures { service, next: 0 }
     }
 
-    /// The greatest wait of anything that arrives within `segment`.
+    /// The maximum wait of all arrivals within `segment`.
     ///
-    /// Between arrivals whose departures meet a change of capacity, the wait is
-    /// linear in the time of arrival; so its maximum is at such an arrival or
-    /// at an end of the segment.
+    /// Between arrivals that leave at a change of capacity, the wait is linear in the time
+    /// of arrival. Its maximum is therefore at such an arrival or at an end of the segment.
     pub(crate) fn greatest_wait(&mut self, segment: &Segment) -> Duration {
         if !segment.busy() {
             return Duration::ZERO;
@@ -196,9 +192,8 @@ impl<'a> Departures<'a> {
         first.max(kinks).max(self.wait(segment.end, end_target))
     }
 
-    /// What arrives within `segment`, in stretches whose waits are linear: cut
-    /// where the queue runs empty, and where what arrives leaves just when
-    /// capacity changes.
+    /// Arrivals within `segment`, in intervals with linear waits: cut at the time when the
+    /// queue runs empty, and at arrivals that leave exactly at a change of capacity.
     pub(crate) fn waits(&mut self, segment: &Segment, out: &mut Vec<Wait>) {
         if segment.arrival == 0 || segment.end == segment.begin {
             return;
@@ -214,7 +209,7 @@ impl<'a> Departures<'a> {
         while at < end {
             let work = target as f64 + segment.arrival as f64 * at;
             let (until, departs) = self.serving(work, segment.arrival as f64);
-            // Less than a picosecond would be lost in the sum.
+            // Steps below a picosecond would vanish in the sum.
             let until = (at + until.max(1e-3)).min(end);
             let wait = |t: f64| departs(t - at) - segment.begin as f64 - t;
             out.push(stretch(segment, at, until, wait(at), wait(until)));
@@ -226,12 +221,12 @@ impl<'a> Departures<'a> {
         }
     }
 
-    /// Of what leaves once `work` is served and of what follows it at `arrival`:
-    /// for how long it leaves at one capacity, and when it leaves, by how long
-    /// after the first it arrives. All in ns.
+    /// For the bit that leaves once `work` is served and the bits that follow it at
+    /// `arrival`: the time for which they leave at one capacity, and a function from the
+    /// arrival time after the first bit to the departure time. All in ns.
     fn serving(&mut self, work: f64, arrival: f64) -> (f64, impl Fn(f64) -> f64 + use<>) {
         let (steps, served) = (self.service.steps, &self.service.served);
-        // What is served just when capacity changes leaves at the new one.
+        // Bits served exactly at a change of capacity leave at the new one.
         while served.get(self.next).is_some_and(|by| *by as f64 <= work) {
             self.next += 1;
         }
@@ -242,7 +237,7 @@ impl<'a> Departures<'a> {
         (until, move |t| since + (work + arrival * t - done) / rate)
     }
 
-    /// The wait of what arrives at `at` and leaves once `target` is served.
+    /// The wait of an arrival at `at` that leaves once `target` is served.
     fn wait(&mut self, at: u64, target: u128) -> Duration {
         let (steps, served) = (self.service.steps, &self.service.served);
         while served.get(self.next).is_some_and(|work| *work < target) {
@@ -252,8 +247,8 @@ impl<'a> Departures<'a> {
             return Duration::ZERO;
         };
         let rate = u128::from(steps[last].1.0);
-        // Without capacity, later steps would have served no less than this
-        // one, hence it is the last and what waits never leaves.
+        // The capacity is zero. Later steps would have served at least as much, so this is
+        // the last step and the arrival never leaves.
         let Some(span) = (target - served[last]).checked_div(rate) else {
             return Duration::MAX;
         };
@@ -262,11 +257,11 @@ impl<'a> Departures<'a> {
         Duration(leaves.saturating_sub(at))
     }
 
-    /// The greatest wait of an arrival that leaves just when capacity changes.
+    /// The maximum wait of arrivals that leave exactly at a change of capacity.
     ///
-    /// Steps by which the same work has been served lie in or after an outage:
-    /// the next bit to arrive leaves after the last of them. It waits for less
-    /// than that step, by as little as one likes, so that this is the supremum.
+    /// Steps with equal served work lie in or after an outage. The next bit to arrive
+    /// leaves after the last of them. Its wait approaches the wait until that step from
+    /// below, so this is the supremum.
     fn greatest_wait_to_a_step(&mut self, segment: &Segment, target: u128) -> Duration {
         let (steps, served) = (self.service.steps, &self.service.served);
         let mut greatest = Duration::ZERO;

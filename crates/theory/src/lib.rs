@@ -1,23 +1,24 @@
 //! Bounds and fluid models in closed form.
 //!
-//! - [`spike`]: the least queueing delay that one drop of capacity causes, in
-//!   the equations of Teigen et al., "A Lower Bound on Latency Spikes for
-//!   Capacity-Seeking Network Traffic".
+//! - [`spike`]: the minimum queueing delay that one drop of capacity causes, in the
+//!   equations of Teigen et al., "A Lower Bound on Latency Spikes for Capacity-Seeking
+//!   Network Traffic".
 //! - [`shared`]: several flows with different loop delays on one FIFO.
-//! - [`mitigations`]: what each of the paper's remedies makes of that bound.
-//! - [`capacity`]: the same bound for capacity that changes any number of
-//!   times, by any amount, faster or slower than the control loop.
-//! - [`waits`]: what share of the traffic waits how long in it.
-//! - [`unavoidable`]: all of that as one answer.
-//! - [`process`]: capacity of WiFi and cellular links at random, and chains
-//!   fitted to a measured one.
-//! - [`rapid`]: what periodic bursts of cross traffic cost the packet-scale
-//!   paradigm, in the fluid model of the paper on that.
+//! - [`mitigations`]: the effect of each of the paper's remedies on that bound.
+//! - [`capacity`]: the same bound for capacity that changes any number of times, by any
+//!   amount, faster or slower than the control loop.
+//! - [`waits`]: the distribution of waiting times over all traffic.
+//! - [`unavoidable`]: all of these in one result.
+//! - [`process`]: random capacity of WiFi and cellular links, and chains fitted to a
+//!   measured capacity.
+//! - [`rapid`]: the cost of periodic bursts of cross traffic for the packet-scale paradigm,
+//!   in the fluid model of the paper on it.
 //!
-//! Nothing here simulates packets: traffic is a fluid. Times come from integer
-//! arithmetic, rounded down to the nanosecond once, at the end, so that a bound
-//! is not above the true one by rounding either. (Only the shares of
-//! [`spike::weighted`] are floats, and all of [`rapid`], which bounds nothing.)
+//! The models treat traffic as a fluid and simulate no packets. Times come from integer
+//! arithmetic and are rounded down to the nanosecond once, at the end, so that rounding
+//! never raises a bound above the true one. (Exceptions are the shares of
+//! [`spike::weighted`] and all of [`rapid`], which use floats; the latter computes no
+//! bounds.)
 
 pub mod capacity;
 mod fluid;

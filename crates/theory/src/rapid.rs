@@ -1,58 +1,56 @@
-//! What periodic bursts of cross traffic cost a controller of the packet-scale
+//! The cost of periodic bursts of cross traffic for a controller of the packet-scale
 //! paradigm: the fluid model of Rapid.
 //!
-//! Source: "Impact of Cross Traffic Burstiness on the Packet-scale Paradigm",
-//! sections II to VI; case names, symbols and equation numbers are that
-//! paper's. Where its text is in error, what stands here follows from the model
-//! itself: `docs/theory/rapid.md` derives each.
+//! Source: "Impact of Cross Traffic Burstiness on the Packet-scale Paradigm", sections II
+//! to VI; case names, symbols and equation numbers are that paper's. This code follows the
+//! model itself if the paper's text is in error: `docs/theory/rapid.md` derives each such
+//! case.
 //!
-//! Cross traffic sends at R_on for T_on, then nothing for T_off. Rapid hears of
-//! the end of a burst D late, since the news waits in the queue that the burst
-//! has left: so for T_off - D it knows of a free link and its rate rises, on a
-//! ramp that would last tau from the rate where it stands to C, and for
-//! T_on + D it knows of a burst and falls, on a ramp of eta towards C - R_on.
-//! D is the time that the greatest queue takes to drain, at the phase (the
-//! round-trip time modulo the period) that makes it greatest; and that queue
-//! depends on D in turn.
+//! Cross traffic sends at R_on for T_on, then pauses for T_off. Rapid learns of the end of
+//! a burst after D, because that information waits in the queue that the burst built. For
+//! T_off - D Rapid thus sees a free link: its rate rises on a ramp, which would take tau
+//! from its present rate to C. For T_on + D it sees a burst: its rate falls on a ramp of
+//! eta towards C - R_on. D is the time to drain the maximum queue, at the phase (the
+//! round-trip time modulo the period) that maximises it. That queue in turn depends on D.
 
 use sojourn_units::{Bytes, Duration, Rate};
 
-/// What the model is given.
+/// Inputs of the model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bursts {
     /// C, the bottleneck's capacity.
     pub capacity: Rate,
     /// R_avg, the mean rate of the cross traffic.
     pub load: Rate,
-    /// T_on, how long each burst lasts.
+    /// T_on, the duration of each burst.
     pub on: Duration,
-    /// T_off, from the end of one to the start of the next.
+    /// T_off, from the end of one burst to the start of the next.
     pub off: Duration,
-    /// tau, how long a rise takes.
+    /// tau, the duration of a rise.
     pub tau: Duration,
-    /// eta, how long a fall takes.
+    /// eta, the duration of a fall.
     pub eta: Duration,
 }
 
-/// Which of the paper's cases holds: large-scale bursts let Rapid adapt in full
-/// (section V), small-scale ones do not (section VI).
+/// The paper's case: large-scale bursts let Rapid adapt fully (section V), small-scale ones
+/// do not (section VI).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Case {
     /// Rapid sends at C throughout the worst burst.
     L1,
-    /// All that Rapid sends above its least rate falls into the worst burst.
+    /// The worst burst covers all of Rapid's sending above its minimum rate.
     L2,
-    /// Part of it does.
+    /// The worst burst covers a part of it.
     L3,
-    /// As L1, but the rate does not fall all the way.
+    /// As L1, but the fall is incomplete.
     S1,
-    /// As L3, but the rate does not fall all the way.
+    /// As L3, but the fall is incomplete.
     S2,
-    /// As L2, but the rate does not rise all the way.
+    /// As L2, but the rise is incomplete.
     S3,
-    /// As L3, but the rate does not rise all the way.
+    /// As L3, but the rise is incomplete.
     S4,
-    /// Neither rise nor fall is complete.
+    /// Both rise and fall are incomplete.
     S5,
 }
 
@@ -63,7 +61,7 @@ pub struct Steady {
     pub case: Case,
     /// R_on, the rate of the cross traffic while it is on.
     pub burst: Rate,
-    /// D, in seconds: how long the greatest queue takes to drain.
+    /// D, in seconds: the time to drain the maximum queue.
     pub delay_s: f64,
     /// Q_max.
     pub queue_max: Bytes,
@@ -71,29 +69,29 @@ pub struct Steady {
     pub throughput: Rate,
     /// (R_avg + throughput) / C (equation 2).
     pub utilisation: f64,
-    /// R_H, Rapid's greatest rate; C where a rise is complete.
+    /// R_H, Rapid's maximum rate; C if the rise is complete.
     pub rate_high: Rate,
-    /// R_L, its least; C - R_on where a fall is complete.
+    /// R_L, Rapid's minimum rate; C - R_on if the fall is complete.
     pub rate_low: Rate,
-    /// R_M, its rate both when the worst burst begins and when it ends, where
-    /// one phase alone is the worst; none where a whole range is (L1, L2, S1, S3).
+    /// R_M, Rapid's rate at the start and at the end of the worst burst, if a single phase
+    /// is the worst; `None` if a range of phases is (L1, L2, S1, S3).
     pub rate_middle: Option<Rate>,
-    /// RTT'_rem in seconds, the least and the greatest that make the queue
-    /// greatest; equal where one alone does.
+    /// RTT'_rem in seconds: minimum and maximum of the values that maximise the queue;
+    /// equal if a single value does.
     pub rtt_remainder_s: (f64, f64),
-    /// One period of Rapid's rate at the least such phase, straight between
-    /// these corners, from where a rise begins: seconds after the worst burst
-    /// begins (less than zero before it), and bit/s.
+    /// One period of Rapid's rate at the minimum such phase, from the start of a rise, as
+    /// the corners of straight lines. Times are seconds after the start of the worst burst
+    /// (negative before it), rates bit/s.
     pub course: [(f64, f64); 5],
 }
 
-/// Which assumption of the model does not hold.
+/// The assumption of the model that does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Outside {
-    /// Nothing would be left to measure, or to ramp with.
+    /// A duration or the capacity is zero.
     #[error("{name} is zero: the model has bursts, pauses and ramps of some length")]
     Zero {
-        /// Which.
+        /// Symbol of the zero input.
         name: &'static str,
     },
     /// The bursts alone fill the link.
@@ -109,7 +107,7 @@ pub enum Outside {
         /// C.
         capacity: Rate,
     },
-    /// A fall slower than a rise.
+    /// A fall is slower than a rise.
     #[error("eta of {eta} is longer than tau of {tau}: the model assumes eta <= tau")]
     FallsSlower {
         /// eta.
@@ -117,7 +115,7 @@ pub enum Outside {
         /// tau.
         tau: Duration,
     },
-    /// Rapid gives up less than the bursts bring.
+    /// The queue grows from burst to burst.
     #[error(
         "the model's mean rate of {throughput} and the load of {load} are more than the capacity \
          of {capacity}: the model assumes that the queue of a burst drains before the next one, \
@@ -136,7 +134,7 @@ pub enum Outside {
 /// The steady state under periodic bursts.
 ///
 /// # Errors
-/// Names the assumption of the model that does not hold.
+/// Returns the assumption of the model that does not hold.
 ///
 /// ```
 /// use sojourn_theory::rapid::{Bursts, Case, steady};
@@ -157,12 +155,12 @@ pub enum Outside {
 /// ```
 pub fn steady(bursts: &Bursts) -> Result<Steady, Outside> {
     let model = Model::new(bursts)?;
-    // The later the news, the less Rapid sends, and the smaller the queue: there
-    // is one D. It is below T_off, since news that late would leave Rapid no time
-    // to rise, and no queue.
+    // A longer delay D lowers Rapid's sending and so the queue, hence there is exactly one
+    // D. It is below T_off, because a delay of T_off would leave Rapid no time to rise, and
+    // so no queue.
     let beyond = |delay: f64| model.at(delay).queue() / model.c - delay;
     let found = model.at(root(beyond, model.off)).steady();
-    // Section III: what waits does not show, so that nothing ever drains it.
+    // Section III: Rapid does not detect a standing queue, so it never drains one.
     if found.utilisation > 1.0 {
         let (throughput, load, capacity) = (found.throughput, bursts.load, bursts.capacity);
         return Err(Outside::NeverEmpty { throughput, load, capacity });
@@ -170,8 +168,8 @@ pub fn steady(bursts: &Bursts) -> Result<Steady, Outside> {
     Ok(found)
 }
 
-/// Where a function that falls from at least zero to at most zero is zero,
-/// between 0 and `most`; to the last bit of a float.
+/// Zero of a function that falls from at least zero to at most zero, between 0 and `most`,
+/// to the last bit of a float.
 fn root(falling: impl Fn(f64) -> f64, most: f64) -> f64 {
     let (mut low, mut high) = (0.0, most);
     loop {
@@ -187,7 +185,7 @@ fn root(falling: impl Fn(f64) -> f64, most: f64) -> f64 {
     }
 }
 
-/// The givens in seconds and bit/s.
+/// The inputs in seconds and bit/s.
 #[derive(Clone, Copy)]
 struct Model {
     c: f64,
@@ -230,11 +228,11 @@ impl Model {
         })
     }
 
-    /// Rapid's rate over a period when news of the end of a burst is `delay` late.
+    /// Rapid's rate over a period if it learns of the end of a burst after `delay`.
     fn at(&self, delay: f64) -> Course {
         let floor = self.c - self.burst;
         let (up, down) = (self.off - delay, self.on + delay);
-        // Both ramps are straight, and last tau and eta from where they begin.
+        // Both ramps are straight, and last tau and eta from their start.
         let (rise, fall) = (up / self.tau, down / self.eta);
         let (high, low) = match (rise >= 1.0, fall >= 1.0) {
             (true, true) => (self.c, floor),
@@ -251,31 +249,31 @@ impl Model {
     }
 }
 
-/// Rapid's rate over a period: up, at its height, down, at its least.
+/// Rapid's rate over a period: rise, maximum, fall, minimum.
 #[derive(Clone, Copy)]
 struct Course {
     model: Model,
     delay: f64,
     high: f64,
     low: f64,
-    /// How long it knows of a free link.
+    /// Time for which Rapid sees a free link.
     up: f64,
-    /// How long it knows of a burst.
+    /// Time for which Rapid sees a burst.
     down: f64,
 }
 
-/// How the burst of cross traffic lies over Rapid's own at the worst phase.
+/// Position of the worst burst relative to Rapid's rate.
 enum Worst {
-    /// Within the time at the greatest rate.
+    /// Within the time at the maximum rate.
     Within,
-    /// Over all that is above the least rate.
+    /// Over all of the time above the minimum rate.
     Over,
-    /// Between two moments of this same rate.
+    /// Between two points of this same rate.
     Across(f64),
 }
 
 impl Course {
-    /// How long the rate rises, and how long it falls.
+    /// Durations of the rise and of the fall.
     fn ramps(&self) -> (f64, f64) {
         (self.up.min(self.model.tau), self.down.min(self.model.eta))
     }
@@ -298,16 +296,16 @@ impl Course {
         }
     }
 
-    /// The burst that meets the most of what Rapid sends. A burst that neither
-    /// fits the plateau nor holds both ramps gains by moving until the rates at
-    /// its ends are the same (appendix X).
+    /// Position of the burst that coincides with most of Rapid's data. For a burst that
+    /// neither fits the plateau nor covers both ramps, that is the position with equal
+    /// rates at its ends (appendix X).
     fn worst(&self) -> Worst {
         let (rise, fall) = self.ramps();
         let outside = self.model.on - self.plateau();
         if self.plateau() > 0.0 && outside <= 0.0 {
             return Worst::Within;
         }
-        // With both ramps cut short there is no time at the least rate.
+        // With an incomplete fall there is no time at the minimum rate.
         let rests = self.down >= self.model.eta;
         if rests && outside >= rise + fall {
             return Worst::Over;
@@ -315,7 +313,7 @@ impl Course {
         Worst::Across(self.high - (self.high - self.low) * outside / (rise + fall))
     }
 
-    /// Q_max in bits: what Rapid sends above C - R_on while the burst lasts.
+    /// Q_max in bits: Rapid's data above C - R_on during the burst.
     fn queue(&self) -> f64 {
         let (rise, fall) = self.ramps();
         let (on, plateau) = (self.model.on, self.plateau());
@@ -338,7 +336,7 @@ impl Course {
         (ramped + level) / (self.model.on + self.model.off)
     }
 
-    /// RTT'_rem: how long after a burst begins the news of it makes Rapid fall.
+    /// RTT'_rem: time from the start of a burst until Rapid's rate falls because of it.
     fn remainders(&self) -> (f64, f64) {
         let (rise, fall) = self.ramps();
         let on = self.model.on;
@@ -346,7 +344,7 @@ impl Course {
             Worst::Within => (on, self.plateau()),
             Worst::Over => (self.up, on - fall),
             Worst::Across(_) => {
-                // The fall takes its part of what lies outside the plateau.
+                // The fall takes its share of the burst outside the plateau.
                 let one = on - (on - self.plateau()) * fall / (rise + fall);
                 (one, one)
             }
@@ -388,7 +386,7 @@ impl Course {
     }
 }
 
-/// To the nearest bit/s.
+/// Rounds to the nearest bit/s.
 fn rate(bps: f64) -> Rate {
     Rate((bps.max(0.0) + 0.5) as u64)
 }

@@ -1,6 +1,6 @@
-//! The closed forms, one function a mitigation: the greatest queueing delay with
-//! it, from the capacities C0 = `from` and C1 = `to`, r = C0 / C1, and the loop
-//! delay d = `delay`. `docs/theory/spike.md` derives each. All round down.
+//! The closed forms, one function per mitigation: the maximum queueing delay with it, for
+//! the capacities C0 = `from` and C1 = `to`, r = C0 / C1, and the loop delay d = `delay`.
+//! `docs/theory/spike.md` derives each. All round down.
 
 use sojourn_units::{Duration, Rate};
 
@@ -11,8 +11,8 @@ pub fn step(from: Rate, to: Rate, delay: Duration) -> Result<Duration, SpikeErro
     spike(from, to, delay, None).map(|bound| bound.spike)
 }
 
-/// "Under-utilization of the link reduces r": with a share h = `headroom` of C0
-/// left unused until the drop, ((1 - h) r - 1) d, and nothing from h = 1 - 1/r on.
+/// "Under-utilization of the link reduces r": with a share h = `headroom` of C0 unused
+/// until the drop, ((1 - h) r - 1) d, and zero from h = 1 - 1/r on.
 pub fn headroom(
     from: Rate,
     to: Rate,
@@ -22,12 +22,12 @@ pub fn headroom(
     corrected(from.mul_f64(1.0 - headroom), to, delay)
 }
 
-/// "Ramping up competing traffic sources more gradually": capacity falls evenly
-/// over T = `ramp` in place of at once.
+/// "Ramping up competing traffic sources more gradually": capacity falls evenly over T =
+/// `ramp` and not at once.
 ///
-/// (r - 1) (d - T/2) for T up to d, (r - 1) d^2 / (2 T) beyond: what fell during
-/// the one loop that nobody knew of yet. For a sender that also makes up for what
-/// it has caused; one that only matches the capacity gains nothing.
+/// (r - 1) (d - T/2) for T up to d, (r - 1) d^2 / (2 T) beyond: the fall of capacity during
+/// the one loop in which senders do not know of it. This holds for a sender that also
+/// drains the queue that it caused. A sender that only matches the capacity gains nothing.
 pub fn gradual(
     from: Rate,
     to: Rate,
@@ -50,9 +50,8 @@ pub fn gradual(
     wait.map(Duration).ok_or(SpikeError::TooLong { r: from.as_f64() / to.as_f64(), delay })
 }
 
-/// "The effect of reducing d_signal can be achieved by signaling congestion
-/// early": told a time w = `warning` before the drop, (r - 1) (d - w), and nothing
-/// from w = d on.
+/// "The effect of reducing d_signal can be achieved by signaling congestion early": with a
+/// signal at w = `warning` before the drop, (r - 1) (d - w), and zero from w = d on.
 pub fn early(
     from: Rate,
     to: Rate,
@@ -62,12 +61,12 @@ pub fn early(
     step(from, to, delay.saturating_sub(warning))
 }
 
-/// The queueing delay at the peak where a queue of h = `standing` stood before
-/// the drop, and the bottleneck signals at enqueue, on the packet that arrives
-/// (step marking, RED, PIE): it is known only once all ahead of it has left, r h
-/// later. r h + (r - 1) (d + r h), of a sender that keeps its rate until then.
+/// The peak queueing delay with a standing queue of h = `standing` before the drop, if the
+/// bottleneck signals at enqueue, on the packet that arrives (step marking, RED, PIE). The
+/// signal leaves only after all packets ahead of it, r h later. For a sender that keeps its
+/// rate until then: r h + (r - 1) (d + r h).
 ///
-/// Not for a queue that signals by being full: that one cannot grow.
+/// Not for a queue that signals by being full, since it cannot grow.
 pub fn at_enqueue(
     from: Rate,
     to: Rate,
@@ -78,9 +77,9 @@ pub fn at_enqueue(
     Ok(slowed + step(from, to, delay + slowed)?)
 }
 
-/// "Dropping head-of-line packets instead of last-in-line packets reduces
-/// d_signal": with a signal at dequeue, on the packet that leaves (CoDel), it is
-/// on its way at once, and r h + (r - 1) d is left.
+/// "Dropping head-of-line packets instead of last-in-line packets reduces d_signal": a
+/// signal at dequeue, on the packet that leaves (CoDel), is sent at once, and r h + (r - 1)
+/// d remains.
 pub fn at_dequeue(
     from: Rate,
     to: Rate,
@@ -90,7 +89,7 @@ pub fn at_dequeue(
     Ok(slowed(from, to, standing)? + step(from, to, delay)?)
 }
 
-/// What stood for `standing` at the old capacity takes r times that at the new.
+/// A queue of `standing` at the old capacity takes r times as long at the new.
 fn slowed(from: Rate, to: Rate, standing: Duration) -> Result<Duration, SpikeError> {
     let queued = u128::from(from.0) * u128::from(standing.0);
     let wait = queued.checked_div(u128::from(to.0)).ok_or(SpikeError::ToZero { from })?;
@@ -98,10 +97,10 @@ fn slowed(from: Rate, to: Rate, standing: Duration) -> Result<Duration, SpikeErr
     u64::try_from(wait).map(Duration).map_err(|_| SpikeError::TooLong { r, delay: standing })
 }
 
-/// "Reducing the interaction effects of different users or flows on each other
-/// can reduce r", fair queueing for example: where the drop is others' traffic,
-/// one of n = `users` keeps at least C0 / n, and r is at most n.
+/// "Reducing the interaction effects of different users or flows on each other can reduce
+/// r", fair queueing for example: if other users' traffic causes the drop, one of n =
+/// `users` keeps at least C0 / n, and r is at most n.
 pub fn fair(from: Rate, to: Rate, delay: Duration, users: u64) -> Result<Duration, SpikeError> {
-    // Rounded up, and the bound with it down.
+    // Rounded up, which rounds the bound down.
     step(from, to.max(Rate(from.0.div_ceil(users.max(1)))), delay)
 }

@@ -1,9 +1,9 @@
-//! What each way to shorten a latency spike makes of the bound.
+//! The effect of each way to shorten a latency spike on the bound.
 //!
-//! Source: "A Lower Bound on Latency Spikes for Capacity-Seeking Network
-//! Traffic" (see [`crate::spike`]), section IV, "Sketching solutions", which lists
-//! them and says whether each acts on r or on d. How much is derived in
-//! `docs/theory/spike.md`, from the same fluid: the paper has no formulas for them.
+//! Source: "A Lower Bound on Latency Spikes for Capacity-Seeking Network Traffic" (see
+//! [`crate::spike`]), section IV, "Sketching solutions", which lists them and says whether
+//! each acts on r or on d. `docs/theory/spike.md` derives the size of each effect from the
+//! same fluid, because the paper has no formulas for them.
 
 pub mod forms;
 
@@ -11,45 +11,44 @@ use sojourn_units::{Duration, Rate};
 
 use crate::spike::SpikeError;
 
-/// How much of each mitigation there is.
+/// The extent of each mitigation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Share of the capacity left unused before the drop: 0 to 1.
+    /// Share of the capacity that is unused before the drop: 0 to 1.
     pub headroom: f64,
-    /// How long the capacity takes to fall, in place of a step.
+    /// Duration of the fall of capacity, instead of a step.
     pub ramp: Duration,
-    /// How long before the drop the senders are told of it.
+    /// Time before the drop at which the senders learn of it.
     pub warning: Duration,
-    /// The loop delay to a nearer server or proxy, in place of d: at most d.
+    /// The loop delay to a nearer server or proxy, instead of d: at most d.
     pub near: Duration,
-    /// How long signals wait in the reverse path's queue, on top of d, where they
-    /// have no priority.
+    /// Queueing delay of signals on the reverse path without priority, in addition to d.
     pub back_queue: Duration,
-    /// The delay of a queue that stands at the bottleneck before the drop.
+    /// The delay of a standing queue at the bottleneck before the drop.
     pub standing: Duration,
-    /// Users among whom fair queueing shares the link after the drop; none where
-    /// `from` and `to` are one user's capacities already.
+    /// Users that share the link by fair queueing after the drop; `None` if `from` and `to`
+    /// are already one user's capacities.
     pub users: Option<u64>,
-    /// The loop delay between the bottleneck and the node that holds several
-    /// fidelities and chooses among them: at most d.
+    /// The loop delay between the bottleneck and the node that holds several fidelities and
+    /// chooses among them: at most d.
     pub node: Duration,
 }
 
-/// What is wrong with a setting.
+/// An invalid setting.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum MitigationError {
     /// No mitigation has this name.
     #[error("there is no mitigation `{0}`; there are: {names}", names = NAMES.join(", "))]
     Unknown(String),
-    /// The text is no value of the setting.
+    /// The text is not a value of the setting.
     #[error("`{name}`: {what}")]
     Value {
         /// The setting.
         name: &'static str,
-        /// What is wrong.
+        /// The error.
         what: String,
     },
-    /// A part of the loop is longer than the whole.
+    /// A part of the loop is longer than the whole loop.
     #[error("`{name}` is {part}, longer than the loop delay d = {delay} that it is to shorten")]
     Longer {
         /// The setting.
@@ -77,11 +76,10 @@ pub const NAMES: [&str; 8] =
     ["headroom", "ramp", "warning", "near", "back_queue", "standing", "users", "node"];
 
 impl Settings {
-    /// Examples for a loop delay: a tenth left unused; a ramp as long as the loop;
-    /// a warning, and a server, at half of it; a quarter of it in the reverse
-    /// queue; CoDel's target of 5 ms standing (RFC 8289, section 4.3); two users; a
-    /// node at a tenth of the loop. None are published: they are there to be
-    /// replaced by one's own.
+    /// Example settings for a loop delay: a tenth unused; a ramp as long as the loop; a
+    /// warning, and a server, at half of it; a quarter of it in the reverse queue; CoDel's
+    /// target of 5 ms standing (RFC 8289, section 4.3); two users; a node at a tenth of the
+    /// loop. These are not published values: replace them with your own.
     pub fn examples(delay: Duration) -> Settings {
         Settings {
             headroom: 0.1,
@@ -95,8 +93,8 @@ impl Settings {
         }
     }
 
-    /// Sets one of [`NAMES`] from text: a share or a number of users as a number,
-    /// the others as a duration with a unit.
+    /// Sets one of [`NAMES`] from text: a plain number for a share or a number of users, a
+    /// duration with a unit for the others.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), MitigationError> {
         match name {
             "headroom" => self.headroom = share(text)?,
@@ -133,23 +131,23 @@ fn span(name: &'static str, text: &str) -> Result<Duration, MitigationError> {
     text.parse().map_err(|error| MitigationError::Value { name, what: format!("{error}") })
 }
 
-/// One mitigation: the greatest queueing delay without and with it.
+/// One mitigation: the maximum queueing delay without and with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Its name: of [`NAMES`].
+    /// Its name, one of [`NAMES`].
     pub name: &'static str,
-    /// How much of it there is, with its unit.
+    /// Its setting, with a unit.
     pub setting: String,
-    /// The greatest queueing delay without it. More than equation 2 where what it
-    /// takes away comes on top of d: `back_queue`, `standing`.
+    /// The maximum queueing delay without it. This exceeds equation 2 if the mitigation
+    /// removes a delay in addition to d: `back_queue`, `standing`.
     pub before: Duration,
-    /// The same with it.
+    /// The maximum queueing delay with it.
     pub after: Duration,
 }
 
-/// The table: every mitigation, alone, of a drop from `from` to `to` with a loop
-/// `delay` and a queue without a limit. Several flows on one FIFO count as one
-/// with their mean loop delay ([`crate::spike::mean_delay`]).
+/// The table of mitigations, each applied alone, for a drop from `from` to `to` with a loop
+/// `delay` and an unlimited queue. Several flows on one FIFO count as one flow with their
+/// mean loop delay ([`crate::spike::mean_delay`]).
 ///
 /// ```
 /// use sojourn_theory::mitigations::{Settings, table};

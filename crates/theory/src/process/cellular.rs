@@ -1,11 +1,11 @@
-//! Cellular links: the rate as Brownian motion, with outages that last.
+//! Cellular links: the rate as Brownian motion, with persistent outages.
 //!
-//! The model that Sprout forecasts with: K. Winstein, A. Sivaraman and H.
-//! Balakrishnan, "Stochastic Forecasts Achieve High Throughput and Low Delay over
-//! Cellular Networks" (NSDI 2013), section 3.1, with the authors' values
-//! (`MAX_ARRIVAL_RATE`, `BROWNIAN_MOTION_RATE`, `OUTAGE_ESCAPE_RATE` and
-//! `TICK_LENGTH` of their receiver). Their packets come as a Poisson process of
-//! this rate; here the rate is the capacity, since no sender could know more.
+//! This is the model of Sprout's forecasts: K. Winstein, A. Sivaraman and H. Balakrishnan,
+//! "Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular Networks"
+//! (NSDI 2013), section 3.1. The values are the authors' (`MAX_ARRIVAL_RATE`,
+//! `BROWNIAN_MOTION_RATE`, `OUTAGE_ESCAPE_RATE` and `TICK_LENGTH` of their receiver). Their
+//! packets arrive as a Poisson process of this rate. Here the rate is the capacity, because
+//! a sender could not know more.
 
 use rand_core::RngCore;
 use sojourn_units::params::{Kind, Param, Params};
@@ -45,13 +45,13 @@ pub(super) const PARAMS: &[Param] = &[
     },
 ];
 
-/// A cellular link as Sprout sees it.
+/// A cellular link in Sprout's model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cellular {
-    /// Standard deviation of a tick's change, in bit/s.
+    /// Standard deviation of the change per tick, in bit/s.
     spread: f64,
     most: f64,
-    /// How likely an outage ends within a tick.
+    /// Probability that an outage ends within a tick.
     escapes: f64,
     tick: Duration,
 }
@@ -85,8 +85,8 @@ impl Cellular {
         steps
     }
 
-    /// A rate of zero stays for an exponential time, then moves up by as much as
-    /// any moves; what would leave the range stops at its end.
+    /// Returns the next rate. A rate of zero lasts for an exponential time, then changes
+    /// upwards by the usual amount. Changes stop at the ends of the range.
     fn next(&self, rate: f64, random: &mut impl RngCore) -> f64 {
         let is_out = rate <= 0.0;
         if is_out && uniform(random) >= self.escapes {
@@ -97,7 +97,7 @@ impl Cellular {
     }
 }
 
-/// Of mean 0 and variance 1 (Box and Muller, 1958).
+/// A normal variate of mean 0 and variance 1 (Box and Muller, 1958).
 fn normal(random: &mut impl RngCore) -> f64 {
     let length = (-2.0 * libm::log(1.0 - uniform(random))).sqrt();
     length * libm::cos(2.0 * std::f64::consts::PI * uniform(random))

@@ -1,11 +1,11 @@
 //! A Markov chain of rates, fitted to a capacity.
 //!
-//! The capacity's means over equal stretches of time are sorted into levels that
-//! hold equally many (what is zero is a level of its own); a level's rate is its
-//! mean, and the chance of moving to another is how often that followed, the
-//! first stretch after the last. Taking it as a ring makes the fit exact in two
-//! ways: no level is without a way out, and the chain is at each level as large
-//! a share of the time as the capacity was.
+//! The fit averages the capacity over equal intervals and sorts the means into levels with
+//! equally many each; zero is a separate level. A level's rate is the mean of its
+//! intervals. The transition probabilities are the observed frequencies, with the first
+//! interval following the last. This ring makes the fit exact in two ways: every level has
+//! a way out, and the chain spends the same share of time at each level as the capacity
+//! did.
 
 use rand_core::RngCore;
 use sojourn_units::{Duration, Instant, Rate};
@@ -13,59 +13,59 @@ use sojourn_units::{Duration, Instant, Rate};
 use super::{TooLong, pick};
 use crate::capacity::Step;
 
-/// A chain of rates that moves once a stretch.
+/// A chain of rates that moves once per interval of `stretch`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chain {
-    /// How long a rate holds at least.
+    /// Minimum duration of a rate.
     pub stretch: Duration,
-    /// The levels' rates, increasing.
+    /// The levels' rates, in increasing order.
     pub rates: Vec<Rate>,
     /// The share of the time at each level.
     pub shares: Vec<f64>,
-    /// How likely each level (a row) is followed by each (a column).
+    /// Transition probabilities from each level (row) to each level (column).
     pub moves: Vec<Vec<f64>>,
 }
 
-/// Why nothing can be fitted.
+/// Reasons why a fit fails.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FitError {
-    /// A chain of one level has nothing to move to.
+    /// A chain of one level has no transitions.
     #[error("{levels} levels: a chain has 2 to 64")]
     Levels {
-        /// How many were asked for.
+        /// Number of levels requested.
         levels: usize,
     },
-    /// Moves would be guessed from too few.
+    /// Too few intervals to estimate the transition probabilities.
     #[error(
         "the capacity has {stretches} stretches of {stretch}, too few for a chain of {levels} \
          levels: it needs {least} (ten for each move that can be)"
     )]
     Short {
-        /// How many it has.
+        /// Number of intervals.
         stretches: usize,
-        /// How long one is.
+        /// Length of an interval.
         stretch: Duration,
-        /// The levels asked for.
+        /// Number of levels requested.
         levels: usize,
-        /// How many it needs.
+        /// Number of intervals needed.
         least: usize,
     },
-    /// More is to be made, or to be fitted to, than there is room for.
+    /// The capacity to fit or to generate is too long.
     #[error(transparent)]
     TooLong(#[from] TooLong),
-    /// All stretches have the same mean.
+    /// All intervals have the same mean.
     #[error("the capacity never changes from one stretch of {stretch} to the next")]
     Constant {
-        /// How long one is.
+        /// Length of an interval.
         stretch: Duration,
     },
 }
 
 impl Chain {
-    /// Fits a chain of at most `levels` to the means in bit/s over stretches.
+    /// Fits a chain of at most `levels` to the means in bit/s over intervals of `stretch`.
     ///
-    /// A chain knows nothing beyond its present level: what a link remembers for
-    /// longer than a stay at a level (compare [`autocorrelation`]) is lost.
+    /// A chain knows only its present level. It loses any memory of the link that is longer
+    /// than a stay at one level (compare [`autocorrelation`]).
     pub fn fit(means: &[f64], stretch: Duration, levels: usize) -> Result<Chain, FitError> {
         if !(2..=64).contains(&levels) {
             return Err(FitError::Levels { levels });
@@ -120,8 +120,8 @@ impl Chain {
     }
 }
 
-/// Where each level but the first begins: values that part the means above zero
-/// into equally many, each once.
+/// Lower bounds of all levels except the first: distinct values that divide the means above
+/// zero into equal parts.
 fn edges(means: &[f64], levels: usize) -> Vec<f64> {
     let mut above: Vec<f64> = means.iter().copied().filter(|mean| *mean > 0.0).collect();
     above.sort_by(f64::total_cmp);
@@ -133,15 +133,15 @@ fn edges(means: &[f64], levels: usize) -> Vec<f64> {
         edges.extend(above.first());
         edges.sort_by(f64::total_cmp);
     } else {
-        // Nothing lies below the least.
+        // No mean lies below the minimum.
         edges.retain(|edge| *edge > above[0]);
     }
     edges.dedup();
     edges
 }
 
-/// How alike values are to those `lag` places later, from -1 to 1, taken as a
-/// ring; 1 where all are equal.
+/// Correlation of the values with those `lag` places later, from -1 to 1, on a ring; 1 if
+/// all are equal.
 pub fn autocorrelation(values: &[f64], lag: usize) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let variance: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();

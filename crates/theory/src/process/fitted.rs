@@ -1,4 +1,4 @@
-//! A fit, with what it keeps of the capacity it was fitted to.
+//! A fit, compared with the capacity to which it was fitted.
 
 use rand_core::RngCore;
 use sojourn_units::{Duration, Instant};
@@ -6,46 +6,46 @@ use sojourn_units::{Duration, Instant};
 use super::{Chain, FitError, Process, autocorrelation, length};
 use crate::capacity::{Step, means};
 
-/// Mean, spread and memory of a capacity, of its means over stretches.
+/// Mean, deviation and memory of a capacity, from its means over intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moments {
     /// The mean, in bit/s.
     pub mean_bps: f64,
     /// The standard deviation, in bit/s.
     pub deviation_bps: f64,
-    /// How alike it is to itself one loop delay later: [`autocorrelation`] at
-    /// the nearest whole number of stretches.
+    /// Correlation with itself one loop delay later: [`autocorrelation`] at the nearest
+    /// whole number of intervals.
     pub autocorrelation: f64,
 }
 
-/// A chain fitted to a capacity, and a capacity that it made.
+/// A chain fitted to a capacity, and a capacity generated from it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
     /// The chain.
     pub chain: Chain,
-    /// Of what it was fitted to.
+    /// Moments of the measured capacity.
     pub measured: Moments,
-    /// Of what it made.
+    /// Moments of the generated capacity.
     pub made: Moments,
-    /// What it made, and its mean afterwards.
+    /// The generated capacity, followed by its mean.
     pub steps: Vec<Step>,
 }
 
-/// How a capacity is fitted, and what is made of it.
+/// Settings of a fit and of the capacity to generate from it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fit {
-    /// Over which capacity is averaged: how long the chain stays at least.
+    /// Interval over which capacity is averaged: the chain's minimum stay.
     pub stretch: Duration,
-    /// The greatest number of levels.
+    /// The maximum number of levels.
     pub levels: usize,
-    /// How much the chain makes.
+    /// End of the generated capacity.
     pub until: Instant,
-    /// The loop delay at which both are compared.
+    /// The loop delay at which the two autocorrelations are compared.
     pub delay: Duration,
 }
 
 impl Fit {
-    /// Fits a chain to `steps` up to `end`, and has it make a capacity.
+    /// Fits a chain to `steps` up to `end`, and generates a capacity from it.
     pub fn of(
         &self,
         steps: &[Step],

@@ -1,34 +1,34 @@
-//! How much capacity a process makes: no more than there is memory and patience for.
+//! A limit on the capacity that a process generates, in memory and time.
 
 use sojourn_units::{Duration, Instant};
 
 use super::Process;
 
-/// Steps of capacity that are made at most.
+/// Maximum number of generated capacity steps.
 ///
-/// With the waits of both senders at them, some 100 bytes each: 0.5 GB. Sprout's cellular
-/// link takes a day, within it.
+/// With the waits of both senders, at some 100 bytes each, this is 0.5 GB. A day of
+/// Sprout's cellular link is within the limit.
 pub const MOST_STEPS: u64 = 5_000_000;
 
-/// Capacity of more than [`MOST_STEPS`].
+/// The capacity would have more than [`MOST_STEPS`] steps.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
     "{until} of capacity that changes {a_second:.0} times a second is {steps:.3e} steps; {MOST_STEPS} \
      are the most: a duration of {longest}, or steps that last longer, can be had"
 )]
 pub struct TooLong {
-    /// How much was asked for.
+    /// Duration requested.
     pub until: Instant,
-    /// How often it changes.
+    /// Changes per second.
     pub a_second: f64,
-    /// How many steps that is.
+    /// Resulting number of steps.
     pub steps: f64,
-    /// How much can be had, in whole seconds where that is one or more.
+    /// Maximum duration, in whole seconds if at least one.
     pub longest: Duration,
 }
 
 impl Process {
-    /// How often a second capacity changes, on average.
+    /// Mean number of capacity changes per second.
     pub fn changes_a_second(&self) -> f64 {
         match self {
             Process::Wifi(wifi) => wifi.changes_a_second(),
@@ -37,16 +37,17 @@ impl Process {
         }
     }
 
-    /// Whether [`Process::steps`] up to `until` are few enough.
+    /// Whether [`Process::steps`] up to `until` stay within [`MOST_STEPS`].
     ///
     /// # Errors
-    /// Says what can be had.
+    /// Returns the maximum duration.
     pub fn check_length(&self, until: Instant) -> Result<(), TooLong> {
         check(self.changes_a_second(), until)
     }
 }
 
-/// Refuses more than [`MOST_STEPS`] of a capacity that changes so often up to `until`.
+/// Returns an error if a capacity with `a_second` changes per second exceeds [`MOST_STEPS`]
+/// up to `until`.
 pub(super) fn check(a_second: f64, until: Instant) -> Result<(), TooLong> {
     let steps = until.as_secs_f64() * a_second;
     if steps <= MOST_STEPS as f64 {

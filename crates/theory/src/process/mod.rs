@@ -1,7 +1,7 @@
-//! Capacity at random: published models of WiFi and cellular links, and a chain
-//! fitted to a measured capacity.
+//! Random capacity: published models of WiFi and cellular links, and a chain fitted to a
+//! measured capacity.
 //!
-//! The generator is passed in; the same seed gives the same capacity.
+//! The caller passes in the generator; the same seed gives the same capacity.
 
 mod cellular;
 mod chain;
@@ -24,7 +24,7 @@ use crate::capacity::{Step, means};
 /// A model of a link whose capacity changes at random.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Process {
-    /// Rates by the received signal's strength under Rayleigh fading.
+    /// Rates that follow the received signal strength under Rayleigh fading.
     Wifi(Wifi),
     /// Brownian motion of the rate, with outages.
     Cellular(Cellular),
@@ -32,7 +32,7 @@ pub enum Process {
     Chain(Chain),
 }
 
-/// The parameters of a published model; none where there is no such model.
+/// The parameters of a published model, or `None` if the name is unknown.
 pub fn declared(name: &str) -> Option<&'static [Param]> {
     match name {
         "wifi" => Some(wifi::PARAMS),
@@ -42,18 +42,18 @@ pub fn declared(name: &str) -> Option<&'static [Param]> {
 }
 
 impl Process {
-    /// The published model of this name, `wifi` or `cellular`, with some of its
-    /// parameters as text: rates and durations with a unit.
+    /// The published model of this name, `wifi` or `cellular`, with some of its parameters
+    /// as text: rates and durations with a unit.
     ///
     /// # Errors
-    /// A sentence that names the models, the parameters or the range.
+    /// Returns a message with the models, the parameters or the range.
     pub fn published(name: &str, given: &[(String, String)]) -> Result<Process, String> {
         let declared = declared(name)
             .ok_or_else(|| format!("there is no process `{name}`; there are: wifi, cellular"))?;
         let mut params = Params::defaults(declared);
         for (key, text) in given {
             let known = declared.iter().find(|param| param.name == key);
-            // Any value will do where there is no such name: `set` refuses it.
+            // The value is irrelevant for an unknown name, which `set` refuses.
             let value = known.map_or(Ok(Value::Switch(true)), |param| value(param, text))?;
             params.set(declared, key, value)?;
         }
@@ -63,9 +63,8 @@ impl Process {
         })
     }
 
-    /// A capacity from the start to `until`, and its mean from there on, so that
-    /// what still waits then can leave. [`Process::check_length`] says whether it
-    /// is too much.
+    /// A capacity from the start to `until`, then its mean, so that a remaining queue can
+    /// drain. [`Process::check_length`] checks its length.
     pub fn steps(&self, random: &mut impl RngCore, until: Instant) -> Vec<Step> {
         let mut steps = match self {
             Process::Wifi(wifi) => wifi.steps(random, until),
@@ -91,12 +90,12 @@ fn value(param: &Param, text: &str) -> Result<Value, String> {
     }
 }
 
-/// From 0 to 1, 1 excluded: the 53 bits that a float holds.
+/// A uniform number in [0, 1), with the 53 bits of a float.
 fn uniform(random: &mut impl RngCore) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// A place in `shares`, which sum up to 1, with these probabilities.
+/// A random index into `shares`, which sum to 1 and are its probabilities.
 fn pick(shares: &[f64], random: &mut impl RngCore) -> usize {
     let mut left = uniform(random);
     for (place, share) in shares.iter().enumerate() {
@@ -105,6 +104,6 @@ fn pick(shares: &[f64], random: &mut impl RngCore) -> usize {
         }
         left -= share;
     }
-    // What rounding left over goes to the last that can be.
+    // The remainder from rounding goes to the last possible index.
     shares.iter().rposition(|share| *share > 0.0).unwrap_or(0)
 }

@@ -1,13 +1,12 @@
-//! WiFi: the rate that the received signal's strength admits, under fading.
+//! WiFi: the rate that the received signal strength permits, under fading.
 //!
 //! The channel is the finite-state Markov channel of H. S. Wang and N. Moayeri,
-//! "Finite-State Markov Channel: A Useful Model for Radio Communication Channels"
-//! (IEEE Transactions on Vehicular Technology 44(1), 1995): the signal-to-noise
-//! ratio A of a Rayleigh channel with mean rho is cut at thresholds; how often it
-//! crosses each (their equation for the level crossing rate N) and how likely it
-//! lies between two (p) give the rates of moving to the neighbours. The states
-//! are the modulation and coding schemes 0 to 7 of IEEE 802.11n, one stream at 20
-//! MHz, and below the first of them nothing.
+//! "Finite-State Markov Channel: A Useful Model for Radio Communication Channels" (IEEE
+//! Transactions on Vehicular Technology 44(1), 1995). Thresholds divide the signal-to-noise
+//! ratio A of a Rayleigh channel with mean rho into states. The level crossing rate of each
+//! threshold (their equation for N) and the probability of each state (p) give the
+//! transition rates to the neighbours. The states are the modulation and coding schemes 0
+//! to 7 of IEEE 802.11n, with one stream at 20 MHz, and an outage below the first of them.
 
 use rand_core::RngCore;
 use sojourn_units::params::{Kind, Param, Params};
@@ -16,12 +15,13 @@ use sojourn_units::{Duration, Instant, Rate};
 use super::{pick, uniform};
 use crate::capacity::Step;
 
-/// The least signal-to-noise ratio in dB of each scheme, and its rate in kbit/s.
+/// The minimum signal-to-noise ratio in dB of each scheme, and its rate in kbit/s.
 ///
-/// Ratios: the receiver's minimum sensitivity at 20 MHz (IEEE Std 802.11-2020,
-/// table 19-23: -82, -79, -77, -74, -70, -66, -65, -64 dBm) over thermal noise of
-/// -101 dBm, less the noise figure of 10 dB and the margin of 5 dB that the
-/// standard's figures assume (17.3.10.2). Rates: table 19-27, guard interval 800 ns.
+/// Ratios: the receiver's minimum sensitivity at 20 MHz (IEEE Std 802.11-2020, table 19-23:
+/// -82, -79, -77, -74, -70, -66, -65, -64 dBm) over thermal noise of -101 dBm, minus the
+/// noise figure of 10 dB and the margin of 5 dB that the standard's figures assume
+/// (17.3.10.2).
+/// Rates: table 19-27, guard interval 800 ns.
 pub(crate) const SCHEMES: [(f64, u64); 8] = [
     (4.0, 6_500),
     (7.0, 13_000),
@@ -52,10 +52,10 @@ pub(super) const PARAMS: &[Param] = &[
 /// A WiFi link under Rayleigh fading.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wifi {
-    /// How likely each state is: nothing, then the schemes.
+    /// Probability of each state: the outage, then the schemes.
     shares: Vec<f64>,
-    /// How often a second the ratio crosses each threshold upwards (as often
-    /// downwards); the first state has none below.
+    /// Upward crossings of each threshold per second (downward crossings are as frequent).
+    /// The first state has no threshold below it.
     crossings: Vec<f64>,
 }
 
@@ -74,14 +74,14 @@ impl Wifi {
         Wifi { shares: shares.collect(), crossings: levels.iter().map(crossing).collect() }
     }
 
-    /// How likely each rate is.
+    /// Probability of each rate.
     pub fn shares(&self) -> Vec<(Rate, f64)> {
         (0..self.shares.len()).map(|state| (rate(state), self.shares[state])).collect()
     }
 
-    /// How often a second a state is left downwards, and upwards: the crossings
-    /// of its thresholds over how likely it is (Wang and Moayeri's transition
-    /// probabilities, for short steps of time).
+    /// Rates of leaving a state downwards and upwards, per second: the crossings of its
+    /// thresholds over its probability (Wang and Moayeri's transition probabilities, for
+    /// short steps of time).
     fn leaving(&self, state: usize) -> (f64, f64) {
         let crossing = |threshold: Option<usize>| {
             threshold.and_then(|k| self.crossings.get(k)).map_or(0.0, |n| n / self.shares[state])
@@ -89,7 +89,7 @@ impl Wifi {
         (crossing(state.checked_sub(1)), crossing(Some(state)))
     }
 
-    /// Each threshold is crossed downwards as often as upwards.
+    /// Upward and downward crossings of a threshold are equally frequent.
     pub(super) fn changes_a_second(&self) -> f64 {
         2.0 * self.crossings.iter().sum::<f64>()
     }
@@ -101,7 +101,7 @@ impl Wifi {
         while now < until {
             steps.push((now, rate(state)));
             let (down, up) = self.leaving(state);
-            // Exponential stays, as of any Markov chain: 1 - u is never zero.
+            // Stays are exponential, as in any Markov chain; 1 - u is never zero.
             let stay = -libm::log(1.0 - uniform(random)) / (down + up);
             now += Duration::from_secs_f64(stay).max(Duration(1));
             state = if uniform(random) * (down + up) < down { state - 1 } else { state + 1 };
