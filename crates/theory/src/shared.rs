@@ -1,17 +1,17 @@
-//! One drop of capacity under several flows with different loop delays that
-//! share one FIFO (section IV of the paper that [`crate::spike`] is from).
+//! One drop of capacity for several flows with different loop delays on one FIFO (section
+//! IV of the paper cited in [`crate::spike`]).
 //!
-//! A flow is its share of the capacity before the drop and its loop delay;
-//! shares are relative, so that rates will do. All match the capacity once they
-//! are told: a flow of share w goes from w C0 to w C1 when its own delay is over.
+//! A flow is its share of the capacity before the drop, and its loop delay. Shares are
+//! relative, so rates work too. Each flow matches the capacity one loop delay after the
+//! drop: a flow of share w then changes from w C0 to w C1.
 
 use sojourn_units::{Duration, Rate};
 
 use crate::spike::{Spike, SpikeError, mean_delay, mean_ns, spike, weighted};
 
-/// [`spike`] of several flows that share one FIFO, each with its share before
-/// the drop and its loop delay: equation 2 is [`weighted`], and the queue grows
-/// ever slower until the last flow has been told.
+/// [`spike`] of several flows on one FIFO, each with its share before the drop and its loop
+/// delay. Equation 2 becomes [`weighted`], and the growth of the queue slows down until the
+/// last flow reacts.
 pub fn shared(
     from: Rate,
     to: Rate,
@@ -19,7 +19,7 @@ pub fn shared(
     max_queue: Option<Duration>,
 ) -> Result<Spike, SpikeError> {
     let delay = mean_delay(flows)?;
-    // Of equal delays nothing is rounded.
+    // Exact if all delays are equal.
     let alone = spike(from, to, delay, max_queue)?;
     let told: Vec<Duration> = flows.iter().filter(|(s, _)| *s > 0.0).map(|(_, d)| *d).collect();
     if told.iter().all(|other| *other == told[0]) || alone.r <= 1.0 {
@@ -34,8 +34,8 @@ pub fn shared(
     Ok(Spike { spike: q, lost_fraction, time_to_peak: fills(flows, alone.r, q), ..alone })
 }
 
-/// When a queue whose delay grows by r - 1 times the share of the flows that
-/// have not been told yet has reached `q`.
+/// Time at which the queueing delay reaches `q`. It grows at r - 1 times the share of the
+/// flows that have not reacted yet.
 fn fills(flows: &[(f64, Duration)], r: f64, q: Duration) -> Duration {
     let mut flows = flows.to_vec();
     flows.sort_by_key(|(_, delay)| *delay);
@@ -52,8 +52,8 @@ fn fills(flows: &[(f64, Duration)], r: f64, q: Duration) -> Duration {
     Duration(now as u64)
 }
 
-/// The corners of what arrives at the bottleneck after the drop, from flows that
-/// match the capacity once they are told: seconds since the drop, and bit/s.
+/// The corners of the arrival rate at the bottleneck after the drop, for flows that match
+/// the capacity once they learn of it: seconds since the drop, and bit/s.
 pub fn arrivals(
     from: Rate,
     to: Rate,
@@ -72,8 +72,8 @@ pub fn arrivals(
     Ok([(0.0, from.as_f64())].into_iter().chain(told).collect())
 }
 
-/// The corners of the queueing delay after the drop: seconds since the drop, and
-/// what then arrives waits, in seconds; a queue of `max_queue` loses the rest.
+/// The corners of the queueing delay after the drop: seconds since the drop, and the wait
+/// of arrivals at that time in seconds. A queue of `max_queue` drops the excess.
 pub fn growth(
     from: Rate,
     to: Rate,

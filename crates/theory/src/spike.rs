@@ -1,46 +1,46 @@
-//! The least latency spike that one drop of capacity causes.
+//! The minimum latency spike that one drop of capacity causes.
 //!
 //! Source: B. I. Teigen, N. Davies, K. O. Ellefsen, T. Skeie, C. A. Grazia and
 //! J. Torresen, "A Lower Bound on Latency Spikes for Capacity-Seeking Network
 //! Traffic". Equation and section numbers below are that paper's.
 //!
-//! A sender fills a bottleneck of capacity C0 whose queue is empty. Capacity
-//! drops to C1 = C0 / r. Whatever the sender does, C0 keeps arriving for the
-//! loop delay d = d_signal + d_flight: the time the news takes to the sender,
-//! and the time the traffic sent before it takes to the bottleneck. The excess
-//! (C0 - C1) d must be queued, and waits (r - 1) d at the new capacity.
+//! A sender fills a bottleneck of capacity C0 whose queue is empty. Capacity drops to C1 =
+//! C0 / r. Whatever the sender does, data keep arriving at C0 for the loop delay d =
+//! d_signal + d_flight: the time until the sender learns of the drop, plus the time until
+//! its earlier packets reach the bottleneck. The excess (C0 - C1) d is queued, and waits (r
+//! - 1) d at the new capacity.
 
 use sojourn_units::{Duration, Rate};
 
-/// The least spike after one change of capacity.
+/// The minimum spike after one change of capacity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spike {
     /// The old capacity over the new one (equation 1); below 1 for a rise.
     pub r: f64,
     /// The loop delay d = d_signal + d_flight.
     pub delay: Duration,
-    /// The peak queueing delay: Q = (r - 1) d (equation 2), or the queue's cap
-    /// where that is less; rounded down to the nanosecond.
+    /// The peak queueing delay: Q = (r - 1) d (equation 2), or the queue's cap if that is
+    /// lower; rounded down to the nanosecond.
     pub spike: Duration,
-    /// The fraction of the excess arriving within d of the drop that a capped
-    /// queue loses, (Q - q) / Q (equation 3), from 0 to 1. It is a fraction of
-    /// the excess over the new capacity, not of all traffic.
+    /// The fraction of the excess within d of the drop that a capped queue loses, (Q - q) /
+    /// Q (equation 3), from 0 to 1. It is a fraction of the excess over the new capacity,
+    /// not of all traffic.
     pub lost_fraction: f64,
-    /// From the drop until the queue stops growing: d, or q / (r - 1) where
-    /// the cap q ends it; zero without a spike. Rounded down to the nanosecond.
+    /// Time from the drop until the queue stops growing: d, or q / (r - 1) if the queue
+    /// reaches its cap q; zero without a spike. Rounded down to the nanosecond.
     pub time_to_peak: Duration,
 }
 
-/// Why there is no bound for what was given.
+/// Reasons why there is no bound.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum SpikeError {
-    /// Nothing leaves after the change, so that the queue never drains.
+    /// The capacity after the change is zero, so the queue never drains.
     #[error("capacity changes from {from} to zero: what is queued would wait for ever")]
     ToZero {
         /// Capacity before the change.
         from: Rate,
     },
-    /// Nothing was carried before the change, so that r has no meaning.
+    /// The capacity before the change is zero, so r is undefined.
     #[error("capacity changes from zero to {to}: there was no capacity to fill")]
     FromZero {
         /// Capacity after the change.
@@ -57,10 +57,10 @@ pub enum SpikeError {
     /// The ratio of capacities is not a positive, finite number.
     #[error("r = {r} is not a ratio of capacities: it must be positive and finite")]
     Ratio {
-        /// What was given.
+        /// The invalid ratio.
         r: f64,
     },
-    /// Nobody shares the link, or more than fit the arithmetic.
+    /// The number of users is zero or overflows the arithmetic.
     #[error("users change from {before} to {after}: fair queueing shares a link among one or more")]
     Users {
         /// Users before the change.
@@ -68,19 +68,18 @@ pub enum SpikeError {
         /// Users after it.
         after: u64,
     },
-    /// A flow's share is negative or not a number, or no flow has any.
+    /// A flow's share is negative or not a number, or all shares are zero.
     #[error("a share of {share}: shares must be finite, not negative, and not all zero")]
     Share {
-        /// The share, or the sum of all where that is at fault.
+        /// The share, or the sum of all shares if that is invalid.
         share: f64,
     },
 }
 
-/// The least spike when capacity changes from `from` to `to`, with a loop delay
-/// of `delay` and, where `max_queue` is given, a queue that holds no more than
-/// that much waiting time.
+/// The minimum spike when capacity changes from `from` to `to`, with a loop delay of
+/// `delay`. With `max_queue`, the queue holds no more than that waiting time.
 ///
-/// A rise is not an error: it has a spike of zero.
+/// A rise is not an error: its spike is zero.
 ///
 /// ```
 /// use sojourn_theory::spike::spike;
@@ -99,8 +98,8 @@ pub fn spike(
 ) -> Result<Spike, SpikeError> {
     require_capacity(from, to)?;
     let r = from.as_f64() / to.as_f64();
-    // In bit/s times ns: u64 times u64 always fits u128, so that nothing rounds
-    // before the division by the new capacity.
+    // In bit/s times ns: u64 times u64 always fits u128, so the division by the new
+    // capacity is the only rounding.
     let growth = u128::from(from.0.saturating_sub(to.0));
     let excess = growth * u128::from(delay.0);
     if let Some(q) = max_queue.filter(|q| room(to, *q) < excess) {
@@ -123,21 +122,21 @@ fn require_capacity(from: Rate, to: Rate) -> Result<(), SpikeError> {
     }
 }
 
-/// What a queue holds that waits `q` at the rate `to`, in the unit of `excess`.
+/// Size of a queue that waits `q` at the rate `to`, in the unit of `excess`.
 fn room(to: Rate, q: Duration) -> u128 {
     u128::from(to.0) * u128::from(q.0)
 }
 
-/// The least spike of several flows with different loop delays that share one
-/// FIFO: the mean of each one's (r - 1) d, weighted by its share of the
-/// capacity when it drops (section IV). Rounded to the nearest nanosecond.
+/// The minimum spike of several flows with different loop delays on one FIFO: the mean of
+/// each flow's (r - 1) d, weighted by its share of the capacity at the drop (section IV).
+/// Rounded to the nearest nanosecond.
 ///
-/// A flow is its share and its loop delay. Shares are relative: rates will do
-/// as well as fractions of one.
+/// A flow is its share and its loop delay. Shares are relative: both rates and fractions of
+/// one work.
 ///
-/// It is exact for senders that match the capacity once they are told: all
-/// flows' excess lies in the one queue until the last has been told. A near
-/// sender that fell silent for the sake of a far one could stay below it.
+/// The result is exact for senders that match the capacity once they learn of it: the
+/// excess of all flows stays in the one queue until the last flow reacts. A near sender
+/// that paused in favour of a far one could stay below it.
 pub fn weighted(flows: &[(f64, Duration)], r: f64) -> Result<Duration, SpikeError> {
     if !(r.is_finite() && r > 0.0) {
         return Err(SpikeError::Ratio { r });
@@ -150,8 +149,8 @@ pub fn weighted(flows: &[(f64, Duration)], r: f64) -> Result<Duration, SpikeErro
     Ok(Duration((wait + 0.5) as u64))
 }
 
-/// The mean loop delay of flows, weighted by their shares: with it, equation 2
-/// is the weighted sum. Rounded to the nearest nanosecond.
+/// The mean loop delay of flows, weighted by their shares. Equation 2 with this delay gives
+/// the weighted sum. Rounded to the nearest nanosecond.
 pub fn mean_delay(flows: &[(f64, Duration)]) -> Result<Duration, SpikeError> {
     mean_ns(flows).map(|mean| Duration((mean + 0.5) as u64))
 }
@@ -167,9 +166,9 @@ pub(crate) fn mean_ns(flows: &[(f64, Duration)]) -> Result<f64, SpikeError> {
     Ok(flows.iter().map(|(share, delay)| share / total * delay.0 as f64).sum())
 }
 
-/// What fair queueing leaves one of `users` equal users, before and after a
-/// change of their number and of the capacity: C0/n0 and C1/n1, both times
-/// n0 n1 so that their ratio, which is all that equation 2 needs, is exact.
+/// The share of one of `users` equal users under fair queueing, before and after a change
+/// of their number and of the capacity: C0/n0 and C1/n1. Both are multiplied by n0 n1, so
+/// that their ratio, the only input of equation 2, is exact.
 ///
 /// "If a user is alone on the shared link, and then one more user connects, the
 /// first user will see a drop in capacity of r = 2" (section IV).
@@ -181,9 +180,9 @@ pub fn per_user(from: Rate, to: Rate, users: (u64, u64)) -> Result<(Rate, Rate),
     both.filter(|_| before > 0 && after > 0).ok_or(SpikeError::Users { before, after })
 }
 
-/// The least spike of a link that was not saturated: r is what it carried just
-/// before the drop, over the new capacity (section III, where Cubic does not
-/// fill the link). Zero where it carried no more than the new capacity.
+/// The minimum spike of a link that was not saturated: r is its load just before the drop,
+/// over the new capacity (section III, in which Cubic does not fill the link). Zero if the
+/// load was at most the new capacity.
 pub fn corrected(carried: Rate, to: Rate, delay: Duration) -> Result<Duration, SpikeError> {
     if carried == Rate::ZERO && to != Rate::ZERO {
         return Ok(Duration::ZERO);

@@ -1,20 +1,20 @@
-//! What no sender that fills a link could avoid, as one answer: percentiles of
-//! both ideal senders of [`crate::capacity`], when it was worst, how it falls
-//! with the loop delay, and the points of a figure.
+//! The delay that no sender can avoid if it fills the link, in one result. It holds
+//! percentiles of both ideal senders of [`crate::capacity`], the worst instants, the effect
+//! of the loop delay, and the points of a figure.
 
 use sojourn_units::{Duration, Instant};
 
 use crate::capacity::{Sender, Step, means, waits};
 use crate::waits::{Wait, longest, quantile, worst};
 
-/// How many of the worst instants are told.
+/// Maximum number of worst instants in the result.
 pub const WORST: usize = 5;
 
-/// Multiples of the loop delay at which it is shown how the delay falls with it.
+/// Multiples of the loop delay for which the result holds percentiles.
 pub const LOOPS: [f64; 5] = [0.125, 0.25, 0.5, 1.0, 2.0];
 
-/// Queueing delay over all that arrives, each bit as often as another, in
-/// seconds; infinite where so much never leaves.
+/// Queueing delay over all arrivals, weighted by bits, in seconds; infinite if that share
+/// never leaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Percentiles {
     /// The median.
@@ -23,7 +23,7 @@ pub struct Percentiles {
     pub p95_s: f64,
     /// The 99th percentile.
     pub p99_s: f64,
-    /// The greatest.
+    /// The maximum.
     pub max_s: f64,
 }
 
@@ -32,21 +32,21 @@ pub struct Percentiles {
 pub struct AtLoop {
     /// The loop delay d = d_signal + d_flight.
     pub delay: Duration,
-    /// Of [`Sender::Matching`].
+    /// Percentiles of [`Sender::Matching`].
     pub matching: Percentiles,
-    /// Of [`Sender::Draining`].
+    /// Percentiles of [`Sender::Draining`].
     pub draining: Percentiles,
 }
 
-/// One stretch of time in a figure.
+/// One time interval of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// When it ends, in seconds since the run began.
+    /// End of the interval, in seconds since the start of the run.
     pub end_s: f64,
-    /// The mean capacity in it, in bit/s.
+    /// The mean capacity in the interval, in bit/s.
     pub capacity_bps: f64,
-    /// The longest wait in seconds of what arrives in it from
-    /// [`Sender::Matching`]; NaN where nothing arrives.
+    /// The maximum wait in seconds of its arrivals from [`Sender::Matching`]; NaN without
+    /// arrivals.
     pub matching_s: f64,
     /// The same from [`Sender::Draining`].
     pub draining_s: f64,
@@ -55,22 +55,22 @@ pub struct Point {
 /// The unavoidable delay of a capacity over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unavoidable {
-    /// At the loop delay asked for.
+    /// Percentiles at the requested loop delay.
     pub here: AtLoop,
     /// The mean capacity, in bit/s.
     pub mean_rate_bps: f64,
-    /// When what waits longest arrives from [`Sender::Matching`], and for how
-    /// many seconds it waits, the longest first: at most [`WORST`] instants
-    /// two loops apart, between any two of which the wait halves.
+    /// The longest waits of arrivals from [`Sender::Matching`]: arrival time and wait in
+    /// seconds, the longest first. At most [`WORST`] instants, at least two loop delays
+    /// apart; between any two of them the wait falls by half.
     pub worst: Vec<(Instant, f64)>,
-    /// At each of [`LOOPS`]; equal delays once.
+    /// Percentiles at each of [`LOOPS`], with equal delays merged.
     pub by_delay: Vec<AtLoop>,
-    /// As many points as asked for.
+    /// The requested number of points.
     pub series: Vec<Point>,
 }
 
-/// The unavoidable delay up to `until` of the capacity `steps` with a loop
-/// `delay`, with `points` of a figure.
+/// The unavoidable delay up to `until` of the capacity `steps` with a loop `delay`, with
+/// `points` points of a figure.
 ///
 /// ```
 /// use sojourn_theory::unavoidable::unavoidable;

@@ -1,19 +1,19 @@
-//! How long traffic waits, as a distribution over all that arrives.
+//! The distribution of waiting times over all arrivals.
 
 use sojourn_units::{Duration, Instant};
 
-/// A stretch of arrivals whose waits go evenly from one to another.
+/// An interval of arrivals whose waits change linearly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Wait {
-    /// When it begins to arrive, in seconds since the run began.
+    /// Start of the arrivals, in seconds since the start of the run.
     pub at_s: f64,
-    /// How long it takes to arrive, in seconds.
+    /// Duration of the arrivals, in seconds.
     pub span_s: f64,
-    /// How much arrives, in bits.
+    /// Arrivals in bits.
     pub bits: f64,
-    /// What the first of it waits, in seconds; infinite where it never leaves.
+    /// Wait of the first bit, in seconds; infinite if it never leaves.
     pub first_s: f64,
-    /// What the last of it waits.
+    /// Wait of the last bit, in seconds.
     pub last_s: f64,
 }
 
@@ -22,12 +22,12 @@ impl Wait {
         self.first_s.min(self.last_s)
     }
 
-    /// The longest wait within it, in seconds.
+    /// The maximum wait within it, in seconds.
     pub fn most(&self) -> f64 {
         self.first_s.max(self.last_s)
     }
 
-    /// What arrives at `t` waits, or its nearer end; all in seconds.
+    /// The wait of an arrival at `t`, clamped to the interval; all in seconds.
     fn at(&self, t: f64) -> f64 {
         if self.first_s.is_infinite() {
             return self.first_s;
@@ -36,7 +36,7 @@ impl Wait {
         self.first_s + (self.last_s - self.first_s) * share
     }
 
-    /// How much of it waits at most `wait` seconds, in bits.
+    /// Bits that wait at most `wait` seconds.
     fn within(&self, wait: f64) -> f64 {
         let (least, most) = (self.least(), self.most());
         if wait >= most {
@@ -46,9 +46,8 @@ impl Wait {
     }
 }
 
-/// The wait that a share `q` (0 to 1) of all that arrives does not exceed, in
-/// seconds: as a percentile over packets. Zero where nothing arrives, infinite
-/// where so much never leaves.
+/// The wait in seconds that a share `q` (0 to 1) of all arrivals does not exceed, like a
+/// percentile over packets. Zero without arrivals, infinite if that share never leaves.
 pub fn quantile(waits: &[Wait], q: f64) -> f64 {
     let asked = q * waits.iter().map(|wait| wait.bits).sum::<f64>();
     let finite = waits.iter().map(Wait::most).filter(|most| most.is_finite());
@@ -57,12 +56,13 @@ pub fn quantile(waits: &[Wait], q: f64) -> f64 {
     if within(0.0) >= asked {
         return 0.0;
     }
-    // The tolerance is for what rounding takes from the sum.
+    // The tolerance covers rounding of the sum.
     if within(most) < asked * (1.0 - 1e-12) {
         return f64::INFINITY;
     }
     let (mut low, mut high) = (0.0, most);
-    // To half a nanosecond, or to neighbouring numbers: beyond 2^22 s they lie further apart.
+    // Half a nanosecond, or adjacent floats: beyond 2^22 s they are further apart than
+    // that.
     while high - low > 0.5e-9 {
         let middle = low + (high - low) / 2.0;
         if middle <= low || middle >= high {
@@ -77,10 +77,9 @@ pub fn quantile(waits: &[Wait], q: f64) -> f64 {
     high
 }
 
-/// The longest waits that lie at least `apart` from one another, and between any
-/// two of which the wait falls below half of the lesser one (a long plateau is
-/// one, as long as it lasts): when what waited longest arrived, and for how many
-/// seconds, longest first.
+/// The longest waits, at least `apart` from one another. Between any two, the wait falls
+/// below half of the shorter one, so a long plateau counts once. Returns arrival times and
+/// waits in seconds, the longest first.
 pub fn worst(waits: &[Wait], apart: Duration, count: usize) -> Vec<(Instant, f64)> {
     let mut order: Vec<usize> = (0..waits.len()).filter(|k| waits[*k].most() > 0.0).collect();
     order.sort_by(|a, b| waits[*b].most().total_cmp(&waits[*a].most()).then(a.cmp(b)));
@@ -102,8 +101,8 @@ pub fn worst(waits: &[Wait], apart: Duration, count: usize) -> Vec<(Instant, f64
     chosen.into_iter().map(|(at, wait)| (Instant((at * 1e9 + 0.5) as u64), wait)).collect()
 }
 
-/// Takes all around place `top` that waits at least half as long as it; whether
-/// none of the neighbours beyond was part of a higher hill.
+/// Marks the neighbourhood of `top` with at least half its wait as taken. Returns whether
+/// this is a separate peak: neither neighbour beyond belongs to a higher one.
 fn is_own_hill(waits: &[Wait], top: usize, taken: &mut [bool]) -> bool {
     let half = waits[top].most() / 2.0;
     let is_high = |k: &usize| waits[*k].most() >= half && waits[*k].least() >= half;
@@ -120,8 +119,8 @@ fn peak(wait: &Wait) -> (f64, f64) {
     (wait.at_s + late, wait.most())
 }
 
-/// The longest wait, in seconds, of what arrives in each of `points` equal
-/// stretches of the time up to `until`; NaN where nothing arrives.
+/// The maximum wait, in seconds, of arrivals in each of `points` equal parts of the time up
+/// to `until`; NaN without arrivals.
 pub fn longest(waits: &[Wait], until: Instant, points: usize) -> Vec<f64> {
     let span = until.0 as f64 / 1e9 / points as f64;
     let mut most = vec![f64::NAN; points];
@@ -129,9 +128,9 @@ pub fn longest(waits: &[Wait], until: Instant, points: usize) -> Vec<f64> {
         let place = |t: f64| ((t / span) as usize).min(points - 1);
         let (from, to) = (place(wait.at_s), place(wait.at_s + wait.span_s));
         for (k, most) in most.iter_mut().enumerate().take(to + 1).skip(from) {
-            // A line is highest at an end of what lies within the stretch.
+            // A line has its maximum at one end of the part within the interval.
             let ends = [k as f64 * span, (k + 1) as f64 * span].map(|t| wait.at(t));
-            // A number beside NaN is the greater.
+            // `max` of a number and NaN is the number.
             *most = most.max(ends[0]).max(ends[1]);
         }
     }
