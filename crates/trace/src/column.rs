@@ -1,4 +1,4 @@
-//! Columns: values of one kind, appended to row by row.
+//! Columns: values of one type, appended row by row.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedColumnWriter;
 use parquet::schema::types::Type;
 
-/// Text that repeats itself, such as names of flows and links: every distinct
-/// value once, and a number a row.
+/// Repetitive text, such as names of flows and links: each distinct value is stored once,
+/// and each row holds an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
     codes: Vec<u32>,
@@ -18,9 +18,9 @@ pub struct Text {
 }
 
 impl Text {
-    /// Appends a row. At once where it equals the row before, or has the value
-    /// that came new after that one, as where names take turns; otherwise a search
-    /// among the distinct values.
+    /// Appends a row. This is fast if the value equals that of the previous row, or is the
+    /// next distinct value, as with names that take turns. Otherwise it searches the
+    /// distinct values.
     pub fn push(&mut self, value: &str) {
         let last = self.codes.last().map_or(0, |code| *code as usize);
         let turn = if last + 1 < self.values.len() { last + 1 } else { 0 };
@@ -42,17 +42,17 @@ impl Text {
         code
     }
 
-    /// The value of a row; None past the last.
+    /// The value of a row, or `None` past the last.
     pub fn get(&self, row: usize) -> Option<&str> {
         self.codes.get(row).map(|code| self.values[*code as usize].as_str())
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.codes.len()
     }
 
-    /// Whether there are no rows.
+    /// Whether the column is empty.
     pub fn is_empty(&self) -> bool {
         self.codes.is_empty()
     }
@@ -69,7 +69,7 @@ impl<'a> FromIterator<&'a str> for Text {
 /// The values of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Floats; NaN is "no value here", and becomes a Parquet null.
+    /// Floats; NaN is a missing value, and becomes a Parquet null.
     F64(Vec<f64>),
     /// Whole numbers, such as times in ns, bytes and counts.
     U64(Vec<u64>),
@@ -78,7 +78,7 @@ pub enum Column {
 }
 
 impl Column {
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         match self {
             Column::F64(values) => values.len(),
@@ -87,16 +87,15 @@ impl Column {
         }
     }
 
-    /// Whether there are no rows.
+    /// Whether the column is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The column as a Parquet schema has it.
+    /// The column's field in a Parquet schema.
     pub(crate) fn field(&self, name: &str) -> Result<Type, ParquetError> {
         let (physical, converted, repetition) = match self {
-            // Optional even where no value is missing, so that the schema does
-            // not depend on what happened in a run.
+            // Always optional, so that the schema does not depend on the events of a run.
             Column::F64(_) => (Physical::DOUBLE, ConvertedType::NONE, Repetition::OPTIONAL),
             Column::U64(_) => (Physical::INT64, ConvertedType::UINT_64, Repetition::REQUIRED),
             Column::Text(_) => (Physical::BYTE_ARRAY, ConvertedType::UTF8, Repetition::REQUIRED),
@@ -107,7 +106,7 @@ impl Column {
             .build()
     }
 
-    /// Writes the rows from `from` to before `to`.
+    /// Writes the rows from `from` up to, but not including, `to`.
     pub(crate) fn write(
         &self,
         from: usize,
@@ -122,7 +121,7 @@ impl Column {
                 writer.typed::<DoubleType>().write_batch(&present, Some(&levels), None)?;
             }
             Column::U64(values) => {
-                // Parquet's unsigned numbers have the same bits as its signed ones.
+                // Parquet stores unsigned integers in the bits of signed ones.
                 let rows: Vec<i64> = values[from..to].iter().map(|v| *v as i64).collect();
                 writer.typed::<Int64Type>().write_batch(&rows, None, None)?;
             }

@@ -4,17 +4,15 @@
 const SUB_BITS: u32 = 8;
 const SUB_BUCKETS: u64 = 1 << SUB_BITS;
 
-/// How often each value occurred: log-linear counts of nanoseconds (or any
-/// u64), from which quantiles are read.
+/// Log-linear counts of nanoseconds (or any u64), for quantiles.
 ///
-/// Values below 512 are kept exactly. Above, a value v lies in a bucket no wider
-/// than v / 256 and is told as its midpoint, so the error is at most v / 512:
-/// under 0.2 %. Count, least, greatest and mean are exact.
+/// Values below 512 are exact. A larger value v falls into a bucket no wider than v / 256
+/// and is reported as the bucket's midpoint, so the error is at most v / 512: under 0.2 %.
+/// Count, minimum, maximum and mean are exact.
 ///
-/// An empty histogram allocates nothing; one with values holds 8 bytes for each
-/// bucket between its least and greatest (256 an octave), however many values
-/// there are. The scheme is that of HdrHistogram (Gil Tene), without its upfront
-/// range.
+/// An empty histogram allocates no memory. Otherwise it needs 8 bytes for each bucket
+/// between its minimum and maximum (256 per octave), however many values it holds. The
+/// scheme is that of HdrHistogram (Gil Tene), without its upfront range.
 ///
 /// ```
 /// use sojourn_trace::Histogram;
@@ -26,7 +24,7 @@ const SUB_BUCKETS: u64 = 1 << SUB_BITS;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    /// The bucket that `counts` begins with.
+    /// The bucket of `counts[0]`.
     first: usize,
     counts: Vec<u64>,
     count: u64,
@@ -36,18 +34,18 @@ pub struct Histogram {
     max: u64,
 }
 
-/// The bucket of a value. Without a branch: below 2^8 the shift is zero, and
-/// the values are their own buckets.
+/// The bucket of a value, without a branch: below 2^8 the shift is zero, and each value is
+/// its own bucket.
 #[inline]
 fn bucket(value: u64) -> usize {
     let shift = (value | SUB_BUCKETS).ilog2() - SUB_BITS;
     ((u64::from(shift) << SUB_BITS) + (value >> shift)) as usize
 }
 
-/// The middle of a bucket, rounded down.
+/// The midpoint of a bucket, rounded down.
 fn midpoint(bucket: usize) -> u64 {
     let bucket = bucket as u64;
-    // Two octaves share the shift of zero: [0, 2^8) and [2^8, 2^9).
+    // Two octaves have a shift of zero: [0, 2^8) and [2^8, 2^9).
     let shift = (bucket >> SUB_BITS).saturating_sub(1);
     let least = (bucket - (shift << SUB_BITS)) << shift;
     least + ((1 << shift) - 1) / 2
@@ -60,7 +58,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Without values, and without memory.
+    /// An empty histogram, without allocated memory.
     pub fn new() -> Histogram {
         Histogram { first: 0, counts: Vec::new(), count: 0, sum: 0, min: u64::MAX, max: 0 }
     }
@@ -73,7 +71,7 @@ impl Histogram {
             Some(count) => *count += 1,
             None => self.grow(bucket, bucket, |counts| counts[0] += 1),
         }
-        // Seldom: a branch that is foreseen costs less than two writes each time.
+        // These are rare: a predicted branch costs less than two writes per value.
         if value < self.min {
             self.min = value;
         }
@@ -84,16 +82,15 @@ impl Histogram {
         self.count += 1;
     }
 
-    /// Makes room for the buckets `from` to `to`, both included, and hands
-    /// them to `change`.
+    /// Allocates the buckets from `from` to `to`, inclusive, and passes them to `change`.
     #[cold]
     fn grow(&mut self, from: usize, to: usize, change: impl FnOnce(&mut [u64])) {
         if self.counts.is_empty() {
             self.first = from;
         }
         if from < self.first {
-            // Half as much again in front, so that falling values do not move
-            // all counts each time.
+            // Add half as many again in front, so that falling values do not move all
+            // counts each time.
             let first = from.saturating_sub(self.counts.len() / 2);
             self.counts.splice(..0, std::iter::repeat_n(0, self.first - first));
             self.first = first;
@@ -105,7 +102,7 @@ impl Histogram {
         change(&mut self.counts[from - self.first..end]);
     }
 
-    /// Adds all of `other`'s counts, as if each value had been recorded here.
+    /// Adds all counts of `other`, as if each value had been recorded here.
     pub fn merge(&mut self, other: &Histogram) {
         if other.count == 0 {
             return;
@@ -119,34 +116,34 @@ impl Histogram {
         });
     }
 
-    /// All values added up, exactly.
+    /// The exact sum of all values.
     pub fn sum(&self) -> u128 {
         self.sum
     }
 
-    /// How many values were recorded.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The least value, exactly; None without values.
+    /// The exact minimum; `None` without values.
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The greatest value, exactly; None without values.
+    /// The exact maximum; `None` without values.
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// The mean, of an exact sum; None without values.
+    /// The mean, from the exact sum; `None` without values.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The value at quantile `q` by nearest rank: the least that at least `q` of
-    /// all values do not exceed. 0 gives the least value and 1 the greatest,
-    /// exactly; beyond them `q` is clamped. None without values.
+    /// The value at quantile `q` by nearest rank: the smallest value that at least `q` of
+    /// all values do not exceed. 0 gives the exact minimum and 1 the exact maximum; `q` is
+    /// clamped to that range. `None` without values.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         let rank = self.rank(q);
         let mut seen = 0;
@@ -164,8 +161,8 @@ impl Histogram {
 
     /// The rank of quantile `q`, from 1; zero without values.
     fn rank(&self, q: f64) -> u64 {
-        // 0.07 is a little more than 7/100 in binary, and 0.07 of 100 values
-        // would be the eighth; such an excess is two units in the last place.
+        // 0.07 is a little more than 7/100 in binary, so 0.07 of 100 values would round up
+        // to rank eight. Such an excess is at most two units in the last place.
         let rank = q.clamp(0.0, 1.0) * self.count as f64 * (1.0 - 2.0 * f64::EPSILON);
         (rank.ceil() as u64).max(1).min(self.count)
     }

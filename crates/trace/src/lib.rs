@@ -1,16 +1,16 @@
-//! What a run recorded: columns and histograms, written as Parquet; and what
-//! captures tell.
+//! Recordings of a run as columns and histograms, written as Parquet, and analysis of
+//! captures.
 //!
-//! - [`Table`]: columns that are appended to while a run goes on, and written
-//!   as one Parquet file at its end.
-//! - [`Histogram`]: how often each delay occurred, to 0.2 %, in a few kB however
-//!   many packets there were.
+//! - [`Table`]: columns that grow during a run, and are written as one Parquet file at its
+//!   end.
+//! - [`Histogram`]: a distribution of delays, to 0.2 %, in a few kB however many packets
+//!   there were.
 //! - [`export`]: packets and events in the formats of other tools.
 //! - [`capture`]: pcap and pcapng files, packet by packet.
 //! - [`rtt`]: the round-trip times of the TCP flows in them.
 //!
-//! Nothing here knows of files or of the clock: a table becomes bytes, the same
-//! bytes for the same content, and a capture is read from whatever can be read.
+//! This crate opens no files and reads no clock. A table becomes bytes, the same bytes for
+//! the same content, and a capture is read from any reader.
 
 pub mod capture;
 mod column;

@@ -1,4 +1,4 @@
-//! A table of columns, and its Parquet file.
+//! A table of columns, and its Parquet encoding.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,25 +12,25 @@ use parquet::schema::types::{ColumnPath, Type};
 
 use crate::column::{Column, Text};
 
-/// Rows in a row group: what a reader skips or reads at a time, and how much is
-/// copied while a file is written (some 10 MB a column).
+/// Rows per row group: the unit in which readers skip or read, and the amount copied while
+/// writing (some 10 MB per column).
 const ROWS_PER_GROUP: usize = 1 << 20;
 
-/// zstd's own default: a higher level takes several times as long for a few per
-/// cent on series such as these.
+/// zstd's default: a higher level takes several times as long to save a few per cent on
+/// such series.
 const ZSTD_LEVEL: i32 = 3;
 
-/// Why a table could not be written.
+/// Reasons why a table could not be written.
 #[derive(Debug)]
 pub enum TableError {
-    /// A Parquet file has at least one column.
+    /// The table has no columns, but a Parquet file needs at least one.
     NoColumns,
     /// Two columns have the same name.
     Duplicate {
         /// Their name.
         name: String,
     },
-    /// A column is longer or shorter than the first.
+    /// A column's length differs from that of the first.
     Unequal {
         /// The column's name.
         name: String,
@@ -41,7 +41,7 @@ pub enum TableError {
         /// The first column's rows.
         expected: usize,
     },
-    /// The Parquet writer refused.
+    /// The Parquet writer returned an error.
     Parquet(ParquetError),
 }
 
@@ -75,8 +75,8 @@ impl From<ParquetError> for TableError {
 
 /// Named columns of equal length.
 ///
-/// Columns are added once, in the order of the file, and then appended to by
-/// their index; or filled elsewhere and added at the end.
+/// Add columns in the order of the file, then append rows by column index; or add complete
+/// columns at the end.
 ///
 /// ```
 /// use sojourn_trace::{Table, Text};
@@ -96,12 +96,12 @@ pub struct Table {
 }
 
 impl Table {
-    /// Without columns.
+    /// An empty table.
     pub fn new() -> Table {
         Table::default()
     }
 
-    /// Adds a column at the end; its index is what the accessors below take.
+    /// Adds a column at the end. Returns its index for the accessors below.
     pub fn add(&mut self, name: impl Into<String>, column: impl Into<Column>) -> usize {
         self.columns.push((name.into(), column.into()));
         self.columns.len() - 1
@@ -112,8 +112,8 @@ impl Table {
         &self.columns
     }
 
-    /// A column of floats, to append to. Panics where column `index` is none: a
-    /// fault of the recorder's own code, found by its first test.
+    /// A column of floats, to append to. Panics if column `index` has another type: an
+    /// error in the recorder's own code, which its first test finds.
     #[inline]
     pub fn f64(&mut self, index: usize) -> &mut Vec<f64> {
         match &mut self.columns[index] {
@@ -140,11 +140,11 @@ impl Table {
         }
     }
 
-    /// The table as a Parquet file, compressed with zstd. `metadata` is stored
-    /// in the file's footer, in the order given.
+    /// The table as a Parquet file, compressed with zstd. The file's footer stores
+    /// `metadata` in the given order.
     ///
-    /// The same table and version of Sojourn give the same bytes: no time and
-    /// no name of a machine goes in.
+    /// The same table and version of Sojourn give the same bytes: the file contains no time
+    /// and no host name.
     pub fn to_parquet(&self, metadata: &[(&str, &str)]) -> Result<Vec<u8>, TableError> {
         let rows = self.rows()?;
         let schema = Arc::new(self.schema()?);
@@ -165,7 +165,7 @@ impl Table {
         Ok(file)
     }
 
-    /// How many rows every column has; an error where they differ.
+    /// Number of rows of every column; an error if they differ.
     fn rows(&self) -> Result<usize, TableError> {
         let Some((first, column)) = self.columns.first() else {
             return Err(TableError::NoColumns);
@@ -198,8 +198,8 @@ impl Table {
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
             .set_key_value_metadata(Some(pairs.collect()));
         for (name, column) in &self.columns {
-            // Text repeats itself. Counters and times mostly grow: differences
-            // are far shorter than a dictionary of values that occur once.
+            // Text repeats. Counters and times mostly increase: their differences are far
+            // shorter than a dictionary of unique values.
             let path = ColumnPath::from(name.as_str());
             let repeats = !matches!(column, Column::U64(_));
             properties = properties.set_column_dictionary_enabled(path.clone(), repeats);

@@ -1,6 +1,6 @@
-//! Numbers in a file of either byte order.
+//! Integers in files of either byte order.
 
-/// The byte order of whoever wrote a file or a section of it.
+/// The byte order of a file, or of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Big,
@@ -8,7 +8,7 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// Two bytes at `at`, which the caller has made sure are there.
+    /// Two bytes at `at`; the caller has checked the length.
     pub(super) fn u16(self, bytes: &[u8], at: usize) -> u16 {
         let two = [bytes[at], bytes[at + 1]];
         match self {
@@ -17,7 +17,7 @@ impl Order {
         }
     }
 
-    /// Four bytes at `at`, which the caller has made sure are there.
+    /// Four bytes at `at`; the caller has checked the length.
     pub(super) fn u32(self, bytes: &[u8], at: usize) -> u32 {
         let four = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
         match self {
@@ -26,7 +26,7 @@ impl Order {
         }
     }
 
-    /// Eight bytes at `at`, which the caller has made sure are there.
+    /// Eight bytes at `at`; the caller has checked the length.
     pub(super) fn u64(self, bytes: &[u8], at: usize) -> u64 {
         let [first, second] = [self.u32(bytes, at), self.u32(bytes, at + 4)].map(u64::from);
         match self {

@@ -1,46 +1,46 @@
-//! What can be wrong with a capture, and where.
+//! Errors in a capture, and their positions.
 
 use std::io;
 
 use super::MAX_PACKET;
 
-/// A file that cannot be read on, with the place.
+/// An error in the file, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("at byte {offset}: {fault}")]
 pub struct Malformed {
-    /// Where the record or block begins that is wrong, in bytes from the file's
-    /// beginning. All before it has been read.
+    /// Offset of the invalid record or block, in bytes from the start of the file. All data
+    /// before it has been read.
     pub offset: u64,
-    /// What is wrong.
+    /// The error.
     pub fault: Fault,
 }
 
-/// What is wrong with a capture.
+/// An error in a capture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// Nothing in it.
+    /// The file is empty.
     #[error("the file is empty")]
     Empty,
-    /// Fewer bytes than any format begins with.
+    /// The file is shorter than the header of any format.
     #[error("the file is too short for a capture")]
     Short,
-    /// Another kind of file.
+    /// The file has another format.
     #[error("the file is no pcap or pcapng capture: it begins with {}{}", hex(bytes), hint(bytes))]
     Magic {
         /// Its first bytes.
         bytes: [u8; 4],
     },
-    /// The end of the file lies within something.
+    /// The file ends within a header, record or block.
     #[error("the file ends {there} bytes into {what} of {needed}")]
     Truncated {
-        /// Within what.
+        /// The truncated part.
         what: &'static str,
-        /// The bytes that it needs.
+        /// Its length in bytes.
         needed: u64,
-        /// The bytes that are left.
+        /// The bytes present.
         there: u64,
     },
-    /// A version that is not known.
+    /// The version is unknown.
     #[error("{what} has version {major}.{minor}; only {known} is known")]
     Version {
         /// The format.
@@ -49,82 +49,82 @@ pub enum Fault {
         major: u16,
         /// Minor version.
         minor: u16,
-        /// What is known.
+        /// The known versions.
         known: &'static str,
     },
-    /// A packet of a length that no packet has.
+    /// The length of a packet is implausible.
     #[error("a packet has {len} captured bytes; more than {MAX_PACKET} are not believed")]
     PacketLength {
         /// Its length.
         len: u32,
     },
-    /// A packet that is longer than the block that holds it.
+    /// A packet is longer than the block that holds it.
     #[error("a packet has {len} captured bytes in a block with room for {room}")]
     PacketInBlock {
         /// The packet's length.
         len: u32,
-        /// Bytes of the block for it.
+        /// Bytes in the block for the packet.
         room: usize,
     },
-    /// A block that is too short for its kind, or not a multiple of four.
+    /// A block is too short for its type, or its length is not a multiple of four.
     #[error("block type {kind:#x} has length {len}; it must be a multiple of 4, {least} or more")]
     BlockLength {
         /// The block's type.
         kind: u32,
         /// Its length.
         len: u32,
-        /// The least that the type has.
+        /// Minimum length of the type.
         least: u32,
     },
-    /// A block that is longer than is held at a time.
+    /// A block is longer than the buffer limit.
     #[error("block type {kind:#x} has length {len}; more than {most} are not believed")]
     BlockTooLong {
         /// The block's type.
         kind: u32,
         /// Its length.
         len: u32,
-        /// The most that is.
+        /// The limit.
         most: usize,
     },
-    /// A block that ends with another length than it begins with.
+    /// The two lengths of a block differ.
     #[error("block type {kind:#x} begins with length {first} and ends with {last}")]
     BlockEnd {
         /// The block's type.
         kind: u32,
-        /// At its beginning.
+        /// Length at its beginning.
         first: u32,
-        /// At its end.
+        /// Length at its end.
         last: u32,
     },
-    /// A section without the number that tells its byte order.
+    /// A section has no valid byte-order magic.
     #[error("a section header has {magic:#010x} for its byte-order magic")]
     ByteOrder {
-        /// What stands there, read as big endian.
+        /// The value read, as big endian.
         magic: u32,
     },
-    /// A packet of an interface that no block has described.
+    /// A packet belongs to an interface without a description block.
     #[error("a packet is of interface {id}, but the section describes {described}")]
     Interface {
-        /// The packet's interface.
+        /// Number of interfaces described so far.
         id: u32,
         /// How many the section has described so far.
         described: usize,
     },
-    /// More interfaces than a section may describe.
+    /// A section describes too many interfaces.
     #[error("a section describes more than {most} interfaces")]
     Interfaces {
-        /// How many it may.
+        /// The limit.
         most: usize,
     },
-    /// A time that 64 bits of nanoseconds since 1970 cannot hold.
+    /// A time does not fit 64 bits of nanoseconds since 1970.
     #[error("a packet's time is before the year 1678 or after 2262")]
     Time,
 }
 
-/// Why no further packet could be read.
+/// Reasons why a packet could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file is wrong.
+    /// The file is malformed.
     #[error(transparent)]
     Malformed(#[from] Malformed),
     /// The file could not be read.
@@ -136,7 +136,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What to do about files that hold a capture, but are none.
+/// Advice on files of formats related to captures.
 fn hint(bytes: &[u8; 4]) -> &'static str {
     match bytes {
         [0x1f, 0x8b, ..] => " (gzip: unpack it first)",

@@ -1,4 +1,4 @@
-//! IP headers, down to the TCP header behind them.
+//! IP headers, up to the TCP header that follows.
 
 use super::packet::Skip;
 
@@ -9,22 +9,22 @@ const AUTHENTICATION: u8 = 51;
 /// 6275's mobility header, RFC 7401's and RFC 5533's, which have the same form.
 const EXTENSIONS: [u8; 6] = [0, 43, 60, 135, 139, 140];
 
-/// What an IP packet says of the TCP segment in it.
+/// Information from an IP packet about the TCP segment in it.
 pub(super) struct Internet {
-    /// IPv4 addresses lie in the low 32 bits.
+    /// IPv4 addresses are in the low 32 bits.
     pub(super) addresses: [u128; 2],
     pub(super) v6: bool,
-    /// Where the segment begins in the packet.
+    /// Position of the segment in the packet.
     pub(super) segment_at: usize,
-    /// Its length on the link, with its header, in bytes.
+    /// Length of the segment on the link, with its header, in bytes.
     pub(super) segment_len: u32,
 }
 
 /// Reads the IP header at `at`, of either version.
 #[inline]
 pub(super) fn internet(data: &[u8], at: usize, original_len: u32) -> Result<Internet, Skip> {
-    // What lies behind the link's header, for a packet that does not tell its
-    // own length: segments before the network card has cut them up.
+    // Length behind the link's header, for a packet without its own length: a segment
+    // captured before the network card splits it.
     let whole = original_len.saturating_sub(at as u32);
     match data.get(at).ok_or(Skip::Cut)? >> 4 {
         4 => v4(data, at, whole),
@@ -48,8 +48,8 @@ fn v4(data: &[u8], at: usize, whole: u32) -> Result<Internet, Skip> {
     if header_len < 20 || total_len < header_len {
         return Err(Skip::Malformed);
     }
-    // RFC 791: more fragments, or an offset. Without all of them the lengths and
-    // headers of the segment are not known.
+    // RFC 791: more fragments, or an offset. The lengths and headers of the segment are
+    // unknown without all fragments.
     if be16(header, 6) & 0x3fff != 0 {
         return Err(Skip::Fragment);
     }
@@ -68,7 +68,7 @@ fn v4(data: &[u8], at: usize, whole: u32) -> Result<Internet, Skip> {
 #[inline]
 fn v6(data: &[u8], at: usize, whole: u32) -> Result<Internet, Skip> {
     let header = data.get(at..at + 40).ok_or(Skip::Cut)?;
-    // RFC 2675: zero in a jumbogram, whose option tells the length.
+    // RFC 2675: zero in a jumbogram, whose option holds the length.
     let payload_len = match be16(header, 4) {
         0 => whole.saturating_sub(40),
         len => len.into(),
@@ -80,8 +80,8 @@ fn v6(data: &[u8], at: usize, whole: u32) -> Result<Internet, Skip> {
     Ok(Internet { addresses: [address(8), address(24)], v6: true, segment_at, segment_len })
 }
 
-/// Where TCP's header begins behind the extension headers. Each has 8 bytes or
-/// more, so that their number is bounded by the packet's length.
+/// Position of the TCP header behind the extension headers. Each has 8 bytes or more, so
+/// the packet's length bounds their number.
 fn behind_extensions(data: &[u8], mut at: usize, mut next: u8) -> Result<usize, Skip> {
     while next != TCP {
         let header = data.get(at..at + 4);
@@ -91,13 +91,13 @@ fn behind_extensions(data: &[u8], mut at: usize, mut next: u8) -> Result<usize, 
             _ => return Err(Skip::NotTcp),
         };
         at += match next {
-            // RFC 8200 section 4.5: 13 bits of offset and M; both zero in an
-            // atomic fragment (RFC 6946), which is whole.
+            // RFC 8200 section 4.5: 13 bits of offset and M; both are zero in an atomic
+            // fragment (RFC 6946), which is complete.
             FRAGMENT if be16(header, 2) & 0xfff9 != 0 => return Err(Skip::Fragment),
             FRAGMENT => 8,
-            // RFC 4302 section 2.2: in words of 4 bytes, less 2.
+            // RFC 4302 section 2.2: in words of 4 bytes, minus 2.
             AUTHENTICATION => (usize::from(header[1]) + 2) * 4,
-            // In words of 8 bytes, less 1.
+            // In words of 8 bytes, minus 1.
             _ => (usize::from(header[1]) + 1) * 8,
         };
         next = header[0];

@@ -1,15 +1,13 @@
 //! Captures: pcap and pcapng files, packet by packet, and the TCP headers in them.
 //!
-//! A [`Capture`] reads from anything that can be read, once, from its beginning
-//! to its end, and holds one buffer however long the file is. What it cannot
-//! read is told with its place: [`Malformed`] has the offset in bytes.
+//! A [`Capture`] reads any source once, from beginning to end, with one buffer whatever the
+//! length of the file. Errors carry their position: [`Malformed`] has the offset in bytes.
 //!
-//! Both formats are read by our own code, some 500 lines. What the libraries tell
-//! of a malformed file is not enough to say what is wrong where: `pcap-parser` gives
-//! its parser's kind of error, `pcap-file` the name of a field, neither the lengths
-//! that contradict each other. `etherparse` would take over VLANs and IPv6 extension
-//! headers, but wants the whole of a TCP header, whose options a snap length may have
-//! cut off.
+//! This crate parses both formats itself, in some 500 lines, because the errors of
+//! libraries are not precise enough. `pcap-parser` reports its parser's kind of error,
+//! `pcap-file` the name of a field, and neither reports the lengths that contradict each
+//! other. `etherparse` would handle VLANs and IPv6 extension headers, but it requires a
+//! whole TCP header, and a snap length may have cut off its options.
 
 mod bytes;
 mod fault;
@@ -31,42 +29,42 @@ use pcap::Pcap;
 use pcapng::Pcapng;
 use source::Source;
 
-/// The longest packet that is believed, in bytes: libpcap's own limit is 262,144
+/// Maximum plausible length of a packet, in bytes: libpcap's own limit is 262,144
 /// (`MAXIMUM_SNAPLEN`), and Linux's segments under BIG TCP have up to 524,280.
 pub const MAX_PACKET: usize = 1 << 20;
 
-/// One packet as it was captured.
+/// A captured packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// When it was captured, in ns since 1970; None in a pcapng Simple Packet
-    /// Block, which has no time.
+    /// Capture time, in ns since 1970; `None` in a pcapng Simple Packet Block, which has no
+    /// time.
     pub at_ns: Option<i64>,
-    /// What its first header is: a LINKTYPE value of the tcpdump group's registry.
+    /// Type of its first header: a LINKTYPE value of the tcpdump group's registry.
     pub link: u16,
-    /// Its length on the link, in bytes; what was captured may be less.
+    /// Its length on the link, in bytes; the captured part may be shorter.
     pub original_len: u32,
-    /// What was captured of it.
+    /// The captured part.
     pub data: &'a [u8],
 }
 
-/// A packet within what the source holds.
+/// A packet within the source's buffer.
 struct Found {
     at_ns: Option<i64>,
     link: u16,
     original_len: u32,
-    /// Where its data begins, after the source's place.
+    /// Position of its data, relative to the source's position.
     data_at: usize,
     data_len: usize,
-    /// Of the whole record or block.
+    /// Length of the whole record or block.
     total_len: usize,
 }
 
-/// Which of the two formats a file has.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// The classic one: one link type, one resolution.
+    /// The classic format: one link type, one resolution.
     Pcap,
-    /// Its successor: sections of blocks, with any number of interfaces.
+    /// The successor: sections of blocks, with any number of interfaces.
     Pcapng,
 }
 
@@ -75,7 +73,7 @@ enum Reader {
     Pcapng(Pcapng),
 }
 
-/// A capture that is being read.
+/// A capture being read.
 ///
 /// ```
 /// use sojourn_trace::capture::{Capture, Fault};
@@ -87,19 +85,19 @@ enum Reader {
 pub struct Capture<R> {
     source: Source<R>,
     reader: Option<Reader>,
-    /// What the last packet took of the source.
+    /// Bytes of the source that the last packet used.
     used: usize,
-    /// What was wrong with the file; nothing after it can be read.
+    /// The error in the file, after which reading stops.
     fault: Option<Malformed>,
 }
 
 impl<R: Read> Capture<R> {
-    /// Reads nothing yet.
+    /// Creates a reader, without reading yet.
     pub fn new(from: R) -> Capture<R> {
         Capture { source: Source::new(from), reader: None, used: 0, fault: None }
     }
 
-    /// The next packet; None at the end of the file. After an error, the same
+    /// The next packet, or `None` at the end of the file. After an error, returns the same
     /// error again.
     #[allow(clippy::should_implement_trait)] // the packet borrows the buffer
     pub fn next(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
@@ -136,8 +134,8 @@ impl<R: Read> Capture<R> {
         Packet { at_ns: found.at_ns, link: found.link, original_len: found.original_len, data }
     }
 
-    /// The file's format; None before the first packet was asked for, and in a
-    /// file that is no capture.
+    /// The file's format; `None` before the first call of [`Capture::next`], and for a file
+    /// of another format.
     pub fn format(&self) -> Option<Format> {
         self.reader.as_ref().map(|reader| match reader {
             Reader::Pcap(_) => Format::Pcap,
@@ -145,13 +143,13 @@ impl<R: Read> Capture<R> {
         })
     }
 
-    /// Bytes of the file that have been read as packets or passed over.
+    /// Bytes of the file read or skipped so far.
     pub fn offset(&self) -> u64 {
         self.source.offset() + self.used as u64
     }
 }
 
-/// Tells the formats apart by their first four bytes.
+/// Detects the format from the first four bytes.
 fn open<R: Read>(source: &mut Source<R>) -> Result<Reader, ReadError> {
     let magic = match *source.peek(4)? {
         [] => return Err(source.fault(Fault::Empty)),

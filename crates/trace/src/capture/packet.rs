@@ -9,16 +9,16 @@ use super::{Packet, link};
 /// One end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Endpoint {
-    /// IPv4 addresses lie in the low 32 bits.
+    /// IPv4 addresses are in the low 32 bits.
     pub address: u128,
     /// TCP port.
     pub port: u16,
-    /// Whether the address is one of IPv6.
+    /// Whether the address is an IPv6 address.
     pub v6: bool,
 }
 
 impl Endpoint {
-    /// The address by itself.
+    /// The address without the port.
     pub fn ip(&self) -> IpAddr {
         match self.v6 {
             true => Ipv6Addr::from_bits(self.address).into(),
@@ -37,22 +37,22 @@ impl fmt::Display for Endpoint {
 /// The timestamps option (RFC 7323 section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamps {
-    /// TSval: the sender's clock, in ticks of its own.
+    /// TSval: the sender's clock, in its own ticks.
     pub value: u32,
-    /// TSecr: the TSval that it echoes; means something where ACK is set alone.
+    /// TSecr: the echoed TSval; valid only if ACK is set.
     pub echo: u32,
 }
 
-/// What is told of a TCP segment (RFC 9293 section 3.1).
+/// The fields of a TCP segment (RFC 9293 section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Who sent it.
+    /// Source.
     pub from: Endpoint,
-    /// Whom to.
+    /// Destination.
     pub to: Endpoint,
     /// SEG.SEQ.
     pub seq: u32,
-    /// SEG.ACK, where the ACK flag is set.
+    /// SEG.ACK, if the ACK flag is set.
     pub ack: Option<u32>,
     /// The SYN flag.
     pub syn: bool,
@@ -62,37 +62,37 @@ pub struct Segment {
     pub rst: bool,
     /// Bytes of payload on the link, captured or not.
     pub payload: u32,
-    /// The timestamps option, where it is there and was captured.
+    /// The timestamps option, if present and captured.
     pub stamps: Option<Stamps>,
 }
 
 impl Segment {
-    /// SEG.LEN: the sequence numbers that it takes, which its receiver
-    /// acknowledges (RFC 9293 section 3.4).
+    /// SEG.LEN: the sequence numbers of the segment, which its receiver acknowledges (RFC
+    /// 9293 section 3.4).
     pub fn len(&self) -> u32 {
         self.payload + u32::from(self.syn) + u32::from(self.fin)
     }
 
-    /// Whether it is a mere acknowledgement, which nobody acknowledges.
+    /// Whether it is a pure acknowledgement, which is never acknowledged itself.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Why a packet has no TCP segment to look at.
+/// Reasons why a packet yields no TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skip {
-    /// A link type that is not known.
+    /// The link type is unknown.
     LinkType,
-    /// Neither IPv4 nor IPv6 behind the link's header and its VLAN tags.
+    /// The packet behind the link's header and its VLAN tags is neither IPv4 nor IPv6.
     NotIp,
-    /// IP, but not TCP.
+    /// The packet is IP, but not TCP.
     NotTcp,
-    /// A fragment of an IP packet.
+    /// The packet is a fragment of an IP packet.
     Fragment,
-    /// Cut off by the snap length within the headers.
+    /// The snap length cut off the headers.
     Cut,
-    /// Lengths in its headers that contradict each other.
+    /// Lengths in the headers contradict each other.
     Malformed,
 }
 
@@ -104,13 +104,13 @@ pub fn segment(packet: &Packet<'_>) -> Result<Segment, Skip> {
         .and_then(|at| internet(data, at, original_len))
         .and_then(|ip| tcp(data, &ip));
     match read {
-        // Nothing was cut off, so it is the headers that are wrong.
+        // The packet was captured whole, so its headers are wrong.
         Err(Skip::Cut) if data.len() as u64 >= u64::from(original_len) => Err(Skip::Malformed),
         read => read,
     }
 }
 
-/// What stands before the flags' end: all that is needed of a header.
+/// Bytes needed of a TCP header: up to the end of the flags.
 const NEEDED: usize = 14;
 
 fn be32(data: &[u8], at: usize) -> u32 {
@@ -147,8 +147,8 @@ fn tcp(data: &[u8], ip: &Internet) -> Result<Segment, Skip> {
     })
 }
 
-/// The timestamps among the options (RFC 9293 section 3.2): kind, length, value;
-/// kinds 0 and 1 are a byte alone. It ends at a length that does not fit.
+/// The timestamps option among the options (RFC 9293 section 3.2). An option is kind,
+/// length, value; kinds 0 and 1 are a single byte. The search ends at an invalid length.
 #[inline]
 fn stamps(mut options: &[u8]) -> Option<Stamps> {
     loop {

@@ -10,10 +10,10 @@ use super::{Found, MAX_PACKET};
 
 /// Section 4: the file header.
 const FILE_HEADER: usize = 24;
-/// Section 5: what stands before each packet.
+/// Section 5: the header of each record.
 const RECORD_HEADER: usize = 16;
 
-/// The resolution that a magic number stands for, if it is one in this byte order.
+/// The resolution of a magic number, if it is valid in this byte order.
 pub(super) fn resolution(magic: u32, order: Order) -> Option<(Order, Resolution)> {
     match magic {
         0xa1b2_c3d4 => Some((order, Resolution::MICRO)),
@@ -22,7 +22,7 @@ pub(super) fn resolution(magic: u32, order: Order) -> Option<(Order, Resolution)
     }
 }
 
-/// Where a classic capture is read.
+/// State of reading a classic capture.
 pub(super) struct Pcap {
     order: Order,
     resolution: Resolution,
@@ -38,7 +38,7 @@ impl Pcap {
     ) -> Result<Pcap, ReadError> {
         let header = source.need(FILE_HEADER, "the pcap header")?;
         let [major, minor] = [order.u16(header, 4), order.u16(header, 6)];
-        // The upper half of the word tells the length of frame check sequences.
+        // The upper half of the word holds the length of frame check sequences.
         let link = order.u32(header, 20) as u16;
         if major != 2 {
             let fault = Fault::Version { what: "the pcap file", major, minor, known: "2.x" };
@@ -65,7 +65,7 @@ impl Pcap {
         }
         let total_len = RECORD_HEADER + len as usize;
         source.need(total_len, "a record")?;
-        // Less than 2^32 s and 2^32 us together: far below 2^63 ns.
+        // Less than 2^32 s plus 2^32 us: far below 2^63 ns.
         let nanos = i128::from(seconds) * 1_000_000_000 + self.resolution.nanos(fraction.into());
         Ok(Some(Found {
             at_ns: Some(nanos as i64),

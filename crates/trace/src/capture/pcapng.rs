@@ -8,50 +8,50 @@ use super::resolution::Resolution;
 use super::source::Source;
 use super::{Found, MAX_PACKET};
 
-/// Section 4.1. The same in both byte orders, so that it can be told before the
-/// order is known.
+/// Section 4.1. The same in both byte orders, so that a reader recognises it before it
+/// knows the order.
 pub(super) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 /// Section 4.2.
 const INTERFACE: u32 = 1;
-/// Appendix A: obsolete, and still found in old files.
+/// Appendix A: obsolete, but still present in old files.
 const OLD_PACKET: u32 = 2;
 /// Section 4.4.
 const SIMPLE_PACKET: u32 = 3;
 /// Section 4.3.
 const ENHANCED_PACKET: u32 = 6;
 
-/// Type, length, and the length again at the end.
+/// Type, length, and the repeated length at the end.
 const FRAME: u32 = 12;
-/// A block that is held whole: a packet, its options and what stands around it.
+/// Maximum length of a buffered block: a packet, its options and its headers.
 const MAX_BLOCK: usize = MAX_PACKET + (1 << 16);
-/// Each takes some bytes of memory; a capture of every interface of a large
-/// machine has hundreds.
+/// Maximum number of interfaces, which bounds memory. A capture of all interfaces of a
+/// large machine has hundreds.
 const MAX_INTERFACES: usize = 1 << 16;
 
 const IF_TSRESOL: u16 = 9;
 const IF_TSOFFSET: u16 = 14;
 
-/// Section 4.2: what an Interface Description Block says of its packets.
+/// Section 4.2: the content of an Interface Description Block.
 struct Interface {
     link: u16,
-    /// Longest captured part; 0 for no limit.
+    /// Maximum captured length; 0 for no limit.
     snap_len: u32,
     resolution: Resolution,
     offset_s: i64,
 }
 
-/// The block that is being read.
+/// The block being read.
 #[derive(Clone, Copy)]
 struct Block {
     kind: u32,
     len: u32,
 }
 
-/// Where a pcapng capture is read.
+/// State of reading a pcapng capture.
 pub(super) struct Pcapng {
-    /// Of the section.
+    /// Byte order of the section.
     order: Order,
-    /// Of the section, by their number.
+    /// Interfaces of the section, by number.
     interfaces: Vec<Interface>,
 }
 
@@ -60,7 +60,7 @@ impl Pcapng {
         Pcapng { order: Order::Little, interfaces: Vec::new() }
     }
 
-    /// The next packet, which the caller consumes; other blocks are consumed here.
+    /// The next packet, which the caller consumes. This function consumes other blocks.
     pub(super) fn next<R: Read>(
         &mut self,
         source: &mut Source<R>,
@@ -80,7 +80,7 @@ impl Pcapng {
         }
     }
 
-    /// The type and length that the next block begins with.
+    /// Reads the type and length of the next block.
     fn block<R: Read>(&mut self, source: &mut Source<R>) -> Result<Block, ReadError> {
         let header = source.need(FRAME as usize, "a block")?;
         let kind = self.order.u32(header, 0);
@@ -94,15 +94,15 @@ impl Pcapng {
         }
         let len = self.order.u32(source.held(), 4);
         let least = FRAME + fixed_part(kind);
-        // Section 3.1: "MUST be a multiple of 4"; what is shorter than its own
-        // frame would stand still.
+        // Section 3.1: "MUST be a multiple of 4". With a length below its own frame, the
+        // reader would never advance.
         if len < least || !len.is_multiple_of(4) {
             return Err(source.fault(Fault::BlockLength { kind, len, least }));
         }
         Ok(Block { kind, len })
     }
 
-    /// The whole of a block, whose two lengths agree.
+    /// The whole block, after a check that its two lengths agree.
     #[inline]
     fn whole<'a, R: Read>(
         &self,
@@ -121,7 +121,7 @@ impl Pcapng {
         Ok(&source.held()[..len as usize])
     }
 
-    /// A section begins: its interfaces are its own.
+    /// Starts a section, which has its own interfaces.
     fn section<R: Read>(&mut self, source: &mut Source<R>, block: Block) -> Result<(), ReadError> {
         let bytes = self.whole(source, block)?;
         let [major, minor] = [self.order.u16(bytes, 12), self.order.u16(bytes, 14)];
@@ -161,8 +161,8 @@ impl Pcapng {
         Ok(())
     }
 
-    /// An Enhanced Packet Block, or the obsolete one, which differs in its first
-    /// word alone: 16 bits of interface and 16 of a drop count.
+    /// An Enhanced Packet Block, or the obsolete Packet Block, which differs in its first
+    /// word only: 16 bits of interface and 16 of a drop count.
     #[inline]
     fn timed<R: Read>(&self, source: &mut Source<R>, block: Block) -> Result<Found, ReadError> {
         let bytes = self.whole(source, block)?;
@@ -187,8 +187,8 @@ impl Pcapng {
         fits(source, found, len)
     }
 
-    /// A Simple Packet Block: of the first interface, cut off at its snap length,
-    /// without a time.
+    /// A Simple Packet Block: of the first interface, cut at its snap length, without a
+    /// time.
     fn simple<R: Read>(&self, source: &mut Source<R>, block: Block) -> Result<Found, ReadError> {
         let bytes = self.whole(source, block)?;
         let original_len = self.order.u32(bytes, 8);
@@ -213,7 +213,7 @@ impl Pcapng {
         interface.ok_or_else(|| source.fault(Fault::Interface { id, described }))
     }
 
-    /// Any other block, however long: nothing of it is held.
+    /// Skips any other block, of any length, without buffering it.
     fn pass_over<R: Read>(&self, source: &mut Source<R>, block: Block) -> Result<(), ReadError> {
         let Block { kind, len } = block;
         let begin = source.offset();
@@ -234,7 +234,7 @@ impl Pcapng {
 
 const SECOND: i128 = 1_000_000_000;
 
-/// Bytes that a kind of block has besides its frame, whatever it holds.
+/// Fixed length of a block type in bytes, without its frame.
 fn fixed_part(kind: u32) -> u32 {
     match kind {
         SECTION_HEADER => 16,
@@ -245,7 +245,7 @@ fn fixed_part(kind: u32) -> u32 {
     }
 }
 
-/// Refuses a packet that ends after its block.
+/// Returns an error if a packet extends beyond its block.
 #[inline]
 fn fits<R: Read>(source: &Source<R>, found: Found, len: u32) -> Result<Found, ReadError> {
     let room = found.total_len - 4 - found.data_at;
@@ -255,8 +255,8 @@ fn fits<R: Read>(source: &Source<R>, found: Found, len: u32) -> Result<Found, Re
     Ok(found)
 }
 
-/// Section 3.5: codes with their values. It ends with the first that does not
-/// fit: nothing of the packets depends on the options after it.
+/// Section 3.5: codes with their values. Ends at the first invalid option, since the
+/// packets do not depend on those after it.
 fn options(order: Order, bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = bytes;
     std::iter::from_fn(move || {

@@ -1,9 +1,9 @@
-//! What a count of ticks is in nanoseconds.
+//! Conversion of clock ticks to nanoseconds.
 
-/// How long a tick of a file's or an interface's clock is.
+/// The tick of a file's or an interface's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Resolution {
-    /// This many ns: a second, or down to a ns.
+    /// This many ns, from 1 ns to a second.
     Nanos(u64),
     /// 10^-k ns.
     BelowNano(u32),
@@ -15,8 +15,8 @@ impl Resolution {
     pub(super) const MICRO: Resolution = Resolution::Nanos(1_000);
     pub(super) const NANO: Resolution = Resolution::Nanos(1);
 
-    /// `if_tsresol` of draft-ietf-opsawg-pcapng section 4.2: with its highest bit
-    /// clear the exponent of 10, with it set that of 2, negative either way.
+    /// `if_tsresol` of draft-ietf-opsawg-pcapng section 4.2: a negative exponent of 10 if
+    /// the highest bit is clear, of 2 if it is set.
     pub(super) fn of_option(value: u8) -> Resolution {
         let exponent = u32::from(value & 0x7f);
         match (value & 0x80, exponent) {
@@ -31,7 +31,7 @@ impl Resolution {
         let ticks = i128::from(ticks);
         match self {
             Resolution::Nanos(each) => ticks * i128::from(each),
-            // All 64 bits of ticks are less than a ns from 10^-20 ns on.
+            // From 10^-20 ns on, even 2^64 ticks are less than a ns.
             Resolution::BelowNano(exponent) => ticks / 10_i128.pow(exponent.min(20)),
             Resolution::Binary(exponent) => (ticks * 1_000_000_000) >> exponent,
         }
@@ -51,7 +51,8 @@ mod tests {
         assert_eq!(second(12, 1_999), 1);
         assert_eq!(second(0x80, 3), 3_000_000_000);
         assert_eq!(second(0x80 | 10, 1_536), 1_500_000_000);
-        // 2^64 - 1 of the finest ticks are no ns, and of the coarsest 584 thousand million years.
+        // 2^64 - 1 of the finest ticks are 0 ns, and of the coarsest 584 thousand million
+        // years.
         assert_eq!(second(0x7f, u64::MAX), 0);
         assert_eq!(second(0xff, u64::MAX), 0);
         assert_eq!(second(0, u64::MAX), i128::from(u64::MAX) * 1_000_000_000);

@@ -1,20 +1,20 @@
-//! A file as it is read: one buffer, and the place in bytes.
+//! A source with one buffer and the position in bytes.
 
 use std::io::{self, Read};
 
 use super::fault::{Fault, Malformed, ReadError};
 
-/// Read at a time. Larger than a level-2 cache gains nothing.
+/// Bytes read at a time. A size above the level-2 cache gives no speedup.
 const CHUNK: usize = 1 << 18;
 
-/// Bytes that are looked at before they are consumed.
+/// A reader that inspects bytes before it consumes them.
 ///
-/// The buffer grows to what [`Source::peek`] is asked for, so callers bound what
-/// they ask by what is plausible, never by a length out of the file alone.
+/// The buffer grows to the length passed to [`Source::peek`]. Callers must limit that
+/// length to a plausible one, and never take it from the file alone.
 pub(super) struct Source<R> {
     from: R,
     buffer: Vec<u8>,
-    /// The bytes held are `buffer[begin..end]`.
+    /// The buffered bytes are `buffer[begin..end]`.
     begin: usize,
     end: usize,
     /// Bytes consumed.
@@ -26,12 +26,12 @@ impl<R: Read> Source<R> {
         Source { from, buffer: Vec::new(), begin: 0, end: 0, offset: 0 }
     }
 
-    /// Where the first byte held lies in the file.
+    /// Position of the first buffered byte in the file.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Everything that has been read and not consumed.
+    /// All bytes read but not consumed.
     pub(super) fn held(&self) -> &[u8] {
         &self.buffer[self.begin..self.end]
     }
@@ -45,7 +45,7 @@ impl<R: Read> Source<R> {
         Ok(self.held())
     }
 
-    /// The next `len` bytes or more, all of which `what` needs.
+    /// At least the next `len` bytes, or an error that `what` is truncated.
     #[inline]
     pub(super) fn need(&mut self, len: usize, what: &'static str) -> Result<&[u8], ReadError> {
         if self.peek(len)?.len() < len {
@@ -72,7 +72,7 @@ impl<R: Read> Source<R> {
         Ok(())
     }
 
-    /// Passes over `len` bytes that are held.
+    /// Consumes `len` buffered bytes.
     #[inline]
     pub(super) fn consume(&mut self, len: usize) {
         debug_assert!(len <= self.end - self.begin);
@@ -80,7 +80,7 @@ impl<R: Read> Source<R> {
         self.offset += len as u64;
     }
 
-    /// Passes over `len` bytes, held or not; how many there were.
+    /// Skips `len` bytes, buffered or not. Returns the number present.
     pub(super) fn skip(&mut self, len: u64) -> io::Result<u64> {
         let mut left = len;
         while left > 0 {
@@ -95,7 +95,7 @@ impl<R: Read> Source<R> {
         Ok(len - left)
     }
 
-    /// Something wrong with what begins here.
+    /// An error at the current position.
     pub(super) fn fault(&self, fault: Fault) -> ReadError {
         Malformed { offset: self.offset, fault }.into()
     }

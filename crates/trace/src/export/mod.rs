@@ -1,7 +1,7 @@
-//! Captures that other tools read: bytes out, nothing of files.
+//! Export to the formats of other tools, as bytes; callers write the files.
 //!
-//! - [`PcapNg`]: packets as a capture file, with the headers that [`packet`] makes.
-//! - [`qlog`]: what a transport does, event by event.
+//! - [`PcapNg`]: packets as a capture file, with headers from [`packet`].
+//! - [`qlog`]: the events of a transport.
 
 pub mod packet;
 mod pcapng;
@@ -9,6 +9,6 @@ pub mod qlog;
 
 pub use pcapng::{Direction, Interface, PcapNg};
 
-/// Seconds from 1970 to where captured runs begin, 2000-01-01T00:00:00Z: a run has no
-/// date of its own, and the same run must give the same bytes.
+/// Start of captured runs in seconds since 1970, 2000-01-01T00:00:00Z. A run has no date,
+/// and the same run must give the same bytes.
 pub const EPOCH_S: u64 = 946_684_800;

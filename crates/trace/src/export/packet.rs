@@ -1,13 +1,14 @@
-//! Headers of IPv4, ICMP, TCP and UDP, as a capture has them: what a simulated packet would have
-//! carried. The payload is all zeros and is not kept; checksums are right for it.
+//! Headers of IPv4, ICMP, TCP and UDP for simulated packets, as in a capture. The payload
+//! is all zeros and is not stored, but the checksums include it.
 
-/// The longest that is kept of a packet: IPv4 without options, TCP with all of them.
+/// Maximum bytes stored of a packet: IPv4 without options, TCP with all of them.
 pub const GREATEST: usize = 80;
 
 const IP_HEADER: usize = 20;
 const TCP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
-/// Of an echo message: type, code, checksum, identifier, sequence number (RFC 792, page 14).
+/// Header of an echo message: type, code, checksum, identifier, sequence number (RFC 792,
+/// page 14).
 const ICMP_HEADER: usize = 8;
 const ECHO_REPLY: u8 = 0;
 const ECHO: u8 = 8;
@@ -16,7 +17,7 @@ const GREATEST_TCP_HEADER: usize = 60;
 /// Short header of RFC 9000 section 17.3.1: flags, connection ID, packet number.
 const QUIC_HEADER: usize = 13;
 
-/// What the length fields of IP and UDP leave for UDP's payload.
+/// Maximum UDP payload that the length fields of IP and UDP allow.
 const GREATEST_PAYLOAD: u32 = 65_507;
 
 const PROTOCOL_ICMP: u8 = 1;
@@ -25,7 +26,7 @@ const PROTOCOL_UDP: u8 = 17;
 const TTL: u8 = 64;
 const DONT_FRAGMENT: u16 = 0x4000;
 
-/// The part of a packet that is kept, and how long it was.
+/// The stored part of a packet, and its length.
 #[derive(Clone, Copy, Debug)]
 pub struct Captured {
     bytes: [u8; GREATEST],
@@ -34,7 +35,7 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// What is kept of it.
+    /// The stored bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
@@ -44,7 +45,8 @@ impl Captured {
         self.wire_size
     }
 
-    /// The same packet with another ECN field (RFC 3168 section 5), as a queue leaves it.
+    /// The same packet with another ECN field (RFC 3168 section 5), after a queue marked
+    /// it.
     pub fn with_ecn(mut self, ecn: u8) -> Captured {
         self.bytes[1] = ecn;
         self.seal_ip();
@@ -67,19 +69,19 @@ pub struct End {
     pub port: u16,
 }
 
-/// What IP says of a packet.
+/// Fields of the IP header.
 #[derive(Clone, Copy, Debug)]
 pub struct Ip {
-    /// Who sent it.
+    /// Source.
     pub source: End,
-    /// To whom.
+    /// Destination.
     pub destination: End,
     /// The two bits of the ECN field (RFC 3168 section 5).
     pub ecn: u8,
     /// Identification (RFC 791).
     pub id: u16,
-    /// Size of the whole packet as simulated, in bytes. A packet whose own headers and payload
-    /// take more is longer than that.
+    /// Size of the whole simulated packet, in bytes. The packet is longer if its own
+    /// headers and payload need more.
     pub size: u32,
 }
 
@@ -97,7 +99,7 @@ pub mod flags {
     pub const AE: u16 = 0x100;
 }
 
-/// What TCP says of a segment.
+/// Fields of a TCP segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Tcp<'a> {
     /// Sequence number.
@@ -108,17 +110,17 @@ pub struct Tcp<'a> {
     pub flags: u16,
     /// Window, without its scale.
     pub window: u16,
-    /// `TSval` and `TSecr` of RFC 7323, where there is room for them.
+    /// `TSval` and `TSecr` of RFC 7323, if there is room for them.
     pub timestamps: Option<(u32, u32)>,
-    /// Blocks of RFC 2018, the first ones of which are kept.
+    /// Blocks of RFC 2018; as many as fit are stored, from the first on.
     pub sack: &'a [(u32, u32)],
     /// Payload in bytes.
     pub payload: u32,
-    /// Size of the header as simulated; it is longer where options need more.
+    /// Size of the simulated header; the actual one is longer if options need more.
     pub header: usize,
 }
 
-/// NOP, which fills up to a word (RFC 9293 section 3.2); timestamps (RFC 7323 section 3.2);
+/// NOP, for padding to a word (RFC 9293 section 3.2); timestamps (RFC 7323 section 3.2);
 /// SACK (RFC 2018 section 3).
 const NOP: u8 = 1;
 const TIMESTAMPS: [u8; 4] = [NOP, NOP, 8, 10];
@@ -155,7 +157,7 @@ pub fn tcp(ip: &Ip, tcp: &Tcp<'_>) -> Captured {
     packet
 }
 
-/// Options of TCP, as many as its header has room for.
+/// TCP options, up to the maximum size of the header.
 struct Options {
     bytes: [u8; GREATEST_TCP_HEADER - TCP_HEADER],
     len: usize,
@@ -172,8 +174,8 @@ impl Options {
     }
 }
 
-/// A UDP datagram that carries the short header of QUIC, unprotected, and zeros: there are no
-/// keys to protect anything with.
+/// A UDP datagram with an unprotected QUIC short header and zeros; the simulation has no
+/// keys to protect it.
 pub fn quic(ip: &Ip, connection: u64, number: u32, payload: u32) -> Captured {
     let payload = payload.clamp(QUIC_HEADER as u32, GREATEST_PAYLOAD);
     let length = payload + UDP_HEADER as u32;
@@ -200,13 +202,13 @@ pub fn udp(ip: &Ip, payload: u32) -> Captured {
     packet
 }
 
-/// An ICMP echo request or its reply, with zeros for data (RFC 792, page 14). The sequence
-/// number is IP's identification.
+/// An ICMP echo request or its reply, with zeros for data (RFC 792, page 14). IP's
+/// identification is the sequence number.
 pub fn echo(ip: &Ip, is_reply: bool, identifier: u16) -> Captured {
     let headers = (IP_HEADER + ICMP_HEADER) as u32;
     let data = ip.size.saturating_sub(headers).min(GREATEST_PAYLOAD);
     let mut packet = begin(ip, PROTOCOL_ICMP, ICMP_HEADER, data);
-    // In place of the ports: the type, the code and, for now, no checksum.
+    // Overwrites the ports with the type, the code and, for now, a zero checksum.
     packet.bytes[IP_HEADER..IP_HEADER + 4].fill(0);
     packet.bytes[IP_HEADER] = if is_reply { ECHO_REPLY } else { ECHO };
     put16(&mut packet.bytes, IP_HEADER + 4, identifier);
@@ -216,11 +218,12 @@ pub fn echo(ip: &Ip, is_reply: bool, identifier: u16) -> Captured {
     packet
 }
 
-/// IP's header and both ports. `kept`: bytes of the next headers; `rest`: bytes behind them.
+/// IP's header and both ports. `kept`: stored bytes of the next headers; `rest`: bytes
+/// after them.
 fn begin(ip: &Ip, protocol: u8, kept: usize, rest: u32) -> Captured {
     let total = (IP_HEADER + kept) as u32 + rest;
     let mut bytes = [0; GREATEST];
-    // Version 4, five words of header.
+    // Version 4, with a header of five words.
     (bytes[0], bytes[1]) = (0x45, ip.ecn);
     put16(&mut bytes, 2, total as u16);
     put16(&mut bytes, 4, ip.id);
@@ -236,21 +239,22 @@ fn begin(ip: &Ip, protocol: u8, kept: usize, rest: u32) -> Captured {
     packet
 }
 
-/// Puts the checksum of TCP or UDP at `place`: over addresses, protocol, length, and
-/// what follows IP's header (RFC 9293 section 3.1). Zeros that are not kept add nothing.
+/// Writes the checksum of TCP or UDP at `place`: over addresses, protocol, length, and all
+/// bytes after the IP header (RFC 9293 section 3.1). Zeros that are not stored do not
+/// change it.
 fn seal(packet: &mut Captured, ip: &Ip, place: usize, length: u32) {
     let mut sum = add(u32::from(packet.bytes[9]) + length, &ip.source.address);
     sum = add(sum, &ip.destination.address);
     sum = add(sum, &packet.bytes()[IP_HEADER..]);
     let sum = match checksum(sum) {
-        // RFC 768: zero says that there is none.
+        // RFC 768: zero means that the datagram has no checksum.
         0 if packet.bytes[9] == PROTOCOL_UDP => 0xFFFF,
         sum => sum,
     };
     put16(&mut packet.bytes, place, sum);
 }
 
-/// Adds 16-bit words (RFC 1071); every caller has less than 2^16 of them.
+/// Adds 16-bit words (RFC 1071); all callers add fewer than 2^16 of them.
 fn add(sum: u32, bytes: &[u8]) -> u32 {
     bytes.chunks(2).fold(sum, |sum, pair| {
         let low = pair.get(1).copied().unwrap_or(0);

@@ -1,24 +1,24 @@
-//! The pcapng capture file format (draft-ietf-opsawg-pcapng-05; the section numbers
-//! here are that draft's).
+//! The pcapng capture file format (draft-ietf-opsawg-pcapng-05; section numbers refer to
+//! it).
 
 use super::EPOCH_S;
 use super::packet::{Captured, GREATEST};
 
-/// Whether a packet left the host where it was captured or came to it (section 4.3.1).
+/// Direction of a packet at the capturing host (section 4.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// It came.
+    /// Received by the host.
     Inbound = 1,
-    /// It left.
+    /// Sent by the host.
     Outbound = 2,
 }
 
-/// A host where packets are captured, by its number in the file.
+/// A capturing host, by its number in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface(u32);
 
-/// A capture file while it is written. What was written so far is taken with
-/// [`PcapNg::take`] whenever there is enough of it.
+/// A capture file being written. Call [`PcapNg::take`] from time to time to take the bytes
+/// written so far.
 #[derive(Debug, Default)]
 pub struct PcapNg {
     out: Vec<u8>,
@@ -30,7 +30,7 @@ const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 
-/// By which a reader knows the order of bytes (section 4.1).
+/// Tells a reader the byte order (section 4.1).
 const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
 /// Version 1.0, and a section of unknown length.
 const VERSION: [u16; 2] = [1, 0];
@@ -53,7 +53,7 @@ const EPB_FLAGS: u16 = 2;
 const NANOSECONDS: u8 = 9;
 
 impl PcapNg {
-    /// A file that says who wrote it and of what.
+    /// Starts a file with the writing application and a comment.
     pub fn new(application: &str, comment: &str) -> PcapNg {
         let mut file = PcapNg::default();
         file.block(SECTION_HEADER, |out| {
@@ -67,7 +67,7 @@ impl PcapNg {
         file
     }
 
-    /// Adds a host, before the first of its packets.
+    /// Adds a host; call this before adding its packets.
     pub fn interface(&mut self, name: &str, description: &str) -> Interface {
         self.block(INTERFACE_DESCRIPTION, |out| {
             out.extend(LINKTYPE_RAW.to_le_bytes());
@@ -82,7 +82,7 @@ impl PcapNg {
         Interface(self.interfaces - 1)
     }
 
-    /// Adds a packet that passed a host `at_ns` nanoseconds after the run began.
+    /// Adds a packet that passed a host `at_ns` nanoseconds after the start of the run.
     pub fn packet(
         &mut self,
         interface: Interface,
@@ -105,24 +105,24 @@ impl PcapNg {
         });
     }
 
-    /// Bytes that wait to be taken.
+    /// Bytes written but not taken yet.
     pub fn len(&self) -> usize {
         self.out.len()
     }
 
-    /// Whether none do.
+    /// Whether all bytes have been taken.
     pub fn is_empty(&self) -> bool {
         self.out.is_empty()
     }
 
-    /// Hands what was written so far to `sink`, and begins anew behind it.
+    /// Passes the bytes written so far to `sink` and discards them.
     pub fn take<T>(&mut self, sink: impl FnOnce(&[u8]) -> T) -> T {
         let done = sink(&self.out);
         self.out.clear();
         done
     }
 
-    /// A block: its type, its length before and behind its body (section 3.1).
+    /// Writes a block: its type, and its length before and after its body (section 3.1).
     fn block(&mut self, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
         let start = self.out.len();
         self.out.extend(kind.to_le_bytes());
@@ -134,8 +134,8 @@ impl PcapNg {
     }
 }
 
-/// An option: its code, its length, its value (section 3.5). What is longer than the
-/// length can say is cut.
+/// Writes an option: its code, its length, its value (section 3.5). Values beyond the
+/// maximum length are cut.
 fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     let value = &value[..value.len().min(usize::from(u16::MAX))];
     out.extend(code.to_le_bytes());
@@ -144,8 +144,8 @@ fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     pad(out);
 }
 
-/// Fields begin at multiples of four bytes. Every block does, so that the whole file may be
-/// looked at; pieces of it are taken only between blocks.
+/// Pads to a multiple of four bytes. Padding may use the length of the whole buffer,
+/// because every block starts at such a multiple and bytes are taken only between blocks.
 fn pad(out: &mut Vec<u8>) {
     out.resize(out.len().next_multiple_of(4), 0);
 }

@@ -1,29 +1,29 @@
-//! qlog: what a transport does, event by event, as a sequence of JSON texts (RFC 7464).
+//! qlog: the events of a transport, as a sequence of JSON texts (RFC 7464).
 //!
 //! draft-ietf-quic-qlog-main-schema-13 (MAIN) defines the file, and
-//! draft-ietf-quic-qlog-quic-events-12 (EVENTS) what is in it.
+//! draft-ietf-quic-qlog-quic-events-12 (EVENTS) its events.
 
 use std::fmt::{self, Write};
 
 use serde_json::{Value, json};
 
-/// MAIN section 4: the schema of the file, and how it is serialized.
+/// MAIN section 4: the file's schema and its serialization.
 const FILE_SCHEMA: &str = "urn:ietf:params:qlog:file:sequential";
 const FORMAT: &str = "application/qlog+json-seq";
-/// EVENTS section 2.1: until there is an RFC, the number of the draft is part of it.
+/// EVENTS section 2.1: the URN includes the draft's number until there is an RFC.
 pub const EVENT_SCHEMA: &str = "urn:ietf:params:qlog:events:quic-12";
-/// Where time begins: [`super::EPOCH_S`] as a date (MAIN section 7.1).
+/// Origin of time: [`super::EPOCH_S`] as a date (MAIN section 7.1).
 const EPOCH: &str = "2000-01-01T00:00:00.000Z";
 
 /// Record separator (RFC 7464 section 2.2).
 const RS: char = '\u{1e}';
 
-/// Which end of a connection writes (MAIN section 6).
+/// The end of a connection that writes the file (MAIN section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vantage {
-    /// The end that asked for the connection: here, the one that receives data.
+    /// The end that opened the connection: here, the receiver of data.
     Client,
-    /// The other.
+    /// The other end.
     Server,
 }
 
@@ -37,18 +37,18 @@ impl Vantage {
     }
 }
 
-/// What a file says of itself.
+/// A file's description of itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Header<'a> {
-    /// What ran.
+    /// Title of the run.
     pub title: &'a str,
-    /// More of it.
+    /// Description of the run.
     pub description: &'a str,
-    /// The end that writes.
+    /// The end that writes the file.
     pub vantage: Vantage,
-    /// What it is called.
+    /// Name of that end.
     pub name: &'a str,
-    /// What both ends of a connection have in common, and no other connection has.
+    /// Identifier shared by both ends of a connection, and unique among connections.
     pub group: &'a str,
     /// `QUIC` or `TCP`.
     pub protocol: &'a str,
@@ -59,24 +59,24 @@ pub struct Header<'a> {
 pub struct Stream {
     /// The stream (RFC 9000 section 2.1).
     pub id: u64,
-    /// Where the data begin, in bytes.
+    /// Offset of the data in the stream, in bytes.
     pub offset: u64,
-    /// How many bytes there are.
+    /// Length of the data in bytes.
     pub length: u32,
 }
 
 /// An acknowledgement (EVENTS section 9.13.3).
 #[derive(Clone, Debug, Default)]
 pub struct Ack {
-    /// How long it was held back.
+    /// Delay of the acknowledgement.
     pub delay_ns: u64,
     /// Packet numbers `first..=last`, the highest first.
     pub ranges: Vec<(u64, u64)>,
-    /// Packets received with ECT(0), ECT(1) and CE, where they are counted.
+    /// Packets received with ECT(0), ECT(1) and CE, if counted.
     pub ecn: Option<[u64; 3]>,
 }
 
-/// What a packet carries.
+/// The content of a packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Frame<'a> {
     /// Data.
@@ -85,29 +85,29 @@ pub enum Frame<'a> {
     Ack(&'a Ack),
 }
 
-/// Why a packet was deemed lost (EVENTS section 7.5).
+/// The reason why a packet was deemed lost (EVENTS section 7.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// Enough sent after it was acknowledged.
+    /// Enough later packets were acknowledged.
     ReorderingThreshold,
-    /// It was outstanding for too long.
+    /// The packet was outstanding for too long.
     TimeThreshold,
     /// A timeout expired.
     PtoExpired,
 }
 
-/// The metrics of EVENTS section 7.2; none where there is no value.
+/// The metrics of EVENTS section 7.2; `None` for a missing value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
-    /// Least round-trip time.
+    /// Minimum round-trip time.
     pub min_rtt_ns: Option<u64>,
-    /// Smoothed.
+    /// Smoothed round-trip time.
     pub smoothed_rtt_ns: Option<u64>,
-    /// The newest sample.
+    /// Newest round-trip sample.
     pub latest_rtt_ns: Option<u64>,
-    /// Its variation.
+    /// Variation of the round-trip time.
     pub rtt_variance_ns: Option<u64>,
-    /// Timeouts in a row.
+    /// Consecutive timeouts.
     pub pto_count: Option<u64>,
     /// In bytes.
     pub congestion_window: Option<u64>,
@@ -115,11 +115,11 @@ pub struct Metrics {
     pub bytes_in_flight: Option<u64>,
     /// In bytes.
     pub ssthresh: Option<u64>,
-    /// In bits a second.
+    /// In bits per second.
     pub pacing_rate: Option<u64>,
 }
 
-/// A qlog file while it is written.
+/// A qlog file being written.
 #[derive(Debug)]
 pub struct Qlog {
     out: String,
@@ -128,7 +128,7 @@ pub struct Qlog {
 }
 
 impl Qlog {
-    /// A file that says what it is of.
+    /// Starts a file with its header.
     pub fn new(header: &Header<'_>) -> Qlog {
         let mut file = Qlog { out: String::new(), last: Metrics::default(), state: String::new() };
         let trace = json!({
@@ -143,7 +143,7 @@ impl Qlog {
             "vantage_point": { "name": header.name, "type": header.vantage.name() },
             "event_schemas": [EVENT_SCHEMA],
         });
-        // MAIN section 3: these two within the first 256 bytes.
+        // MAIN section 3: these two fields must be within the first 256 bytes.
         let (schema, format) = (Value::from(FILE_SCHEMA), Value::from(FORMAT));
         file.write(format_args!(
             "{RS}{{\"file_schema\":{schema},\"serialization_format\":{format},\"trace\":{trace}}}\n"
@@ -151,13 +151,13 @@ impl Qlog {
         file
     }
 
-    /// Any event that has few fields and comes seldom.
+    /// Records any event with few fields that occurs rarely.
     pub fn event(&mut self, at_ns: u64, name: &str, data: &Value) {
         self.record(at_ns, name, format_args!("{data}"));
     }
 
-    /// A packet of `length` bytes, without the headers below its own, was sent or received
-    /// (EVENTS sections 5.5, 5.6).
+    /// Records that a packet was sent or received (EVENTS sections 5.5, 5.6). `length` is
+    /// in bytes and excludes the headers of lower layers.
     pub fn packet(
         &mut self,
         at_ns: u64,
@@ -177,7 +177,7 @@ impl Qlog {
         );
     }
 
-    /// A packet was deemed lost (EVENTS section 7.5).
+    /// Records a packet that was deemed lost (EVENTS section 7.5).
     pub fn lost(&mut self, at_ns: u64, number: u64, trigger: Trigger) {
         let trigger = match trigger {
             Trigger::ReorderingThreshold => "reordering_threshold",
@@ -194,7 +194,7 @@ impl Qlog {
         );
     }
 
-    /// Those of the metrics that have changed (EVENTS section 7.2).
+    /// Records the metrics that changed (EVENTS section 7.2).
     pub fn metrics(&mut self, at_ns: u64, metrics: &Metrics) {
         if *metrics != self.last {
             let changed = Changed { old: self.last, new: *metrics };
@@ -205,7 +205,7 @@ impl Qlog {
         }
     }
 
-    /// What the controller is at, where that has changed (EVENTS section 7.3).
+    /// Records the controller's state if it changed (EVENTS section 7.3).
     pub fn congestion_state(&mut self, at_ns: u64, state: &str, trigger: Option<&str>) {
         if self.state == state || state.is_empty() {
             return;
@@ -221,17 +221,17 @@ impl Qlog {
         state.clone_into(&mut self.state);
     }
 
-    /// Bytes that wait to be taken.
+    /// Bytes written but not taken yet.
     pub fn len(&self) -> usize {
         self.out.len()
     }
 
-    /// Whether none do.
+    /// Whether all bytes have been taken.
     pub fn is_empty(&self) -> bool {
         self.out.is_empty()
     }
 
-    /// Hands what was written so far to `sink`, and begins anew behind it.
+    /// Passes the bytes written so far to `sink` and discards them.
     pub fn take<T>(&mut self, sink: impl FnOnce(&[u8]) -> T) -> T {
         let done = sink(self.out.as_bytes());
         self.out.clear();
@@ -288,15 +288,15 @@ impl fmt::Display for Frame<'_> {
     }
 }
 
-/// The metrics that are new.
+/// The metrics that changed.
 struct Changed {
     old: Metrics,
     new: Metrics,
 }
 
 impl Changed {
-    /// Names and values: of times, and of everything else. What has no value any more cannot
-    /// be told.
+    /// Names and values, with times as [`Figure::Time`]. qlog cannot express that a metric
+    /// has lost its value, so these are omitted.
     fn fields(&self) -> impl Iterator<Item = (&'static str, Figure)> {
         let (old, new) = (&self.old, &self.new);
         let time = |value: Option<u64>| value.map(Figure::Time);

@@ -1,14 +1,12 @@
-//! Pairs by sequence numbers: a segment, and the first acknowledgement that
-//! covers its end.
+//! Pairs by sequence numbers: a segment, and the first acknowledgement that covers its end.
 //!
-//! - An acknowledgement that covers several segments answers the last of them,
-//!   and gives one sample.
-//! - Karn's rule (RFC 6298 section 3): where it covers anything that was sent
-//!   twice, it gives none, since nobody can tell which transmission it answers;
-//!   and what came later has waited for the gap to be filled. A segment that the
-//!   capture sees after later ones counts as sent twice: lost before the capture,
-//!   or overtaken, it has left the same gap.
-//! - An acknowledgement of what the capture has not seen gives none.
+//! - An acknowledgement that covers several segments answers the last of them, and gives
+//!   one sample.
+//! - Karn's rule (RFC 6298 section 3): an acknowledgement that covers retransmitted data
+//!   gives no sample. It is ambiguous which transmission it answers, and later segments
+//!   have waited until the gap was filled. A segment captured after later ones counts as
+//!   retransmitted: lost before the capture or reordered, it left the same gap.
+//! - An acknowledgement of data that was not captured gives no sample.
 
 use std::collections::VecDeque;
 
@@ -16,29 +14,26 @@ use super::WAITING;
 use super::serial::before;
 use crate::capture::Segment;
 
-/// A segment that waits for its acknowledgement. It covers what follows the one
-/// before it.
+/// A segment that waits for its acknowledgement. It begins at the end of the one before it.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    /// The sequence number after its last.
+    /// The sequence number after its last one.
     end: u32,
-    /// Some of it was sent again, or came late.
+    /// Whether some of it was retransmitted or arrived late.
     again: bool,
     at_ns: i64,
 }
 
-/// The segments of one direction that wait, in the order of their sequence
-/// numbers.
+/// The unacknowledged segments of one direction, in the order of their sequence numbers.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     segments: VecDeque<Sent>,
-    /// SND.NXT: the sequence number after the last of all that was sent.
+    /// SND.NXT: the sequence number after all data sent.
     next: Option<u32>,
 }
 
 impl Waiting {
-    /// A segment of this direction; whether some of it lies before the end of what
-    /// was sent already.
+    /// Records a segment of this direction. Returns whether some of it lies before SND.NXT.
     #[inline]
     pub(super) fn sent(&mut self, now: i64, segment: &Segment) -> bool {
         if segment.is_empty() {
@@ -60,27 +55,27 @@ impl Waiting {
         if self.segments.len() < WAITING {
             return self.segments.push_back(sent);
         }
-        // Without room of its own it is held as part of the one before, which
-        // then gives no sample either.
+        // The list is full: merge the segment with the one before it, which then gives no
+        // sample either.
         if let Some(last) = self.segments.back_mut() {
             *last = Sent { again: true, ..sent };
         }
     }
 
-    /// Marks all segments that have something of `[begin, end)`.
+    /// Marks all segments that overlap `[begin, end)`.
     fn mark(&mut self, begin: u32, end: u32) {
         let first = self.segments.partition_point(|sent| !before(begin, sent.end));
         for sent in self.segments.range_mut(first..) {
             sent.again = true;
-            // What reaches to the end is the last that has some of it.
+            // A segment that reaches `end` is the last one to overlap.
             if !before(sent.end, end) {
                 break;
             }
         }
     }
 
-    /// A segment of the other direction: when the last segment passed that it is
-    /// the first to cover, if it gives a sample.
+    /// Processes a segment of the other direction. Returns the capture time of the last
+    /// segment that its acknowledgement newly covers, if that gives a sample.
     #[inline]
     pub(super) fn answered(&mut self, segment: &Segment) -> Option<i64> {
         let ack = segment.ack?;
@@ -95,7 +90,7 @@ impl Waiting {
         covered.filter(|_| !again)
     }
 
-    /// Gives back the memory of what no longer waits.
+    /// Frees unused memory.
     pub(super) fn shrink(&mut self) {
         self.segments.shrink_to_fit();
     }

@@ -1,17 +1,17 @@
-//! Samples over time, thinned to a number that can be drawn and held.
+//! Samples over time, reduced to a bounded number for a plot.
 
 /// One sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// When the answer was captured, in ns since 1970.
+    /// Capture time of the answer, in ns since 1970.
     pub at_ns: i64,
-    /// How long after what it answers, in ns.
+    /// Time from the segment to its answer, in ns.
     pub rtt_ns: u64,
-    /// The number of the answer's packet in the capture, from 1.
+    /// Packet number of the answer in the capture, from 1.
     pub packet: u64,
 }
 
-/// Some samples in a row.
+/// Consecutive samples.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     least: Point,
@@ -26,21 +26,21 @@ impl Stretch {
     }
 }
 
-/// The least and the greatest sample of each stretch of equally many. Once there
-/// are too many stretches, two neighbours each become one, so that no peak is
-/// lost however long it goes on.
+/// The minimum and maximum sample of each interval, with equally many samples per interval.
+/// If there are too many intervals, adjacent ones merge in pairs, so that no peak is lost
+/// however long the flow lasts.
 #[derive(Debug)]
 pub(super) struct Course {
     stretches: Vec<Stretch>,
-    /// Samples in each stretch: a power of 2.
+    /// Samples per interval: a power of 2.
     each: u32,
-    /// In the last stretch.
+    /// Samples in the last interval.
     last: u32,
     most: usize,
 }
 
 impl Course {
-    /// For up to `points` points; with fewer than 4, for none.
+    /// Keeps up to `points` points; fewer than 4 means none.
     pub(super) fn new(points: usize) -> Course {
         Course { stretches: Vec::new(), each: 1, last: 0, most: points / 4 * 2 }
     }
@@ -65,12 +65,13 @@ impl Course {
         if self.stretches.len() == self.most {
             let pairs = self.stretches.chunks_exact(2).map(|pair| pair[0].with(pair[1]));
             self.stretches = pairs.collect();
-            // After 2^31 samples a stretch, stretches stay as long as they are.
+            // After 2^31 samples per interval, intervals stop growing.
             self.each = self.each.saturating_mul(2);
         }
     }
 
-    /// In the order of their packets; a stretch with one sample gives one.
+    /// The points in the order of their packets; an interval with one sample gives one
+    /// point.
     pub(super) fn points(&self) -> Vec<Point> {
         let ends = self.stretches.iter().flat_map(|stretch| {
             let [mut first, mut second] = [stretch.least, stretch.greatest];
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn no_peak_is_lost() {
-        // A peak of one sample in 100,000, and the least beside it.
+        // A peak of one sample in 100,000, followed by the minimum.
         let rtts = (0..100_000).map(|k| match k {
             77_777 => 1_000_000,
             77_778 => 1,

@@ -4,20 +4,19 @@ use super::samples::Samples;
 use super::{Method, Options, Pairs, acks, stamps};
 use crate::capture::{Endpoint, Segment};
 
-/// What was seen of one TCP connection.
+/// A TCP connection in the capture.
 #[derive(Debug)]
 pub struct Flow {
-    /// Who opened it, where that was captured, or else who sent the first packet;
-    /// then the other.
+    /// First the end that opened the connection, if that was captured, else the sender of
+    /// the first packet; then the other end.
     pub ends: [Endpoint; 2],
-    /// Whether its first packet was the SYN that opened it.
+    /// Whether its first packet was the opening SYN.
     pub opened: bool,
-    /// What each end sent, and how long the other took to answer, in the order of
-    /// `ends`.
+    /// Data sent by each end and the other end's response times, in the order of `ends`.
     pub halves: [Half; 2],
-    /// The times of its first packet and of the latest, in ns since 1970.
+    /// Times of its first packet and of the latest, in ns since 1970.
     pub span_ns: (i64, i64),
-    /// The sequence number of the SYN that opened it.
+    /// The sequence number of the opening SYN.
     initial_seq: Option<u32>,
 }
 
@@ -26,10 +25,10 @@ pub struct Flow {
 pub struct Half {
     /// Packets that this end sent.
     pub packets: u64,
-    /// Bytes of payload in them, with those that were sent again.
+    /// Payload bytes in these packets, including retransmissions.
     pub payload_bytes: u64,
-    /// Segments that began before the end of what was sent already: sent again,
-    /// or overtaken on the way to the capture.
+    /// Segments that began before SND.NXT: retransmitted, or reordered on the way to the
+    /// capture.
     pub again: u64,
     by_stamps: (stamps::Waiting, Samples),
     by_acks: (acks::Waiting, Samples),
@@ -37,10 +36,10 @@ pub struct Half {
 }
 
 impl Flow {
-    /// Before its first segment is looked at.
+    /// The state before its first segment.
     pub(super) fn new(segment: &Segment, now: i64, options: &Options) -> Flow {
         let opened = segment.syn && segment.ack.is_none();
-        // A capture that begins with the answer to a SYN tells as much.
+        // A SYN-ACK also shows which end opened the connection.
         let answer = segment.syn && segment.ack.is_some();
         let ends = match answer {
             true => [segment.to, segment.from],
@@ -55,13 +54,13 @@ impl Flow {
         }
     }
 
-    /// Whether `segment` opens another connection between the same ends: a SYN
-    /// that is not this one's, sent again.
+    /// Whether `segment` opens another connection between the same ends: a SYN that is not
+    /// a retransmission of this one's.
     pub(super) fn ends_before(&self, segment: &Segment) -> bool {
         segment.syn && segment.ack.is_none() && self.initial_seq != Some(segment.seq)
     }
 
-    /// Packet number `packet` of the capture, by the end `sender`.
+    /// Processes packet number `packet` of the capture, sent by the end `sender`.
     #[inline]
     pub(super) fn packet(&mut self, sender: usize, now: i64, packet: u64, segment: &Segment) {
         self.span_ns.1 = self.span_ns.1.max(now);
@@ -86,7 +85,7 @@ impl Half {
         }
     }
 
-    /// This end sent `segment`.
+    /// Records that this end sent `segment`.
     #[inline]
     fn sent(&mut self, now: i64, segment: &Segment) {
         self.packets += 1;
@@ -99,7 +98,7 @@ impl Half {
         }
     }
 
-    /// The other end sent `segment`, which may answer something of this one.
+    /// Processes `segment` from the other end, which may answer a segment of this one.
     #[inline]
     fn answered(&mut self, now: i64, packet: u64, segment: &Segment) {
         if segment.rst {
@@ -118,7 +117,7 @@ impl Half {
         self.by_acks.0.shrink();
     }
 
-    /// The samples of one method, and which it is: where any may be taken,
+    /// The samples of one method, and the kind of pairs behind them. [`Method::Auto`] takes
     /// timestamps if they gave a sample.
     pub fn samples(&self, method: Method) -> (Pairs, &Samples) {
         let stamps = match method {

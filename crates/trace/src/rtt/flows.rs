@@ -1,4 +1,4 @@
-//! All flows of a capture, found by their two ends.
+//! All flows of a capture, indexed by their two ends.
 
 use hashbrown::HashTable;
 
@@ -6,8 +6,8 @@ use super::Options;
 use super::flow::Flow;
 use crate::capture::{Endpoint, Segment};
 
-/// The flows in the order in which they began; the table leads to the latest
-/// between two ends. Nothing ever goes through the table in its own order.
+/// The flows in order of their start. The table maps two ends to the latest flow between
+/// them; its own order is never used.
 pub(super) struct Flows {
     flows: Vec<Flow>,
     latest: HashTable<u32>,
@@ -22,8 +22,8 @@ impl Flows {
         &self.flows
     }
 
-    /// The flow of `segment` and which of its ends sent it; None where it would
-    /// be one too many.
+    /// The flow of `segment` and the index of the sending end; `None` beyond the maximum
+    /// number of flows.
     #[inline]
     pub(super) fn of(
         &mut self,
@@ -67,9 +67,9 @@ fn joins(flow: &Flow, ends: [Endpoint; 2]) -> bool {
     flow.ends == ends || flow.ends == [ends[1], ends[0]]
 }
 
-/// The same for both directions. The order of flows does not depend on it, so it
-/// needs to be quick alone; whoever makes up addresses that collide makes their
-/// own analysis slow.
+/// A hash that is equal for both directions. The order of flows does not depend on it, so
+/// speed is the only requirement. Addresses crafted to collide slow down only the analysis
+/// of that capture.
 #[inline]
 fn hash(ends: [Endpoint; 2]) -> u64 {
     let [a, b] = ends.map(|end| {

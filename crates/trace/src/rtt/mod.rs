@@ -1,18 +1,17 @@
 //! Round-trip times of TCP flows, from a capture alone.
 //!
-//! Of every flow, both directions: how long after a segment from one end the
-//! capture sees the other end's answer to it. That is the way from the place of
-//! the capture to the other end and back, with the time that the other end took
-//! to answer; the two directions together are the whole round trip.
+//! For both directions of every flow, this measures the time from a segment of one end to
+//! the other end's answer, both as captured. It covers the path from the capture point to
+//! the other end and back, plus the other end's response time. The two directions together
+//! make the whole round trip.
 //!
-//! Two ways to pair segment and answer, each with a file of its own:
+//! There are two ways to pair segment and answer:
 //! - [`stamps`]: the timestamps option, after Kathleen Nichols' `pping`.
-//! - [`acks`]: sequence numbers and what acknowledges them, with Karn's rule.
+//! - [`acks`]: sequence numbers and their acknowledgements, with Karn's rule.
 //!
-//! All is done packet by packet, with a bounded state for each flow: segments
-//! that wait for an answer ([`WAITING`] at most, of each kind, in each
-//! direction), and a histogram. The number of flows is bounded by
-//! [`Options::max_flows`].
+//! Processing is packet by packet, with bounded state per flow: the unanswered segments (at
+//! most [`WAITING`] of each kind, in each direction), and a histogram.
+//! [`Options::max_flows`] bounds the number of flows.
 
 mod acks;
 mod course;
@@ -31,39 +30,37 @@ pub use samples::Samples;
 use crate::capture::{Capture, Packet, ReadError, Skip, segment};
 use flows::Flows;
 
-/// Segments of a direction that wait for an answer at a time: at 10 Gbit/s in
-/// packets of 1500 bytes, those of 20 ms. While as many wait, further ones give
-/// no samples.
+/// Maximum number of unanswered segments per direction: those of 20 ms at 10 Gbit/s in
+/// packets of 1500 bytes. Segments beyond it give no samples.
 pub const WAITING: usize = 1 << 14;
 
-/// How segments and answers are paired. Both are followed in every flow.
+/// The pairing of segments and answers. Every flow tracks both kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairs {
-    /// By the timestamps option.
+    /// Pairs by the timestamps option.
     Timestamps,
-    /// By sequence numbers and acknowledgements.
+    /// Pairs by sequence numbers and acknowledgements.
     Acks,
 }
 
-/// Which pairs are asked for.
+/// The kind of pairs to report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// By timestamps in directions where they give samples, by acknowledgements
-    /// in all others.
+    /// Timestamps in directions with samples from them, acknowledgements in all others.
     #[default]
     Auto,
-    /// By timestamps alone.
+    /// Timestamps only.
     Timestamps,
-    /// By acknowledgements alone.
+    /// Acknowledgements only.
     Acks,
 }
 
-/// How much is held.
+/// Limits on memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Flows at most; packets of further ones are counted as skipped.
+    /// Maximum number of flows; packets of further flows count as skipped.
     pub max_flows: usize,
-    /// Points over time at most, for each direction and kind of pair; 0 for none.
+    /// Maximum number of points over time, for each direction and kind of pair; 0 for none.
     pub points: usize,
 }
 
@@ -73,10 +70,10 @@ impl Default for Options {
     }
 }
 
-/// Packets that were read and not looked at, by reason.
+/// Packets that were read but not analysed, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
-    /// Of a link type that is not known.
+    /// Unknown link type.
     pub link_type: u64,
     /// Neither IPv4 nor IPv6.
     pub not_ip: u64,
@@ -86,7 +83,7 @@ pub struct Skipped {
     pub fragments: u64,
     /// Cut off by the snap length within the headers.
     pub cut: u64,
-    /// With headers whose lengths contradict each other.
+    /// Contradicting lengths in the headers.
     pub malformed: u64,
     /// Without a time (pcapng's Simple Packet Blocks).
     pub without_time: u64,
@@ -108,25 +105,25 @@ impl Skipped {
     }
 }
 
-/// The round-trip times of all flows that a capture has shown so far.
+/// The round-trip times of all flows seen so far.
 pub struct Rtt {
     options: Options,
     flows: Flows,
     packets: u64,
     skipped: Skipped,
-    /// Of the first and the latest packet, in ns since 1970.
+    /// Times of the first and the latest packet, in ns since 1970.
     span: Option<(i64, i64)>,
 }
 
 impl Rtt {
-    /// Before the first packet.
+    /// Creates the analysis, without packets yet.
     pub fn new(options: Options) -> Rtt {
         let flows = Flows::new();
         Rtt { options, flows, packets: 0, skipped: Skipped::default(), span: None }
     }
 
-    /// Takes up to `most` packets of `capture`; how many there were. Fewer are
-    /// the last.
+    /// Processes up to `most` packets of `capture`. Returns their number, which is below
+    /// `most` only at the end of the capture.
     pub fn read<R: Read>(&mut self, capture: &mut Capture<R>, most: u64) -> Result<u64, ReadError> {
         for taken in 0..most {
             match capture.next()? {
@@ -137,7 +134,7 @@ impl Rtt {
         Ok(most)
     }
 
-    /// Takes the next packet.
+    /// Processes the next packet.
     #[inline]
     pub fn packet(&mut self, packet: &Packet<'_>) {
         self.packets += 1;
@@ -157,18 +154,18 @@ impl Rtt {
         }
     }
 
-    /// Packets taken.
+    /// Packets processed.
     pub fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// Those among them that were not looked at.
+    /// Those packets that were not analysed.
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
     }
 
-    /// The times of the first packet and of the latest, in ns since 1970; None
-    /// without packets.
+    /// The times of the first packet and of the latest, in ns since 1970; `None` without
+    /// packets.
     pub fn span_ns(&self) -> Option<(i64, i64)> {
         self.span
     }

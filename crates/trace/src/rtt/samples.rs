@@ -3,8 +3,8 @@
 use super::course::{Course, Point};
 use crate::Histogram;
 
-/// Samples that are kept one by one; a histogram of more takes some kB, and most
-/// flows of a busy link are short.
+/// Maximum number of samples stored individually. A histogram takes some kB, and most flows
+/// of a busy link are short.
 const FEW: usize = 64;
 
 /// The round-trip times of one direction, in ns.
@@ -12,7 +12,7 @@ const FEW: usize = 64;
 pub struct Samples {
     counted: Counted,
     course: Course,
-    /// Answers before what they answer.
+    /// Answers with a time before that of their segment.
     backwards: u64,
 }
 
@@ -23,13 +23,13 @@ enum Counted {
 }
 
 impl Samples {
-    /// None yet, with at most `points` over time.
+    /// Starts without samples, with at most `points` points over time.
     pub(super) fn new(points: usize) -> Samples {
         Samples { counted: Counted::Few(Vec::new()), course: Course::new(points), backwards: 0 }
     }
 
-    /// Counts what was sent at `sent` and answered by packet number `packet` at
-    /// `now`, both in ns.
+    /// Records a segment sent at `sent` and answered by packet number `packet` at `now`,
+    /// both in ns.
     pub(super) fn record(&mut self, sent: i64, now: i64, packet: u64) {
         let Some(rtt_ns) = now.checked_sub(sent).and_then(|rtt| u64::try_from(rtt).ok()) else {
             self.backwards += 1;
@@ -47,7 +47,7 @@ impl Samples {
         }
     }
 
-    /// How often each time occurred.
+    /// The distribution of the samples.
     pub fn histogram(&self) -> Histogram {
         match &self.counted {
             Counted::Few(few) => of(few),
@@ -55,7 +55,7 @@ impl Samples {
         }
     }
 
-    /// How many there are.
+    /// Number of samples.
     pub fn count(&self) -> u64 {
         match &self.counted {
             Counted::Few(few) => few.len() as u64,
@@ -63,13 +63,13 @@ impl Samples {
         }
     }
 
-    /// Pairs that gave no sample, since the answer has the earlier time.
+    /// Pairs without a sample, because the answer has the earlier time.
     pub fn backwards(&self) -> u64 {
         self.backwards
     }
 
-    /// The samples over time: all, or the least and greatest of each of up to
-    /// half [`super::Options::points`] stretches with equally many.
+    /// The samples over time: all of them, or the minimum and maximum of each interval,
+    /// with up to half of [`super::Options::points`] intervals of equally many samples.
     pub fn points(&self) -> Vec<Point> {
         self.course.points()
     }

@@ -1,7 +1,7 @@
-//! Numbers of 32 bits that go on after their greatest: sequence numbers (RFC
-//! 9293 section 3.4) and timestamps (RFC 7323 section 5.2).
+//! Serial number arithmetic on 32 bits: sequence numbers (RFC 9293 section 3.4) and
+//! timestamps (RFC 7323 section 5.2) wrap around.
 
-/// Whether `a` stands before `b`: less than half the circle behind it.
+/// Whether `a` is before `b`: `b` is less than half the circle ahead.
 #[inline]
 pub(super) fn before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0

@@ -1,21 +1,22 @@
 //! Pairs by the timestamps option: a TSval, and the first TSecr that echoes it.
 //!
-//! After Kathleen Nichols, "Listening to Networks" (pping, 2017), with what RFC
-//! 7323 says of echoes:
-//! - A TSval counts from the first segment that has it, and gives one sample at
-//!   most. Clocks tick once a ms or so, and many segments have the same; the
-//!   first of them is the one that is echoed first.
-//! - Only segments that are acknowledged count; pping counts all. An acknowledgement's own TSval is
-//!   echoed when the other end next has something to send, however late; and a
-//!   TSval that an acknowledgement had first is not counted from a later segment,
-//!   since the acknowledgement is what the first echo may answer.
-//! - A delayed acknowledgement echoes the earliest segment that it answers (RFC
-//!   7323 section 4.2), so its sample has the delay in it, as the sender's own has.
-//! - A retransmission has a TSval of its own, so that its sample is told from the
-//!   first transmission's: Karn's rule is not needed.
-//! - Echoes never go back (RFC 7323 section 4.3): with one, all earlier TSvals
-//!   that wait are forgotten, which lost segments and those that share an
-//!   acknowledgement leave.
+//! After Kathleen Nichols, "Listening to Networks" (pping, 2017), with RFC 7323's rules for
+//! echoes:
+//! - A TSval counts from the first segment that has it, and gives at most one sample.
+//!   Clocks tick about once per ms, so many segments have the same TSval; the first of them
+//!   is echoed first.
+//! - Only segments that are acknowledged count; pping counts all. The other end echoes the
+//!   TSval of a pure acknowledgement only when it next has data to send, however late. A
+//!   TSval that first appeared in a pure acknowledgement does not count in a later segment
+//!   either, since the first echo may answer the acknowledgement.
+//! - A delayed acknowledgement echoes the earliest segment that it answers (RFC 7323
+//!   section 4.2). Its sample therefore includes the delay, as the sender's own sample
+//!   does.
+//! - A retransmission has its own TSval, which distinguishes its sample from that of the
+//!   first transmission. Karn's rule is not needed.
+//! - Echoes never decrease (RFC 7323 section 4.3). An echo therefore discards all earlier
+//!   TSvals, which remain from lost segments and from segments that share an
+//!   acknowledgement.
 
 use std::collections::VecDeque;
 
@@ -23,8 +24,8 @@ use super::WAITING;
 use super::serial::before;
 use crate::capture::Segment;
 
-/// The TSvals of one direction that wait for their echo, oldest first, each with
-/// the time of its segment in ns.
+/// The TSvals of one direction that have not been echoed yet, oldest first, each with the
+/// time of its segment in ns.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     stamps: VecDeque<(u32, i64)>,
@@ -33,7 +34,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// A segment of this direction.
+    /// Records a segment of this direction.
     #[inline]
     pub(super) fn sent(&mut self, now: i64, segment: &Segment) {
         let Some(stamps) = segment.stamps else { return };
@@ -46,11 +47,11 @@ impl Waiting {
         }
     }
 
-    /// A segment of the other direction: when the segment passed whose TSval it
-    /// is the first to echo, if it is.
+    /// Processes a segment of the other direction. If it is the first to echo a TSval,
+    /// returns the capture time of that TSval's segment.
     #[inline]
     pub(super) fn answered(&mut self, segment: &Segment) -> Option<i64> {
-        // RFC 7323 section 3.2: TSecr is valid only where ACK is set.
+        // RFC 7323 section 3.2: TSecr is valid only if ACK is set.
         let echo = segment.ack.and(segment.stamps)?.echo;
         if self.latest.is_none_or(|latest| before(latest, echo)) {
             return None;
@@ -67,7 +68,7 @@ impl Waiting {
         None
     }
 
-    /// Gives back the memory of what no longer waits.
+    /// Frees unused memory.
     pub(super) fn shrink(&mut self) {
         self.stamps.shrink_to_fit();
     }
