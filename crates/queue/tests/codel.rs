@@ -1,4 +1,4 @@
-//! CoDel as RFC 8289 section 5 has it.
+//! CoDel as in RFC 8289 section 5.
 
 mod common;
 
@@ -10,7 +10,8 @@ use sojourn_units::{Duration, Ecn, Instant};
 const TARGET: Duration = Duration::from_millis(5);
 const INTERVAL: Duration = Duration::from_millis(100);
 const NS: Duration = Duration(1);
-/// After a standing queue from time zero: above target, then for an interval.
+/// First drop for a standing queue from time zero: the time to reach target, then an
+/// interval.
 const FIRST_DROP: Instant = Instant(105_000_000);
 
 fn codel(values: &[(&str, Value)]) -> Rig {
@@ -23,14 +24,14 @@ fn fill(rig: &mut Rig, now: Instant, packets: u64, ecn: Ecn) {
     }
 }
 
-/// `interval / sqrt(count)` to the nearest nanosecond, in integers: an oracle
-/// that shares nothing with the code under test.
+/// `interval / sqrt(count)` to the nearest nanosecond, in integers: an oracle independent
+/// of the code under test.
 fn gap(count: u128) -> Duration {
     let interval = u128::from(INTERVAL.0);
     Duration((4 * interval * interval / count).isqrt().div_ceil(2) as u64)
 }
 
-/// A standing queue since time zero, up to and with its first drop.
+/// A standing queue since time zero, up to and including its first drop.
 fn dropping(ecn: Ecn, values: &[(&str, Value)]) -> Rig {
     let mut rig = codel(values);
     fill(&mut rig, Instant::ZERO, 20_000, ecn);
@@ -39,13 +40,14 @@ fn dropping(ecn: Ecn, values: &[(&str, Value)]) -> Rig {
     rig
 }
 
-/// Empties the queue at `now`, which leaves the dropping state.
+/// Empties the queue at `now`, which ends the dropping state.
 fn empty(rig: &mut Rig, now: Instant) {
     while rig.take(now).is_some() {}
     assert_eq!(rig.queue.backlog().packets, 0);
 }
 
-/// Refills the queue at `now` and goes to the first drop after that; when it is.
+/// Refills the queue at `now` and dequeues up to the first drop after that. Returns its
+/// time.
 fn enter_again(rig: &mut Rig, now: Instant) -> Instant {
     fill(rig, now, 20_000, Ecn::NotEct);
     let first = now + TARGET + INTERVAL;
@@ -56,8 +58,8 @@ fn enter_again(rig: &mut Rig, now: Instant) -> Instant {
     first
 }
 
-/// Asserts that the next drop after `last` comes `wait` later, to the
-/// nanosecond; returns when it was.
+/// Asserts that the next drop follows `wait` after `last`, to the nanosecond. Returns its
+/// time.
 fn assert_next_drop(rig: &mut Rig, last: Instant, wait: Duration) -> Instant {
     let (due, before) = (last + wait, rig.dropped.len());
     rig.take(due.saturating_sub(NS));
@@ -111,7 +113,8 @@ fn nothing_is_dropped_below_target() {
     let mut rig = codel(&[]);
     let mut now = Instant::ZERO;
     for _ in 0..10_000 {
-        // A burst of 20 packets, gone a nanosecond before its sojourn reaches target.
+        // A burst of 20 packets, drained a nanosecond before its sojourn time reaches
+        // target.
         fill(&mut rig, now, 20, Ecn::NotEct);
         now += TARGET.saturating_sub(NS);
         empty(&mut rig, now);
@@ -127,7 +130,7 @@ fn one_packet_below_target_starts_the_interval_again() {
     let now = Instant::ZERO + Duration::from_millis(60);
     fill(&mut rig, now, 1000, Ecn::NotEct);
     rig.take(now);
-    // The next packet's own sojourn is below target: the least of the interval.
+    // The next packet's own sojourn time is below target: the minimum of the interval.
     rig.take(now + Duration::from_millis(1));
     rig.take(now + TARGET);
     rig.take(now + TARGET + INTERVAL.saturating_sub(NS));
@@ -161,7 +164,7 @@ fn a_short_backlog_ends_the_dropping_state() {
     while rig.queue.backlog().packets > 1 {
         rig.take(second);
     }
-    // The last packet is long overdue, but nothing is behind it.
+    // The last packet is long overdue, but no other packet is behind it.
     rig.take(second + Duration::from_secs(1));
     fill(&mut rig, second + Duration::from_secs(1), 1000, Ecn::NotEct);
     rig.take(second + Duration::from_secs(1) + INTERVAL);
@@ -176,13 +179,13 @@ fn re_entry_soon_begins_at_the_rate_that_was_reached() {
         last = assert_next_drop(&mut rig, last, gap(count));
     }
     empty(&mut rig, last);
-    // count is 10 and lastcount 1: the rate begins at 10 - 1 = 9.
+    // count is 10 and lastcount 1: the rate starts at 10 - 1 = 9.
     let mut last = enter_again(&mut rig, last);
     for count in 9..14 {
         last = assert_next_drop(&mut rig, last, gap(count));
     }
     empty(&mut rig, last);
-    // count is 14 and lastcount 9: now at 5.
+    // count is 14 and lastcount 9: the rate starts at 5.
     let last = enter_again(&mut rig, last);
     assert_next_drop(&mut rig, last, gap(5));
 }
@@ -197,7 +200,7 @@ fn re_entry_after_sixteen_intervals_begins_anew() {
         }
         let drop_next = last + gap(10);
         empty(&mut rig, last);
-        // Entered again `wait` after the drop that was due next.
+        // Enters the dropping state again `wait` after the next due drop.
         let refill = (drop_next + wait).saturating_sub(TARGET + INTERVAL);
         let last = enter_again(&mut rig, refill);
         assert_next_drop(&mut rig, last, gap(first_count));
@@ -209,7 +212,7 @@ fn re_entry_after_a_single_drop_begins_anew() {
     let mut rig = dropping(Ecn::NotEct, &[]);
     let second = assert_next_drop(&mut rig, FIRST_DROP, gap(1));
     empty(&mut rig, second);
-    // count is 2 and lastcount 1: a difference of 1 is no rate to begin with.
+    // count is 2 and lastcount 1: a difference of 1 is not a rate to resume.
     let last = enter_again(&mut rig, second);
     let last = assert_next_drop(&mut rig, last, gap(1));
     assert_next_drop(&mut rig, last, gap(2));

@@ -1,5 +1,5 @@
-//! What every queue promises, whatever its discipline and whatever stands inside it:
-//! driven by random sequences of packets, pauses and dequeues.
+//! The contract of every queue, whatever its discipline and its inner queues, under random
+//! sequences of packets, pauses and dequeues.
 
 mod common;
 mod trees;
@@ -12,33 +12,34 @@ use sojourn_queue::{Backlog, Discipline, DropReason, Info, Limit, Queue, infos};
 use sojourn_units::params::{Kind, Value};
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
-/// One step of a sequence; each packet comes or goes `pause` after the last.
+/// One step of a sequence; `pause` separates consecutive packets.
 #[derive(Clone, Debug)]
 enum Step {
     Put { pause: Duration, packets: u64, flow: u64, size: u64, ecn: Ecn },
     Take { pause: Duration, packets: u64 },
 }
 
-/// A queue in one test, and what follows from its parameters.
+/// A queue in one test, and properties that follow from its parameters.
 #[derive(Clone, Debug)]
 struct Config {
     discipline: Discipline,
-    /// Marks in place of drops.
+    /// Whether it marks instead of dropping.
     ecn: bool,
-    /// Whether there is anything that marks.
+    /// Whether it marks at all.
     marks: bool,
-    /// Whether L4S packets have a queue of their own (RFC 9332).
+    /// Whether L4S packets have a separate queue (RFC 9332).
     is_dual: bool,
 }
 
 impl Config {
-    /// The order in which a flow's packets come out is kept within each of these.
+    /// The order of packets is kept within each of these.
     fn lane(&self, packet: &TestPacket) -> (u64, bool) {
         (packet.flow, self.is_dual && matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce))
     }
 }
 
-/// Defaults; ECN off and on; a threshold beside it: what the queue declares.
+/// Test configurations: defaults, ECN off and on, and a threshold beside it, as far as the
+/// queue declares them.
 fn configs(info: &Info) -> Vec<Config> {
     match info.name {
         "dualpi2" | "dualpi2_linux" => return dual_configs(info),
@@ -67,8 +68,8 @@ fn config(info: &Info, values: &[(&'static str, Value)], ecn: bool, marks: bool)
     Config { discipline: discipline(info.name, &values), ecn, marks, is_dual: false }
 }
 
-/// With ECN (its default is `on`), PIE drops what it could mark above `mark_ecnth`:
-/// up to a probability, and up to any (RFC 8033 section 5.1).
+/// With ECN (its default is `on`), PIE drops ECN-capable packets above `mark_ecnth`: one
+/// configuration has a limit, the other none (RFC 8033 section 5.1).
 fn pie(info: &Info, ecn: Option<bool>, on: bool) -> [Config; 2] {
     [0.1, 1.0].map(|at| {
         let mut values =
@@ -79,8 +80,8 @@ fn pie(info: &Info, ecn: Option<bool>, on: bool) -> [Config; 2] {
     })
 }
 
-/// Two queues, each way to schedule them, and both ways through overload: only
-/// one of them drops what could be marked.
+/// The dual queue with each scheduler and both overload responses, only one of which drops
+/// ECN-capable packets.
 fn dual_configs(info: &Info) -> Vec<Config> {
     let dual = |scheduler: &str, drops| {
         let values = [
@@ -92,27 +93,27 @@ fn dual_configs(info: &Info) -> Vec<Config> {
     ["wrr", "ts-fifo"].into_iter().flat_map(|s| [dual(s, true), dual(s, false)]).collect()
 }
 
-/// Whether L4S packets pass others anywhere within.
+/// Whether L4S packets overtake others at any level.
 fn holds_dual(discipline: &Discipline) -> bool {
     discipline.kind.starts_with("dualpi2") || discipline.inner.iter().any(holds_dual)
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Delivered(TestPacket),
     Dropped(TestPacket, DropReason),
 }
 
-/// A queue beside the bookkeeping that it is held against.
+/// A queue with independent bookkeeping for comparison.
 struct Checked {
     rig: Rig,
     limit: Limit,
     config: Config,
     now: Instant,
-    /// Every packet as it was put in, with the time, by id.
+    /// Every enqueued packet, with the time, by id.
     put: Vec<TestPacket>,
-    /// Whether it has come out, by id.
+    /// Whether it has left, by id.
     out: Vec<bool>,
     backlog: Backlog,
     last_delivered: BTreeMap<(u64, bool), u64>,
@@ -165,7 +166,8 @@ impl Checked {
     fn take(&mut self) {
         let may_leave = self.rig.queue.ready_at().is_none_or(|at| at <= self.now);
         let packet = self.rig.take(self.now);
-        // All that might leave may have been dropped, and what waits be held by a shaper.
+        // The packets that could leave may have been dropped, and a shaper may delay the
+        // rest.
         let waiting = self.rig.queue.backlog().packets;
         let may_leave = may_leave && self.rig.dropped.is_empty();
         assert!(packet.is_some() || waiting == 0 || !may_leave, "idle while {waiting} wait");
@@ -205,7 +207,8 @@ impl Checked {
         assert_eq!(self.rig.queue.backlog(), self.backlog);
     }
 
-    /// A packet came out, one way or the other: it was in, and only once.
+    /// A packet left the queue, delivered or dropped: it must have been enqueued, and leave
+    /// only once.
     fn settle_out(&mut self, packet: TestPacket) {
         let out = &mut self.out[packet.id as usize];
         assert!(!std::mem::replace(out, true), "{packet:?} came out twice");
@@ -213,7 +216,7 @@ impl Checked {
         self.backlog.bytes -= Bytes(self.put[packet.id as usize].size);
     }
 
-    /// Takes what still waits: then all that went in must be out.
+    /// Drains the queue: all enqueued packets must then have left.
     fn finish(mut self) -> Vec<Fate> {
         while self.backlog.packets > 0 {
             self.now = self.now.max(self.rig.queue.ready_at().unwrap_or_default());
@@ -233,7 +236,7 @@ fn run(config: &Config, limit: Limit, seed: u64, steps: &[Step]) -> Vec<Fate> {
     checked.finish()
 }
 
-/// Pauses from none to a jump of the clock past all of CoDel's intervals.
+/// Pauses from zero to a clock jump beyond all of CoDel's intervals.
 fn pause() -> impl Strategy<Value = Duration> {
     prop_oneof![
         2 => Just(Duration::ZERO),
@@ -296,7 +299,8 @@ proptest! {
         limit in limit(),
         seed: u64,
     ) {
-        // What may be marked depends on where a packet goes: nothing is claimed of it.
+        // Marking depends on a packet's path through the tree, so the test asserts nothing
+        // about it.
         let is_dual = holds_dual(&discipline);
         let config = Config { discipline, ecn: false, marks: true, is_dual };
         let fates = run(&config, limit, seed, &steps);
@@ -304,7 +308,7 @@ proptest! {
     }
 }
 
-/// A hundred thousand packets at once, then a clock that jumps, on every queue.
+/// A hundred thousand packets at once, then a clock jump, on every queue.
 #[test]
 fn every_queue_keeps_the_contract_under_a_flood() {
     let burst = |flow, ecn| Step::Put {

@@ -1,4 +1,4 @@
-//! DRR: the paper's own example, its bound, hashed flows over an AQM, a full buffer.
+//! DRR: the paper's example, its bound, hashed flows over an AQM, a full buffer.
 
 mod common;
 
@@ -16,13 +16,13 @@ fn rig(quantum: u64) -> Rig {
     Rig::of(&drr(quantum), Limit::NONE, 1)
 }
 
-/// The flows and sizes of what leaves, in order.
+/// The flows and sizes of departing packets, in order.
 fn drain(rig: &mut Rig) -> Vec<(u64, u64)> {
     std::iter::from_fn(|| rig.take(Instant::ZERO)).map(|p| (p.flow, p.size)).collect()
 }
 
-/// Figures 2 and 3 of the paper: a quantum of 500, and first in line packets of 200
-/// and 750. The 200 leave and 300 are kept, which the next turn's 500 make 800.
+/// Figures 2 and 3 of the paper: a quantum of 500, with packets of 200 and 750 first in
+/// line. The 200 leave and 300 remain, to which the next turn adds 500.
 #[test]
 fn what_a_turn_leaves_is_for_the_next() {
     let mut rig = rig(500);
@@ -35,7 +35,7 @@ fn what_a_turn_leaves_is_for_the_next() {
         (1, 200),
         (2, 500),
         (3, 200),
-        // 300 + 500 cover 750 and leave 50, which covers the last; flow 2 has its
+        // 300 + 500 cover 750 and leave 50, which covers the last packet; flow 2 has its
         // 500; 300 + 500 cover 600 and 100.
         (1, 750),
         (1, 20),
@@ -46,7 +46,7 @@ fn what_a_turn_leaves_is_for_the_next() {
     assert_eq!(drain(&mut rig), right);
 }
 
-/// A flow that runs empty saves nothing up.
+/// A flow that runs empty keeps no deficit.
 #[test]
 fn an_idle_flow_keeps_no_deficit() {
     let mut rig = rig(1500);
@@ -58,25 +58,25 @@ fn an_idle_flow_keeps_no_deficit() {
     assert_eq!(drain(&mut rig), [(1, 1000), (2, 1000), (1, 1000), (2, 1000)]);
 }
 
-/// The longest queue gives its oldest packet for one that comes to a full buffer.
+/// A full buffer drops the oldest packet of the longest queue.
 #[test]
 fn a_full_buffer_is_relieved_by_the_longest() {
     let mut rig = Rig::of(&drr(1500), Limit { bytes: Bytes(5000), ..Limit::NONE }, 1);
     rig.put_all(3, Instant::ZERO, 1, 1000);
     rig.put(Instant::ZERO, 2, 1500, Ecn::NotEct);
     assert!(rig.dropped.is_empty());
-    // 4500 wait; for 1500 more, flow 1 with its 3000 gives one packet.
+    // 4500 bytes are queued; an arrival of 1500 makes flow 1, with its 3000, drop one
+    // packet.
     rig.put(Instant::ZERO, 3, 1500, Ecn::NotEct);
     assert_eq!(rig.dropped_ids(DropReason::Full), [0]);
-    // Now flow 3 is as long as flow 1, and came later.
+    // Now flow 3 is as long as flow 1, and was activated later.
     rig.put(Instant::ZERO, 3, 500, Ecn::NotEct);
     assert_eq!(rig.queue.backlog().bytes, Bytes(4000));
     assert_eq!(rig.dropped_ids(DropReason::Full), [0, 4]);
 }
 
-/// Whatever drops or marks on arrival, or not at the head, tells its next packet as a
-/// FIFO does, and has the paper's turns: 1000 bytes do not cover 1500, but the second
-/// turn's do.
+/// A discipline that drops or marks on arrival, or not at the head, reports its next packet
+/// like a FIFO and gets the paper's turns: 1000 bytes do not cover 1500, but two turns do.
 #[test]
 fn whatever_knows_its_next_packet_has_exact_turns() {
     for kind in ["droptail", "head_drop", "step", "red", "threshold", "pie"] {
@@ -90,15 +90,15 @@ fn whatever_knows_its_next_packet_has_exact_turns() {
     }
 }
 
-/// Every flow has its own CoDel: the one that stands is dropped from, the one that
-/// does not is not.
+/// Every flow has its own CoDel, which drops from the flow with a standing queue and from
+/// no other.
 #[test]
 fn each_flow_has_its_own_aqm() {
     let mut all = drr(1514);
     all.inner = vec![discipline("codel", &[])];
     let mut rig = Rig::of(&all, Limit::NONE, 1);
     let mut sparse = Vec::new();
-    // 1514 bytes each 1 ms; flow 1 sends twice as much, and flow 2 a tenth.
+    // 1514 bytes leave per ms; flow 1 sends twice as much, and flow 2 a tenth.
     for ms in 0..2000_u64 {
         let now = Instant(ms * 1_000_000);
         rig.put_all(2, now, 1, 1514);
@@ -113,10 +113,9 @@ fn each_flow_has_its_own_aqm() {
 }
 
 proptest! {
-    /// Lemma 2 and theorem 1 of the paper: after k turns of a flow that always has
-    /// more, k quanta less what stays on its counter have left, and that is less than
-    /// a packet. So any two such flows differ by less than a quantum and a packet of
-    /// the greatest size at any time.
+    /// Lemma 2 and theorem 1 of the paper. After k turns of a backlogged flow, k quanta
+    /// have left minus the remaining deficit, which is less than a packet. Any two such
+    /// flows thus always differ by less than a quantum and a packet of the maximum size.
     #[test]
     fn flows_differ_by_less_than_a_quantum_and_a_packet(
         quantum in 256_u64..4000,

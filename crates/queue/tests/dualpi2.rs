@@ -1,4 +1,4 @@
-//! DualPI2 as RFC 9332 appendix A has it, and as Linux.
+//! DualPI2 as in RFC 9332 appendix A, and as in Linux.
 
 mod common;
 
@@ -27,8 +27,8 @@ fn fill(rig: &mut Rig, now: Instant, packets: u64, ecn: Ecn) {
     }
 }
 
-/// p' by hand: RFC 9332 appendix A.1's parameters, and the delays that a packet
-/// which came at time zero has at each of `updates` multiples of Tupdate.
+/// p' by hand, with RFC 9332 appendix A.1's parameters, from the delays of a packet that
+/// arrived at time zero at each of `updates` multiples of Tupdate.
 fn p_by_hand(updates: u64) -> f64 {
     let (target, tupdate, rtt_max) = (0.015, 0.015, 0.1);
     let (alpha, beta) = (0.1 * tupdate / (rtt_max * rtt_max), 0.3 / rtt_max);
@@ -41,8 +41,8 @@ fn p_by_hand(updates: u64) -> f64 {
     p
 }
 
-/// Shares of a class that are marked and dropped of `packets` taken at `now`,
-/// where only this class waits, so that nothing but p' decides.
+/// Shares of `packets` that are marked and dropped at `now`. The queue holds one class
+/// only, so p' alone decides.
 fn shares(rig: &mut Rig, now: Instant, packets: u64) -> (f64, f64) {
     let before = rig.dropped.len();
     let mut marked = 0;
@@ -65,8 +65,7 @@ fn the_defaults_are_those_of_the_sources() {
         param.kind.default_value()
     };
     let time = |us| Value::Time(Duration::from_micros(us));
-    // RFC 9332 appendix A.1: the derived constants from target 15 ms and
-    // RTT_max 100 ms.
+    // RFC 9332 appendix A.1: the constants derived from target 15 ms and RTT_max 100 ms.
     assert_eq!(default("dualpi2", "target"), time(15_000));
     assert_eq!(default("dualpi2", "tupdate"), time(15_000));
     assert_eq!(default("dualpi2", "alpha"), Value::Number(0.15));
@@ -83,8 +82,8 @@ fn the_defaults_are_those_of_the_sources() {
     assert_eq!(default("dualpi2_linux", "classic_protection"), Value::Number(0.1));
 }
 
-/// A standing Classic queue from time zero: p_C is the square of p' by hand
-/// after each update, to one packet in so many.
+/// A standing Classic queue from time zero: after each update, p_C is the square of p' by
+/// hand, to within a packet.
 #[test]
 fn the_step_response_is_that_of_the_pseudocode() {
     for updates in 1..=8 {
@@ -114,8 +113,7 @@ fn packets_that_cannot_be_marked_are_dropped_as_often() {
     assert_eq!(dropped, (0.0, marked.0));
 }
 
-/// No timer runs: what nobody looked at for a while is as if updates had been
-/// made at their times.
+/// There is no timer, but late updates give the same result as timely ones.
 #[test]
 fn updates_are_made_at_their_times_however_late() {
     let marks = |polls: bool| {
@@ -123,7 +121,7 @@ fn updates_are_made_at_their_times_however_late() {
         fill(&mut rig, Instant::ZERO, 3000, Ecn::Ect0);
         if polls {
             for tenth in 0..600 {
-                // Refused for its size: the queue is only looked at.
+                // The queue refuses the packet, and thus only updates p'.
                 rig.queue.set_limit(Limit { packets: 0, ..Limit::NONE });
                 rig.put(Instant(tenth * 100_000), 0, SIZE, Ecn::Ect0);
             }
@@ -133,23 +131,24 @@ fn updates_are_made_at_their_times_however_late() {
     assert_eq!(marks(true), marks(false));
 }
 
-/// Years without a packet, or with one that waits, end at once and at the bounds.
+/// After years with an empty queue, or with waiting packets, updates finish at once at the
+/// bounds.
 #[test]
 fn a_clock_that_leaps_takes_no_time() {
     let years = Instant::ZERO + Duration::from_secs(300 * 365 * 86_400);
     let mut rig = rfc(&[("tupdate", Value::Time(Duration::from_micros(1)))]);
     fill(&mut rig, Instant::ZERO, 5, Ecn::Ect0);
-    // p_C is 1; `recur` lets the first one through.
+    // p_C is 1; `recur` passes the first packet.
     assert_eq!(rig.take(years).map(|p| p.id), Some(0));
     assert!(rig.take(years).is_none());
     assert_eq!(rig.dropped_ids(DropReason::Aqm), [1, 2, 3, 4]);
-    // An hour without a queue: p_C is 0.
+    // After an hour with an empty queue, p_C is 0.
     let later = years + Duration::from_secs(3600);
     fill(&mut rig, later, 5, Ecn::Ect0);
     assert!((0..5).all(|_| rig.take(later).map(|p| p.ecn) == Some(Ecn::Ect0)));
 }
 
-/// Nor where p' falls by next to nothing, or not at all, while nothing waits.
+/// Updates also finish at once if p' falls slowly or not at all while the queue is empty.
 #[test]
 fn a_clock_that_leaps_takes_no_time_whatever_the_parameters() {
     let years = Duration::from_secs(100 * 365 * 86_400);
@@ -164,16 +163,16 @@ fn a_clock_that_leaps_takes_no_time_whatever_the_parameters() {
         for _ in 0..3 {
             now += years;
             fill(&mut rig, now, 1, Ecn::Ect0);
-            // It is sent, or dropped where p' is still at its greatest.
+            // The packet is sent, or dropped if p' is still at its maximum.
             let sent = rig.take(now).map_or(0, |_| 1);
             assert_eq!(sent + rig.dropped.drain(..).count(), 1, "{target}");
         }
     }
 }
 
-/// Takes one L4S packet at a time that has waited `sojourn`, `behind` others
-/// behind it; the share that is marked. The target is so far away that nothing
-/// is coupled.
+/// Dequeues one L4S packet at a time after `sojourn`, with `behind` others behind it.
+/// Returns the share that is marked. The target is so high that the coupled probability is
+/// zero.
 fn native(values: &[(&str, Value)], sojourn: Duration, behind: u64) -> f64 {
     const ROUNDS: u64 = 2000;
     let mut rig = rfc(&[values, &[("target", year())]].concat());
@@ -188,7 +187,7 @@ fn native(values: &[(&str, Value)], sojourn: Duration, behind: u64) -> f64 {
     marks as f64 / ROUNDS as f64
 }
 
-/// `laqm`: 0 up to minTh, 1 from maxTh = minTh + range, straight between.
+/// `laqm`: 0 up to minTh, 1 from maxTh = minTh + range, linear in between.
 #[test]
 fn the_native_aqm_of_the_l_queue_is_a_ramp() {
     for (us, share) in [(0, 0.0), (800, 0.0), (900, 0.25), (1000, 0.5), (1100, 0.75), (1200, 1.0)] {
@@ -206,7 +205,7 @@ fn a_range_of_nothing_is_a_step() {
     ];
     assert_eq!(native(&step, Duration::from_millis(1), 1), 0.0);
     let above = native(&step, Duration(1_000_001), 1);
-    // `recur` marks once its sum is above 1: not the first.
+    // `recur` marks once its sum exceeds 1, so it does not mark the first packet.
     assert!(above > 0.999, "{above}");
 }
 
@@ -225,12 +224,11 @@ fn ect1_and_ce_go_to_the_l_queue() {
         fill(&mut rig, Instant::ZERO, 1, ecn);
     }
     let out = order.map(|_| rig.take(Instant::ZERO).expect("a packet").id);
-    // Under WRR the L queue begins, and its two packets weigh less than the
-    // C queue's turn.
+    // Under WRR the L queue begins, and its two packets weigh less than the C queue's turn.
     assert_eq!(out, [2, 3, 0, 1]);
 }
 
-/// Bytes of either queue among the first that are sent while both wait.
+/// Bytes of each queue among the first packets sent while both queues are backlogged.
 fn sent(values: &[(&str, Value)], packets: u64) -> [u64; 2] {
     let mut rig = rfc(values);
     fill(&mut rig, Instant::ZERO, packets, Ecn::Ect0);
@@ -270,16 +268,15 @@ fn a_shifted_fifo_lets_classic_packets_wait_longer_by_the_shift() {
     assert_eq!(first(shift + Duration(1)).id, 0);
 }
 
-/// A queue after it was emptied, and what left it of either class: packets, and
-/// those with a mark.
+/// A queue after it was emptied, and counts for each class: packets, and marked packets.
 struct Emptied {
     rig: Rig,
     l4s: (u64, u64),
     classic: (u64, u64),
 }
 
-/// Empties a queue of both classes at once, after `updates` updates, so that p'
-/// is the same for all. The L queue's own AQM never marks.
+/// Empties a queue of both classes at once, after `updates` updates, so that all packets
+/// see the same p'. The L queue's own AQM never marks.
 fn coupled(name: &str, updates: u64, packets: u64) -> Emptied {
     let own = if name == "dualpi2" { "min_th" } else { "step_thresh" };
     let mut rig = Rig::new(name, Limit::NONE, 1, &[(own, year())]);
@@ -331,9 +328,9 @@ fn overload_drops_from_both_queues_or_none() {
     let expected = 10_000.0 * p * p;
     assert!((classic as f64 - expected).abs() < 2.0, "{classic} for {expected}");
     assert!((l4s as f64 - expected).abs() < 2.0, "{l4s} for {expected}");
-    // What is left of the L queue is marked; of the C queue nothing is.
+    // The remaining packets of the L queue are all marked, those of the C queue are not.
     assert!(marked[0] == 0 && marked[1] as usize + l4s >= 9_999, "{marked:?}");
-    // Without drops all of the L queue is marked, and 1/k^2 of the C queue.
+    // Without overload drops, all of the L queue is marked, and 1/k^2 of the C queue.
     let (classic, l4s, marked) = lost(false);
     assert_eq!((classic, l4s), (0, 0));
     assert!(marked[0].abs_diff(2_500) <= 1 && marked[1] >= 9_998, "{marked:?}");

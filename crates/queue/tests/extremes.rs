@@ -1,5 +1,4 @@
-//! Every queue at the ends of what can be: ten million packets, one packet, all
-//! marked, all lost.
+//! Every queue in extreme cases: ten million packets, one packet, all marked, all dropped.
 
 mod common;
 
@@ -8,7 +7,7 @@ use sojourn_queue::{AnyQueue, Backlog, Discipline, Info, Limit, Packet, Queue, S
 use sojourn_units::params::{Kind, Value};
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
-/// A packet as small as can be, since there are many.
+/// A minimal packet, since there are many.
 #[derive(Clone, Copy, Debug)]
 struct Small {
     enqueued_at: Instant,
@@ -48,7 +47,7 @@ fn small_queue(info: &Info) -> AnyQueue<Small> {
     AnyQueue::build(info.name, &setup).expect("a registered queue")
 }
 
-/// Ninety gigabytes wait in a hundred flows of every codepoint; then years pass.
+/// Ninety gigabytes in a hundred flows of every codepoint, dequeued over years.
 #[test]
 fn ten_million_packets_wait() {
     const PACKETS: u64 = 10_000_000;
@@ -74,8 +73,8 @@ fn ten_million_packets_wait() {
     }
 }
 
-/// One packet at a time is never in anybody's way, whatever it waited for the
-/// link: it is sent, and not marked but by a threshold of its own.
+/// A single packet does not delay other packets, however long it waited for the link. It is
+/// sent, and only a separate threshold may mark it.
 #[test]
 fn a_packet_that_is_alone_is_sent() {
     for info in infos() {
@@ -84,7 +83,7 @@ fn a_packet_that_is_alone_is_sent() {
             let mut now = Instant::ZERO;
             for turn in 0..2000 {
                 let packet = rig.put(now, 0, MTU.0, ecn);
-                // A shaper may make it wait for its own rate.
+                // A shaper may delay it to its own rate.
                 let ready = rig.queue.ready_at().unwrap_or(now);
                 now = ready.max(now + Duration::from_micros(turn));
                 assert_eq!(rig.take(now).map(|p| p.id), Some(packet.id), "{} at {now}", info.name);
@@ -95,7 +94,7 @@ fn a_packet_that_is_alone_is_sent() {
     }
 }
 
-/// Nothing fits: all is refused, nothing is kept, whatever the queue would do.
+/// A buffer of size zero: every discipline refuses all packets.
 #[test]
 fn a_buffer_of_nothing_loses_all() {
     let nothing =
@@ -114,8 +113,8 @@ fn a_buffer_of_nothing_loses_all() {
     }
 }
 
-/// A standing queue of packets that are marked already: marking them again is no
-/// news, and those that mark go on to deliver them.
+/// A standing queue of packets that already carry CE: disciplines that mark continue to
+/// deliver them.
 #[test]
 fn packets_that_are_all_marked_are_delivered() {
     for info in infos() {
@@ -132,7 +131,7 @@ fn packets_that_are_all_marked_are_delivered() {
             let is_marked = packet.is_none_or(|packet| packet.ecn == Ecn::Ce);
             assert!(is_marked, "{} took a mark away", info.name);
         }
-        // What marks has no need to drop, but PIE above `mark_ecnth` and DualPI2
+        // Disciplines that mark do not drop, except PIE above `mark_ecnth` and DualPI2
         // under overload, which this is.
         let may_drop = ["pie", "dualpi2", "dualpi2_linux"].contains(&info.name);
         let has_ecn = ecn.is_some() || may_drop || info.name == "step";

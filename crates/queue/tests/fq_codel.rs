@@ -1,4 +1,4 @@
-//! FQ-CoDel as RFC 8290 has it.
+//! FQ-CoDel as in RFC 8290.
 
 mod common;
 
@@ -10,7 +10,7 @@ use sojourn_units::{Bytes, Duration, Ecn, Instant};
 const QUANTUM: u64 = 1514;
 const START: Instant = Instant::ZERO;
 
-/// FQ-CoDel whose CoDel never acts, since no test here lasts a year.
+/// FQ-CoDel whose CoDel never drops or marks, since no test here lasts a year.
 fn scheduler(limit: Limit, seed: u64) -> Rig {
     let year = Duration::from_secs(365 * 86_400);
     Rig::new("fq_codel", limit, seed, &[("target", Value::Time(year))])
@@ -34,7 +34,7 @@ fn take(rig: &mut Rig) -> TestPacket {
 
 #[test]
 fn flows_share_bytes_whatever_their_packets_sizes() {
-    // Seed 1 gives these flows a queue each: otherwise two would share a share.
+    // With seed 1 each of these flows has its own queue; otherwise two would share one.
     let sizes = [1514, 1000, 576, 100, 40];
     let mut rig = scheduler(Limit::NONE, 1);
     for (flow, size) in sizes.iter().enumerate() {
@@ -44,8 +44,8 @@ fn flows_share_bytes_whatever_their_packets_sizes() {
     while sent.iter().sum::<u64>() < 15_000_000 {
         let packet = take(&mut rig);
         sent[packet.flow as usize] += packet.size;
-        // Deficit round robin: credits stay within (-packet, quantum], and no
-        // flow is granted a quantum twice while another waits for its own.
+        // Deficit round robin: credits stay within (-packet, quantum], and a flow gets no
+        // second quantum while another waits for its first.
         let (most, least) = (sent.iter().max(), sent.iter().min());
         let spread = most.expect("five flows") - least.expect("five flows");
         assert!(spread < QUANTUM + 1514, "{sent:?}");
@@ -68,22 +68,22 @@ fn a_smaller_quantum_alternates_sooner() {
 
 #[test]
 fn a_new_flow_goes_ahead_of_all_backlogs_in_the_middle_of_their_turns() {
-    // So many queues that none of these flows shares one.
+    // Enough queues that no two of these flows share one.
     let mut rig = Rig::new("fq_codel", Limit::NONE, 1, &[("flows", Value::Integer(65_536))]);
     (0..3).for_each(|bulk| fill(&mut rig, bulk, 100, 2000));
-    // 16 packets are a turn; the first makes the three old flows.
+    // A turn is 16 packets; the first turns make the three flows old.
     (0..3 * 16).for_each(|_| assert!(take(&mut rig).flow < 3));
     for sparse in 100..200 {
-        // 37 more end now here, now there in somebody's turn.
+        // 37 more packets end at varying points of a turn.
         (0..37).for_each(|_| assert!(take(&mut rig).flow < 3));
         fill(&mut rig, sparse, 100, 1);
         assert_eq!(take(&mut rig).flow, sparse);
     }
 }
 
-/// Flows that have one packet at a time, the next as soon as the bulk flow has
-/// had a turn: were they new at every packet, the bulk flow would have one
-/// small packet in for each of their rounds.
+/// Flows with one packet at a time, the next one right after the bulk flow's turn. If every
+/// packet made them new again, the bulk flow would send one small packet for each of their
+/// rounds.
 #[test]
 fn flows_that_keep_running_empty_do_not_starve_the_rest() {
     let mut rig = scheduler(Limit::NONE, 1);
@@ -100,7 +100,7 @@ fn flows_that_keep_running_empty_do_not_starve_the_rest() {
         if packet.flow == 0 {
             waits.fill(true);
         }
-        // A new flow's first quantum comes on top of its share.
+        // A new flow's first quantum is in addition to its share.
         let most = sent.iter().max().expect("nine flows");
         assert!(sent[0] + 2 * QUANTUM >= *most, "the bulk flow starves: {sent:?}");
     }
@@ -140,9 +140,9 @@ fn the_only_packet_of_a_flow_can_be_dropped() {
     assert!(rig.take(START).is_none());
 }
 
-/// How many queues `flows` flows fall into, by what can be seen: in the first
-/// round each queue sends its first packet, in the order of arrival; the
-/// second round begins at an earlier one again.
+/// Number of queues into which `flows` flows are hashed, from the order of departures. In
+/// the first round each queue sends its first packet, in the order of arrival; the second
+/// round starts again with an earlier one.
 fn queues_used(flows: u64, seed: u64) -> (usize, Vec<u64>) {
     let mut rig = scheduler(Limit::NONE, seed);
     for flow in 0..flows {
@@ -177,8 +177,8 @@ fn one_queue_is_a_fifo() {
     assert!((0..100).all(|id| take(&mut rig).id == id));
 }
 
-/// Ids that are marked, of a bulk flow that has the queue to itself or shares
-/// it with `others`, polled so that it gets a packet a millisecond either way.
+/// Ids of marked packets of a bulk flow, alone or with `others`. Polling is such that the
+/// bulk flow sends a packet per millisecond either way.
 fn marks_of_bulk(others: &[u64]) -> Vec<u64> {
     let mut rig = Rig::new("fq_codel", Limit::NONE, 1, &[]);
     let mut marked = Vec::new();
@@ -222,8 +222,8 @@ fn a_sparse_flow_beside_an_overload_is_neither_marked_nor_dropped() {
     assert!(rig.dropped.is_empty());
 }
 
-/// RFC 8289's exemption of the last MTU is a flow's own: another's backlog
-/// does not take it away.
+/// RFC 8289's exemption of the last MTU applies per flow: another flow's backlog does not
+/// cancel it.
 #[test]
 fn a_flow_with_one_packet_at_a_time_is_not_marked_however_late() {
     let mut rig = Rig::new("fq_codel", Limit::NONE, 1, &[]);

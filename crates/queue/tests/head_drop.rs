@@ -1,4 +1,4 @@
-//! Head-drop: the oldest goes for what does not fit.
+//! Head-drop: the oldest packets are dropped for an arrival that does not fit.
 
 mod common;
 

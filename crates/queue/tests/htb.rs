@@ -1,4 +1,4 @@
-//! HTB as a shaper: when packets leave, and how much in any span.
+//! HTB as a shaper: departure times, and the maximum departures in any interval.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn htb(rate: Rate, burst: u64) -> Discipline {
     discipline("htb", &[("rate", Value::Rate(rate)), ("burst", Value::Data(Bytes(burst)))])
 }
 
-/// Takes all that waits, each as soon as it may leave; when each left.
+/// Dequeues each packet as soon as it may leave. Returns departure times and sizes.
 fn departures(rig: &mut Rig, mut now: Instant) -> Vec<(Instant, u64)> {
     let mut all = Vec::new();
     while rig.queue.backlog().packets > 0 {
@@ -27,8 +27,8 @@ fn at_us(departures: &[(Instant, u64)]) -> Vec<f64> {
     departures.iter().map(|(at, _)| at.0 as f64 / 1e3).collect()
 }
 
-/// 1500 bytes are 1 ms at 12 Mbit/s, and the bucket holds two of them. The third
-/// leaves too, since there is no debt yet; from then on it is one each millisecond.
+/// 1500 bytes take 1 ms at 12 Mbit/s, and the bucket holds two packets. The third leaves
+/// too, since the bucket is not in debt yet; after that one leaves per millisecond.
 #[test]
 fn packets_leave_when_the_debt_is_paid() {
     let mut rig = Rig::of(&htb(Rate::from_mbit(12), 3000), Limit::NONE, 1);
@@ -37,8 +37,8 @@ fn packets_leave_when_the_debt_is_paid() {
         at_us(&departures(&mut rig, Instant::ZERO)),
         [0.0, 0.0, 0.0, 1000.0, 2000.0, 3000.0]
     );
-    // Half a millisecond after the debt of the last is paid there are 750 bytes: 500
-    // and 500 leave at once, and the next waits for the 250 beyond.
+    // Half a millisecond after the last debt is paid there are 750 bytes of tokens: 500 and
+    // 500 leave at once, and the next packet waits for the 250 beyond.
     let later = Instant(4_500_000);
     rig.put_all(3, later, 0, 500);
     let wait_us = 250.0 * 8.0 / 12.0;
@@ -46,7 +46,7 @@ fn packets_leave_when_the_debt_is_paid() {
     assert_eq!(at_us(&departures(&mut rig, later)), right);
 }
 
-/// A long pause fills the bucket, and no more than that.
+/// A long pause fills the bucket to the burst only.
 #[test]
 fn a_pause_saves_up_the_burst_and_no_more() {
     let mut rig = Rig::of(&htb(Rate::from_mbit(12), 3000), Limit::NONE, 1);
@@ -58,21 +58,21 @@ fn a_pause_saves_up_the_burst_and_no_more() {
     }
 }
 
-/// What is below a nanosecond is not lost: 7 packets at 7 Mbit/s take 12 ms, and a
-/// packet of 1500 bytes 1714285.7 ns.
+/// Fractions of a nanosecond are not lost: 7 packets at 7 Mbit/s take 12 ms, and a packet
+/// of 1500 bytes 1714285.7 ns.
 #[test]
 fn the_rate_is_exact() {
     let mut rig = Rig::of(&htb(Rate::from_mbit(7), 1), Limit::NONE, 1);
     rig.put_all(702, Instant::ZERO, 0, 1500);
     let all = departures(&mut rig, Instant::ZERO);
-    // One byte less than a packet of debt after the first.
+    // After the first packet, the debt is one byte less than a packet.
     let first = all[1].0;
     assert_eq!(first, Instant((1499 * 8_000_u64).div_ceil(7)));
     let span = all[701].0.since(first);
     assert!(span.0.abs_diff(1_200_000_000) <= 1, "{span:?}");
 }
 
-/// The buffer is the inner queue's, and the inner queue decides who is next.
+/// The inner queue holds the buffer and chooses the next packet.
 #[test]
 fn the_inner_queue_holds_and_chooses() {
     let inner = discipline("drr", &[("quantum", Value::Data(Bytes(1500)))]);
@@ -92,14 +92,14 @@ fn the_inner_queue_holds_and_chooses() {
     assert_eq!(order, [(0, 0), (1, 0), (0, 1), (0, 2), (0, 3)]);
 }
 
-/// The slower of two shapers is what all is held to.
+/// The slower of two shapers bounds the whole.
 #[test]
 fn what_the_whole_is_held_to() {
     let mut outer = htb(Rate::from_mbit(50), 15_000);
     outer.inner = vec![htb(Rate::from_mbit(20), 2000)];
     let right = Shaping { rate: Rate::from_mbit(20), burst: Bytes(2000) };
     assert_eq!(outer.shaping(), Some(right));
-    // A shaper for what goes first only, or for each flow, is none for the whole.
+    // A shaper for the priority band only, or for each flow, does not bound the whole.
     for kind in ["prio", "drr"] {
         let mut outer = Discipline::plain(kind).expect("it is listed");
         outer.inner[0] = htb(Rate::from_mbit(20), 2000);
@@ -108,8 +108,8 @@ fn what_the_whole_is_held_to() {
 }
 
 proptest! {
-    /// In any span from one departure to another, no more than rate t + burst, and the
-    /// rest of the packet that used up the burst (it may leave while there is no debt,
+    /// In any interval between two departures, at most rate t + burst leaves, plus the rest
+    /// of the packet that used up the burst (it may leave while there is no debt,
     /// `htb_class_mode`).
     #[test]
     fn the_rate_holds_in_any_span(
@@ -130,7 +130,7 @@ proptest! {
             let mut sent = 0;
             for (at, size) in &left[from..] {
                 let tokens = u128::from(rate) * u128::from(at.since(*start).0);
-                // In bits x 10^9, before the packet that may go beyond.
+                // In bits x 10^9, before the packet that may exceed the bound.
                 prop_assert!(sent * 8_000_000_000 <= tokens + u128::from(burst) * 8_000_000_000);
                 sent += u128::from(*size);
             }

@@ -1,4 +1,4 @@
-//! PIE as RFC 8033 has it. Its table of steps is tested beside its control loop.
+//! PIE as in RFC 8033. The unit tests of its control loop cover the table of steps.
 
 mod common;
 
@@ -14,8 +14,8 @@ fn ms(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
 
-/// The probability by hand, from the delays at each update: RFC 8033 section
-/// 4.2 with the cap of 5.5.
+/// The probability by hand, from the delay at each update: RFC 8033 section 4.2 with the
+/// cap of 5.5.
 #[derive(Default)]
 struct ByHand {
     p: f64,
@@ -41,7 +41,7 @@ impl ByHand {
     }
 }
 
-/// A link that sends a packet a millisecond, and what PIE's probability is to be.
+/// A link that sends a packet per millisecond, with PIE's expected probability.
 struct Link {
     rig: Rig,
     by_hand: ByHand,
@@ -61,7 +61,7 @@ impl Link {
         }
     }
 
-    /// The next millisecond: one packet leaves.
+    /// Advances by a millisecond: one packet leaves.
     fn tick(&mut self) -> Option<TestPacket> {
         self.now_ms += 1;
         if self.now_ms.is_multiple_of(UPDATE_MS) {
@@ -77,8 +77,8 @@ impl Link {
         packet
     }
 
-    /// Arrivals at one moment, so that the probability stays: after how many
-    /// each drop or mark comes.
+    /// Arrivals at one time, so that the probability is constant. Returns the number of
+    /// arrivals between drops or marks.
     fn distances(&mut self, arrivals: u64, ecn: Ecn) -> Vec<u64> {
         let mut last = None;
         let mut distances = Vec::new();
@@ -94,8 +94,8 @@ impl Link {
     }
 }
 
-/// A link with a standing queue of `packets` for its first 150 ms, in which
-/// nothing is dropped whatever the probability.
+/// A link with a standing queue of `packets` for its first 150 ms, in which PIE does not
+/// drop, whatever the probability.
 fn after_the_first_burst(packets: u64, values: &[(&str, Value)]) -> Link {
     let mut link = Link::new(values);
     link.put(packets, Ecn::NotEct);
@@ -107,8 +107,9 @@ fn after_the_first_burst(packets: u64, values: &[(&str, Value)]) -> Link {
     link
 }
 
-/// Mean number of arrivals from one drop to the next at probability `p`: none
-/// before they add up to 0.85, then at random, and at 8.5 (section 5.4).
+/// Mean number of arrivals between drops at probability `p`. There is no drop before the
+/// sum of probabilities reaches 0.85; then drops are random, and certain at 8.5 (section
+/// 5.4).
 fn mean_distance(p: f64) -> f64 {
     let (mut mean, mut left, mut sum) = (0.0, 1.0, 0.0);
     while left > 1e-12 {
@@ -131,7 +132,7 @@ fn a_burst_is_let_pass_and_then_drops_are_as_frequent_as_by_hand() {
         let p = link.by_hand.p;
         let found = link.distances((3000.0 / p) as u64, Ecn::NotEct);
         let mean = found.iter().sum::<u64>() as f64 / found.len() as f64;
-        // About 1600 drops whose distances vary by half of their mean or so.
+        // About 1600 drops whose distances vary by about half of their mean.
         let expected = mean_distance(p);
         assert!((mean / expected - 1.0).abs() < 0.05, "p {p}: {mean}, not {expected}");
         probabilities.push(p);
@@ -148,11 +149,11 @@ fn drops_are_neither_close_together_nor_far_apart() {
     let (least, most) = ((0.85 / p).ceil() as u64, (8.5 / p).ceil() as u64);
     // A sum of many p may miss its bound by one.
     assert!(found.iter().all(|d| (least - 1..=most + 1).contains(d)), "{least} to {most}");
-    // By chance without derandomisation, 1 - exp(-0.85) = 0.57 would be closer.
+    // Without derandomisation, a share of 1 - exp(-0.85) = 0.57 would be closer.
     assert!(found.iter().min().is_some_and(|d| *d <= least + 1), "{least}");
 }
 
-/// Section 4.4: a queue that was calm for a while lets the next burst pass.
+/// Section 4.4: a queue that was calm for a while passes the next burst.
 #[test]
 fn a_calm_queue_earns_its_burst_again() {
     let mut link = after_the_first_burst(300, &[]);
@@ -195,7 +196,7 @@ fn two_packets_are_never_dropped_from() {
 #[test]
 fn nothing_is_dropped_below_half_the_target() {
     let mut link = Link::new(&[]);
-    // 7 packets wait: 7 ms.
+    // 7 packets in the queue: 7 ms.
     link.put(7, Ecn::NotEct);
     for _ in 0..100_000 {
         link.tick();
@@ -222,7 +223,7 @@ fn packets_are_marked_up_to_a_tenth_and_dropped_above() {
     assert!(link.rig.dropped_ids(DropReason::Aqm).len() > 3);
 }
 
-/// Section 5.2: the same queue seen by the rate at which it drains.
+/// Section 5.2: the delay of the same queue, estimated from its dequeue rate.
 #[test]
 fn the_dequeue_rate_gives_the_delay_without_timestamps() {
     let run = |estimates: bool| {
@@ -236,7 +237,7 @@ fn the_dequeue_rate_gives_the_delay_without_timestamps() {
         link.rig.dropped.len() as f64
     };
     let (estimate, timestamps) = (run(true), run(false));
-    // An arrival in twenty is too many.
+    // One arrival in twenty exceeds the rate.
     for drops in [estimate, timestamps] {
         assert!((drops / 1000.0 - 1.0).abs() < 0.1, "{estimate} and {timestamps}");
     }

@@ -1,4 +1,4 @@
-//! Strict priority: who goes first, who waits, who is dropped.
+//! Strict priority: the order of service, waiting times, and drops.
 
 mod common;
 
@@ -38,15 +38,15 @@ fn small_packets_go_first_where_asked_for() {
     }
 }
 
-/// On a link that sends one packet after the other, an acknowledgement waits for the
-/// packet under way and for no other, however many stand before it.
+/// On a link that sends one packet at a time, an acknowledgement waits only for the packet
+/// in transmission, however many packets are ahead of it.
 #[test]
 fn an_acknowledgement_waits_for_one_packet_at_most() {
     let mut rig = rig(&[], Limit::NONE);
     let rate = Rate::from_mbit(12);
     let (mut now, mut free_at, mut longest) = (Instant::ZERO, Instant::ZERO, Duration::ZERO);
     for step in 0..10_000_u64 {
-        // Data for 1.07 times the rate; an acknowledgement now and then.
+        // Data at 1.07 times the rate, with an occasional acknowledgement.
         now += Duration(800_000);
         while free_at <= now && rig.queue.backlog().packets > 0 {
             let packet = rig.take(free_at).expect("it waits");
@@ -64,20 +64,20 @@ fn an_acknowledgement_waits_for_one_packet_at_most() {
     assert!(longest > rate.time_for(Bytes(750)), "some had to wait: {longest}");
 }
 
-/// The buffer is shared: what goes last gives way to what goes first.
+/// The buffer is shared: the low-priority band drops first.
 #[test]
 fn a_full_buffer_is_relieved_by_what_goes_last() {
     let mut rig = rig(&[], Limit { packets: 3, ..Limit::NONE });
     for flow in [DATA, DATA, DATA, ACKS, ACKS, ACKS, ACKS, DATA] {
         rig.put(Instant::ZERO, flow, 100, Ecn::NotEct);
     }
-    // The data from its head; then, of four acknowledgements, the oldest; and data that
-    // comes to a buffer full of acknowledgements itself.
+    // First data are dropped from the head, then the oldest of four acknowledgements, and
+    // then data that arrive at a buffer full of acknowledgements.
     assert_eq!(rig.dropped_ids(DropReason::Full), [0, 1, 2, 3, 7]);
     assert_eq!(order(&mut rig), [4, 5, 6]);
 }
 
-/// Each band has its own queue inside: CoDel on the data leaves acknowledgements alone.
+/// Each band has its own inner queue: CoDel on the data does not affect acknowledgements.
 #[test]
 fn each_band_has_its_own_queue() {
     let mut all = discipline("prio", &[]);

@@ -1,4 +1,4 @@
-//! RED as Floyd and Jacobson's paper of 1993 has it, and its step form.
+//! RED as in Floyd and Jacobson's paper of 1993, and its step form.
 
 mod common;
 
@@ -17,14 +17,14 @@ fn switch(name: &'static str) -> (&'static str, Value) {
     (name, Value::Switch(true))
 }
 
-/// RED whose average is the queue of the moment.
+/// RED whose average is the instantaneous queue length.
 fn instant(seed: u64, values: &[(&'static str, Value)]) -> Rig {
     let values = [&[number("w_q", 1.0), switch("ecn")], values].concat();
     Rig::new("red", Limit::NONE, seed, &values)
 }
 
-/// Keeps `queue` packets waiting and lets `arrivals` more come, of this size;
-/// which of them are marked, as distances from one mark to the next.
+/// Keeps `queue` packets in the queue while `arrivals` more arrive, of this size. Returns
+/// the distances between marks.
 fn distances(rig: &mut Rig, queue: u64, arrivals: u64, size: u64) -> Vec<u64> {
     for _ in 0..queue {
         rig.put(NOW, 0, size, Ecn::NotEct);
@@ -41,15 +41,15 @@ fn distances(rig: &mut Rig, queue: u64, arrivals: u64, size: u64) -> Vec<u64> {
     marked.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
-/// Half way between the thresholds.
+/// Parameters for a test half way between the thresholds.
 const HALF_WAY: [(&str, Value); 3] = [
     ("min_th", Value::Number(5.0)),
     ("max_th", Value::Number(15.0)),
     ("max_p", Value::Number(0.1)),
 ];
 
-/// Section 7, method 2: X is uniform. Figure 2 counts a packet before it judges
-/// it, so that X is from 1 to 1/p_b - 1: 19 values for p_b = 1/20.
+/// Section 7, method 2: X is uniform. Figure 2 counts a packet before the decision, so X is
+/// from 1 to 1/p_b - 1: 19 values for p_b = 1/20.
 #[test]
 fn marks_are_spaced_uniformly() {
     let found = distances(&mut instant(1, &HALF_WAY), 10, 400_000, 1000);
@@ -64,8 +64,8 @@ fn marks_are_spaced_uniformly() {
     assert!(chi < 42.3, "{chi}: {times:?}");
 }
 
-/// The mean distance is (1/p_b) / 2, for p_b in proportion to where the average
-/// is between the thresholds.
+/// The mean distance is (1/p_b) / 2, with p_b proportional to the position of the average
+/// between the thresholds.
 #[test]
 fn the_probability_rises_from_min_th_to_max_th() {
     for (queue, p_b) in [(6, 0.01), (10, 0.05), (14, 0.09)] {
@@ -74,7 +74,7 @@ fn the_probability_rises_from_min_th_to_max_th() {
         let expected = 0.5 / p_b;
         // Three deviations of the mean of a uniform variable.
         let within = 3.0 * (2.0 * expected) / 12_f64.sqrt() / (found.len() as f64).sqrt();
-        // 1/p_b is not always whole: half of the last place.
+        // 1/p_b is not always an integer: half of the last place.
         assert!((mean - expected).abs() < within + 0.5, "{queue}: {mean}, not {expected}");
     }
 }
@@ -90,8 +90,8 @@ fn below_min_th_nothing_is_marked_and_from_max_th_on_all() {
     assert_eq!(share_of_marks(&mut instant(1, &HALF_WAY), 15, 1000), 1.0);
 }
 
-/// By hand for p_b = 0.1 + 0.9 (16 - 15) / 15 = 0.16: hazards of 0.16 / (1 - 0.16 n)
-/// give 1 to 5 with probability 0.1905 each, 6 with the rest: 3.143 in the mean.
+/// By hand for p_b = 0.1 + 0.9 (16 - 15) / 15 = 0.16: hazards of 0.16 / (1 - 0.16 n) give 1
+/// to 5 with probability 0.1905 each, and 6 with the rest: 3.143 on average.
 #[test]
 fn gentle_goes_on_to_twice_max_th() {
     let mut rig = instant(1, &[HALF_WAY.as_slice(), &[switch("gentle")]].concat());
@@ -107,7 +107,8 @@ fn gentle_goes_on_to_twice_max_th() {
         f64::from(marks) / 50_000.0
     };
     assert!((share(16) * 3.143 - 1.0).abs() < 0.02, "{}", share(16));
-    // 0.46: 0.46 / 0.54 = 0.85 of the first, and all others. From 1/2 on, all.
+    // 0.46: 0.46 / 0.54 = 0.85 of the first packet after a mark, and all of the second.
+    // From 1/2 on, all packets.
     assert!((share(21) * (2.0 - 0.852) - 1.0).abs() < 0.02, "{}", share(21));
     assert!(share(22) >= 1.0);
 }
@@ -130,7 +131,7 @@ fn bursts_pass_as_the_paper_says() {
     assert_eq!(drops(0.004_3), 1);
 }
 
-/// The average falls while the queue is empty as if small packets had come.
+/// While the queue is empty, the average falls as if small packets had arrived.
 #[test]
 fn an_idle_queue_is_forgotten() {
     let passes = |idle: u64| {
@@ -179,8 +180,8 @@ fn harddrop_drops_what_could_be_marked_beyond_max_th() {
     assert_eq!(rig.dropped_ids(DropReason::Aqm), [3, 4]);
 }
 
-/// In bytes, a queue of small packets is short, and each is marked as often as
-/// its size is of the largest.
+/// In bytes, a queue of small packets is short, and packets are marked in proportion to
+/// their size.
 #[test]
 fn bytes_count_as_parts_of_the_largest_packet() {
     let bytes = ("unit", Value::Choice("bytes".to_owned()));
@@ -195,8 +196,8 @@ fn bytes_count_as_parts_of_the_largest_packet() {
     assert_eq!(share(20, MTU.0 / 10), 0.0);
 }
 
-/// DCTCP's form (Alizadeh et al., SIGCOMM 2010, section 3.1): both thresholds at
-/// K on the queue of the moment. `step` marks the same packets.
+/// DCTCP's form (Alizadeh et al., SIGCOMM 2010, section 3.1): both thresholds at K on the
+/// instantaneous queue. `step` marks the same packets.
 #[test]
 fn step_marks_what_red_with_both_thresholds_at_k_marks() {
     let run = |mut rig: Rig| {
@@ -211,7 +212,7 @@ fn step_marks_what_red_with_both_thresholds_at_k_marks() {
         }
         marks
     };
-    // RED marks from max_th on, DCTCP beyond K.
+    // RED marks from max_th on, DCTCP above K.
     let red = run(instant(1, &[number("min_th", 21.0), number("max_th", 21.0)]));
     let step = run(Rig::new("step", Limit::NONE, 1, &[("k", Value::Integer(20))]));
     assert_eq!(red, step);

@@ -1,4 +1,4 @@
-//! The FIFO with a threshold, against the link of the test in "A Low Latency Internet
+//! The FIFO with a threshold, compared with the link of the test in "A Low Latency Internet
 //! with L4S" (Huitema, 2022).
 
 mod common;
@@ -27,10 +27,10 @@ fn marks_what_waited_as_long_as_the_threshold() {
     assert_eq!(waited(&off, Ecn::Ect1, FIVE_MS * 10), Ecn::Ect1);
 }
 
-/// Nanoseconds that a byte takes at 10 Mbit/s.
+/// Nanoseconds per byte at 10 Mbit/s.
 const PER_BYTE: u64 = 800;
 
-/// Serves `arrivals` (times and sizes) at 10 Mbit/s: who leaves with CE.
+/// Serves `arrivals` (times and sizes) at 10 Mbit/s. Returns which packets leave with CE.
 fn served(arrivals: &[(u64, u64)]) -> Vec<bool> {
     let mut rig = Rig::new("threshold", Limit::NONE, 1, &[]);
     let (mut marked, mut free_at) = (Vec::new(), 0);
@@ -40,13 +40,13 @@ fn served(arrivals: &[(u64, u64)]) -> Vec<bool> {
             marked.push(packet.ecn == Ecn::Ce);
             free_at += packet.size * PER_BYTE;
         }
-        // An idle link begins with the next packet.
+        // An idle link starts with the next packet.
         if rig.queue.backlog().packets == 0 {
             free_at = free_at.max(until);
         }
     };
     for (at, size) in arrivals {
-        // What comes while the link is free is served at once.
+        // An arrival at an idle link is served at once.
         serve(&mut rig, *at);
         rig.put(Instant(*at), 1, *size, Ecn::Ect1);
     }
@@ -54,8 +54,8 @@ fn served(arrivals: &[(u64, u64)]) -> Vec<bool> {
     marked
 }
 
-/// The link of picoquic's tests: when the last packet will be through is known, and
-/// a new one is marked at once if that is 5 ms ahead or more.
+/// The link of picoquic's tests: it knows when the last packet will finish, and marks an
+/// arrival at once if that is 5 ms ahead or more.
 fn predicted(arrivals: &[(u64, u64)]) -> Vec<bool> {
     let mut through = 0_u64;
     let mut judge = |(at, size): &(u64, u64)| {
@@ -67,7 +67,7 @@ fn predicted(arrivals: &[(u64, u64)]) -> Vec<bool> {
 }
 
 proptest! {
-    /// Judging on leaving marks the same packets as judging on arrival.
+    /// Marking at the dequeue and marking on arrival select the same packets.
     #[test]
     fn marks_the_same_packets_as_a_link_that_knows_its_rate(
         gaps in prop::collection::vec((0_u64..2_500_000, 40_u64..1500), 1..300),

@@ -18,8 +18,8 @@ fn steps(points: &[(u64, u64)]) -> Vec<(Instant, Rate)> {
     points.iter().map(|(ms, mbit)| (at(*ms), MBIT(*mbit))).collect()
 }
 
-/// The peak over everything, the same for either sender: until a sender has been
-/// told of the first drop, there is nothing to choose.
+/// The peak over the whole run, equal for both senders: they differ only after the first
+/// drop is known.
 fn peak(points: &[(u64, u64)], delay_ms: u64) -> Duration {
     let [matching, draining] = [Matching, Draining]
         .map(|sender| peak_delay(&steps(points), MS(delay_ms), sender, Instant::ZERO, at(60_000)));
@@ -29,7 +29,7 @@ fn peak(points: &[(u64, u64)], delay_ms: u64) -> Duration {
 
 #[test]
 fn backlog_rises_for_one_loop_and_stays() {
-    // 40 Mbit/s too many for 50 ms are 2 Mbit; then as much arrives as leaves.
+    // An excess of 40 Mbit/s for 50 ms is 2 Mbit; then arrivals equal departures.
     let drop = steps(&[(0, 60), (1000, 20)]);
     let corners = backlog(&drop, MS(50), Matching, at(2000));
     assert_eq!(corners, [(at(0), 0.0), (at(1000), 0.0), (at(1050), 2e6), (at(2000), 2e6)]);
@@ -37,7 +37,7 @@ fn backlog_rises_for_one_loop_and_stays() {
 
 #[test]
 fn backlog_rises_for_one_loop_and_drains() {
-    // The 2 Mbit take 100 ms at 20 Mbit/s: r d after the drop all is well again.
+    // The 2 Mbit take 100 ms at 20 Mbit/s: the queue is empty r d after the drop.
     let drop = steps(&[(0, 60), (1000, 20)]);
     let corners = backlog(&drop, MS(50), Draining, at(2000));
     let expected = [(0, 0.0), (1000, 0.0), (1050, 2e6), (1150, 0.0), (2000, 0.0)];
@@ -48,7 +48,7 @@ fn backlog_rises_for_one_loop_and_drains() {
 
 #[test]
 fn backlog_runs_empty_when_capacity_returns() {
-    // After the rise at 1100 ms, 40 Mbit/s spare for one loop: just the 2 Mbit.
+    // After the rise at 1100 ms, 40 Mbit/s are spare for one loop: exactly the 2 Mbit.
     let dip = steps(&[(0, 60), (1000, 20), (1100, 60)]);
     let corners = backlog(&dip, MS(50), Matching, at(1200));
     let expected = [(0, 0.0), (1000, 0.0), (1050, 2e6), (1100, 2e6), (1150, 0.0), (1200, 0.0)];
@@ -60,12 +60,12 @@ fn backlog_runs_empty_when_capacity_returns() {
 
 #[test]
 fn draining_heeds_a_change_that_overtakes_it() {
-    // 2 Mbit at 1050 ms, silence; 1 Mbit is left when 100 Mbit/s come at 1100 ms,
-    // gone by 1110 ms, but the sender knows only at 1150 ms.
+    // 2 Mbit at 1050 ms, then silence. 1 Mbit is left when capacity rises to 100 Mbit/s at
+    // 1100 ms. It is gone by 1110 ms, but the sender learns of the rise only at 1150 ms.
     let dip = steps(&[(0, 60), (1000, 20), (1100, 100)]);
     let sent = arrivals(&dip, MS(50), Draining, at(2000));
     assert_eq!(sent, steps(&[(0, 60), (1050, 0), (1150, 100)]));
-    // 10 Mbit/s at 1100 ms instead: the 1 Mbit left needs 100 ms from there.
+    // 10 Mbit/s at 1100 ms instead: the remaining 1 Mbit needs 100 ms from then on.
     let worse = steps(&[(0, 60), (1000, 20), (1100, 10)]);
     let sent = arrivals(&worse, MS(50), Draining, at(2000));
     assert_eq!(sent, steps(&[(0, 60), (1050, 0), (1150, 0), (1200, 10)]));
@@ -73,7 +73,7 @@ fn draining_heeds_a_change_that_overtakes_it() {
 
 #[test]
 fn two_drops_add_up_unless_drained() {
-    // 60 to 40 Mbit/s queues 1 Mbit, 40 to 20 Mbit/s another: 50 ms each there.
+    // 60 to 40 Mbit/s queues 1 Mbit, 40 to 20 Mbit/s another: 50 ms each at 20 Mbit/s.
     let drops = steps(&[(0, 60), (1000, 40), (9000, 20)]);
     let edges = [0, 8000, 10_000].map(at);
     assert_eq!(peak_delays(&drops, MS(50), Matching, &edges), [MS(25), MS(100)]);
@@ -82,28 +82,28 @@ fn two_drops_add_up_unless_drained() {
 
 #[test]
 fn the_wait_peaks_where_a_departure_meets_a_rise() {
-    // B grows at 40 Mbit/s from 1000 ms; what arrives u after the drop leaves at
-    // 20 Mbit/s as long as it leaves by 1020 ms: 40u = 20 (20 ms - u), u = 6.67 ms.
-    // It waits 2u = 13.33 ms; later arrivals gain from the 120 Mbit/s.
+    // B grows at 40 Mbit/s from 1000 ms. An arrival at u after the drop leaves at 20 Mbit/s
+    // as long as it leaves by 1020 ms: 40u = 20 (20 ms - u), u = 6.67 ms. It waits 2u =
+    // 13.33 ms; later arrivals benefit from the 120 Mbit/s.
     let peak = peak(&[(0, 60), (1000, 20), (1020, 120)], 50);
     assert_eq!(peak, Duration(13_333_333));
 }
 
 #[test]
 fn an_outage_makes_its_first_arrival_wait_to_its_end() {
-    // The supremum: the bit just after the outage begins waits all of it.
+    // The supremum: the bit just after the start of the outage waits for all of it.
     assert_eq!(peak(&[(0, 10), (1000, 0), (1100, 100)], 50), MS(100));
-    // Half the rate after it: the last bit (50 ms in) has 0.5 Mbit before it,
-    // 100 ms at 5 Mbit/s, and 50 ms of outage left.
+    // Half the rate after it: the last bit (50 ms in) has 0.5 Mbit ahead of it, 100 ms at 5
+    // Mbit/s, and 50 ms of outage left.
     assert_eq!(peak(&[(0, 10), (1000, 0), (1100, 5)], 50), MS(150));
-    // Two outages with nothing served between them are one.
+    // Two outages without service in between count as one.
     assert_eq!(peak(&[(0, 10), (1000, 0), (1050, 0), (1100, 100)], 50), MS(100));
 }
 
 #[test]
 fn capacity_that_ends_for_good_never_serves() {
     assert_eq!(peak(&[(0, 10), (1000, 0)], 50), Duration::MAX);
-    // Without a loop delay nothing is under way when it ends.
+    // Without a loop delay no data are in flight when capacity ends.
     assert_eq!(peak(&[(0, 10), (1000, 0)], 0), Duration::ZERO);
 }
 
@@ -120,7 +120,7 @@ fn the_first_rate_holds_before_its_step() {
     assert_eq!(peak(&[(500, 60), (1000, 20)], 50), MS(100));
 }
 
-/// From 60 to 20 Mbit/s in 40 steps, so many ms apart; the peak with d = 50 ms.
+/// From 60 to 20 Mbit/s in 40 steps, `step_ms` apart; the peak with d = 50 ms.
 fn ramp(step_ms: u64, sender: Sender) -> Duration {
     let down = (1..=40).map(|i| (1000 + i * step_ms, 60 - i));
     let points: Vec<_> = std::iter::once((0, 60)).chain(down).collect();
@@ -129,10 +129,10 @@ fn ramp(step_ms: u64, sender: Sender) -> Duration {
 
 #[test]
 fn a_gradual_ramp_costs_less_if_drained() {
-    // Undrained, however slow: the sum over the steps of 1 Mbit/s x 50 ms, 2 Mbit,
-    // which waits 100 ms in the end.
+    // Without draining, at any speed: the sum over the steps of 1 Mbit/s x 50 ms, 2 Mbit,
+    // which finally waits 100 ms.
     assert_eq!([1, 10, 100].map(|ms| ramp(ms, Matching)), [MS(100); 3]);
-    // Each step drained before the next: the last one's (21/20 - 1) 50 ms.
+    // Each step is drained before the next: the last one's (21/20 - 1) 50 ms.
     assert_eq!(ramp(100, Draining), Duration(2_500_000));
     // The mitigation of section IV: "more gradually will reduce Q".
     let drained = [0, 1, 2, 5, 10, 100].map(|ms| ramp(ms, Draining));
@@ -191,22 +191,22 @@ fn a_long_trace_is_one_pass() {
 /// The grid of the brute-force integration.
 const GRID: Duration = Duration::from_micros(10);
 
-/// What waits after grid steps of `capacity` (bits each) with these arrivals.
+/// Backlog after grid steps of `capacity` (bits each) with these arrivals.
 fn queued(backlog: f64, arrivals: &[f64], capacity: impl Fn(usize) -> f64) -> f64 {
     let step = |left: f64, (i, bits): (usize, &f64)| (left + bits - capacity(i)).max(0.0);
     arrivals.iter().enumerate().fold(backlog, step)
 }
 
-/// The same fluid, integrated step by step on a grid on which all changes lie:
-/// for every point of it, the backlog (bits) and what waits there (ns).
-/// `capacity` in bits per grid step, `delay` in grid steps.
+/// The same fluid, integrated step by step on a grid that contains all changes. Returns the
+/// backlog (bits) and the wait (ns) of each point. `capacity` is in bits per grid step,
+/// `delay` in grid steps.
 fn integrate(capacity: &[f64], delay: usize, sender: Sender) -> Vec<(f64, f64)> {
     let (mut arrivals, mut backlogs) = (Vec::new(), vec![0.0]);
     for i in 0..capacity.len() {
         let told = i.saturating_sub(delay);
         let rate = capacity[told];
-        // Everything from scratch at every point: what would be queued now if
-        // capacity had stayed as it was a loop ago.
+        // Recomputed at every point: the present backlog if capacity had stayed at its
+        // value of a loop ago.
         let left = match sender {
             Matching => 0.0,
             Draining => queued(backlogs[told], &arrivals[told..], |_| rate),
@@ -227,7 +227,7 @@ fn integrate(capacity: &[f64], delay: usize, sender: Sender) -> Vec<(f64, f64)> 
     backlogs.iter().enumerate().map(wait).collect()
 }
 
-/// Changes on the grid: how long each rate holds, in grid steps.
+/// Changes on the grid: the duration of each rate, in grid steps.
 type Changes = Vec<(usize, Rate)>;
 
 fn changes(longest: usize) -> impl Strategy<Value = Changes> {
@@ -235,7 +235,7 @@ fn changes(longest: usize) -> impl Strategy<Value = Changes> {
     prop::collection::vec((1..longest, rate), 1..30)
 }
 
-/// The steps of changes, from the start of the run.
+/// The steps of the changes, from the start of the run.
 fn on_grid(changes: &Changes) -> Vec<(Instant, Rate)> {
     let mut time = Instant::ZERO;
     let mut steps = Vec::new();
@@ -253,7 +253,7 @@ fn sampled(changes: &Changes, more: usize) -> Vec<f64> {
     pieces.flat_map(|(span, rate)| vec![rate.as_f64() * GRID.as_secs_f64(); span]).collect()
 }
 
-/// The greatest rate over the least.
+/// The maximum rate over the minimum.
 fn spread(changes: &Changes) -> f64 {
     let rates = || changes.iter().map(|(_, rate)| rate.as_f64());
     rates().fold(0.0, f64::max) / rates().fold(f64::MAX, f64::min)
@@ -284,7 +284,7 @@ proptest! {
         let brute = integrate(&sampled(&changes, 2 * delay), delay, Matching);
         let until = Instant((brute.len() as u64 - 1) * GRID.0);
         for (time, bits) in backlog(&steps, GRID * delay as u64, Matching, until) {
-            // Instants off the grid are those where the queue has run empty.
+            // Times off the grid are those at which the queue runs empty.
             let expected = match time.0.is_multiple_of(GRID.0) {
                 true => brute[(time.0 / GRID.0) as usize].0,
                 false => 0.0,
@@ -294,9 +294,9 @@ proptest! {
         }
         let peak = peak_delay(&steps, GRID * delay as u64, Matching, Instant::ZERO, until);
         let (exact, least) = (peak.0 as f64, greatest_wait(&brute));
-        // The exact one is rounded down, and floats are off by far less than 1 ns.
+        // The exact value is rounded down, and float errors are far below 1 ns.
         prop_assert!(least < exact + 1.1, "{least} above {exact}");
-        // Between two points of the grid the wait rises by at most (r - 1) of it.
+        // Between two grid points the wait rises by at most (r - 1) of the grid step.
         let most = least + (spread(&changes) - 1.0) * GRID.0 as f64 + 1.1;
         prop_assert!(exact <= most, "{exact} above {most}");
     }
@@ -307,8 +307,8 @@ proptest! {
         let brute = integrate(&sampled(&changes, 2 * delay), delay, Draining);
         let until = Instant((brute.len() as u64 - 1) * GRID.0);
         let peak = peak_delay(&steps, GRID * delay as u64, Draining, Instant::ZERO, until);
-        // The grid spreads the first bits after a silence over one step, and
-        // samples the wait: each is worth up to r steps of waiting.
+        // The grid spreads the first bits after a silence over one step, and samples the
+        // wait: each error is up to r steps of waiting.
         let tolerance = 2.0 * spread(&changes) * GRID.0 as f64;
         let difference = (peak.0 as f64 - greatest_wait(&brute)).abs();
         prop_assert!(difference <= tolerance, "{peak}: off by {difference} ns");
@@ -322,7 +322,7 @@ proptest! {
         prop_assert!(drained <= matched);
     }
 
-    /// While capacity only falls, draining leaves the link no moment idle.
+    /// While capacity only falls, draining keeps the link busy.
     #[test]
     fn draining_keeps_the_link_busy(changes in changes(300), delay in 0_usize..500) {
         let mut changes = changes;
@@ -343,7 +343,7 @@ proptest! {
         prop_assert_eq!(left, 0.0);
     }
 
-    /// Any window's peak is no more than the whole's, and the windows cover it.
+    /// No window's peak exceeds that of the whole, and the windows cover the whole.
     #[test]
     fn windows_make_up_the_whole(changes in changes(300), cut in 0_u64..100_000_000) {
         let steps = on_grid(&changes);

@@ -1,4 +1,4 @@
-//! The closed forms of the mitigations against the fluid, integrated by small steps.
+//! The closed forms of the mitigations compared with the fluid, integrated in small steps.
 
 use sojourn_theory::mitigations::{MitigationError, Settings, forms, table};
 use sojourn_theory::spike::SpikeError;
@@ -16,8 +16,8 @@ const C0: f64 = 60.0;
 const DROP: f64 = 50.0;
 const PLACES: usize = (2_000.0 / STEP) as usize;
 
-/// The longest wait in ms under this capacity, where `sent` says what arrives in
-/// a step from the place and all that arrived and waits so far.
+/// The longest wait in ms under this capacity. `sent` returns the arrivals of a step, from
+/// its index and the arrivals and backlogs so far.
 fn longest(
     capacity: impl Fn(f64) -> f64,
     standing: f64,
@@ -32,7 +32,7 @@ fn longest(
         arrived.push(arrived[k] + comes);
         waiting.push((waiting[k] + comes - serves).max(0.0));
     }
-    // What arrives at k has left when as much has been served as then waited.
+    // An arrival at k has left once the work that it found has been served.
     let (mut leaves, mut most) = (0, 0);
     for k in 0..=PLACES {
         let ahead = served[k] + waiting[k];
@@ -80,7 +80,8 @@ fn headroom_makes_r_less() {
     }
 }
 
-/// The sender keeps what will wait, if capacity stays as last heard of, at zero.
+/// The sender keeps the predicted backlog at zero, for a capacity that stays as last
+/// reported.
 #[test]
 fn a_ramp_costs_what_falls_within_a_loop() {
     for ((r, d), ramp) in CASES.into_iter().flat_map(|case| [5, 50, 150, 700].map(|t| (case, t))) {
@@ -97,7 +98,7 @@ fn a_ramp_costs_what_falls_within_a_loop() {
     }
 }
 
-/// Told by a warning, or over a shorter loop: what arrives changes at d - w.
+/// With a warning, or with a shorter loop, arrivals change at d - w.
 #[test]
 fn a_warning_is_a_shorter_loop() {
     for ((r, d), warning) in CASES.into_iter().flat_map(|case| [0, 5, 20, 40].map(|w| (case, w))) {
@@ -113,8 +114,8 @@ fn a_warning_is_a_shorter_loop() {
     }
 }
 
-/// Signalled at enqueue, it is seen when all ahead of that packet has been served;
-/// at dequeue, at once.
+/// A signal at enqueue is seen once all packets ahead have been served; a signal at
+/// dequeue, at once.
 #[test]
 fn a_signal_at_dequeue_does_not_wait_in_the_standing_queue() {
     for ((r, d), standing) in CASES.into_iter().flat_map(|case| [0, 2, 10].map(|h| (case, h))) {
@@ -134,8 +135,8 @@ fn a_signal_at_dequeue_does_not_wait_in_the_standing_queue() {
     }
 }
 
-/// Max-min shares: whatever the others ask for, r is at most the number of users,
-/// and at most what it is without fair queueing.
+/// Max-min shares: whatever other users demand, r is at most the number of users, and at
+/// most its value without fair queueing.
 #[test]
 fn fair_queueing_leaves_a_share_whatever_others_send() {
     let mut is_tight = [false, false];
@@ -150,7 +151,7 @@ fn fair_queueing_leaves_a_share_whatever_others_send() {
                 let fluid = (C0 / ours - 1.0) * 50.0;
                 let to = MBIT(60 - others_mbit as u64);
                 let form = forms::fair(MBIT(60), to, MS(50), users).unwrap().as_secs_f64() * 1e3;
-                // Below by no more than floats round: it is the most that can be.
+                // The form exceeds it by rounding only, because it is the maximum.
                 assert!(fluid <= form + 1e-6, "{users} users, {others_mbit}: {fluid} above {form}");
                 let by_share = (C0 / ours - users as f64).abs() < 1e-9;
                 is_tight[usize::from(by_share)] |= (fluid - form).abs() < 1e-6;
@@ -160,7 +161,7 @@ fn fair_queueing_leaves_a_share_whatever_others_send() {
     assert_eq!(is_tight, [true, true], "no case reached the bound");
 }
 
-/// What is left for one who takes all it gets, of `capacity` among it and others.
+/// The rest of `capacity` for a user that takes all it can get, beside others.
 fn max_min(asks: &mut [f64], capacity: f64) -> f64 {
     asks.sort_by(f64::total_cmp);
     let mut left = capacity;
@@ -171,7 +172,7 @@ fn max_min(asks: &mut [f64], capacity: f64) -> f64 {
     left
 }
 
-/// 60 to 20 Mbit/s over 50 ms, by hand: 100 ms without any.
+/// 60 to 20 Mbit/s over 50 ms, by hand: 100 ms without mitigation.
 #[test]
 fn the_table_by_hand() {
     let mut settings = Settings::examples(MS(50));
@@ -189,7 +190,7 @@ fn the_table_by_hand() {
         ("warning", MS(100), MS(60)),
         ("near", MS(100), MS(20)),
         ("back_queue", MS(120), MS(100)),
-        // 15 ms stand at the new rate: 15 + 2 (50 + 15), and 15 + 2 x 50.
+        // 15 ms of queue at the new rate: 15 + 2 (50 + 15), and 15 + 2 x 50.
         ("standing", MS(145), MS(115)),
         ("users", MS(100), MS(50)),
         ("node", MS(100), MS(10)),

@@ -1,4 +1,4 @@
-//! Capacity at random: that it is what the models say, and that a fit finds them.
+//! Random capacity: it follows the models, and a fit recovers them.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -20,14 +20,14 @@ fn given(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect()
 }
 
-/// How long each rate holds up to `until`, in seconds.
+/// Duration of each rate up to `until`, in seconds.
 fn spans(steps: &[(Instant, Rate)], until: Instant) -> Vec<(Rate, f64)> {
     let ends = steps.iter().skip(1).map(|(at, _)| *at).chain([until]);
     steps.iter().zip(ends).map(|((at, rate), end)| (*rate, end.since(*at).as_secs_f64())).collect()
 }
 
-/// Rayleigh fading: the ratio lies below a level A with 1 - exp(-A / rho), and falls
-/// below it sqrt(2 pi A / rho) f exp(-A / rho) times a second.
+/// Rayleigh fading: the ratio is below a level A with probability 1 - exp(-A / rho), and
+/// falls below it sqrt(2 pi A / rho) f exp(-A / rho) times per second.
 #[test]
 fn wifi_is_as_often_at_each_rate_as_rayleigh_has_it() {
     let wifi = Process::published("wifi", &given(&[("snr", "15"), ("doppler", "6")])).unwrap();
@@ -44,8 +44,8 @@ fn wifi_is_as_often_at_each_rate_as_rayleigh_has_it() {
         let ups = steps
             .windows(2)
             .filter(|pair| pair[0].1 == Rate(1000 * lower) && pair[1].1 == Rate(1000 * rate_kbit));
-        // The time below is a sum of visits: of n crossings, each twice as uncertain
-        // as an exponential, a share of some 2 / sqrt(n); four standard deviations.
+        // The time below is a sum of visits: with n crossings, each twice as uncertain as
+        // an exponential, a relative error of about 2 / sqrt(n); four standard deviations.
         let n = crossings * 20_000.0;
         let (time, ups) = (time / 20_000.0, ups.count() as f64 / 20_000.0);
         assert!((time / below - 1.0).abs() < 8.0 / n.sqrt(), "{rate_kbit}: {time}, not {below}");
@@ -63,8 +63,8 @@ fn wifi_is_as_often_at_each_rate_as_rayleigh_has_it() {
     assert!(moves.into_iter().all(|pair| place(pair[0].1).abs_diff(place(pair[1].1)) == 1));
 }
 
-/// Away from both ends a tick's change has mean 0 and variance sigma^2 times the
-/// tick; an outage lasts for 1 / escape seconds on average.
+/// Away from both ends a tick's change has mean 0 and variance sigma^2 times the tick; an
+/// outage lasts 1 / escape seconds on average.
 #[test]
 fn cellular_is_brownian_with_outages() {
     let cellular = Process::published("cellular", &[]).unwrap();
@@ -89,7 +89,7 @@ fn cellular_is_brownian_with_outages() {
     let is_out: Vec<bool> = steps[..steps.len() - 1].iter().map(|(_, rate)| rate.0 == 0).collect();
     let stays = is_out.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64;
     let ends = is_out.windows(2).filter(|pair| pair[0] && !pair[1]).count() as f64;
-    // An escape within a tick of 20 ms, at one a second.
+    // An escape within a tick of 20 ms, at one per second.
     let leaves = 1.0 - f64::exp(-0.020);
     let spread = f64::sqrt(leaves / (stays + ends));
     assert!((ends / (stays + ends) - leaves).abs() < 4.0 * spread, "{ends} of {stays}");
@@ -108,7 +108,7 @@ fn the_same_seed_gives_the_same_capacity() {
     }
 }
 
-/// What a process would make is known before it is made.
+/// The length of a process is known before it is generated.
 #[test]
 fn too_much_capacity_is_refused_with_what_can_be_had() {
     let process = |name, pairs: &[(&str, &str)]| Process::published(name, &given(pairs)).unwrap();
@@ -117,13 +117,13 @@ fn too_much_capacity_is_refused_with_what_can_be_had() {
     assert!(said.contains("changes 10000 times a second is 8.640e8 steps"), "{said}");
     assert!(said.contains("a duration of 500s, or steps that last longer"), "{said}");
     assert_eq!(fine.check_length(at(500)), Ok(()));
-    // A day of Sprout's own.
+    // A day of Sprout's own model.
     assert_eq!(process("cellular", &[]).check_length(at(24 * 3600)), Ok(()));
     let fast = process("wifi", &[("doppler", "10000")]);
     let longest = fast.check_length(at(24 * 3600)).unwrap_err().longest;
     assert_eq!(fast.check_length(Instant::ZERO + longest), Ok(()));
-    // Fading is random: of some 80,000 changes a second, what is made of 10 s is the mean to
-    // within five times the root of their number.
+    // Fading is random: at some 80,000 changes per second, the number in 10 s is within
+    // five times the root of its mean.
     let made = fast.steps(&mut seeded(6), at(10)).len() as f64;
     let mean = 10.0 * fast.changes_a_second();
     assert!((made - mean).abs() < 5.0 * mean.sqrt(), "{made} for {mean}");
@@ -132,7 +132,7 @@ fn too_much_capacity_is_refused_with_what_can_be_had() {
 #[test]
 fn a_fit_of_too_many_stretches_is_refused() {
     let steps = [(at(0), Rate::from_mbit(10)), (at(30), Rate::from_mbit(20))];
-    // A minute is six times as many as there may be.
+    // A minute has six times the maximum number of steps.
     let stretch = Duration(at(60).0 / MOST_STEPS / 6);
     let fit = Fit { stretch, levels: 2, until: at(1), delay: STRETCH };
     let found = fit.of(&steps, at(60), &mut seeded(1));
@@ -156,7 +156,7 @@ fn refuses_what_is_no_process() {
     }
 }
 
-/// A chain of three rates, known.
+/// A known chain of three rates.
 fn known() -> Chain {
     Chain {
         stretch: STRETCH,
@@ -166,7 +166,7 @@ fn known() -> Chain {
     }
 }
 
-/// The fit of what a chain made is that chain.
+/// The fit to a chain's output is that chain.
 #[test]
 fn a_fit_finds_the_chain_again() {
     let until = at(2_000);
@@ -175,7 +175,7 @@ fn a_fit_finds_the_chain_again() {
     let found = Chain::fit(&means(&steps, until, count), STRETCH, 3).unwrap();
     assert_eq!(found.rates, known().rates);
     for (row, (ours, theirs)) in found.moves.iter().zip(known().moves).enumerate() {
-        // Of n visits each move is a Bernoulli trial: four standard deviations.
+        // Each transition from n visits is a Bernoulli trial: four standard deviations.
         let visits = found.shares[row] * count as f64;
         for (found, known) in ours.iter().zip(theirs) {
             let spread = f64::sqrt(known * (1.0 - known) / visits);
@@ -187,8 +187,8 @@ fn a_fit_finds_the_chain_again() {
     }
 }
 
-/// As a ring: rows sum up to 1, the shares are what the moves keep, and the mean
-/// is the capacity's own.
+/// On a ring, rows sum to 1, the shares are stationary, and the mean is that of the
+/// capacity.
 #[test]
 fn a_fit_keeps_shares_and_mean() {
     let until = at(600);
@@ -231,15 +231,15 @@ fn autocorrelation_by_hand() {
     assert_eq!(autocorrelation(&[0.0, 1.0, 0.0, -1.0], 1), 0.0);
 }
 
-/// A chain keeps what is one stretch away, and forgets from there on.
+/// A chain keeps the correlation over one interval, but not over longer times.
 #[test]
 fn a_fit_keeps_mean_spread_and_the_next_stretch() {
     let measured = Process::Chain(known()).steps(&mut seeded(5), at(1_000));
     let fit = Fit { stretch: STRETCH, levels: 3, until: at(1_000), delay: STRETCH };
     let found = fit.of(&measured, at(1_000), &mut seeded(6)).unwrap();
     let (ours, theirs) = (found.made, found.measured);
-    // Autocorrelation 0.78 a stretch, worked out from two runs as long: a tenth of
-    // the 100,000 stretches are independent. Four deviations of either: 6 %.
+    // Autocorrelation 0.78 per interval, determined from two runs of this length: a tenth
+    // of the 100,000 intervals are independent. Four deviations of either: 6 %.
     assert!((ours.mean_bps / theirs.mean_bps - 1.0).abs() < 0.06, "{ours:?} {theirs:?}");
     assert!((ours.deviation_bps / theirs.deviation_bps - 1.0).abs() < 0.06, "{ours:?} {theirs:?}");
     assert!((ours.autocorrelation - theirs.autocorrelation).abs() < 0.02, "{ours:?} {theirs:?}");

@@ -1,5 +1,5 @@
-//! The fluid model of Rapid under bursts: the paper's own parameters, and an
-//! independent numerical solution of the same system.
+//! The fluid model of Rapid under bursts: the paper's own parameters, and an independent
+//! numerical solution of the same system.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ fn bursts(load_mbit: u64, ms: [u64; 4]) -> Bursts {
     Bursts { capacity: Rate(1_000_000_000), load: Rate(load_mbit * 1_000_000), on, off, tau, eta }
 }
 
-/// Parameters of the paper's figure 6; the values were computed apart from this
-/// code, by solving the fluid system numerically.
+/// Parameters of the paper's figure 6. The values come from a separate numerical solution
+/// of the fluid system.
 #[test]
 fn figure_6() {
     let found = steady(&bursts(111, [100, 350, 150, 75])).unwrap();
     assert_eq!(found.case, Case::L1);
-    // To the digits in which they are known.
+    // To the known digits.
     assert!((found.delay_s - 49.95e-3).abs() < 0.005e-3, "{found:?}");
     assert!((found.utilisation - 0.903).abs() < 0.0005, "{found:?}");
     assert_eq!(found.rate_high, Rate(1_000_000_000));
@@ -27,7 +27,7 @@ fn figure_6() {
     assert_eq!(found.rate_low, Rate(1_000_000_000 - 499_500_000));
 }
 
-/// Likewise figure 8's.
+/// Figure 8, in the same way.
 #[test]
 fn figure_8() {
     let found = steady(&bursts(111, [100, 200, 200, 175])).unwrap();
@@ -38,17 +38,17 @@ fn figure_8() {
     assert!(found.rate_high.0.abs_diff(967_000_000) < 500_000, "{found:?}");
 }
 
-/// Equation 4, which is in closed form: case L1.
+/// Equation 4, in closed form: case L1.
 #[test]
 fn equation_4() {
     let found = steady(&bursts(111, [100, 350, 150, 75])).unwrap();
     let load = 0.111;
     let expected = 1.0 - load * load * 450.0 / 100.0 - load * (150.0 - 75.0) / 200.0;
-    // Float rounding alone.
+    // Float rounding only.
     assert!((found.utilisation - expected).abs() < 1e-8);
 }
 
-/// The course that is drawn is the one that the figures are of.
+/// The plotted course matches the figures reported.
 #[test]
 fn the_course_has_the_throughput_and_the_queue() {
     let given = bursts(111, [100, 200, 200, 175]);
@@ -57,7 +57,7 @@ fn the_course_has_the_throughput_and_the_queue() {
     let sent: f64 = found.course.iter().zip(&found.course[1..]).map(area).sum();
     // Rounding to whole bit/s.
     assert!((sent / 0.3 - found.throughput.as_f64()).abs() < 1.0);
-    // Case S5: the rate is R_M when the burst begins, on the way up.
+    // Case S5: the rate is R_M at the start of the burst, during the rise.
     let (from, to) = (found.course[0], found.course[1]);
     let at_start = from.1 + (to.1 - from.1) * (0.0 - from.0) / (to.0 - from.0);
     assert!((at_start - found.rate_middle.unwrap().as_f64()).abs() < 1.0);
@@ -74,7 +74,7 @@ fn what_the_model_does_not_hold_for_is_refused() {
     assert!(matches!(of(20, [100, 400, 250, 249]), Outside::NeverEmpty { .. }));
 }
 
-/// The same system, solved by steps in time: nothing of the closed forms.
+/// The same system, solved in time steps without the closed forms.
 struct Numerical {
     bursts: Bursts,
     steps: usize,
@@ -86,8 +86,8 @@ impl Numerical {
         [b.on, b.off, b.tau, b.eta].map(|span| span.0 as f64 / 1e9)
     }
 
-    /// Rapid's rate at each step of one period in steady state, which begins
-    /// with the news that the link is free; rates in shares of the capacity.
+    /// Rapid's rate at each step of one period in steady state, which starts when it learns
+    /// that the link is free; rates are shares of the capacity.
     fn course(&self, delay: f64) -> Vec<f64> {
         let [on, off, tau, eta] = self.spans();
         let (period, load) = (on + off, self.bursts.load.as_f64() / 1e9);
@@ -117,7 +117,7 @@ impl Numerical {
         panic!("{:?} does not settle", self.bursts);
     }
 
-    /// The greatest queue over all phases, in seconds at capacity.
+    /// The maximum queue over all phases, in seconds at capacity.
     fn greatest_queue(&self, course: &[f64]) -> f64 {
         let [on, off, ..] = self.spans();
         let (period, load) = (on + off, self.bursts.load.as_f64() / 1e9);
@@ -126,7 +126,7 @@ impl Numerical {
         for rate in course.iter().chain(course) {
             sums.push(sums[sums.len() - 1] + rate * dt);
         }
-        // The window rarely ends on a step: the rest by its share of one.
+        // The window rarely ends on a step: interpolate the rest.
         let window = on / dt;
         let (whole, part) = (window as usize, window.fract());
         let sent = |from: usize| {
@@ -155,8 +155,8 @@ impl Numerical {
     }
 }
 
-/// Times of the paper's order, every mix of large and small; short bursts are as
-/// frequent as long ones, since S1 and S2 have none but these.
+/// Times of the paper's order of magnitude, in any mix of large and small. Short bursts are
+/// as frequent as long ones, since S1 and S2 have only short ones.
 fn any(random: &mut Xoshiro256PlusPlus) -> Bursts {
     let mut between = |low: u64, high: u64| low + random.next_u64() % (high - low);
     let on = if between(0, 2) == 0 { between(5, 40) } else { between(40, 400) };
@@ -174,8 +174,8 @@ fn all_eight_cases_agree_with_a_numerical_solution() {
         let given = any(&mut random);
         let Ok(found) = steady(&given) else { continue };
         let (delay_s, utilisation) = Numerical { bursts: given, steps: 2_000 }.solve();
-        // Two thousand steps a period resolve a ramp's ends to 1 / 4000 of it;
-        // what is asked of it is 0.1 % of the utilisation.
+        // Two thousand steps per period resolve a ramp's ends to 1 / 4000 of it; the test
+        // requires 0.1 % of the utilisation.
         assert!(
             (found.utilisation - utilisation).abs() < 1e-3 * utilisation,
             "{given:?} {found:?}"

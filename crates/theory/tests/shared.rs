@@ -1,4 +1,4 @@
-//! One drop under several flows with different loop delays on one FIFO.
+//! One drop for several flows with different loop delays on one FIFO.
 
 use sojourn_theory::shared::{arrivals, growth, shared};
 use sojourn_theory::spike::{SpikeError, mean_delay, per_user, spike, weighted};
@@ -7,12 +7,12 @@ use sojourn_units::{Duration, Rate};
 const MS: fn(u64) -> Duration = Duration::from_millis;
 const MBIT: fn(u64) -> Rate = Rate::from_mbit;
 
-/// Three quarters of the traffic 20 ms away, a quarter 100 ms.
+/// Three quarters of the traffic at 20 ms, a quarter at 100 ms.
 const FLOWS: [(f64, Duration); 2] = [(3.0, MS_20), (1.0, MS_100)];
 const MS_20: Duration = Duration(20_000_000);
 const MS_100: Duration = Duration(100_000_000);
 
-/// The mean d is 40 ms, so that Q = 2 x 40 ms; it has grown when the last is told.
+/// The mean d is 40 ms, so Q = 2 x 40 ms; growth ends when the last flow reacts.
 #[test]
 fn two_flows_by_hand() {
     let found = shared(MBIT(60), MBIT(20), &FLOWS, None).unwrap();
@@ -20,7 +20,7 @@ fn two_flows_by_hand() {
     assert_eq!((found.time_to_peak, found.lost_fraction), (MS(100), 0.0));
     assert_eq!(found.spike, weighted(&FLOWS, 3.0).unwrap());
     assert_eq!(found.delay, mean_delay(&FLOWS).unwrap());
-    // 40 ms are there after 20 ms; the other 10 take 20 ms at a quarter of the growth.
+    // 40 ms are reached after 20 ms; the other 10 take 20 ms at a quarter of the growth.
     let capped = shared(MBIT(60), MBIT(20), &FLOWS, Some(MS(50))).unwrap();
     assert_eq!((capped.spike, capped.time_to_peak), (MS(50), MS(40)));
     assert_eq!(capped.lost_fraction, 0.375);
@@ -29,7 +29,7 @@ fn two_flows_by_hand() {
     assert_eq!(low.time_to_peak, MS(10));
 }
 
-/// The queue from small steps of what arrives: the integral, and where it ends.
+/// The queue from small steps of arrivals: the integral, and its end.
 #[test]
 fn the_course_is_the_integral_of_what_arrives() {
     let flows = [(1.0, MS(7)), (2.5, MS(30)), (0.5, MS(31)), (1.0, MS(110))];
@@ -42,7 +42,7 @@ fn the_course_is_the_integral_of_what_arrives() {
     for k in 0..120_000 {
         let t = k as f64 * step;
         if let Some((at, delay)) = corner.filter(|(at, _)| t >= *at) {
-            // A step's worth of growth, of four times the time, and floats.
+            // One step of growth, at four times the speed, and float errors.
             assert!((queued - delay).abs() < 4.1 * step, "at {at}: {queued}, not {delay}");
             corner = next.next();
         }
@@ -82,10 +82,10 @@ fn users_join_a_fair_queue() {
         let (from, to) = per_user(MBIT(60), MBIT(60), users).unwrap();
         assert_eq!(from.as_f64() / to.as_f64(), r);
     }
-    // Two join while capacity falls by half.
+    // Two users join while capacity falls by half.
     let (from, to) = per_user(MBIT(60), MBIT(30), (1, 3)).unwrap();
     assert_eq!(spike(from, to, MS(10), None).unwrap().spike, MS(50));
-    // Told by what was given, not by a multiple of it.
+    // The error holds the given value, not a multiple of it.
     let nothing = per_user(MBIT(60), Rate::ZERO, (1, 3));
     assert_eq!(nothing, Err(SpikeError::ToZero { from: MBIT(60) }));
     for users in [(0, 1), (1, 0), (u64::MAX, 2)] {

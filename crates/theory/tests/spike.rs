@@ -7,8 +7,8 @@ use sojourn_units::{Duration, Rate};
 const MS: fn(u64) -> Duration = Duration::from_millis;
 const MBIT: fn(u64) -> Rate = Rate::from_mbit;
 
-/// Figure 3 draws equation 2 over r and d; its curves reach "several hundred
-/// milliseconds". Worked by hand: a row an r, a column a d.
+/// Figure 3 plots equation 2 over r and d; its curves reach "several hundred milliseconds".
+/// By hand: a row per r, a column per d.
 #[test]
 fn equation_2_over_r_and_delay() {
     let delays = [5, 25, 50, 100];
@@ -28,10 +28,9 @@ fn equation_2_over_r_and_delay() {
     }
 }
 
-/// The testbed of section III, 60 Mbit/s to 30 Mbit/s: the bound it is held
-/// against, and the one corrected for what was carried in the last second.
-/// Delivery rates and corrected bounds as worked out from the authors' raw data
-/// (github.com/bjornite/thesis-tcp-testbed): (d in ms, Mbit/s carried, ms).
+/// The testbed of section III, 60 Mbit/s to 30 Mbit/s: the bound, and the one corrected for
+/// the load in the last second. Delivery rates and corrected bounds are from the authors'
+/// raw data (github.com/bjornite/thesis-tcp-testbed): (d in ms, load in Mbit/s, ms).
 #[test]
 fn the_testbeds_bounds() {
     let cells = [
@@ -63,10 +62,10 @@ fn a_cap_turns_the_rest_into_loss() {
     let bound = spike(MBIT(60), MBIT(20), MS(50), Some(MS(20))).unwrap();
     assert_eq!((bound.spike, bound.time_to_peak), (MS(20), MS(10)));
     assert_eq!(bound.lost_fraction, 0.8);
-    // A cap of Q itself loses nothing.
+    // A cap of exactly Q loses no data.
     let bound = spike(MBIT(60), MBIT(20), MS(50), Some(MS(100))).unwrap();
     assert_eq!((bound.spike, bound.time_to_peak, bound.lost_fraction), (MS(100), MS(50), 0.0));
-    // No queue at all loses all of the excess, at once.
+    // Without a queue all of the excess is lost, at once.
     let bound = spike(MBIT(60), MBIT(20), MS(50), Some(MS(0))).unwrap();
     assert_eq!((bound.spike, bound.time_to_peak, bound.lost_fraction), (MS(0), MS(0), 1.0));
 }
@@ -77,7 +76,7 @@ fn rounds_down_to_the_nanosecond() {
     assert_eq!(spike(Rate(10), Rate(3), Duration(100), None).unwrap().spike, Duration(233));
     let capped = spike(Rate(10), Rate(3), Duration(100), Some(Duration(8))).unwrap();
     assert_eq!((capped.spike, capped.time_to_peak), (Duration(8), Duration(3)));
-    // Where a float would have lost the last digits: 2^53 + 1 ns.
+    // 2^53 + 1 ns, for which a float would lose the last digit.
     let long = Duration((1 << 53) + 1);
     assert_eq!(spike(Rate(2), Rate(1), long, None).unwrap().spike, long);
 }
@@ -89,14 +88,14 @@ fn refuses_what_has_no_bound() {
     assert_eq!(spike(Rate::ZERO, MBIT(1), MS(1), None), Err(SpikeError::FromZero { to: MBIT(1) }));
     let long = spike(Rate(3), Rate(1), Duration::MAX, None);
     assert_eq!(long, Err(SpikeError::TooLong { r: 3.0, delay: Duration::MAX }));
-    // With a cap there is a spike to tell of, whatever Q is.
+    // With a cap there is a finite spike, whatever Q is.
     assert_eq!(spike(Rate(3), Rate(1), Duration::MAX, Some(MS(9))).unwrap().spike, MS(9));
     assert!(to_zero.unwrap_err().to_string().starts_with("capacity changes from 60Mbit to zero"));
 }
 
 #[test]
 fn several_flows_weigh_by_their_share() {
-    // Three quarters of the traffic 20 ms away, a quarter 100 ms: 40 ms x (3 - 1).
+    // Three quarters of the traffic at 20 ms, a quarter at 100 ms: 40 ms x (3 - 1).
     let flows = [(0.75, MS(20)), (0.25, MS(100))];
     assert_eq!(weighted(&flows, 3.0), Ok(MS(80)));
     // Shares are relative.
@@ -142,8 +141,9 @@ proptest! {
 
     #[test]
     fn is_zero_exactly_without_a_drop(from in rate(), to in rate()) {
-        // With d = 10^15 ns and rates below 10^11, even the least drop shows. One by more
-        // than 18,000 times gives a spike beyond the greatest time, 2^64 ns.
+        // With d = 10^15 ns and rates below 10^11, even the smallest drop has a spike above
+        // zero. A drop by more than 18,000 times has a spike beyond the maximum time, 2^64
+        // ns.
         let Ok(bound) = spike(from, to, Duration::from_secs(1_000_000), None) else {
             prop_assert!(from.0 / to.0 > 18_000);
             return Ok(());

@@ -1,4 +1,4 @@
-//! The distribution of waits under capacity that changes.
+//! The distribution of waits under changing capacity.
 
 use proptest::prelude::*;
 use sojourn_theory::capacity::Sender::{Draining, Matching};
@@ -14,18 +14,18 @@ fn steps(points: &[(u64, u64)]) -> Vec<(Instant, Rate)> {
     points.iter().map(|(ms, mbit)| (at(*ms), Rate::from_mbit(*mbit))).collect()
 }
 
-/// 60 Mbit/s fall to 20 after a second, with a loop of 50 ms: 40 Mbit/s too many
-/// for 50 ms wait 100 ms, and nobody drains them.
+/// 60 Mbit/s fall to 20 after a second, with a loop of 50 ms: an excess of 40 Mbit/s for 50
+/// ms waits 100 ms, and is not drained.
 #[test]
 fn one_drop_by_hand() {
     let found =
         waits(&steps(&[(0, 60), (1000, 20)]), Duration::from_millis(50), Matching, at(2000));
     let bits: f64 = found.iter().map(|wait| wait.bits).sum();
-    // A second and a loop at 60 Mbit/s, the rest at 20: rounding alone.
+    // A second and a loop at 60 Mbit/s, the rest at 20: rounding only.
     assert!((bits - (63e6 + 19e6)).abs() < 1.0);
-    // Waits are 0 for 60 Mbit, 0 to 100 ms evenly for 3, and 100 ms for 19.
+    // Waits are 0 for 60 Mbit, uniform from 0 to 100 ms for 3, and 100 ms for 19.
     let half = 61.5 / 82.0;
-    // Half a nanosecond is what a quantile is found to.
+    // Quantiles are exact to half a nanosecond.
     assert!((quantile(&found, half) - 0.050).abs() < 1e-9);
     assert_eq!(quantile(&found, 60.0 / 82.0 - 1e-6), 0.0);
     assert!((quantile(&found, 1.0) - 0.100).abs() < 1e-9);
@@ -34,7 +34,7 @@ fn one_drop_by_hand() {
     assert!((wait - 0.100).abs() < 1e-9);
 }
 
-/// The one that drains has 3 Mbit late by up to 100 ms, and nothing after it.
+/// The draining sender has 3 Mbit late by up to 100 ms; all later data do not wait.
 #[test]
 fn one_drop_drained_by_hand() {
     let found =
@@ -45,7 +45,7 @@ fn one_drop_drained_by_hand() {
     assert!((quantile(&found, 1.0 - 1.5e6 / total) - 0.050).abs() < 1e-6);
 }
 
-/// In stretches of half a second: the drop is at the beginning of the third.
+/// Intervals of half a second: the drop is at the start of the third.
 #[test]
 fn a_figure_by_hand() {
     let steps = steps(&[(0, 60), (1000, 20), (1750, 40)]);
@@ -59,9 +59,9 @@ fn a_figure_by_hand() {
     assert!(capacity.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1.0), "{capacity:?}");
 }
 
-/// A plateau of 100 ms far longer than two loops is one instant. A rise to 50
-/// Mbit/s leaves 0.5 Mbit of its 2: the wait is 10 ms. The drop to 25 adds 1.25
-/// Mbit, which is another instant: 1.75 Mbit wait 70 ms.
+/// A plateau of 100 ms, far longer than two loops, is one instant. A rise to 50 Mbit/s
+/// leaves 0.5 of its 2 Mbit: the wait is 10 ms. The drop to 25 Mbit/s adds 1.25 Mbit, which
+/// is another instant: 1.75 Mbit wait 70 ms.
 #[test]
 fn a_plateau_is_one_instant() {
     let steps = steps(&[(0, 60), (1000, 20), (5000, 50), (9000, 25)]);
@@ -79,10 +79,10 @@ fn what_never_leaves_waits_for_ever() {
     let found = waits(&steps(&[(0, 60), (1000, 0)]), Duration::from_millis(50), Matching, at(2000));
     assert_eq!(quantile(&found, 1.0), f64::INFINITY);
     assert_eq!(quantile(&found, 0.5), 0.0);
-    // The figure shows it, from where the capacity goes on.
+    // The figure shows it from the end of the capacity on.
     let highest = longest(&found, at(2000), 4);
     assert_eq!(highest[..3], [0.0, 0.0, f64::INFINITY]);
-    // Then nothing arrives any more.
+    // After that there are no arrivals.
     assert!(highest[3].is_nan());
 }
 
@@ -91,7 +91,7 @@ fn nothing_arrives_nothing_waits() {
     assert_eq!(quantile(&waits(&[], Duration::ZERO, Matching, at(10)), 0.99), 0.0);
 }
 
-/// Rates of 1 to 100 Mbit/s, each for 1 to 300 ms; the last one for long.
+/// Rates of 1 to 100 Mbit/s, each for 1 to 300 ms; the last one holds for long.
 fn changing() -> impl Strategy<Value = Vec<(Instant, Rate)>> {
     proptest::collection::vec((1..300_u64, 1..100_u64), 1..60).prop_map(|changes| {
         let mut now = 0;
@@ -105,7 +105,7 @@ fn changing() -> impl Strategy<Value = Vec<(Instant, Rate)>> {
 }
 
 proptest! {
-    /// The longest wait is the peak that integers find.
+    /// The longest wait is the peak found in integers.
     #[test]
     fn the_longest_is_the_peak(steps in changing(), delay_ms in 0..400_u64, drains in any::<bool>()) {
         let sender = if drains { Draining } else { Matching };
@@ -117,7 +117,7 @@ proptest! {
         prop_assert!((longest - peak.0 as f64 / 1e9).abs() < 2e-9, "{longest} {peak}");
     }
 
-    /// Stretches follow one another, and hold all that arrives.
+    /// Intervals are consecutive, and contain all arrivals.
     #[test]
     fn nothing_is_counted_twice(steps in changing(), delay_ms in 0..400_u64) {
         let delay = Duration::from_millis(delay_ms);
@@ -136,7 +136,7 @@ proptest! {
     }
 }
 
-/// Waits of 10^7 s are further apart than half a nanosecond as numbers.
+/// Floats near 10^7 s are more than half a nanosecond apart.
 #[test]
 fn a_quantile_of_very_long_waits_has_an_end() {
     let wait = Wait { at_s: 0.0, span_s: 1.0, bits: 1e6, first_s: 0.0, last_s: 1e7 };

@@ -1,4 +1,4 @@
-//! Histograms against the sorted values themselves.
+//! Histograms compared with the sorted values.
 
 use proptest::prelude::*;
 use sojourn_trace::Histogram;
@@ -9,7 +9,7 @@ fn of(values: &[u64]) -> Histogram {
     histogram
 }
 
-/// Values of every size, not mostly huge ones: a shift, then a number.
+/// Values of all magnitudes, not mostly huge ones: a shift, then a number.
 fn value() -> impl Strategy<Value = u64> {
     (0_u32..64, any::<u64>()).prop_map(|(shift, bits)| bits >> shift)
 }
@@ -18,7 +18,7 @@ fn values() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::vec(value(), 1..400)
 }
 
-/// By nearest rank in whole numbers: the ceil(n k / 1000)-th.
+/// Nearest rank in integers: the ceil(n k / 1000)-th.
 fn nearest_rank(sorted: &[u64], per_mille: usize) -> u64 {
     sorted[(sorted.len() * per_mille).div_ceil(1000).max(1) - 1]
 }
@@ -35,8 +35,8 @@ fn empty_has_nothing_to_tell() {
 
 #[test]
 fn ranks_are_not_rounded_up_by_binary_fractions() {
-    // 0.07 x 100, 0.29 x 100 and 0.57 x 100 are above 7, 29 and 57 (or below) in
-    // binary; the ranks are what the decimal fractions say.
+    // 0.07 x 100, 0.29 x 100 and 0.57 x 100 are above 7, 29 and 57 (or below) in binary;
+    // the ranks must follow the decimal fractions.
     let hundred = of(&(1..=100).collect::<Vec<_>>());
     for percent in 1..=100 {
         assert_eq!(hundred.quantile(percent as f64 / 100.0), Some(percent));
@@ -60,7 +60,7 @@ fn the_greatest_values_fit() {
     assert_eq!(histogram.mean(), Some(0.75 * u64::MAX as f64));
 }
 
-/// 100,000 flows have a histogram each.
+/// 100,000 flows have one histogram each.
 #[test]
 fn an_empty_one_is_small() {
     // Vec, first bucket, count, min, max: 7 words; the sum: 2 words, aligned to 2.
@@ -85,7 +85,7 @@ proptest! {
         sorted.sort();
         let exact = nearest_rank(&sorted, per_mille);
         let found = histogram.quantile(per_mille as f64 / 1000.0).unwrap();
-        // Half of a bucket, which is at most a 256th of its least value wide.
+        // Half of a bucket, whose width is at most a 256th of its minimum.
         prop_assert!(found.abs_diff(exact) <= exact / 512, "{found} not {exact}");
         prop_assert!((sorted[0]..=sorted[sorted.len() - 1]).contains(&found));
     }
@@ -97,7 +97,7 @@ proptest! {
         prop_assert!(quantiles.is_sorted());
     }
 
-    /// Order of recording, and of merging, does not show.
+    /// The result does not depend on the order of recording and merging.
     #[test]
     fn merging_is_recording_both(left in values(), right in values()) {
         let mut merged = of(&left);

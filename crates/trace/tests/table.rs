@@ -8,7 +8,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use sojourn_trace::{Column, Table, TableError, Text};
 
-/// Opens bytes as a Parquet file. `name` keeps tests apart, which run at once.
+/// Opens bytes as a Parquet file. `name` separates tests, which run concurrently.
 fn open(name: &str, bytes: &[u8]) -> SerializedFileReader<File> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.parquet"));
     std::fs::write(&path, bytes).unwrap();
@@ -21,7 +21,7 @@ fn rows(reader: &SerializedFileReader<File>) -> Vec<Vec<Field>> {
         .collect()
 }
 
-/// Three rows of each kind, filled as a recorder would.
+/// Three rows of each type, filled as a recorder would.
 fn example() -> Table {
     let mut table = Table::new();
     let time = table.add("time_ns", Vec::<u64>::new());
@@ -124,13 +124,13 @@ fn repeated_text_is_stored_once() {
     let chunk = reader.metadata().row_group(0).column(0);
     assert!(chunk.encodings().any(|encoding| encoding == Encoding::RLE_DICTIONARY));
     assert!(matches!(chunk.compression(), Compression::ZSTD(_)));
-    // A bit a row before compression, not 20 bytes.
+    // A bit per row before compression, not 20 bytes.
     assert!(chunk.uncompressed_size() < 100_000 / 8 + 1000);
     assert_eq!(rows(&reader)[3..5], [[Field::Str(name.into())], [Field::Str("other".into())]]);
 }
 
-/// More rows than one row group holds, and more distinct floats than a
-/// dictionary page: nothing is lost at the seams.
+/// More rows than a row group holds, and more distinct floats than a dictionary page: no
+/// rows are lost at the boundaries.
 #[test]
 fn long_tables_come_back_whole() {
     let n = (1 << 20) + 3;
@@ -152,7 +152,7 @@ fn long_tables_come_back_whole() {
         count += 1;
     }
     assert_eq!(count, n);
-    // Times that grow evenly cost next to nothing: under a bit a row.
+    // Times that grow evenly take less than a bit per row.
     let chunk = reader.metadata().row_group(0).column(0);
     assert!(chunk.compressed_size() < 1 << 17, "{} bytes", chunk.compressed_size());
 }

@@ -1,4 +1,4 @@
-//! What the tests of every queue share: a packet, and a queue built by name.
+//! Shared code of the queue tests: a packet, and a queue built by name.
 
 use sojourn_queue::{AnyQueue, Discipline, DropReason, Info, Limit, Packet, Queue, Setup, find};
 use sojourn_units::params::Value;
@@ -10,7 +10,7 @@ pub(crate) const MTU: Bytes = Bytes(1514);
 /// The flow whose packets are acknowledgements.
 pub(crate) const ACKS: u64 = 7;
 
-/// A packet that can be told from every other.
+/// A packet with a unique id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TestPacket {
     pub(crate) id: u64,
@@ -44,7 +44,7 @@ impl Packet for TestPacket {
     }
 }
 
-/// A queue by name, with these parameters and with defaults inside it.
+/// A queue by name, with these parameters and default inner queues.
 pub(crate) fn discipline(name: &str, values: &[(&str, Value)]) -> Discipline {
     let info = find(name).expect("a queue of this name");
     let mut all = Discipline::plain(name).expect("a queue of this name");
@@ -54,7 +54,7 @@ pub(crate) fn discipline(name: &str, values: &[(&str, Value)]) -> Discipline {
     all
 }
 
-/// A queue with what it dropped, and ids for the packets put into it.
+/// A queue with its dropped packets, which numbers the packets put into it.
 pub(crate) struct Rig {
     pub(crate) queue: AnyQueue<TestPacket>,
     pub(crate) dropped: Vec<(TestPacket, DropReason)>,
@@ -62,14 +62,13 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// The queue of this name; parameters that are not named have defaults, and so
-    /// have the queues inside it.
+    /// The queue of this name. Other parameters and the inner queues have defaults.
     #[allow(dead_code, reason = "not every test file builds by name")]
     pub(crate) fn new(name: &str, limit: Limit, seed: u64, values: &[(&str, Value)]) -> Rig {
         Rig::of(&discipline(name, values), limit, seed)
     }
 
-    /// This queue.
+    /// Builds this queue.
     pub(crate) fn of(discipline: &Discipline, limit: Limit, seed: u64) -> Rig {
         let Discipline { kind, params, inner } = discipline.clone();
         let setup = Setup { limit, mtu: MTU, seed, params, inner };
@@ -77,7 +76,7 @@ impl Rig {
         Rig { queue, dropped: Vec::new(), next_id: 0 }
     }
 
-    /// Puts one packet in.
+    /// Enqueues one packet.
     pub(crate) fn put(&mut self, now: Instant, flow: u64, size: u64, ecn: Ecn) -> TestPacket {
         let packet = TestPacket { id: self.next_id, flow, size, ecn, enqueued_at: Instant::ZERO };
         self.next_id += 1;
@@ -85,7 +84,7 @@ impl Rig {
         packet
     }
 
-    /// Puts several alike in.
+    /// Enqueues several equal packets.
     #[allow(dead_code, reason = "not every test file needs several")]
     pub(crate) fn put_all(&mut self, count: usize, now: Instant, flow: u64, size: u64) {
         for _ in 0..count {
@@ -93,12 +92,12 @@ impl Rig {
         }
     }
 
-    /// Takes one packet out.
+    /// Dequeues one packet.
     pub(crate) fn take(&mut self, now: Instant) -> Option<TestPacket> {
         self.queue.dequeue(now, &mut |p, why| self.dropped.push((p, why)))
     }
 
-    /// Ids of what was dropped for `reason`.
+    /// Ids of the packets dropped for `reason`.
     #[allow(dead_code, reason = "not every test file looks at drops by reason")]
     pub(crate) fn dropped_ids(&self, reason: DropReason) -> Vec<u64> {
         self.dropped.iter().filter(|(_, why)| *why == reason).map(|(p, _)| p.id).collect()
@@ -106,7 +105,7 @@ impl Rig {
 }
 
 #[allow(dead_code, reason = "few tests need it")]
-/// The parameters that a queue does not do without, with values for tests.
+/// The required parameters of a queue, with values for tests.
 pub(crate) fn needed(info: &Info) -> Vec<(&'static str, Value)> {
     let needed = info.params.iter().filter(|param| param.is_required());
     needed.map(|param| (param.name, Value::Rate(Rate::from_mbit(10)))).collect()

@@ -1,4 +1,4 @@
-//! Random queues, one inside another.
+//! Random nested queues.
 
 use proptest::prelude::*;
 use sojourn_queue::{Discipline, Info, find, infos};
@@ -33,15 +33,15 @@ fn plain() -> Discipline {
     Discipline::plain(info.name).expect("it is listed")
 }
 
-/// Values for what matters to queues inside queues; the rest has defaults.
+/// Values of the parameters relevant to nested queues; the others have defaults.
 fn value(param: &Param) -> Option<BoxedStrategy<(&'static str, Value)>> {
     let name = param.name;
     let values = match name {
-        // Few, so that flows share them, and that a tree of them stays small.
+        // Few, so that flows share them and a tree of them stays small.
         "flows" => (1_u64..9).prop_map(Value::Integer).boxed(),
         "ecn" => any::<bool>().prop_map(Value::Switch).boxed(),
         _ if param.is_required() => {
-            // From a packet in seconds to less than a nanosecond a byte, by magnitude.
+            // From seconds per packet to less than a nanosecond per byte, by magnitude.
             (4.6..11.0_f64).prop_map(|m| Value::Rate(Rate(10_f64.powf(m) as u64))).boxed()
         }
         _ => return None,

@@ -1,5 +1,5 @@
-//! Captures cut off anywhere, and with bytes that are not theirs: an error with a
-//! place, all that stood before it, and an end.
+//! Captures truncated at any byte, and captures with corrupted bytes: reading returns all
+//! earlier packets and an error with its position, and terminates.
 
 use std::fs;
 
@@ -14,20 +14,20 @@ fn real(name: &str) -> Vec<u8> {
     fs::read(format!("{}/../../tests/captures/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-/// Reads a damaged capture to its end, and returns the packets that there were.
+/// Reads a damaged capture to its end. Returns the number of packets.
 fn survive(file: &[u8]) -> u64 {
     let (rtt, read) = analysis(file);
     if let Err(error) = read {
         let ReadError::Malformed(malformed) = error else { panic!("{error}") };
         assert!(malformed.offset <= file.len() as u64, "{malformed}");
     }
-    // Each takes 16 bytes of a file or more, so there cannot be many.
+    // A packet takes at least 16 bytes of the file.
     assert!(rtt.packets() <= file.len() as u64 / 16);
     rtt.packets()
 }
 
-/// At every byte: what was whole before it is read, and where the file ends within
-/// a packet, the packet's beginning is told.
+/// Truncation at every byte: all complete packets are read, and the error reports the start
+/// of the truncated packet.
 #[test]
 fn a_capture_may_end_anywhere() {
     for name in REAL {
@@ -54,7 +54,7 @@ fn which() -> impl Strategy<Value = Vec<u8>> {
     (0..REAL.len()).prop_map(|k| real(REAL[k]))
 }
 
-/// Numbers as lengths that lie are: small, huge, one off.
+/// Plausible wrong lengths: small, huge, off by one.
 fn lie() -> impl Strategy<Value = [u8; 4]> {
     prop_oneof![
         (0_u32..64).prop_map(u32::to_le_bytes),
@@ -80,7 +80,7 @@ proptest! {
     #[test]
     fn lengths_may_lie(mut file in which(), lies in prop::collection::vec((any::<prop::sample::Index>(), lie()), 1..6)) {
         for (place, bytes) in lies {
-            // Every length of both formats stands at a multiple of four.
+            // Every length field of both formats is at a multiple of four.
             let at = place.index(file.len() / 4 - 1) * 4;
             file[at..at + 4].copy_from_slice(&bytes);
         }

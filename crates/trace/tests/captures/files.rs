@@ -1,4 +1,4 @@
-//! Both formats in all their variants, and what is wrong with files that are none.
+//! Both formats in all their variants, and errors in other files.
 
 use sojourn_trace::capture::{Capture, Format, ReadError};
 
@@ -43,7 +43,7 @@ fn classic_captures_of_every_kind() {
 
 #[test]
 fn the_upper_half_of_the_link_type_is_another_matter() {
-    // 4 bytes of frame check sequence, told in the upper bits.
+    // 4 bytes of frame check sequence, encoded in the upper bits.
     let file = pcap(false, true, 0x2400_0001, &[(5, vec![9])]);
     assert_eq!(read(&file).0, [(Some(5), 1, 1, vec![9])]);
 }
@@ -61,8 +61,8 @@ fn simple(big: bool, original: u32, data: &[u8]) -> Vec<u8> {
     block(big, 3, &[&word(big, original)[..], data].concat())
 }
 
-/// Two sections in different byte orders, two interfaces with clocks of their own,
-/// and every kind of block.
+/// Two sections in different byte orders, two interfaces with separate clocks, and every
+/// type of block.
 #[test]
 fn sections_interfaces_and_blocks() {
     let mut file = Vec::new();
@@ -99,7 +99,7 @@ fn a_simple_packet_is_cut_off_at_the_snap_length() {
     assert_eq!(read(&file.concat()).0, [(None, 1, 90, vec![1, 2, 3, 4])]);
 }
 
-/// A block of the size of the buffer and more, of which nothing is held.
+/// A block larger than the buffer, which is skipped.
 #[test]
 fn huge_unknown_blocks_are_passed_over() {
     let body = vec![0; 3 << 20];
@@ -184,7 +184,7 @@ fn interfaces_are_bounded() {
     assert_eq!(error(&begin), "at byte 1310748: a section describes more than 65536 interfaces");
 }
 
-/// What cannot be read is told as it is, and not as the file's fault.
+/// An I/O error is reported as such, not as a malformed file.
 #[test]
 fn a_failing_disk_is_no_malformed_file() {
     struct Failing;

@@ -1,5 +1,5 @@
-//! What stands around a segment: link types, VLAN tags, IP options, extension
-//! headers, fragments, snap lengths.
+//! Headers around a segment: link types, VLAN tags, IP options, extension headers,
+//! fragments, snap lengths.
 
 use sojourn_trace::capture::{Packet, Segment, Skip, segment};
 
@@ -15,7 +15,7 @@ fn read(link: u16, data: &[u8]) -> Result<Segment, Skip> {
     cut(link, data, data.len())
 }
 
-/// With only `len` bytes captured.
+/// A packet of which only `len` bytes were captured.
 fn cut(link: u16, data: &[u8], len: usize) -> Result<Segment, Skip> {
     let original_len = data.len() as u32;
     segment(&Packet { at_ns: Some(0), link, original_len, data: &data[..len] })
@@ -98,8 +98,8 @@ fn fragments_and_other_protocols_are_told_apart() {
     assert_eq!(read(101, &udp), Err(Skip::NotTcp));
 }
 
-/// Whatever the snap length, what is told of a segment is right, and what is cut
-/// off is not called malformed.
+/// For every snap length, the fields reported are correct, and truncation is not reported
+/// as malformed.
 #[test]
 fn every_snap_length_is_taken() {
     let whole = ethernet(&[0x8100], &sent().v4());
@@ -137,8 +137,8 @@ fn headers_that_lie_are_malformed() {
     assert_eq!(read(101, &options).unwrap().stamps, None);
 }
 
-/// Segments that the network card has yet to cut up have no length of their own
-/// (RFC 2675 jumbograms; Linux's IPv4 likewise).
+/// Segments captured before the network card splits them have no length of their own (RFC
+/// 2675 jumbograms; Linux's IPv4 likewise).
 #[test]
 fn a_length_of_zero_is_that_of_the_packet() {
     let mut v4 = sent().v4();

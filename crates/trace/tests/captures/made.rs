@@ -1,5 +1,4 @@
-//! Captures made for the tests: segments, the packets around them, the files
-//! around those.
+//! Generated captures: segments, packets and files.
 
 use sojourn_trace::capture::{Capture, ReadError};
 use sojourn_trace::rtt::{Half, Method, Options, Rtt};
@@ -54,12 +53,12 @@ impl Tcp {
         bytes
     }
 
-    /// In IPv4 without options.
+    /// The segment in IPv4 without options.
     pub(crate) fn v4(&self) -> Vec<u8> {
         self.v4_with(&[], 0)
     }
 
-    /// In IPv4 with options, and with this fragment field.
+    /// The segment in IPv4 with options and this fragment field.
     pub(crate) fn v4_with(&self, options: &[u8], fragment: u16) -> Vec<u8> {
         let tcp = self.bytes();
         let len = (20 + options.len() + tcp.len()) as u16;
@@ -74,7 +73,7 @@ impl Tcp {
         bytes
     }
 
-    /// In IPv6, behind extension headers of which `first` is the kind of the first.
+    /// The segment in IPv6, behind extension headers; `first` is the type of the first.
     pub(crate) fn v6(&self, first: u8, extensions: &[u8]) -> Vec<u8> {
         let tcp = self.bytes();
         let mut bytes = vec![0x60, 0, 0, 0];
@@ -90,7 +89,7 @@ impl Tcp {
     }
 }
 
-/// Behind an Ethernet header with these VLAN tags (EtherTypes), outermost first.
+/// The packet behind an Ethernet header with these VLAN tags (EtherTypes), outermost first.
 pub(crate) fn ethernet(tags: &[u16], ip: &[u8]) -> Vec<u8> {
     let mut bytes = vec![2; 12];
     for tag in tags {
@@ -102,7 +101,7 @@ pub(crate) fn ethernet(tags: &[u16], ip: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A number in the byte order asked for.
+/// A number in big- or little-endian order.
 pub(crate) fn word(big: bool, value: u32) -> [u8; 4] {
     if big { value.to_be_bytes() } else { value.to_le_bytes() }
 }
@@ -111,7 +110,7 @@ pub(crate) fn half_word(big: bool, value: u16) -> [u8; 2] {
     if big { value.to_be_bytes() } else { value.to_le_bytes() }
 }
 
-/// A classic capture; times in ns, which it rounds down to us where `nano` is not set.
+/// A classic capture; times in ns, rounded down to us without `nano`.
 pub(crate) fn pcap(big: bool, nano: bool, link: u32, packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
     let mut file = Vec::new();
     file.extend(word(big, if nano { 0xa1b2_3c4d } else { 0xa1b2_c3d4 }));
@@ -173,7 +172,7 @@ pub(crate) fn enhanced(
     block(big, 6, &body)
 }
 
-/// What a capture shows, and how reading it ended.
+/// The analysis of a capture, and the result of reading it.
 pub(crate) fn analysis(file: &[u8]) -> (Rtt, Result<(), ReadError>) {
     let mut capture = Capture::new(file);
     let mut rtt = Rtt::new(Options { points: 100_000, ..Options::default() });
@@ -181,7 +180,7 @@ pub(crate) fn analysis(file: &[u8]) -> (Rtt, Result<(), ReadError>) {
     (rtt, read)
 }
 
-/// The number of the answer's packet and the RTT in ns, of all samples.
+/// Packet number of the answer and RTT in ns, of all samples.
 pub(crate) fn samples(half: &Half, method: Method) -> Vec<(u64, u64)> {
     let (_, samples) = half.samples(method);
     samples.points().iter().map(|point| (point.packet, point.rtt_ns)).collect()

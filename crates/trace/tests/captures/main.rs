@@ -1,5 +1,5 @@
-//! Captures and the round-trip times in them: real ones against tshark, made ones
-//! against the truth, malformed ones against whatever may happen.
+//! Captures and their round-trip times: real ones compared with tshark, generated ones with
+//! known results, malformed ones for errors.
 
 mod damage;
 mod files;

@@ -1,4 +1,4 @@
-//! Round-trip times of segments whose truth is known.
+//! Round-trip times of segments with known results.
 
 use proptest::prelude::*;
 use sojourn_trace::rtt::{Method, Options, Pairs, Rtt, WAITING};
@@ -48,7 +48,7 @@ fn both_directions_have_their_own() {
 fn an_acknowledgement_of_several_answers_the_last() {
     let segments = [(0, up(0, 100)), (4, up(100, 100)), (9, up(200, 100)), (24, down(200))];
     assert_eq!(of(&segments, 0, Method::Acks), [(4, 20)]);
-    // Amid a segment it answers the one before, whose end it covers.
+    // An acknowledgement within a segment answers the one before, whose end it covers.
     let segments = [(0, up(0, 100)), (4, up(100, 100)), (24, down(150)), (30, down(200))];
     assert_eq!(of(&segments, 0, Method::Acks), [(3, 24), (4, 26)]);
 }
@@ -65,7 +65,7 @@ fn what_was_sent_twice_gives_no_sample() {
         (62, down(300)),
     ];
     assert_eq!(of(&segments, 0, Method::Acks), [(6, 60), (7, 60)]);
-    // One that covers the gap and what waited behind it.
+    // An acknowledgement that covers the gap and the segments that waited behind it.
     let filled = [&segments[..4], &[(60, down(300)), (61, up(300, 100)), (91, down(400))]].concat();
     assert_eq!(of(&filled, 0, Method::Acks), [(7, 30)]);
     let (rtt, _) = analysis(&capture_of(&filled));
@@ -126,7 +126,7 @@ fn a_stamp_that_a_mere_acknowledgement_had_gives_no_sample() {
         // This may be the echo of the first.
         (5, Tcp::new(false, 1, 0, 100).stamps(500, 10)),
         (31, down(100).stamps(530, 10)),
-        // An acknowledgement's stamp is echoed when there is something to send.
+        // An acknowledgement's stamp is echoed with the next data.
         (40, up(100, 0).stamps(50, 530)),
         (9_000, Tcp::new(false, 101, 100, 100).stamps(9_500, 50)),
     ];
@@ -140,7 +140,7 @@ fn a_retransmission_has_a_stamp_of_its_own() {
         (1, up(100, 100).stamps(11, 1)),
         (50, up(0, 100).stamps(60, 1)),
         (80, down(200).stamps(590, 60)),
-        // 10 and 11 are gone with it.
+        // This also discards 10 and 11.
         (90, down(200).stamps(600, 11)),
     ];
     assert_eq!(of(&segments, 0, Method::Timestamps), [(4, 30)]);
@@ -151,7 +151,7 @@ fn a_retransmission_has_a_stamp_of_its_own() {
 fn a_wrong_echo_takes_nothing_away() {
     let segments = [
         (0, up(0, 100).stamps(3_000_000_000, 1)),
-        // Zero, and what was never sent: neither is an echo.
+        // Zero and a value that was never sent: neither is an echo.
         (10, down(0).stamps(1, 0)),
         (11, down(0).stamps(2, 3_000_000_001)),
         (30, down(100).stamps(3, 3_000_000_000)),
@@ -161,7 +161,7 @@ fn a_wrong_echo_takes_nothing_away() {
 
 #[test]
 fn without_timestamps_acknowledgements_are_taken() {
-    // Offered in the SYN, and not taken up.
+    // Offered in the SYN, but not accepted.
     let segments = [
         (0, up(99, 0).flags(SYN).stamps(10, 0)),
         (30, Tcp { seq: 0, ..down(100) }.flags(SYN | ACK)),
@@ -188,7 +188,7 @@ fn the_same_ends_again_are_another_flow() {
     let (rtt, _) = analysis(&capture_of(&segments));
     let counts = rtt.flows().iter().map(|flow| flow.halves[0].packets);
     assert_eq!(counts.collect::<Vec<_>>(), [2, 2]);
-    // A reset answers nothing.
+    // A reset answers no segment.
     assert_eq!(samples(&rtt.flows()[1].halves[0], Method::Acks), []);
 }
 
@@ -233,9 +233,8 @@ fn more_than_can_wait_gives_fewer_samples_and_no_wrong_ones() {
 }
 
 proptest! {
-    /// A sender without loss, an answer to every segment after a delay of its own:
-    /// both ways of pairing find each delay, whatever the order of both ends'
-    /// segments in the capture.
+    /// A sender without loss, and an answer to every segment after its own delay: both
+    /// pairings find each delay, whatever the order of both ends' segments in the capture.
     #[test]
     fn every_delay_is_found(gaps in prop::collection::vec(1_u64..40, 1..60), delay in 1_u64..400,
                             more in prop::collection::vec(0_u64..20, 60), begin: u32) {

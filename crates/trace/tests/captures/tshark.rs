@@ -1,5 +1,5 @@
-//! Our pairs of data and acknowledgement against tshark's, packet by packet, on
-//! captures of real connections (tests/captures/README.md).
+//! This crate's pairs of data and acknowledgement compared with tshark's, packet by packet,
+//! on captures of real connections (tests/captures/README.md).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,7 +30,7 @@ fn ours(name: &str) -> BTreeMap<u64, u64> {
     halves.flat_map(|half| samples(half, Method::Acks)).collect()
 }
 
-/// Without loss the two have the same samples, to the ns.
+/// Without loss both have the same samples, to the ns.
 #[test]
 fn without_loss_every_sample_agrees() {
     for (name, least) in [("ipv6.pcapng", 77), ("any-sll2.pcap", 53)] {
@@ -40,10 +40,10 @@ fn without_loss_every_sample_agrees() {
     }
 }
 
-/// What differs, all of it: tshark also times the last segment that an
-/// acknowledgement covers where that segment had to wait for a lost one before
-/// it. Each of these four acknowledges a retransmission and what came before it
-/// was sent (frames 59 and 181, 59 and 188), and Karn's rule gives it no sample.
+/// All differences: tshark also times the last segment that an acknowledgement covers if
+/// that segment waited for an earlier lost one. Each of these four acknowledges a
+/// retransmission and data sent before it (frames 59 and 181, 59 and 188), and Karn's rule
+/// excludes them.
 #[test]
 fn with_loss_those_behind_a_gap_are_left_out() {
     for (name, behind_a_gap) in
@@ -58,9 +58,8 @@ fn with_loss_those_behind_a_gap_are_left_out() {
     }
 }
 
-/// The answer of the far end takes 2 x 15 ms on the path that the capture was
-/// taken on (tests/captures/make.py), and the forwarding process some time: each
-/// way of pairing says so.
+/// The far end's answer takes 2 x 15 ms on the captured path (tests/captures/make.py), plus
+/// the time of the forwarding process: both pairings find that delay.
 #[test]
 fn both_ways_of_pairing_find_the_delay_of_the_path() {
     let (rtt, _) = analysis(&fs::read(folder().join("timestamps.pcapng")).unwrap());
