@@ -1,4 +1,4 @@
-//! Alternative Backoff with ECN, as Reno and CUBIC have it, against RFC 8511.
+//! Alternative Backoff with ECN for Reno and CUBIC, against RFC 8511.
 
 mod common;
 
@@ -7,7 +7,7 @@ use sojourn_cc::Controller;
 use sojourn_units::Duration;
 use sojourn_units::params::Value;
 
-/// A window of 100 packets in congestion avoidance, and what a mark or a loss leaves.
+/// The window after a mark or a loss at 100 packets in congestion avoidance.
 fn left(name: &str, params: &[(&str, f64)], loss: bool, mark: bool) -> u64 {
     let params: Vec<_> = params.iter().map(|(name, v)| (*name, Value::Number(*v))).collect();
     let mut driver = Driver::new(build(name, 100, &params), Duration::from_millis(50));
@@ -30,7 +30,7 @@ fn a_mark_leaves_more_than_a_loss() {
     }
 }
 
-/// Without it a mark counts as a loss, whatever a loss leaves (RFC 3168 section 6.1.2).
+/// Without ABE a mark counts as a loss, for any beta (RFC 3168 section 6.1.2).
 #[test]
 fn without_abe_a_mark_is_a_loss() {
     for (name, beta) in [("reno", 0.5), ("cubic", 0.7), ("reno", 0.6), ("cubic", 0.6)] {

@@ -1,5 +1,5 @@
-//! BBR version 3's answers to single events, made by hand, against
-//! draft-ietf-ccwg-bbr-06. Its appendix is in crates/transport/tests/bbr3.
+//! BBR version 3's responses to single constructed events, against draft-ietf-ccwg-bbr-06.
+//! The tests of its appendix are in crates/transport/tests/bbr3.
 
 mod common;
 
@@ -9,11 +9,11 @@ use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const RTT: Duration = Duration::from_millis(40);
-/// Packets in flight all the time, which is what the path holds.
+/// Packets in flight at all times, the capacity of the path.
 const FLIGHT: u64 = 100;
 
-/// A flow that always has `FLIGHT` packets in flight over a path that delivers
-/// them in a round-trip time, one acknowledgement a packet.
+/// A flow that always has `FLIGHT` packets in flight on a path that delivers them in a
+/// round-trip time, with one acknowledgement per packet.
 struct Flow {
     cc: AnyController,
     now: Instant,
@@ -21,7 +21,8 @@ struct Flow {
     sent: u64,
     delivered: u64,
     lost: Vec<u64>,
-    /// Delivered packets, and when, as each packet was sent.
+    /// For each packet: packets delivered when it was sent, and the time of the last
+    /// delivery.
     stamps: Vec<(u64, Instant)>,
     in_recovery: bool,
     spurious: bool,
@@ -68,8 +69,8 @@ impl Flow {
         self.sent += 1;
     }
 
-    /// The acknowledgement of the oldest packet in flight, after the next `lost`
-    /// packets before it were lost; what leaves for them follows.
+    /// The acknowledgement of the oldest packet in flight, after the `lost` packets before
+    /// it were lost. New packets replace them.
     fn ack(&mut self, lost: u64, loss_event: bool) {
         let first = self.delivered + self.lost.len() as u64;
         let numbers: Vec<u64> = (first..first + lost).collect();
@@ -118,7 +119,7 @@ impl Flow {
         (0..count).for_each(|_| self.ack(0, false));
     }
 
-    /// A round trip in which a packet of every `nth` is lost.
+    /// A round trip in which one of every `nth` packets is lost.
     fn lossy_round(&mut self, nth: u64) {
         for i in 0..FLIGHT / nth {
             self.ack(1, i == 0 && !self.in_recovery);
@@ -127,7 +128,7 @@ impl Flow {
         }
     }
 
-    /// Startup has come to its end by a plateau, and Drain and DOWN too.
+    /// A flow after the end of Startup by a plateau, after Drain, and after DOWN.
     fn cruising() -> Flow {
         let mut flow = Flow::new();
         flow.acks(FLIGHT * 8);
@@ -136,8 +137,8 @@ impl Flow {
     }
 }
 
-/// Section 5.5.10.3: the bounds are what the last round trip delivered, and at
-/// least Beta of what they were.
+/// Section 5.5.10.3: the bounds are the deliveries of the last round trip, but at least
+/// Beta times the old bounds.
 #[test]
 fn a_round_trip_with_losses_lowers_the_short_term_bounds() {
     let mut flow = Flow::cruising();
@@ -145,13 +146,14 @@ fn a_round_trip_with_losses_lowers_the_short_term_bounds() {
     assert_eq!((before.bw_shortterm, before.inflight_shortterm), (None, None));
     flow.lossy_round(10);
     flow.ack(0, false);
-    // The window is two products: what was delivered is less than Beta of it.
+    // The window is two bandwidth-delay products, so the delivered data are less than Beta
+    // of it.
     let first = flow.view().inflight_shortterm.expect("the round trip has ended");
     assert_eq!(first, before.cwnd * 7 / 10);
     flow.lossy_round(10);
     flow.lossy_round(10);
     let after = flow.view();
-    // Of a hundred packets a round trip, ninety are delivered, or ninety-one.
+    // Of a hundred packets per round trip, ninety or ninety-one are delivered.
     let bw = after.bw_shortterm.unwrap();
     let share = bw.as_f64() / before.max_bw.as_f64();
     assert!((0.89..=0.92).contains(&share), "{share}");
@@ -184,8 +186,8 @@ fn a_spurious_end_of_startup_is_undone() {
     assert_eq!(undone.inflight_longterm, None);
 }
 
-/// Section 5.6.4.4: one packet after a timeout, the former window once what was
-/// lost is repaired.
+/// Section 5.6.4.4: one packet after a timeout, and the former window once the losses are
+/// repaired.
 #[test]
 fn a_timeout_leaves_one_packet_and_recovery_restores_the_window() {
     let mut flow = Flow::cruising();
@@ -200,7 +202,7 @@ fn a_timeout_leaves_one_packet_and_recovery_restores_the_window() {
     assert_eq!(flow.view().cwnd, before.cwnd);
 }
 
-/// A loss that a tail loss probe has repaired has no number, and is one.
+/// A loss that a tail loss probe repaired has no packet number, but counts as a loss.
 #[test]
 fn a_loss_without_a_number_is_a_loss() {
     let mut flow = Flow::cruising();
@@ -211,7 +213,7 @@ fn a_loss_without_a_number_is_a_loss() {
     assert!(flow.view().bw_shortterm.is_some());
 }
 
-/// What every feedback of `flow` says, without an acknowledgement.
+/// Feedback of `flow` without an acknowledgement.
 fn nothing(flow: &Flow) -> Feedback<'static> {
     Feedback {
         acked: Bytes::ZERO,
@@ -241,7 +243,7 @@ fn nothing(flow: &Flow) -> Feedback<'static> {
     }
 }
 
-/// Section 5.3.3.8.3: 2 to 3 s, at random, and by the seed alone.
+/// Section 5.3.3.8.3: 2 to 3 s, random, and determined by the seed alone.
 #[test]
 fn the_wait_between_probes_is_random() {
     let wait = |seed| {
@@ -271,7 +273,7 @@ fn the_wait_between_probes_is_random() {
     assert_eq!(wait(7), wait(7));
 }
 
-/// Section 5.6.2: InitialCwnd a round trip times 2.77, as soon as there is one.
+/// Section 5.6.2: InitialCwnd per round trip times 2.77, from the first round-trip time on.
 #[test]
 fn the_first_round_trip_sets_the_pacing_rate() {
     let mut flow = Flow::new();

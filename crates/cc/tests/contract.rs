@@ -1,6 +1,6 @@
-//! What every controller keeps to, whatever a transport tells it: random
-//! operations, possible and impossible ones, drive each that ships, with its defaults
-//! and with parameters from anywhere in their ranges.
+//! The contract of every built-in controller under any input: random operations, both
+//! possible and impossible ones, with default parameters and with random ones from their
+//! whole ranges.
 
 #[path = "contract/draws.rs"]
 mod draws;
@@ -22,7 +22,7 @@ const MANY: u64 = 10_000_000;
 
 #[derive(Clone, Debug)]
 enum Operation {
-    /// Time passes, or leaps.
+    /// Time passes or jumps.
     Wait(u64),
     Sent {
         in_flight: u64,
@@ -39,8 +39,8 @@ enum Operation {
     },
 }
 
-/// What a feedback is made of, in packets and nanoseconds; none of it need fit
-/// together.
+/// The content of a feedback, in packets and nanoseconds; the values may contradict each
+/// other.
 #[derive(Clone, Debug)]
 struct Told {
     acked: u64,
@@ -52,13 +52,13 @@ struct Told {
     rate: Option<(u64, u64, u64, bool)>,
     in_flight: (u64, u64),
     numbers: (u64, u64),
-    /// Packet numbers that were lost, and the one that was sampled.
+    /// Numbers of the lost packets, and of the sampled one.
     lost_numbers: Vec<u64>,
     sampled: u64,
     spurious: bool,
 }
 
-/// Small numbers, where the corners are, and everything up to `MANY`.
+/// Mostly small numbers, with all values up to `MANY`.
 fn packets() -> impl Strategy<Value = u64> {
     prop_oneof![4 => 0..=3_u64, 4 => 0..=300_u64, 1 => 0..=MANY]
 }
@@ -108,7 +108,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// A controller with what a transport would know of the past.
+/// A controller, with the state that a transport keeps.
 struct Run {
     cc: AnyController,
     now: Instant,
@@ -214,14 +214,14 @@ impl Run {
     fn check(&self, name: &str) -> Result<Limits, TestCaseError> {
         let limits = self.cc.limits();
         prop_assert_eq!(limits, self.cc.limits(), "{} answers differently when asked again", name);
-        // The ideal controller holds everything back until it knows its rate.
+        // The ideal controller sends no data until it knows its rate.
         let waiting = name == "ideal" && !self.signalled;
         if !waiting {
             prop_assert!(limits.cwnd >= Bytes(MSS), "{}: {:?}", name, limits);
             let paces = self.min_rtt < Duration::MAX;
             prop_assert!(!paces || limits.pacing != Pacing::Rate(Rate::ZERO), "{}", name);
         }
-        // A window that has left the range in which sums with it are exact.
+        // Beyond this range, sums with the window are no longer exact.
         prop_assert!(limits.cwnd < Bytes(u64::MAX / 2), "{}: {:?}", name, limits);
         let alpha = self.cc.probe().alpha.unwrap_or(0.0);
         prop_assert!((0.0..=1.0).contains(&alpha), "{}: alpha {}", name, alpha);
@@ -233,8 +233,8 @@ impl Run {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// No panic, a usable window and pacing after every operation, `limits`
-    /// without side effects, and the same answers from the same story.
+    /// No panic; a usable window and pacing after every operation; `limits` without side
+    /// effects; and the same results from the same operations.
     #[test]
     fn every_controller_survives_any_story(
         story in prop::collection::vec(operation(), 1..200),

@@ -1,5 +1,5 @@
-//! Rapid's parts against its papers' descriptions: p-streams, the estimate from
-//! receive times, the filter in closed form, start-up, losses.
+//! Rapid's parts against its papers' descriptions: p-streams, the estimate from receive
+//! times, the filter in closed form, start-up, losses.
 
 mod common;
 
@@ -13,7 +13,7 @@ const PACKETS: usize = 30;
 const SPREAD: f64 = 1.045;
 const MBIT: f64 = 1e6;
 
-/// A sender whose packets leave exactly when they may, over a path that the test makes.
+/// A sender whose packets leave exactly when allowed, on a path that the test defines.
 struct Bench {
     cc: AnyController,
     now: Instant,
@@ -27,7 +27,7 @@ impl Bench {
         Bench { cc, now: Instant(1_000_000), number: 0, srtt: Duration::from_millis(20) }
     }
 
-    /// One that the bottleneck tells `mbit` at once, so that it needs no search.
+    /// A bench whose bottleneck reports `mbit` at once, so that no search is needed.
     fn ideal(mbit: u64, params: &[(&str, Value)]) -> Bench {
         let mut bench = Bench::new(&[&[("estimator", choice("ideal"))], params].concat());
         bench.signal(mbit);
@@ -43,7 +43,7 @@ impl Bench {
         gap
     }
 
-    /// Sends a packet; the next may leave a gap later, which this waits for.
+    /// Sends a packet, and waits for the gap before the next.
     fn send(&mut self) -> (u64, Instant) {
         let sent = Sent {
             number: self.number,
@@ -61,7 +61,7 @@ impl Bench {
         packet
     }
 
-    /// Sends a stream. Returns its packets, and how long each waited for.
+    /// Sends a stream. Returns its packets, and the gap before each.
     fn stream(&mut self, packets: usize) -> (Vec<(u64, Instant)>, Vec<Duration>) {
         let mut gaps = Vec::new();
         let sent = (0..packets)
@@ -134,7 +134,7 @@ impl Bench {
         self.cc.probe().bandwidth.expect("it has heard").as_f64()
     }
 
-    /// Sends start-up's streams until it is steady at about `mbit`.
+    /// Sends start-up streams until the controller is steady at about `mbit`.
     fn settle(&mut self, mbit: f64) {
         for _ in 0..9 {
             if self.cc.probe().phase == "steady" {
@@ -148,8 +148,8 @@ impl Bench {
     }
 }
 
-/// Delays in nanoseconds behind a link with so much bandwidth available, and all of it,
-/// at which `backlog` nanoseconds wait: a queue of fluid (TR11-007 appendix IX).
+/// Delays in nanoseconds behind a link with this bandwidth, all of it available, and an
+/// initial queue of `backlog` nanoseconds: a fluid queue (TR11-007 appendix IX).
 fn fluid(packets: &[(u64, Instant)], available: f64, backlog: f64) -> Vec<u64> {
     let work = MSS.as_f64() * 8e9 / available;
     let mut wait = backlog;
@@ -169,8 +169,8 @@ fn assert_near(found: f64, expected: f64, share: f64, what: &str) {
     assert!((found / expected - 1.0).abs() <= share, "{what}: {found}, not {expected}");
 }
 
-/// N packets, rates that rise by the same factor from each to the next, and a duration
-/// that makes the mean rate the sender's, to a nanosecond.
+/// N packets whose rates rise by a constant factor, with a duration that gives the sender's
+/// mean rate, to a nanosecond.
 #[test]
 fn a_stream_s_rates_rise_geometrically_around_its_mean() {
     for mbit in [1, 100, 997, 10_000] {
@@ -181,7 +181,7 @@ fn a_stream_s_rates_rise_geometrically_around_its_mean() {
             let expected = MSS.as_f64() * PACKETS as f64 * 8e3 / mbit as f64;
             assert!((span as f64 - expected).abs() <= 1.0, "{span}, not {expected}");
             for pair in gaps.windows(2) {
-                // Either end of a gap is rounded to half a nanosecond.
+                // Both ends of a gap are rounded to half a nanosecond.
                 let exact = pair[0].0 as f64 / SPREAD;
                 assert!((pair[1].0 as f64 - exact).abs() <= 2.0, "{pair:?}");
             }
@@ -189,8 +189,9 @@ fn a_stream_s_rates_rise_geometrically_around_its_mean() {
     }
 }
 
-/// With 30 packets and the default spread, from 0.57 to 2.03 times the mean; one rate
-/// lies just above it, or a sender near the available bandwidth would not see what is left.
+/// With 30 packets and the default spread, rates are from 0.57 to 2.03 times the mean. One
+/// rate is just above the mean; otherwise a sender near the available bandwidth could not
+/// see the remainder.
 #[test]
 fn a_stream_looks_to_twice_its_mean() {
     let (_, gaps) = Bench::ideal(100, &[]).stream(PACKETS);
@@ -202,8 +203,8 @@ fn a_stream_looks_to_twice_its_mean() {
     assert!(above < 1.02, "{above}");
 }
 
-/// The highest probing rate for which the delay does not grow: not above what is
-/// available, and within one step of it, whether the queue is empty or not (TR11-007,
+/// The estimate is the highest probing rate at which the delay does not grow: at most the
+/// available bandwidth, and within one step of it, with or without a queue (TR11-007,
 /// observation 1).
 #[test]
 fn the_estimate_is_the_last_rate_without_a_trend() {
@@ -215,13 +216,14 @@ fn the_estimate_is_the_last_rate_without_a_trend() {
             let truth = available / 100.0 * at;
             bench.report(&packets, &fluid(&packets, truth, backlog));
             let found = bench.estimate() / truth;
-            // Whole nanoseconds make a rate that is just above look even.
+            // Whole nanoseconds hide the trend of a rate just above.
             assert!(found < 1.002 && found > 1.0 / SPREAD - 0.002, "{available}: {found}");
         }
     }
 }
 
-/// All below what is available: the highest rate. All above: what came through.
+/// If all rates are below the available bandwidth, the estimate is the highest; if all are
+/// above, it is the delivery rate.
 #[test]
 fn beyond_the_stream_s_range_it_says_what_it_can() {
     for (available, expected) in [(300.0, 2.03), (40.0, 0.4)] {
@@ -233,8 +235,8 @@ fn beyond_the_stream_s_range_it_says_what_it_can() {
     }
 }
 
-/// A burst of others that comes and is served lifts the delay, which falls back: no
-/// trend of the stream's own making (PathChirp's excursions). One that stays is.
+/// A burst of cross traffic raises the delay, which then falls back: not a trend caused by
+/// the stream (PathChirp's excursions). A lasting rise is a trend.
 #[test]
 fn what_falls_back_is_no_trend() {
     let mut bench = Bench::new(&[]);
@@ -255,7 +257,7 @@ fn what_falls_back_is_no_trend() {
     assert_near(bench.estimate() / at, expected, 0.02, "a trend from the 20th packet on");
 }
 
-/// Clocks need not agree, and differences up to the resolution are none.
+/// Clocks need not agree, and differences up to the resolution do not count.
 #[test]
 fn only_differences_of_delays_count_and_only_great_ones() {
     let coarse = Value::Time(Duration::from_micros(1));
@@ -264,7 +266,7 @@ fn only_differences_of_delays_count_and_only_great_ones() {
         let mut bench = Bench::new(&params);
         bench.settle(100.0);
         let (packets, at) = bench.probe();
-        // An hour ahead, and 20 ns more with each packet from the 10th on.
+        // An offset of an hour, and 20 ns more per packet from the 10th on.
         let delays: Vec<_> =
             (0..PACKETS as u64).map(|n| 3_600_000_000_000 + 20 * n.saturating_sub(9)).collect();
         bench.report(&packets, &delays);
@@ -272,7 +274,8 @@ fn only_differences_of_delays_count_and_only_great_ones() {
     }
 }
 
-/// A stream of which a packet is missing, or that left late, says nothing; the next does.
+/// A stream with a missing packet, or that left late, yields no estimate; the next one
+/// does.
 #[test]
 fn only_whole_streams_that_left_as_planned_count() {
     let mut bench = Bench::new(&[]);
@@ -286,7 +289,7 @@ fn only_whole_streams_that_left_as_planned_count() {
 
     let (mut packets, _) = bench.stream(10);
     bench.now += Duration::from_secs(1);
-    // What follows on the pause is a stream of its own.
+    // A new stream starts after the pause.
     let (whole, _) = bench.stream(PACKETS);
     packets.extend(&whole[..PACKETS - 10]);
     bench.report(&packets, &fluid(&packets, 50.0 * MBIT, 0.0));
@@ -296,8 +299,8 @@ fn only_whole_streams_that_left_as_planned_count() {
     assert!(bench.estimate() < before, "a whole one");
 }
 
-/// The formula as printed, with both conditions the right way round: from stream to
-/// stream, R <- R + L/tau (B - R) below, and with eta above (TR11-007 section II.A).
+/// The printed formula with both conditions corrected: from stream to stream, R <- R +
+/// L/tau (B - R) below the estimate, and with eta above it (TR11-007 section II.A).
 #[test]
 fn the_exponential_filter_is_the_printed_formula() {
     let (tau, eta) = (0.2, 0.1);
@@ -308,7 +311,7 @@ fn the_exponential_filter_is_the_printed_formula() {
         bench.signal(target);
         let (mut rate, mut spent) = (bench.rate(), 0.0);
         let begin = rate;
-        // What left meanwhile was planned before the signal.
+        // The streams that left meanwhile were planned before the signal.
         while spent < span {
             let length = MSS.as_f64() * PACKETS as f64 * 8.0 / rate;
             rate += length / span * (target as f64 * MBIT - rate);
@@ -322,8 +325,8 @@ fn the_exponential_filter_is_the_printed_formula() {
     }
 }
 
-/// In words: linearly, to the new value over tau (eta). A change before it is there
-/// begins a ramp of its own.
+/// The text's filter: linear, reaching the new value after tau (eta). A change before that
+/// starts a new ramp.
 #[test]
 fn the_linear_filter_is_a_ramp_that_lasts_tau_or_eta() {
     let mut bench = Bench::ideal(500, &[("filter", choice("linear"))]);
@@ -337,8 +340,8 @@ fn the_linear_filter_is_a_ramp_that_lasts_tau_or_eta() {
             }
             rate = bench.rate();
             let whole = target as f64 * MBIT - from;
-            // The first stream was planned before, and each keeps its rate throughout:
-            // two streams' length of lag, at most 1.5 ms of 175 ms.
+            // The first stream was planned before, and each keeps its rate throughout: a
+            // lag of two streams, at most 1.5 ms of 175 ms.
             let expected = from + whole * (spent / span).min(1.0);
             assert!((rate - expected).abs() <= 0.01 * whole.abs(), "{rate}, not {expected}");
         }
@@ -352,7 +355,7 @@ fn the_linear_filter_is_a_ramp_that_lasts_tau_or_eta() {
     ramp(100, half, 0.175, 0.3);
 }
 
-/// With eta = 0 it falls at once, as in the paper of 2009.
+/// With eta = 0 the rate falls at once, as in the paper of 2009.
 #[test]
 fn without_eta_it_falls_at_once() {
     let mut bench = Bench::ideal(500, &[("eta", Value::Time(Duration::ZERO))]);
@@ -362,7 +365,8 @@ fn without_eta_it_falls_at_once() {
     assert_near(bench.rate(), 100.0 * MBIT, 1e-5, "the next stream");
 }
 
-/// One stream finds the order of magnitude; what it saw all of is looked beyond.
+/// One stream finds the order of magnitude; if all its rates were available, another one
+/// probes higher.
 #[test]
 fn start_up_takes_a_stream_for_each_factor_of_39() {
     for (mbit, streams) in [(6.0, 1), (20.0, 1), (500.0, 1), (20_000.0, 2)] {
@@ -375,18 +379,18 @@ fn start_up_takes_a_stream_for_each_factor_of_39() {
         }
         assert_eq!(bench.cc.probe().phase, "steady", "{mbit}");
         let rate = bench.rate() / MBIT / mbit;
-        // One of start-up's steps below, at most.
+        // At most one start-up step below.
         assert!(rate < 1.002 && rate > 1.0 / 1.2 - 0.002, "{mbit}: {rate}");
     }
 }
 
-/// Until it has heard, it has no more out than its first stream.
+/// Before the first feedback, only the first stream is in flight.
 #[test]
 fn the_first_stream_waits_for_its_feedback() {
     let mut bench = Bench::new(&[]);
     assert_eq!(bench.cc.limits().cwnd, MSS * PACKETS as u64);
     bench.settle(100.0);
-    // More than two round trips and a second at the rate at which it sends.
+    // More than two round trips plus a second at its sending rate.
     assert!(bench.cc.limits().cwnd >= Rate::from_mbit(80).bytes_in(Duration::from_millis(1040)));
 }
 
@@ -404,7 +408,7 @@ fn a_loss_halves_the_rate_and_a_timeout_begins_anew() {
     assert_near(bench.rate(), 25.0 * MBIT, 1e-4, "after a timeout");
 }
 
-/// The bottleneck's word stands: after a loss the rate comes back to it.
+/// An estimate from the bottleneck stays valid: after a loss the rate returns to it.
 #[test]
 fn what_the_bottleneck_said_outlasts_a_loss() {
     let mut bench = Bench::ideal(500, &[]);
@@ -419,7 +423,7 @@ fn what_the_bottleneck_said_outlasts_a_loss() {
     assert_near(bench.rate(), 500.0 * MBIT, 1e-3, "in the end");
 }
 
-/// Either needs the receiver's times, or the bottleneck's word.
+/// It needs either receive times or the bottleneck's signal.
 #[test]
 fn what_it_needs_depends_on_its_estimator() {
     let rapid = sojourn_cc::find("rapid").expect("registered");
@@ -435,8 +439,8 @@ fn what_it_needs_depends_on_its_estimator() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever delays a stream meets, and whatever the parameters: a rate of its own
-    /// range, and gaps that are not for ever.
+    /// For any delays and any parameters, the estimate is within the stream's range, and
+    /// gaps are finite.
     #[test]
     fn any_delays_give_an_estimate_within_reach(
         delays in prop::collection::vec(0_u64..20_000_000, PACKETS),
@@ -448,7 +452,7 @@ proptest! {
         bench.settle(100.0);
         let (packets, at) = bench.probe();
         bench.report(&packets, &delays);
-        // 20 ms of delay make the slowest: 30 packets in 24 ms.
+        // 20 ms of delay give the lowest rate: 30 packets in 24 ms.
         let slowest = MSS.as_f64() * 29.0 * 8.0 / 0.025;
         prop_assert!(bench.estimate() <= 2.04 * at && bench.estimate() >= slowest);
         (0..100).for_each(|_| drop(bench.stream(PACKETS)));

@@ -37,8 +37,8 @@ fn nothing_grows_in_recovery_nor_where_the_application_limits() {
     assert_eq!(reno.packets(), 40);
 }
 
-/// RFC 5681 section 3.1: from one packet, by slow start to half of what was in
-/// flight, by a packet a round after it.
+/// RFC 5681 section 3.1: from one packet, slow start to half of the data in flight, then
+/// one packet per round.
 #[test]
 fn a_timeout_restarts_from_one_packet() {
     let mut reno = reno(32);
@@ -47,7 +47,7 @@ fn a_timeout_restarts_from_one_packet() {
     assert_eq!(reno.trajectory(6), [1, 2, 4, 8, 16, 17, 18]);
 }
 
-/// RFC 5681 section 3.1: `ssthresh` is held where the same data times out again.
+/// RFC 5681 section 3.1: `ssthresh` does not change if the same data times out again.
 #[test]
 fn timeouts_in_a_row_keep_the_threshold() {
     let mut reno = reno(32);
@@ -85,16 +85,16 @@ fn idleness_restarts_from_the_initial_window() {
     assert_eq!(reno.cc.probe().ssthresh, Some(MSS * 60));
 }
 
-/// Mathis, Semke, Mahdavi, Ott, "The macroscopic behavior of the TCP congestion
-/// avoidance algorithm", 1997: with a loss every 1/p packets and an ACK for
-/// each, the average window is sqrt(3/2)/sqrt(p).
+/// Mathis, Semke, Mahdavi, Ott, "The macroscopic behavior of the TCP congestion avoidance
+/// algorithm", 1997: with a loss every 1/p packets and an ACK per packet, the average
+/// window is sqrt(3/2)/sqrt(p).
 #[test]
 fn average_window_follows_the_square_root_law() {
     for period in [1_000_u64, 10_000, 100_000] {
         let law = (1.5 * period as f64).sqrt();
         let average = reno(law as u64).average_window(period, 20);
-        // The law takes windows for continuous; the sawtooth's corners are
-        // whole packets, of which the least window here has 25.
+        // The law assumes continuous windows. The sawtooth's corners are whole packets, of
+        // which the smallest window here has 25.
         assert!((average / law - 1.0).abs() < 0.02, "1/p = {period}: {average} for {law}");
     }
 }

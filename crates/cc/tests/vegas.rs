@@ -8,24 +8,24 @@ use sojourn_units::{Bytes, Duration};
 
 const BASE: Duration = Duration::from_millis(100);
 
-/// In congestion avoidance with `packets` of window; the path has 100 ms.
+/// Vegas in congestion avoidance with `packets` of window, on a path of 100 ms.
 fn vegas(packets: u64) -> Driver {
     let mut d = Driver::new(build("vegas", 2 * packets, &[]), BASE);
     d.ack(|_| {});
     d.lose();
     assert_eq!(d.packets(), packets);
-    // The first round trip after a recovery begins to measure, and its end decides.
+    // Measurement starts with the first round trip after a recovery; its end decides.
     d.ack(|_| {});
     d
 }
 
-/// Round-trip times of which `queued` packets of the window are the queue's part.
+/// Sets a round-trip time at which `queued` packets of the window are in the queue.
 fn queue(d: &mut Driver, queued: f64) {
     let window = d.bytes() as f64 / MSS.as_f64();
     d.rtt = BASE.mul_f64(window / (window - queued));
 }
 
-/// What a round trip with so many packets in the queue changes, in packets.
+/// Change of the window after a round trip with `queued` packets in the queue.
 fn change(queued: f64) -> i64 {
     let mut d = vegas(50);
     queue(&mut d, queued);
@@ -33,8 +33,8 @@ fn change(queued: f64) -> i64 {
     windows[1] as i64 - windows[0] as i64
 }
 
-/// Section III-C: fewer than alpha packets in the queue, one more; more than beta, one
-/// less; between, none. Linux has alpha = 2 and beta = 4.
+/// Section III-C: below alpha packets in the queue, one more; above beta, one less;
+/// between, no change. Linux has alpha = 2 and beta = 4.
 #[test]
 fn between_alpha_and_beta_packets_wait_in_the_queue() {
     let found = [0.0, 1.9, 2.1, 3.0, 3.9, 4.2, 10.0].map(change);
@@ -46,24 +46,24 @@ fn starting(rounds: &str) -> Driver {
     Driver::new(build("vegas", 10, &[("slow_start", choice(rounds))]), BASE)
 }
 
-/// Linux: slow start ends by more than gamma packets in the queue, with the window that
-/// the rate needs without it, and one packet more.
+/// Linux: slow start ends with more than gamma packets in the queue. The window becomes the
+/// one that the rate needs without the queue, plus one packet.
 #[test]
 fn slow_start_ends_with_gamma_packets_in_the_queue() {
     let mut d = starting("every");
     assert_eq!(d.trajectory(3), [10, 20, 40, 80]);
-    // Less than one of the 160 packets that the window is when it counts.
+    // Less than one of the 160 packets in the window at the time of the decision.
     queue(&mut d, 0.4);
     d.round();
     assert_eq!((d.packets(), d.cc.probe().phase), (160, "slow_start"));
     d.rtt = Duration::from_millis(125);
-    // Within the round trip the window still doubles; its end is what counts.
+    // The window still doubles within the round trip; the decision comes at its end.
     let mut before = d.bytes();
     while d.cc.probe().phase == "slow_start" {
         before = d.bytes();
         d.ack(|_| {});
     }
-    // A fifth of the round trip is the queue's.
+    // A fifth of the round trip is queueing delay.
     assert_eq!(d.bytes(), before * 100 / 125 + MSS.0);
 }
 
@@ -75,11 +75,12 @@ fn slow_start_doubles_every_other_round_trip() {
     assert_eq!(d.trajectory(6), [10, 20, 20, 40, 40, 80, 80]);
     // The first acknowledgement of a round trip ends the one before.
     d.ack(|_| {});
-    // The round trip that doubles says nothing: its packets left before.
+    // The doubling round trip does not count: its packets left before.
     d.rtt = Duration::from_millis(125);
     (1..80).for_each(|_| d.ack(|_| {}));
     assert_eq!((d.packets(), d.cc.probe().phase), (160, "slow_start"));
-    // The packets that left since then decide, once the round trip that holds is over.
+    // The packets sent since then decide, at the end of the round trip with a constant
+    // window.
     d.round();
     assert_eq!((d.packets(), d.cc.probe().phase), (160, "slow_start"));
     d.ack(|_| {});
@@ -87,8 +88,8 @@ fn slow_start_doubles_every_other_round_trip() {
     assert_eq!((d.bytes(), d.cc.probe().phase), (expected, "congestion_avoidance"));
 }
 
-/// The comparison takes the distinguished segment, the first to leave after the window
-/// has doubled, not the least of the round trip, which is of packets that left before.
+/// The comparison uses the distinguished segment, the first one sent after the window
+/// doubled. The minimum of the round trip would be from earlier packets.
 #[test]
 fn slow_start_ends_by_the_first_packet_of_the_doubled_window() {
     let mut d = starting("every-other");
@@ -98,8 +99,8 @@ fn slow_start_ends_by_the_first_packet_of_the_doubled_window() {
     assert_eq!((d.packets(), d.cc.probe().phase), (17, "congestion_avoidance"));
 }
 
-/// Linux: with two samples or fewer in a round trip they may all be of delayed
-/// acknowledgements, and the window grows as Reno's.
+/// Linux: one or two samples in a round trip may all be from delayed acknowledgements, so
+/// the window grows as Reno's.
 #[test]
 fn two_samples_are_too_few() {
     let mut d = vegas(50);
@@ -124,7 +125,8 @@ fn a_loss_halves() {
     assert_eq!((d.packets(), d.cc.probe().ssthresh), (1, Some(MSS * 5)));
 }
 
-/// Linux: after idleness the path may be another, and its round trip is learnt anew.
+/// Linux: after an idle period the path may have changed, so its round-trip time is
+/// measured again.
 #[test]
 fn idleness_forgets_the_base_rtt() {
     let mut d = vegas(50);

@@ -1,4 +1,4 @@
-//! BBR's answers to single events, made by hand: recovery, timeouts, idleness.
+//! BBR's responses to single constructed events: recovery, timeouts, idle periods.
 
 use sojourn_cc::{AnyController, Controller, Feedback, Pacing, RateSample, Sent};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -6,7 +6,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 use crate::model::{MSS, Network, bbr};
 use crate::{DELAY, RATE, at, ran};
 
-/// What a flow of 100 packets in flight learns of one acknowledgement.
+/// The feedback of one acknowledgement for a flow with 100 packets in flight.
 fn feedback(delivered: u64, in_flight: u64) -> Feedback<'static> {
     Feedback {
         acked: MSS,
@@ -36,7 +36,7 @@ fn feedback(delivered: u64, in_flight: u64) -> Feedback<'static> {
     }
 }
 
-/// A packet that finds nothing in flight, as has been so for `idle`.
+/// A packet sent after no packet has been in flight for `idle`.
 fn sent(idle: Duration) -> Sent {
     Sent {
         number: 20_000,
@@ -56,7 +56,7 @@ fn pacing(controller: &AnyController) -> Rate {
     }
 }
 
-/// A controller in PROBE_BW, with the window that it has there.
+/// A controller in PROBE_BW, with its window.
 fn cruising() -> (Network, u64) {
     let net = ran(1, 3.0);
     let cwnd = net.limits().cwnd.0 / MSS.0;
@@ -67,8 +67,8 @@ fn in_packets(net: &Network) -> u64 {
     net.limits().cwnd.0 / MSS.0
 }
 
-/// The first acknowledgement after an idle time longer than the window of the
-/// least round-trip time, for `acked_packets` packets.
+/// The phase after an idle period longer than the window of the minimum round-trip time, at
+/// the first acknowledgement, for `acked_packets` packets.
 fn phase_after_idleness(acked_packets: u64) -> &'static str {
     let (mut net, _) = cruising();
     net.controller.on_sent(at(15.0), &sent(Duration::from_secs(12)));
@@ -81,7 +81,7 @@ fn phase_after_idleness(acked_packets: u64) -> &'static str {
             prior_delivered: MSS * (delivered - acked_packets),
             app_limited: true,
         };
-        // Longer than the least so far, which therefore stands until it expires.
+        // Longer than the minimum so far, which therefore holds until it expires.
         let (rtt, rate) = (Some(DELAY * 2), Some(sample));
         let ack = Feedback { acked, acked_packets, rtt, rate, ..feedback(delivered, 8) };
         net.controller.on_feedback(at(15.1), &ack);
@@ -92,8 +92,8 @@ fn phase_after_idleness(acked_packets: u64) -> &'static str {
 #[test]
 fn idleness_makes_probe_rtt_unnecessary() {
     assert_eq!(phase_after_idleness(2), "probe_bw");
-    // A lone packet's acknowledgement may have been delayed: its round-trip
-    // time is not believed, so the next one finds the old one expired.
+    // A single packet's acknowledgement may have been delayed, so its round-trip time does
+    // not replace the minimum. The next one then finds the minimum expired.
     assert_eq!(phase_after_idleness(1), "probe_rtt");
 }
 
@@ -109,13 +109,13 @@ fn recovery_conserves_packets_for_a_round_and_restores_the_window() {
         ..feedback(20_000, 100)
     };
     net.controller.on_feedback(now, &lost);
-    // What is in flight and what was acknowledged.
+    // Packets in flight plus acknowledged packets.
     assert_eq!(in_packets(&net), 101);
     let conserving = Feedback { in_recovery: true, ..feedback(20_001, 100) };
     net.controller.on_feedback(now, &conserving);
     assert_eq!(in_packets(&net), 101);
-    // A packet sent after the loss is acknowledged: the round is over, and the
-    // window grows by what is acknowledged.
+    // A packet sent after the loss is acknowledged: the round ends, and the window grows by
+    // the acknowledged packets.
     let sample = RateSample {
         delivered: MSS * 100,
         number: 20_101,
@@ -138,7 +138,7 @@ fn losses_within_recovery_come_off_the_window() {
     let more =
         Feedback { in_recovery: true, lost_packets: 10, lost: MSS * 10, ..feedback(20_001, 80) };
     net.controller.on_feedback(at(3.0), &more);
-    // 101 less 10, which is more than the 80 in flight and 1 acknowledged.
+    // 101 minus 10, which is more than the 80 in flight plus 1 acknowledged.
     assert_eq!(in_packets(&net), 91);
 }
 
@@ -149,7 +149,7 @@ fn a_timeout_leaves_one_packet_and_recovery_restores_the_window() {
     assert_eq!(in_packets(&net), 1);
     let loss = Feedback { in_recovery: true, ..feedback(20_000, 0) };
     net.controller.on_feedback(at(3.1), &loss);
-    // Slow start, from the least window at once.
+    // Slow start, immediately from the minimum window.
     assert_eq!(in_packets(&net), 4);
     net.controller.on_feedback(at(3.1), &Feedback { in_recovery: true, ..feedback(20_001, 3) });
     assert_eq!(in_packets(&net), 5);
@@ -204,14 +204,14 @@ fn a_pause_made_by_pacing_is_not_idleness() {
         net.run_until(net.now + DELAY / 50);
     }
     let probing = pacing(&net.controller);
-    // A packet occupies 0.16 ms at 49.5 Mbit/s: the next follows as soon as
-    // pacing allows, though nothing was in flight for a while.
+    // A packet takes 0.16 ms at 49.5 Mbit/s: the next follows as soon as pacing allows,
+    // although no packet was in flight for a while.
     let first = net.now + DELAY;
     net.controller.on_sent(first, &sent(Duration::ZERO));
     let second = first + probing.time_for(MSS);
     net.controller.on_sent(second, &sent(Duration::from_micros(50)));
     assert_eq!(pacing(&net.controller), probing);
-    // This one could have left long before: idleness, hence gain 1.
+    // Pacing would have released this one long before: the sender was idle, hence gain 1.
     net.controller.on_sent(second + DELAY, &sent(Duration::from_micros(50)));
     assert!(pacing(&net.controller) < RATE);
 }

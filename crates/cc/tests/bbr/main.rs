@@ -1,5 +1,5 @@
-//! BBR v1 in a closed loop with a fixed bottleneck, held against what the
-//! draft (draft-cardwell-iccrg-bbr-congestion-control-00) says it does.
+//! BBR v1 in a closed loop with a fixed bottleneck, compared with the draft
+//! (draft-cardwell-iccrg-bbr-congestion-control-00).
 
 mod by_hand;
 mod model;
@@ -26,13 +26,13 @@ fn ran(seed: u64, seconds: f64) -> Network {
     net
 }
 
-/// The rows up to the first that is not in `phase`.
+/// The rows before the first that is not in `phase`.
 fn leading<'a>(rows: &'a [Row], phase: &str) -> &'a [Row] {
     let end = rows.iter().position(|r| r.phase != phase).unwrap_or(rows.len());
     &rows[..end]
 }
 
-/// Stretches of rows with the same pacing rate.
+/// Groups of consecutive rows with the same pacing rate.
 fn stretches(rows: &[Row]) -> Vec<(Rate, Duration)> {
     rows.chunk_by(|a, b| a.pacing == b.pacing)
         .map(|chunk| (chunk[0].pacing, chunk[chunk.len() - 1].now.since(chunk[0].now)))
@@ -49,12 +49,12 @@ fn startup_doubles_every_round() {
     let net = network_in_startup();
     let startup = leading(&net.rows, "startup");
     let delivered_in = |round| startup.iter().filter(|r| r.round == round).count();
-    // The rounds before still show the first burst, those after the full pipe:
-    // BDP is 251 packets, and three doublings of 31 end just below it.
+    // Earlier rounds still show the first burst, later ones the full pipe: BDP is 251
+    // packets, and three doublings of 31 end just below it.
     for round in 3..=5 {
         let growth = delivered_in(round + 1) as f64 / delivered_in(round) as f64;
-        // The gain is the least that doubles the rate (2/ln 2); the margin of
-        // 1 % takes some, and packets that straddle a round add some: 2 of 31.
+        // The gain is the minimum that doubles the rate (2/ln 2). The margin of 1 % reduces
+        // it, and packets that straddle a round add up to 2 of 31.
         assert!((1.9..=2.15).contains(&growth), "round {round} grew by {growth}");
     }
 }
@@ -69,8 +69,8 @@ fn startup_ends_after_three_rounds_without_growth() {
     let startup = leading(&net.rows, "startup");
     let full = startup.iter().find(|r| r.bandwidth.0 * 5 > RATE.0 * 4).unwrap();
     let last = startup.last().unwrap();
-    // The round in which the estimate comes within 25 % of the capacity still
-    // counts as growth; three more do not, and the fourth begins with the exit.
+    // The round in which the estimate comes within 25 % of the capacity still counts as
+    // growth. Three more do not, and the fourth starts with the exit.
     let rounds = last.round - full.round;
     assert!((3..=4).contains(&rounds), "STARTUP went on for {rounds} rounds");
     assert_eq!(net.rows[startup.len()].phase, "drain");
@@ -94,7 +94,7 @@ fn a_timeout_makes_startup_look_for_growth_again() {
     let round = net.rows.last().unwrap().round;
     net.controller.on_timeout(net.now, net.bdp());
     net.run_until(at(3.0));
-    // The next round sets the baseline anew, and three more show no growth.
+    // The next round sets a new baseline, and three more show no growth.
     let last = leading(&net.rows, "startup").last().unwrap().round;
     assert!((3..=4).contains(&(last - round)), "{last} after {round}");
 }
@@ -110,8 +110,8 @@ fn drain_leaves_one_bdp_in_flight() {
     assert_eq!(end.phase, "probe_bw");
     // STARTUP's window gain of 2.89 had filled more than two BDP.
     assert!(peak > net.bdp() * 2, "only {peak} at the end of STARTUP");
-    // The budget: three bursts of 2 packets, at DRAIN's rate, 1 to be even, and
-    // 1 that arrives before pacing lets the next one go.
+    // The budget: three bursts of 2 packets at DRAIN's rate, 1 for rounding to even, and 1
+    // that arrives before pacing releases the next packet.
     let excess = end.in_flight.saturating_sub(net.bdp());
     assert!(excess <= MSS * 8, "{excess} above the BDP");
 }
@@ -137,20 +137,19 @@ fn probe_bw_cycles_through_eight_phases() {
     assert!(ups.len() >= 8, "{} cycles in 6 s", ups.len());
     for pair in ups.windows(2) {
         let cycle = &stretches[pair[0]..pair[1]];
-        // 5/4, then 3/4, then 1, each with the margin of 1 % and an estimate
-        // that is within 1 %.
+        // 5/4, then 3/4, then 1, each with the margin of 1 % and an estimate within 1 %.
         assert!((1_220..=1_255).contains(&gain(cycle[0].0)), "{:?}", cycle[0]);
         assert!((730..=755).contains(&gain(cycle[1].0)), "{:?}", cycle[1]);
         let cruising: Duration = cycle[2..].iter().fold(Duration::ZERO, |sum, s| sum + s.1);
         assert!(cycle[2..].iter().all(|s| (980..=1_005).contains(&gain(s.0))));
-        // Probing at 5/4 adds a quarter of the BDP in a round-trip time, and
-        // goes on until the budget (20 of 251 packets) is in flight as well;
-        // draining takes a round-trip time at most.
+        // Probing at 5/4 adds a quarter of the BDP per round-trip time, and lasts until the
+        // budget (20 of 251 packets) is in flight too. Draining takes at most a round-trip
+        // time.
         let share = |span: Duration| permille(span.0, base.0);
         assert!((1_200..=1_400).contains(&share(cycle[0].1)), "{:?}", cycle[0]);
         assert!(share(cycle[1].1) <= 1_020, "{:?}", cycle[1]);
-        // Six phases of a round-trip time each, ended by the first
-        // acknowledgement after it: 2 % is a millisecond each.
+        // Six phases of a round-trip time each, ended by the first acknowledgement after
+        // it: 2 % is a millisecond each.
         let six = cruising.0 as f64 / (base.0 * 6) as f64;
         assert!((0.97..=1.05).contains(&six), "six phases lasted {six} of six base RTTs");
     }
@@ -165,8 +164,8 @@ fn draining_stops_when_the_queue_is_gone() {
         net.run_until(net.now + Duration::from_millis(1));
     }
     let begun = net.now;
-    // With nothing new, the queue of a quarter of a BDP is gone in a quarter of
-    // a round-trip time.
+    // Without new data, the queue of a quarter of a BDP drains in a quarter of a round-trip
+    // time.
     net.set_source(Some(Rate::ZERO));
     net.run_until(begun + DELAY);
     let end = net.rows.iter().find(|r| r.now > begun && !is_draining(r)).unwrap();
@@ -181,8 +180,8 @@ fn probe_bw_begins_anywhere_but_draining() {
         let entry = net.rows.iter().find(|r| r.phase == "probe_bw").unwrap();
         gains.push(permille(entry.pacing.0, entry.bandwidth.0));
     }
-    // One of the seven phases is the one that probes: 40 seeds miss it with
-    // probability (6/7)^40 = 0.2 %, and these 40 are fixed.
+    // One of the seven phases probes: 40 seeds miss it with probability (6/7)^40 = 0.2 %,
+    // and these 40 are fixed.
     assert!(gains.iter().any(|g| *g > 1_200));
     assert!(gains.iter().any(|g| (980..1_000).contains(g)));
     assert!(gains.iter().all(|g| *g > 900), "{gains:?}");
@@ -199,8 +198,8 @@ fn seeds_decide_the_phase_and_nothing_else_does() {
 fn window_is_two_bdp_and_a_budget() {
     let net = ran(1, 9.5);
     let most = net.rows.iter().filter(|r| r.now > at(4.0)).map(|r| r.cwnd).max().unwrap();
-    // Three bursts of 6 packets while probing, rounding to even, 2 for probing,
-    // and what acknowledgements bunch: at most the 4 of a burst.
+    // Three bursts of 6 packets while probing, rounding to even, 2 for probing, and ACK
+    // aggregation of at most the 4 of a burst.
     let bound = net.bdp() * 2 + MSS * (18 + 1 + 2 + 4);
     assert!(most <= bound, "{most} above {bound}");
     assert!(most >= net.bdp() * 2);
@@ -227,14 +226,14 @@ fn the_window_covers_bunched_acknowledgements() {
         net.run_until(at(9.0));
         net.rows.iter().filter(|r| r.now > at(4.0)).map(|r| r.cwnd).max().unwrap()
     };
-    // 20 ms at 40 Mbit/s are 100 packets, of which the first of a bunch or two
-    // may count as expected; half the gain adds half.
+    // 20 ms at 40 Mbit/s are 100 packets, of which one or two may count as expected; half
+    // the gain adds half.
     let (none, half, whole) = (most(0.0), most(0.5), most(1.0));
     assert!((90..=110).contains(&((whole - none).0 / MSS.0)), "{whole} {none}");
     assert!((45..=55).contains(&((half - none).0 / MSS.0)), "{half} {none}");
 }
 
-/// Stretches of PROBE_RTT: when each began, and its rows.
+/// The rows of each PROBE_RTT.
 fn dips(net: &Network) -> Vec<&[Row]> {
     net.rows
         .chunk_by(|a, b| a.phase == b.phase)
@@ -251,15 +250,15 @@ fn probe_rtt_every_ten_seconds_for_200_ms_at_four_packets() {
         assert!(dip.iter().all(|r| r.cwnd <= MSS * 4));
         let low: Vec<&Row> = dip.iter().filter(|r| r.in_flight <= MSS * 4).collect();
         let span = low[low.len() - 1].now.since(low[0].now);
-        // 200 ms, and up to a base RTT until the acknowledgement that ends it.
+        // 200 ms, plus up to a base RTT until the acknowledgement that ends it.
         let longest = Duration::from_millis(200) + net.base_rtt() + Duration::from_millis(1);
         assert!(span >= Duration::from_millis(150) && span <= longest, "low for {span}");
         assert!(dip[dip.len() - 1].now.since(low[0].now) >= Duration::from_millis(145));
     }
     for pair in dips.windows(2) {
         let period = pair[1][0].now.since(pair[0][0].now);
-        // Ten seconds after the end of the last one, which lasts 200 ms and up
-        // to three round trips.
+        // Ten seconds after the end of the last one, which lasts 200 ms plus up to three
+        // round trips.
         let slack = Duration::from_millis(200) + net.base_rtt() * 3;
         assert!(period >= Duration::from_secs(10), "{period}");
         assert!(period <= Duration::from_secs(10) + slack, "{period}");
@@ -274,12 +273,12 @@ fn probe_rtt_keeps_estimate_and_window() {
     let before = net.rows.iter().rfind(|r| r.now < dip[0].now).unwrap();
     let after = net.rows.iter().find(|r| r.now > end).unwrap();
     assert!(dip.iter().all(|r| r.bandwidth.0 >= RATE.0 * 99 / 100));
-    // Restored but for what the phase of the cycle adds (2 packets) and the
-    // acknowledgement aggregation of the dip itself (a burst of 4).
+    // Restored, except for the 2 packets of the cycle's phase and the ACK aggregation of
+    // PROBE_RTT itself (a burst of 4).
     assert!(after.cwnd + MSS * 6 >= before.cwnd, "{} after {}", after.cwnd, before.cwnd);
-    // No sample of the dip is mistaken for a lack of bandwidth. The phase that
-    // probes may be more than ten rounds away; until then, pacing 1 % below the
-    // estimate shows as a sample 1 % below it, at most twice over.
+    // Samples from PROBE_RTT do not lower the estimate. The probing phase may be more than
+    // ten rounds away. Until then, pacing 1 % below the estimate gives samples 1 % below
+    // it, at most twice over.
     let later = net.rows.iter().filter(|r| r.now > end);
     assert!(later.map(|r| permille(r.bandwidth.0, RATE.0)).all(|share| share >= 980));
 }
@@ -317,9 +316,9 @@ fn probe_rtt_can_be_turned_off() {
     assert!(dips(&net).is_empty());
 }
 
-/// The raw data of "A Lower Bound on Latency Spikes", in the words of the model: the window is two BDP of
-/// the old capacity, the maximum filter takes ten rounds to forget, and so the
-/// round-trip time rises to 2 r d, a spike of (2r - 1) d.
+/// The raw data of "A Lower Bound on Latency Spikes" in terms of the model: the window is
+/// two BDP of the old capacity, and the maximum filter holds for ten rounds. The round-trip
+/// time therefore rises to 2 r d, a spike of (2r - 1) d.
 #[test]
 fn a_capacity_drop_raises_the_rtt_to_2_r_d() {
     for r in [2, 3, 6] {
@@ -331,9 +330,9 @@ fn a_capacity_drop_raises_the_rtt_to_2_r_d() {
         net.run_until(at(10.0));
         let peak = net.rows.iter().filter(|row| row.now > at(5.0)).map(|row| row.rtt).max();
         let ratio = peak.unwrap().0 as f64 / (d.0 * 2 * r) as f64;
-        // Above 2 r d by the budget of the window (three bursts of 6 packets
-        // while probing, 1 to be even, 2 for probing, and 4 of ACK aggregation:
-        // 25 of 502), never below.
+        // Above 2 r d by the budget of the window (three bursts of 6 packets while probing,
+        // 1 for rounding to even, 2 for probing, and 4 of ACK aggregation: 25 of 502),
+        // never below.
         assert!((0.995..=1.05).contains(&ratio), "r = {r}: {ratio} of 2 r d");
     }
 }
@@ -344,7 +343,7 @@ fn a_rise_of_capacity_is_found() {
     net.run_until(at(3.0));
     net.set_rate(RATE * 2);
     net.run_until(at(9.0));
-    // A quarter more every cycle of eight round trips: doubling takes four.
+    // A quarter more per cycle of eight round trips: doubling takes four cycles.
     let estimate = net.rows.last().unwrap().bandwidth;
     assert!(permille(estimate.0, RATE.0 * 2) >= 990, "{estimate}");
 }
@@ -361,7 +360,7 @@ fn application_limited_samples_do_not_lower_the_estimate() {
     assert!(net.rows.len() > begun + 1_000);
     let delivered = net.rows.last().unwrap().delivered - net.rows[begun].delivered;
     assert!(delivered < RATE.bytes_in(Duration::from_millis(500)), "the source was not slow");
-    // The first round's samples may still show the last of the bulk.
+    // The first round's samples may still include the end of the bulk data.
     for row in &net.rows[begun..] {
         assert!(permille(row.bandwidth.0, before.0) >= 990, "{} at {}", row.bandwidth, row.now);
     }
@@ -387,7 +386,7 @@ fn after_idleness_it_paces_at_the_bandwidth() {
         net.set_source(Some(Rate::ZERO));
         net.run_until(at(f64::from(second) + 0.5));
         net.set_source(None);
-        // One packet's time: what paces it was set as the first packet left.
+        // The time of one packet: the first packet's departure set the pacing rate.
         net.run_until(net.now + Duration::from_micros(1));
         let Pacing::Rate(rate) = net.limits().pacing else { panic!() };
         restarts += 1;
@@ -400,14 +399,14 @@ fn after_idleness_it_paces_at_the_bandwidth() {
 
 fn policed(lt_bw: bool) -> Network {
     let mut net = Network::new(bbr(1, &[("lt_bw", Value::Switch(lt_bw))]), RATE, DELAY);
-    // Tokens for STARTUP to find the whole capacity before they are gone.
+    // Enough tokens for STARTUP to find the whole capacity.
     net.police(Policer { rate: RATE / 4, bucket: Bytes(2_000_000) });
     net.run_until(at(9.0));
     net
 }
 
-/// Stretches of PROBE_BW with the same estimate, of more than 15 rounds: a
-/// maximum over ten rounds, with probing every eight, does not stay so long.
+/// Periods of PROBE_BW with the same estimate for more than 15 rounds. A maximum over ten
+/// rounds with a probe every eight changes sooner.
 fn long_stretches(net: &Network) -> Vec<&[Row]> {
     net.rows
         .chunk_by(|a, b| a.bandwidth == b.bandwidth && a.phase == b.phase)
@@ -421,11 +420,11 @@ fn a_policer_is_found_and_obeyed() {
     let uses = long_stretches(&net);
     assert!(uses.len() >= 2);
     for rows in uses {
-        // An interval begins and ends with a loss, so it has just what the
-        // policer let through: 250 packets, give or take two.
+        // An interval begins and ends with a loss, so it contains exactly the data that the
+        // policer passed: 250 packets, plus or minus two.
         let share = permille(rows[0].bandwidth.0, (RATE / 4).0);
         assert!((990..=1_010).contains(&share), "{}", rows[0].bandwidth);
-        // Pacing 1 % below it loses nothing, once what was sent before is gone.
+        // Pacing 1 % below it causes no losses, once earlier packets have left.
         let settled = rows.iter().find(|r| r.round == rows[0].round + 4).unwrap();
         assert_eq!(rows[rows.len() - 1].lost_packets, settled.lost_packets);
     }
@@ -436,7 +435,7 @@ fn a_policer_is_found_and_obeyed() {
 fn the_long_term_rate_is_given_up_after_48_rounds() {
     let net = policed(true);
     let first = long_stretches(&net)[0];
-    // Rounds as the controller counts them begin a packet or so elsewhere.
+    // The controller's rounds may start a packet or so elsewhere.
     let rounds = first[first.len() - 1].round - first[0].round;
     assert!((47..=49).contains(&rounds), "given up after {rounds}");
 }

@@ -1,6 +1,6 @@
-//! The least network that closes the loop: a sender that obeys the controller,
-//! a bottleneck with a first-in first-out queue (and, where asked for, a
-//! policer before it), a constant delay back, one acknowledgement a packet.
+//! A minimal network that closes the loop: a sender that obeys the controller, a bottleneck
+//! with a FIFO queue (and an optional policer before it), a constant return delay, one
+//! acknowledgement per packet.
 
 use std::collections::VecDeque;
 
@@ -10,19 +10,19 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 /// Payload of a packet; there are no headers.
 pub(crate) const MSS: Bytes = Bytes(1_000);
-/// Later packets acknowledged after which a missing one is lost.
+/// Number of later acknowledged packets after which a missing packet counts as lost.
 const REORDERING: u64 = 3;
 /// A retransmission timeout that never expires here.
 const RTO: Duration = Duration::from_secs(1);
 
-/// Drops what exceeds `rate` once a bucket of tokens has been used up.
+/// Drops packets above `rate` once the token bucket is empty.
 #[derive(Clone, Copy)]
 pub(crate) struct Policer {
     pub(crate) rate: Rate,
     pub(crate) bucket: Bytes,
 }
 
-/// What the recording keeps of one acknowledgement.
+/// The record of one acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) now: Instant,
@@ -49,13 +49,13 @@ struct Packet {
     round: u64,
 }
 
-/// The loop.
+/// The closed loop.
 pub(crate) struct Network {
     pub(crate) controller: AnyController,
     pub(crate) now: Instant,
-    /// One row an acknowledgement.
+    /// One row per acknowledgement.
     pub(crate) rows: Vec<Row>,
-    /// What the application writes; none: it always has more.
+    /// The rate at which the application writes; `None` if it always has data.
     source: Option<Rate>,
     lost_packets: u64,
     rate: Rate,
@@ -64,14 +64,14 @@ pub(crate) struct Network {
     /// Acknowledgements arrive only at multiples of this.
     ack_grid: Duration,
 
-    /// Sent and neither acknowledged nor lost, in order of number.
+    /// Packets sent but neither acknowledged nor lost, in order of number.
     outstanding: VecDeque<Packet>,
     queue: VecDeque<u64>,
     service_ends: Option<Instant>,
     returning: VecDeque<(Instant, u64)>,
 
     next_number: u64,
-    /// When pacing lets the next packet go.
+    /// Time at which pacing releases the next packet.
     next_send: Instant,
     source_start: Instant,
     source_sent: Bytes,
@@ -104,7 +104,7 @@ pub(crate) fn bbr(seed: u64, set: &[(&str, Value)]) -> AnyController {
 }
 
 impl Network {
-    /// A bottleneck of `rate`, and `delay` from its exit back to the sender.
+    /// A network with a bottleneck of `rate` and a return path of `delay`.
     pub(crate) fn new(controller: AnyController, rate: Rate, delay: Duration) -> Network {
         Network {
             controller,
@@ -136,7 +136,7 @@ impl Network {
         }
     }
 
-    /// The round-trip time of a packet that meets no queue.
+    /// The round-trip time of a packet without queueing.
     pub(crate) fn base_rtt(&self) -> Duration {
         self.delay + self.rate.time_for(MSS)
     }
@@ -146,27 +146,27 @@ impl Network {
         self.rate.bytes_in(self.base_rtt())
     }
 
-    /// From the next packet on, the bottleneck has another capacity.
+    /// Changes the bottleneck's capacity from the next packet on.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         self.rate = rate;
     }
 
-    /// A policer stands before the bottleneck from now on.
+    /// Adds a policer before the bottleneck from now on.
     pub(crate) fn police(&mut self, policer: Policer) {
         self.policer = Some((policer, policer.bucket.as_f64(), self.now));
     }
 
-    /// Acknowledgements come in bunches, one every `interval`.
+    /// Aggregates acknowledgements into bursts, one every `interval`.
     pub(crate) fn hold_acks(&mut self, interval: Duration) {
         self.ack_grid = interval;
     }
 
-    /// The application writes at `rate` from now on; none: without end.
+    /// Sets the application's rate from now on; `None` for unlimited data.
     pub(crate) fn set_source(&mut self, rate: Option<Rate>) {
         (self.source, self.source_start, self.source_sent) = (rate, self.now, Bytes::ZERO);
     }
 
-    /// Lets time pass.
+    /// Runs the simulation until `end`.
     pub(crate) fn run_until(&mut self, end: Instant) {
         loop {
             let send_at = self.send_time();
@@ -201,7 +201,7 @@ impl Network {
         MSS * self.outstanding.len() as u64
     }
 
-    /// When the application has the next packet ready.
+    /// Time at which the application has the next packet ready.
     fn source_time(&self) -> Instant {
         let Some(rate) = self.source else { return Instant::ZERO };
         if rate == Rate::ZERO {
@@ -246,7 +246,7 @@ impl Network {
         self.pace();
         self.source_sent += MSS;
         self.next_number += 1;
-        // Nothing more to send, and window to spare.
+        // The application has no more data, and the window has space.
         if self.source_time() > self.now && self.in_flight() < self.limits().cwnd {
             self.app_limited_until = Some(self.delivered + self.in_flight());
         }
@@ -283,7 +283,7 @@ impl Network {
         self.outstanding.drain(..lost);
         self.lost_packets += lost as u64;
         let loss_event = lost > 0 && self.recovery_until.is_none();
-        // As TCP, whose recovery lasts until the repairs too have arrived.
+        // As in TCP, whose recovery lasts until the retransmissions have arrived.
         if lost > 0 {
             self.recovery_until = Some(self.next_number);
         }

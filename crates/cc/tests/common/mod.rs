@@ -1,5 +1,5 @@
-//! A sender that is always limited by its window, without any network: every
-//! acknowledgement is what the test says it is.
+//! A sender that is always limited by its window, without a network: the test specifies
+//! every acknowledgement.
 
 // Each test binary uses its own part of this.
 #![allow(dead_code)]
@@ -16,7 +16,7 @@ pub(crate) fn build(name: &str, initial: u64, params: &[(&str, Value)]) -> AnyCo
     build_over(false, name, initial, params)
 }
 
-/// The same over a transport that paces, or does not.
+/// The same, over a transport with or without pacing.
 pub(crate) fn build_over(
     paced: bool,
     name: &str,
@@ -40,7 +40,7 @@ pub(crate) fn build_over(
     })
 }
 
-/// A choice as a parameter's value.
+/// A choice as a parameter value.
 pub(crate) fn choice(name: &str) -> Value {
     Value::Choice(name.into())
 }
@@ -50,7 +50,7 @@ pub(crate) struct Driver {
     pub(crate) cc: AnyController,
     pub(crate) now: Instant,
     pub(crate) rtt: Duration,
-    /// Time between ACKs; a window spread over the round trip where none.
+    /// Time between ACKs; `None` spreads a window over the round trip.
     pub(crate) spacing: Option<Duration>,
     /// Packets acknowledged so far.
     pub(crate) acked: u64,
@@ -109,7 +109,7 @@ impl Driver {
         self.cc.on_feedback(self.now, &feedback);
     }
 
-    /// An ACK that begins an episode of loss.
+    /// An ACK that starts a loss episode.
     pub(crate) fn lose(&mut self) {
         self.ack(|f| {
             f.loss_event = true;
@@ -119,7 +119,7 @@ impl Driver {
         });
     }
 
-    /// ACKs for everything that was in flight.
+    /// ACKs for all packets in flight.
     pub(crate) fn round(&mut self) {
         for _ in 0..self.packets() {
             self.ack(|_| {});
@@ -136,9 +136,8 @@ impl Driver {
         windows
     }
 
-    /// The average window in packets with one loss every `period` packets,
-    /// over `cycles` of them after a first loss, which ends slow start, and as
-    /// many cycles to settle.
+    /// The average window in packets with one loss every `period` packets, over `cycles`
+    /// losses. A first loss ends slow start, and as many cycles precede the measurement.
     pub(crate) fn average_window(&mut self, period: u64, cycles: u64) -> f64 {
         self.lose();
         let mut run = |cycles: u64| {

@@ -1,9 +1,9 @@
-//! Parameters from anywhere in their declared ranges.
+//! Random parameters from their whole declared ranges.
 
 use sojourn_units::params::{Kind, Param, Params, Value};
 use sojourn_units::{Bytes, Duration, Rate};
 
-/// A value for each parameter, all from `seed`; the ends of the ranges come often.
+/// A value for each parameter, all from `seed`; the ends of the ranges are frequent.
 pub(crate) fn draw_params(declared: &[Param], seed: u64) -> Params {
     let mut draws = Draws(seed);
     let mut params = Params::defaults(declared);
@@ -53,7 +53,7 @@ impl Draws {
         }
     }
 
-    /// Ranges of quantities span many magnitudes, so that a magnitude is drawn first.
+    /// Ranges span many orders of magnitude, so the magnitude is drawn first.
     fn whole(&mut self, default: u64, lo: u64, hi: u64) -> u64 {
         match self.next() % 4 {
             0 => default,
