@@ -13,7 +13,7 @@ fn cubic(initial: u64, rtt_ms: u64, params: &[(&str, Value)]) -> Driver {
     Driver::new(build("cubic", initial, &all), Duration::from_millis(rtt_ms))
 }
 
-/// Nothing is in flight for `idle`, then one packet leaves.
+/// No packet is in flight for `idle`, then one packet leaves.
 fn idle_for(c: &mut Driver, idle: Duration, rto: Duration) {
     c.now += idle;
     let sent = Sent {
@@ -29,24 +29,22 @@ fn idle_for(c: &mut Driver, idle: Duration, rto: Duration) {
     c.cc.on_sent(now, &sent);
 }
 
-/// Section 4.7 advises it for a flow alone, and the tables' formula assumes it.
+/// Section 4.7 advises this for a single flow, and the tables' formula assumes it.
 fn without_fast_convergence(c: f64) -> [(&'static str, Value); 2] {
     [("c", Value::Number(c)), ("fast_convergence", Value::Switch(false))]
 }
 
-/// RFC 9438 section 5.1, tables 1 (RTT 0.1 s) and 2 (RTT 0.01 s): the average
-/// window with a loss every 1/p packets, from a sawtooth that begins at the
-/// peak belonging to it: the average is (3 + beta)/4 of it on the cubic curve,
-/// (1 + beta)/2 on Reno's line.
+/// RFC 9438 section 5.1, tables 1 (RTT 0.1 s) and 2 (RTT 0.01 s): the average window with a
+/// loss every 1/p packets, for a sawtooth that starts at its peak. The average is (3 +
+/// beta)/4 of the peak on the cubic curve, and (1 + beta)/2 on Reno's line.
 #[test]
 fn average_windows_of_rfc_9438() {
     const CURVE: f64 = 0.925;
     const LINE: f64 = 0.85;
-    // RTT in ms, 1/p, C, window, average over peak, tolerance. 1 % for the
-    // curve (2 % at 59 packets, where whole packets show); 3 % for the line,
-    // since the tables have 1.2/sqrt(p) for sqrt(1.5/p); 6 % where curve and
-    // line come close and the window is the greater of both at every moment,
-    // so more than either alone.
+    // RTT in ms, 1/p, C, window, average over peak, tolerance. The tolerance is 1 % for the
+    // curve (2 % at 59 packets, because of whole packets), and 3 % for the line, since the
+    // tables have 1.2/sqrt(p) for sqrt(1.5/p). It is 6 % if curve and line are close: the
+    // window is the greater of both at any time, hence more than either alone.
     const TABLE: &[(u64, u64, f64, f64, f64, f64)] = &[
         (100, 1_000, 0.4, 38.0, LINE, 0.06),
         (100, 10_000, 0.4, 187.0, CURVE, 0.01),
@@ -71,9 +69,9 @@ fn average_windows_of_rfc_9438() {
     }
 }
 
-/// The same averages from elsewhere. At its plateau the curve is flat, so that
-/// the peak approaches its place as one over the root of the number of losses;
-/// after 300 from half or twice of it some 5 % are left.
+/// The same averages from other starting points. The curve is flat at its plateau, so the
+/// peak converges as one over the root of the number of losses. After 300 losses from half
+/// or twice the peak, about 5 % are left.
 #[test]
 fn average_window_does_not_depend_on_the_beginning() {
     for (c, period, window) in [(0.4, 10_000, 187.0), (4.0, 1_000, 59.0)] {
@@ -86,7 +84,7 @@ fn average_window_does_not_depend_on_the_beginning() {
     }
 }
 
-/// One epoch, RTT 100 ms: 1000 packets lose to 700, K = cbrt(300/0.4) = 9.09 s
+/// One epoch, RTT 100 ms: a loss reduces 1000 packets to 700, K = cbrt(300/0.4) = 9.09 s
 /// (section 4.2, figure 2). Every second: steep, flat at 1000, steep again.
 #[test]
 fn the_window_is_concave_then_convex() {
@@ -100,7 +98,7 @@ fn the_window_is_concave_then_convex() {
         })
         .collect();
     let windows: Vec<_> = seconds.iter().map(|s| s.0).collect();
-    // Each within 3 packets of 0.4 (t - 9.0856)^3 + 1000, one RTT ahead.
+    // Each window within 3 packets of 0.4 (t - 9.0856)^3 + 1000, one RTT ahead.
     for (t, window) in windows.iter().enumerate().skip(1) {
         let curve = 0.4 * (t as f64 - 9.0856).powi(3) + 1000.0;
         assert!((*window as f64 - curve).abs() < 3.0, "{window} for {curve} after {t} s");
@@ -111,8 +109,8 @@ fn the_window_is_concave_then_convex() {
     assert!(phases[11..].iter().all(|p| *p == "convex"), "{phases:?}");
 }
 
-/// Section 4.3: 20 packets lose to 14 at 10 ms; alpha = 9/17, until the former
-/// window is back after 6/alpha = 11.3 round trips, and 1 from there.
+/// Section 4.3: a loss reduces 20 packets to 14 at 10 ms. alpha is 9/17 until the former
+/// window is back after 6/alpha = 11.3 round trips, and 1 from then on.
 #[test]
 fn grows_as_reno_on_short_paths() {
     let mut c = cubic(20, 10, &[]);
@@ -150,9 +148,9 @@ fn fast_convergence_lowers_the_plateau() {
         while c.cc.probe().phase != "convex" {
             c.ack(|_| {});
         }
-        // The plateau is flat: it ends within a packet of its height.
+        // The plateau is flat: the window ends within a packet of its height.
         assert!(c.packets().abs_diff(plateau) <= 1, "{} for {plateau}", c.packets());
-        // K of section 4.2 from 595 packets: 6.83 s or 8.61 s, less one RTT.
+        // K of section 4.2 from 595 packets: 6.83 s or 8.61 s, minus one RTT.
         let k = ((plateau as f64 - 595.0) / 0.4).cbrt();
         let took = c.now.since(end).as_secs_f64();
         assert!((took / k - 1.0).abs() < 0.1, "{took} s for {k} s");
@@ -176,8 +174,8 @@ fn marks_reduce_to_one_packet_and_losses_to_two() {
     assert_eq!(c.packets(), 2);
 }
 
-/// Section 4.8: `ssthresh` is beta of what was in flight; after slow start to
-/// it, the plateau is there (K = 0), whatever the loss before said.
+/// Section 4.8: `ssthresh` is beta times the data in flight. After slow start to it, the
+/// plateau begins (K = 0), whatever the previous loss.
 #[test]
 fn a_timeout_begins_a_new_plateau() {
     let mut c = cubic(143, 100, &[]);
@@ -187,15 +185,14 @@ fn a_timeout_begins_a_new_plateau() {
     assert_eq!(c.trajectory(8), [1, 2, 4, 8, 16, 32, 64, 70, 70]);
     assert_eq!(c.cc.probe().phase, "reno_friendly");
     (0..80).for_each(|_| c.round());
-    // After 8 s 0.4 * 8^3 + 70 = 274.8, one RTT ahead; from 70 to the former
-    // 143 it would take K = 5.7 s and be at 148. A few packets for the two
-    // rounds above.
+    // After 8 s 0.4 * 8^3 + 70 = 274.8, one RTT ahead. From 70 to the former 143 it would
+    // take K = 5.7 s and reach 148. The tolerance covers the two rounds above.
     assert!(c.packets().abs_diff(275) < 25, "{}", c.packets());
 }
 
-/// RFC 5681 section 4.1: idle for longer than the retransmission timeout, the
-/// window restarts; the stage of congestion avoidance after it is a new one,
-/// with K for what is missing to `w_max`, not the late part of the old one.
+/// RFC 5681 section 4.1: after an idle period longer than the retransmission timeout, the
+/// window restarts. A new stage of congestion avoidance follows, with K for the distance to
+/// `w_max`, and not the late part of the old one.
 #[test]
 fn a_restart_begins_a_new_stage() {
     let mut c = cubic(200, 100, &[]);
@@ -218,8 +215,8 @@ fn a_restart_begins_a_new_stage() {
     assert!((c.packets() as f64 - curve).abs() < 5.0, "{} for {curve}", c.packets());
 }
 
-/// An ACK for more than the window, as may follow a reduction, counts as one
-/// window: the target is reached, not overshot.
+/// An ACK for more than the window, possible after a reduction, counts as one window: the
+/// target is reached, not overshot.
 #[test]
 fn a_stretched_ack_does_not_overshoot() {
     let mut c = cubic(100, 100, &[]);
@@ -231,8 +228,8 @@ fn a_stretched_ack_does_not_overshoot() {
     assert!(c.packets() <= before * 3 / 2 + 1, "{} from {before}", c.packets());
 }
 
-/// Sections 4.2 and 5.8: time in which the application limited the sender does
-/// not count, so the window goes on where it stopped.
+/// Sections 4.2 and 5.8: time in which the application limited the sender does not count,
+/// so the window continues from the same point.
 #[test]
 fn application_limited_time_is_taken_out() {
     let mut plain = cubic(1000, 100, &[]);
@@ -249,8 +246,8 @@ fn application_limited_time_is_taken_out() {
     assert_eq!(plain.trajectory(30), paused.trajectory(30));
 }
 
-/// Linux bictcp_cwnd_event: the same for time in which nothing was in flight,
-/// here one shorter than the retransmission timeout.
+/// Linux bictcp_cwnd_event: the same for idle time, here shorter than the retransmission
+/// timeout.
 #[test]
 fn idle_time_is_taken_out() {
     let idle = Duration::from_secs(5);
@@ -264,8 +261,7 @@ fn idle_time_is_taken_out() {
     assert_eq!(plain.trajectory(30), idled.trajectory(30));
 }
 
-/// Section 4.2: the target is at most half more than the window, however late
-/// the next ACK comes.
+/// Section 4.2: the target is at most 1.5 times the window, however late the next ACK is.
 #[test]
 fn grows_by_no_more_than_half_a_round() {
     let mut c = cubic(100, 100, &[]);
@@ -274,14 +270,13 @@ fn grows_by_no_more_than_half_a_round() {
     c.now += Duration::from_secs(1000);
     let windows = c.trajectory(4);
     for pair in windows.windows(2) {
-        // A round is a window as it was when the round began: half of it, and
-        // no more, may come on top.
+        // A round is the window at its start, so growth is at most half of that.
         assert!(pair[1] * 2 <= pair[0] * 3 + 2, "{windows:?}");
     }
     assert!(windows[4] > windows[0] * 4, "{windows:?}");
 }
 
-/// The window when slow start ended by itself, and ten round trips later.
+/// The window at the end of slow start, and ten round trips later.
 fn after_slow_start(name: &str) -> (u64, u64) {
     let params = [("slow_start", choice(name))];
     let mut c = Driver::new(build_over(true, "cubic", 50, &params), Duration::from_millis(100));
@@ -296,18 +291,18 @@ fn after_slow_start(name: &str) -> (u64, u64) {
     (left_at, c.packets())
 }
 
-/// Linux bictcp_update: at least 5 % a round trip after HyStart, until the
-/// first congestion event.
+/// Linux bictcp_update: at least 5 % per round trip after HyStart, until the first
+/// congestion event.
 #[test]
 fn linux_grows_by_a_twentieth_after_hystart() {
     let (left_at, later) = after_slow_start("hystart");
     let ratio = later as f64 / left_at as f64;
-    // A round of whole packets of the window as it was when it began.
+    // Whole packets per round, relative to the window at its start.
     assert!((ratio / 1.05_f64.powi(10) - 1.0).abs() < 0.02, "{left_at} to {later}");
 }
 
-/// RFC 9438 section 4.10: the curve begins flat (0.4 packets after a second),
-/// so Reno's line it is, a packet a round trip.
+/// RFC 9438 section 4.10: the curve starts flat (0.4 packets after a second), so growth
+/// follows Reno's line, a packet per round trip.
 #[test]
 fn grows_as_reno_after_hystart_plus_plus() {
     let (left_at, later) = after_slow_start("hystart++");

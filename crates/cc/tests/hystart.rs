@@ -25,8 +25,7 @@ fn left_slow_start(driver: &Driver) -> bool {
     driver.cc.probe().ssthresh.is_some()
 }
 
-/// A round whose RTT is `rtt`, and how many ACKs of it passed before slow start
-/// was left.
+/// A round with RTT `rtt`. Returns the number of its ACKs before the end of slow start.
 fn round_at(driver: &mut Driver, rtt: Duration) -> Option<u64> {
     driver.rtt = rtt;
     let packets = driver.packets();
@@ -36,14 +35,14 @@ fn round_at(driver: &mut Driver, rtt: Duration) -> Option<u64> {
     })
 }
 
-/// A round of ACKs `gap` apart, and the time from its first to its last.
+/// A round of ACKs `gap` apart. Returns the time from its first ACK to its last.
 fn train(driver: &mut Driver, gap: Duration) -> Duration {
     driver.spacing = Some(gap);
-    // The first ACK of the round begins it.
+    // The first ACK of the round starts it.
     driver.ack(|_| {});
     let begin: Instant = driver.now;
     while !left_slow_start(driver) && driver.now.since(begin) < RTT * 2 {
-        // All of one round: numbers below its end.
+        // All ACKs of one round: numbers below its end.
         let number = driver.acked;
         driver.ack(|f| {
             f.largest_acked = 0;
@@ -53,9 +52,9 @@ fn train(driver: &mut Driver, gap: Duration) -> Duration {
     driver.now.since(begin)
 }
 
-/// Linux hystart_update: the round is over at the first ACK after half of
-/// min_rtt and the 1 ms of hystart_ack_delay, (100 + 1) / 2 = 50.5 ms; with
-/// pacing after all of it, 101 ms.
+/// Linux hystart_update: the train ends at the first ACK after half of min_rtt plus the 1
+/// ms of hystart_ack_delay, (100 + 1) / 2 = 50.5 ms. With pacing it ends after all of it,
+/// 101 ms.
 #[test]
 fn an_ack_train_of_half_the_least_rtt_ends_slow_start() {
     for (paced, expected) in [(false, 51), (true, 102)] {
@@ -64,8 +63,8 @@ fn an_ack_train_of_half_the_least_rtt_ends_slow_start() {
     }
 }
 
-/// `hystart_train` is that share of min_rtt, `hystart_detect` leaves one of the two
-/// out (Linux's parameter of that name).
+/// `hystart_train` is the share of min_rtt; `hystart_detect` can disable either signal
+/// (Linux's parameter of that name).
 #[test]
 fn what_hystart_looks_for_can_be_chosen() {
     let build = |detect: &str| {
@@ -83,7 +82,7 @@ fn what_hystart_looks_for_can_be_chosen() {
         train(&mut c, ms);
         c
     }));
-    // The first ACK begins the round; the ninth sample within it tells.
+    // The first ACK starts the round; the ninth sample within it decides.
     for (detect, exit) in [("both", Some(10)), ("delay", Some(10)), ("train", None)] {
         let mut c = build(detect);
         assert_eq!(round_at(&mut c, RTT), None);
@@ -91,7 +90,7 @@ fn what_hystart_looks_for_can_be_chosen() {
     }
 }
 
-/// HYSTART_ACK_DELTA: ACKs further apart than 2 ms are no train.
+/// HYSTART_ACK_DELTA: ACKs more than 2 ms apart are not a train.
 #[test]
 fn a_gap_of_over_two_milliseconds_breaks_the_train() {
     for (gap_us, ends) in [(2_000, true), (2_001, false)] {
@@ -101,12 +100,12 @@ fn a_gap_of_over_two_milliseconds_breaks_the_train() {
     }
 }
 
-/// hystart_low_window: below 16 packets neither train nor delay is judged.
+/// hystart_low_window: below 16 packets neither train nor delay counts.
 #[test]
 fn a_small_window_is_not_judged() {
     for (initial, judged) in [(14, false), (15, true)] {
         let mut c = cubic("hystart", false, initial);
-        // Grows the window to 15 or 16 packets, and begins a round.
+        // Grows the window to 15 or 16 packets, and starts a round.
         c.ack(|_| {});
         c.rtt = RTT * 3;
         for _ in 0..30 {
@@ -119,8 +118,8 @@ fn a_small_window_is_not_judged() {
     }
 }
 
-/// Threshold min_rtt/8 within 4 ms and 16 ms, judged from the ninth sample of
-/// a round on: 100 ms allows 12.5 ms, 16 ms allows 4 ms, 400 ms allows 16 ms.
+/// Threshold min_rtt/8 within 4 ms and 16 ms, checked from the ninth sample of a round on:
+/// 100 ms allows 12.5 ms, 16 ms allows 4 ms, 400 ms allows 16 ms.
 #[test]
 fn delay_beyond_the_threshold_ends_slow_start_at_the_ninth_sample() {
     for (base_ms, allowed_us) in [(100, 12_500), (16, 4_000), (400, 16_000)] {
@@ -129,14 +128,14 @@ fn delay_beyond_the_threshold_ends_slow_start_at_the_ninth_sample() {
             let mut c = cubic_at(base, "hystart", false, 40);
             round_at(&mut c, base);
             let rtt = base + Duration::from_micros(allowed_us + over_us);
-            // The round's first ACK still counts to the round before it.
+            // The round's first ACK still belongs to the previous round.
             assert_eq!(round_at(&mut c, rtt), ends, "{base_ms} ms and {over_us} us over");
         }
     }
 }
 
-/// Linux bictcp_state: a timeout forgets that the exit was found, so the next
-/// slow start may end early again.
+/// Linux bictcp_state: a timeout resets the detection, so the next slow start may end early
+/// again.
 #[test]
 fn hystart_judges_again_after_a_timeout() {
     let mut c = cubic("hystart", false, 40);
@@ -152,9 +151,9 @@ fn hystart_judges_again_after_a_timeout() {
     assert!(c.packets() < 64, "{}", c.packets());
 }
 
-/// RFC 9406 section 4.2 with the constants of 4.3, RTT 100 ms: the threshold is
-/// 12.5 ms; then five rounds, the one under way included, each growing by a
-/// quarter of what slow start would.
+/// RFC 9406 section 4.2 with the constants of 4.3, RTT 100 ms: the threshold is 12.5 ms.
+/// Five rounds follow, including the current one, each with a quarter of slow start's
+/// growth.
 #[test]
 fn hystart_plus_plus_takes_five_conservative_rounds() {
     let mut c = cubic("hystart++", true, 10);
@@ -168,8 +167,8 @@ fn hystart_plus_plus_takes_five_conservative_rounds() {
     assert_eq!(
         windows,
         [
-            // Seven of 40 packets before the eighth sample tells: 40 + 7 + 33/4;
-            // from there a quarter of the whole packets: 55.25 + 55/4, and so on.
+            // Seven of 40 packets before the eighth sample decides: 40 + 7 + 33/4. From
+            // then on a quarter of the whole packets: 55.25 + 55/4, and so on.
             (55, "conservative_slow_start"),
             (69, "conservative_slow_start"),
             (86, "conservative_slow_start"),
@@ -189,8 +188,8 @@ fn hystart_plus_plus_goes_on_below_its_threshold() {
     assert_eq!(c.trajectory(2), [20, 40, 80]);
 }
 
-/// RFC 9406 section 4.2: where the RTT falls below the baseline again, the exit
-/// was spurious and slow start resumes.
+/// RFC 9406 section 4.2: if the RTT falls below the baseline again, the exit was spurious
+/// and slow start resumes.
 #[test]
 fn hystart_plus_plus_resumes_after_a_spurious_exit() {
     let mut c = cubic("hystart++", true, 40);
@@ -206,7 +205,7 @@ fn hystart_plus_plus_resumes_after_a_spurious_exit() {
     assert_eq!(c.packets(), 2 * before);
 }
 
-/// RFC 9406 section 4.3: L = 8 packets an ACK for a sender that does not pace.
+/// RFC 9406 section 4.3: L = 8 packets per ACK for a sender without pacing.
 #[test]
 fn hystart_plus_plus_limits_an_unpaced_burst() {
     for (paced, grown) in [(false, 8), (true, 20)] {
@@ -216,7 +215,8 @@ fn hystart_plus_plus_limits_an_unpaced_burst() {
     }
 }
 
-/// RFC 9406 section 4.3: only the first slow start; after a timeout the plain one.
+/// RFC 9406 section 4.3: only for the first slow start; standard slow start after a
+/// timeout.
 #[test]
 fn hystart_plus_plus_is_for_the_first_slow_start_only() {
     let mut c = cubic("hystart++", true, 40);
@@ -227,7 +227,7 @@ fn hystart_plus_plus_is_for_the_first_slow_start_only() {
     assert_eq!(c.trajectory(2), [32, 64, 128]);
 }
 
-/// RFC 5681: only loss ends it.
+/// RFC 5681: only loss ends slow start.
 #[test]
 fn standard_slow_start_ignores_delay() {
     let mut c = cubic("standard", false, 40);

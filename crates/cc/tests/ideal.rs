@@ -1,4 +1,4 @@
-//! The ideal controller obeys the bottleneck and nothing else.
+//! The ideal controller follows the bottleneck's signal only.
 
 mod common;
 

@@ -17,17 +17,17 @@ fn phase(d: &Driver) -> &'static str {
     d.cc.probe().phase
 }
 
-/// So many acknowledgements, a millisecond apart, with this round trip.
+/// `n` acknowledgements, a millisecond apart, with this round-trip time.
 fn acks(d: &mut Driver, n: u64, rtt_ms: u64) {
     d.rtt = Duration::from_millis(rtt_ms);
     (0..n).for_each(|_| d.ack(|_| {}));
 }
 
-/// In congestion avoidance, after the initial slowdown; the path has 40 ms.
+/// In congestion avoidance, after the initial slowdown, on a path of 40 ms.
 fn avoiding() -> Driver {
     let mut d = over(40);
     acks(&mut d, 300, 40);
-    // Of four samples the least counts.
+    // The minimum of four samples counts.
     acks(&mut d, 4, 86);
     assert_eq!(phase(&d), "congestion_avoidance");
     until(&mut d, 40, "slowdown");
@@ -35,7 +35,7 @@ fn avoiding() -> Driver {
     d
 }
 
-/// Acknowledgements until the phase is `wanted`; tells after how many milliseconds.
+/// Sends acknowledgements until the phase is `wanted`. Returns the time in milliseconds.
 fn until(d: &mut Driver, rtt_ms: u64, wanted: &str) -> u64 {
     let ms = (1..=100_000).find(|_| {
         acks(d, 1, rtt_ms);
@@ -44,8 +44,8 @@ fn until(d: &mut Driver, rtt_ms: u64, wanted: &str) -> u64 {
     ms.unwrap_or_else(|| panic!("never {wanted}, but {}", phase(d)))
 }
 
-/// Section 4.1: from two packets, slow start times the gain of section 4.2:
-/// 1 / min(16, ceil(2 TARGET / base)) with a TARGET of 60 ms.
+/// Section 4.1: from two packets, slow start times the gain of section 4.2: 1 / min(16,
+/// ceil(2 TARGET / base)) with a TARGET of 60 ms.
 #[test]
 fn slow_start_is_slowed_by_the_gain() {
     for (base_ms, divisor) in [(5, 16), (20, 6), (50, 3), (120, 1), (300, 1)] {
@@ -53,12 +53,12 @@ fn slow_start_is_slowed_by_the_gain() {
         assert_eq!(d.packets(), 2);
         acks(&mut d, 96, base_ms);
         let grown = d.bytes() as f64 / MSS.as_f64() - 2.0;
-        // A byte may be rounded off.
+        // Rounding may lose a byte.
         assert!((grown - 96.0 / f64::from(divisor)).abs() < 1e-3, "{base_ms} ms: {grown}");
     }
 }
 
-/// Section 4.1: the initial slow start ends beyond 3/4 of the target.
+/// Section 4.1: the initial slow start ends above 3/4 of the target.
 #[test]
 fn the_initial_slow_start_ends_by_delay() {
     let mut d = over(40);
@@ -71,16 +71,16 @@ fn the_initial_slow_start_ends_by_delay() {
     assert_eq!(phase(&d), "congestion_avoidance");
 }
 
-/// Section 4.4: the initial slowdown two round trips after slow start; two packets for
-/// two round trips; slow start up to the window before; and nine times as long as that
-/// took until the next.
+/// Section 4.4: the initial slowdown is two round trips after slow start. The window is two
+/// packets for two round trips, then slow start restores the former window. The next
+/// slowdown follows after nine times that duration.
 #[test]
 fn slowdowns_are_periodic() {
     let mut d = over(40);
     acks(&mut d, 300, 40);
     acks(&mut d, 4, 86);
     assert_eq!(phase(&d), "congestion_avoidance");
-    // The driver's smoothed round trip is its last one, 86 ms.
+    // The driver's smoothed round-trip time is its last sample, 86 ms.
     let window = d.packets();
     assert_eq!(until(&mut d, 40, "slowdown"), 2 * 86);
     assert_eq!(d.packets(), 2);
@@ -95,8 +95,8 @@ fn slowdowns_are_periodic() {
     assert_eq!(d.now.since(ended), took * 9);
 }
 
-/// Section 4.1: only the initial slow start ends by delay; the one after a slowdown ends
-/// by the window.
+/// Section 4.1: delay ends only the initial slow start; the window ends the one after a
+/// slowdown.
 #[test]
 fn ramping_up_does_not_end_by_delay() {
     let mut d = avoiding();
@@ -116,18 +116,18 @@ fn below_the_target_the_window_grows_by_the_gain() {
         let before = d.bytes() as f64;
         d.round();
         let grown = (d.bytes() as f64 - before) / MSS.as_f64();
-        // A window that grows meanwhile has a round trip of a packet more at most.
+        // With the window growing meanwhile, a round trip is at most a packet longer.
         assert!((grown - 1.0 / 3.0).abs() < 0.01, "{rtt_ms} ms: {grown}");
     }
 }
 
-/// Section 4.3, beyond it: W += max(GAIN - W (delay/target - 1), -W/2) in a round trip,
-/// and never below two packets.
+/// Section 4.3, above the target: W += max(GAIN - W (delay/target - 1), -W/2) per round
+/// trip, and never below two packets.
 #[test]
 fn beyond_the_target_the_window_shrinks_by_its_part() {
     for (rtt_ms, part) in [(40 + 66, 0.1), (40 + 75, 0.25), (40 + 90, 0.5), (40 + 600, 9.0)] {
         let mut d = avoiding();
-        // The least of four samples: the window still grows for three, and a fourth.
+        // The minimum of four samples: the window still grows for three.
         acks(&mut d, 3, rtt_ms);
         let before = d.bytes() as f64;
         d.ack(|_| {});
@@ -143,7 +143,7 @@ fn beyond_the_target_the_window_shrinks_by_its_part() {
     assert_eq!(d.packets(), 2);
 }
 
-/// RFC 6817 section 2.4.2: of ten minutes the least round trip is the base, none older.
+/// RFC 6817 section 2.4.2: the base is the minimum round-trip time of ten minutes.
 #[test]
 fn the_base_delay_is_forgotten_after_its_history() {
     let history = [("base_history", Value::Integer(2))];
@@ -152,7 +152,7 @@ fn the_base_delay_is_forgotten_after_its_history() {
     acks(&mut d, 10, 40);
     acks(&mut d, 100, 220);
     assert_eq!(d.packets(), 2, "180 ms beyond the base are over the target");
-    // After two minutes 220 ms are the base: the window grows as if there were no queue.
+    // After two minutes 220 ms are the base: the window grows as without a queue.
     acks(&mut d, 400, 220);
     assert!(d.packets() > 10, "{}", d.packets());
 }

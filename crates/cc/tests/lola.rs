@@ -21,15 +21,15 @@ fn phase(d: &Driver) -> &'static str {
     d.cc.probe().phase
 }
 
-/// Acknowledgements whose round trips wait `queue_us` beyond 20 ms, for `span_ms`,
-/// one a millisecond.
+/// Acknowledgements with a queueing delay of `queue_us` above 20 ms, for `span_ms`, one per
+/// millisecond.
 fn wait(d: &mut Driver, queue_us: u64, span_ms: u64) {
     d.spacing = Some(Duration::from_millis(1));
     d.rtt = Duration::from_micros(20_000 + queue_us);
     (0..span_ms).for_each(|_| d.ack(|_| {}));
 }
 
-/// The same, until the phase is `wanted`; tells after how many milliseconds.
+/// The same, until the phase is `wanted`. Returns the time in milliseconds.
 fn until(d: &mut Driver, queue_us: u64, wanted: &str) -> u64 {
     let ms = (1..=60_000).find(|_| {
         wait(d, queue_us, 1);
@@ -38,8 +38,8 @@ fn until(d: &mut Driver, queue_us: u64, wanted: &str) -> u64 {
     ms.unwrap_or_else(|| panic!("never {wanted}, but {}", phase(d)))
 }
 
-/// Out of slow start, by single samples that differ by more than 2 Q_low; the least
-/// round-trip time is 20 ms.
+/// After slow start, which single samples that differ by more than 2 Q_low ended; the
+/// minimum round-trip time is 20 ms.
 fn cubic_increase(initial: u64, params: &[(&str, Value)]) -> Driver {
     let mut d = with(initial, params);
     wait(&mut d, 0, 1);
@@ -55,8 +55,8 @@ fn balancing(initial: u64, params: &[(&str, Value)]) -> Driver {
     d
 }
 
-/// Section III-A: slow start ends once the greatest and the least RTT differ by more
-/// than 2 Q_low, 2 ms; single samples, no filter.
+/// Section III-A: slow start ends once the maximum and the minimum RTT differ by more than
+/// 2 Q_low, 2 ms, in single samples without a filter.
 #[test]
 fn slow_start_ends_by_the_spread_of_round_trip_times() {
     let mut d = lola(10);
@@ -65,7 +65,7 @@ fn slow_start_ends_by_the_spread_of_round_trip_times() {
     assert_eq!((phase(&d), d.packets()), ("slow_start", 20), "a packet for each packet");
     wait(&mut d, 2_001, 1);
     assert_eq!(phase(&d), "cubic_increase");
-    // Another Q_low, another end.
+    // A different Q_low gives a different end.
     let mut d = with(10, &[("q_low", Value::Time(Duration::from_millis(3)))]);
     wait(&mut d, 0, 1);
     wait(&mut d, 6_000, 5);
@@ -74,22 +74,22 @@ fn slow_start_ends_by_the_spread_of_round_trip_times() {
     assert_eq!(phase(&d), "cubic_increase");
 }
 
-/// Section III-A: slow start again after a timeout, with a spread of its own.
+/// Section III-A: a timeout starts slow start again, with a new RTT range.
 #[test]
 fn a_timeout_leads_to_a_slow_start_of_its_own() {
     let mut d = cubic_increase(100, &[]);
     d.cc.on_timeout(d.now, MSS * 100);
     assert_eq!((phase(&d), d.packets()), ("slow_start", 1));
-    // 5 ms more than before the timeout, but no spread.
+    // 5 ms more than before the timeout, but a constant RTT.
     wait(&mut d, 5_000, 60);
     assert_eq!(phase(&d), "slow_start");
     wait(&mut d, 5_000, 20);
-    // CUBIC's threshold: 0.7 of what was in flight.
+    // CUBIC's threshold: 0.7 of the data in flight.
     assert!(d.packets() >= 70 && phase(&d) != "slow_start", "{} {}", d.packets(), phase(&d));
 }
 
-/// Equation 4: of 40 ms the least counts. One sample below Q_low among them keeps
-/// fair flow balancing away, until it is 40 ms old.
+/// Equation 4: the minimum of 40 ms counts. One sample below Q_low prevents fair flow
+/// balancing until it is 40 ms old.
 #[test]
 fn the_least_of_t_measure_counts() {
     let mut d = cubic_increase(100, &[]);
@@ -99,7 +99,7 @@ fn the_least_of_t_measure_counts() {
     assert_eq!(ms, 41, "older than t_measure, 40 ms");
 }
 
-/// Section II: Q_low itself is no standing queue, more is.
+/// Section II: a delay of exactly Q_low is not a standing queue, a longer one is.
 #[test]
 fn fair_flow_balancing_begins_above_q_low() {
     let mut d = cubic_increase(100, &[]);
@@ -108,8 +108,8 @@ fn fair_flow_balancing_begins_above_q_low() {
     assert_eq!(until(&mut d, 1_001, "fair_flow_balancing"), 41);
 }
 
-/// Section III-D: beyond Q_target the window is held for t_sync, 250 ms, and
-/// tailored decrease ends that.
+/// Section III-D: above Q_target the window is held for t_sync, 250 ms, until tailored
+/// decrease.
 #[test]
 fn the_window_is_held_for_t_sync() {
     let mut d = balancing(1_000, &[]);
@@ -124,8 +124,8 @@ fn the_window_is_held_for_t_sync() {
     assert!(d.bytes() < held);
 }
 
-/// Section III-E: CWnd <- (CWnd - Q_data) gamma; with equation 7 Q_data is the share
-/// of the window that the queueing delay is of the round trip: here 10 ms of 30 ms.
+/// Section III-E: CWnd <- (CWnd - Q_data) gamma. By equation 7, Q_data is the window times
+/// the queueing delay over the round trip: here 10 ms of 30 ms.
 #[test]
 fn tailored_decrease_takes_the_queue_and_gamma() {
     let mut d = balancing(900, &[]);
@@ -137,9 +137,8 @@ fn tailored_decrease_takes_the_queue_and_gamma() {
     assert!((d.bytes() as f64 - expected).abs() <= 2.0, "{} {expected}", d.bytes());
 }
 
-/// Equations 1 and 3: from what the decrease left the window comes back to CWnd_max
-/// after K = cbrt((CWnd_max - RTT_min CWnd_max/RTT_now gamma) / C) seconds, on the
-/// cubic curve.
+/// Equations 1 and 3: after the decrease the window returns to CWnd_max after K =
+/// cbrt((CWnd_max - RTT_min CWnd_max/RTT_now gamma) / C) seconds, on the cubic curve.
 #[test]
 fn cubic_increase_is_equation_1_with_the_k_of_equation_3() {
     let mut d = balancing(900, &[]);
@@ -147,7 +146,7 @@ fn cubic_increase_is_equation_1_with_the_k_of_equation_3() {
     let cwnd_max = d.bytes() as f64 / MSS.as_f64();
     until(&mut d, 10_000, "cubic_increase");
     let k = libm::cbrt((cwnd_max - 20.0 * cwnd_max / 30.0 * GAMMA) / 0.4);
-    // With no queue and enough acknowledgements nothing interrupts the curve.
+    // Without a queue and with enough acknowledgements the curve is not interrupted.
     d.rtt = Duration::from_millis(20);
     d.spacing = Some(Duration::from_micros(100));
     let begin = d.now;
@@ -169,12 +168,12 @@ fn x(t: f64) -> f64 {
     (t / 35.0) * (t / 35.0) * (t / 35.0)
 }
 
-/// Section III-C and figure 2: the window grows by what Q_data lacks of X(t), as both
-/// will be measured a round trip and the filter's 40 ms later; what was added in that
-/// time does not show yet and is not added again.
+/// Section III-C and figure 2: the window grows by X(t) minus Q_data, both as measured a
+/// round trip and the filter's 40 ms later. Additions within that time do not show yet, and
+/// are not added again.
 #[test]
 fn fair_flow_balancing_follows_x() {
-    // 200 packets, 2 ms of 22 ms in the queue: 26327 bytes are in it.
+    // 200 packets, with 2 ms of 22 ms in the queue: 26327 bytes.
     let mut d = balancing(200, &[]);
     let (begin, before) = (d.now, d.bytes() as f64);
     let since = |d: &Driver| d.now.since(begin).as_secs_f64() * 1e3;
@@ -185,21 +184,21 @@ fn fair_flow_balancing_follows_x() {
     let q_data = before * 2.0 / 22.0;
     let reached = 35.0 * libm::cbrt(q_data) - 62.0;
     assert!(since(&d) >= reached && since(&d) < reached + 1.0, "{} {reached}", since(&d));
-    // Until it shows, all that was added and what was there before make up X.
+    // Before it shows, all additions plus the initial data in the queue make up X.
     wait(&mut d, 2_000, 60);
     let (grown, q_data) = (d.bytes() as f64 - before, d.bytes() as f64 * 2.0 / 22.0);
     let missing = x(since(&d) + 62.0) - q_data;
-    // Equation 7 counts a part of what was added as queued at once: a window that is
-    // larger has more of any queue. That part only grows from one growth to the next.
+    // Equation 7 counts a part of an addition as queued at once, because a larger window
+    // has more of any queue. That part only grows between two additions.
     assert!(missing <= grown + 1.0 && missing > 0.9 * grown, "{missing} {grown}");
 }
 
-/// Section III-C: the window is never reduced in fair flow balancing, and a flow that
-/// has more than X(t) in the queue does not grow.
+/// Section III-C: fair flow balancing never reduces the window, and a flow with more than
+/// X(t) in the queue does not grow.
 #[test]
 fn more_than_x_in_the_queue_does_not_grow() {
-    // 10000 packets with 2 ms of 22 ms: 1.3 MB, which X(t) reaches after 3.836 s, less
-    // the 62 ms that growth takes to show.
+    // 10000 packets with 2 ms of 22 ms: 1.3 MB, which X(t) reaches after 3.836 s, minus the
+    // 62 ms before growth shows.
     let mut d = balancing(10_000, &[]);
     let before = d.bytes();
     wait(&mut d, 2_000, 3_773);
@@ -208,8 +207,8 @@ fn more_than_x_in_the_queue_does_not_grow() {
     assert!(d.bytes() > before);
 }
 
-/// A flow leaves fair flow balancing by Q_target only (section III-D), though the
-/// queue may vanish; without a queue it never grows faster than slow start.
+/// A flow leaves fair flow balancing only above Q_target (section III-D), even if the queue
+/// vanishes. Without a queue it never grows faster than slow start.
 #[test]
 fn without_a_queue_x_ends_at_what_was_acknowledged() {
     let mut d = balancing(200, &[]);
@@ -223,7 +222,7 @@ fn without_a_queue_x_ends_at_what_was_acknowledged() {
     assert_eq!(most, MSS.0);
 }
 
-/// What Linux paces at: 2 windows in a round trip in slow start, then 1.2.
+/// Linux's pacing rate: 2 windows per round trip in slow start, then 1.2.
 #[test]
 fn packets_are_spread_as_by_linux_s_fq() {
     let rate = |d: &Driver| match d.cc.limits().pacing {
@@ -239,7 +238,7 @@ fn packets_are_spread_as_by_linux_s_fq() {
     assert!((rate(&d) - 1.2).abs() < 1e-3, "{}", rate(&d));
 }
 
-/// After a decrease, what comes back in two round trips tells of the queue before it.
+/// For two round trips after a decrease, measurements show the queue before it.
 #[test]
 fn a_decrease_is_not_followed_by_one_for_the_same_queue() {
     let mut d = balancing(900, &[]);
@@ -251,13 +250,13 @@ fn a_decrease_is_not_followed_by_one_for_the_same_queue() {
     assert_eq!(phase(&d), "cwnd_hold", "the queue is still there after 60 ms");
 }
 
-/// Section IV, the validity of RTT_min: where the path became longer, each of 100
-/// tailored decreases answers to a queue that is none; then RTT_min is forgotten.
+/// Section IV, the validity of RTT_min: if the path became longer, each of 100 tailored
+/// decreases responds to a queue that does not exist; then RTT_min is reset.
 #[test]
 fn the_least_round_trip_time_is_forgotten_after_100_decreases() {
     let mut d = balancing(100, &[]);
     let mut decreases = 0;
-    // 20 ms more than ever before: more than Q_target.
+    // 20 ms more than before: more than Q_target.
     while decreases < 100 {
         until(&mut d, 20_000, "cwnd_hold");
         until(&mut d, 20_000, "cubic_increase");
@@ -266,11 +265,11 @@ fn the_least_round_trip_time_is_forgotten_after_100_decreases() {
     assert_eq!(d.packets(), 5, "cwnd_min of the module");
     wait(&mut d, 20_000, 10_000);
     assert_eq!(phase(&d), "cubic_increase", "40 ms are now the round trip without a queue");
-    // Beyond that, Q_low is a queue again.
+    // Above that, Q_low is a queue again.
     until(&mut d, 21_001, "fair_flow_balancing");
 }
 
-/// Samples near RTT_min begin the count anew; near is `base_delay_epsilon`, 100 us.
+/// A sample near RTT_min resets the count; near means within `base_delay_epsilon`, 100 us.
 #[test]
 fn a_round_trip_near_the_least_begins_the_count_anew() {
     for (seen_us, then) in [(100, "cwnd_hold"), (101, "cubic_increase")] {
@@ -280,13 +279,13 @@ fn a_round_trip_near_the_least_begins_the_count_anew() {
             wait(&mut d, seen_us, 1);
             until(&mut d, 20_000, "cubic_increase");
         }
-        // Known, 20 ms are a queue; forgotten, 40 ms are the path.
+        // With RTT_min kept, 20 ms are a queue; after its reset, 40 ms are the path.
         wait(&mut d, 20_000, 200);
         assert_eq!(phase(&d), then, "{seen_us} us");
     }
 }
 
-/// A loss counts as in CUBIC (RFC 9438 sections 4.6 and 4.7); the curve then leads
+/// A loss has the effect of CUBIC's (RFC 9438 sections 4.6 and 4.7); the curve then leads
 /// back to the window before it.
 #[test]
 fn a_loss_counts_as_in_cubic() {
@@ -318,7 +317,7 @@ fn a_loss_counts_as_in_cubic() {
     assert!((found - target).abs() < 0.01, "{found} {target}");
 }
 
-/// The window grows only where it limits the sender, and that time does not count.
+/// The window grows only while it limits the sender, and other time does not count.
 #[test]
 fn time_that_the_application_limits_does_not_count() {
     let mut d = cubic_increase(1_000, &[]);

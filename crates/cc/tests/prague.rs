@@ -1,5 +1,5 @@
-//! Prague against draft-briscoe-iccrg-prague-congestion-control-04, and the rules
-//! that Huitema, "A Low Latency Internet with L4S" (2022) adds.
+//! Prague against draft-briscoe-iccrg-prague-congestion-control-04, and the additional
+//! rules of Huitema, "A Low Latency Internet with L4S" (2022).
 
 mod common;
 
@@ -12,7 +12,7 @@ fn prague(initial: u64, rtt_ms: u64, params: &[(&str, Value)]) -> Driver {
     Driver::new(build("prague", initial, params), Duration::from_millis(rtt_ms))
 }
 
-/// In congestion avoidance with `packets` of window, and alpha at zero.
+/// In congestion avoidance with a window of `packets`, and alpha at zero.
 fn avoiding(packets: u64, rtt_ms: u64, params: &[(&str, Value)]) -> Driver {
     let zero = [("alpha_init", Value::Number(0.0))];
     let mut d = prague(packets, rtt_ms, &[&zero, params].concat());
@@ -29,7 +29,7 @@ fn mark(driver: &mut Driver) {
     driver.ack(|f| f.ce_packets = 1);
 }
 
-/// A round trip in a connection of which every `nth` packet is marked.
+/// A round trip of a connection in which every `nth` packet is marked.
 fn marked_round(driver: &mut Driver, nth: u64) {
     for _ in 0..driver.packets() {
         let marked = driver.acked.is_multiple_of(nth);
@@ -41,22 +41,23 @@ fn packets(driver: &Driver) -> f64 {
     driver.bytes() as f64 / MSS.as_f64()
 }
 
-/// Sections 2.3.2, 2.4.2 and 2.4.5: slow start doubles a round trip until the first
-/// mark, which alpha = 1 answers by half; from there it is a packet a round trip.
+/// Sections 2.3.2, 2.4.2 and 2.4.5: slow start doubles per round trip until the first mark,
+/// which halves the window with alpha = 1. Then the window grows by a packet per round
+/// trip.
 #[test]
 fn the_first_mark_halves_and_ends_slow_start() {
     let mut d = prague(10, 40, &[]);
     assert_eq!(d.trajectory(2), [10, 20, 40]);
     mark(&mut d);
     assert_eq!(d.bytes(), MSS.0 * 20);
-    // One round trip may still end in the middle of a packet of growth.
+    // One round trip may still end within a packet of growth.
     let windows = d.trajectory(4);
     assert_eq!(windows, [20, 20, 21, 22, 23]);
 }
 
-/// Section 2.3.2: alpha += g (frac - alpha), once a round trip. With as many packets
-/// as lie between two marks, or fewer, an epoch has one or none; alpha then varies by
-/// g at most.
+/// Section 2.3.2: alpha += g (frac - alpha), once per round trip. If the window is at most
+/// the distance between marks, an epoch has one mark or none, and alpha varies by at most
+/// g.
 #[test]
 fn alpha_is_the_moving_average_of_the_fraction_marked() {
     for nth in [1, 2, 4, 10] {
@@ -69,11 +70,11 @@ fn alpha_is_the_moving_average_of_the_fraction_marked() {
     d.ack(|f| f.ce_packets = 1);
     (0..30).for_each(|_| d.round());
     let decayed = (15.0_f64 / 16.0).powi(30);
-    // The first epoch has the mark in it, and one may be open.
+    // The first epoch includes the mark, and one epoch may be open.
     assert!((0.9..1.12).contains(&(alpha(&d) / decayed)), "{} {decayed}", alpha(&d));
 }
 
-/// Before the first mark nothing is known of the path, and alpha stands.
+/// Before the first mark the path is unknown, and alpha stays constant.
 #[test]
 fn alpha_waits_for_the_first_mark() {
     let mut d = prague(10, 40, &[]);
@@ -81,8 +82,8 @@ fn alpha_waits_for_the_first_mark() {
     assert_eq!(alpha(&d), 1.0);
 }
 
-/// Section 2.4.2: further marks of the round trip reduce no further. Section 2.4.3:
-/// in it the window grows by what is not marked: half as much with half of them.
+/// Section 2.4.2: further marks in the round trip do not reduce the window. Section 2.4.3:
+/// meanwhile it grows for unmarked packets, half as much if half are marked.
 #[test]
 fn a_round_trip_has_one_reduction_and_grows_by_what_is_unmarked() {
     let params = [("g", Value::Number(1.0 / 1024.0))];
@@ -95,8 +96,8 @@ fn a_round_trip_has_one_reduction_and_grows_by_what_is_unmarked() {
     }
 }
 
-/// Section 2.4.2, carry of the remainder: a hundred reductions by alpha / 2 of less
-/// than a packet each add up to what they are.
+/// Section 2.4.2, carry of the remainder: a hundred reductions by alpha / 2, each less than
+/// a packet, add up exactly.
 #[test]
 fn small_reductions_are_not_lost_in_rounding() {
     let mut d = avoiding(1000, 40, &[("g", Value::Number(1.0 / 1024.0))]);
@@ -104,7 +105,7 @@ fn small_reductions_are_not_lost_in_rounding() {
         for i in 0..d.packets() {
             d.ack(|f| {
                 f.ce_packets = u64::from(i.is_multiple_of(100));
-                // Nothing grows.
+                // The window does not grow.
                 f.cwnd_limited = false;
             });
         }
@@ -115,9 +116,9 @@ fn small_reductions_are_not_lost_in_rounding() {
     assert!((0.8..1.3).contains(&lost), "{lost}");
 }
 
-/// Section 2.4.4: with M = 25 ms / 5 ms, a packet is added in M^2 real round trips,
-/// alpha moves once in 25 ms, and CWR lasts as long. Before `d` round trips it is
-/// as without.
+/// Section 2.4.4: with M = 25 ms / 5 ms, a packet is added in M^2 real round trips, alpha
+/// changes once in 25 ms, and CWR lasts as long. Before `d` round trips the rule has no
+/// effect.
 #[test]
 fn short_round_trips_count_as_longer_ones_once_the_flow_is_old() {
     let young = [("d", Value::Integer(1000))];
@@ -130,7 +131,7 @@ fn short_round_trips_count_as_longer_ones_once_the_flow_is_old() {
     }
     let mut d = prague(100, 5, &old);
     mark(&mut d);
-    // The first epoch has its mark; the rest decays.
+    // The first epoch has the mark; the others decay.
     (0..50).for_each(|_| d.round());
     let epochs = alpha(&d).ln() / (15.0_f64 / 16.0).ln();
     // The last one may still be open, and each ends with an ACK after its time.
@@ -139,9 +140,8 @@ fn short_round_trips_count_as_longer_ones_once_the_flow_is_old() {
 
 #[test]
 fn cwr_lasts_a_virtual_round_trip() {
-    // Twenty round trips of 5 ms are four of 25 ms, with a reduction at either end.
-    // The others halve until the least window, two packets, is reached from 1000:
-    // nine times.
+    // Twenty round trips of 5 ms are four of 25 ms, with a reduction at either end. The
+    // longer ones halve the window nine times, from 1000 to the minimum of two packets.
     for (rtt_ms, reductions) in [(5, 4..=5), (25, 8..=9), (50, 8..=9)] {
         let params = [("d", Value::Integer(0)), ("g", Value::Number(1.0))];
         let mut d = avoiding(1000, rtt_ms, &params);
@@ -158,8 +158,8 @@ fn cwr_lasts_a_virtual_round_trip() {
     }
 }
 
-/// Section 2.4.1: as Reno; a round trip without growth. With a mark just before it
-/// both together halve.
+/// Section 2.4.1: as in Reno, with a round trip without growth. A mark just before the loss
+/// and the loss together halve the window.
 #[test]
 fn a_loss_halves_the_window() {
     let mut d = avoiding(100, 40, &[]);
@@ -197,8 +197,7 @@ fn paces_at_a_window_a_round_trip_and_twice_that_in_slow_start() {
     assert_eq!(d.cc.limits().burst, rate.bytes_in(Duration::from_micros(250)));
 }
 
-/// A sender whose application limits it does not grow; one that is held back by
-/// its own pacing does.
+/// A sender limited by its application does not grow; one limited by its own pacing does.
 #[test]
 fn grows_while_there_is_data() {
     let mut d = avoiding(20, 40, &[]);
@@ -221,8 +220,8 @@ fn grows_while_there_is_data() {
     }
 }
 
-/// A quiet path, then an epoch with all of it marked that lasts `pause_ms` longer
-/// than the round trip.
+/// A path without marks, then a fully marked epoch that lasts `pause_ms` longer than the
+/// round trip.
 fn sudden_epoch(params: &[(&str, Value)], pause_ms: u64) -> (Driver, f64) {
     let mut d = avoiding(32, 40, params);
     (0..4).for_each(|_| d.round());
@@ -233,8 +232,8 @@ fn sudden_epoch(params: &[(&str, Value)], pause_ms: u64) -> (Driver, f64) {
     (d, left)
 }
 
-/// Huitema 2022: more than half marked, alpha below 1/8, and longer than the round
-/// trip: the epoch counts as 1/8.
+/// Huitema 2022: an epoch with more than half marked, alpha below 1/8, and longer than the
+/// round trip counts as 1/8.
 #[test]
 fn a_suspect_epoch_counts_as_an_eighth() {
     let off = [("suspect_epoch", Value::Switch(false))];
@@ -245,8 +244,8 @@ fn a_suspect_epoch_counts_as_an_eighth() {
     assert!(alpha(&unrepaired) > 1.5 / 16.0, "{}", alpha(&unrepaired));
 }
 
-/// Huitema 2022: answered by epochs, one with more than half marked is a loss; one
-/// that is suspect takes a sixteenth.
+/// Huitema 2022: with the response per epoch, one with more than half marked counts as a
+/// loss; a suspect one reduces by a sixteenth.
 #[test]
 fn by_epochs_a_sudden_onset_is_answered_at_once() {
     let epoch = ("response", choice("epoch"));
@@ -257,8 +256,8 @@ fn by_epochs_a_sudden_onset_is_answered_at_once() {
     assert!((unrepaired - 0.5).abs() < 0.05, "{unrepaired}");
 }
 
-/// Marks in a round trip over a path that marks so often, for ever: the mean window over
-/// 2,000 round trips, times the probability. `marks` says of each packet whether it is.
+/// The mean window over 2,000 round trips times the probability `p` of a mark: marks per
+/// round trip on a path that marks at a constant rate. `marks` decides for each packet.
 fn marks_a_round(rtt_ms: u64, p: f64, mut marks: impl FnMut(u64) -> bool) -> f64 {
     let params = [("d", Value::Integer(0)), ("alpha_init", Value::Number(p))];
     let mut d = prague((2.0 / p) as u64, rtt_ms, &params);
@@ -277,11 +276,11 @@ fn marks_a_round(rtt_ms: u64, p: f64, mut marks: impl FnMut(u64) -> bool) -> f64
     p * windows / count
 }
 
-/// What is left of W = 2/p once the next reduction has to wait for a mark (docs/prague.md).
-/// With v marks in a round trip the window is reduced by alpha/2 = p/2 once in 1 + 1/v of
-/// them where chance marks: v = 1 + sqrt(3). Where marks are evenly spaced it is reduced at
-/// the first multiple of 1/v that is not below one, which rests at v = 2 or at sqrt(6). In
-/// virtual round trips where those are longer: M = 2.5 fewer in a real one.
+/// The remainder of W = 2/p if the next reduction waits for a mark (docs/prague.md). With v
+/// marks per round trip and random marks, the window is reduced by alpha/2 = p/2 once in 1
+/// + 1/v round trips: v = 1 + sqrt(3). With evenly spaced marks, it is reduced at the first
+/// multiple of 1/v that is at least one, which settles at v = 2 or at sqrt(6). If virtual
+/// round trips are longer, v counts per virtual one: M = 2.5 times fewer per real one.
 #[test]
 fn the_window_waits_for_the_mark_that_reduces_it() {
     let p = 0.02;
@@ -296,15 +295,17 @@ fn the_window_waits_for_the_mark_that_reduces_it() {
         };
         let by_chance = m * marks_a_round(rtt_ms, p, chance);
         let evenly = m * marks_a_round(rtt_ms, p, |number| number % 50 == 0);
-        // The increase leaves out what is marked, 2 %; alpha follows what it reduces by.
+        // The increase excludes marked packets, 2 %; alpha follows the marks behind its
+        // reductions.
         assert!((by_chance / (1.0 + 3_f64.sqrt()) - 1.0).abs() < 0.06, "{rtt_ms} ms: {by_chance}");
         assert!(evenly > 0.94 * 2.0 && evenly < 1.06 * 6_f64.sqrt(), "{rtt_ms} ms: {evenly}");
     }
 }
 
 /// Linux's `prague_enter_cwr`: at 20 ms a mark after one round trip is too soon for the
-/// virtual one of 25 ms. It takes nothing off, and the marks of a whole round trip after it
-/// go unheard; by the draft the next mark beyond 25 ms reduces.
+/// virtual one of 25 ms. It does not reduce the window, and the controller ignores the
+/// marks of the next whole round trip. Under the draft's rule the next mark after 25 ms
+/// reduces the window.
 #[test]
 fn linux_misses_the_marks_after_one_that_comes_too_soon() {
     for (rule, reductions) in [("virtual", 2), ("linux", 1)] {
@@ -313,10 +314,10 @@ fn linux_misses_the_marks_after_one_that_comes_too_soon() {
         for _ in 0..20 {
             marked_round(&mut d, 10);
         }
-        // Long enough for what went before to be over.
+        // Long enough for earlier states to end.
         (0..4).for_each(|_| d.round());
         let mut found = 0;
-        // A mark now, one after 1.1 round trips, one after 1.4 and no more.
+        // A mark now, one after 1.1 round trips, and one after 1.4.
         for place in 0..150 {
             let before = d.bytes();
             let marked = [0, 110, 140].contains(&place);

@@ -1,5 +1,5 @@
-//! The corners that random stories reach only now and then, each driven for a long
-//! time: every controller, with its defaults and with drawn parameters.
+//! Extreme cases that random operations rarely reach, each for a long time, for every
+//! controller with default and with random parameters.
 
 use sojourn_cc::{Algorithm, Limits};
 use sojourn_units::Duration;
@@ -8,13 +8,13 @@ use sojourn_units::params::Params;
 use crate::draws::draw_params;
 use crate::{MANY, Operation, Run, Told};
 
-/// Sets of drawn parameters for each controller and corner.
+/// Sets of random parameters per controller and case.
 const DRAWS: u64 = 24;
-/// Ten seconds, the longest round trip that a controller must stand.
+/// Ten seconds, the longest round trip that a controller must handle.
 const TEN_SECONDS: u64 = 10_000_000_000;
 
-/// One acknowledgement a round trip of `rtt` for `packets` of as many in flight, all
-/// delivered in `rtt`: where the corners depart from.
+/// One acknowledgement per round trip of `rtt`, for `packets` packets of as many in flight:
+/// the base of all cases.
 fn plain(round: u64, packets: u64, rtt: u64) -> Told {
     let sent = round * packets;
     Told {
@@ -41,7 +41,7 @@ fn sent(in_flight: u64) -> Operation {
     Operation::Sent { in_flight, retransmission: false, idle: 0, rto: 1_000_000_000 }
 }
 
-/// Drives every controller through the story of a corner; what each says at the end.
+/// Runs the operations of a case on every controller, and reports all failures.
 fn drive(corner: &str, story: &[Operation]) {
     for algorithm in sojourn_cc::all() {
         let declared = algorithm.info.params;
@@ -58,7 +58,7 @@ fn drive(corner: &str, story: &[Operation]) {
 fn through(algorithm: &Algorithm, params: Params, story: &[Operation]) -> Result<Limits, String> {
     let name = algorithm.info.name;
     let mut run = Run::new(algorithm, params);
-    // The ideal controller waits for its signal; the others do not hear it.
+    // The ideal controller waits for its signal; the others ignore it.
     run.apply(&Operation::Signal { bps: 10_000_000 });
     for operation in story {
         run.apply(operation);
@@ -67,8 +67,8 @@ fn through(algorithm: &Algorithm, params: Params, story: &[Operation]) -> Result
     run.check(name).map_err(|error| error.to_string())
 }
 
-/// Growth, a loss, its repair, and a timeout, over again: what every corner is held to
-/// in each phase of a controller.
+/// Growth, a loss, its repair, and a timeout, repeated: applies each case to all phases of
+/// a controller.
 fn phases(rounds: u64, edit: impl Fn(u64, Told) -> Told, wait: u64) -> Vec<Operation> {
     let mut story = Vec::new();
     for round in 0..rounds {
@@ -92,7 +92,7 @@ fn phases(rounds: u64, edit: impl Fn(u64, Told) -> Told, wait: u64) -> Vec<Opera
     story
 }
 
-/// `told` as it is where every time in it is `rtt`.
+/// `told` with all times set to `rtt`.
 fn with_rtt(told: Told, rtt: u64) -> Told {
     let rate = told.rate.map(|(delivered, _, prior, limited)| (delivered, rtt, prior, limited));
     Told { rtt: Some(rtt), srtt: rtt, rate, ..told }
@@ -109,7 +109,7 @@ fn a_round_trip_of_ten_seconds() {
     drive("RTT 10 s", &phases(200, |_, told| with_rtt(told, TEN_SECONDS), TEN_SECONDS));
 }
 
-/// A path whose round-trip time leaps between both ends of what there is.
+/// A path whose round-trip time jumps between its two extremes.
 #[test]
 fn a_round_trip_that_leaps() {
     let leaping =
@@ -126,7 +126,7 @@ fn a_clock_that_stands_still() {
 fn a_clock_that_leaps() {
     let year = Duration::from_secs(365 * 86_400).0;
     drive("a leap of years", &phases(200, |_, told| told, year));
-    // From one instant to the next, and then nearly all the time that there is.
+    // One instant to the next, then a jump over almost the whole range of time.
     let mut story = phases(50, |_, told| told, 1);
     story.push(Operation::Wait(u64::MAX / 4));
     story.extend(phases(50, |_, told| told, 1));
@@ -163,7 +163,7 @@ fn ten_million_packets_in_flight() {
 
 #[test]
 fn feedback_out_of_order() {
-    // Packet numbers run back, and leap ahead, within windows and across them.
+    // Packet numbers move backwards and jump ahead, within windows and across them.
     let shuffled = |round: u64, told: Told| {
         let place = round ^ 0b1011;
         Told { numbers: (place * 20, place * 20 + 20), ..told }
@@ -171,7 +171,7 @@ fn feedback_out_of_order() {
     drive("out of order", &phases(400, shuffled, 20_000_000));
     let backwards = |round: u64, told: Told| Told { numbers: (8_000 - round * 20, 8_000), ..told };
     drive("backwards", &phases(400, backwards, 20_000_000));
-    // What was acknowledged is told to be newer than what was sent.
+    // Acknowledged packet numbers are above the sent ones.
     let impossible = |round: u64, told: Told| Told { numbers: (MANY, round), ..told };
     drive("ahead of what was sent", &phases(400, impossible, 20_000_000));
 }
@@ -180,12 +180,12 @@ fn feedback_out_of_order() {
 fn everything_marked() {
     let marked = |round: u64, told: Told| Told {
         ce: told.acked,
-        // An episode a round trip.
+        // One episode per round trip.
         events: (told.events.0, round.is_multiple_of(2), round.is_multiple_of(2), true),
         ..told
     };
     drive("all marked", &phases(400, marked, 20_000_000));
-    // More marks than packets: counts that a middlebox made up.
+    // More marks than packets: counts corrupted by a middlebox.
     let made_up = |round: u64, told: Told| Told { ce: MANY, ..marked(round, told) };
     drive("more marks than packets", &phases(400, made_up, 20_000_000));
 }
@@ -201,7 +201,7 @@ fn everything_lost() {
         ..told
     };
     drive("all lost", &phases(400, lost, 200_000_000));
-    // Nothing but timeouts, and no round-trip time ever measured.
+    // Timeouts only, without any round-trip time.
     let never = Told { srtt: 0, ..lost(0, plain(0, 20, 0)) };
     let story: Vec<_> = (0..200)
         .flat_map(|n| [Operation::Timeout { in_flight: n % 21 }, feedback(never.clone())])
