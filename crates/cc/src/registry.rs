@@ -1,11 +1,11 @@
 //! The macro that builds the registry from one line per controller.
 
-/// Declares the controllers from lines `Type = temperature module`: the modules, the
+/// Declares the controllers from lines `Type = place module`: the modules, the
 /// statically dispatched `AnyController`, and the list of all controllers. `INFO` holds the
-/// transport features that a controller needs. If they depend on the parameters, `Type =
-/// temperature module: needs` names a function of the type that returns them.
+/// transport features that a controller needs. If they depend on the parameters,
+/// `Type = place module: needs` names a function of the type that returns them.
 ///
-/// The temperature is an optimisation. Every connection reserves the size of the largest
+/// The place is an optimisation. Every connection reserves the size of the largest
 /// controller that is not `boxed`. The sender inlines calls to `hot` controllers; calls to
 /// `cold` and `boxed` ones are out of line, because inlining them would slow the hot ones
 /// down.

@@ -1,9 +1,9 @@
 //! The macro that builds the registry from one line per queue.
 
-/// Declares the queues from lines `Type = temperature module`: the modules, the statically
+/// Declares the queues from lines `Type = place module`: the modules, the statically
 /// dispatched `AnyQueue`, and the list of all queues.
 ///
-/// The temperature is an optimisation. The link inlines the code of `hot` queues. `cold`
+/// The place is an optimisation. The link inlines the code of `hot` queues. `cold`
 /// queues are called out of line: if they were inlined too, packets could no longer stay in
 /// registers on the path to the hot queues (see `apart.rs`).
 macro_rules! queues {

@@ -194,8 +194,8 @@ impl Lola {
         }
     }
 
-    /// Figure 2. The paper ignores that an addition to the window shows in Q_data only a
-    /// round trip later, and after the filter's `t_measure`. This code therefore includes
+    /// Figure 2. The paper does not say when an addition to the window counts in Q_data,
+    /// which shows it a round trip and the filter's `t_measure` later. This code includes
     /// recent additions in Q_data, so that they are not added twice, and takes X at the
     /// time when the new addition will show. The measured data then follows X(t) at any
     /// round-trip time.

@@ -189,9 +189,9 @@ impl Prague {
         self.alpha.response == Response::Epoch && !matches!(self.state, State::Open)
     }
 
-    /// Whether a loss was sent under the window from before the last reduction for loss.
-    /// The transport reports such a loss as an event if a mark started an episode in
-    /// between.
+    /// Whether the last reduction for loss already answers this loss, because it was sent
+    /// before that reduction. The transport reports such a loss as an event if a mark
+    /// started an episode in between.
     fn is_answered(&self, now: Instant) -> bool {
         let lately = |at: Instant| now.since(at) <= self.srtt;
         matches!(self.state, State::Loss { .. }) || self.lost_at.is_some_and(lately)
