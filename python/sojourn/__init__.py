@@ -8,7 +8,7 @@
     run.plot()                     # the figure, in a notebook
     sojourn.compare("runs/a", "runs/b").summary
 
-Importing this package loads nothing heavy: each name is fetched when it is first used.
+Importing this package is cheap: each name loads its module on first use.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""`sojourn.run` and its companions: what the command line does, for Python."""
+"""`sojourn.run` and its companions: the functions of the command line, for Python."""
 
 import json
 import os
@@ -37,16 +37,17 @@ def run(
     pcapng: str | PathLike[str] | None = None,
     qlog: str | PathLike[str] | None = None,
 ) -> Run:
-    """Simulates a scenario: a path, a dict or a `Scenario`.
+    """Simulate a scenario, given as a path, a dict or a `Scenario`.
 
-    `control` replaces the scenario's list of controllers, `seed` its seed; `runs` repeats with
-    that many seeds in a row; `set` changes values, such as {"link.bottleneck.delay": "10ms"};
-    `jobs` is the number of threads (default: one a core), and changes nothing in the results.
-    `spread` moves every change of a link later by a random time up to this ("5s"), so that
-    repeated runs differ. `controllers` are your own, classes by the names that the scenario or
-    `control` has for them (`sojourn.Controller`); they are slow, and threads take turns in them.
-    `pcapng` and `qlog` are folders to which the packets of every run are written, and what each
-    transport does (docs/exports.md).
+    `control` replaces the scenario's list of controllers, and `seed` replaces its seed. `runs`
+    repeats each simulation with that many consecutive seeds. `set` changes single values, such
+    as {"link.bottleneck.delay": "10ms"}. `jobs` is the number of threads (default: one per
+    core); it does not affect the results. `spread` delays every change of a link by a random
+    time up to this value ("5s"), so that repeated runs differ. `controllers` maps names to your
+    own controller classes (`sojourn.Controller`); the scenario and `control` refer to them by
+    these names. They are slow, and only one thread runs Python at a time. `pcapng` and `qlog`
+    are folders that receive the packets of every run and the transports' events
+    (docs/exports.md).
     """
     source = as_scenario(scenario)
     own = Own(controllers or {})
@@ -69,7 +70,7 @@ def run(
 
 
 def load(directory: str | PathLike[str]) -> Run:
-    """Reads a run directory back."""
+    """Read a run directory."""
     from sojourn import rundir
 
     return rundir.read(Path(directory))
@@ -83,10 +84,10 @@ def compare(
     control: str | Sequence[str] | None = None,
     shift_b: float = 0.0,
 ) -> "Comparison":
-    """Lays two runs side by side: run directories, or runs that are at hand.
+    """Compare two runs, given as run directories or as `Run` objects.
 
-    `flow`, `link` and `control` choose by name; everything that both have is compared without
-    them. `shift_b` seconds are added to the times of `b`.
+    `flow`, `link` and `control` select by name; without them, the comparison covers everything
+    that both runs have. `shift_b` seconds are added to the times of `b`.
     """
     from sojourn import comparison
     from sojourn.comparison.matching import Chosen, Side
@@ -97,17 +98,17 @@ def compare(
 
 
 def controllers() -> list[dict[str, Any]]:
-    """Every congestion controller with its parameters, defaults, units and sources."""
+    """Return every congestion controller with its parameters, defaults, units and sources."""
     return cast(list[dict[str, Any]], json.loads(_core.controllers()))
 
 
 def queues() -> list[dict[str, Any]]:
-    """Every queue discipline with its parameters, defaults, units and sources."""
+    """Return every queue discipline with its parameters, defaults, units and sources."""
     return cast(list[dict[str, Any]], json.loads(_core.queues()))
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of scenarios."""
+    """Return the JSON Schema of scenarios."""
     return cast(dict[str, Any], json.loads(_core.schema()))
 
 
@@ -120,7 +121,7 @@ def _listed(names: str | Sequence[str] | None) -> Sequence[str] | None:
 
 
 def as_scenario(source: Source) -> Scenario:
-    """A scenario from whatever stands for one."""
+    """Convert a path, a dict or a `Scenario` to a `Scenario`."""
     if isinstance(source, Scenario):
         return source
     if isinstance(source, Mapping):
@@ -141,7 +142,7 @@ def record(
     own: Own | None = None,
     files: Files | None = None,
 ) -> Run:
-    """Simulates a prepared scenario and keeps the series."""
+    """Simulate a prepared scenario and keep the series."""
     experiment.require_room([core], runs, threads_of(jobs))
     outcomes = _simulated(core, runs, jobs, lambda outcome: outcome, progress, files)
     return _recorded(core, name, runs, outcomes, own)
@@ -153,7 +154,7 @@ def record_all(
     jobs: int | None,
     progress: experiment.Progress | None = None,
 ) -> list[Run]:
-    """Simulates prepared scenarios in one pool of threads and keeps the series of each."""
+    """Simulate prepared scenarios in one thread pool and keep the series of each."""
     experiment.require_room([core for core, _ in scenarios], runs, threads_of(jobs))
     plans = [_plan(core, runs) for core, _ in scenarios]
     every = [job for plan in plans for job in plan]
@@ -190,7 +191,7 @@ def summarise(
     own: Own | None = None,
     files: Files | None = None,
 ) -> Summary:
-    """Simulates a prepared scenario for its summary alone."""
+    """Simulate a prepared scenario and keep only its summary."""
     experiment.require_room([core], runs, threads_of(jobs), series=False)
 
     def take(outcome: _core.Outcome) -> RunSummary:
@@ -217,12 +218,12 @@ def _simulated(
     progress: experiment.Progress | None,
     files: Files | None,
 ) -> list[T]:
-    """Every run, captured where that is asked for."""
+    """Run every simulation of the plan and capture its packets if `files` is given."""
     return experiment.simulate(_plan(core, runs, files), threads_of(jobs), take, progress)
 
 
 def threads_of(jobs: int | None) -> int:
-    """The number of threads asked for; one a core where none is."""
+    """Return the requested number of threads, by default one per core."""
     if jobs is not None and jobs < 1:
         raise ValueError(f"jobs is {jobs}; it must be 1 or more")
     return jobs or os.cpu_count() or 1

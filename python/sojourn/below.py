@@ -1,16 +1,16 @@
-"""Why a spike is below the bound that is corrected for what the link carried."""
+"""Reasons why a spike is below the bound that is corrected for the link's carried traffic."""
 
 from collections.abc import Mapping
 from typing import Any
 
-# What senders offer varies from one loop delay to the next by whole packets: not said below this.
+# Offered rates vary by whole packets between loop delays; smaller reductions are not reported.
 _SAME = 0.98
-# A packet of 1500 bytes, with Ethernet's frame; a spike is a packet's wait, the bound is not.
+# A packet of 1500 bytes with Ethernet framing. A spike is a packet's delay; the bound is fluid.
 _PACKET_BITS = 1538 * 8
 
 
 def reason(spike: Mapping[str, Any]) -> str | None:
-    """Why the excess over the corrected bound is negative; None where it is not.
+    """Explain why the excess over the corrected bound is negative; return None if it is not.
 
     Figures may be those of one run or medians of several.
     """
@@ -33,7 +33,7 @@ def _drops(spike: Mapping[str, Any]) -> list[str]:
 
 
 def _slower(spike: Mapping[str, Any]) -> list[str]:
-    """Senders that slow before they can know of the change do so for another reason."""
+    """Report senders that slow down before they can detect the change."""
     carried, offered = _figure(spike, "carried_loop_bps"), _figure(spike, "offered_loop_bps")
     if carried is None or offered is None or offered >= _SAME * carried:
         return []
@@ -45,7 +45,7 @@ def _slower(spike: Mapping[str, Any]) -> list[str]:
 
 
 def _figure(spike: Mapping[str, Any], key: str) -> float | None:
-    """The figure of one run, or the median of several; None where it is not known."""
+    """Return the figure of one run, or the median of several; None if unknown."""
     found = spike.get(key)
     value: float | None = found["median"] if isinstance(found, Mapping) else found
     return value

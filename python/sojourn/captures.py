@@ -7,13 +7,13 @@ from typing import Literal, TypedDict, cast, get_args
 from sojourn import _core
 
 FORMAT = 1
-"""Version of what `rtt --json` prints; it grows where a reader of the one before would misread
-it, not where something is added."""
+"""Version of the output of `rtt --json`. It increases only if a reader of the previous version
+would misread the output; added keys do not increase it."""
 
 Method = Literal["auto", "timestamps", "acks"]
 
 MAX_FLOWS = 1 << 18
-"""Flows that are held at most: with a few samples each, in some 400 MB."""
+"""Maximum number of flows in memory: with a few samples each, they take some 400 MB."""
 
 
 class Endpoint(TypedDict):
@@ -24,7 +24,7 @@ class Endpoint(TypedDict):
 
 
 class _Direction(TypedDict):
-    """From a segment of `from` seen by the capture until it sees the answer of `to`."""
+    """RTT samples from a segment of `from` at the capture point until the answer of `to` there."""
 
     to: str
     method: Literal["timestamps", "acks"] | None
@@ -45,17 +45,17 @@ _From = TypedDict("_From", {"from": str})
 
 
 class Direction(_Direction, _From, total=False):
-    """One direction of a flow; null where there are no samples.
+    """One direction of a flow; figures are null without samples.
 
-    `series` is there where points were asked for: seconds since the capture's first packet, the
-    RTT in seconds, and the number of the answer's packet.
+    `series` is present if points were requested. Each point has the seconds since the capture's
+    first packet, the RTT in seconds, and the packet number of the answer.
     """
 
     series: list[tuple[float, float, int]]
 
 
 class Flow(TypedDict):
-    """One TCP connection: `a` opened it, or sent the first packet of it in the capture."""
+    """One TCP connection: `a` opened it, or sent its first packet in the capture."""
 
     a: Endpoint
     b: Endpoint
@@ -66,7 +66,7 @@ class Flow(TypedDict):
 
 
 class Skipped(TypedDict):
-    """Packets that were read and not looked at, by reason."""
+    """Counts of packets that were read but not analysed, by reason."""
 
     link_type: int
     not_ip: int
@@ -79,14 +79,14 @@ class Skipped(TypedDict):
 
 
 class Malformed(TypedDict):
-    """Where a capture cannot be read on, in bytes from its beginning, and why."""
+    """The byte offset at which a capture cannot be parsed, and the reason."""
 
     offset: int
     message: str
 
 
 class Whole(TypedDict):
-    """What is told of the whole capture."""
+    """Figures of the whole capture."""
 
     format: int
     file: str
@@ -101,7 +101,7 @@ class Whole(TypedDict):
 
 
 class CaptureRtt(Whole):
-    """What `rtt --json` prints."""
+    """Output of `rtt --json`."""
 
     flows: list[Flow]
 
@@ -112,12 +112,12 @@ def rtt(
     points: int = 0,
     max_flows: int = MAX_FLOWS,
 ) -> CaptureRtt:
-    """The round-trip times of every TCP flow in a pcap or pcapng file, both directions.
+    """Measure the round-trip times of every TCP flow in a pcap or pcapng file, in both directions.
 
-    `auto` pairs by timestamps in directions where they give samples, and by acknowledgements in
-    all others. With `points`, each direction has a `series`: all samples where they are no more,
-    or else the least and greatest of stretches with equally many. A malformed file gives what
-    could be read before the fault, which is then in `error`.
+    `auto` matches packets by timestamps in directions whose timestamps give samples, and by
+    acknowledgements in all others. With `points`, each direction has a `series`: all samples if
+    they are at most that many, else the minimum and maximum of equally large groups. For a
+    malformed file, the result covers everything before the error, which is in `error`.
     """
     whole, flows = as_json(file, method, max_flows, points=points)
     return with_flows(whole, flows)
@@ -132,9 +132,9 @@ def as_json(
     drawn: int | None = None,
     listed: int | None = None,
 ) -> tuple[Whole, str]:
-    """The same with the flows as text, which takes a fraction of the memory.
+    """Like `rtt`, with the flows as JSON text, which takes a fraction of the memory.
 
-    Of the flows only the `listed` with most samples; of these only the first `drawn` with points.
+    The text has only the `listed` flows with most samples; only the first `drawn` have points.
     """
     if method not in get_args(Method):
         raise ValueError(f"method is {method!r}; it is one of {', '.join(get_args(Method))}")
@@ -149,6 +149,6 @@ def as_json(
 
 
 def with_flows(whole: Whole, flows: str) -> CaptureRtt:
-    """Both parts of the answer together."""
-    # A cast, since mypy does not take keys out of another TypedDict.
+    """Combine both parts of the result."""
+    # A cast, because mypy does not accept keys from another TypedDict.
     return cast(CaptureRtt, {**whole, "flows": json.loads(flows)})

@@ -1,13 +1,14 @@
-"""What `run --json` prints and `summary.json` holds, and what `compare` does: add, never rename.
+"""Types of the JSON output: `run --json` and `summary.json`, `compare`, `theory`.
 
-Keys end in their unit (`_s`, `_bps`, `_bytes`, `_packets`; none for ratios).
+Changes may add keys but never rename one. Keys end in their unit (`_s`, `_bps`, `_bytes`,
+`_packets`); ratios have no suffix.
 """
 
 from typing import Any, TypedDict
 
 FORMAT = 1
-"""Version of the run directory's format (docs/run-directory.md); it grows where a reader of the
-one before would misread what is written, not where something is added."""
+"""Version of the run directory's format (docs/run-directory.md). It increases only if a reader of
+the previous version would misread the files; added keys do not increase it."""
 
 
 class FlowSummary(TypedDict):
@@ -57,7 +58,7 @@ class LinkSummary(TypedDict):
 class SpikeSummary(TypedDict):
     """One change of a link's capacity, and the queueing delay that followed.
 
-    Both kinds of excess are null where capacity rises: a rise calls for no queue.
+    Both kinds of excess are null if the capacity rises, because a rise builds up no queue.
     """
 
     link: str
@@ -95,8 +96,8 @@ class RunSummary(TypedDict):
 class Spread(TypedDict):
     """A figure over repeated runs: `distinct` of the `n` values differ.
 
-    `low` and `high` hold the median, and need six runs or more; `mean_low` and `mean_high` hold
-    the mean, and need two.
+    `low` and `high` are the confidence interval of the median and need at least six runs.
+    `mean_low` and `mean_high` are the confidence interval of the mean and need at least two.
     """
 
     n: int
@@ -114,7 +115,7 @@ class Spread(TypedDict):
 class Medians(TypedDict):
     """All runs of one controller; every figure in the lists is a `Spread` or null.
 
-    `distinct` of the runs differ, in the goodput of a flow or in a spike.
+    `distinct` counts the runs that differ in the goodput of a flow or in a spike.
     """
 
     control: str
@@ -129,7 +130,7 @@ OwnController = TypedDict(
     "OwnController",
     {"name": str, "class": str | None, "file": str | None, "sha256": str | None},
 )
-"""A controller of the user's own that ran; null where its source is not known."""
+"""A user's own controller that ran; fields are null if its source is unknown."""
 
 
 class _Required(TypedDict):
@@ -140,8 +141,10 @@ class _Required(TypedDict):
 
 
 class Summary(_Required, total=False):
-    """Everything: `medians` is there where a controller ran more than once, `controllers` where
-    some were the user's own.
+    """The whole summary.
+
+    `medians` is present if a controller ran more than once, `controllers` if a controller was the
+    user's own.
     """
 
     medians: list[Medians]
@@ -151,7 +154,7 @@ class Summary(_Required, total=False):
 class Mitigation(TypedDict):
     """One way to shorten a spike: the greatest queueing delay without and with it.
 
-    `setting` is how much of it there is, with its unit.
+    `setting` is the strength of the mitigation, with its unit.
     """
 
     name: str
@@ -169,12 +172,12 @@ class _SpikeTheory(TypedDict):
 
 
 class SpikeTheory(_SpikeTheory, total=False):
-    """What `theory spike --json` prints.
+    """Output of `theory spike --json`.
 
-    Of several flows `delay_s` is the mean by their shares. `mitigations` is there only where
-    asked for, and so are the corners of a figure: what arrives (`arrivals`) and what it waits
-    (`queue`), as pairs of seconds after the drop and bit/s or seconds; and `capacity_bps` before
-    and after, of one user where there are several.
+    With several flows, `delay_s` is their mean weighted by share. `mitigations` is present only on
+    request, and so are the corners of the figure: `arrivals` as pairs of seconds after the drop and
+    bit/s, `queue` as pairs of seconds after the drop and seconds of delay. `capacity_bps` holds the
+    capacity before and after the drop; with several users, the capacity of one user.
     """
 
     mitigations: list[Mitigation]
@@ -184,13 +187,13 @@ class SpikeTheory(_SpikeTheory, total=False):
 
 
 class RapidTheory(TypedDict):
-    """What `theory rapid --json` prints: the steady state at the worst phase.
+    """Output of `theory rapid --json`: the steady state at the worst phase.
 
-    `D_s` is how late Rapid hears of the end of a burst. Phases from `rtt_remainder_s` to
-    `rtt_remainder_max_s` are the worst; `rate_middle_bps` is Rapid's rate at both ends of the
-    worst burst where one phase alone is. `course` has the corners of one period of Rapid's rate at
-    the least such phase, as pairs of seconds after the worst burst begins and bit/s. `burst_bps`
-    is R_on.
+    `D_s` is the delay until Rapid detects the end of a burst. Phases from `rtt_remainder_s` to
+    `rtt_remainder_max_s` are the worst. `rate_middle_bps` is Rapid's rate at both ends of the worst
+    burst, if only one phase is worst. `course` has the corners of one period of Rapid's rate at the
+    smallest worst phase, as pairs of seconds since the start of the worst burst and bit/s.
+    `burst_bps` is R_on.
     """
 
     case: str
@@ -211,7 +214,7 @@ class RapidTheory(TypedDict):
 
 
 class Percentiles(TypedDict):
-    """Queueing delay over all traffic that arrives, each bit as often as another."""
+    """Queueing delay over all arriving traffic; each bit has the same weight."""
 
     p50_s: float
     p95_s: float
@@ -220,21 +223,21 @@ class Percentiles(TypedDict):
 
 
 class WorstInstant(TypedDict):
-    """When what waited longest arrived, and for how long it waited."""
+    """The arrival time and the queueing delay of the traffic that waited longest."""
 
     at_s: float
     delay_s: float
 
 
 class LoopDelay(Percentiles):
-    """The same at another loop delay."""
+    """The same figures at another loop delay."""
 
     delay_s: float
     drained: Percentiles
 
 
 class Moments(TypedDict):
-    """Mean, spread and memory of a capacity: how alike it is to itself one loop delay later."""
+    """Mean and deviation of a capacity, and its autocorrelation at a lag of one loop delay."""
 
     mean_rate_bps: float
     deviation_bps: float
@@ -242,10 +245,11 @@ class Moments(TypedDict):
 
 
 class Fitted(TypedDict):
-    """A chain of rates fitted to a file, which it moves among once in `stretch_s`.
+    """A Markov chain of rates fitted to a file; it makes one transition per `stretch_s`.
 
-    `shares` are of the time at each rate; `moves` has a row for each rate: how likely each follows.
-    `measured` is of the file, `made` of what the chain made; `measured_delay` is the file's own.
+    `shares` are the shares of time at each rate. `moves` has a row per rate with the transition
+    probabilities to every rate. `measured` describes the file, `made` the chain's output, and
+    `measured_delay` is the delay computed from the file itself.
     """
 
     stretch_s: float
@@ -267,12 +271,12 @@ class _TraceTheory(Percentiles):
 
 
 class TraceTheory(_TraceTheory, total=False):
-    """What `theory trace --json` prints: the least delay of traffic that fills the link.
+    """Output of `theory trace --json`: the minimum delay of traffic that fills the link.
 
-    `drained` is for the sender that also drains the queue it caused, as soon as it can know.
-    `series` is there only where it was asked for: the end of each stretch of time, the mean
-    capacity in it, and the longest delay of what arrives in it (null where nothing does), for the
-    one sender and the other. `fitted` is there where the capacity was made by a fitted chain.
+    `drained` is for a sender that also drains the queue it caused, as soon as it can detect it.
+    `series` is present only on request. Each row has the end of an interval, its mean capacity, and
+    the longest delay of traffic that arrives in it (null without arrivals), once for each of the
+    two senders. `fitted` is present if a fitted chain made the capacity.
     """
 
     series: list[list[float | None]]
@@ -280,7 +284,7 @@ class TraceTheory(_TraceTheory, total=False):
 
 
 class Compared(TypedDict):
-    """A figure of both runs: `difference` is B less A, `ratio` B over A; null where unknown."""
+    """A figure of both runs: `difference` is B - A, `ratio` is B / A; null if unknown."""
 
     a: float | None
     b: float | None
@@ -289,16 +293,16 @@ class Compared(TypedDict):
 
 
 class ComparedSteps(Compared):
-    """A figure over steps of the time in common, and how many had a value, over all seeds."""
+    """A figure over the steps of the common time; `cells_*` count the steps with a value."""
 
     cells_a: int
     cells_b: int
 
 
 class WindowComparison(TypedDict):
-    """How far B's congestion window lies from A's, cell by cell; ratios are over A's.
+    """The difference between B's and A's congestion window per cell; ratios are relative to A's.
 
-    `cells` is how many of them have a window on both sides.
+    `cells` counts the cells that have a window on both sides.
     """
 
     cells: int
@@ -310,7 +314,7 @@ class WindowComparison(TypedDict):
 
 
 class PairComparison(TypedDict):
-    """What is compared: the name in both runs, and the steps that both have."""
+    """The compared item: its name in both runs, and the steps that both have."""
 
     control: str
     name: str
@@ -323,10 +327,10 @@ class PairComparison(TypedDict):
 
 
 class FlowComparison(PairComparison):
-    """A flow that both runs have; `rtt_column` says what its peaks are from.
+    """A flow that both runs have; `rtt_column` names the source of its RTT peaks.
 
     Keys with `peak` are percentiles of the greatest value in each step of `interval_s`, and depend
-    on it. Those without are of all packets of whole runs, from the summaries.
+    on it. Keys without `peak` come from the summaries and cover all packets of whole runs.
     """
 
     goodput_bps: ComparedSteps
@@ -340,7 +344,7 @@ class FlowComparison(PairComparison):
 
 
 class LinkComparison(PairComparison):
-    """A link that both runs have; `peak` likewise."""
+    """A link that both runs have; keys with `peak` are as in `FlowComparison`."""
 
     queue_delay_peak_p50_s: ComparedSteps
     queue_delay_peak_p95_s: ComparedSteps
@@ -363,14 +367,14 @@ class ComparedRun(TypedDict):
 
 
 class Named(TypedDict):
-    """A flow or a link of the run with this controller."""
+    """A flow or a link, and the controller of its run."""
 
     control: str
     name: str
 
 
 class OnlyIn(TypedDict):
-    """What one run alone has; the flows and links of its own controllers among them."""
+    """Controllers, flows and links that only one of the two runs has."""
 
     controls: list[str]
     flows: list[Named]
@@ -378,14 +382,14 @@ class OnlyIn(TypedDict):
 
 
 class NotCompared(Named):
-    """What both runs have, and what kept it from being compared."""
+    """An item that both runs have but that could not be compared, and the reason."""
 
     what: str
     why: str
 
 
 class ComparisonSummary(TypedDict):
-    """What `compare --json` prints and `comparison.json` holds."""
+    """Output of `compare --json`, and the content of `comparison.json`."""
 
     version: str
     a: ComparedRun

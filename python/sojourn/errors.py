@@ -1,29 +1,29 @@
-"""What can go wrong besides a wrong scenario (`sojourn.ScenarioError`)."""
+"""Exceptions besides `sojourn.ScenarioError`."""
 
 
 class NotEnoughMemoryError(MemoryError):
-    """The runs would need more memory than there is; nothing has run."""
+    """The runs need more memory than is available; no simulation has run."""
 
 
 class OutputExistsError(FileExistsError):
-    """The folder to be written to holds something already."""
+    """The output folder is not empty."""
 
 
 class UsageError(ValueError):
-    """What was asked for cannot be done, in one sentence for the user."""
+    """The request cannot be carried out; the message is one sentence for the user."""
 
 
 class OwnCodeError(UsageError):
-    """The user's own Python raised an exception while it was loaded: the cause of this one."""
+    """The user's Python code raised an exception while it was loaded; it is the `__cause__`."""
 
 
 class RunDirectoryError(UsageError):
-    """A folder is no run directory, or not one that this version can read."""
+    """A folder is not a run directory, or not one that this version can read."""
 
 
 class PictureError(RuntimeError):
-    """A picture could not be drawn; the data that it shows are not concerned."""
+    """A picture could not be drawn; its data are not affected."""
 
 
 class PictureWarning(UserWarning):
-    """Pictures beside the data could not be drawn or written; the data are complete."""
+    """Pictures of a run could not be drawn or written; the data are complete."""

@@ -1,4 +1,4 @@
-"""Runs a scenario: each controller with each seed, on a pool of threads, in a fixed order."""
+"""Runs each controller of a scenario with each seed, on a thread pool, in a fixed order."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,34 +12,34 @@ from sojourn.own import Own
 
 T = TypeVar("T")
 
-# How long a simulation may go on before it is asked whether to stop. The pieces do not show in
-# what it computes, only in how soon Ctrl-C and the progress bar are served.
+# Wall-clock time between checks whether to stop. The pieces do not affect the results; they only
+# limit the latency of Ctrl-C and of the progress bar.
 _PIECE_WALL_S = 0.05
 _LOOK_UP_S = 0.1
-# For simulations that were told to stop.
+# How long stopped simulations have to end.
 _END_S = 0.3
 
 
 class Progress(Protocol):
-    """Told how far the runs are; called from several threads, one at a time."""
+    """Callback for progress; several threads call it, one at a time."""
 
     def __call__(self, done_s: float, total_s: float) -> None:
-        """Simulated seconds that are done, of all runs together."""
+        """Report the completed and the total simulated seconds, summed over all runs."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One simulation: a checked scenario, which of its controllers, and the seed."""
+    """One simulation: a checked scenario, the index of its controller, and the seed."""
 
     scenario: _core.Scenario
     control: int
     seed: int
     captures: tuple[str | None, str | None] = (None, None)
-    """What the files begin with that its packets and its events are written to."""
+    """Path prefixes of the files for its packets and its events."""
 
 
 class Stopped(BaseException):
-    """A simulation was told to stop; no Exception, which a user's controller may catch."""
+    """A simulation was stopped. Not an `Exception`, which a user's controller might catch."""
 
 
 def prepare(
@@ -51,7 +51,7 @@ def prepare(
     spread: str | None = None,
     own: Own | None = None,
 ) -> _core.Scenario:
-    """Changes the scenario as asked for and checks it."""
+    """Apply the requested changes to a scenario and check it."""
     if own:
         scenario.use_controllers(own.catalogue)
     for assignment in _assignments(assignments):
@@ -69,9 +69,9 @@ def prepare(
 def require_room(
     scenarios: Sequence[_core.Scenario], runs: int, threads: int, series: bool = True
 ) -> None:
-    """Refuses runs that need more memory than there is.
+    """Refuse runs that need more memory than is available.
 
-    Those that run at once need it, and every run that is over keeps its summary and, with
+    Memory must hold all concurrent runs, and of each finished run its summary and, with
     `series`, its series until they are written.
     """
     counts = [len(core.controls()) * runs for core in scenarios]
@@ -88,10 +88,10 @@ def require_room(
 
 
 class Jobs(Sequence[Job]):
-    """Every simulation that `runs` seeds ask for, controller by controller.
+    """Every simulation for `runs` seeds, grouped by controller.
 
-    Each is made when it is asked for: a hundred million would take gigabytes before the memory
-    that they need could be compared with what there is.
+    Jobs are created on demand: a hundred million of them would take gigabytes before the check of
+    available memory.
     """
 
     def __init__(self, scenario: _core.Scenario, runs: int, files: Files | None = None) -> None:
@@ -120,7 +120,7 @@ class Jobs(Sequence[Job]):
 
 
 def jobs_of(scenario: _core.Scenario, runs: int, files: Files | None = None) -> Jobs:
-    """Every simulation that `runs` seeds ask for, controller by controller."""
+    """Return every simulation for `runs` seeds, grouped by controller."""
     return Jobs(scenario, runs, files)
 
 
@@ -130,16 +130,16 @@ def simulate(
     take: Callable[[_core.Outcome], T],
     progress: Progress | None = None,
 ) -> list[T]:
-    """What `take` makes of each outcome, in the order of `jobs` whatever the number of threads."""
+    """Apply `take` to each outcome; results are in the order of `jobs` for any thread count."""
     pool = _Pool(jobs, take, progress)
     with ThreadPoolExecutor(max_workers=max(1, min(threads, len(jobs)))) as executor:
         futures: list[Future[T]] = []
         try:
-            # Thousands of jobs take a while to hand out: Ctrl-C may come here too.
+            # Submitting thousands of jobs takes a while, so Ctrl-C must work here too.
             futures.extend(executor.submit(pool.one, job) for job in jobs)
             _wait(futures)
         finally:
-            # After Ctrl-C or a fault: nothing new begins, what runs ends within a piece.
+            # After Ctrl-C or an error, no new job starts and running ones end after their piece.
             pool.stop.set()
             executor.shutdown(wait=False, cancel_futures=True)
             if wait(futures, timeout=_END_S).not_done:
@@ -149,10 +149,10 @@ def simulate(
 
 
 def _wait(futures: Sequence[Future[Any]]) -> None:
-    """Until all is done or something went wrong.
+    """Wait until all jobs are done or one has failed.
 
-    A signal may reach another thread than the one that waits here, which then learns of Ctrl-C
-    only when it looks up.
+    Another thread than this one may receive a signal; this thread then detects Ctrl-C only when its
+    wait times out.
     """
     pending = set(futures)
     while pending:
@@ -177,7 +177,7 @@ class _Pool:
         self.at_work: set[int] = set()
 
     def one(self, job: Job) -> Any:
-        """Runs a job, and says meanwhile which thread it is on."""
+        """Run a job, and register its thread meanwhile."""
         thread = threading.get_ident()
         self.at_work.add(thread)
         try:
@@ -186,7 +186,7 @@ class _Pool:
             self.at_work.discard(thread)
 
     def break_off(self) -> None:
-        """Raises `Stopped` in what Python the threads are at: a user's controller may never end."""
+        """Raise `Stopped` inside the threads' Python code: a user's controller may never return."""
         from ctypes import c_ulong, py_object, pythonapi
 
         for thread in self.at_work.copy():
@@ -212,7 +212,7 @@ class _Pool:
 
 
 def _raise_first(futures: Sequence[Future[Any]]) -> None:
-    """Raises what went wrong rather than that the others were stopped for it."""
+    """Raise the original error rather than `Stopped` of the jobs that it cancelled."""
     for future in futures:
         error = None if future.cancelled() else future.exception()
         if error is not None and not any(isinstance(e, Stopped) for e in (error, error.__cause__)):
@@ -226,7 +226,7 @@ def _assignments(given: Mapping[str, Any] | Iterable[str]) -> list[str]:
 
 
 def toml_value(value: Any) -> str:
-    """A value as `--set` takes it: text as it is, everything else as TOML."""
+    """Format a value for `--set`: text unchanged, everything else as TOML."""
     return value if isinstance(value, str) else _toml(value)
 
 

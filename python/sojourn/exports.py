@@ -1,4 +1,4 @@
-"""Where a run's captures go: folders of their own, written whole or not at all."""
+"""Folders for the captures of a run; each is written completely or not at all."""
 
 import re
 import zlib
@@ -11,40 +11,40 @@ from pathlib import Path
 from sojourn import _core, folder
 from sojourn.errors import UsageError
 
-# The hosts of each flow have addresses of their own: 10.0.0.1 and 10.0.0.2 those of the first.
+# Each flow has its own pair of host addresses, beginning with 10.0.0.1 and 10.0.0.2.
 _MOST_FLOWS = 1 << 16
 
 
 @dataclass(frozen=True)
 class Captures:
-    """What is written of each run besides its series; None for not."""
+    """The folders for a run's packets and events; None for files that are not wanted."""
 
     pcapng: Path | None = None
     qlog: Path | None = None
 
     @classmethod
     def to(cls, pcapng: str | PathLike[str] | None, qlog: str | PathLike[str] | None) -> "Captures":
-        """From the folders as they are given."""
+        """Create from the folders as the user gave them."""
         return cls(*(None if given is None else Path(given) for given in (pcapng, qlog)))
 
     def require_free(self) -> None:
-        """Refuses folders that hold something."""
+        """Refuse folders that are not empty."""
         for option, target in self._targets():
             folder.require_free(target, option)
 
     def require_apart_from(self, out: Path) -> None:
-        """Refuses folders in the run directory's own, or around it, or in one another."""
+        """Refuse folders that contain one another or overlap with the run directory."""
         folder.require_apart([("--out", out), *self._folders()])
 
     def require_possible(self, scenario: _core.Scenario) -> None:
-        """Refuses a scenario with more flows than there are addresses."""
+        """Refuse a scenario with more flows than addresses."""
         flows = scenario.flows()
         if self._targets() and flows > _MOST_FLOWS:
             raise UsageError(f"{flows} flows cannot be captured; {_MOST_FLOWS} can")
 
     @contextmanager
     def opened(self) -> Iterator["Files"]:
-        """What is captured inside is there afterwards, where nothing went wrong."""
+        """Yield the folders for writing; move them into place if the block succeeds."""
         self.require_free()
         folder.require_apart(self._folders())
         with ExitStack() as stack:
@@ -56,7 +56,7 @@ class Captures:
             yield Files(*found)
 
     def _folders(self) -> list[tuple[str, Path]]:
-        """Each once: both kinds of files may go to the same folder."""
+        """Return each folder once: both kinds of files may share a folder."""
         once = {target.resolve(): (option, target) for option, target in self._targets()}
         return list(once.values())
 
@@ -73,16 +73,16 @@ class Files:
     qlog: Path | None = None
 
     def of(self, control: str | None, seed: int) -> tuple[str | None, str | None]:
-        """What the files of one run begin with: its packets', and its events'."""
+        """Return the path prefixes of one run's packet files and event files."""
         name = name_of(control, seed)
         pcapng, qlog = (str(one / name) if one else None for one in (self.pcapng, self.qlog))
         return pcapng, qlog
 
 
 def name_of(control: str | None, seed: int) -> str:
-    """What the files of a run are called: `cubic-1`; `run-1` where each flow has its own."""
+    """Return the name prefix of a run's files: `cubic-1`; `run-1` if flows choose controllers."""
     name = control or "run"
     plain = re.sub(r"[^A-Za-z0-9._+-]", "_", name)
-    # What two labels differ in may be what a file's name cannot have.
+    # Labels may differ only in characters that file names cannot have; a checksum separates them.
     told_apart = plain if plain == name else f"{plain}-{zlib.crc32(name.encode()):08x}"
     return f"{told_apart}-{seed}"

@@ -1,7 +1,6 @@
-"""What a run directory holds, as data: the keys and columns that docs/run-directory.md describes.
+"""The schema of run directories: the keys and columns that docs/run-directory.md describes.
 
-Sojourn writes all of them. Another program may leave out those that are not required; they read
-as null.
+Sojourn writes all of them. Other programs may omit the optional ones, which then read as null.
 """
 
 import io
@@ -33,7 +32,7 @@ WHERE = "docs/run-directory.md has the format"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a series; `count` is a whole number of zero or more."""
+    """A column of a series; `count` means a whole number of zero or more."""
 
     name: str
     kind: Kind
@@ -68,7 +67,7 @@ COLUMNS: Mapping[What, tuple[Column, ...]] = {
 
 SUMMARY_KEYS = ("format", "scenario", "version", "runs")
 RUN_KEYS = ("control", "seed", "duration_s", "flows", "links")
-# What is required of each flow, link and change of capacity; the rest is null where unknown.
+# The required keys of each flow, link and change of capacity; others are null if unknown.
 ENTRIES: Mapping[str, tuple[tuple[str, ...], type]] = {
     "flows": (("name", "control"), FlowSummary),
     "links": (("name",), LinkSummary),
@@ -78,7 +77,7 @@ _KIND_NAMES = {str: "text", int: "a whole number of 0 or more", list: "a list"}
 
 
 def check_summary(given: Any, file: str) -> Summary:
-    """The summary with every optional key, null where the file has none; refuses what is wrong."""
+    """Check a summary and return it with every optional key; absent keys become null."""
     if not isinstance(given, dict):
         raise RunDirectoryError(f"{file}: not a JSON object; {WHERE}")
     _check_format(given, file)
@@ -152,7 +151,7 @@ def _check_type(value: Any, hint: Any, where: str, required: bool) -> None:
     plain = _plain(hint)
     if value is None and not required:
         return
-    # JSON has one kind of number: 60 is as good as 60.0.
+    # JSON has a single number type: accept 60 as well as 60.0.
     right = (int, float) if plain is float else plain
     if not isinstance(value, right) or isinstance(value, bool) or _is_below_zero(value, plain):
         name = _KIND_NAMES.get(plain, "a number")
@@ -177,11 +176,11 @@ def _plain(hint: Any) -> type:
 
 
 def check_series(data: bytes, what: What, file: str) -> None:
-    """Refuses a Parquet file that is damaged, lacks a required column, or has a wrong type."""
+    """Refuse a Parquet file that is damaged, lacks a required column, or has a wrong type."""
     import polars as pl
 
     try:
-        # Whole: its end alone may be sound.
+        # Read the whole file: the metadata at its end may be intact while the data are damaged.
         frame = pl.read_parquet(io.BytesIO(data))
     except (Exception, pl.exceptions.PanicException) as error:
         raise RunDirectoryError(
@@ -207,7 +206,7 @@ def _check_column(column: Column, found: "pl.DataType", file: str) -> None:
         "count": (found.is_integer(), "whole numbers"),
         "number": (found.is_numeric(), "numbers"),
     }[column.kind]
-    # A column that nobody filled has no type of its own.
+    # Polars gives a column of nulls alone the type Null.
     if not right and (found != pl.Null or column.required):
         raise RunDirectoryError(
             f"{file}: column `{column.name}` holds {found} and must hold {said}; {WHERE}"
@@ -215,7 +214,7 @@ def _check_column(column: Column, found: "pl.DataType", file: str) -> None:
 
 
 def _check_counts(frame: "pl.DataFrame", counts: list[Column], file: str) -> None:
-    """Refuses numbers below zero where another program wrote them with a sign."""
+    """Refuse negative counts; other programs may write signed columns."""
     names = [one.name for one in counts if one.name in frame.schema]
     for name in (name for name in names if frame.schema[name].is_signed_integer()):
         least: Any = frame[name].min()
@@ -226,7 +225,7 @@ def _check_counts(frame: "pl.DataFrame", counts: list[Column], file: str) -> Non
 
 
 def complete_series(frame: "pl.DataFrame", what: What) -> "pl.DataFrame":
-    """Every column with its own type, null where the file has none; a NaN is a null."""
+    """Give every column its own type; absent columns become null, and so does NaN."""
     import polars as pl
 
     kinds = {"text": pl.String, "count": pl.UInt64, "number": pl.Float64}
@@ -243,7 +242,7 @@ def complete_series(frame: "pl.DataFrame", what: What) -> "pl.DataFrame":
 
 
 def empty_series(what: What) -> bytes:
-    """A Parquet file without rows, for a directory that has none."""
+    """Make a Parquet file without rows, for a directory without this series."""
     import polars as pl
 
     file = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Who gets a colour of its own, in the figure and in the tables."""
+"""The colour and the label of each run, controller and flow, in the figure and in the tables."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -7,8 +7,8 @@ from typing import Literal
 from sojourn.contract import RunSummary, Summary
 
 DARKEST = "#222222"
-# Okabe and Ito (2008), "Color Universal Design": told apart with every kind of colour vision;
-# some are darkened here, so that thin lines keep a contrast of 3 on white.
+# Okabe and Ito (2008), "Color Universal Design": distinguishable with every kind of colour vision.
+# Some are darkened here, so that thin lines keep a contrast of 3 on white.
 _KNOWN = {
     "reno": "#b9629a",
     "cubic": "#0072b2",
@@ -31,42 +31,42 @@ _OTHERS = (
 
 
 MOST_LINES = 24
-"""Lines that a reader can tell apart, and names that a legend can hold."""
+"""Maximum number of lines that a reader can distinguish and names that a legend can hold."""
 
 UNCONTROLLED = "none"
 """The `control` of a flow of datagrams or pings."""
-# More flows without a controller than this share a label.
+# If more flows than this have no controller, they share one label.
 _MOST_UNCONTROLLED = 4
 _DATAGRAMS = "datagrams"
 
 
 @dataclass(frozen=True)
 class Legend:
-    """The colour of every label, and what the labels stand for.
+    """The colour of every label, and the meaning of the labels.
 
-    Runs with different controllers have a label each, for the flows that the run's controller
-    controls; the other flows have labels of their own, with their own controller or, without
-    one, their name. In one run, flows with different controllers have one for each controller,
-    and flows with the same one have one for each flow, up to `MOST_LINES` of them.
+    If runs have different controllers, each run has one label for the flows that the run's
+    controller controls. The other flows have separate labels: their own controller or, without a
+    controller, their name. In a single run, flows with different controllers have one label per
+    controller. Flows with the same controller have one label per flow, up to `MOST_LINES`.
     """
 
     by: Literal["run", "control", "flow"]
     colours: dict[str, str]
     flows: list[str]
     control_of: dict[str, str]
-    """The controller of each flow, or its name where it has none, where there is one run."""
+    """The controller of each flow, or its name if it has none; used for a single run."""
     others: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """The label of each flow that its run's controller does not control, by run and flow."""
 
     def label(self, control: str, flow: str) -> str:
-        """The label of a flow of the run with this controller."""
+        """Return the label of a flow of the run with this controller."""
         if self.by == "run":
             return self.others.get((control, flow), control)
         return {"control": self.control_of[flow], "flow": flow}[self.by]
 
 
 def of(summary: Summary) -> Legend:
-    """The legend of a summary."""
+    """Build the legend of a summary."""
     runs = list(dict.fromkeys(run["control"] for run in summary["runs"]))
     first = summary["runs"][0]["flows"]
     flows = [flow["name"] for flow in first]
@@ -82,18 +82,18 @@ def of(summary: Summary) -> Legend:
 
 
 def drawn(whole: Legend) -> Legend:
-    """The first `MOST_LINES` labels: those that a figure draws."""
+    """Return the legend with its first `MOST_LINES` labels, which a figure draws."""
     kept = dict(list(whole.colours.items())[:MOST_LINES])
     return replace(whole, colours=kept)
 
 
 def takes(run: str, control: str) -> bool:
-    """Whether a run is named after this controller: by its name, or with parameters or a number."""
+    """Whether a run is named after this controller, alone or with parameters or a number."""
     return run == control or run.startswith(f"{control} ")
 
 
 def _others(runs: Iterable[RunSummary]) -> dict[tuple[str, str], str]:
-    """The flows whose controller is not their run's, where some other flow's is."""
+    """Label flows whose controller differs from their run's, if another flow has the run's."""
     labels: dict[tuple[str, str], str] = {}
     for run in runs:
         if not any(takes(run["control"], flow["control"]) for flow in run["flows"]):
@@ -107,7 +107,7 @@ def _others(runs: Iterable[RunSummary]) -> dict[tuple[str, str], str]:
 
 
 def _uncontrolled_names(run: RunSummary) -> dict[str, str]:
-    """What flows without a controller are called in its place."""
+    """Return the labels of flows without a controller."""
     names = [flow["name"] for flow in run["flows"] if flow["control"] == UNCONTROLLED]
     if len(names) > _MOST_UNCONTROLLED:
         return dict.fromkeys(names, _DATAGRAMS)
@@ -115,7 +115,7 @@ def _uncontrolled_names(run: RunSummary) -> dict[str, str]:
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
-    """A colour for each name: its own where it has one, else the next that is free."""
+    """Assign each name its fixed colour, or the next free one."""
     ordered = list(dict.fromkeys(names))
     unknown = [name for name in ordered if name not in _KNOWN]
     given = {name: _OTHERS[place % len(_OTHERS)] for place, name in enumerate(unknown)}

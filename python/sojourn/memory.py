@@ -1,4 +1,4 @@
-"""Whether the runs fit into memory, asked before anything runs."""
+"""Check before a run that its data fit into memory."""
 
 import resource
 from pathlib import Path
@@ -12,7 +12,7 @@ _LIMITS = ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData"))
 
 
 def available_bytes() -> int | None:
-    """Memory that this process can have without swapping; None where the system does not say."""
+    """Memory that this process can have without swapping; None if the system does not report it."""
     free = _fields(_MEMINFO).get("MemAvailable")
     if free is None:
         return None
@@ -41,7 +41,7 @@ def _fields(file: Path) -> dict[str, int]:
 
 
 def require(needed: int, advice: str) -> None:
-    """Refuses what would not fit."""
+    """Refuse a request for more memory than is available."""
     available = available_bytes()
     if available is not None and needed > available:
         raise NotEnoughMemoryError(

@@ -1,4 +1,4 @@
-"""What is said of a name that there is not."""
+"""Error messages for unknown names."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -7,7 +7,7 @@ from sojourn.errors import UsageError
 
 
 def require(kind: str, name: str, known: Sequence[str]) -> None:
-    """Refuses a name that is not known, with the nearest one or all that there are."""
+    """Refuse an unknown name; suggest the nearest one, or list all."""
     if name in known:
         return
     near = get_close_matches(name, known, n=1)

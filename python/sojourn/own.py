@@ -1,4 +1,4 @@
-"""Controllers of the user's own, in Python: what one is, and what it declares of itself."""
+"""Controllers that the user writes in Python: their interface and their declarations."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,45 +11,45 @@ from sojourn.errors import UsageError
 from sojourn.source import Source, running
 
 Quantity = bool | int | float | str
-"""A plain value, or one with its unit as in scenarios: "20ms", "60Mbit", "15kB"."""
+"""A plain value, or a value with a unit as in scenarios: "20ms", "60Mbit", "15kB"."""
 
 
 class Controller(Protocol):
-    """A congestion controller in Python: what every one must have.
+    """The interface of a congestion controller in Python.
 
-    It may also have `on_timeout(now_ns, in_flight_bytes)`, told of retransmission timeouts,
-    `on_sent(now_ns, sent)`, told of every packet that leaves, and `on_handshake(now_ns, rtt_ns)`,
-    told of the handshake's round-trip time before the first data leave. All times are whole
-    nanoseconds, all amounts whole bytes of payload. A class says more of itself in attributes of
-    these names:
+    Three more methods are optional. `on_timeout(now_ns, in_flight_bytes)` is called on each
+    retransmission timeout, and `on_sent(now_ns, sent)` for each packet that the sender sends.
+    `on_handshake(now_ns, rtt_ns)` is called with the handshake's round-trip time before the
+    first data packet. All times are whole nanoseconds, all amounts whole bytes of payload. These
+    class attributes are optional too:
 
     `title`, `source`: one line each, for listings.
-    `params`: its parameters, a dict from names to `sojourn.Param`; `setup.params` has the values.
+    `params`: the parameters, a dict from names to `sojourn.Param`; `setup.params` has the values.
     `ecn`: how it uses ECN: "none" (the default), "classic", "counts" or "l4s".
-    `receive_times`: whether it needs to know when each packet arrived (False).
+    `receive_times`: whether it needs the arrival time of each packet (False).
     `prr`: whether the transport spreads a reduction of its window over a round trip (True).
-    `random`: whether it draws from `setup.seed` (False).
+    `random`: whether it draws random numbers from `setup.seed` (False).
     """
 
     def on_feedback(self, now_ns: int, feedback: Feedback) -> None:
-        """An acknowledgement was processed, or a timer declared packets lost."""
+        """Handle a processed acknowledgement, or losses that a timer declared."""
 
     def limits(self) -> Limits:
-        """What the sender may do now; asked after each of the other calls."""
+        """Return the current sending limits; called after each of the other methods."""
         ...
 
 
 Factory = Callable[[Setup], Controller]
-"""What makes a controller for each connection: most often its class."""
+"""Makes a controller for each connection; usually the controller's class."""
 
 
 @dataclass(frozen=True)
 class Param:
     """A parameter of a controller, which a scenario sets by its name.
 
-    Its kind is that of its default: a number, a whole number, a switch, one of `choices`, or a
-    quantity with a unit. In `setup.params` times are nanoseconds, data bytes and rates bit/s. A
-    value below `least` (zero where there is none) or above `greatest` is refused.
+    The type follows from the default: a number, a whole number, a switch, one of `choices`, or a
+    quantity with a unit. `setup.params` holds times in nanoseconds, data in bytes and rates in
+    bit/s. Values below `least` (by default zero) or above `greatest` are refused.
     """
 
     default: Quantity
@@ -62,7 +62,7 @@ class Param:
 
 @dataclass(frozen=True)
 class Declaration:
-    """What `_core.Catalogue.add` reads of a controller."""
+    """The description of a controller that `_core.Catalogue.add` reads."""
 
     name: str
     title: str
@@ -77,7 +77,7 @@ class Declaration:
 
 
 class Own:
-    """The controllers that a user adds to those that ship, and where they come from."""
+    """The user's own controllers, and the source of each."""
 
     def __init__(self, controllers: Mapping[str, Factory], origins: Iterable[Source] = ()) -> None:
         self.names = list(controllers)
@@ -97,12 +97,12 @@ class Own:
         return bool(self.names)
 
     def used(self, runs: Iterable[RunSummary]) -> list[str]:
-        """Those that had a flow."""
+        """Return the names of the controllers that at least one flow used."""
         had = {flow["control"] for run in runs for flow in run["flows"]}
         return [name for name in self.names if name in had]
 
     def record(self, summary: Summary) -> dict[str, str]:
-        """Says in the summary what ran; returns the sources, by the files that keep them."""
+        """Add the used controllers to the summary; return their sources by file name."""
         used = self.used(summary["runs"])
         if not used:
             return {}
@@ -120,7 +120,7 @@ class Own:
         }
 
     def slowness(self, summary: Summary, took_s: float) -> str | None:
-        """How many packets a second went through Python, in a sentence; None where none did."""
+        """Describe in a sentence how many packets per second Python handled; None if unused."""
         used = self.used(summary["runs"])
         flows = [flow for run in summary["runs"] for flow in run["flows"]]
         packets = sum(flow["sent_packets"] for flow in flows if flow["control"] in used)
@@ -133,7 +133,7 @@ class Own:
 
 
 def kept_as(name: str) -> str:
-    """The file of a run directory that keeps the source of this controller."""
+    """Return the name of the run directory's file with the source of this controller."""
     return f"controller-{name}.py"
 
 

@@ -1,4 +1,4 @@
-"""What a scenario gave: the summary, the series, the figure; and one flow or link of it."""
+"""The result of a scenario: its summary, series and figure, and selections of one flow or link."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ S = TypeVar("S")
 
 
 class Run:
-    """A scenario that has been run: once for each of its controllers, with one seed or several."""
+    """The result of a scenario: one simulation for each of its controllers and seeds."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Run:
 
     @property
     def runs(self) -> list[RunSummary]:
-        """One entry a simulation, controller by controller."""
+        """One entry per simulation, grouped by controller."""
         return self.summary["runs"]
 
     @cached_property
@@ -59,23 +59,23 @@ class Run:
     def flow(
         self, name: str, control: str | None = None, seed: int | None = None
     ) -> "Selection[FlowSummary]":
-        """One flow of one run; `control` and `seed` may be left out where only one matches."""
+        """Select a flow; `control` and `seed` are optional if only one run matches."""
         return self._select("flows", "flow", name, control, seed)
 
     def link(
         self, name: str, control: str | None = None, seed: int | None = None
     ) -> "Selection[LinkSummary]":
-        """One link of one run; `control` and `seed` may be left out where only one matches."""
+        """Select a link; `control` and `seed` are optional if only one run matches."""
         return self._select("links", "link", name, control, seed)
 
     def plot(self) -> "Figure":
-        """The figure: shows itself in a notebook, and saves itself."""
+        """Return the figure, which notebooks display and `save` writes to a file."""
         from sojourn.report import Figure
 
         return Figure(self)
 
     def save(self, directory: str | PathLike[str]) -> Path:
-        """Writes the run directory, which must not exist yet or be empty."""
+        """Write the run directory, which must not exist yet or be empty."""
         from sojourn import rundir
 
         return rundir.write(self, Path(directory))
@@ -110,7 +110,7 @@ class Run:
 
 
 class Selection(Generic[S]):
-    """One flow or link of one run: its figures and its series."""
+    """One flow or link of one run, with its figures and its series."""
 
     def __init__(self, summary: S, frame: "pl.DataFrame", where: Mapping[str, Any]):
         self.summary = summary
@@ -120,7 +120,7 @@ class Selection(Generic[S]):
 
     @cached_property
     def series(self) -> "pl.DataFrame":
-        """Its samples, a Polars frame."""
+        """Its samples as a Polars frame."""
         import polars as pl
 
         wanted = [pl.col(name).eq_missing(value) for name, value in self._where.items()]

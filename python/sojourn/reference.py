@@ -1,4 +1,4 @@
-"""The JSON Schema of scenarios as a document to read."""
+"""The JSON Schema of scenarios as a Markdown document."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Any
 Node = Mapping[str, Any]
 
 _UNITS = re.compile(r"\(([A-Za-z/|]+)\)\)?\$")
-# These choose between tables; the schema has no description for them.
+# These keys select a table; the schema has no description for them.
 _CHOOSES = ("kind", "profile")
 
 _INTRO = """\
@@ -50,14 +50,14 @@ def _units(definitions: Node) -> str:
 
 
 def _unit_names(node: Node) -> str:
-    """The units that the pattern of a value ends with."""
+    """Extract the units that the pattern of a value ends with."""
     patterns = [one.get("pattern", "") for one in (node, *node.get("anyOf", ()))]
     found = next(filter(None, (_UNITS.search(pattern) for pattern in patterns)), None)
     return ", ".join(f"`{unit}`" for unit in found[1].split("|")) if found else ""
 
 
 def _sections(section: _Section, listed: Sequence[Listed]) -> Iterator[str]:
-    """The table of one section, then those of the tables inside it."""
+    """The table of one section, followed by those of nested tables."""
     yield _section(section, listed)
     for key, node in section.node["properties"].items():
         place = f"{section.place}.{key}" if section.place else key
@@ -66,7 +66,7 @@ def _sections(section: _Section, listed: Sequence[Listed]) -> Iterator[str]:
 
 
 def _inside(place: str, node: Node, listed: Sequence[Listed]) -> Iterator[_Section]:
-    """The tables that a key may hold."""
+    """The tables that the value of a key may hold."""
     if "properties" in node:
         if _listing(node, listed) is None:
             yield _Section(place, node.get("title", ""), node)
@@ -111,7 +111,7 @@ def _row(key: str, node: Node, required: bool, listed: Sequence[Listed]) -> str:
 
 
 def _type(node: Node, listed: Sequence[Listed]) -> str:
-    """What may stand there, in a few words."""
+    """Describe the permitted values in a few words."""
     if "$ref" in node:
         return str(node["$ref"]).rsplit("/", 1)[-1]
     if "const" in node:
@@ -149,7 +149,7 @@ def _range(node: Node) -> str:
 
 
 def _listing(node: Node, listed: Sequence[Listed]) -> Listed | None:
-    """Where the parameters of this table are listed, if anywhere."""
+    """Return the command that lists the parameters of this table, if there is one."""
     if "kind" not in node.get("properties", {}):
         return None
     name = node["properties"]["kind"].get("const")
@@ -157,7 +157,7 @@ def _listing(node: Node, listed: Sequence[Listed]) -> Listed | None:
 
 
 def _without_default(said: str, default: Any) -> str:
-    """Without the default, which has a column, unless a reason for it follows."""
+    """Remove the default, which has its own column, unless a reason for it follows."""
     text = default if isinstance(default, str) else _toml(default)
     return re.sub(rf"(; )?the default is {re.escape(text)}(?! \()(; )?", _seam, said, count=1)
 

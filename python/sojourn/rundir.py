@@ -1,4 +1,4 @@
-"""The run directory: everything that a run left, complete or not there at all."""
+"""The run directory: all results of a run, written completely or not at all."""
 
 import errno
 import json
@@ -14,20 +14,20 @@ from sojourn.own import kept_as
 from sojourn.record import Run
 
 AGAIN = "sojourn report {}"
-# A summary as objects, for each byte of its text.
+# Memory of a parsed summary per byte of its text.
 _JSON_BYTES_A_BYTE = 30
 SERIES: tuple[What, What] = ("flows", "links")
 
 
 def summary_text(summary: Summary | ComparisonSummary) -> str:
-    """`summary.json` or `comparison.json`, and what `--json` prints."""
+    """Format `summary.json` or `comparison.json`, and the output of `--json`."""
     return _indented(summary, "\n") + "\n"
 
 
 def _indented(value: Any, line: str) -> str:
-    """JSON with a line for each table of plain values.
+    """Format JSON with one line per table of plain values.
 
-    Python's encoder takes seconds to indent what thousands of flows leave.
+    Python's own encoder takes seconds to indent the output of thousands of flows.
     """
     inside = value.values() if isinstance(value, dict) else value
     if not isinstance(value, (dict, list)) or not any(
@@ -42,9 +42,9 @@ def _indented(value: Any, line: str) -> str:
 
 
 def write(run: Run, target: Path, tell: pictures.Tell = pictures.warn) -> Path:
-    """Writes the run directory to `target`, which must be free.
+    """Write the run directory to `target`, which must not exist or be empty.
 
-    A picture that cannot be drawn is missing from it, and `tell` hears of that.
+    If a picture cannot be drawn, it is left out and `tell` receives the reason.
     """
     drawn = pictures.Pictures(tell)
     done = folder.write(target, lambda place: fill(run, place, drawn))
@@ -53,20 +53,20 @@ def write(run: Run, target: Path, tell: pictures.Tell = pictures.warn) -> Path:
 
 
 def fill(run: Run, place: Path, drawn: pictures.Pictures) -> None:
-    """Writes the run directory's files into a folder that is there: first all data."""
+    """Write the run directory's files into an existing folder, all data first."""
     _write_data(run, place)
     drawn.report(run.plot(), place)
 
 
 def draw(directory: Path, tell: pictures.Tell = pictures.warn) -> None:
-    """Draws the report of a run directory anew, from its data."""
+    """Redraw the report of a run directory from its data."""
     drawn = pictures.Pictures(tell)
     drawn.report(read(directory).plot(), directory)
     drawn.finish(directory, AGAIN)
 
 
 def read(directory: Path) -> Run:
-    """Reads a run directory, whoever wrote it; refuses what docs/run-directory.md rules out."""
+    """Read a run directory by any writer; refuse violations of docs/run-directory.md."""
     summary = _read_summary(directory)
     series = {what: _read_series(directory, what) for what in SERIES}
     file = directory / "scenario.toml"
@@ -85,14 +85,14 @@ def read(directory: Path) -> Run:
     own = summary.get("controllers")
     if not own:
         return Run(summary, scenario, core.title(), series, named)
-    # It names controllers that are not at hand, so it cannot be held to the schema.
+    # The scenario names controllers that are not loaded, so the schema cannot apply to it.
     title = json.loads(core.to_json()).get("title", "")
     return Run(summary, scenario, str(title), series, {**named, **_sources(directory, own)})
 
 
 def _sources(directory: Path, own: list[OwnController]) -> dict[str, str]:
     names = [kept_as(one["name"]) for one in own]
-    # A name with a slash in it would lead elsewhere.
+    # A name with a slash would lead out of the directory.
     kept = [name for name in names if Path(name).name == name and (directory / name).is_file()]
     return {name: inputs.whole_text(directory / name) for name in kept}
 

@@ -1,4 +1,4 @@
-"""Scenarios built and changed in Python, without text."""
+"""Scenarios as Python objects: built, changed and saved without editing text."""
 
 import copy
 import json
@@ -17,12 +17,12 @@ Quantity = str | int | float
 class Scenario(MutableMapping[str, Any]):
     """The document that `sojourn run` takes, as nested dicts and lists.
 
-    The keys are those of the TOML file, so that what holds for one holds for the other:
+    The keys are those of the TOML file:
 
         scenario = sojourn.Scenario.load("scenarios/capacity-drop.toml")
         scenario["link"]["bottleneck"]["rate"]["steps"][0]["rate"] = "10Mbit"
 
-    or from nothing:
+    A scenario can also be built from scratch:
 
         scenario = (
             sojourn.Scenario(title="A drop", duration="20s", controls=["cubic"])
@@ -31,7 +31,7 @@ class Scenario(MutableMapping[str, Any]):
             .flow("upload", path=["bottleneck"], back=["back"], source="bulk")
         )
 
-    Files that a scenario names (traces) are looked for in `base_dir`.
+    Relative paths of files that a scenario names (traces) start at `base_dir`.
     """
 
     def __init__(
@@ -45,12 +45,12 @@ class Scenario(MutableMapping[str, Any]):
         self._document: dict[str, Any] = copy.deepcopy({**(document or {}), **keys})
         self._base_dir = str(base_dir)
         self._origin = "<scenario>"
-        # Text as read, and what it said: while unchanged, errors point into the text.
+        # The source text and its parsed document; while unchanged, errors point into the text.
         self._text: tuple[str, dict[str, Any]] | None = None
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "Scenario":
-        """Reads a TOML file."""
+        """Read a TOML file."""
         file = Path(path)
         return cls.parse(inputs.text(path), origin=str(path), base_dir=file.parent)
 
@@ -58,7 +58,7 @@ class Scenario(MutableMapping[str, Any]):
     def parse(
         cls, text: str, *, origin: str = "<text>", base_dir: str | PathLike[str] = "."
     ) -> "Scenario":
-        """Reads TOML text; errors name `origin`."""
+        """Read TOML text; errors name `origin`."""
         core = _core.Scenario.from_toml(origin, text, str(base_dir))
         scenario = cls(json.loads(core.to_json()), base_dir=base_dir)
         scenario._origin = origin
@@ -79,7 +79,7 @@ class Scenario(MutableMapping[str, Any]):
         duplicate: float | Mapping[str, Any] | None = None,
         overhead: Quantity | None = None,
     ) -> "Scenario":
-        """Adds a link, or replaces the one of this name; returns the scenario."""
+        """Add a link, or replace the one of this name; return the scenario."""
         given = {
             "rate": rate,
             "delay": delay,
@@ -107,7 +107,7 @@ class Scenario(MutableMapping[str, Any]):
         stagger: Quantity | None = None,
         transport: str | Mapping[str, Any] | None = None,
     ) -> "Scenario":
-        """Adds a flow, or replaces the one of this name; returns the scenario."""
+        """Add a flow, or replace the one of this name; return the scenario."""
         given = {
             "path": list(path),
             "back": None if back is None else list(back),
@@ -122,27 +122,27 @@ class Scenario(MutableMapping[str, Any]):
         return self._put("flow", name, given)
 
     def set(self, assignment: str) -> "Scenario":
-        """Changes one value as `sojourn run --set` does; returns the scenario."""
+        """Change one value as `sojourn run --set` does; return the scenario."""
         core = self.compile()
         core.set(assignment)
         self._document = json.loads(core.to_json())
         return self
 
     def check(self) -> "Scenario":
-        """Raises `sojourn.ScenarioError` where something is wrong; returns the scenario."""
+        """Raise `sojourn.ScenarioError` if the scenario has an error; return the scenario."""
         self.compile().check()
         return self
 
     def copy(self) -> "Scenario":
-        """A scenario of its own, equal to this one."""
+        """Return an independent copy."""
         return copy.deepcopy(self)
 
     def to_toml(self) -> str:
-        """The scenario as a TOML document."""
+        """Return the scenario as a TOML document."""
         return self.compile().to_toml()
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Writes the scenario as TOML, and the files that it names beside it where it moves."""
+        """Write the scenario as TOML; in a new folder, also write the files that it names."""
         target = Path(path)
         files: Iterable[tuple[str, str]] = ()
         if target.parent.resolve() == Path(self._base_dir).resolve():
@@ -155,14 +155,14 @@ class Scenario(MutableMapping[str, Any]):
         return target
 
     def compile(self) -> _core.Scenario:
-        """The scenario as the simulator takes it, not checked yet."""
+        """Convert the scenario to the simulator's form, without checking it."""
         if self._text is not None and self._text[1] == self._document:
             return _core.Scenario.from_toml(self._origin, self._text[0], self._base_dir)
         return _core.Scenario.from_json(self._origin, json.dumps(self._document), self._base_dir)
 
     @property
     def origin(self) -> str:
-        """The file that it was read from, or a name for text and dicts."""
+        """The file that the scenario was read from, or a placeholder for text and dicts."""
         return self._origin
 
     def _put(self, table: str, name: str, given: Mapping[str, Any]) -> "Scenario":
@@ -191,7 +191,7 @@ class Scenario(MutableMapping[str, Any]):
 
 
 def _write_new(file: Path, text: str) -> None:
-    """Writes a file, unless something else is there."""
+    """Write a file; refuse to overwrite different content."""
     if file.exists() and file.read_text("utf-8") != text:
         raise OutputExistsError(f"{file} holds something else already")
     file.write_text(text, "utf-8")

@@ -1,4 +1,4 @@
-"""Where a user's Python comes from: read, run, and remembered by its hash."""
+"""Loading of a user's Python files, with the hash of their text."""
 
 import inspect
 import linecache
@@ -16,7 +16,7 @@ from sojourn.errors import OwnCodeError, UsageError
 
 @dataclass(frozen=True)
 class Source:
-    """The text that a class or a function was written in, as far as it is known."""
+    """The source text of a class or a function, as far as it is known."""
 
     qualname: str
     file: str | None
@@ -24,14 +24,14 @@ class Source:
 
     @property
     def sha256(self) -> str | None:
-        """Of the text in UTF-8, as `sha256sum` prints it."""
+        """SHA-256 of the UTF-8 text, as `sha256sum` prints it."""
         import hashlib
 
         return None if self.text is None else hashlib.sha256(self.text.encode()).hexdigest()
 
     @classmethod
     def of(cls, thing: Callable[..., Any]) -> "Source":
-        """The file of a class or function; its own lines where there is none, in a notebook."""
+        """Find the file of a class or function; in a notebook, its own lines."""
         qualname = getattr(thing, "__qualname__", repr(thing))
         try:
             file = inspect.getsourcefile(thing)
@@ -43,7 +43,7 @@ class Source:
 
 
 def load(file: str, name: str) -> tuple[Any, Source]:
-    """The class or function `name` of a Python file, and the very text that was run for it."""
+    """Load the class or function `name` from a Python file; also return the text that ran."""
     text = inputs.text(file)
     with running(f"{file} cannot be loaded; no simulation ran"):
         module = _run(file, text)
@@ -55,14 +55,14 @@ def load(file: str, name: str) -> tuple[Any, Source]:
 
 @contextmanager
 def running(fault: str) -> Iterator[None]:
-    """Runs the user's own code: whatever it raises, `sys.exit(0)` too, is a fault of its own."""
+    """Run the user's code: report any exception as its fault, including `sys.exit(0)`."""
     with signals.noticed() as came:
         try:
             yield
         except UsageError:
             raise
         except BaseException as error:
-            # Of all that ends a program, only a signal is not the code's own doing.
+            # A signal also raises an exception; only that one is not the fault of the user's code.
             if came:
                 raise
             raise OwnCodeError(fault) from error
@@ -75,9 +75,9 @@ def _run(file: str, text: str) -> ModuleType:
     module.__file__ = file
     module.__package__ = package
     beside.give_imports(module)
-    # Dataclasses and annotations look their module up here, and what lies beside it imports it.
+    # Dataclasses and annotations look up their module here; modules beside the file import it.
     sys.modules[module.__name__] = module
-    # Tracebacks show the text that ran, and do not read the file again: it may be a pipe.
+    # Tracebacks must show the text that ran; the file may be a pipe and cannot be read again.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), module.__dict__)
     return module

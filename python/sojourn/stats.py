@@ -19,11 +19,12 @@ def quantile(ordered: Sequence[float], p: float) -> float:
 
 
 def interval_ranks(n: int) -> tuple[int, int] | None:
-    """Ranks (from 1) whose values hold the median with 95 % confidence, whatever the distribution.
+    """Ranks (from 1) of the values that bound the median with 95 % confidence.
 
-    The number of values below the median is binomial(n, 1/2), so the interval from rank j to
-    n + 1 - j misses it with probability 2 P(B < j) (David and Nagaraja, Order Statistics, 7.1).
-    None below six values: even the whole range then holds it with less than 95 %.
+    The interval is valid for any distribution. The number of values below the median is
+    binomial(n, 1/2), so the interval from rank j to n + 1 - j misses it with probability
+    2 P(B < j) (David and Nagaraja, Order Statistics, 7.1). Return None below six values: even the
+    whole range then holds the median with less than 95 %.
     """
     missed, rank = 0.0, 0
     while rank < n // 2:
@@ -35,14 +36,14 @@ def interval_ranks(n: int) -> tuple[int, int] | None:
 
 
 def mean(values: Sequence[float]) -> float:
-    """The arithmetic mean."""
+    """Return the arithmetic mean."""
     return sum(values) / len(values)
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
     """Student's 95 % confidence interval of the mean; None for a single value.
 
-    Exact for normal values, and near it for means of long runs (central limit theorem).
+    It is exact for normal values, and close for means of long runs (central limit theorem).
     """
     n = len(values)
     if n < 2:
@@ -55,7 +56,7 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 @cache
 def student_t(degrees: int) -> float:
-    """The t that holds Student's distribution within -t and t with 95 % probability."""
+    """Return the t for which Student's distribution lies within -t and t with 95 % probability."""
     low, high = 0.0, 1000.0
     while high - low > 1e-9:
         middle = (low + high) / 2
@@ -98,7 +99,7 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def medians(runs: Sequence[RunSummary]) -> list[Medians]:
-    """One entry a controller, in the order of its first run."""
+    """Return one entry per controller, in the order of first runs."""
     by_control: dict[str, list[RunSummary]] = {}
     for run in runs:
         by_control.setdefault(run["control"], []).append(run)
@@ -106,7 +107,7 @@ def medians(runs: Sequence[RunSummary]) -> list[Medians]:
 
 
 def distinct(runs: Sequence[RunSummary]) -> int:
-    """How many of the runs differ: in the goodput of a flow, or in a spike."""
+    """Count the distinct runs: two runs differ in the goodput of a flow or in a spike."""
     return len({_outcome(run) for run in runs})
 
 
@@ -127,8 +128,8 @@ def _one_control(control: str, runs: list[RunSummary]) -> Medians:
 
 
 def _over(lists: Sequence[Sequence[Any]], same: tuple[str, ...]) -> list[dict[str, Any]]:
-    # The nth spike of a link is the nth in every run; one that a spread moved past the end is
-    # missing in that run only.
+    # Spikes are matched across runs by their position: the nth spike of a link is the same change
+    # in every run. A spike that the spread moved past the end is missing only in that run.
     alike: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     for items in lists:
         seen: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The summary table, as data: what the terminal, the report and notebooks show."""
+"""The summary table as data, for the terminal, the report and notebooks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ MISSING = "–"
 
 @dataclass(frozen=True)
 class Metric:
-    """One column: where its figure stands in the summary, and how it is said."""
+    """One column: the summary key of its figure, its heading and its unit."""
 
     of: Of
     key: str
@@ -27,7 +27,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure; the interval of its median where it comes from several runs."""
+    """One figure, with the confidence interval of its median if it summarises several runs."""
 
     text: str
     interval: str = ""
@@ -35,7 +35,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """One metric of every row."""
+    """One metric for every row."""
 
     metric: Metric
     unit: str
@@ -44,28 +44,28 @@ class Column:
 
 @dataclass(frozen=True)
 class Name:
-    """What a row is about."""
+    """The name of a row."""
 
     control: str
-    """A controller, or the run that is named after it; empty for a flow without one."""
+    """A controller, or the run that is named after it; empty for a flow without a controller."""
     detail: str
-    """The flow, the link or the change of capacity, where there are several."""
+    """The flow, the link or the change of capacity, if there are several."""
     colour: str
     is_head: bool = False
-    """Whether the rows below, to the next head, are of this run; the row has no figures."""
+    """Whether this row only heads a run: it has no figures, and the following rows belong to it."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Some figures, a row for each name."""
+    """Figures with one row per name."""
 
     caption: str
     names: list[Name]
     detail: str
-    """What the names' details are; empty where there are none."""
+    """The kind of the names' details ("flow", "link"); empty without details."""
     columns: list[Column]
     remarks: list[str] = field(default_factory=list)
-    """What has to be said of single rows."""
+    """Remarks about single rows."""
 
 
 _GOODPUT = Metric(
@@ -125,7 +125,7 @@ _CHANGING = [
     *(_DROPS, _MARKS, _RESENT),
 ]
 
-# What a head is too short for; columns that belong together share a line.
+# Explanations that are too long for a heading; related columns share a line.
 _NOTES: list[list[tuple[Metric, str]]] = [
     [
         (
@@ -161,7 +161,7 @@ _NOTES: list[list[tuple[Metric, str]]] = [
 
 
 def build(summary: Summary) -> Table:
-    """A row a controller; where there are several flows, a row a flow under each run."""
+    """Build one row per controller; with several flows, one row per flow under each run."""
     several = _has_several_flows(summary)
     focus, key = focus_link(summary), legend.of(summary)
     names: list[Name] = []
@@ -187,16 +187,16 @@ def build(summary: Summary) -> Table:
 
 
 def _metrics(summary: Summary, rows: Sequence[Mapping[Of, Any]], several: bool) -> Sequence[Metric]:
-    """Which figures of flows there are, and of the link where it is the only flow's."""
+    """Choose the metrics of flows; with a single flow, also those of its link."""
     metrics = _CHANGING if any(row.get("spike") for row in rows) else _AT_REST
     if several:
         metrics = [one for one in _AT_REST if one.of == "flow"]
     flows = [row["flow"] for row in rows if "flow" in row]
     has_links = any(entry["links"] for entry in _entries(summary))
     if not has_links:
-        # A recording of the ends alone, such as qlog: what a link would say, nobody knows.
+        # A recording of the endpoints alone, such as qlog, has no figures of links.
         metrics = [one for one in metrics if any(flow.get(one.key) for flow in flows)]
-    # Flows without control measure no round trip, except for pings, which do nothing else.
+    # Flows without a controller measure no round trips, except for pings.
     pings = (flow for flow in flows if flow["control"] == legend.UNCONTROLLED)
     if not has_links or any(flow[_RTT_P50.key] is not None for flow in pings):
         metrics = [*metrics, *_RTTS]
@@ -217,7 +217,7 @@ def _of_link(entry: Mapping[str, Any], focus: str | None) -> dict[Of, Any]:
 
 
 def build_changes(summary: Summary) -> Table | None:
-    """A row a change of capacity, where there are several in one run or flows share the link."""
+    """Build one row per change of capacity, if a run has several or flows share the link."""
     count = len(summary["runs"][0]["spikes"])
     if count == 0 or (count < 2 and not _has_several_flows(summary)):
         return None
@@ -234,7 +234,7 @@ def build_changes(summary: Summary) -> Table | None:
 
 
 def build_links(summary: Summary) -> Table | None:
-    """A row a link with a rate, where there are several or flows share them."""
+    """Build one row per link with a rate, if there are several or flows share them."""
     shown = [one["name"] for one in summary["runs"][0]["links"] if one["capacity_bps"] is not None]
     if len(shown) < 2 and not _has_several_flows(summary):
         return None
@@ -254,19 +254,19 @@ def build_links(summary: Summary) -> Table | None:
 
 
 def _of_run(summary: Summary, key: legend.Legend, entry: Mapping[str, Any], detail: str) -> Name:
-    """The name of a row about a link: its run's where there are several, and no controller's."""
+    """Name a row about a link after its run; flows that share the link have no one controller."""
     several = len(_entries(summary)) > 1
     is_own = not _has_several_flows(summary)
     control = entry["control"] if several or is_own else ""
     return Name(control, detail, key.colours.get(entry["control"], ""))
 
 
-# A table says at most so much of single rows.
+# Maximum number of remarks below a table.
 _MOST_REMARKS = 8
 
 
 def _distinct_remarks(summary: Summary) -> list[str]:
-    """Which controllers' runs are not all different: their intervals say less than they seem to."""
+    """List controllers with identical runs: their intervals are narrower than the data justify."""
     lines = []
     for entry in summary.get("medians") or []:
         runs, distinct = entry["runs"], entry.get("distinct", entry["runs"])
@@ -280,7 +280,7 @@ def _distinct_remarks(summary: Summary) -> list[str]:
 
 
 def _remarks(summary: Summary, worst: bool) -> list[str]:
-    """Why spikes are below the corrected bound, where they are."""
+    """Explain each spike that is below the corrected bound."""
     lines = []
     for entry in _entries(summary):
         spikes = [_worst(entry["spikes"])] if worst else entry["spikes"]
@@ -297,13 +297,13 @@ def _shortened(lines: list[str]) -> list[str]:
 
 
 def build_all(summary: Summary) -> list[Table]:
-    """Every table that there is."""
+    """Build every table that applies to the summary."""
     tables = (build(summary), build_changes(summary), build_links(summary))
     return [one for one in tables if one is not None]
 
 
 def notes(tables: Sequence[Table]) -> list[str]:
-    """What the columns of these tables mean, a line for those that belong together."""
+    """Explain the columns of these tables; related columns share a line."""
     shown = {column.metric for one in tables for column in one.columns}
     if _EXCESS_CORRECTED in shown:
         shown.discard(_EXCESS)
@@ -312,7 +312,7 @@ def notes(tables: Sequence[Table]) -> list[str]:
 
 
 def focus_link(summary: Summary) -> str | None:
-    """The link that is shown: the one that changes, else the first with a rate."""
+    """Choose the displayed link: the one whose capacity changes, else the first with a rate."""
     run = summary["runs"][0]
     if run["spikes"]:
         return run["spikes"][0]["link"]
@@ -321,13 +321,13 @@ def focus_link(summary: Summary) -> str | None:
 
 
 def rate_text(bps: float) -> str:
-    """A rate as one says it: `60 Mbit/s`."""
+    """Format a rate: `60 Mbit/s`."""
     scale, unit = rate_unit(bps)
     return f"{bps / scale:.4g} {unit}"
 
 
 def rate_unit(bps: float) -> tuple[float, str]:
-    """The unit in which a rate is a number of at least one, and its size."""
+    """Choose the largest unit in which a rate is at least one; return its size and its name."""
     for scale, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
         if bps >= scale:
             return scale, unit
@@ -335,7 +335,7 @@ def rate_unit(bps: float) -> tuple[float, str]:
 
 
 def value_of(figure: Any) -> float | None:
-    """The figure of one run, or the median of several."""
+    """Return the figure of one run, or the median over several."""
     value: float | None = figure["median"] if isinstance(figure, Mapping) else figure
     return value
 
@@ -346,7 +346,7 @@ def _entries(summary: Summary) -> Sequence[Mapping[str, Any]]:
 
 
 def _worst(spikes: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The greatest spike after a drop of capacity; a rise calls for no queue."""
+    """Return the greatest spike after a drop of capacity; a rise builds up no queue."""
     drops = [spike for spike in spikes if spike["to_bps"] < spike["from_bps"]]
     return max(drops, key=lambda spike: value_of(spike["spike_s"]) or 0.0, default=None)
 
@@ -373,16 +373,16 @@ def _repeats(runs: int) -> str:
 
 
 def change_text(spike: Mapping[str, Any]) -> str:
-    """A change of capacity in a few words."""
+    """Describe a change of capacity in a few words."""
     change = f"{spike['link']} {rate_text(spike['from_bps'])} → {rate_text(spike['to_bps'])}"
-    # Over several seeds the moment may differ: said only where it is one.
+    # With a spread, the time differs between seeds; show it only if it is the same.
     return change if isinstance(spike["at_s"], Mapping) else f"{change} at {spike['at_s']:.4g} s"
 
 
 def _columns(metrics: Sequence[Metric], rows: Sequence[Mapping[Of, Any]]) -> list[Column]:
     columns = [_column(metric, rows) for metric in metrics]
     texts = {column.metric.key: column.cells for column in columns}
-    # The excess is over the bound that stands beside it: the corrected one where it differs.
+    # Show the excess over the bound in the column beside it: the corrected bound if it differs.
     same = texts.get(_CORRECTED.key) == texts.get(_BOUND.key)
     left_out = (_CORRECTED, _EXCESS_CORRECTED) if same else (_EXCESS,)
     return [column for column in columns if column.metric not in left_out]
@@ -403,14 +403,14 @@ def _values(figure: Any) -> Iterator[float]:
 
 
 def scale_of(unit: Unit, largest: float) -> tuple[float, str]:
-    """What figures up to this one are divided by, and the unit that gives."""
+    """Return the divisor and the unit for figures up to this value."""
     if unit == "rate":
         return rate_unit(largest)
     return {"ms": (1e-3, "ms"), "percent": (1e-2, "%"), "count": (1.0, "")}[unit]
 
 
 def digits_of(unit: Unit, largest: float) -> int:
-    """How many digits after the point figures up to this one have, in their own unit."""
+    """Return the number of decimals for figures up to this value, in their displayed unit."""
     if unit == "count":
         return 0
     if unit == "percent":

@@ -1,4 +1,4 @@
-"""Closed forms, without simulation."""
+"""Closed-form models, without simulation."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,27 +22,28 @@ def spike(
     mitigations: bool | Mapping[str, str | float] = False,
     course: bool = False,
 ) -> SpikeTheory:
-    """The least queueing delay after a drop of capacity, or the loss instead of it.
+    """The minimum queueing delay after a drop of capacity, or the loss if the queue is limited.
 
-    `delay` is the time until the sender knows plus the time already in flight: the base RTT
-    where the bottleneck's receiver reports. `max_queue` caps the delay of the queue. All are text
-    with a unit. Where capacity rises, the spike is zero.
+    `delay` is the loop delay: the time until the sender learns of the drop plus the time already
+    in flight. It equals the base RTT if the receiver behind the bottleneck reports. `max_queue`
+    limits the delay of the queue. All values are text with a unit. If the capacity rises, the
+    spike is zero.
 
         >>> spike("60Mbit", "20Mbit", "50ms")["spike_s"]
         0.1
 
-    Several flows that share one FIFO have as many delays; `shares` are of the capacity before the
-    drop, equal where left out, and rates will do. `users` are those of a fair queue before and
-    after, each of whom has an equal part of the capacity:
+    For several flows that share one FIFO, give one delay each. `shares` are their shares of the
+    capacity before the drop (default: equal); rates work too. `users` are the numbers of users
+    of a fair queue before and after; each user has an equal part of the capacity:
 
         >>> spike("60Mbit", "20Mbit", ["20ms", "100ms"], shares=[3, 1])["spike_s"]
         0.08
         >>> spike("60Mbit", "60Mbit", "50ms", users=(1, 3))["r"]
         3.0
 
-    `mitigations` adds a table of what each of them would make of the bound, by example, or with
-    settings of one's own by name, such as `{"headroom": 0.2, "ramp": "80ms"}`. `course` adds the
-    corners of what arrives and of what it waits (docs/theory/spike.md).
+    `mitigations` adds a table with the effect of each mitigation on the bound. It uses example
+    settings, or your own by name, such as `{"headroom": 0.2, "ramp": "80ms"}`. `course` adds the
+    corners of the arrival rate and of the queueing delay (docs/theory/spike.md).
     """
     if not isinstance(delay, Sequence):
         _require_text(delay=delay)
@@ -65,11 +66,11 @@ def spike(
 
 
 def rapid(capacity: str, load: str, on: str, off: str, tau: str, eta: str) -> RapidTheory:
-    """Rapid's steady state under periodic bursts, at the round-trip time that suits it least.
+    """Rapid's steady state under periodic bursts, at the least favourable round-trip time.
 
-    `load` is the mean rate of cross traffic that sends for `on` and pauses for `off`; `tau` and
-    `eta` are how long Rapid's rate takes to rise and to fall. All are text with a unit. The model
-    and its cases: docs/theory/rapid.md.
+    `load` is the mean rate of cross traffic that sends for `on` and pauses for `off`. `tau` and
+    `eta` are the rise and fall times of Rapid's rate. All values are text with a unit.
+    docs/theory/rapid.md has the model and its cases.
 
         >>> rapid("1Gbit", "111Mbit", "100ms", "350ms", "150ms", "75ms")["case"]
         'L1'
@@ -82,11 +83,11 @@ def rapid(capacity: str, load: str, on: str, off: str, tau: str, eta: str) -> Ra
 def trace(
     file: str | PathLike[str], delay: str, stretch: str = "10ms", series: bool = False
 ) -> TraceTheory:
-    """The unavoidable delay of a link whose capacity changes as a file tells.
+    """The unavoidable delay of a link whose capacity follows a file.
 
-    The file is a mahimahi trace, whose capacity is taken as its mean over each `stretch`, or a
-    table of times and rates with a comma between (docs/theory/trace.md). `delay` is the loop: the
-    time until the sender knows plus the time already in flight.
+    The file is a mahimahi trace, whose capacity is averaged over each `stretch`, or a
+    comma-separated table of times and rates (docs/theory/trace.md). `delay` is the loop delay: the
+    time until the sender learns of a change plus the time already in flight.
     """
     _require_text(delay=delay, stretch=stretch)
     path = Path(file)
@@ -105,8 +106,8 @@ def process(
 ) -> TraceTheory:
     """The unavoidable delay of a link whose capacity changes at random.
 
-    The process is `wifi` or `cellular`, published models whose parameters docs/theory/trace.md
-    has; the same seed gives the same capacity.
+    The process is `wifi` or `cellular`, two published models; docs/theory/trace.md lists their
+    parameters. The same seed gives the same capacity.
     """
     _require_text(name=name, delay=delay, duration=duration)
     given = [(key, str(value)) for key, value in (params or {}).items()]
@@ -124,10 +125,11 @@ def fit(
     duration: str = "60s",
     series: bool = False,
 ) -> TraceTheory:
-    """The unavoidable delay of what a chain makes that is fitted to a measured capacity.
+    """The unavoidable delay of a Markov chain that is fitted to a measured capacity.
 
-    The file is one for `trace`. The chain has at most `levels` rates, and moves once a `stretch`;
-    it is there under `fitted`, beside what it keeps of the file (docs/theory/trace.md).
+    The file has the format of `trace`. The chain has at most `levels` rates and makes one
+    transition per `stretch`. The result describes it under `fitted`, and compares it with the file
+    (docs/theory/trace.md).
     """
     _require_text(delay=delay, stretch=stretch, duration=duration)
     path = Path(file)
