@@ -1,8 +1,8 @@
-"""Two runs side by side: what both have on one grid of time, and the figures of it.
+"""Comparison of two runs: their common time on one grid, and figures over it.
 
-Controllers, flows and links are matched by name, seeds are pooled: percentiles are over the peaks
+Controllers, flows and links are matched by name. Seeds are pooled: percentiles are over the peaks
 of the steps of all seeds, goodput and counts are means over the seeds, and a trajectory is the
-median of the seeds at each moment. Percentiles over all packets are those of the summaries.
+median over the seeds at each time. Percentiles over all packets come from the summaries.
 """
 
 from os import PathLike
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Comparison:
-    """Two runs that were laid side by side."""
+    """The result of comparing two runs."""
 
     def __init__(
         self, a: Side, b: Side, summary: ComparisonSummary, flows: pl.DataFrame, links: pl.DataFrame
@@ -33,18 +33,18 @@ class Comparison:
         self.summary = summary
         """All figures, with the keys of `sojourn compare --json`."""
         self.flows = flows
-        """The flows on their common grid: one row a flow, a `side`, a seed and a cell."""
+        """The flows on their common grid: one row per flow, `side`, seed and cell."""
         self.links = links
-        """The links likewise."""
+        """The links on their common grid, in the same form."""
 
     def plot(self) -> "ComparisonFigure":
-        """The figure: shows itself in a notebook, and saves itself."""
+        """Return the figure, which notebooks display and `save` writes to a file."""
         from sojourn.report import ComparisonFigure
 
         return ComparisonFigure(self)
 
     def save(self, directory: str | PathLike[str]) -> Path:
-        """Writes figures, report and `comparison.json` to a folder that is new or empty."""
+        """Write figures, report and `comparison.json` to a new or empty folder."""
         from sojourn.comparison import directory as files
 
         return files.write(self, Path(directory))
@@ -59,7 +59,7 @@ class Comparison:
 
 
 def compare(a: Side, b: Side, chosen: Chosen) -> Comparison:
-    """Compares what both have; refuses two runs that have nothing in common."""
+    """Compare everything that both runs have; refuse two runs without anything in common."""
     if not abs(b.shift_s) < LATEST_S:
         raise UsageError(f"the shift of B is {b.shift_s:g}; it is in seconds, below {LATEST_S:g}")
     matched = match(a, b, chosen)

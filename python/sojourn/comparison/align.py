@@ -1,7 +1,7 @@
-"""Two series on one grid of time: what each had in the same cells.
+"""Alignment of two series on one grid of time.
 
-A cell ends at an edge of the grid and begins after the edge before. A sample is about the time
-that ends with it, so it belongs to the cell that its time lies in.
+A cell ends at an edge of the grid and begins after the previous edge. A sample describes the
+interval that it ends, so it belongs to the cell that contains its time.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from sojourn.layout import What
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells of equal length on the time that all series share."""
+    """Cells of equal length over the time that all series share."""
 
     start_ns: int
     step_ns: int
@@ -27,7 +27,7 @@ class Grid:
         return self.start_ns + self.cells * self.step_ns
 
     def edges(self) -> pl.DataFrame:
-        """Column `ns`: every edge, the first one included."""
+        """Column `ns`: every edge, including the first one."""
         end = self.end_ns + 1
         return pl.select(ns=pl.int_range(self.start_ns, end, self.step_ns, dtype=pl.Int64))
 
@@ -37,10 +37,10 @@ class Grid:
 
 
 def grid_of(pair: Pair) -> Grid | str:
-    """The cells in which a pair is compared, or why there are none.
+    """Choose the cells in which a pair is compared, or explain why there are none.
 
-    From the latest first sample to the earliest last one, in steps of the longest of the
-    intervals: nothing is made up between samples of the coarser run.
+    The grid extends from the latest first sample to the earliest last one. Its step is the longest
+    of the sampling intervals, so that no values are invented between samples of the coarser run.
     """
     parts = [*pair.a.values(), *pair.b.values()]
     for letter, side in (("A", pair.a), ("B", pair.b)):
@@ -57,7 +57,7 @@ def grid_of(pair: Pair) -> Grid | str:
 
 
 def aligned(pair: Pair, grid: Grid) -> pl.DataFrame:
-    """One row a side, a seed and a cell; its time is the cell's end."""
+    """One row per side, seed and cell; its time is the end of the cell."""
     sides: tuple[tuple[str, Mapping[int, pl.DataFrame]], ...] = (("a", pair.a), ("b", pair.b))
     frames = [
         _cells(part, pair.what, grid).with_columns(
@@ -96,13 +96,13 @@ def _carried(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
 
 
 def _before(part: pl.DataFrame, column: str, times: pl.DataFrame, longest_ns: int) -> pl.Series:
-    """The last value; null where it is older than the samples of the coarser run lie apart."""
+    """The last value; null if it is older than the interval of the coarser run."""
     known = part.select("ns", column).drop_nulls()
     return times.join_asof(known, on="ns", strategy="backward", tolerance=longest_ns)[column]
 
 
 def _greatest(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
-    """What may peak, such as a delay: the greatest value in each cell."""
+    """Quantities with peaks, such as a delay: the greatest value in each cell."""
     cell_end = (pl.col("ns") - grid.start_ns - 1) // grid.step_ns + 1
     end = (grid.start_ns + cell_end * grid.step_ns).alias("ns")
     peaks = part.select(end, pl.col(column)).group_by("ns").agg(pl.col(column).max())
@@ -110,9 +110,10 @@ def _greatest(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
 
 
 def _counted(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
-    """What was counted in each cell; whole, and told with the sample that has it.
+    """The increase of a counter in each cell.
 
-    Where nothing was told for a while, the next that is told has all since then.
+    Counts are whole numbers; each is valid from its sample on. After a gap, the next sample has
+    the whole increase since the previous one.
     """
     counts = _before(part, column, grid.edges(), grid.step_ns).cast(pl.Int64)
     grown: pl.Series = counts - counts.fill_null(strategy="forward").shift(1)
@@ -120,9 +121,9 @@ def _counted(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
 
 
 def _rate(part: pl.DataFrame, bits: pl.Expr, grid: Grid) -> pl.Series:
-    """The mean rate in each cell, of bits that come evenly from sample to sample.
+    """The mean rate in each cell, with bits spread evenly between samples.
 
-    Null where the bits of any part of the cell are not known: null is not zero.
+    Null if the bits of any part of the cell are unknown, because null differs from zero.
     """
     span_ns = pl.col("ns").diff().fill_null(0)
     sums = part.select(
@@ -133,14 +134,14 @@ def _rate(part: pl.DataFrame, bits: pl.Expr, grid: Grid) -> pl.Series:
     both = grid.edges().join(sums, on="ns", how="full", coalesce=True).sort("ns")
     filled = both.with_columns(pl.col("bits", "unknown_ns").interpolate_by("ns"))
     edges = grid.edges().join(filled, on="ns", how="left", maintain_order="left")
-    # Times are whole nanoseconds: what is less comes from interpolation.
+    # Times are whole nanoseconds; smaller differences come from interpolation.
     known = pl.col("unknown_ns").diff() < 0.5
     rate = pl.when(known).then(pl.col("bits").diff() / (grid.step_ns / NS))
     return edges.select(rate.slice(1)).to_series()
 
 
 def _delivered(part: pl.DataFrame) -> pl.Expr:
-    """Bits delivered since the sample before: counted, or else from the goodput."""
+    """Bits delivered since the previous sample: from the counter, or else from the goodput."""
     counted = part["delivered_bytes"].count() > 0
     if counted:
         return 8 * pl.col("delivered_bytes").cast(pl.Float64).diff()
@@ -148,7 +149,7 @@ def _delivered(part: pl.DataFrame) -> pl.Expr:
 
 
 def _bits(column: str) -> pl.Expr:
-    """What a rate gave since the sample before; null where it is not known."""
+    """Bits that a rate carried since the previous sample; null if the rate is unknown."""
     return pl.col(column).cast(pl.Float64) * (pl.col("ns").diff() / NS)
 
 
@@ -161,7 +162,7 @@ def _last(part: pl.DataFrame) -> int:
 
 
 def _interval(part: pl.DataFrame) -> int:
-    """The usual time between samples; a gap does not change it."""
+    """The usual time between samples; the median is robust against gaps."""
     spans = sorted(part["ns"].diff().drop_nulls())
     return int(spans[len(spans) // 2])
 

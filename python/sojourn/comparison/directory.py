@@ -1,4 +1,4 @@
-"""A comparison as a folder: the figures as JSON, the report, the picture."""
+"""The folder of a comparison: the figures as JSON, the report, the picture."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def write(comparison: "Comparison", target: Path, tell: pictures.Tell = pictures.warn) -> Path:
-    """Writes to `target`, which must be free; `tell` hears of pictures that cannot be drawn."""
+    """Write to `target`, which must be free; report missing pictures to `tell`."""
     drawn = pictures.Pictures(tell)
     done = folder.write(target, lambda place: fill(comparison, place, drawn))
     drawn.finish(done)
@@ -18,6 +18,6 @@ def write(comparison: "Comparison", target: Path, tell: pictures.Tell = pictures
 
 
 def fill(comparison: "Comparison", place: Path, drawn: pictures.Pictures) -> None:
-    """Writes its files into a folder that is there."""
+    """Write the files of the comparison into an existing folder."""
     files.write(place / "comparison.json", rundir.summary_text(comparison.summary))
     drawn.report(comparison.plot(), place)

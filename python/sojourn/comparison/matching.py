@@ -1,4 +1,4 @@
-"""What of two runs belongs together: by the names of controllers, flows and links."""
+"""Matching of two runs by the names of controllers, flows and links."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from sojourn.record import Run
 
 NS = 1_000_000_000
 LATEST_S = 4e9
-"""Beyond are times that were read in another unit: since 1970, that is the year 2096."""
+"""Later times are in another unit: in seconds since 1970, this is the year 2096."""
 
 
 @dataclass(frozen=True)
@@ -21,15 +21,15 @@ class Side:
 
     letter: Literal["a", "b"]
     label: str
-    """Its directory, as it was named."""
+    """Its directory as the user named it."""
     run: Run
     shift_s: float = 0.0
-    """What is added to its clock."""
+    """Seconds to add to its times."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A flow or a link that both runs have, with the series of each seed."""
+    """A flow or a link of both runs, with the series of each seed."""
 
     what: What
     control: str
@@ -40,7 +40,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Which names are wanted; None is all of them."""
+    """The selected names; None selects all."""
 
     flow: Sequence[str] | None = None
     link: Sequence[str] | None = None
@@ -48,20 +48,20 @@ class Chosen:
 
 
 Name = tuple[str, str]
-"""The controller of the run, and the flow or the link."""
+"""The controller of the run, and the name of the flow or link."""
 
 
 @dataclass(frozen=True)
 class Matched:
-    """What both runs have, and what one alone has."""
+    """The pairs of both runs, and the names that only one run has."""
 
     pairs: list[Pair]
     only: dict[str, dict[What, list[Name]]]
-    """By the letter of the run."""
+    """Unmatched names by run, "a" or "b"."""
 
 
 def match(a: Side, b: Side, chosen: Chosen) -> Matched:
-    """Pairs what has the same name; refuses what was asked for and is not there."""
+    """Pair items of the same name; refuse a selected name that is missing."""
     _check_chosen(a, b, "controller", chosen.control, controls)
     _check_chosen(a, b, "flow", chosen.flow, lambda run: _every(run, "flows"))
     _check_chosen(a, b, "link", chosen.link, lambda run: _every(run, "links"))
@@ -138,7 +138,7 @@ _Series = dict[Name, dict[int, pl.DataFrame]]
 
 
 def _series(side: Side, what: What) -> _Series:
-    """The series of every flow or link, by seed, in order of time."""
+    """The series of every flow or link, by seed, ordered by time."""
     frame = side.run.flows if what == "flows" else side.run.links
     name = what.removesuffix("s")
     where = f"{side.label}: {what}.parquet"
@@ -171,7 +171,7 @@ def _check_keys(frame: pl.DataFrame, keys: tuple[str, ...], where: str) -> None:
 
 
 def _timed(frame: pl.DataFrame, shift_s: float, where: str) -> pl.DataFrame:
-    """With the time as whole nanoseconds, `ns`, which have no rounding of their own."""
+    """Add the column `ns`, the time in whole nanoseconds, which avoids rounding errors."""
     largest: Any = frame["t_s"].abs().max()
     if largest is not None and not largest < LATEST_S:
         raise RunDirectoryError(f"{where}: column `t_s` has {largest:g}; times are in seconds")
@@ -179,7 +179,7 @@ def _timed(frame: pl.DataFrame, shift_s: float, where: str) -> pl.DataFrame:
     return frame.with_columns(ns.alias("ns"))
 
 
-# Counts since the start, which can only grow.
+# Cumulative counters, which never decrease.
 _GROWING: dict[str, tuple[str, ...]] = {
     "flow": ("delivered_bytes",),
     "link": ("dropped_packets", "marked_packets"),
@@ -195,7 +195,7 @@ def _ordered(part: pl.DataFrame, where: str) -> pl.DataFrame:
         )
     kind = "flow" if "flow" in part.columns else "link"
     for column in _GROWING[kind]:
-        # As signed numbers: the difference of unsigned ones never is below zero.
+        # Cast to signed numbers, because differences of unsigned ones are never negative.
         falls = ordered.filter(pl.col(column).drop_nulls().cast(pl.Int64).diff().lt(0).any())
         if falls.height:
             raise RunDirectoryError(

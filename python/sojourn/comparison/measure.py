@@ -1,4 +1,4 @@
-"""The figures of a pair: A, B, what lies between them, and how their windows went apart."""
+"""The figures of a pair: A, B, their difference, and the difference of their windows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -54,7 +54,7 @@ def link(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: _Whole) -> LinkComp
 
 
 def _compared_over(pair: Pair, grid: Grid) -> PairComparison:
-    """What is compared, of which runs, over which steps."""
+    """The identity of the compared pair: its names, seeds and steps."""
     return {
         "control": pair.control,
         "name": pair.name,
@@ -68,7 +68,7 @@ def _compared_over(pair: Pair, grid: Grid) -> PairComparison:
 
 
 def trajectories(cells: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Columns `t_s`, `a`, `b`: the median over the seeds of each side, cell by cell."""
+    """Columns `t_s`, `a`, `b`: the median over the seeds of each side, per cell."""
     sides = []
     for side in ("a", "b"):
         own = cells.filter(pl.col("side") == side)
@@ -77,7 +77,7 @@ def trajectories(cells: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def window(both: pl.DataFrame) -> WindowComparison | None:
-    """How far two windows lie apart; None where one of them has none."""
+    """The difference between two windows; None if one side recorded no window."""
     known = both.drop_nulls().filter(pl.col("a") > 0)
     if known.is_empty():
         return None
@@ -95,14 +95,14 @@ def window(both: pl.DataFrame) -> WindowComparison | None:
 
 
 def _correlation(known: pl.DataFrame) -> float | None:
-    """Pearson's; None where a window never moves, which correlates with nothing."""
+    """Pearson's correlation; None if a window is constant, which leaves it undefined."""
     if known["a"].n_unique() < 2 or known["b"].n_unique() < 2:
         return None
     return _number(known.select(pl.corr("a", "b")).item())
 
 
 def _rtt_column(cells: pl.DataFrame) -> str | None:
-    """The longest of each step where both have it, else the smoothed one."""
+    """Choose the longest RTT of each step if both runs have it, else the smoothed RTT."""
     for column in ("rtt_s", "srtt_s"):
         known = cells.group_by("side").agg(pl.col(column).count())
         if known[column].min():
@@ -111,7 +111,7 @@ def _rtt_column(cells: pl.DataFrame) -> str | None:
 
 
 def between(a: float | None, b: float | None) -> Compared:
-    """A figure of both, and what lies between them."""
+    """A figure of both runs, with their difference and ratio."""
     if a is None or b is None:
         return {"a": a, "b": b, "difference": None, "ratio": None}
     return {"a": a, "b": b, "difference": b - a, "ratio": b / a if a else None}
@@ -121,7 +121,7 @@ _Measure = Callable[[pl.Series], float | None]
 
 
 def _compared(cells: pl.DataFrame, column: str | None, measure: _Measure) -> ComparedSteps:
-    """A figure over the cells that have a value, of every seed."""
+    """A figure over the cells with a value, of all seeds."""
     if column is None:
         return _of_steps((None, None), (0, 0))
     a, b = (cells.filter(pl.col("side") == side)[column] for side in ("a", "b"))
@@ -137,12 +137,12 @@ def _mean(values: pl.Series) -> float | None:
 
 
 def _quantile(q: float) -> _Measure:
-    """Interpolated as all of Sojourn's medians are."""
+    """A quantile with the same interpolation as all of Sojourn's medians."""
     return lambda values: _number(values.quantile(q, interpolation="linear"))
 
 
 def _per_run(cells: pl.DataFrame, column: str) -> ComparedSteps:
-    """A count over the whole time, the mean of the seeds."""
+    """A count over the whole time, as the mean over the seeds."""
     seeds = {side: cells.filter(pl.col("side") == side)["seed"].n_unique() for side in ("a", "b")}
     totals = _compared(cells, column, _sum)
     a, b = totals["a"], totals["b"]
@@ -155,7 +155,7 @@ def _sum(counts: pl.Series) -> float | None:
 
 
 def _utilisation(cells: pl.DataFrame) -> ComparedSteps:
-    """What was carried over what could have been, where both are known."""
+    """Carried bits over capacity, in the cells where both are known."""
     known = cells.select("side", "carried_bps", "capacity_bps").drop_nulls()
     a, b = (known.filter(pl.col("side") == side) for side in ("a", "b"))
     return _of_steps((_used(a), _used(b)), (a.height, b.height))

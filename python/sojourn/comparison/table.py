@@ -1,4 +1,4 @@
-"""A comparison as tables of text: what the terminal, the report and notebooks show."""
+"""The comparison as tables of text, for the terminal, the report and notebooks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from sojourn.table import MISSING, Unit, digits_of, scale_of
 
 @dataclass(frozen=True)
 class TextTable:
-    """Rows of text below heads; the first columns are names, the others figures."""
+    """Rows of text below headings; the first columns are names, the others figures."""
 
     caption: str
     heads: list[str]
     names: int
     rows: list[list[str]]
     starts: list[int]
-    """The rows at which something new begins."""
+    """The first rows of each group."""
 
 
 _Rows = Sequence[tuple[str, str, Unit]]
@@ -42,7 +42,7 @@ _LINK: _Rows = (
     ("marked_packets", "marks", "count"),
 )
 
-# What a step may have no value of, by one key of its figures.
+# Quantities that may lack a value in a step, by one key of their figures.
 _MAY_LACK = {
     "goodput_bps": "goodput",
     "rtt_peak_p50_s": "RTT",
@@ -63,13 +63,13 @@ NOTES = (
 
 
 def build_all(summary: ComparisonSummary) -> list[TextTable]:
-    """The figures, then the windows where both runs have one."""
+    """Build the table of figures, and that of windows if both runs have one."""
     tables = (build(summary), build_windows(summary))
     return [one for one in tables if one.rows]
 
 
 def build(summary: ComparisonSummary) -> TextTable:
-    """A row a figure of each flow and each link."""
+    """Build one row per figure of each flow and each link."""
     rows: list[list[str]] = []
     starts: list[int] = []
     for kind, metrics, item in _items(summary):
@@ -84,7 +84,7 @@ def build(summary: ComparisonSummary) -> TextTable:
 
 
 def build_windows(summary: ComparisonSummary) -> TextTable:
-    """A row a flow whose window both runs have."""
+    """Build one row per flow whose window both runs have."""
     flows = [flow for flow in summary["flows"] if flow["window"] is not None]
     rows = [[flow["control"], f"flow {flow['name']}", *_window(flow)] for flow in flows]
     heads = ["controller", "of", "mean |B - A|", "largest B - A", "at", "correlation"]
@@ -92,7 +92,7 @@ def build_windows(summary: ComparisonSummary) -> TextTable:
 
 
 def about(summary: ComparisonSummary) -> list[str]:
-    """What A and B are."""
+    """Describe the runs A and B."""
     lines = []
     for letter, run in (("A", summary["a"]), ("B", summary["b"])):
         lines.append(f"{letter}: {run['directory']} ({run['scenario']}; {run['version']})")
@@ -100,7 +100,7 @@ def about(summary: ComparisonSummary) -> list[str]:
 
 
 def gaps(summary: ComparisonSummary) -> list[str]:
-    """What could not be compared, what has no value for a while, and what one run alone has."""
+    """List items that could not be compared, steps without values, and unmatched items."""
     lines = [
         f"not compared: {one['what']} {one['name']} of {one['control']}: {one['why']}"
         for one in summary["not_compared"]
@@ -114,7 +114,7 @@ def gaps(summary: ComparisonSummary) -> list[str]:
 
 
 def _lacking(item: Mapping[str, Any]) -> Iterator[str]:
-    """In how many steps a figure has no value; the table itself shows where it never has one."""
+    """Count the steps without a value; the table itself shows figures without any value."""
     for side in ("a", "b"):
         cells = item["cells"] * len(item[f"seeds_{side}"])
         short = [
@@ -127,7 +127,7 @@ def _lacking(item: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _items(summary: ComparisonSummary) -> Iterator[tuple[str, _Rows, Mapping[str, Any]]]:
-    """Controller by controller, its flows and then its links."""
+    """For each controller, its flows and then its links."""
     for control in dict.fromkeys(flow["control"] for flow in summary["flows"]):
         for kind, metrics, items in (
             ("flow", _FLOW, summary["flows"]),
@@ -148,7 +148,7 @@ def _only(only: OnlyIn) -> str:
 
 
 def time_text(summary: ComparisonSummary) -> str:
-    """The time that is compared, and in which steps."""
+    """Describe the compared time and its steps."""
     spans = {
         (item["from_s"], item["until_s"], item["interval_s"])
         for item in (*summary["flows"], *summary["links"])
@@ -162,12 +162,12 @@ def time_text(summary: ComparisonSummary) -> str:
 
 
 def step_text(step_s: float) -> str:
-    """A short time as one says it: `10 ms`, `1 s`."""
+    """Format a short time: `10 ms`, `1 s`."""
     return f"{step_s:.4g} s" if step_s >= 1 else f"{1000 * step_s:.4g} ms"
 
 
 def _says_something(item: Mapping[str, Any], metrics: _Rows) -> bool:
-    """A link without a rate has no queue: nulls and zeros alone need no rows."""
+    """Whether a figure is other than null or zero: a link without a rate has no queue."""
     return any(item[key][side] for key, _, _ in metrics for side in ("a", "b"))
 
 
@@ -176,7 +176,7 @@ def _rows(item: Mapping[str, Any], metrics: _Rows) -> Iterator[list[str]]:
         compared = item[key]
         known = [abs(compared[side]) for side in ("a", "b") if compared[side] is not None]
         of_steps = "cells_a" in compared
-        # Whole runs may lie on different times: one alone says nothing about the other.
+        # Whole runs may cover different times, so a single value allows no comparison.
         if len(known) == 2 or (known and of_steps):
             smoothed = of_steps and item.get("rtt_column") == "srtt_s"
             said = name.replace("RTT", "srtt") if smoothed else name
@@ -199,7 +199,7 @@ def _text(value: float | None, scale: float, digits: int) -> str:
 
 
 def _signed(value: float | None, scale: float, digits: int) -> str:
-    """With its sign; a zero is none at all, and what is not zero never reads as one."""
+    """Format with a sign; only an exact zero reads as zero."""
     if value is None:
         return MISSING
     if value == 0:

@@ -1,6 +1,6 @@
-"""Figures of whole runs, over all packets: what the summaries of both have under one name.
+"""Figures of whole runs over all packets, from the summaries of both runs.
 
-Steps of time have nothing to do with these.
+The steps of the comparison do not affect these figures.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,11 +13,11 @@ from sojourn.contract import Compared
 from sojourn.record import Run
 
 Whole = Callable[[str], Compared]
-"""Compares what the summaries of both runs have under a key."""
+"""Compares the values of both summaries for a key."""
 
 
 def of(pair: Pair, a: Run, b: Run) -> Whole:
-    """Of one pair: the median of the seeds, as in `medians` of a summary."""
+    """Compare one pair by the median over the seeds, as in `medians` of a summary."""
     return lambda key: between(_median(a, pair, pair.a, key), _median(b, pair, pair.b, key))
 
 

@@ -1,4 +1,4 @@
-"""The figure of a run or of two: shown in a notebook, or saved."""
+"""The figure of one run or of a comparison, shown in a notebook or saved."""
 
 from abc import ABC, abstractmethod
 from functools import cached_property
@@ -21,14 +21,14 @@ ENDINGS = (".html", ".svg", ".png")
 
 
 class Drawing(ABC):
-    """A figure as Vega-Lite, SVG, PNG and a page of its own."""
+    """A figure as Vega-Lite, SVG, PNG and a standalone page."""
 
     @abstractmethod
     def _document(self, interactive: bool) -> dict[str, Any]: ...
 
     @cached_property
     def spec(self) -> dict[str, Any]:
-        """The figure as a Vega-Lite document, to be changed or drawn elsewhere."""
+        """The figure as a Vega-Lite document, for changes or other renderers."""
         return self._document(interactive=True)
 
     @cached_property
@@ -53,9 +53,9 @@ class Drawing(ABC):
         return render.page(self.spec)
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Writes the figure; the name's ending says how: .html, .svg or .png.
+        """Write the figure; the suffix of the name selects the format: .html, .svg or .png.
 
-        Raises `PictureError` where it cannot be drawn. The file is written whole or not at all.
+        Raise `PictureError` if it cannot be drawn. The file is written completely or not at all.
         """
         file = Path(path)
         if file.suffix not in ENDINGS:
@@ -77,7 +77,7 @@ class Drawing(ABC):
 
 
 class Figure(Drawing):
-    """Goodput, queueing delay, congestion window and RTT over time, with the bound drawn in."""
+    """Goodput, queueing delay, congestion window and RTT over time, with the bound."""
 
     def __init__(self, run: "Run") -> None:
         self._run = run
@@ -89,7 +89,7 @@ class Figure(Drawing):
 
     @cached_property
     def _goodput(self) -> "pl.DataFrame":
-        """Of both forms of the figure: the mean over thousands of flows takes seconds."""
+        """The mean goodput, shared by all formats: for thousands of flows it takes seconds."""
         from sojourn.report import spec
 
         return spec.goodput(self._run)
@@ -106,7 +106,7 @@ class Figure(Drawing):
 
 
 class ComparisonFigure(Drawing):
-    """The same of two runs, one drawn over the other."""
+    """The figure of a comparison, with one run drawn over the other."""
 
     def __init__(self, comparison: "Comparison") -> None:
         self._comparison = comparison
@@ -128,7 +128,7 @@ class ComparisonFigure(Drawing):
 
 
 def require_free_figure(target: str | PathLike[str]) -> None:
-    """Refuses a name that ends in no kind of figure, and one that cannot be made or is taken."""
+    """Refuse a file name with another suffix, and one that is taken or cannot be created."""
     if Path(target).suffix not in ENDINGS:
         endings = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
         raise UsageError(f"{target}: a figure is saved as {endings}")

@@ -1,4 +1,4 @@
-"""What the rows of a figure gather while they are made: data sets, panels, views."""
+"""The data sets, panels and views of a figure, collected row by row."""
 
 from collections.abc import Sequence
 
@@ -10,15 +10,15 @@ from sojourn.report.panels import Frame, Panel, Spec
 
 
 class Canvas:
-    """The rows of one figure, one below another."""
+    """The rows of one figure, from top to bottom."""
 
     def __init__(self, windows: Sequence[tuple[float, float]], shown: tuple[float, float]) -> None:
         self.windows = windows
-        """The stretches of time that are kept in detail."""
+        """The time windows that keep full detail."""
         self.shown = shown
-        """The one that the right side shows: at first, or for good on paper."""
+        """The window of the right side: its initial one, or on paper its only one."""
         self.is_banded = False
-        """Whether a row has more lines than can be told apart, and shows percentiles instead."""
+        """Whether a row has too many lines to distinguish, and shows percentiles instead."""
         self.datasets: dict[str, str] = {}
         self.panels: list[Panel] = []
         self.views: list[Spec] = []
@@ -32,7 +32,7 @@ class Canvas:
         behind: Sequence[Spec] = (),
         before: panels.Guides = lambda _: [],
     ) -> None:
-        """Adds a row of `data` with the columns `t`, `v`, `series`, `flow`, over `scale`."""
+        """Add a row of `data` with the columns `t`, `v`, `series`, `flow`, divided by `scale`."""
         scaled = data.with_columns(pl.col("v") / scale)
         lines = scaled.select("series", "flow").unique(maintain_order=True).rows()
         banded = len(lines) > MOST_LINES
@@ -46,11 +46,11 @@ class Canvas:
             moments = series.moments(scaled, columns, self.windows)
             self.datasets[f"{one.name}_at"] = series.to_csv(moments)
         self.panels.append(one)
-        # Beside one flow of many, what all of them share would be out of scale.
+        # The common background of many flows would be out of scale beside a single flow.
         self.views += panels.row(one, frame, lines, [] if banded else [*behind], before, banded)
 
     def _lines(self, frame: Frame, one: Panel, data: pl.DataFrame, banded: bool) -> None:
-        """The points of both sides; on paper each has its own, as many as its pixels show."""
+        """Thin the points of both sides; on paper, each side has as many as its pixels show."""
         span_s = frame.duration_s - frame.begin_s
         if banded or frame.interactive:
             text = series.to_csv(data if banded else series.thin(data, span_s, self.windows))

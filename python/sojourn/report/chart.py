@@ -1,4 +1,4 @@
-"""Panels of lines and points with a legend: what figures over any two quantities are made of."""
+"""Panels of lines and points with a legend, for figures over any two quantities."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from sojourn.report.look import CONFIG
 Spec = dict[str, Any]
 Point = tuple[float, float]
 
-# Wong's palette, which people with colour blindness can tell apart (Nature Methods 8, 441).
+# Wong's colour-blind-safe palette (Nature Methods 8, 441).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 PUBLISHED = "#000000"
-"""What someone else published, in every figure."""
+"""The colour of published data, in every figure."""
 
-# A picture is 640 pixels wide: more points than four a pixel do not show.
+# A picture is 640 pixels wide; more than four points per pixel are not visible.
 _MOST_POINTS = 2400
 
 
@@ -29,7 +29,7 @@ class Layer:
     mark: Spec
     colour: str | None = None
     texts: Sequence[str] = ()
-    """What stands at the points, where they are labels."""
+    """The texts of the points, if the layer draws labels."""
 
 
 @dataclass(frozen=True)
@@ -41,19 +41,19 @@ class Panel:
     y: str
     layers: Sequence[Layer]
     behind: Sequence[Spec] = ()
-    """Drawn first: see `shade`."""
+    """Layers that are drawn first: see `shade`."""
     width: int = 640
     height: int = 200
     x_axis: Spec = field(default_factory=dict)
-    """Such as `{"values": [10, 100]}`, where only these are to be named."""
+    """Properties of the axis, such as `{"values": [10, 100]}` to label only these."""
     x_scale: Spec = field(default_factory=dict)
     y_scale: Spec = field(default_factory=dict)
     bare: bool = False
-    """Without axes and grid: for a drawing whose coordinates are no quantities."""
+    """Without axes and grid, for drawings whose coordinates are not quantities."""
     columns: int | None = None
-    """Names in a row of the legend; all in one where it is left out."""
+    """Number of names per row of the legend; by default one row holds all names."""
     legend: bool = True
-    """False where a panel beside it has the same names."""
+    """False if a panel beside it shows the same names."""
 
 
 def line(
@@ -78,25 +78,25 @@ def dots(
     shape: str = "circle",
     size: int = 40,
 ) -> Layer:
-    """The points alone; `shape` is one of Vega's."""
+    """Draw the points without a line; `shape` is one of Vega's."""
     mark = {"type": "point", "shape": shape, "size": size, "filled": True, "clip": True}
     return Layer(name, list(points), mark, colour)
 
 
 def labels(name: str, points: Sequence[Point], texts: Sequence[str], colour: str) -> Layer:
-    """A text at each point."""
+    """Draw a text at each point."""
     mark = {"type": "text", "fontSize": 11, "baseline": "bottom", "dy": -3}
     return Layer(name, list(points), mark, colour, texts)
 
 
 def boxes(name: str, points: Iterable[Point], colour: str | None = None, size: int = 14) -> Layer:
-    """One box for all points over the same x: the quartiles, and whiskers to the extremes."""
+    """Draw a box for all points at the same x: the quartiles, with whiskers to the extremes."""
     mark = {"type": "boxplot", "orient": "vertical", "extent": "min-max", "size": size}
     return Layer(name, list(points), mark, colour)
 
 
 def shade(spans: Iterable[tuple[float, float]], colour: str = "#dddddd") -> Spec:
-    """Stretches of the x axis, behind everything."""
+    """Shade intervals of the x axis, behind all layers."""
     return {
         "data": {"values": [{"from": begin, "to": end} for begin, end in spans]},
         "mark": {"type": "rect", "color": colour, "opacity": 0.6, "clip": True},
@@ -110,7 +110,7 @@ def shade(spans: Iterable[tuple[float, float]], colour: str = "#dddddd") -> Spec
 def document(
     title: str, subtitle: str | Sequence[str], rows: Sequence[Panel | Sequence[Panel] | Spec]
 ) -> Spec:
-    """Rows of panels below one another, each with a legend of its own; a view as it is."""
+    """Arrange rows of panels, each with its own legend; views are added unchanged."""
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "title": {
@@ -129,9 +129,10 @@ def document(
 
 
 def thin(points: Iterable[Point], most: int = _MOST_POINTS) -> list[Point]:
-    """At most about `most` points that look the same: of each stretch both ends, least, greatest.
+    """Reduce a line to about `most` points, keeping its appearance.
 
-    Points that are not finite are left out. Only what goes from left to right is thinned.
+    Each interval keeps its first, last, lowest and highest point. Points that are not finite are
+    left out. Only lines whose x increases are thinned.
     """
     kept = [point for point in points if isfinite(point[0]) and isfinite(point[1])]
     if len(kept) <= most or any(b[0] < a[0] for a, b in pairwise(kept)):
@@ -157,7 +158,7 @@ def _row(one: Panel | Sequence[Panel] | Spec) -> Spec:
 
 
 def panel(one: Panel) -> Spec:
-    """A panel as a view of Vega-Lite."""
+    """Convert a panel to a view of Vega-Lite."""
     colours = _colours(one.layers)
     scale = {"domain": list(colours), "range": list(colours.values())}
     colour: Spec = {"field": "name", "type": "nominal", "title": None, "scale": scale}
@@ -186,7 +187,7 @@ def panel(one: Panel) -> Spec:
 
 
 def _behind(spec: Spec, axes: Spec) -> Spec:
-    """On the panel's own axis: one that says nothing of its scale would round its ends."""
+    """Apply the panel's own scale to the view; without one, Vega-Lite would round its ends."""
     encoding = spec["encoding"]
     x = {"title": axes["x"]["title"], "scale": axes["x"]["scale"], **encoding["x"]}
     return {**spec, "encoding": {**encoding, "x": x}}
@@ -197,7 +198,7 @@ def _legend(one: Panel) -> Spec | None:
         return None
     legend: Spec = {} if one.columns is None else {"columns": one.columns}
     marks = {layer.mark["type"] for layer in one.layers}
-    # The figures' legends show strokes, and neither boxes nor filled points have one.
+    # The legends show strokes, but boxes and filled points have none.
     if "boxplot" in marks:
         legend["symbolType"] = "square"
     elif marks == {"point"}:
@@ -224,7 +225,7 @@ def _layer(layer: Layer, axes: Spec, colour: Spec) -> Spec:
 
 
 def _colours(layers: Sequence[Layer]) -> dict[str, str]:
-    """Each name's colour: its own, or the next of the palette."""
+    """Map each name to its own colour, or to the next one of the palette."""
     colours: dict[str, str] = {}
     taken = {layer.colour for layer in layers}
     free = [colour for colour in COLOURS if colour not in taken] or list(COLOURS)

@@ -1,4 +1,4 @@
-"""How every figure looks."""
+"""The appearance that all figures share."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ CONFIG: dict[str, Any] = {
         "titleFontWeight": "normal",
         "labelFontSize": 11,
     },
-    # One width for all, so that the time axes stand below one another.
+    # A common width of the y axes aligns the time axes.
     "axisY": {"minExtent": 36},
     "title": {"fontSize": 13, "fontWeight": "bold", "color": "#222222", "subtitleColor": "#555555"},
     "legend": {

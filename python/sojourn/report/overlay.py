@@ -1,4 +1,4 @@
-"""The figure of a comparison: both runs over one time axis, controller by controller."""
+"""The figure of a comparison: both runs on one time axis, for each controller."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from sojourn.comparison import Comparison
     from sojourn.comparison.matching import Side
 
-# No controller has these colours. A lies wide below B, so that both show where they are one.
+# No controller has these colours. A is a wide line behind B, so that both show if they coincide.
 COLOURS = {"a": "#7d8da0", "b": "#c2185b"}
 _GREY, _PALE = "#d4d4d4", {"a": "#d3d9e0", "b": "#f3cddb"}
 _WIDTHS = (2.6, 1.2)
-# A capacity that mostly differs by less is the same one, sampled at other moments.
+# Two capacities that mostly differ by less are the same capacity, sampled at other times.
 _SAME = 0.01
-# Four rows each: a taller picture is no longer looked at.
+# Each block has four rows; more blocks would make the picture too tall to read.
 _MOST_BLOCKS = 8
-# Cells in the right side, at least.
+# Minimum number of cells in the right side.
 _FEWEST_CELLS = 20
 
 
@@ -41,13 +41,13 @@ def figure(comparison: "Comparison", interactive: bool = True) -> Spec:
 
 
 def title(comparison: "Comparison") -> str:
-    """The title that both runs have, or both titles."""
+    """The common title of both runs, or both titles."""
     titles = dict.fromkeys((comparison.a.run.title, comparison.b.run.title))
     return " / ".join(titles)
 
 
 def subtitle(comparison: "Comparison") -> str:
-    """On which time, and of how many seeds."""
+    """Describe the compared time and the number of seeds."""
     parts = [time_text(comparison.summary)]
     flows = comparison.summary["flows"]
     if any(len(flow[key]) > 1 for flow in flows for key in ("seeds_a", "seeds_b")):
@@ -56,7 +56,7 @@ def subtitle(comparison: "Comparison") -> str:
 
 
 def labels(comparison: "Comparison") -> dict[str, str]:
-    """How each side is called: by the last part of its directory, where that tells them apart."""
+    """Label each side by the last part of its directory, if the two differ."""
     names = [Path(side.label).name for side in (comparison.a, comparison.b)]
     if names[0] == names[1] or not all(names):
         names = [comparison.a.label, comparison.b.label]
@@ -85,7 +85,7 @@ class _Rows:
         self.changes = series.few(self._changes(), self.end_s - self.begin_s, windows)
 
     def notes(self) -> list[str]:
-        """What the figure does not show, or not as lines."""
+        """List data that the figure leaves out or does not draw as lines."""
         drawn = len(self.controls)
         left_out = f"the first {drawn} controllers are drawn, {self.left_out} more are not"
         return [
@@ -94,7 +94,7 @@ class _Rows:
         ]
 
     def block(self, place: int, control: str) -> None:
-        """Four rows, of one controller."""
+        """Add the four rows of one controller."""
         own = f"{control}: " if len(self.controls) > 1 else ""
         link = self._focus(control)
         last = f"rtt{place}"
@@ -118,7 +118,7 @@ class _Rows:
         self._row(frame, Panel(last, f"{own}{said}", "ms", 120, False), rtt, 1e-3)
 
     def _row(self, frame: Frame, one: Panel, data: pl.DataFrame, scale: float) -> None:
-        # The row with the time axis stays, with or without data.
+        # The row with the time axis is present even without data.
         if data.height or one.name == frame.last:
             self.canvas.row(frame, one, data, scale)
 
@@ -141,11 +141,11 @@ class _Rows:
         self.canvas.row(frame, panel, goodput, scale, behind=behind)
 
     def _capacities(self, control: str, link: str | None) -> dict[str, pl.DataFrame]:
-        """The capacity of the link, by colour: a grey one where both runs have the same."""
+        """The capacity of the link by colour: grey if both runs have the same capacity."""
         if link is None:
             return {}
         both = self._link(control, link, "capacity_bps")
-        # Sums and differences of floats leave a digit or two at the end.
+        # Sums and differences of floating-point numbers leave spurious digits.
         both = both.with_columns(pl.col("v").round_sig_figs(6))
         a, b = (both.filter(pl.col("series") == self.labels[side]) for side in ("a", "b"))
         if a.is_empty() or b.is_empty():
@@ -162,7 +162,7 @@ class _Rows:
         return self._drawn(own, control, column, pl.lit("").alias("flow"))
 
     def _drawn(self, frame: pl.DataFrame, control: str, column: str, flow: pl.Expr) -> pl.DataFrame:
-        """Columns `t`, `v`, `series`, `flow`: the median of the seeds."""
+        """Columns `t`, `v`, `series`, `flow`: the median over the seeds."""
         label = pl.col("side").replace_strict(self.labels).alias("series")
         drawn = frame.filter(pl.col("control") == control).select(
             pl.col("t_s").alias("t"), pl.col(column).alias("v"), label, flow
@@ -180,27 +180,27 @@ class _Rows:
         return self._flows(control, "srtt_s" if smoothed else "rtt_s"), said
 
     def _step(self, what: What, control: str) -> str:
-        """The step, or the steps, in which what is drawn of this controller was compared."""
+        """Describe the step or steps in which the drawn data of this controller were compared."""
         items = self.comparison.summary[what]
         steps = {item["interval_s"] for item in items if item["control"] == control}
         return " or ".join(map(step_text, sorted(steps)))
 
     def _focus(self, control: str) -> str | None:
-        """The link that is drawn: the one that is drawn of A, where both have it."""
+        """Choose the drawn link: the focus of A if both runs have it."""
         summary = self.comparison.summary
         names = [link["name"] for link in summary["links"] if link["control"] == control]
         drawn = table.focus_link(self.comparison.a.run.summary)
         return drawn if drawn in names else next(iter(names), None)
 
     def _changes(self) -> list[float]:
-        """When the capacity of a link that is drawn changes, in either run."""
+        """Times at which the capacity of a drawn link changes, in either run."""
         links = {self._focus(control) for control in self.controls}
         sides = (self.comparison.a, self.comparison.b)
         times = set().union(*(_changes_of(side, self.controls, links) for side in sides))
         return [at for at in sorted(times) if self.begin_s <= at <= self.end_s]
 
     def _shown(self) -> tuple[float, float]:
-        """Where the two lie furthest apart, from the change of capacity before it on."""
+        """The window of the largest difference, beginning at the capacity change before it."""
         wide = max(spec.BEFORE_S + spec.AFTER_S, _FEWEST_CELLS * self.step_s)
         changes = self._changes()
         moment = self._furthest()
@@ -213,7 +213,7 @@ class _Rows:
         return begin, min(begin + wide, self.end_s)
 
     def _furthest(self) -> float | None:
-        """When the queueing delays differ most, or else the windows; None where nothing does."""
+        """Time of the largest difference in queueing delay, or else in window; None if equal."""
         for frame, column in (
             (self.comparison.links, "queue_delay_s"),
             (self.comparison.flows, "cwnd_bytes"),
@@ -230,7 +230,7 @@ class _Rows:
 
 
 def _changes_of(side: "Side", controls: list[str], links: set[str | None]) -> set[float]:
-    """The moments that all runs of a side have; those that a spread moved are not one."""
+    """Times of the changes that all runs of a side share; a spread makes them differ."""
     each = [
         {
             round(spike["at_s"] + side.shift_s, 6)
@@ -244,7 +244,7 @@ def _changes_of(side: "Side", controls: list[str], links: set[str | None]) -> se
 
 
 def _around(changes: list[float], begin_s: float, end_s: float) -> list[tuple[float, float]]:
-    """What is kept in detail beside the part that is shown."""
+    """The detailed windows in addition to the initial one."""
     spans = ((at - spec.BEFORE_S, at + spec.AFTER_S) for at in changes[: spec.MOST_WINDOWS])
     return [(max(begin_s, begin), min(end_s, end)) for begin, end in spans]
 

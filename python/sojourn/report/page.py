@@ -1,4 +1,4 @@
-"""The report: one HTML file with everything inside, which works offline."""
+"""The report: one self-contained HTML file that works offline."""
 
 from functools import cache
 from html import escape
@@ -23,13 +23,13 @@ _HOW = (
 
 
 def html(run: "Run", document: Spec) -> str:
-    """The page of a run."""
+    """Build the page of a run."""
     parts = [_head(run), _card(to_html(run.summary)), _figure(run), _scenario(run)]
     return _page(run.title, parts, document)
 
 
 def comparison_html(comparison: "Comparison", document: Spec) -> str:
-    """The page of two runs."""
+    """Build the page of a comparison."""
     title = overlay.title(comparison)
     about = "<br>\n".join(map(escape, table.about(comparison.summary)))
     head = f"<header>\n<h1>{escape(title)}</h1>\n<p>{about}</p>\n</header>"
@@ -113,15 +113,15 @@ def _scenario(run: "Run") -> str:
 
 
 def _json(document: Spec) -> str:
-    # "<" could end the script element.
+    # A "<" in the data could end the script element.
     return render.to_json(document).replace("<", "\\u003c")
 
 
 @cache
 def _script() -> str:
-    """Vega with the page's own few lines, as one script."""
+    """Combine Vega and the page's own code into one script."""
     bundle = render.script(_asset("page.js"))
-    # Only inside its strings could this end the script element.
+    # "</script" occurs only inside string literals, where the escape does not change the value.
     return bundle.replace("</script", "<\\/script")
 
 

@@ -1,4 +1,4 @@
-"""One row of the figure, as Vega-Lite: the whole run on the left, a part of it on the right."""
+"""One row of the figure as Vega-Lite: the whole run on the left, a part of it on the right."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ Spec = dict[str, Any]
 WHOLE_WIDTH = 500
 DETAIL_WIDTH = 420
 NEUTRAL = "#444444"
-# Layers that are made for a time axis.
+# Builds layers for a given time axis.
 Guides = Callable[[Spec], list[Spec]]
 _GUIDE = "#8c8c8c"
 _SIDES = ("whole", "detail")
-# From which column to which, how opaque: a band's edges stay visible under others.
+# First and last column, and opacity; the edges of a band stay visible below other bands.
 _SHADES = (("p5", "p95", 0.15), ("p25", "p75", 0.25))
 _BAND = ["v", "p5", "p25", "p75", "p95"]
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
@@ -23,7 +23,7 @@ _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 
 @dataclass(frozen=True)
 class Panel:
-    """One row: which data it draws and how its axis reads."""
+    """One row: its data and the labels of its axis."""
 
     name: str
     title: str
@@ -31,12 +31,12 @@ class Panel:
     height: int
     from_zero: bool = True
     key: str = ""
-    """What its guides are, said above the right side, where no curve is."""
+    """Key of the guides, shown above the right side, outside the curves."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What all rows share."""
+    """The properties that all rows share."""
 
     duration_s: float
     legend: Legend
@@ -44,9 +44,9 @@ class Frame:
     last: str
     interactive: bool
     begin_s: float = 0.0
-    """When the time axis begins; it ends at `duration_s`."""
+    """Start of the time axis, which ends at `duration_s`."""
     widths: tuple[float, ...] = ()
-    """The width of each series' lines, where they differ."""
+    """Line width of each series, if they differ."""
 
 
 def row(
@@ -57,15 +57,15 @@ def row(
     before: Guides,
     banded: bool = False,
 ) -> list[Spec]:
-    """Both panels of a row: lines over time, with guides behind and before them.
+    """Both panels of a row: lines over time, with guides behind and in front of them.
 
-    Where it is `banded`, each line is a median, over the shades of its percentiles.
+    If `banded` is set, each line is a median, drawn over shaded percentiles.
     """
     panels = []
     for side in _SIDES:
         shades = [_shade(one, frame, side, *shade) for shade in _shades(frame.legend) if banded]
         layers = [*behind, _changes(frame), *shades, _lines(one, frame, side, banded)]
-        # Of all layers, the last one's time axis counts: all in front have the same.
+        # The time axis of the last layer applies to the panel; all layers in front share it.
         layers += before(_x(one, frame, side))
         if frame.interactive:
             layers.append(_hover(one, frame, side, lines))
@@ -81,17 +81,17 @@ def row(
 
 
 def data_names(one: Panel, frame: Frame) -> list[str]:
-    """The data sets of the left and the right side: the same where a reader can zoom."""
+    """The data sets of the left and the right side; both are the same if a reader can zoom."""
     return [one.name if frame.interactive else f"{one.name}_{side}" for side in _SIDES]
 
 
 def views(panels: list[Panel], side: str, part: str) -> list[str]:
-    """Names of the layers that a selection lives in."""
+    """Names of the layers that hold a selection."""
     return [f"{one.name}_{side}_{part}" for one in panels]
 
 
 def capacity_step(name: str = "capacity", colour: str = "#d4d4d4") -> Spec:
-    """The link's capacity as a step line behind the flows' rates."""
+    """Draw the link's capacity as a step line behind the rates of the flows."""
     return {
         "data": {"name": name, "format": csv(["v"])},
         "mark": {
@@ -109,7 +109,7 @@ def capacity_step(name: str = "capacity", colour: str = "#d4d4d4") -> Spec:
 
 
 def levels(values: list[Spec], colour: str, x: Spec) -> Spec:
-    """Horizontal guides: values of `t`, `t2`, `v`."""
+    """Draw horizontal guides from values of `t`, `t2`, `v`."""
     rule = {"type": "rule", "strokeDash": [6, 3], "strokeWidth": 1.6, "color": colour}
     y = {"field": "v", "type": "quantitative"}
     return {
@@ -120,7 +120,7 @@ def levels(values: list[Spec], colour: str, x: Spec) -> Spec:
 
 
 def corrected(values: list[Spec], frame: Frame, x: Spec) -> Spec:
-    """The bound for what the link really carried: values of `t`, `t2`, `v`, `series`."""
+    """Draw the bound for the link's carried traffic, from values of `t`, `t2`, `v`, `series`."""
     encoding: Spec = {
         "x": x,
         "x2": {"field": "t2"},
@@ -137,14 +137,14 @@ def corrected(values: list[Spec], frame: Frame, x: Spec) -> Spec:
 
 
 def csv(columns: list[str]) -> Spec:
-    """How inline data is read: `t` and these columns are numbers."""
+    """Describe inline data: `t` and these columns are numbers."""
     return {"type": "csv", "parse": dict.fromkeys(["t", *columns], "number")}
 
 
 def _title(one: Panel, side: str) -> Spec:
     if side == "whole":
         return {"text": f"{one.title} ({one.unit})", "anchor": "start", "offset": 5}
-    # The right side repeats the row's axis; an invisible title keeps both at one height.
+    # The right side repeats the row's axis; a blank title keeps both sides at the same height.
     key = {"text": one.key or " ", "anchor": "start", "offset": 5}
     return {**key, "fontWeight": "normal", "color": NEUTRAL}
 
@@ -179,7 +179,7 @@ def _lines(one: Panel, frame: Frame, side: str, banded: bool) -> Spec:
         encoding["opacity"] = _shown()
     mark: Spec = {"type": "line", "strokeJoin": "round", "clip": True}
     if frame.widths:
-        # Beside a width of the mark itself, this one would not count.
+        # A width in the mark itself would override this one.
         encoding["strokeWidth"] = _width(frame)
     else:
         mark["strokeWidth"] = 1.1 if side == "whole" else 1.6
@@ -194,12 +194,12 @@ def _lines(one: Panel, frame: Frame, side: str, banded: bool) -> Spec:
 
 
 def _shades(legend: Legend) -> Sequence[tuple[str, str, float]]:
-    """Both for one series; the quartiles of several, which overlap less."""
+    """Both shades for one series; only the quartiles of several, because they overlap less."""
     return _SHADES[len(legend.colours) > 1 :]
 
 
 def band_text(legend: Legend) -> str:
-    """What lines and shades are where a row has more flows than can be told apart."""
+    """Explain lines and shades of a row with too many flows to distinguish."""
     shades = {"p5": "pale shade: 5th to 95th percentile", "p25": "shade: 25th to 75th percentile"}
     parts = [shades[low] for low, _, _ in _shades(legend)]
     return "; ".join([f"lines: medians of {len(legend.flows):,} flows", *parts])
@@ -227,13 +227,13 @@ def _data(one: Panel, frame: Frame, side: str, columns: list[str]) -> Spec:
 
 
 def _dashed(key: Legend) -> bool:
-    """Whether flows that share a colour are told apart by their dashes; few can be."""
+    """Whether dashes distinguish flows of one colour; only a few dash patterns are readable."""
     shared = key.by == "run" or len(key.flows) > len(key.colours)
     return shared and 1 < len(key.flows) <= len(_DASHES)
 
 
 def _dash(flows: list[str]) -> Spec:
-    # What belongs to no flow, a queue, has the empty name and a whole line.
+    # Data without a flow, such as a queue, has an empty name and a solid line.
     return {
         "field": "flow",
         "type": "nominal",
@@ -243,7 +243,7 @@ def _dash(flows: list[str]) -> Spec:
 
 
 def _width(frame: Frame) -> Spec:
-    # A condition a series: a scale of widths would lie evenly between the first and the last.
+    # One condition per series, because a scale would interpolate the widths.
     named = zip(frame.legend.colours, frame.widths, strict=True)
     tests = [{"test": {"field": "series", "equal": name}, "value": width} for name, width in named]
     return {"condition": tests, "value": frame.widths[-1]}
@@ -274,7 +274,7 @@ def _hover(one: Panel, frame: Frame, side: str, lines: list[tuple[str, str]]) ->
 
 
 def _x(one: Panel, frame: Frame, side: str) -> Spec:
-    # Said of zero too: layers without a domain of their own would bring it in.
+    # `zero` too: a layer without its own domain would extend the axis to zero.
     whole = {"domain": [frame.begin_s, frame.duration_s], "nice": False, "zero": False}
     last = one.name == frame.last
     return {
@@ -292,11 +292,11 @@ def _x(one: Panel, frame: Frame, side: str) -> Spec:
 
 def _colour(frame: Frame, banded: bool = False) -> Spec:
     names = list(frame.legend.colours)
-    # A queue that belongs to no series has the empty name; it needs no entry in the legend.
+    # A queue without a series has an empty name and needs no entry in the legend.
     return {
         "field": "series",
         "type": "nominal",
         "scale": {"domain": [*names, ""], "range": [*frame.legend.colours.values(), NEUTRAL]},
-        # In a legend, no symbol is as pale as a shade.
+        # Symbols in the legend are opaque, unlike the shades.
         "legend": {"values": names, **({"symbolOpacity": 1} if banded else {})},
     }

@@ -1,4 +1,4 @@
-"""The series behind the figure: the first seed, thinned so that no spike is lost."""
+"""The series of the figure: the first seed, thinned without losing a spike."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,25 +11,25 @@ from sojourn.legend import Legend
 if TYPE_CHECKING:
     from sojourn.record import Run
 
-# A pair of points, the least and the greatest, for each of this many stretches of the whole run,
-# and for each of this many stretches around every change of capacity, where readers zoom in.
+# Points are thinned to the minimum and the maximum of each interval. The whole run has this many
+# intervals, and so does the window around every change of capacity, into which readers zoom.
 _WHOLE_STRETCHES = 500
 _DETAIL_STRETCHES = 250
-# Goodput is drawn as the mean of the time before: sample by sample, it shows no more than that
-# packets come in bursts.
+# Goodput is drawn as a mean over the preceding time, because single samples show only that
+# packets arrive in bursts.
 _MEAN_S = 0.1
-# A capacity that changes in more than this share of the samples is a trace's or a ramp's.
+# A capacity that changes in a larger share of the samples comes from a trace or a ramp.
 _OFTEN = 0.1
-# No window is that large: controllers that set none, only a rate, say so with a greater one.
+# Larger windows mean "no window": controllers that set only a rate report them.
 _NO_WINDOW_BYTES = 1e15
-# Stands in no name of a run or a flow (TOML 1.0 allows no bare control characters).
+# Never occurs in the name of a run or a flow (TOML 1.0 allows no bare control characters).
 _BETWEEN = "\0"
-# Moments at which a tooltip can be shown.
+# Number of times at which a tooltip is available.
 _HOVER_MOMENTS = 1000
 
 
 def flow_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
-    """Columns `t`, `v`, `series`, `flow` of one figure of every flow, without gaps."""
+    """Columns `t`, `v`, `series`, `flow`: one figure of every flow, without nulls."""
     return (
         _first_seed(run, run.flows)
         .select(
@@ -43,22 +43,22 @@ def flow_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
 
 
 def mean_width_s(duration_s: float) -> float:
-    """The time over which goodput is averaged."""
+    """The averaging time of goodput."""
     return min(max(_MEAN_S, duration_s / 600), duration_s / 20)
 
 
 def mean_over(series: pl.DataFrame, width_s: float) -> pl.DataFrame:
-    """At each sample the mean of what went before, so that nothing shows before it happens."""
+    """At each sample, the mean over the preceding time, so that no effect precedes its cause."""
     ns = (pl.col("t") * 1e9).round().cast(pl.Int64)
     ordered = series.sort("series", "flow", "t").with_columns(ns.alias("ns"))
     mean = pl.col("v").rolling_mean_by("ns", window_size=f"{max(round(width_s * 1e9), 1)}i")
-    # A running sum of nothing but zeros may be off zero by its rounding.
+    # Rounding errors can make a running sum of zeros slightly negative.
     means = mean.over("series", "flow").clip(lower_bound=0.0)
     return ordered.select("t", means.alias("v"), "series", "flow")
 
 
 def link_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
-    """The same of the link in focus; `series` is empty where its queue belongs to no series."""
+    """The same for the link in focus; `series` is empty if no single series owns its queue."""
     return (
         _first_seed(run, run.links)
         .filter(pl.col("link").eq_missing(pl.lit(table.focus_link(run.summary))))
@@ -73,9 +73,9 @@ def link_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
 
 
 def capacity(run: "Run", legend: Legend, width_s: float) -> pl.DataFrame:
-    """Columns `t`, `v`: the capacity of the link in focus, up to each moment where it changes.
+    """Columns `t`, `v`: the capacity of the link in focus, up to the time of each change.
 
-    A trace gives chances to send rather than a rate, so that it is averaged as goodput is.
+    A trace has delivery opportunities rather than a rate, so it is averaged like goodput.
     """
     series = link_series(run, legend, "capacity_bps")
     series = series.filter(pl.col("series") == pl.col("series").first()).sort("t")
@@ -83,8 +83,8 @@ def capacity(run: "Run", legend: Legend, width_s: float) -> pl.DataFrame:
 
 
 def steps(series: pl.DataFrame, width_s: float) -> pl.DataFrame:
-    """Columns `t`, `v`: the last sample of each value, or means where it changes all the time."""
-    # A sample is about the time that ends with it: the last of each value tells until when it was.
+    """Columns `t`, `v`: the last sample of each value, or means if the value changes constantly."""
+    # A sample describes the interval that it ends, so the last one of each value marks its end.
     until = pl.col("v").ne(pl.col("v").shift(-1)).fill_null(True)
     first = pl.col("t") == pl.col("t").min()
     last = series.filter(until | first)
@@ -96,7 +96,7 @@ def steps(series: pl.DataFrame, width_s: float) -> pl.DataFrame:
 def thin(
     series: pl.DataFrame, duration_s: float, windows: Sequence[tuple[float, float]]
 ) -> pl.DataFrame:
-    """At most two points for each stretch of time: its least and its greatest value."""
+    """Keep at most two points per interval: its minimum and its maximum."""
     keys = ["series", "flow", "stretch"]
     ends = series.with_columns(_stretch(duration_s, windows)).group_by(keys)
     least = ends.agg(pl.all().sort_by("v", "t").first())
@@ -106,7 +106,7 @@ def thin(
 
 
 def inside(series: pl.DataFrame, window: tuple[float, float]) -> pl.DataFrame:
-    """The samples in a window, those beside it, and the extremes of all, which set the scale."""
+    """The samples in a window and next to it, and the overall extremes, which set the scale."""
     ordered = series.sort("series", "flow", "t")
     before, after = (pl.col("t").shift(by).over("series", "flow") for by in (1, -1))
     reaches = (after >= window[0]).fill_null(True) & (before <= window[1]).fill_null(True)
@@ -117,9 +117,9 @@ def inside(series: pl.DataFrame, window: tuple[float, float]) -> pl.DataFrame:
 def bands(
     series: pl.DataFrame, duration_s: float, windows: Sequence[tuple[float, float]]
 ) -> pl.DataFrame:
-    """For each stretch of time the percentiles of all flows' samples in it, for each series.
+    """For each interval and series, the percentiles of all samples of all flows.
 
-    Columns `t`, `v` (the median), `p5`, `p25`, `p75`, `p95`, `series`, and `flow`, which is empty.
+    Columns `t`, `v` (the median), `p5`, `p25`, `p75`, `p95`, `series`, and an empty `flow`.
     """
     v = pl.col("v")
     found = (
@@ -137,18 +137,18 @@ def bands(
 def few(
     times: Sequence[float], duration_s: float, windows: Sequence[tuple[float, float]]
 ) -> list[float]:
-    """The first of these moments in each stretch of time: as many as can be told apart."""
+    """Keep the first of these times in each interval, so that all are distinguishable."""
     frame = pl.DataFrame({"t": times}, schema={"t": pl.Float64})
     first = frame.group_by(_stretch(duration_s, windows)).agg(pl.col("t").min().alias("first"))
     return [float(t) for t in first["first"].sort()]
 
 
 def _stretch(duration_s: float, windows: Sequence[tuple[float, float]]) -> pl.Expr:
-    """The number of the stretch of time that `t` lies in: about as wide as a pixel."""
+    """The number of the interval that contains `t`; an interval is about a pixel wide."""
     stretch = (pl.col("t") / (duration_s / _WHOLE_STRETCHES)).floor()
     for place, (begin, end) in enumerate(windows, start=1):
         width = (end - begin) / max(_DETAIL_STRETCHES // len(windows), 1)
-        # Numbers of their own for each window: far from those of the whole.
+        # Each window has its own range of numbers, beyond those of the whole run.
         fine = ((pl.col("t") - begin) / width).floor() + place * 1_000_000
         stretch = pl.when(pl.col("t").is_between(begin, end)).then(fine).otherwise(stretch)
     return stretch.alias("stretch")
@@ -159,7 +159,7 @@ def moments(
     columns: dict[tuple[str, str], str],
     windows: Sequence[tuple[float, float]],
 ) -> pl.DataFrame:
-    """One row a moment with a column for each line, for tooltips."""
+    """One row per time with a column for each line, for tooltips."""
     times = series.select(pl.col("t").unique().sort())
     inside = pl.any_horizontal(pl.col("t").is_between(*window) for window in windows)
     near, far = times.filter(inside), times.filter(~inside)
@@ -176,7 +176,7 @@ def _every(frame: pl.DataFrame, most: int) -> pl.DataFrame:
 
 
 def to_csv(frame: pl.DataFrame) -> str:
-    """Compact text; four digits are more than a screen shows."""
+    """Format compactly: a screen shows fewer than four digits."""
     numbers = pl.selectors.float() - pl.selectors.by_name("t", require_all=False)
     rounded = frame.with_columns(numbers.round_sig_figs(4), pl.col("t").round(4))
     return rounded.write_csv()
@@ -194,7 +194,7 @@ def _label(legend: Legend) -> pl.Expr:
 
 
 def _owner(legend: Legend) -> str:
-    """Whose queue it is in a single run: the only flow's, or nobody's."""
+    """The owner of the queue in a single run: the only flow, or no flow if there are several."""
     return next(iter(legend.colours)) if len(legend.flows) == 1 else ""
 
 

@@ -14,14 +14,14 @@ from sojourn.report.panels import Frame, Panel, Spec
 if TYPE_CHECKING:
     from sojourn.record import Run
 
-# Around a change of capacity: what is kept in detail, and what the right side shows at first.
+# The detailed time around a change of capacity, which the right side shows first.
 BEFORE_S = 0.5
 AFTER_S = 3.5
 MOST_WINDOWS = 10
 
 
 def figure(run: "Run", interactive: bool, goodput: pl.DataFrame) -> Spec:
-    """The whole figure of a run, with its data inside; `goodput` as the function gives it."""
+    """Build the whole figure of a run, with its data; `goodput` is the result of `goodput`."""
     rows = _Rows(run, interactive)
     rows.rate(goodput)
     rows.delay()
@@ -33,14 +33,14 @@ def figure(run: "Run", interactive: bool, goodput: pl.DataFrame) -> Spec:
 
 
 def goodput(run: "Run") -> pl.DataFrame:
-    """Columns `t`, `v`, `series`, `flow`: the goodput of every flow that is drawn, as means."""
+    """Columns `t`, `v`, `series`, `flow`: the averaged goodput of every drawn flow."""
     drawn = legend.drawn(legend.of(run.summary))
     samples = series.flow_series(run, drawn, "goodput_bps")
     return series.mean_over(samples, series.mean_width_s(run.runs[0]["duration_s"]))
 
 
 def document(canvas: Canvas, heading: Spec, shown: tuple[float, float], interactive: bool) -> Spec:
-    """The rows of a canvas as one document; the right side shows a part of the time at first."""
+    """Combine the rows of a canvas into a document; `shown` is the right side's first window."""
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "description": "Goodput, queueing delay, congestion window and round-trip time over time",
@@ -57,14 +57,14 @@ def document(canvas: Canvas, heading: Spec, shown: tuple[float, float], interact
 
 
 def windows(run: "Run") -> list[tuple[float, float]]:
-    """The time around each change of capacity; the beginning where there is none."""
+    """The time around each change of capacity; the start of the run if it never changes."""
     end = run.runs[0]["duration_s"]
     spans = [(max(0.0, at - BEFORE_S), min(end, at + AFTER_S)) for at in _change_times(run)]
     return spans[:MOST_WINDOWS] or [(0.0, min(end, BEFORE_S + AFTER_S))]
 
 
 def _first_shown(run: "Run") -> tuple[float, float]:
-    """The time around the drop with the greatest spike."""
+    """The time around the drop with the largest spike."""
     spans = windows(run)
     focus = table.focus_link(run.summary)
     greatest = [0.0] * len(spans)
@@ -142,13 +142,13 @@ def _subtitle(run: "Run") -> str:
 
 
 def subtitle_of(lines: list[str]) -> str | list[str]:
-    """One line or several below the title; no empty one."""
+    """Join the non-empty lines below the title."""
     kept = [line for line in lines if line]
     return kept if len(kept) > 1 else "".join(kept)
 
 
 def _left_out(rows: _Rows) -> list[str]:
-    """What the figure does not show, or not as lines."""
+    """List data that the figure leaves out or does not draw as lines."""
     parts = []
     drawn = len(rows.frame.legend.colours)
     if drawn < rows.labels:
@@ -159,7 +159,7 @@ def _left_out(rows: _Rows) -> list[str]:
 
 
 def largest(frame: pl.DataFrame) -> float:
-    """The greatest `v`; 0 where there is none."""
+    """The greatest `v`; 0 for an empty frame."""
     found: Any = frame["v"].max() if frame.height else None
     return float(found or 0.0)
 
@@ -187,7 +187,7 @@ def _bounds(run: "Run") -> list[Spec]:
 
 
 def _corrected(run: "Run", key: legend.Legend) -> list[Spec]:
-    """Each controller's own bound, where it left the link so empty that it shows."""
+    """Each controller's corrected bound, if the link's carried traffic lowers it visibly."""
     ticks = []
     for one in run.runs:
         own = one["seed"] == run.runs[0]["seed"] and one["control"] in key.colours
@@ -201,7 +201,7 @@ def _corrected(run: "Run", key: legend.Legend) -> list[Spec]:
 
 
 def _key(levels: list[Spec], ticks: list[Spec]) -> str:
-    """What the dashed and the dotted lines are."""
+    """Explain the dashed and the dotted lines."""
     figures = {f"{level['v']:.3g} ms" for level in levels}
     bound = f"bound {figures.pop()}" if len(figures) == 1 else "bound"
     parts = [f"– – {bound}"] if levels else []
@@ -241,4 +241,3 @@ def _params(rows: list[Panel], window: tuple[float, float], interactive: bool) -
     return [part, shown, hover]
 
 
-# How every figure looks.

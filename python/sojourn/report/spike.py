@@ -1,4 +1,4 @@
-"""The figure of one drop of capacity: what arrives, what it waits, and what mitigates it."""
+"""The figure of one drop of capacity: arrivals, queueing delay, and effect of mitigations."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ MITIGATIONS = {
     "users": ("fair queueing", "among {} users, of whom others caused the drop"),
     "node": ("several fidelities", "a node at a loop delay of {} chooses what to forward"),
 }
-"""What each mitigation is called, and what its setting is (in place of `{}`)."""
+"""Name of each mitigation and description of its setting, which replaces `{}`."""
 
 _AFTER = "ms after the drop"
 _ARRIVES, _CAPACITY, _QUEUE = "#0072b2", "#999999", "#d55e00"
@@ -28,7 +28,7 @@ _PEAK = "Queueing delay at the peak (ms):"
 
 
 class SpikeFigure(Drawing):
-    """What arrives around a drop of capacity, what it waits, and the mitigations' bars."""
+    """Arrival rate and queueing delay around a drop of capacity, and bars for the mitigations."""
 
     def __init__(self, found: "SpikeTheory") -> None:
         self._found = found
@@ -51,7 +51,7 @@ class SpikeFigure(Drawing):
 
 
 def _extent(found: "SpikeTheory") -> tuple[float, float]:
-    """From when to when is drawn, in seconds after the drop."""
+    """The drawn interval, in seconds after the drop."""
     told = max(t for t, _ in found["arrivals"])
     span = max(told, found["time_to_peak_s"], 0.001)
     return -0.5 * span, 2 * span
@@ -65,7 +65,7 @@ def _rates(found: "SpikeTheory") -> chart.Panel:
         arrives += [(t, arrives[-1][1]), (t, rate)]
     arrives.append((end, arrives[-1][1]))
     capacity = [(begin, before), (0.0, before), (0.0, after), (end, after)]
-    # Where both are the same, one shows through the other.
+    # The wider line stays visible if both lines coincide.
     layers = [
         chart.line("arrives", _scaled(arrives, 1e-6), _ARRIVES, width=2.5),
         chart.line("capacity", _scaled(capacity, 1e-6), _CAPACITY, dash=(7, 5), width=2),
@@ -83,12 +83,12 @@ def _delay(found: "SpikeTheory") -> chart.Panel:
 
 
 def _scaled(points: list[chart.Point], scale: float) -> list[chart.Point]:
-    """Seconds in ms, and values times `scale`."""
+    """Convert seconds to ms, and multiply values by `scale`."""
     return [(1e3 * t, scale * value) for t, value in points]
 
 
 def _bars(mitigations: "list[Mitigation]") -> Spec:
-    """Without and with each mitigation, side by side."""
+    """Draw the spike without and with each mitigation, side by side."""
     names = [f"{MITIGATIONS[one['name']][0]}, {one['setting']}" for one in mitigations]
     values = [
         {"mitigation": name, "bound": bound, "ms": 1e3 * delay}

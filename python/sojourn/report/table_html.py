@@ -8,14 +8,14 @@ from sojourn.contract import ComparisonSummary, Summary
 
 
 def to_html(summary: Summary) -> str:
-    """Every table, as HTML, and what their columns mean."""
+    """Format every table as HTML, with explanations of the columns."""
     tables = table.build_all(summary)
     lines = "<br>\n".join(map(escape, table.notes(tables)))
     return "\n".join([*map(_table_html, tables), f'<p class="notes">{lines}</p>'])
 
 
 def comparison_tables(summary: ComparisonSummary) -> str:
-    """The tables of a comparison, what it left out, and what the figures mean."""
+    """Format the tables of a comparison, its gaps, and explanations of its figures."""
     tables = map(_text_table_html, comparison_table.build_all(summary))
     gaps, notes = (
         f'<p class="notes">{"<br>".join(map(escape, lines))}</p>'
@@ -25,7 +25,7 @@ def comparison_tables(summary: ComparisonSummary) -> str:
 
 
 def comparison_html(summary: ComparisonSummary) -> str:
-    """The same with what A and B are, for notebooks."""
+    """The same with a description of A and B, for notebooks."""
     about = "<br>".join(map(escape, comparison_table.about(summary)))
     return f"<p>{about}</p>\n{comparison_tables(summary)}"
 
@@ -64,7 +64,7 @@ def _table_html(data: table.Table) -> str:
 
 
 def _remarks_html(data: table.Table) -> str:
-    """What has to be said of single rows, right under their table."""
+    """Format the remarks about single rows, directly below their table."""
     if not data.remarks:
         return ""
     return f'\n<p class="notes">{"<br>".join(map(escape, data.remarks))}</p>'

@@ -1,4 +1,4 @@
-"""Figures of the theory's closed forms."""
+"""Figures of the closed-form models."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Spec = dict[str, Any]
 
-# Two periods show what repeats; this many points a period look straight and round.
+# Two periods show the repetition; this many points per period make smooth curves.
 _PERIODS = 2
 _POINTS = 400
 _AFTER = "ms after a burst begins"
@@ -52,7 +52,7 @@ class RapidFigure(Drawing):
 
 
 class TraceFigure(Drawing):
-    """Capacity and the two least delays over time, and how the delays fall with the loop."""
+    """Capacity and both minimum delays over time, and the delays by loop delay."""
 
     def __init__(self, found: "TraceTheory", name: str) -> None:
         self._found = found
@@ -98,7 +98,7 @@ class TraceFigure(Drawing):
 
 
 def _span_text(rows: list[Any]) -> str:
-    """How long each stretch of the series is: the first ends when one has passed."""
+    """Format the interval of the series; the first row's time equals one interval."""
     span_s = rows[0][0]
     return f"{span_s:.3g} s" if span_s >= 1 else f"{1e3 * span_s:.3g} ms"
 
@@ -127,7 +127,7 @@ def _over_time(title: str, values: list[Spec], colour: Spec, interpolate: str) -
 
 
 def _by_loop(found: "TraceTheory") -> Spec:
-    """The 99th percentile and the maximum of either sender over the loop delay."""
+    """Draw the 99th percentile and the maximum of either sender over the loop delay."""
     values = []
     for one in found["by_delay"]:
         for sender, of in (("matching", one), ("draining", one["drained"])):
@@ -148,7 +148,7 @@ def _by_loop(found: "TraceTheory") -> Spec:
             "strokeDash": {
                 "field": "share",
                 "type": "nominal",
-                # The marks' points make its symbols filled, which leaves a stroke unseen.
+                # The points fill the symbols of the legend, which hides their strokes.
                 "legend": {
                     "symbolFillColor": "transparent",
                     "symbolStrokeColor": "#444444",
@@ -161,7 +161,7 @@ def _by_loop(found: "TraceTheory") -> Spec:
 
 
 def _points(found: "RapidTheory") -> Iterator[tuple[float, float, float]]:
-    """Time, Rapid's rate and the bytes queued: what arrives above the capacity, summed up."""
+    """Time, Rapid's rate and the queued bytes: the integral of arrivals above the capacity."""
     period = found["on_s"] + found["off_s"]
     step = period / _POINTS
     queued = 0.0
@@ -174,7 +174,7 @@ def _points(found: "RapidTheory") -> Iterator[tuple[float, float, float]]:
 
 
 def _rate(found: "RapidTheory", t: float) -> float:
-    """Rapid's rate at a time, straight between the corners of its course."""
+    """Rapid's rate at a time, interpolated linearly between the corners of its course."""
     course = found["course"]
     period = found["on_s"] + found["off_s"]
     within = course[0][0] + (t - course[0][0]) % period
