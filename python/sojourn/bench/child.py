@@ -1,4 +1,4 @@
-"""Processes that measure: with this Sojourn, and never longer there than who started them."""
+"""Child processes for measurements, which run this Sojourn and end with their parent."""
 
 import os
 import subprocess
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import sojourn
 
-# Isolated (-I), an interpreter looks neither at the environment nor in the current folder, whose
-# files may have any name.
+# An isolated interpreter (-I) ignores the environment and the current folder, whose files could
+# shadow modules.
 _START = """\
 import sys
 sys.path[:] = {path!r}
@@ -20,13 +20,13 @@ sys.argv = {argv!r}
 
 
 def command(code: str, argv: Sequence[str] = ()) -> list[str]:
-    """What runs Python code that imports this Sojourn, and libraries from where it has them."""
+    """Build the command that runs Python code with this Sojourn and this process's libraries."""
     start = _START.format(path=_path(), argv=["sojourn", *argv], code=code)
     return [sys.executable, "-I", "-c", start]
 
 
 def _path() -> list[str]:
-    """Where this process imports from, but for the current folder."""
+    """The import path of this process without the current folder."""
     here = Path.cwd().resolve()
     places = [Path(place).absolute() for place in sys.path if place]
     kept = [str(place) for place in places if place.resolve() != here]
@@ -35,13 +35,13 @@ def _path() -> list[str]:
 
 
 def run(code: str, text: str) -> "subprocess.CompletedProcess[str]":
-    """Runs code that calls `end_with_parent` first; `text` is its standard input.
+    """Run code that calls `end_with_parent` first; `text` is its standard input.
 
-    The child ends when this process does, even by SIGKILL: then the other end of its pipe closes.
+    The child ends with this process, even after SIGKILL, because the kernel then closes the pipe.
     """
     ours, theirs = os.pipe()
     try:
-        # What is told and shown may have any name in it: -I leaves the encoding to the locale.
+        # Job and figures may contain any name; -I leaves the encoding to the locale.
         return subprocess.run(
             command(code, [str(ours)]),
             input=text,
@@ -56,7 +56,7 @@ def run(code: str, text: str) -> "subprocess.CompletedProcess[str]":
 
 
 def end_with_parent() -> None:
-    """Ends this process as soon as the pipe is closed that its first argument names."""
+    """End this process when the pipe in its first argument is closed."""
     watched = int(sys.argv[1])
 
     def watch() -> None:

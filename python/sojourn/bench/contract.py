@@ -1,12 +1,15 @@
-"""What `bench --json` prints: add to it, never rename. `pps` is packets a CPU second."""
+"""Types of the output of `bench --json`: changes may add keys but never rename one.
+
+`pps` is packets per CPU second.
+"""
 
 from typing import Any, TypedDict
 
 
 class Parts(TypedDict):
-    """Where the time of a data packet goes, in nanoseconds of CPU time.
+    """The CPU time of a data packet by component, in nanoseconds.
 
-    Of a run with a sample of every flow and link each 10 ms; together they are its time.
+    The run records a sample of every flow and link each 10 ms. The sum is the packet's total time.
     """
 
     queue: float
@@ -29,16 +32,17 @@ class _Case(TypedDict):
 
 
 class Case(_Case, total=False):
-    """One case: medians of all rounds, with the least and greatest ratio.
+    """One case: medians of all rounds, with the lowest and highest ratio.
 
-    `sampled_` is with a sample of every flow and link each 10 ms; the rest records nothing.
+    Keys with `sampled_` are from runs that record a sample of every flow and link each 10 ms. All
+    other runs record nothing.
     """
 
     parts_ns: Parts
 
 
 class Scaling(TypedDict):
-    """The same link with so many flows: medians of the rounds, and the range of `ns_per_packet`."""
+    """One link with this many flows: medians of the rounds, and the range of `ns_per_packet`."""
 
     flows: int
     rate: str
@@ -54,7 +58,7 @@ class Scaling(TypedDict):
 
 
 class Memory(TypedDict):
-    """A pipe full of packets; all state is counted, divided by those in flight."""
+    """A pipe full of packets: the whole state, divided by the number of packets in flight."""
 
     peak_memory_bytes: int
     in_flight_packets: int
@@ -62,7 +66,7 @@ class Memory(TypedDict):
 
 
 class Startup(TypedDict):
-    """Wall time of whole commands, Python included."""
+    """Wall-clock time of whole commands, including Python."""
 
     help_best_s: float
     help_median_s: float
@@ -71,7 +75,7 @@ class Startup(TypedDict):
 
 
 Jobs = TypedDict("Jobs", {"1": float, "2": float, "speedup": float})
-"""Wall seconds of the same simulations with one thread and with two."""
+"""Wall-clock seconds of the same simulations with one thread and with two."""
 
 
 class _Bench(TypedDict):
@@ -86,7 +90,7 @@ class _Bench(TypedDict):
 
 
 class Bench(_Bench, total=False):
-    """Everything; the rest is there unless only some cases were asked for."""
+    """All results; the optional ones are absent if only some cases were requested."""
 
     memory: Memory
     startup: Startup

@@ -1,4 +1,4 @@
-"""What `bench --out` leaves: the figures as JSON, and a picture of them."""
+"""The files of `bench --out`: the figures as JSON, and a picture of them."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ _COLOURS = {"nothing recorded": "#0072b2", "10 ms samples": "#d55e00"}
 
 
 def write(found: Bench, target: Path, tell: pictures.Tell = pictures.warn) -> None:
-    """Writes `bench.json`, `bench.svg` and `bench.png` to `target`, which must be free."""
+    """Write `bench.json`, `bench.svg` and `bench.png` to `target`, which must be free."""
     drawn = pictures.Pictures(tell)
     folder.write(target, lambda place: _write_files(found, place, drawn))
     drawn.finish(target)
@@ -26,7 +26,7 @@ def _write_files(found: Bench, place: Path, drawn: pictures.Pictures) -> None:
 
 
 def figure(found: Bench) -> Spec:
-    """The speed of each case, and the time of a packet over the number of flows."""
+    """Draw the speed of each case, and the time per packet over the number of flows."""
     bare = found["bare_loop_pps"] / 1e6
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",

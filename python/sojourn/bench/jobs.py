@@ -1,4 +1,4 @@
-"""How much faster two threads are: wall time of the same simulations."""
+"""The speed-up of two threads: wall-clock time of the same simulations."""
 
 import time
 from statistics import median
@@ -8,12 +8,12 @@ from sojourn.bench import worker
 from sojourn.bench.contract import Jobs
 from sojourn.bench.plan import Plan
 
-# As many as two threads can share evenly, and more than one each.
+# An even number, so that two threads share the runs equally, with several runs each.
 _RUNS = 8
 
 
 def measure(plan: Plan) -> Jobs:
-    """Medians over the rounds, one thread and two by turns."""
+    """Return the medians over the rounds, which alternate between one thread and two."""
     pairs = [(_wall(plan, 1), _wall(plan, 2)) for _ in range(plan.job_rounds)]
     one, two = (median(times) for times in zip(*pairs, strict=True))
     return {"1": one, "2": two, "speedup": median(first / second for first, second in pairs)}

@@ -1,4 +1,4 @@
-"""Measures everything, one process after the other, and makes figures of it."""
+"""Measures all cases, one process at a time, and computes the figures."""
 
 import json
 import os
@@ -13,12 +13,12 @@ from sojourn.bench.contract import Case as CaseFigures
 from sojourn.bench.plan import CASES, SAMPLED, Case, Plan
 from sojourn.bench.worker import Figures, Job
 
-# From a case and the nanoseconds that one of its packets takes.
+# Splits the nanoseconds per packet of a case by component.
 PartsOf = Callable[[Case, float], Parts]
 
 
 class Progress:
-    """Tells what is being measured, and how many measurements are done."""
+    """Reports the current measurement and the number of completed ones."""
 
     def __init__(self, tell: Callable[[str, int, int], None], total: int) -> None:
         self._tell = tell
@@ -26,7 +26,7 @@ class Progress:
         self._done = -1
 
     def step(self, what: str) -> None:
-        """The next measurement begins."""
+        """Report the start of the next measurement."""
         self._done += 1
         self._tell(what, self._done, self._total)
 
@@ -38,7 +38,7 @@ class _Bare:
         self.pps: list[float] = []
 
     def take(self, figures: Figures) -> float:
-        """Keeps it; answers with the ratio of the two speeds."""
+        """Record the bare loop's speed; return the ratio of the case's speed to it."""
         self.pps.append(figures["bare_loop_pps"])
         return figures["pps"] / figures["bare_loop_pps"]
 
@@ -49,9 +49,9 @@ def bench(
     tell: Callable[[str, int, int], None],
     parts_of: PartsOf | None = None,
 ) -> Bench:
-    """Measures the cases of these names; without names all of them, and all else.
+    """Measure the named cases; without names, measure everything.
 
-    `parts_of` tells where the time of a case's packets goes: see `parts.py`.
+    `parts_of` splits the time of a case's packets by component: see `parts.py`.
     """
     everything = not names
     cases = [plan.case(name) for name in names or [case.name for case in CASES]]
@@ -101,7 +101,7 @@ def _case(
     plan: Plan, case: Case, bare: _Bare, progress: Progress, parts_of: PartsOf | None
 ) -> CaseFigures:
     plain, sampled = [], []
-    # By turns, so that a slow minute of the machine meets both.
+    # Alternate the variants, so that a slow minute of the machine affects both.
     for _ in range(plan.rounds):
         progress.step(f"case {case.name}")
         plain.append(run_worker(plan, case))
@@ -159,7 +159,7 @@ def _memory(plan: Plan, progress: Progress) -> Memory:
 
 
 def run_worker(plan: Plan, case: Case, count_in_flight: bool = False, looks: int = 0) -> Figures:
-    """Measures a case in a process of its own."""
+    """Measure a case in its own process."""
     job: Job = {
         "file": case.file,
         "changes": list(case.changes),

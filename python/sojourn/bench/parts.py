@@ -1,7 +1,7 @@
-"""Where the time of a packet goes: a metered run says which part is at work, and is looked at.
+"""The time of a packet by component, from a sampling profile.
 
-What is looked at is a run of its own. The shares that it finds are of the time that a packet takes
-in the runs that are not metered.
+A metered run publishes its active component, and a sampler reads it periodically. The resulting
+shares are applied to the time per packet of runs without metering.
 """
 
 from sojourn.bench.contract import Parts
@@ -10,7 +10,7 @@ from sojourn.bench.plan import SAMPLED, Case, Plan
 
 
 def teller(plan: Plan) -> PartsOf:
-    """What tells where the time of a case's packets goes, recording included."""
+    """Build the function that splits a case's time per packet, recording included."""
 
     def parts_of(case: Case, whole: float) -> Parts:
         return shared(whole, run_worker(plan, case.changed(SAMPLED), looks=plan.looks)["looks"])
@@ -19,7 +19,7 @@ def teller(plan: Plan) -> PartsOf:
 
 
 def shared(whole: float, looks: dict[str, int]) -> Parts:
-    """The time of a packet, shared out by the looks that found each part at work."""
+    """Split the time of a packet in proportion to the samples of each component."""
     each = {part: whole * count / sum(looks.values()) for part, count in looks.items()}
     return {
         "queue": each["queue"],

@@ -1,21 +1,21 @@
-"""The cases, and how long each is measured."""
+"""The cases of the benchmark, and the duration of each measurement."""
 
 from dataclasses import dataclass, field
 
 from sojourn.errors import UsageError
 
-# A sample of every flow and link so often.
+# Record a sample of every flow and link at this interval.
 SAMPLED = "record.interval=10ms"
 _WINDOW = 'flow.pair.transport={ profile = "tcp", receive_window = "60MB" }'
 
-# Two sizes are told apart by the ratio of their times: a single time is not enough for that.
+# Scaling compares the times of two sizes, so each size needs several rounds.
 _SCALING_ROUNDS = 3
 _MOST_REPEATED = 10_000
 
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario of `benches/cases`, and what is changed in it."""
+    """A scenario of `benches/cases`, and the changes to it."""
 
     name: str
     file: str
@@ -23,14 +23,14 @@ class Case:
     changes: tuple[str, ...] = ()
 
     def changed(self, *changes: str) -> "Case":
-        """The same with more changes."""
+        """Return the case with further changes."""
         return Case(self.name, self.file, self.about, (*self.changes, *changes))
 
 
 CASES = (
     Case("A", "a", "one flow, 100 Mbit/s"),
     Case("B", "b", "two flows, 10 Gbit/s, with losses"),
-    # Both windows together fill the buffer to 94 MB of its 100: nothing is lost.
+    # Both windows together fill 94 MB of the 100 MB buffer, so that no packet is lost.
     Case("B-lossless", "b", "the same, windows below the buffer", (_WINDOW,)),
     Case("C", "c-fifo", "100 flows, 1 Gbit/s, FIFO"),
     Case("C-codel", "c-codel", "100 flows, 1 Gbit/s, CoDel"),
@@ -41,14 +41,14 @@ STARTUP = CASES[0].changed("duration=1s")
 
 @dataclass(frozen=True)
 class Plan:
-    """How thorough the measurement is."""
+    """The effort of the measurement."""
 
     quick: bool
     rounds: int
-    # CPU time for which a case is repeated at least, and the bare loop before and after it.
+    # Minimum CPU time of a case's repetitions, and of the bare loop before and after it.
     case_cpu_s: float
     bare_cpu_s: float
-    # Least number of looks at which part of a case is at work.
+    # Minimum number of profile samples per case.
     looks: int
     flows: tuple[int, ...]
     startups: int
@@ -58,7 +58,7 @@ class Plan:
     changes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def case(self, name: str) -> Case:
-        """The case of this name, as long as the plan has it."""
+        """Return the case of this name, with the plan's duration."""
         for case in CASES:
             if case.name.lower() == name.lower():
                 return case.changed(*self.changes.get(case.name, ()))
@@ -66,32 +66,32 @@ class Plan:
         raise UsageError(f"there is no case `{name}`; there are: {names}")
 
     def scaling_rounds(self, flows: int) -> int:
-        """How often so many flows are measured; the most of them once, since that takes long."""
+        """The number of rounds for this many flows; large sizes take long and run once."""
         return 1 if flows > _MOST_REPEATED else min(_SCALING_ROUNDS, self.rounds)
 
     def scaling(self, flows: int) -> tuple[str, Case]:
-        """So many flows: the rate of their link, and the case."""
-        # A hundred thousand flows would have less than a packet each on 10 Gbit/s.
+        """The link rate and the case for this many flows."""
+        # On 10 Gbit/s, a hundred thousand flows would have less than one packet each.
         rate, buffer = ("10Gbit", "100MB") if flows <= 10_000 else ("100Gbit", "1GB")
         changes = (f"link.bottleneck.rate={rate}", f"link.bottleneck.buffer={buffer}")
         case = Case(f"{flows} flows", "scaling", "", (f"flow.many.count={flows}", *changes))
         return rate, case.changed(*self.changes.get("scaling", ()))
 
 
-# Long enough for a case to leave slow start and lose; 8 jobs of half a CPU second or more.
+# Each case leaves slow start and loses packets; 8 jobs take half a CPU second or more each.
 FULL = Plan(
     quick=False,
     rounds=5,
     case_cpu_s=0.5,
     bare_cpu_s=0.3,
-    # A share of a tenth is then known to within 0.003 (its standard deviation).
+    # The standard deviation of a share of a tenth is then 0.003.
     looks=10_000,
     flows=(1, 10, 100, 1_000, 10_000, 100_000),
     startups=10,
     job_rounds=3,
     job=CASES[0].changed("duration=240s"),
 )
-# Seconds in all: shows that everything works; its figures are no measurement.
+# Takes seconds in total. It is a smoke test; its figures are not measurements.
 QUICK = Plan(
     quick=True,
     rounds=1,

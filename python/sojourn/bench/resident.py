@@ -1,4 +1,4 @@
-"""How much memory this process holds, and has held at most."""
+"""Current and peak resident memory of this process."""
 
 import resource
 import sys
@@ -6,20 +6,20 @@ from contextlib import suppress
 from pathlib import Path
 
 _STATUS = Path("/proc/self/status")
-# proc_pid_clear_refs(5): 5 sets the peak back to what is held now.
+# proc_pid_clear_refs(5): writing 5 resets the peak to the current value.
 _CLEAR_REFS = Path("/proc/self/clear_refs")
 
 
 def begin() -> int:
-    """Bytes held now; from here on the peak counts anew, where the system allows it."""
+    """Return the resident bytes, and reset the peak if the system allows it."""
     with suppress(OSError):
         _CLEAR_REFS.write_text("5")
     return _status("VmRSS") or _greatest()
 
 
 def peak() -> int:
-    """Most bytes held since `begin`."""
-    # getrusage has the parent's peak in it: exec keeps the greatest of both.
+    """Return the peak of the resident bytes since `begin`."""
+    # getrusage includes the parent's peak, because exec keeps the greater of both.
     return _status("VmHWM") or _greatest()
 
 
@@ -35,7 +35,7 @@ def _status(key: str) -> int | None:
 
 
 def _greatest() -> int:
-    # macOS counts bytes, others kibibytes.
+    # macOS reports bytes, other systems KiB.
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
         1 if sys.platform == "darwin" else 1024
     )

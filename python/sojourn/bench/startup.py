@@ -1,4 +1,4 @@
-"""How soon the command answers: wall time from the shell, Python included."""
+"""Start-up time of the command: wall-clock time from the shell, including Python."""
 
 import subprocess
 import tempfile
@@ -13,11 +13,11 @@ from sojourn.bench.plan import STARTUP
 
 
 def measure(times: int) -> Startup:
-    """`--help`, and a simulation of one second with `--json`."""
+    """Time `--help`, and a one-second simulation with `--json`."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "second.toml"
         file.write_text(worker.scenario(STARTUP).to_toml(), "utf-8")
-        # By turns, so that a slow moment of the machine meets both.
+        # Alternate both, so that a slow moment of the machine affects both.
         pairs = [(_wall(["--help"]), _wall(["run", str(file), "--json"])) for _ in range(times)]
     helps, runs = zip(*pairs, strict=True)
     return {

@@ -1,8 +1,8 @@
-"""One measurement in a process of its own: a job as JSON on standard input, its figures as JSON.
+"""One measurement in its own process: reads a job as JSON and prints its figures as JSON.
 
-CPU time is the process's own, user and system. A case's has everything from building the
-simulation of a scenario that was read and checked to its summary; reading and checking, and
-writing series as Parquet, are not in it.
+CPU time is the user and system time of this process. The time of a case covers everything from
+building the simulation of a checked scenario to its summary. It excludes reading and checking
+the scenario, and writing series as Parquet.
 """
 
 import json
@@ -14,26 +14,26 @@ from sojourn import _core
 from sojourn.bench import child, resident
 from sojourn.bench.plan import Case
 
-# Simulated time of each run of the bare loop: case A's.
+# Simulated time of each run of the bare loop, equal to case A's.
 _BARE_LOOP_S = 60.0
-# Payload of a full packet, which no case changes.
+# Payload of a full packet, the same in all cases.
 _MSS = 1448
 
 
 class Job(TypedDict):
-    """What is to be measured."""
+    """The description of a measurement."""
 
     file: str
     changes: list[str]
     case_cpu_s: float
     bare_cpu_s: float
     count_in_flight: bool
-    # How often to look, at least, at which part is at work; 0: not at all.
+    # Minimum number of profile samples; 0 disables the profile.
     looks: int
 
 
 class Figures(TypedDict):
-    """What was measured: figures of one run, speed of all together."""
+    """The results: figures of one run, and the speed over all runs."""
 
     pps: float
     bare_loop_pps: float
@@ -42,12 +42,12 @@ class Figures(TypedDict):
     delivered_packets: int
     dropped_packets: int
     in_flight_packets: int | None
-    # Looks that found each part at work, in metered runs.
+    # Number of profile samples per component, in metered runs.
     looks: dict[str, int]
 
 
 def scenario(case: Case) -> _core.Scenario:
-    """The scenario of a case, checked."""
+    """Load and check the scenario of a case."""
     return _scenario(case.file, case.changes)
 
 
@@ -61,18 +61,18 @@ def _scenario(file: str, changes: list[str] | tuple[str, ...]) -> _core.Scenario
 
 
 def measure(job: Job) -> Figures:
-    """The bare loop, the case, the bare loop again."""
+    """Run the bare loop, the case, and the bare loop again."""
     core = _scenario(job["file"], job["changes"])
     before = _bare_loop(job["bare_cpu_s"])
     baseline = resident.begin()
     outcome, setup_s, spent = _run(core)
-    # Before anything reads the outcome: that is no state of the simulation.
+    # Before reading the outcome, whose memory is not part of the simulation's state.
     peak = resident.peak() - baseline
     link = _bottleneck(outcome)
     in_flight = _most_in_flight(outcome) if job["count_in_flight"] else None
     runs = 1
     while spent < job["case_cpu_s"]:
-        # The same packets each time: the scenario and the seed are the same.
+        # Scenario and seed are the same, so every run has the same packets.
         outcome, setup_s, cpu_s = _run(core)
         spent += cpu_s
         runs += 1
@@ -91,7 +91,7 @@ def measure(job: Job) -> Figures:
 
 
 def _run(core: _core.Scenario) -> tuple[_core.Outcome, float, float]:
-    """One run: its outcome, the CPU time to set it up, and of all."""
+    """Run once; return the outcome, the CPU time of the set-up, and the total CPU time."""
     began = time.process_time()
     simulation = core.simulation(0, core.seed())
     built = time.process_time()
@@ -101,14 +101,14 @@ def _run(core: _core.Scenario) -> tuple[_core.Outcome, float, float]:
 
 
 def _bottleneck(outcome: _core.Outcome) -> dict[str, Any]:
-    """It carries data alone, so what it delivers are data packets."""
+    """The bottleneck carries only data, so its delivered packets are data packets."""
     links = json.loads(outcome.summary_json())["links"]
     found: dict[str, Any] = next(link for link in links if link["name"] == "bottleneck")
     return found
 
 
 def _most_in_flight(outcome: _core.Outcome) -> int:
-    """Packets sent and not yet acknowledged by any means, at the sample where they are most."""
+    """The maximum over all samples of packets sent but not yet acknowledged."""
     import io
 
     import polars as pl
@@ -119,7 +119,7 @@ def _most_in_flight(outcome: _core.Outcome) -> int:
 
 
 def _bare_loop(least_cpu_s: float) -> float:
-    """Packets a CPU second of the bare loop."""
+    """Measure the bare loop in packets per CPU second."""
     began, packets, spent = time.process_time(), 0, 0.0
     while spent < least_cpu_s:
         packets += _core.bare_loop(_BARE_LOOP_S)
@@ -128,6 +128,6 @@ def _bare_loop(least_cpu_s: float) -> float:
 
 
 def main() -> None:
-    """Measures one job."""
+    """Measure one job."""
     child.end_with_parent()
     json.dump(measure(json.load(sys.stdin)), sys.stdout)

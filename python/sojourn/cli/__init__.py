@@ -1,4 +1,4 @@
-"""The command line. Nothing heavy is imported before the command needs it."""
+"""The command line. A command imports large modules only when it needs them."""
 
 import errno
 import os
@@ -20,9 +20,9 @@ _FAILING_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command; returns the exit status.
+    """Run one command and return the exit status.
 
-    Without `argv` the process is the command's own, its signals as well.
+    Without `argv`, the command owns the process, including its signals.
     """
     with terminal.streams():
         return _main(argv)
@@ -47,7 +47,7 @@ def _main(argv: Sequence[str] | None) -> int:
 
         return _say(interrupted(), interrupts.status(interrupt))
     except BrokenPipeError:
-        # Whoever read our output is gone; keep Python from trying again at exit.
+        # The reader of the output has exited; keep Python from writing again at exit.
         terminal.abandon(sys.stdout)
         return BROKEN_PIPE
     except BaseException as error:
@@ -55,9 +55,9 @@ def _main(argv: Sequence[str] | None) -> int:
 
 
 def _parsed(argv: Sequence[str] | None) -> "argparse.Namespace | int":
-    """The arguments; a status where there is nothing to do.
+    """Return the arguments, or an exit status if there is no command to run.
 
-    Only here may something end the program: elsewhere `sys.exit(0)` is a fault.
+    Only the parser may end the program: elsewhere `sys.exit(0)` is an error.
     """
     from sojourn.cli.parser import parse
 
@@ -76,7 +76,7 @@ def _command(args: "argparse.Namespace") -> int:
 
 
 def _failed(error: BaseException) -> int:
-    """Says in a line or a few what went wrong; never a traceback, unless asked for."""
+    """Report an error in a few lines; the traceback appears only on request."""
     if os.environ.get("SOJOURN_TRACEBACK"):
         import traceback
 
@@ -108,7 +108,7 @@ def _failed(error: BaseException) -> int:
 
 
 def _show_own_fault(fault: BaseException | None) -> None:
-    """The traceback of the user's own code, without what called it."""
+    """Print the traceback of the user's own code, without Sojourn's frames."""
     import traceback
     from pathlib import Path
 
@@ -122,9 +122,9 @@ def _show_own_fault(fault: BaseException | None) -> None:
 
 
 def show_scenario_error(error: "ScenarioError") -> None:
-    """Shows where a scenario is wrong, in colour where that can be seen."""
+    """Report the errors of a scenario, in colour on terminals that support it."""
     coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
-    # Both are free of what would control a terminal, but for the colours.
+    # Both texts are free of terminal control characters, except for the colours.
     out = terminal.styled(sys.stderr)
     out.write((error.ansi if coloured else str(error)).rstrip() + "\n")
 

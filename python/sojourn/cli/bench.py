@@ -19,7 +19,7 @@ from sojourn.cli.tables import console
 
 
 def bench(args: argparse.Namespace) -> int:
-    """Measures, shows the tables, and writes them where that is asked for."""
+    """Run the benchmark, show the tables, and write the files on request."""
     chosen = plan.QUICK if args.quick else plan.FULL
     for name in args.case:
         chosen.case(name)
@@ -40,7 +40,7 @@ def bench(args: argparse.Namespace) -> int:
 
 
 def show(found: Bench, out: Console) -> None:
-    """Prints everything as tables."""
+    """Print all results as tables."""
     low, high = found["bare_loop_low_pps"], found["bare_loop_high_pps"]
     bare = f"{_m(found['bare_loop_pps'])} M packets a CPU second ({_m(low)} to {_m(high)})"
     out.print(Text("Bare loop: ", style="bold").append(bare, style="default"))

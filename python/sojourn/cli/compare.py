@@ -16,12 +16,12 @@ from sojourn.comparison import Comparison, directory, table
 from sojourn.pictures import Pictures
 from sojourn.report import require_free_figure
 
-# Controllers, and flows or links.
+# The first columns, which may wrap: controllers, and flows or links.
 _FOLDED = 2
 
 
 def compare(args: argparse.Namespace) -> int:
-    """Compares, writes the report, shows the table."""
+    """Compare two runs, write the report, show the table."""
     a, b = (Path(name).resolve().name for name in (args.a, args.b))
     out = folder.chosen(args.out, Path("runs") / f"{a}-vs-{b}")
     if args.plot is not None:
@@ -46,7 +46,7 @@ def compare(args: argparse.Namespace) -> int:
 def _write(
     comparison: Comparison, args: argparse.Namespace, out: folder.Choice, figures: Figures
 ) -> str:
-    """Writes what was asked for; says where it is."""
+    """Write the requested files; return a line with their location."""
     if args.plot is not None:
         return f"Figure: {args.plot}" if figures.plot(comparison.plot(), args.plot) else ""
     if args.json and args.out is None:
@@ -78,7 +78,7 @@ def _table(grid: table.TextTable) -> Table:
     part = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for place, head in enumerate(grid.heads):
         justify: Literal["left", "right"] = "left" if place < grid.names else "right"
-        # The user's own names may be long and fold; figures and what they are stay whole.
+        # The user's names may be long and wrap; figures and their names do not.
         if place < _FOLDED:
             part.add_column(head, overflow="fold")
         else:

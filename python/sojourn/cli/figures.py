@@ -1,4 +1,4 @@
-"""How commands write figures: a figure that fails leaves the rest of a command to be done."""
+"""Figures of commands: a failed figure does not stop the rest of a command."""
 
 import sys
 
@@ -9,17 +9,17 @@ from sojourn.report import Drawing
 
 
 class Figures:
-    """The figures of one command, and what is to be said of those that are missing."""
+    """The figures of one command, and messages about the missing ones."""
 
     def __init__(self) -> None:
         self._missing: list[str] = []
 
     def tell(self, text: str) -> None:
-        """Keeps what is to be said until the command has shown what it found."""
+        """Keep a message until the command has shown its results."""
         self._missing.append(text)
 
     def plot(self, figure: Drawing, file: str) -> bool:
-        """Writes what --plot asks for; says whether it is there."""
+        """Write the figure of --plot; return whether it succeeded."""
         try:
             folder.write_file(file, figure.save)
         except Exception as error:
@@ -28,7 +28,7 @@ class Figures:
         return True
 
     def status(self, status: int = 0) -> int:
-        """Says on standard error what is missing; the exit status is then 1 at least."""
+        """Report missing figures on standard error; the exit status is then at least 1."""
         if not self._missing:
             return status
         sys.stdout.flush()

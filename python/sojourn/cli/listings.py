@@ -15,12 +15,12 @@ from sojourn.cli.tables import console, name
 
 
 def controllers(args: argparse.Namespace) -> int:
-    """Lists the congestion controllers, or shows one."""
+    """List the congestion controllers, or show one."""
     return _list(args, json.loads(own(args.controller).catalogue.controllers()), "controller")
 
 
 def queues(args: argparse.Namespace) -> int:
-    """Lists the queue disciplines, or shows one."""
+    """List the queue disciplines, or show one."""
     return _list(args, api.queues(), "queue")
 
 
@@ -89,7 +89,7 @@ _NEEDS = {
 
 
 def _needs(needs: Mapping[str, Any]) -> list[str]:
-    """What a transport must give it, in words."""
+    """Describe the features that a controller needs from the transport."""
     asked = {key: value for key, value in needs.items() if value not in (False, "none")}
     return [
         _NEEDS.get(key, key.replace("_", " ")) if value is True else f"{key} ({value})"

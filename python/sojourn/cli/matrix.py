@@ -16,12 +16,12 @@ from sojourn.cli.tables import console, name
 from sojourn.matrix import files, measure, plan, table
 from sojourn.matrix.contract import MatrixSummary
 
-# Beyond, a terminal shows the flows alone: two against each other are in the files.
+# With more rows, the terminal shows only single flows; the files also have the pairs.
 _MOST_ROWS = 100
 
 
 def matrix(args: argparse.Namespace) -> int:
-    """Simulates every combination, shows the table, and writes it where that is asked for."""
+    """Simulate every combination, show the table, and write the files on request."""
     if args.out is not None:
         folder.require_free(args.out)
     axes = plan.axes(
@@ -51,7 +51,7 @@ def matrix(args: argparse.Namespace) -> int:
 
 
 def _show(found: MatrixSummary, out: Console) -> None:
-    """Prints the rows; those of flows alone where there are more than anyone reads."""
+    """Print the rows; if there are too many to read, only those of single flows."""
     rows = list(table.rows(found))
     shown = rows if len(rows) <= _MOST_ROWS else [row for row in rows if row.alone]
     for queue in found["queues"]:

@@ -23,12 +23,12 @@ from sojourn.papers.paper import Paper
 from sojourn.pictures import Pictures
 
 _ALL = "all"
-# Where the measured data lie that no paper ships, seen from the folder of papers.
+# Measurements that no paper includes, relative to the folder of papers.
 _DATA = Path("../../shared/data")
 
 
 def show_list(args: argparse.Namespace) -> int:
-    """Every paper with its figures."""
+    """List every paper with its figures."""
     place = Path(args.papers)
     papers = {name: find.load(place, name) for name in find.names(place)}
     if args.json:
@@ -57,7 +57,7 @@ class _Wanted:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs figures of papers; shows the tables, and writes pictures and tables."""
+    """Run figures of papers, show the tables, and write pictures and tables."""
     out = folder.chosen(args.out, Path("runs") / f"paper-{args.name}")
     wanted = _wanted(args)
     data = _data(args.data, Path(args.papers))
@@ -107,7 +107,7 @@ def _run(
 
 
 def _data(named: str | None, papers: Path) -> Path | None:
-    """The measurements that the user names, or those beside the project where they are."""
+    """Return the user's measurements, or those beside the project if they exist."""
     if named is None:
         beside = papers / _DATA
         return beside if beside.is_dir() else None

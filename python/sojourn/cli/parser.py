@@ -1,4 +1,4 @@
-"""What can be typed. Each subcommand names the function that carries it out."""
+"""The command-line parser. Each subcommand names the function that runs it."""
 
 import argparse
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _CONTRACT = (
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    """The arguments; ends the program where they make no sense or ask for help."""
+    """Parse the arguments; exit the program for invalid ones or for help."""
     parser = _parser()
     args = parser.parse_args(argv)
     if not hasattr(args, "command"):
@@ -24,7 +24,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 class _Version(argparse.Action):
-    """Prints the version; loads the compiled module only when asked."""
+    """Print the version; load the compiled module only for this option."""
 
     def __init__(self, **keys: Any) -> None:
         super().__init__(nargs=0, help="show the version and exit", **keys)
@@ -39,7 +39,7 @@ class _Version(argparse.Action):
 class _Parser(argparse.ArgumentParser):
     def __init__(self, *args: Any, **keys: Any) -> None:
         super().__init__(*args, **keys)
-        # From Python 3.14 on it would write escape sequences, which the streams do not let pass.
+        # From Python 3.14, argparse writes escape sequences, which the output streams escape.
         self.color = False
 
     def error(self, message: str) -> NoReturn:
@@ -440,7 +440,7 @@ def _names(text: str) -> list[str]:
 
 
 def settings_of(text: str) -> dict[str, str]:
-    """Names and values: `headroom=0.2,ramp=80ms`."""
+    """Parse names and values: `headroom=0.2,ramp=80ms`."""
     pairs = [pair.partition("=") for pair in _names(text)]
     if not all(equals for _, equals, _ in pairs):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of settings such as ramp=80ms")

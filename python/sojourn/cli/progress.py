@@ -1,4 +1,4 @@
-"""The progress bar: on standard error, and only where that is a terminal."""
+"""The progress bar on standard error, shown only on a terminal."""
 
 import sys
 from types import TracebackType
@@ -11,7 +11,7 @@ from sojourn.cli import terminal
 
 
 class Bar:
-    """A bar that is gone once the work is done."""
+    """A bar that disappears when the work is done."""
 
     def __init__(self) -> None:
         console = Console(file=terminal.styled(sys.stderr))
@@ -27,21 +27,21 @@ class Bar:
         self._task = self._progress.add_task("Simulating", total=None)
 
     def simulating(self, done_s: float, total_s: float) -> None:
-        """Shows how many simulated seconds are done."""
+        """Show the number of completed simulated seconds."""
         self._progress.update(self._task, completed=done_s, total=total_s)
 
     def measuring(self, what: str, done: int, total: int) -> None:
-        """Shows what is being measured, and how many measurements are done."""
+        """Show the current measurement and the number of completed ones."""
         self._progress.update(
             self._task, description=_named("Measuring", what), completed=done, total=total
         )
 
     def figure(self, name: str) -> None:
-        """Shows which figure of a paper is being made."""
+        """Show the current figure of a paper."""
         self._progress.reset(self._task, description=_named("Simulating for", name), total=None)
 
     def writing(self) -> None:
-        """Shows that the simulations are over and the report is being made."""
+        """Show that the simulations have ended and the report is in progress."""
         self._progress.reset(self._task, description="Writing the report", total=None)
 
     def __enter__(self) -> "Bar":

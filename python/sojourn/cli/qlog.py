@@ -12,7 +12,7 @@ from sojourn.report import require_free_figure
 
 
 def qlog_command(args: argparse.Namespace) -> int:
-    """Reads, writes what was asked for, shows the table; says where a file is damaged."""
+    """Read the files, write the requested output, show the table; report damaged files."""
     if args.out is not None:
         folder.require_free(args.out)
     if args.plot is not None:

@@ -8,7 +8,7 @@ from sojourn.cli.figures import Figures
 
 
 def report(args: argparse.Namespace) -> int:
-    """Draws the report of a run directory anew."""
+    """Redraw the report of a run directory."""
     figures = Figures()
     rundir.draw(Path(args.directory), figures.tell)
     status = figures.status()

@@ -18,14 +18,14 @@ from sojourn.report import require_free_figure
 from sojourn.report.rtt import DRAWN, RttFigure
 from sojourn.table import MISSING
 
-# Points of a direction in a figure that is 640 wide.
+# Points per direction, for a figure that is 640 pixels wide.
 _POINTS = 2_000
-# More rows than anyone reads.
+# Longer tables are not readable.
 _MOST_FLOWS = 50
 
 
 def rtt(args: argparse.Namespace) -> int:
-    """The round-trip times of a capture's flows; what could be read, where it is malformed."""
+    """Show the round-trip times of a capture's flows, up to the first malformed byte."""
     if args.plot is not None:
         require_free_figure(args.plot)
     file = "/dev/stdin" if args.file == "-" else args.file
@@ -58,7 +58,7 @@ def _draw_or_show(args: argparse.Namespace, found: CaptureRtt, figures: Figures)
 
 
 def _ending(whole: Whole) -> int:
-    """Says on standard error what is wrong with the file."""
+    """Report errors of the file on standard error; return the exit status."""
     error = whole["error"]
     if error is None:
         return 0
@@ -66,7 +66,7 @@ def _ending(whole: Whole) -> int:
     place = f"{whole['file']}: at byte {error['offset']:,}: {error['message']}"
     before = f"{whole['packets']:,} packets before it were read"
     terminal.say(f"sojourn: {place}; {before}")
-    # Bad input is told before anything came of it; here something did.
+    # BAD_INPUT means that the input gave no result; here it gave some.
     return 1 if whole["packets"] else BAD_INPUT
 
 

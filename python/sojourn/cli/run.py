@@ -17,7 +17,7 @@ from sojourn.pictures import Pictures
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simulates, writes the run directory, shows the table."""
+    """Simulate a scenario, write the run directory, show the table."""
     summary_alone = args.json and args.out is None
     out = folder.chosen(args.out, Path("runs") / Path(args.file).stem)
     captures = Captures.to(args.pcapng, args.qlog)
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     began = time.perf_counter()
     figures = Figures()
     drawn = Pictures(figures.tell)
-    # All folders at the end, and at the beginning as a trial of whether they can be.
+    # The folders are created now, to detect errors early, and filled at the end.
     with Bar() as bar, captures.opened() as files, out.opened() as opened:
         record = api.record(
             core, args.file, args.runs, args.jobs, bar.simulating, controllers, files
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 def _summarise(
     args: argparse.Namespace, core: _core.Scenario, controllers: Own, captures: Captures
 ) -> int:
-    """Without a run directory."""
+    """Run without a run directory."""
     began = time.perf_counter()
     with Bar() as bar, captures.opened() as files:
         summary = api.summarise(
@@ -88,7 +88,7 @@ def _note(core: _core.Scenario, args: argparse.Namespace) -> None:
 
 
 def _note_own(controllers: Own, summary: Summary, args: argparse.Namespace, took_s: float) -> None:
-    """Says how slow Python is, and which controllers of the user's nothing asked for."""
+    """Report the speed of Python controllers, and the user's controllers without a flow."""
     if slowness := controllers.slowness(summary, took_s):
         terminal.say(slowness)
     used = controllers.used(summary["runs"])

@@ -1,4 +1,4 @@
-"""`sojourn check`, `sojourn schema`, and how the command line reads a scenario."""
+"""`sojourn check`, `sojourn schema`, and the reading of scenarios for all commands."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from sojourn.source import Source, load
 
 
 def own(arguments: Sequence[str]) -> Own:
-    """The controllers that `--controller` adds."""
+    """Load the controllers of `--controller`."""
     found: dict[str, tuple[Factory, Source]] = {}
     for argument in arguments:
         name, file, thing = _parts(argument)
@@ -27,7 +27,7 @@ def own(arguments: Sequence[str]) -> Own:
 
 
 def _parts(argument: str) -> tuple[str, str, str]:
-    """Name, file and class of `[NAME=]FILE.py:CLASS`."""
+    """Split `[NAME=]FILE.py:CLASS` into name, file and class."""
     name, equals, rest = argument.rpartition("=")
     file, colon, thing = rest.rpartition(":")
     if not colon or not file or not thing.isidentifier() or (equals and not name):
@@ -39,18 +39,18 @@ def _parts(argument: str) -> tuple[str, str, str]:
 
 
 def read(file: str) -> _core.Scenario:
-    """Reads a scenario file, not checked yet; errors name it as it was typed."""
+    """Read a scenario file without checking it; errors name the file as the user typed it."""
     return _core.Scenario.from_toml(file, inputs.text(file), str(Path(file).parent))
 
 
 def check(args: argparse.Namespace) -> int:
-    """Validates every file, and says of each whether it is right."""
+    """Validate every file and report whether it is correct."""
     controllers = own(args.controller)
     return max(_check_one(file, controllers) for file in args.files)
 
 
 def schema(args: argparse.Namespace) -> int:
-    """Prints the JSON Schema, or what it says as a document."""
+    """Print the JSON Schema, or its content as a document."""
     if args.markdown:
         sys.stdout.write(_reference(args))
     else:

@@ -1,4 +1,4 @@
-"""The summary table in a terminal, folded by whole columns where it is too wide."""
+"""The summary table in a terminal, split by columns if it is too wide."""
 
 import os
 import sys
@@ -17,14 +17,14 @@ from sojourn import legend, table
 from sojourn.cli import terminal
 from sojourn.record import Run
 
-# Without a terminal or COLUMNS there is no width to fit; this one holds the table of one run.
+# Without a terminal or COLUMNS, the width is unknown; this width fits the table of one run.
 _PIPED_WIDTH = "160"
-# More rows than anyone reads, and each takes its time to lay out.
+# Longer tables are not readable, and each row takes time to lay out.
 _MOST_ROWS = 100
 
 
 class _Console(Console):
-    """Rich writes escape sequences of its own: so text is escaped before, here and nowhere else."""
+    """A console whose text is escaped first, because Rich adds its own escape sequences."""
 
     def __init__(self, width: int | None = None) -> None:
         super().__init__(
@@ -32,7 +32,7 @@ class _Console(Console):
         )
 
     def on_broken_pipe(self) -> None:
-        # Rich would end the program with a status of its own.
+        # Rich would exit the program with its own status.
         raise BrokenPipeError
 
     def render(
@@ -43,7 +43,7 @@ class _Console(Console):
 
 
 def console() -> Console:
-    """Standard output."""
+    """Create a console on standard output."""
     if sys.stdout.isatty():
         return _Console()
     asked = os.environ.get("COLUMNS", "")
@@ -52,17 +52,17 @@ def console() -> Console:
 
 
 def name(text: str, style: str = "") -> Text:
-    """A name or a title, which are the user's or a file's: one line, as wide as it is shown."""
+    """Format a name or a title from the user or a file: one line, with its displayed width."""
     return Text(terminal.line(text), style=style)
 
 
 def show(run: Run, target: Path) -> None:
-    """Prints the tables, then where everything is."""
+    """Print the tables, then the location of the files."""
     show_figures(run, f"Run directory: {target} (open report.html)")
 
 
 def show_figures(run: Run, last: str | None) -> None:
-    """Prints the tables, and a last line."""
+    """Print the tables, and a last line."""
     out = console()
     out.print(name(run.title, "bold"))
     tables = table.build_all(run.summary)
@@ -82,13 +82,13 @@ def show_figures(run: Run, last: str | None) -> None:
 
 
 def _first_rows(data: table.Table) -> table.Table:
-    """What a terminal can show of a table."""
+    """Shorten a table to the rows that a terminal can show."""
     columns = [replace(column, cells=column.cells[:_MOST_ROWS]) for column in data.columns]
     return replace(data, names=data.names[:_MOST_ROWS], columns=columns)
 
 
 def _parts(data: table.Table, out: Console) -> Iterator[Table]:
-    """The table, or several below one another that each fit the width."""
+    """Split a table into parts that each fit the width."""
     columns: list[table.Column] = []
     for column in data.columns:
         wider = _table(data, [*columns, column])
@@ -100,7 +100,7 @@ def _parts(data: table.Table, out: Console) -> Iterator[Table]:
 
 
 def _width(part: Table, out: Console) -> int:
-    # The greatest width that it asks for, on a console that is wide enough for any.
+    # The width that the table needs, measured on a console without a limit.
     return Measurement.get(out, out.options.update(width=10_000), part).maximum
 
 
@@ -130,6 +130,6 @@ def _cell(cell: table.Cell) -> Text:
 
 
 def _control(of: table.Name) -> Text:
-    # Near black would not show on a dark terminal; the terminal's own colour shows on any.
+    # Near-black is invisible on a dark terminal; the default colour is always visible.
     colour = "default" if of.colour == legend.DARKEST else of.colour
     return Text("● ", style=colour).append(name(of.control, "default"))

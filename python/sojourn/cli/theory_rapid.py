@@ -15,7 +15,7 @@ from sojourn.table import rate_text
 
 
 def rapid(args: argparse.Namespace) -> int:
-    """The fluid model of Rapid under bursts, with the case and its rates."""
+    """Show the fluid model of Rapid under bursts, with the case and its rates."""
     if args.plot is not None:
         require_free_figure(args.plot)
     try:

@@ -14,7 +14,7 @@ from sojourn.report.spike import MITIGATIONS, SpikeFigure
 
 
 def spike(args: argparse.Namespace) -> int:
-    """The bound on a latency spike, with the equation's numbers."""
+    """Show the bound on a latency spike, with the values of the equation."""
     if args.plot is not None:
         require_free_figure(args.plot)
     if args.after is None:
@@ -50,7 +50,7 @@ def _found(args: argparse.Namespace) -> SpikeTheory:
 
 
 def _number(option: str, text: str) -> float:
-    """A share: any number, relative to the others."""
+    """Parse a share: any number, relative to the others."""
     try:
         return float(text)
     except ValueError:

@@ -17,7 +17,7 @@ from sojourn.table import rate_text
 
 
 def trace(args: argparse.Namespace) -> int:
-    """The unavoidable delay of a capacity over time: percentiles, worst instants, by loop delay."""
+    """Show the unavoidable delay of a varying capacity: percentiles, worst times, by loop delay."""
     _require_one_source(args)
     if args.plot is not None:
         require_free_figure(args.plot)
@@ -89,7 +89,7 @@ def _lines(args: argparse.Namespace, found: TraceTheory) -> list[str]:
 
 
 def _fitted_lines(fitted: Fitted) -> list[str]:
-    """Each rate with its share of the time and its mean stay, and what the chain keeps."""
+    """List each rate with its share of the time and its mean dwell time, and the moments."""
     lines = [f"{'rates':15}{'':>12}{'time':>10}{'stay':>11}"]
     for place, (rate, share) in enumerate(zip(fitted["rates_bps"], fitted["shares"], strict=True)):
         stays = fitted["moves"][place][place]

@@ -1,1 +1,1 @@
-"""Every controller over every queue: planned, simulated, tabulated, drawn."""
+"""Every controller over every queue: plan, simulations, tables, figures."""

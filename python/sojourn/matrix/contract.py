@@ -1,4 +1,4 @@
-"""What `matrix --json` prints: add to it, never rename."""
+"""Types of the output of `matrix --json`: changes may add keys but never rename one."""
 
 from typing import Any, TypedDict
 
@@ -6,17 +6,17 @@ from typing import Any, TypedDict
 class Cell(TypedDict):
     """One simulation: one or two flows over a queue.
 
-    `rtt` is as asked for; `base_rtt_s` counts the transmission of a packet and of its
-    acknowledgement as well. `goodput_bps`, each over the life of its flow, is in the order of
-    `controls`, and so are the round-trip times that each flow measured (None without a sample);
-    the second flow starts a second later. `jain` is Jain's fairness index of the
-    goodputs, None for a flow alone. Counts and percentiles are of the bottleneck's queue and of
-    the whole run.
+    `rtt` is the requested value; `base_rtt_s` also includes the transmission of a packet and of its
+    acknowledgement. `goodput_bps` has each flow's goodput over its lifetime, in the order of
+    `controls`. The round-trip times that each flow measured are in the same order (None without a
+    sample). The second flow starts a second later. `jain` is Jain's fairness index of the goodputs,
+    None for a single flow. Counts and percentiles are of the bottleneck's queue and of the whole
+    run.
 
-    Of several `runs`, `distinct` differ in a goodput. Every figure is then the mean, `intervals`
-    has the lower and the upper end of its 95 % confidence interval under the same name (Student;
-    None without a value in some run), and `each` has the figures run by run. Both are empty for
-    one run.
+    With several `runs`, `distinct` counts those that differ in a goodput. Every figure is then the
+    mean. `intervals` has the ends of its 95 % confidence interval under the same name (Student;
+    None if some run has no value), and `each` has the figures of each run. Both are empty for one
+    run.
     """
 
     queue: str
@@ -40,7 +40,7 @@ class Cell(TypedDict):
 
 
 class Refusal(TypedDict):
-    """A combination that cannot be: which, and why."""
+    """An impossible combination and the reason."""
 
     queue: str
     controls: list[str]
@@ -48,7 +48,7 @@ class Refusal(TypedDict):
 
 
 class MatrixSummary(TypedDict):
-    """Every controller over every queue: what was asked, and what came out."""
+    """Every controller over every queue: the parameters and the results."""
 
     version: str
     controls: list[str]

@@ -1,4 +1,4 @@
-"""The matrix as heat maps: what lies far from the rest shows at a glance."""
+"""The matrix as heat maps, which make outliers visible at a glance."""
 
 from collections.abc import Callable, Iterator
 from math import expm1, log1p
@@ -8,23 +8,23 @@ from sojourn.matrix.contract import Cell, MatrixSummary
 from sojourn.report.look import CONFIG
 
 Spec = dict[str, Any]
-# Over each map.
+# The heading of each map.
 _RTT = {"labelExpr": "'base RTT ' + datum.value", "labelFontSize": 11, "labelPadding": 4}
 Value = Callable[[Cell], float]
 
 _SQUARE = 34
-# The darkest is the worst in orange, and the best in green.
+# Dark squares are the worst values in orange, and the best values in green.
 _WORSE: Spec = {"scheme": "oranges"}
 _BETTER: Spec = {"scheme": "greens"}
-# Counts lie powers of ten apart: one among thousands must not make all others look like none.
+# Counts span powers of ten: on a linear scale, one large count would hide all others.
 _COUNTS: Spec = {"scheme": "oranges", "type": "symlog", "constant": 1}
-# Jain's index of two flows: the same in every picture, and next to 1 never pale.
+# Jain's index of two flows. All pictures share the scale, on which values near 1 are dark.
 _FAIR: Spec = {"scheme": "greens", "domain": [0.5, 1]}
 _EVEN: Spec = {"scheme": "purpleorange", "domain": [0, 100], "domainMid": 50}
 
 
 def alone(found: MatrixSummary) -> Spec:
-    """Controllers by queues: a row of maps a metric, a column an RTT."""
+    """Controllers by queues: one row of maps per metric, one column per RTT."""
     metrics: list[tuple[str, Spec, Value]] = [
         ("share of the capacity (%)", _BETTER, lambda cell: 100 * cell["utilisation"]),
         ("queue p99 (ms)", _WORSE, lambda cell: 1e3 * cell["queue_delay_p99_s"]),
@@ -43,7 +43,7 @@ def alone(found: MatrixSummary) -> Spec:
 
 
 def together(found: MatrixSummary, queue: str) -> Spec:
-    """Two against each other over one queue: who gets how much, at which delay."""
+    """Pairs of flows over one queue: their shares of the goodput, and the queueing delay."""
     cells = [c for c in found["cells"] if c["queue"] == queue and len(c["controls"]) == 2]
     shares = [square for cell in cells for square in _shares(cell)]
     delays = [square for cell in cells for square in _both(cell, 1e3 * cell["queue_delay_p99_s"])]
@@ -63,7 +63,7 @@ def _permille(cell: Cell, key: str) -> float:
 
 
 def _shares(cell: Cell) -> Iterator[Spec]:
-    """The share of each against the other."""
+    """The share of each flow against the other."""
     first, second = cell["goodput_bps"]
     total = (first + second) or 1.0
     yield _square(cell, cell["controls"][1], cell["controls"][0], 100 * first / total)
@@ -72,7 +72,7 @@ def _shares(cell: Cell) -> Iterator[Spec]:
 
 
 def _both(cell: Cell, value: float) -> Iterator[Spec]:
-    """What both have in common, on either side of the diagonal."""
+    """A value of the pair, on both sides of the diagonal."""
     for row, column in dict.fromkeys([tuple(cell["controls"]), tuple(cell["controls"][::-1])]):
         yield _square(cell, column, row, value)
 
@@ -89,7 +89,7 @@ def _across(
     columns: list[str],
     digits: int = 1,
 ) -> Spec:
-    """A map for each RTT, side by side, with one scale for all."""
+    """Draw one map per RTT, side by side, with a common scale."""
     x = {"field": "x", "sort": columns, "title": None, "axis": {"labelAngle": -45}}
     y = {"field": "y", "sort": found["controls"], "title": None}
     text = {
@@ -117,7 +117,7 @@ def _across(
 
 
 def _dark(values: list[Spec], scheme: Spec) -> str:
-    """Where a square is so dark that its figure must be white."""
+    """Test for squares so dark that their text must be white."""
     if scheme is _EVEN:
         return "abs(datum.value - 50) > 32"
     found = [one["value"] for one in values] or [0.0]

@@ -1,4 +1,4 @@
-"""What `matrix --out` leaves: the figures as JSON and as a document, and the heat maps."""
+"""The files of `matrix --out`: the figures as JSON and Markdown, and the heat maps."""
 
 import json
 from pathlib import Path
@@ -9,14 +9,14 @@ from sojourn.matrix.contract import MatrixSummary
 
 
 def write(found: MatrixSummary, target: Path, tell: pictures.Tell = pictures.warn) -> None:
-    """Writes `matrix.json`, `matrix.md` and the maps to `target`, which must be free."""
+    """Write `matrix.json`, `matrix.md` and the maps to `target`, which must be free."""
     drawn = pictures.Pictures(tell)
     folder.write(target, lambda place: _write_files(found, place, drawn))
     drawn.finish(target)
 
 
 def text(found: MatrixSummary) -> str:
-    """The whole matrix as JSON."""
+    """Format the whole matrix as JSON."""
     return json.dumps(found, indent=1) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Runs every combination and gathers what came out."""
+"""Simulation of every combination, and the figures of each."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from sojourn.matrix.plan import Axes, Place
 
 
 def measure(of: Axes, threads: int, progress: Progress | None = None) -> MatrixSummary:
-    """Every combination that can be, in the order of queues, controllers and RTTs."""
+    """Simulate every possible combination, in the order of queues, controllers and RTTs."""
     places, scenarios, refused = _possible(of)
     experiment.require_room(scenarios, of.runs, threads, series=False)
     seeds = range(of.seed, of.seed + of.runs)
@@ -38,7 +38,7 @@ def measure(of: Axes, threads: int, progress: Progress | None = None) -> MatrixS
 
 
 def jain(goodputs: Sequence[float]) -> float:
-    """Jain's fairness index: 1 where all are equal, 1/n where one has everything.
+    """Jain's fairness index: 1 if all goodputs are equal, 1/n if one flow has everything.
 
     Jain, Chiu and Hawe, "A Quantitative Measure of Fairness" (DEC-TR-301, 1984).
     """
@@ -47,8 +47,9 @@ def jain(goodputs: Sequence[float]) -> float:
 
 
 def _possible(of: Axes) -> tuple[list[Place], list[_core.Scenario], list[Refusal]]:
-    """Every combination that can run, with its scenario; and the reasons of the others, once for
-    all RTTs.
+    """Separate possible combinations, with their scenarios, from refused ones.
+
+    A refusal covers all RTTs.
     """
     places, scenarios, refused = [], [], []
     for place in plan.places(of):
@@ -66,7 +67,7 @@ def _possible(of: Axes) -> tuple[list[Place], list[_core.Scenario], list[Refusal
 
 
 def _require_own_fault(error: _core.ScenarioError) -> None:
-    """A combination that cannot be is told; anything else is an axis that is wrong."""
+    """Re-raise errors of an axis; only errors of a single combination are refusals."""
     for item in error.items:
         if not item["path"].startswith("flow."):
             axis = plan.AXES.get(item["path"])
@@ -101,12 +102,12 @@ def _cell(place: Place, runs: Sequence[RunSummary]) -> Cell:
         "intervals": _over(each, stats.mean_interval) if several else {},
         "each": each if several else [],
     }
-    # In the order of the contract, whatever was added last.
+    # Restore the key order of the contract.
     return cast(Cell, {key: found[key] for key in Cell.__annotations__})
 
 
 def _figures(run: RunSummary) -> dict[str, Any]:
-    """What a cell has of one run."""
+    """The figures of a cell for one run."""
     link: Any = next(link for link in run["links"] if link["name"] == plan.BOTTLENECK)
     goodputs = [flow["goodput_bps"] for flow in run["flows"]]
     return {
@@ -125,7 +126,7 @@ def _figures(run: RunSummary) -> dict[str, Any]:
 
 
 def _over(each: Sequence[dict[str, Any]], of: Callable[[Sequence[float]], Any]) -> dict[str, Any]:
-    """What `of` makes of each figure over all runs; None where one of them has none."""
+    """Apply `of` to each figure over all runs; None if a run has no value."""
 
     def one(values: Sequence[Any]) -> Any:
         if isinstance(values[0], list):

@@ -1,4 +1,4 @@
-"""Which combinations there are, and the scenario of each."""
+"""The combinations of the matrix, and the scenario of each."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,10 +11,10 @@ from sojourn import api, names
 from sojourn.own import Own
 from sojourn.scenario import Scenario
 
-# A path of a few milliseconds to a data centre near by, one across a continent, one around half
-# the world: each four times the one before.
+# Paths to a nearby data centre (a few milliseconds), across a continent, and around half the
+# world; each RTT is four times the previous one.
 RTTS = ("10ms", "40ms", "160ms")
-# The second flow comes once the first has left slow start on most paths.
+# On most paths, the first flow has left slow start by then.
 _SECOND_STARTS = "1s"
 
 BOTTLENECK = "bottleneck"
@@ -28,12 +28,12 @@ AXES = {
     "duration": "--duration",
     "seed": "--seed",
 }
-"""What was asked for, by the place that it has in each scenario."""
+"""The command's option for each place in a scenario."""
 
 
 @dataclass(frozen=True)
 class Axes:
-    """What is combined, and over which bottleneck. Amounts are text with units, as in scenarios."""
+    """The combined values and the bottleneck. Amounts are text with units, as in scenarios."""
 
     controls: Sequence[str]
     queues: Sequence[str]
@@ -43,9 +43,9 @@ class Axes:
     duration: str = "30s"
     seed: int = 1
     runs: int = 1
-    """Seeds in a row that each combination is run with."""
+    """Number of consecutive seeds per combination."""
     own: Own = field(default_factory=lambda: Own({}))
-    """The user's controllers, which are among those named."""
+    """The user's own controllers among the named ones."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def axes(
     own: Own | None = None,
     **others: Any,
 ) -> Axes:
-    """The axes as asked for; everything that ships, and the user's own, where nothing is named."""
+    """Build the axes; by default, every built-in controller and queue, and the user's own."""
     mine = own or Own({})
     given = {key: value for key, value in others.items() if value is not None}
     if "rtts" in given:
@@ -77,7 +77,7 @@ def axes(
 
 
 def places(of: Axes) -> Iterator[Place]:
-    """Every controller alone, then every two: queue by queue, and the RTTs of each together."""
+    """For each queue, every single controller, then every pair, each with all RTTs."""
     alone = [(one,) for one in of.controls]
     pairs = combinations_with_replacement(of.controls, 2)
     who: list[tuple[str, ...]] = [*alone, *pairs]
@@ -88,7 +88,7 @@ def places(of: Axes) -> Iterator[Place]:
 
 
 def scenario(of: Axes, place: Place) -> Scenario:
-    """One bottleneck, all of the delay on the way back, and bulk flows."""
+    """Build a scenario with one bottleneck, all delay on the reverse path, and bulk flows."""
     built = Scenario(
         title=" against ".join(place.controls),
         duration=of.duration,
@@ -110,7 +110,7 @@ def scenario(of: Axes, place: Place) -> Scenario:
 
 
 def _queue(of: Axes, name: str) -> dict[str, Any]:
-    """The queue with its defaults, and ECN where that is a choice; a shaper has the link's rate."""
+    """The queue with its defaults, ECN if it is optional, and the link's rate for a shaper."""
     table: dict[str, Any] = {"kind": name}
     for param in _queues()[name]["params"]:
         if param["name"] == "ecn":
@@ -121,13 +121,13 @@ def _queue(of: Axes, name: str) -> dict[str, Any]:
 
 
 def _measures_arrivals(of: Axes, control: str) -> bool:
-    """Whether a controller lives on the receiver's times, which TCP does not give by itself."""
+    """Whether a controller needs the receiver's timestamps, which TCP lacks by default."""
     return bool(controllers(of.own)[control]["needs"]["receive_times"])
 
 
 @cache
 def controllers(own: Own) -> dict[str, Any]:
-    """Every controller that can be named, with what it says of itself."""
+    """Every available controller with its description."""
     return {one["name"]: one for one in json.loads(own.catalogue.controllers())}
 
 
@@ -137,7 +137,7 @@ def _queues() -> dict[str, Any]:
 
 
 def _chosen(kind: str, asked: Sequence[str] | None, known: list[str]) -> list[str]:
-    """The names asked for, each once; all where none is."""
+    """Return the requested names without duplicates, or all names by default."""
     if asked is None:
         return known
     for name in asked:

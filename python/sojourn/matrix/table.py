@@ -1,4 +1,4 @@
-"""The matrix as tables: a row for each flow or two over a queue, in each cell one figure an RTT."""
+"""The matrix as tables: one row per queue and flow or pair, and one figure per RTT in a cell."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from sojourn.table import MISSING
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of a cell, or one for each flow: how it is called, and how it is said."""
+    """A figure of a cell or of each flow, with its name and format."""
 
     name: str
     unit: str
@@ -21,11 +21,11 @@ class Metric:
 
     @property
     def head(self) -> str:
-        """Name and unit."""
+        """The name with its unit."""
         return f"{self.name} ({self.unit})" if self.unit else self.name
 
     def text(self, cell: Cell) -> str:
-        """The figures; with several runs means, and half of their confidence intervals."""
+        """Format the figures; for several runs, means with half of their confidence intervals."""
         runs = [self.of(one) for one in cell["each"]] or [self.of(cell)]
         return "+".join(map(self._one, zip(*runs, strict=True))) or MISSING
 
@@ -37,7 +37,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Row:
-    """One flow or two over one queue; a text for each metric and RTT."""
+    """One flow or pair over one queue; a text for each metric and RTT."""
 
     queue: str
     flows: str
@@ -63,7 +63,7 @@ METRICS = [
 
 
 def rows(found: MatrixSummary) -> Iterator[Row]:
-    """A row for each queue and flow or two, in the order in which they were run."""
+    """Build one row per queue and flow or pair, in the order of simulation."""
     cells: dict[tuple[str, tuple[str, ...]], list[Cell]] = {}
     for cell in found["cells"]:
         cells.setdefault((cell["queue"], tuple(cell["controls"])), []).append(cell)
@@ -73,7 +73,7 @@ def rows(found: MatrixSummary) -> Iterator[Row]:
 
 
 def about(found: MatrixSummary) -> str:
-    """What was run, in a sentence."""
+    """Describe the simulations in a sentence."""
     rtts = _listed(found["rtts"])
     return (
         f"One bottleneck of {found['rate']} with a buffer of {found['buffer']}, bulk flows for "
@@ -96,7 +96,7 @@ def _seeds(found: MatrixSummary) -> str:
 
 
 def refusals(found: MatrixSummary) -> list[str]:
-    """What cannot be combined, a line for each reason and whom it concerns."""
+    """List impossible combinations, one line per reason with all affected controllers."""
     reasons: dict[str, dict[str, None]] = {}
     for one in found["refused"]:
         reasons.setdefault(one["reason"], {})[" + ".join(one["controls"])] = None
@@ -104,7 +104,7 @@ def refusals(found: MatrixSummary) -> list[str]:
 
 
 def markdown(found: MatrixSummary) -> str:
-    """The whole matrix as a document."""
+    """Format the whole matrix as Markdown."""
     parts = ["# Every controller over every queue", about(found) + _WRITTEN * _is_shipped(found)]
     for queue in found["queues"]:
         own = [row for row in rows(found) if row.queue == queue]
@@ -118,7 +118,7 @@ _WRITTEN = " Written by `make matrix`; a test holds it against what is simulated
 
 
 def _is_shipped(found: MatrixSummary) -> bool:
-    """Whether it is the one that a test holds, in docs/matrix.md: nothing else may say so."""
+    """Whether this is the matrix of docs/matrix.md, which a test checks; only it may say so."""
     asked: dict[str, Any] = {**found}
     whole = plan.axes(None, None)
     lists = ("controls", "queues", "rtts")

@@ -1,7 +1,7 @@
-"""Papers reproduced: a folder of `papers/` each, with scenarios, published values and figures.
+"""Reproductions of papers: one folder of `papers/` each, with scenarios and published values.
 
-A folder `papers/some-name` has a file `some_name.py` that offers `PAPER`; `sojourn paper run
-some-name` runs its figures and lays what they claim beside what was published.
+The folder `papers/some-name` has a file `some_name.py` that defines `PAPER`. `sojourn paper run
+some-name` computes its figures and compares its claims with the published values.
 """
 
 from sojourn.papers.contract import PaperSummary

@@ -1,13 +1,13 @@
-"""What `paper run --json` prints and `paper.json` holds: add, never rename."""
+"""Types of `paper run --json` and `paper.json`: changes may add keys but never rename one."""
 
 from typing import TypedDict
 
 
 class ClaimSummary(TypedDict):
-    """One claim of a figure. `published` is null where the paper has no value for it.
+    """One claim of a figure. `published` is null if the paper has no value for it.
 
-    `holds` says whether ours agrees with what is published, within what `why` says; null where
-    there is nothing to agree with.
+    `holds` states whether our value agrees with the published one, within the tolerance that `why`
+    gives. It is null if `published` is null.
     """
 
     claim: str
@@ -19,7 +19,7 @@ class ClaimSummary(TypedDict):
 
 
 class FigureSummary(TypedDict):
-    """One figure: its pictures stand beside as `NAME.svg` and `NAME.png`."""
+    """One figure; its pictures are `NAME.svg` and `NAME.png` in the same folder."""
 
     figure: str
     title: str
@@ -29,7 +29,7 @@ class FigureSummary(TypedDict):
 
 
 class PaperSummary(TypedDict):
-    """One paper, as far as it was run."""
+    """One paper, with the figures that were run."""
 
     version: str
     paper: str

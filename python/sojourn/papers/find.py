@@ -1,4 +1,4 @@
-"""Where the papers are, and what each offers."""
+"""Discovery of the papers in a folder, and of their figures."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from sojourn.papers.paper import Paper
 
 
 def names(place: Path) -> list[str]:
-    """The papers of a folder, by name."""
+    """List the papers of a folder by name."""
     if not place.is_dir():
         raise UsageError(
             f"there is no folder {place}: run this where Sojourn's sources are, or name the "
@@ -21,7 +21,7 @@ def names(place: Path) -> list[str]:
 
 
 def load(place: Path, name: str) -> Paper:
-    """The paper of that name."""
+    """Load the paper of this name."""
     known = names(place)
     if name not in known:
         raise UsageError(f"there is no paper {name!r}; there are: {', '.join(known)}")
@@ -32,7 +32,7 @@ def load(place: Path, name: str) -> Paper:
 
 
 def chosen(paper: Paper, name: str, figures: list[str]) -> list[str]:
-    """The figures asked for; all where none is."""
+    """Return the requested figures, or all figures by default."""
     for figure in figures:
         if figure not in paper.figures:
             there = ", ".join(paper.figures)

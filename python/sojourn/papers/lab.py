@@ -1,4 +1,4 @@
-"""What the figures of a paper work with: simulations, published values, a place for pictures."""
+"""The tools of a paper's figures: simulations, published values, and pictures."""
 
 import io
 import json
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Ask:
-    """A scenario of the paper's folder to simulate, with what is changed in it."""
+    """A scenario of the paper's folder, and the changes for one simulation."""
 
     scenario: str
     set: Mapping[str, Any] = field(default_factory=dict)
@@ -30,13 +30,13 @@ class Ask:
     spread: str | None = None
 
     def key(self, runs: int) -> str:
-        """The same for what is simulated alike."""
+        """A key that equal simulations share."""
         asked = [self.scenario, dict(self.set), self.control, runs, self.spread]
         return json.dumps(asked, sort_keys=True)
 
 
 class Cell:
-    """One simulation of a sweep. Its series are read only where they are asked for."""
+    """One simulation of a sweep. Its series are decoded on first use."""
 
     def __init__(self, outcome: _core.Outcome) -> None:
         self._outcome = outcome
@@ -65,33 +65,33 @@ class Cell:
 
 @dataclass
 class Lab:
-    """One paper's run. What several figures ask for alike is simulated once."""
+    """The run of one paper. Equal simulations of several figures run once."""
 
     folder: Path
-    """The paper's own folder: scenarios and published values."""
+    """The paper's own folder, with its scenarios and published values."""
     out: Path
-    """Where pictures go."""
+    """The output folder of the pictures."""
     quick: bool = False
     data: Path | None = None
-    """A folder or file of measurements that do not ship, where there is one."""
+    """A folder or file of measurements that Sojourn does not include, if available."""
     jobs: int | None = None
     progress: experiment.Progress | None = None
     drawn: Pictures = field(default_factory=lambda: Pictures(warn))
-    """Keeps the pictures that cannot be drawn from ending the run."""
+    """Draws the pictures; a picture that fails does not end the run."""
     pictures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     _made: dict[str, Any] = field(default_factory=dict)
 
     def pick(self, full: T, quick: T) -> T:
-        """One or the other, as this is a quick run or a full one."""
+        """Return `quick` in a quick run, else `full`."""
         return quick if self.quick else full
 
     def published(self, name: str = "published.json") -> Any:
-        """The published values, from the paper's folder."""
+        """Load the published values from the paper's folder."""
         return json.loads(inputs.text(self.folder / name))
 
     def value(self, name: str) -> Any:
-        """A published value, where `published.json` has for each its `value` and `where` it is."""
+        """A published value; `published.json` has each with its `value` and its source, `where`."""
         return self.published()[name]["value"]
 
     def run(
@@ -104,10 +104,10 @@ class Lab:
         pcapng: Path | None = None,
         qlog: Path | None = None,
     ) -> Run:
-        """Simulates a scenario of the paper's folder with its series, as `sojourn.run` does.
+        """Simulate a scenario of the paper's folder with its series, as `sojourn.run` does.
 
-        With `pcapng` or `qlog`, new folders, it is simulated each time, and its packets or events
-        are written.
+        With `pcapng` or `qlog`, which must be new folders, the scenario runs even if the result is
+        known, and its packets or events are written.
         """
         ask = Ask(scenario, set or {}, control, spread)
         if pcapng is None and qlog is None:
@@ -119,9 +119,9 @@ class Lab:
             return api.record(core, origin, runs, self.jobs, self.progress, files=files)
 
     def runs(self, asks: Sequence["Ask"], runs: int = 1, keep: bool = True) -> list[Run]:
-        """Simulates several in one pool of threads; `runs` seeds of each.
+        """Simulate several scenarios in one thread pool, each with `runs` seeds.
 
-        Series are large: without `keep` they are not remembered for other figures.
+        Series are large; without `keep`, other figures cannot reuse them.
         """
         keys = [one.key(runs) for one in asks]
         missing = {key: one for key, one in zip(keys, asks, strict=True) if key not in self._made}
@@ -142,7 +142,7 @@ class Lab:
         return core, source.origin
 
     def once(self, key: str, make: Callable[[], T]) -> T:
-        """What `make` gives, made the first time that a figure asks for it under this name."""
+        """Return the result of `make`, which is called once for all figures that use this key."""
         if key not in self._made:
             self._made[key] = make()
         return cast(T, self._made[key])
@@ -153,7 +153,7 @@ class Lab:
         cells: Sequence[Mapping[str, Any]],
         take: Callable[[RunSummary], T],
     ) -> list[T]:
-        """What `take` makes of the summary of each cell, as `measure` does."""
+        """Apply `take` to the summary of each cell, as `measure` does."""
         return self.measure(scenario, cells, lambda cell: take(cell.summary))
 
     def measure(
@@ -162,9 +162,10 @@ class Lab:
         cells: Sequence[Mapping[str, Any]],
         take: Callable[[Cell], T],
     ) -> list[T]:
-        """What `take` makes of each cell, summary and series: values to set, in a pool of threads.
+        """Simulate the cells in a thread pool and apply `take` to each summary and series.
 
-        A cell's scenario must name one controller. What `take` does not keep is let go of.
+        A cell lists the values to set. The scenario must name one controller. Only the results of
+        `take` stay in memory.
         """
         source = api.as_scenario(self.folder / scenario)
         jobs = []
@@ -179,15 +180,15 @@ class Lab:
         )
 
     def draw(self, name: str, spec: Mapping[str, Any]) -> None:
-        """Writes a Vega-Lite figure as `NAME.svg` and `NAME.png`."""
+        """Write a Vega-Lite figure as `NAME.svg` and `NAME.png`."""
         if self.drawn.draw(spec, self.out / name):
             self.pictures.append(name)
 
     def picture(self, name: str, svg: str) -> None:
-        """Writes a picture in SVG, and as PNG."""
+        """Write an SVG picture, also as PNG."""
         if self.drawn.picture(lambda: svg, self.out / name):
             self.pictures.append(name)
 
     def note(self, text: str) -> None:
-        """Says something below the figure's table."""
+        """Add a note below the figure's table."""
         self.notes.append(text)

@@ -1,4 +1,4 @@
-"""A paper's tables as text, and its figures and tables as one page."""
+"""A paper's tables as text, and its figures and tables as one HTML page."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -9,7 +9,7 @@ HEADS = ("claim", "published", "ours", "holds", "why it differs, or how it is me
 
 
 def cells(claim: ClaimSummary) -> tuple[str, str, str, str, str]:
-    """One row of the table, as text."""
+    """Format one row of the table."""
     holds = {True: "yes", False: "no", None: "–"}[claim["holds"]]
     return (
         claim["claim"],
@@ -21,7 +21,7 @@ def cells(claim: ClaimSummary) -> tuple[str, str, str, str, str]:
 
 
 def value(of: float | str | None, unit: str) -> str:
-    """A value with its unit; four digits of a number."""
+    """Format a value with its unit; numbers have four digits."""
     if of is None:
         return "–"
     text = of if isinstance(of, str) else f"{of:.4g}"
@@ -29,12 +29,12 @@ def value(of: float | str | None, unit: str) -> str:
 
 
 def markdown(summary: PaperSummary) -> str:
-    """The tables of a paper as a document."""
+    """Format the tables of a paper as Markdown."""
     return "\n".join(_markdown(summary)) + "\n"
 
 
 def document(done: Sequence[PaperSummary]) -> str:
-    """`docs/papers.md`: every paper, what each claims, whether it holds here, and by how much."""
+    """Format `docs/papers.md`: the claims of every paper, and our agreement with them."""
     rows = []
     for summary in done:
         held, total = counts(summary["figures"])
@@ -57,7 +57,7 @@ def document(done: Sequence[PaperSummary]) -> str:
 
 
 def counts(figures: Sequence[FigureSummary]) -> tuple[int, int]:
-    """How many claims hold, and how many there are with something published."""
+    """Count the claims that hold, and the claims with a published value."""
     held = [claim["holds"] for one in figures for claim in one["claims"]]
     return sum(one is True for one in held), sum(one is not None for one in held)
 
@@ -92,7 +92,7 @@ svg { max-width: 100%; height: auto }"""
 
 
 def html(summary: PaperSummary) -> str:
-    """One page with every figure and table; the pictures stand beside it."""
+    """Format one page with every figure and table; the pictures are separate files."""
     title = escape(f"{summary['paper']}: {summary['title']}")
     body = "\n".join(_figures(summary))
     held, total = counts(summary["figures"])
@@ -109,7 +109,7 @@ def _figures(summary: PaperSummary) -> Iterator[str]:
     for figure in summary["figures"]:
         yield f"<h2>{escape(figure['figure'])}: {escape(figure['title'])}</h2>"
         for name in figure["pictures"]:
-            # As an image: identifiers inside one picture must not meet those of another.
+            # As an image element, so that identifiers inside the pictures cannot collide.
             yield f'<p><img src="{name}.svg" alt="{escape(figure["title"])}"></p>'
         yield _table(figure["claims"])
         for note in figure["notes"]:

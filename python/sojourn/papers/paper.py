@@ -1,4 +1,4 @@
-"""What a folder of `papers/` offers."""
+"""The types that a folder of `papers/` uses: claims, figures and the paper."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, what is measured here, and what differs and why.
+    """A published value, our value, and the reason for their difference.
 
-    `published` is None where it goes beyond the paper; `holds` is None there, and nowhere else.
-    Numbers are in `unit`.
+    `published` is None for results beyond the paper; exactly then, `holds` is None too. Numbers are
+    in `unit`.
     """
 
     claim: str
@@ -25,7 +25,7 @@ class Claim:
 
 
 Run = Callable[["Lab"], list[Claim]]
-"""Runs what a figure needs, draws it, and says what holds."""
+"""Simulates and draws a figure, and returns its claims."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Figure:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its figures by their names, in its order."""
+    """A paper, with its figures by name, in the paper's order."""
 
     title: str
     source: str
-    """Authors, where and when."""
+    """Authors, venue and year."""
     figures: Mapping[str, Figure]

@@ -1,4 +1,4 @@
-"""Runs papers, and writes what came of them."""
+"""Running of papers and writing of their results."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -13,13 +13,13 @@ from sojourn.papers.lab import Lab
 from sojourn.papers.paper import Claim, Paper
 
 Named = Callable[[str], None]
-"""Told which figure is being made."""
+"""Callback with the name of the current figure."""
 
 
 def run(
     paper: Paper, lab: Lab, figures: Sequence[str], telling: Named = lambda _: None
 ) -> PaperSummary:
-    """Runs figures of a paper; pictures and tables go to `lab.out`."""
+    """Run figures of a paper; pictures and tables go to `lab.out`."""
     done = []
     for name in figures:
         telling(f"{lab.folder.name}, {name}")
@@ -50,7 +50,7 @@ def _figure(paper: Paper, lab: Lab, name: str) -> FigureSummary:
 
 
 def claims_of(paper: Paper, lab: Lab, name: str) -> list[Claim]:
-    """Runs one figure: what it claims, each claim held to the contract."""
+    """Run one figure and check each of its claims against the contract."""
     claims = paper.figures[name].run(lab)
     for claim in claims:
         _keeps_contract(lab.folder.name, name, claim)
@@ -58,9 +58,9 @@ def claims_of(paper: Paper, lab: Lab, name: str) -> list[Claim]:
 
 
 def _keeps_contract(paper: str, figure: str, claim: Claim) -> None:
-    """A verdict is on what is published, and there is one on all that is.
+    """Require a verdict for a published value, and only for one.
 
-    Else the share of the claims that hold counts what nobody published, or leaves out what was.
+    Otherwise the share of claims that hold would count unpublished values or omit published ones.
     """
     if (claim.published is None) == (claim.holds is None):
         return
@@ -71,7 +71,7 @@ def _keeps_contract(paper: str, figure: str, claim: Claim) -> None:
 
 
 def write(summary: PaperSummary, place: Path) -> None:
-    """Writes `paper.json`, `paper.md` and `index.html`."""
+    """Write `paper.json`, `paper.md` and `index.html`."""
     files.write(place / "paper.json", json.dumps(summary, indent=1))
     files.write(place / "paper.md", page.markdown(summary))
     files.write(place / "index.html", page.html(summary))

@@ -1,4 +1,4 @@
-"""qlog, whoever wrote it, as a run: the same figures, series and plots."""
+"""Reader for qlog of any origin, which yields the same figures, series and plots as a run."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -14,10 +14,10 @@ def read(
     control: str = "qlog",
     interval_s: float | None = None,
 ) -> tuple[Run, list[Damage]]:
-    """Reads qlog files, one flow a trace; also says where a file could not be read on.
+    """Read qlog files, with one flow per trace; also return the damage of each file.
 
-    `control` is what the run's controller is called, `interval_s` the time between two samples.
-    Refuses files that hold no trace, or none before they are damaged.
+    `control` is the name of the run's controller, `interval_s` the sampling interval. Files that
+    hold no trace are refused, and so are files that are damaged before their first trace.
     """
     from sojourn.qlog import reading, run
 

@@ -1,14 +1,14 @@
-"""Whole numbers in order, which come and go anywhere: each change costs what a short list costs."""
+"""Sorted whole numbers with fast insertion and removal at any position."""
 
 from bisect import bisect_left, bisect_right, insort
 
-# A list that is longer is cut in two. What a change moves is a block of so many, and one entry
-# for each block.
+# Longer blocks are split in two. A change moves at most one block of this length, and one entry
+# per block.
 _MOST = 1024
 
 
 class Order:
-    """Distinct whole numbers in increasing order, as blocks that are never empty."""
+    """Distinct whole numbers in increasing order, as a list of non-empty blocks."""
 
     def __init__(self) -> None:
         self._blocks: list[list[int]] = []
@@ -16,7 +16,7 @@ class Order:
         """The last number of each block."""
 
     def add(self, number: int) -> None:
-        """Adds one that is not there."""
+        """Add a number that is not in the list."""
         if not self._blocks:
             self._blocks, self._last = [[number]], [number]
             return
@@ -29,11 +29,11 @@ class Order:
             self._last[at : at + 1] = [block[_MOST // 2 - 1], block[-1]]
 
     def first(self) -> int | None:
-        """The least of all."""
+        """The smallest number."""
         return self._blocks[0][0] if self._blocks else None
 
     def before(self, number: int) -> int | None:
-        """The greatest that is less."""
+        """The greatest smaller number."""
         at = bisect_left(self._last, number)
         if at < len(self._blocks) and self._blocks[at][0] < number:
             block = self._blocks[at]
@@ -41,7 +41,7 @@ class Order:
         return self._last[at - 1] if at else None
 
     def take(self, low: int, high: int) -> list[int]:
-        """Removes those from `low` to `high`, both included."""
+        """Remove the numbers from `low` to `high`, both included."""
         begin, taken = bisect_left(self._last, low), list[int]()
         end = begin
         while end < len(self._blocks) and self._blocks[end][0] <= high:

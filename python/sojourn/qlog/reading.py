@@ -1,9 +1,9 @@
-"""qlog files of every form that is about: what traces they hold.
+"""Traces of qlog files, in all formats in use.
 
-- one JSON object with `traces`: all drafts of the main schema up to today's
-  `urn:ietf:params:qlog:file:contained`;
-- a sequence of JSON texts, each behind a record separator, or a line each: today's
-  `urn:ietf:params:qlog:file:sequential`, and its forerunners.
+- One JSON object with `traces`: all drafts of the main schema up to the current
+  `urn:ietf:params:qlog:file:contained`.
+- A sequence of JSON texts, separated by record separators or newlines: the current
+  `urn:ietf:params:qlog:file:sequential` and its predecessors.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Damage:
-    """Where a file could not be read on."""
+    """The position of an error in a file."""
 
     file: str
     at_byte: int
@@ -37,9 +37,9 @@ class Damage:
 
 
 def traces(file: Path) -> tuple[list[Trace], Damage | None]:
-    """Every trace of a file that has events, and where it could not be read on."""
+    """Read every trace that has events; also return the position of the first error."""
     found: list[Trace] = []
-    # It is read more than once, and its size tells whether there is room.
+    # The file is read twice, and its size decides whether it fits into memory: no pipes.
     inputs.require_file(file)
     try:
         _read(file, found)
@@ -63,11 +63,11 @@ def _line(file: Path, at: int) -> int:
 def _read(file: Path, found: list[Trace]) -> None:
     with file.open("rb") as source:
         first = source.read(1)
-        # A file that is one JSON text may be one line as well.
+        # A file with a single JSON text may also consist of one line.
         line = source.readline(texts.LONGEST)
     if first == texts.RS:
         return texts.sequence(file, texts.RS, _Sequence(file, found).take)
-    # A line that is whole by itself is the first of many.
+    # If the first line is a complete JSON text, the file has one text per line.
     if line.endswith(b"\n") and file.stat().st_size > len(line) + 2 and _is_whole(line):
         return texts.sequence(file, b"\n", _Sequence(file, found).take)
     cursor = texts.whole(file)
@@ -89,7 +89,7 @@ def _is_whole(line: bytes) -> bool:
 
 
 class _Sequence:
-    """The texts of a file, one after the other: its header first, then events."""
+    """The texts of a file in order: first its header, then events."""
 
     def __init__(self, file: Path, found: list[Trace]) -> None:
         self.file = file
@@ -137,7 +137,7 @@ def _trace(cursor: Cursor, file: Path, found: list[Trace]) -> None:
             else:
                 about[key] = cursor.value()
     finally:
-        # Fields that say how to read the events may stand behind them.
+        # Fields that affect the parsing of events may follow them.
         if "error_description" not in about:
             trace.describe(about)
             for event in events:

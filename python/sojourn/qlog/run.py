@@ -1,4 +1,4 @@
-"""Traces as a run: one flow each."""
+"""Conversion of traces to a run, with one flow per trace."""
 
 import io
 from collections import Counter
@@ -14,15 +14,15 @@ from sojourn.record import Run
 if TYPE_CHECKING:
     import polars as pl
 
-# So many samples fill the width of a figure; the intervals between them are round.
+# This many samples fill the width of a figure; intervals are rounded.
 _SAMPLES = 500
 _ROUND_S = [n * 10.0**power for power in range(-3, 4) for n in (1, 2, 5)]
-# A longer log would have more rows than anyone can look at.
+# Longer logs would give more rows than a figure or a table can use.
 _MOST_SAMPLES = 1_000_000
 
 
 def of(traces: Sequence[Trace], control: str, interval_s: float | None) -> Run:
-    """The figures and series of all traces; time begins with the earliest where it is a date."""
+    """Compute the figures and series of all traces; absolute times start at the earliest."""
     for trace in traces:
         trace.finish()
     dates = [trace.rows[0].t for trace in traces if trace.is_absolute and trace.rows]
@@ -64,7 +64,7 @@ def _interval(duration: float, asked: float | None) -> float:
 
 
 def _names(traces: Sequence[Trace]) -> list[str]:
-    """Each trace's name, with its end where both ends of a connection are there."""
+    """Name each trace; add its endpoint if both endpoints of a connection are present."""
     plain = [said(trace.name) or "trace" for trace in traces]
     often = Counter(plain)
     named = [
@@ -111,7 +111,7 @@ def _quantile(values: Sequence[float], share: float) -> float | None:
 
 
 def _samples(trace: Trace, start: float, interval: float) -> Iterator[Row]:
-    """The last row of each interval in which there is one, with the greatest round trip of all."""
+    """Keep the last row of each non-empty interval, with the greatest RTT of the interval."""
     place, rtt, last = None, None, None
     for row in trace.rows:
         now = max(0.0, row.t - start)
@@ -131,7 +131,7 @@ def _sample(row: Row, place: int, rtt: float | None, interval: float) -> Row:
 
 
 class _Columns:
-    """The samples of all traces: a frame of its own for each would take a millisecond."""
+    """The samples of all traces; one data frame per trace would take a millisecond each."""
 
     def __init__(self, control: str) -> None:
         self._control = control
@@ -141,7 +141,7 @@ class _Columns:
         self._goodputs: list[float] = []
 
     def add(self, rows: list[Row], name: str, interval: float) -> None:
-        """The samples of one trace."""
+        """Add the samples of one trace."""
         is_sender = rows[-1].sent >= rows[-1].received
         delivered = [_delivered(row, is_sender) for row in rows]
         then, before = rows[0].t - interval, 0
@@ -153,7 +153,7 @@ class _Columns:
         self._delivered += delivered
 
     def frame(self) -> "pl.DataFrame":
-        """The columns of `flows.parquet` that a log has."""
+        """The columns of `flows.parquet` that a log provides."""
         import polars as pl
 
         rows = self._rows
@@ -180,7 +180,7 @@ class _Columns:
         }
         columns = [pl.Series(name, values, pl.String) for name, values in texts.items()]
         columns += [pl.Series(name, values, pl.Float64) for name, values in numbers.items()]
-        # A log may claim more bytes than there can be, which are none that are known.
+        # A log may claim more bytes than a counter can hold; such values become null.
         columns += [
             pl.Series(name, values, pl.UInt64, strict=False) for name, values in counts.items()
         ]

@@ -1,7 +1,7 @@
-"""JSON read piece by piece, so that what comes before a fault is not lost.
+"""Incremental JSON parser that keeps everything before an error.
 
-Texts are read as Latin-1: a character is a byte then, so that a place in the text is one in the
-file. Names are made whole by `said`.
+Texts are decoded as Latin-1, with one character per byte, so that positions in the text are
+positions in the file. `said` restores names to UTF-8.
 """
 
 import json
@@ -14,19 +14,19 @@ from sojourn import inputs, memory
 
 RS = b"\x1e"
 LONGEST = 16 << 20
-"""Bytes of one text of a sequence at most: an event is a packet's, of some hundred bytes."""
+"""Maximum size of one text of a sequence, in bytes; an event has some hundred bytes."""
 _CHUNK = 1 << 20
-# What is kept of events is little, but of a long log much: a chunk takes no more than this.
+# Memory for a chunk's events. Each event keeps little, but a long log has many.
 _ROOM = 256 << 20
 _SPACE = re.compile(r"[ \t\r\n]*")
-# Bytes of an object with its first entry, of a list with its first item, of each further one, and
-# of half a text besides its characters.
+# Memory in bytes of an object with its first entry, a list with its first item, each further
+# entry or item, and half a string without its characters.
 _BYTES = {"{": 190, "[": 90, ",": 70, '"': 30}
 _DECODER = json.JSONDecoder(strict=False)
 
 
 class FaultyTextError(Exception):
-    """What is at a byte of a file is not JSON, or not what belongs there."""
+    """The file is not JSON at a byte, or has an unexpected value there."""
 
     def __init__(self, at: int, what: str) -> None:
         super().__init__(what)
@@ -35,14 +35,14 @@ class FaultyTextError(Exception):
 
 
 def said(text: Any) -> str | None:
-    """A name as it was written."""
+    """Restore a name to the original text."""
     if not isinstance(text, str):
         return None
     return text.encode("latin-1", "replace").decode("utf-8", "replace")
 
 
 class Cursor:
-    """A place in a text that began at byte `base` of its file."""
+    """A position in a text that starts at byte `base` of its file."""
 
     def __init__(self, text: str, base: int = 0) -> None:
         self.text = text
@@ -50,17 +50,17 @@ class Cursor:
         self.at = 0
 
     def peek(self) -> str:
-        """The next character that is no space; nothing at the end."""
+        """Return the next non-space character, or an empty string at the end."""
         found = _SPACE.match(self.text, self.at)
         self.at = found.end() if found else self.at
         return self.text[self.at : self.at + 1]
 
     def bytes(self) -> int:
-        """What all its values take together, at most: by their kinds, in CPython."""
+        """Upper bound of the memory of all values in CPython, by their types."""
         return sum(most * self.text.count(sign) for sign, most in _BYTES.items())
 
     def value(self) -> Any:
-        """The next value, whole."""
+        """Parse the next complete value."""
         self.peek()
         try:
             value, self.at = _DECODER.raw_decode(self.text, self.at)
@@ -73,7 +73,7 @@ class Cursor:
         return value
 
     def take(self, expected: str) -> None:
-        """Goes past a character."""
+        """Skip an expected character."""
         found = self.peek()
         if found != expected:
             what = f"{found!r}" if found else "the file ends"
@@ -81,11 +81,11 @@ class Cursor:
         self.at += 1
 
     def items(self) -> Iterator[None]:
-        """Stops before each value of a list."""
+        """Stop before each value of a list."""
         yield from self._each("[", "]")
 
     def fields(self) -> Iterator[str]:
-        """Stops before the value of each field of an object; says its name."""
+        """Stop before the value of each field of an object; yield the field's name."""
         for _ in self._each("{", "}"):
             key = self.value()
             if not isinstance(key, str):
@@ -94,7 +94,7 @@ class Cursor:
             yield key
 
     def fault(self, what: str, at: int | None = None) -> FaultyTextError:
-        """What is wrong here."""
+        """Build the exception for an error here."""
         return FaultyTextError(self.base + (self.at if at is None else at), what)
 
     def _each(self, opening: str, closing: str) -> Iterator[None]:
@@ -111,15 +111,15 @@ class Cursor:
 
 
 def whole(file: Path) -> Cursor:
-    """A file at its beginning."""
+    """Read a whole file; the cursor is at its start."""
     return Cursor(inputs.whole(file).decode("latin-1"))
 
 
 def sequence(file: Path, separator: bytes, each: Callable[[Cursor], None]) -> None:
-    """Hands on each text of a sequence of them (RFC 7464, or a line each).
+    """Pass each text of a sequence to `each` (RFC 7464, or one text per line).
 
-    What has no separator in it is put together once, at its end: as often as a chunk is read
-    would be a time that grows with its length squared.
+    The chunks of a long text are joined only once, at its end. Joining them after every chunk would
+    take time quadratic in the length of the text.
     """
     at = length = 0
     parts: list[bytes] = []

@@ -1,4 +1,4 @@
-"""One trace: its events, by whatever draft, as figures over time."""
+"""One trace of any draft: its events, converted to figures over time."""
 
 import math
 from array import array
@@ -8,15 +8,15 @@ from typing import Any
 
 from sojourn.qlog.order import Order
 
-# Rows are kept for each of these at most; samples are made of them at the end.
+# Minimum time between two rows; samples are made from rows at the end.
 ROW_S = 1e-3
-# Times beyond are those of a calendar: 1973 in milliseconds.
+# Greater times are calendar times: in milliseconds since 1970, this is the year 1973.
 _CALENDAR_MS = 1e11
-# RTTs and windows beyond are a fault of the writer's.
+# Greater RTTs and windows are errors of the writer.
 _MOST = 1e18
 
-# Packets that are overtaken by as many others are never acknowledged: RFC 9002 (section 6.1.1)
-# takes them for lost after 3. An acknowledgement that comes later is not heard.
+# A packet is forgotten if one sent this many packet numbers later is acknowledged. RFC 9002
+# (section 6.1.1) declares it lost after 3. Later acknowledgements of it are ignored.
 _LATEST = 1 << 16
 
 _TIME_KEYS = ("time", "relative_time", "delta_time", "timestamp")
@@ -28,7 +28,7 @@ _DATA_FRAMES = ("stream", "crypto", "datagram")
 
 @dataclass
 class Row:
-    """How things stand at the end of a row; `rtt` is the greatest in it."""
+    """The state at the end of a row; `rtt` is the greatest RTT within the row."""
 
     t: float = 0.0
     cwnd: float | None = None
@@ -48,14 +48,14 @@ class Row:
 
 
 class Ranges:
-    """Bytes of a stream that were seen."""
+    """The byte ranges of a stream that were seen."""
 
     def __init__(self) -> None:
         self._starts = Order()
         self._ends: dict[int, int] = {}
 
     def add(self, start: int, end: int) -> int:
-        """Adds `start..end`; says how much of it is new."""
+        """Add `start..end`; return the number of new bytes."""
         before = self._starts.before(start)
         low = start if before is None or self._ends[before] < start else before
         high, new = end, end - start
@@ -69,7 +69,7 @@ class Ranges:
 
 
 def number(value: Any) -> float | None:
-    """A number that is one; early drafts write whole ones as text."""
+    """Parse a finite number; early drafts write whole numbers as text."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 20:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -80,25 +80,25 @@ def number(value: Any) -> float | None:
 
 
 def count(value: Any) -> int | None:
-    """A whole number of zero or more."""
+    """Parse a whole number of zero or more."""
     found = number(value)
     return None if found is None or found < 0 else int(found)
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """An object; an empty one in place of anything else."""
+    """Return an object; any other value becomes an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 Sent = tuple[float, list[tuple[Any, int, int]]]
-"""A packet under way: when it left, and its data: stream, offset, length."""
+"""A packet in flight: its sending time, and its data as stream, offset, length."""
 
 
 class UnderWay:
-    """Packets of one space that are neither acknowledged nor lost, in order of their numbers.
+    """Packets in flight of one number space, ordered by packet number.
 
-    A range may be as long as its writer likes, and what nobody tells the end of stays: so a
-    range costs what is found in it, whatever else is under way.
+    An acknowledged range may be arbitrarily long, and packets without an outcome stay in flight.
+    The cost of a range therefore depends only on the packets found in it.
     """
 
     def __init__(self) -> None:
@@ -109,31 +109,31 @@ class UnderWay:
         return len(self._sent)
 
     def add(self, place: int, sent: Sent) -> None:
-        """A packet leaves; one of the same number is no more."""
+        """Add a sent packet; it replaces one with the same number."""
         if place not in self._sent:
             self._order.add(place)
         self._sent[place] = sent
 
     def take(self, low: int, high: int) -> list[tuple[int, Sent]]:
-        """Removes those from `low` to `high`, both included."""
+        """Remove the packets from `low` to `high`, both included."""
         return [(place, self._sent.pop(place)) for place in self._order.take(low, high)]
 
     def forget_before(self, acked: int) -> None:
-        """Gives up those `_LATEST` and more numbers before one that is acknowledged."""
+        """Forget packets `_LATEST` or more numbers below an acknowledged one."""
         first = self._order.first()
         if first is not None and first <= acked - _LATEST:
             self.take(0, acked - _LATEST)
 
 
 class Trace:
-    """What one end of a connection logged."""
+    """The log of one endpoint of a connection."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.title: str | None = None
         self.vantage = "unknown"
         self.events = 0
-        """Events read, known or not."""
+        """Number of events, including unknown ones."""
         self.rows: list[Row] = []
         self.samples = array("d")
         self.is_absolute = False
@@ -146,14 +146,14 @@ class Trace:
         self._offset = 0.0
         self._pto = 0.0
         self._measured = False
-        """Round trips are known from packets and acknowledgements."""
+        """Whether RTT samples come from packets and acknowledgements."""
         self._sent: dict[str, UnderWay] = {}
         self._streams: dict[tuple[str, Any], Ranges] = {}
         self.sent_packets = 0
         self.received_packets = 0
 
     def describe(self, about: Mapping[str, Any]) -> None:
-        """What is said of all events: how time is written, and who writes."""
+        """Read the properties of all events: the time format and the endpoint."""
         common, setup = mapping(about.get("common_fields")), mapping(about.get("configuration"))
         vantage = mapping(about.get("vantage_point"))
         self.vantage = str(vantage.get("type", "unknown"))
@@ -170,20 +170,20 @@ class Trace:
         self._fields = [str(one).lower() for one in fields] if isinstance(fields, list) else []
 
     def add(self, event: Any) -> None:
-        """The next event; one that is of no known form counts, and says nothing."""
+        """Add the next event; events of unknown types only count."""
         self.events += 1
         if isinstance(event, list):
             event = dict(zip(self._fields, event, strict=False))
         if not isinstance(event, dict):
             return
         self._tick(event)
-        # `transport:packet_sent`, `quic:packet_sent`, or two fields.
+        # The name is `transport:packet_sent`, `quic:packet_sent`, or split into two fields.
         named = event.get("name", event.get("event", event.get("event_type")))
         name = str(named).lower().rpartition(":")[2]
         self._take(name, mapping(event.get("data")))
 
     def finish(self) -> None:
-        """All has been read."""
+        """Finish the last row after all events."""
         if self.events:
             self.rows.append(self._row)
 
@@ -216,7 +216,7 @@ class Trace:
     def _metrics(self, data: Mapping[str, Any]) -> None:
         row = self._row
         latest = self._time(data, "latest_rtt")
-        # Writers leave out what is as it was: two samples may be equal.
+        # Writers omit unchanged values, so a repeated value is a new sample.
         if latest is not None and not self._measured:
             self._sample(latest)
         row.srtt = self._time(data, "smoothed_rtt", row.srtt)
@@ -286,7 +286,7 @@ class Trace:
             self._sample(self._now - newest[1])
 
     def _own_marks(self, data: Mapping[str, Any]) -> None:
-        """What a receiver counts and says of itself."""
+        """Take the CE count from the acknowledgements that a receiver sends."""
         for frame in _frames(data):
             if frame.get("frame_type") == "ack":
                 self._row.marked = max(self._row.marked, count(frame.get("ce")) or 0)
@@ -306,12 +306,12 @@ def _frames(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _is_unknown(data: Mapping[str, Any]) -> bool:
-    """Whether nobody says what a packet carries."""
+    """Whether the log omits the frames of a packet."""
     return not isinstance(data.get("frames"), list)
 
 
 def _number(data: Mapping[str, Any]) -> tuple[str, int | None]:
-    """The space and the number of a packet."""
+    """The number space and the number of a packet."""
     header = mapping(data.get("header"))
     kinds = (header.get("packet_type"), data.get("packet_type"), data.get("type"), "1RTT")
     kind = str(next(one for one in kinds if one is not None)).lower()
@@ -320,7 +320,7 @@ def _number(data: Mapping[str, Any]) -> tuple[str, int | None]:
 
 
 def _pieces(data: Mapping[str, Any]) -> list[tuple[Any, int, int]]:
-    """Data in a packet: stream, offset, length."""
+    """The data of a packet: stream, offset, length."""
     found = []
     for frame in _frames(data):
         kind = frame.get("frame_type")
@@ -335,7 +335,7 @@ def _pieces(data: Mapping[str, Any]) -> list[tuple[Any, int, int]]:
 
 
 def _acked(frame: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
-    """The ranges of packets that a frame acknowledges: the first and the last of each."""
+    """The packet ranges that a frame acknowledges, each as first and last number."""
     ranges = frame.get("acked_ranges")
     for one in ranges if isinstance(ranges, list) else []:
         ends = [count(end) for end in one] if isinstance(one, list) else [count(one)]

@@ -239,5 +239,3 @@ def _params(rows: list[Panel], window: tuple[float, float], interactive: bool) -
         "views": [*panels.views(rows, "whole", "hover"), *panels.views(rows, "detail", "hover")],
     }
     return [part, shown, hover]
-
-
