@@ -1,4 +1,4 @@
-"""Figures 4 and 5: how RTTs are dispersed at each size of the queue, and their course."""
+"""Figures 4 and 5: dispersion of the RTTs at each queue size, and RTTs over time."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ BIN_MS = 10
 
 
 def dispersion(lab: Lab, runs: Mapping[int, Recording]) -> None:
-    """Figure 4: boxes of every layer side by side, and the histograms as published."""
+    """Draw figure 4: boxes of every layer side by side, and histograms as in the paper."""
     rows: list[chart.Panel | list[chart.Panel]] = [_boxes(runs)]
     rows += [[_histogram(runs, layer, host) for host in HOSTS] for layer in LAYERS]
     subtitle = "10 Mbit/s each way, a bulk flow of CUBIC each way; whiskers to the extremes"
@@ -21,7 +21,7 @@ def dispersion(lab: Lab, runs: Mapping[int, Recording]) -> None:
 def _boxes(runs: Mapping[int, Recording]) -> chart.Panel:
     layers = []
     for place, (layer, host) in enumerate(MEASURED):
-        # Six boxes of 10 kB beside one another, about the size that they belong to.
+        # Place the six boxes 10 kB apart around their queue size.
         offset = 10 * (place - 2.5)
         points = [
             (size + offset, ms) for size in runs for _, ms in samples(runs[size], layer, host)
@@ -57,7 +57,7 @@ def _histogram(runs: Mapping[int, Recording], layer: str, host: str) -> chart.Pa
 
 
 def course(lab: Lab, name: str, run: Recording, title: str) -> None:
-    """Figure 5: every layer over time at either host, between the published extremes."""
+    """Draw figure 5: every layer over time at each host, between the published extremes."""
     published = lab.published()["5"]
     rows = []
     for host in reversed(HOSTS):

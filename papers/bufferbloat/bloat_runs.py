@@ -1,4 +1,4 @@
-"""The runs at each size of the queue, and the RTT samples of each layer at each host."""
+"""The runs at each queue size, and the RTT samples of each layer at each host."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -13,17 +13,17 @@ from sojourn.record import Run
 
 SCENARIO = "hosts.toml"
 BEGIN_S = 10.0
-"""When the clients and the pings begin."""
+"""Start of the clients and the pings."""
 HOSTS = ("A", "B")
 LAYERS = ("ICMP", "TCP", "application")
 SIZES_KB = (10, 100, 200, 300)
 
 Points = list[tuple[float, float]]
-"""Seconds since the clients began, and milliseconds."""
+"""Pairs of seconds since the start of the clients, and milliseconds."""
 
 
 class Probe(NamedTuple):
-    """Which flow measures, and in which column."""
+    """The flow that measures, and its column."""
 
     flow: str
     column: str
@@ -37,22 +37,22 @@ PROBES = {
 }
 MEASURED = tuple((layer, host) for layer in LAYERS for host in HOSTS)
 
-# What TCP sends from a host, by the file and the address: responses of the server there, which
-# sends the data of the other host's client, and requests of its own client (docs/exports.md;
-# the clients are flows 2 and 3).
+# TCP data sent by each host, by file and address. The host's server sends responses to the client
+# on the other host, and the host's own client sends requests (docs/exports.md; the clients are
+# flows 2 and 3).
 SENT = {
     "A": (("sender", "10.0.3.1:50001"), ("receiver", "10.0.2.2:60002")),
     "B": (("sender", "10.0.2.1:50001"), ("receiver", "10.0.3.2:60002")),
 }
-# A run begins on 1 January 2000 in its capture.
+# The capture's timestamps start on 1 January 2000.
 _EPOCH_S = 946_684_800
-# More than a client's samples: all of them are told.
+# More than a client has samples, so that the capture analysis returns all of them.
 _ALL = 4096
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A run, and the RTTs of TCP that its capture gives at either host."""
+    """A run, and the TCP RTTs that its captures give at each host."""
 
     run: Run
     tcp: Mapping[str, Points]
@@ -66,8 +66,9 @@ def hosts(
     bulk_ms: int = 500,
     ack_every: int = 1,
 ) -> Recording:
-    """The hosts with queues of this size; the probes begin so long one after the other, and the
-    second bulk flow so long after the first.
+    """Simulate the hosts with queues of this size.
+
+    The probes begin `apart_ms` one after the other; a bulk flow begins `bulk_ms` after the other.
     """
     changes = {f"link.{link}.buffer": f"{size_kb}kB" for link in ("to_a", "to_b")}
     changes |= {f"flow.{bulk}.control": control for bulk in ("bulk_to_a", "bulk_to_b")}
@@ -81,7 +82,7 @@ def hosts(
 
 
 def recordings(lab: Lab, size_kb: int, apart_ms: int = 20) -> list[Recording]:
-    """Several recordings, that differ by when the second bulk flow was started."""
+    """Simulate several recordings that differ in the start time of the second bulk flow."""
     count = lab.pick(6, 2)
     return [hosts(lab, size_kb, apart_ms=apart_ms, bulk_ms=500 + 137 * n) for n in range(count)]
 
@@ -100,7 +101,7 @@ def _record(lab: Lab, changes: Mapping[str, str]) -> Recording:
 
 
 def _directions(file: Path) -> dict[str, Points]:
-    """Every round trip that `sojourn rtt` finds in a capture, by the address that it begins at."""
+    """Return the samples that `sojourn rtt` finds in a capture, by the sending address."""
     found = captures.rtt(file, points=_ALL)
     begin_s = (found["begin_s"] or 0.0) - _EPOCH_S - BEGIN_S
     return {
@@ -111,7 +112,7 @@ def _directions(file: Path) -> dict[str, Points]:
 
 
 def samples(recording: Recording, layer: str, host: str) -> Points:
-    """Every round trip that a layer measured at a host."""
+    """Return every RTT that a layer measured at a host."""
     if layer == "TCP":
         return recording.tcp[host]
     probe = PROBES[layer, host]
@@ -123,7 +124,7 @@ def samples(recording: Recording, layer: str, host: str) -> Points:
 
 
 def in_ms(of: Sequence[Recording]) -> dict[str, list[float]]:
-    """The samples of every layer at both hosts, of all recordings, under its name."""
+    """Collect the samples of all recordings, by layer and host."""
     return {
         f"{layer} {host}": [ms for one in of for _, ms in samples(one, layer, host)]
         for layer, host in MEASURED
@@ -131,7 +132,7 @@ def in_ms(of: Sequence[Recording]) -> dict[str, list[float]]:
 
 
 def spread_ms(of: Sequence[Recording]) -> tuple[float, float]:
-    """By how much the means of all layers at both hosts differ at most, and their medians."""
+    """The range of the means of all layers at both hosts, and the range of their medians."""
     each = in_ms(of).values()
     return _width([fmean(one) for one in each]), _width([median(one) for one in each])
 

@@ -1,4 +1,4 @@
-"""Bufferbloat, measured at three layers and at both hosts."""
+"""Bufferbloat, measured by three layers at both hosts."""
 
 from itertools import pairwise
 from statistics import fmean, median
@@ -8,11 +8,11 @@ from bloat_runs import SIZES_KB, Recording, hosts, in_ms, recordings, spread_ms
 from sojourn.papers import Claim, Figure, Lab, Paper
 
 READ_MS = 25
-"""What is read off a figure with a line every 50 ms is known to half of that."""
+"""Reading error of a figure: half the distance of its grid lines, which are 50 ms apart."""
 
 
 def figure_4(lab: Lab) -> list[Claim]:
-    """Dispersion by the size of the queue: the longer it is, the longer everything takes."""
+    """Reproduce the dispersion by queue size: larger queues increase every RTT."""
     runs = {size: hosts(lab, size) for size in SIZES_KB}
     dispersion(lab, runs)
     ours = {size: sorted(in_ms([run])["application A"]) for size, run in runs.items()}
@@ -66,10 +66,10 @@ def _full(greatest_ms: float) -> Claim:
 
 
 def figure_5(lab: Lab) -> list[Claim]:
-    """The course at 300 kB with CUBIC, which Linux has, and with Reno."""
+    """Reproduce the RTTs over time at 300 kB, with CUBIC, Linux's default, and with Reno."""
     published = lab.published()["5"]
     claims = []
-    # What a loss leaves of the window: RFC 9438 section 4.6, RFC 5681 section 3.1.
+    # The window's factor at a loss: RFC 9438 section 4.6, RFC 5681 section 3.1.
     for control, name, leaves in (("cubic", "CUBIC", 0.7), ("reno", "Reno", 0.5)):
         run = hosts(lab, published["kB"], control)
         course(lab, f"figure-5-{control}", run, f"RTTs with 300 kB of queue: {name}")
@@ -108,7 +108,7 @@ def _quantile(of: list[float], share: float) -> float:
 
 
 def layers(lab: Lab) -> list[Claim]:
-    """Means and medians of the three layers at both hosts."""
+    """Compare the means and medians of the three layers at both hosts."""
     within = lab.published()["layers"]["within_ms"]
     claims = [
         claim for size in SIZES_KB for claim in _agreement(recordings(lab, size), size, within)

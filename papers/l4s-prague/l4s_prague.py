@@ -1,4 +1,4 @@
-"""Prague over L4S: four downloads, and what a pause does to a sender whose bucket is full."""
+"""Prague over L4S: four downloads, and the effect of a pause on a sender with a full bucket."""
 
 from prague_downloads import BESIDE, PUBLISHED, handshake_note
 from prague_idle import bucket, idle
@@ -8,12 +8,12 @@ from sojourn.papers import Claim, Figure, Lab, Paper
 
 
 def beside(lab: Lab) -> list[Claim]:
-    """The same for controllers that the text names, or that came after it."""
+    """Repeat the downloads for other controllers that the text names, and for later ones."""
     return [claim for name in BESIDE for claim in picture(lab, name)]
 
 
 def all_times(lab: Lab) -> list[Claim]:
-    """How long each takes, what is marked and what is lost, in one table and one figure."""
+    """Compare completion times, marks and losses of all senders in one table and one figure."""
     handshake_note(lab)
     return times(lab, (*PUBLISHED, *BESIDE))
 

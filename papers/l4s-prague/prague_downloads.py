@@ -1,4 +1,4 @@
-"""The four downloads with each sender, and what is measured of them."""
+"""The four downloads with each sender, and their measurements."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from sojourn.record import Run
 
 SCENARIO = "download.toml"
 HANDSHAKE_S = 0.020
-"""A round trip that a connection of QUIC takes before its first request (RFC 9001 section 4):
-published times have it in them; here a connection begins with its first request."""
+"""Duration of a QUIC handshake, one round trip (RFC 9001 section 4). The published times include
+it; a connection here begins with its first request."""
 WIRE_S = 4e6 / 1413 * 1440 * 8 / 10e6
-"""What four files take on the wire: 1440 bytes for 1413 of payload, at 10 Mbit/s."""
+"""Transmission time of the four files: 1440 bytes per 1413 of payload, at 10 Mbit/s."""
 PACKET_MS = 1440 * 8 / 10e6 * 1e3
 PAYLOAD = 1413
-"""Bytes of a packet that are the application's."""
+"""Application bytes per packet."""
 
-# Prague as that stack does it: it answers when an epoch ends, and begins with alpha at zero.
+# The stack's variant of Prague responds at the end of an epoch, and starts with alpha at zero.
 BY_EPOCHS = {"kind": "prague", "response": "epoch", "alpha_init": 0, "max_burst_delay": "6ms"}
 
 
@@ -31,7 +31,7 @@ class Sender:
     title: str
     control: str | Mapping[str, Any]
     ecn: bool
-    """The text's New Reno, and whatever has no use for early marks, is not ECN-capable."""
+    """False for the text's New Reno, and for controllers that cannot use early marks."""
 
 
 SENDERS = {
@@ -48,8 +48,9 @@ BESIDE = ("draft", "cubic", "bbr", "bbr3")
 
 
 def download(lab: Lab, name: str, burst_ms: float | None = None, qlog: Path | None = None) -> Run:
-    """The four downloads with a sender; with another bucket than the text's stack has, or with
-    its events written to a new folder.
+    """Simulate the four downloads with a sender.
+
+    `burst_ms` replaces the bucket size of the text's stack; `qlog` is a new folder for events.
     """
     sender = SENDERS[name]
     control = sender.control
@@ -60,12 +61,12 @@ def download(lab: Lab, name: str, burst_ms: float | None = None, qlog: Path | No
 
 
 def flow_of(run: Run) -> FlowSummary:
-    """The figures of the flow."""
+    """Return the figures of the flow."""
     return run.runs[0]["flows"][0]
 
 
 def completion_s(run: Run) -> float:
-    """From the first packet of the handshake to the end of the last file."""
+    """Time from the first packet of the handshake to the end of the last file."""
     done = flow_of(run)["completion_s"]
     if done is None:
         raise ValueError("four files did not come in six seconds")
@@ -73,8 +74,9 @@ def completion_s(run: Run) -> float:
 
 
 def rtt_over_least_ms(run: Run) -> float:
-    """The 99th percentile of round-trip times over the least: the peaks, without the few
-    of slow start and those that an acknowledgement held back made longer.
+    """The 99th percentile of the RTT minus its minimum, to represent the peaks.
+
+    It excludes the few samples of slow start and those with a delayed acknowledgement.
     """
     flow = flow_of(run)
     assert flow["rtt_p99_s"] is not None
@@ -83,18 +85,18 @@ def rtt_over_least_ms(run: Run) -> float:
 
 
 def reductions(run: Run) -> int:
-    """How often the window fell by more than a quarter: to answer a few marks takes less."""
+    """Count the reductions by more than a quarter; the response to a few marks is smaller."""
     window = run.flow("files").series.drop_nulls("cwnd_bytes")["cwnd_bytes"]
     return int((window < 0.75 * window.shift(1)).sum())
 
 
 def ends_s(run: Run) -> list[float]:
-    """When each file had come, to the sample."""
+    """Completion time of each file, to the precision of the sampling interval."""
     return run.flow("files").series.drop_nulls("response_s")["t_s"].to_list()
 
 
 def rate_mbps(run: Run, over_ms: int = 50) -> list[tuple[float, float]]:
-    """What was delivered, as a mean of the time before."""
+    """Delivery rate, averaged over the preceding time."""
     series = run.flow("files").series
     delivered = series["delivered_bytes"].cast(pl.Int64)
     rates = (delivered - delivered.shift(over_ms, fill_value=0)) * 8 / (over_ms * 1e3)
@@ -102,7 +104,7 @@ def rate_mbps(run: Run, over_ms: int = 50) -> list[tuple[float, float]]:
 
 
 def handshake_note(lab: Lab) -> None:
-    """What is added to the times measured here."""
+    """Note the handshake time that is added to the measured times."""
     lab.note(
         "Times have the handshake in them, a round trip of 20 ms, which published ones have; here "
         "a connection begins with its first request, and 20 ms are added. New Reno and what stands "

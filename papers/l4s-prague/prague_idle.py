@@ -1,4 +1,4 @@
-"""What happens when traffic resumes after a pause, with the repair and without."""
+"""The resumption of traffic after a pause, with and without the repair."""
 
 from collections.abc import Callable, Mapping
 
@@ -16,20 +16,20 @@ from sojourn.record import Run
 from sojourn.report import chart
 
 BEFORE_S, AFTER_S = 0.050, 0.200
-"""How much is shown before and after the end of a file."""
+"""Displayed time before and after the end of a file."""
 RTT_S = 0.021
-"""The first packets after a pause come a round trip after the last: 20 ms and what a request and
-a packet take on the wire."""
+"""Delay of the first packets after a pause: 20 ms, plus the transmission of a request and a
+packet."""
 ROUND_S = 0.025
-"""A round trip with 5 ms of queue: the first epoch after a pause."""
+"""A round trip with 5 ms of queueing delay, the duration of the first epoch after a pause."""
 SMALL_MS = 0.25
-"""The draft's bucket (section 2.5.2): next to none."""
+"""The draft's bucket (section 2.5.2), which is almost empty."""
 _PRETTY_MUCH_ALL = 0.9
-"""What the text's words are taken for: at most one packet of ten is not marked."""
+"""Interpretation of the text's "pretty much all": at most one packet in ten is unmarked."""
 
 
 def idle(lab: Lab) -> list[Claim]:
-    """The queue, the marks and the window around each pause."""
+    """Draw the queue, the marks and the window around each pause."""
     runs = {name: download(lab, name) for name in ("repaired", "unrepaired")}
     small = download(lab, "unrepaired", SMALL_MS)
     shown = {
@@ -63,7 +63,7 @@ Points = list[tuple[float, float]]
 
 
 def _waiting(run: Run, end: float) -> Points:
-    """What waits, as the time that the link takes for it."""
+    """Queueing delay: the transmission time of the queued data."""
     near = _near(run.link("down").series, end)
     waiting = near["queue_bytes"].cast(float) * 8 / 10e6
     return list(zip(1e3 * (near["t_s"] - end), 1e3 * waiting, strict=True))
@@ -101,8 +101,9 @@ def _panel(
 
 
 def after_pauses(run: Run) -> list[tuple[float, float]]:
-    """Of each pause: the share of packets that came marked in the first round trip after it, and
-    the longest queue then, in milliseconds.
+    """Return two figures per pause: the share of marked packets, and the longest queue in ms.
+
+    Both cover the first round trip after the pause.
     """
     return [_after(run, end) for end in ends_s(run)[:-1]]
 
@@ -159,7 +160,7 @@ def _smoother(repaired: Run, unrepaired: Run) -> list[Claim]:
 
 
 def bucket(lab: Lab) -> list[Claim]:
-    """Completion against the bucket's size, which the text does not give."""
+    """Measure completion times by bucket size, which the text does not specify."""
     sizes = lab.pick([0.25, 1, 2, 3, 4, 5, 6, 7, 8], [0.25, 2, 4, 6, 8])
     names = ("repaired", "unrepaired", "draft")
     done = {

@@ -1,4 +1,4 @@
-"""Rate, RTT and window of one sender, as qlog pictures show them; and all senders together."""
+"""Rate, RTT and window of one sender, in the style of qlog pictures, and figures of all senders."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,7 @@ LAST_S = 4.2
 
 
 def picture(lab: Lab, name: str) -> list[Claim]:
-    """Draws one sender, and lays its figures beside those published."""
+    """Draw one sender and compare its figures with the published ones."""
     run, all_published = download(lab, name), lab.published()
     published = all_published.get(name, {})
     panels = [_rate(run, published), rtts(run, published), window(run), counts(run)]
@@ -34,7 +34,7 @@ def picture(lab: Lab, name: str) -> list[Claim]:
 
 
 def _between(published: Published) -> float:
-    """What lies between the two published Pragues: a time is known as one of them by half of it."""
+    """Half the distance of the two published Pragues: a larger error could confuse them."""
     before, after = (published[name]["completion_s"] for name in ("unrepaired", "repaired"))
     return float(before - after)
 
@@ -53,14 +53,14 @@ def _rate(run: Run, published: Published) -> chart.Panel:
 
 
 def _span(published: Published) -> tuple[float, float]:
-    """When it was over: a span, or about a moment; less the handshake, which comes before 0."""
+    """The published completion as a span or an approximate time, without the handshake before 0."""
     given = published["completion_s"]
     first, last = given if isinstance(given, list) else (given - 0.01, given + 0.01)
     return first - 0.02, last - 0.02
 
 
 def rtts(run: Run, published: Published) -> chart.Panel:
-    """Round-trip times over the least, and the published peaks."""
+    """Draw the RTT minus its minimum, and the published peaks."""
     least = 1e3 * (flow_of(run)["rtt_min_s"] or 0.0)
     layers = [
         chart.line(label, ((at, ms - least) for at, ms in _course(run, column, 1e3)))
@@ -81,7 +81,7 @@ def rtts(run: Run, published: Published) -> chart.Panel:
 
 
 def window(run: Run) -> chart.Panel:
-    """The congestion window, and the bytes in flight."""
+    """Draw the congestion window and the bytes in flight."""
     layers = [
         chart.line(label, _course(run, column, 1e-3), width=1.2)
         for label, column in (("bytes in flight", "in_flight_bytes"), ("window", "cwnd_bytes"))
@@ -92,14 +92,14 @@ def window(run: Run) -> chart.Panel:
         "kB",
         layers,
         x_scale={"domain": [0, LAST_S]},
-        # Slow start goes beyond; what follows is what the picture is about.
+        # Slow start exceeds this range; the figure is about the time after it.
         y_scale={"domain": [0, 80]},
         height=160,
     )
 
 
 def counts(run: Run) -> chart.Panel:
-    """Marks and losses."""
+    """Draw the marks and the losses."""
     layers = [
         chart.line(label, _course(run, column))
         for label, column in (("marked", "marked_packets"), ("lost", "lost_packets"))
@@ -116,12 +116,12 @@ def counts(run: Run) -> chart.Panel:
 
 
 def _course(run: Run, column: str, scale: float = 1.0) -> list[chart.Point]:
-    """A column over time, where it is known."""
+    """Return the non-null values of a column over time."""
     series = run.flow("files").series.drop_nulls(column)
     return list(zip(series["t_s"], scale * series[column].cast(float), strict=True))
 
 
-# How a figure is held to the published one, and why it differs, by sender and figure.
+# The criterion for each published figure and the reason for a difference, by sender and figure.
 _WHY = {
     ("repaired", "time"): "their stack also counts epochs after a reduction, and grows by another "
     "rule; nothing was tuned",
@@ -192,7 +192,7 @@ def _peaks(name: str, title: str, ours: float, published: float | None) -> Claim
 
 
 def times(lab: Lab, names: Sequence[str]) -> list[Claim]:
-    """How far each falls behind a link that is never idle, and the claims about them all."""
+    """Compare each sender with a link that is never idle; check the claims about all senders."""
     runs = {name: download(lab, name) for name in names}
     published = lab.published()
     layers = [chart.line(SENDERS[name].title, _behind_link(run)) for name, run in runs.items()]
@@ -237,7 +237,7 @@ def _behind_link(run: Run) -> list[tuple[float, float]]:
 
 
 def _together(published: Published, done: dict[str, float], lost: dict[str, int]) -> list[Claim]:
-    """What the text says of them beside one another."""
+    """Check the text's comparisons between senders."""
     repaired, unrepaired, reno = (published[name] for name in ("repaired", "unrepaired", "reno"))
     ratio = reno["losses"] / repaired["losses"]
     return [
@@ -279,5 +279,5 @@ def _together(published: Published, done: dict[str, float], lost: dict[str, int]
 
 
 def _faster(claim: str, published: float, ours: float, why: str) -> Claim:
-    """That one is faster than another is claimed; by how much is what there is to see."""
+    """Check a claim that one sender is faster; the text gives no amount, so any amount holds."""
     return Claim(claim, published, ours, "s", ours > 0, why)

@@ -1,4 +1,4 @@
-"""The downloads as qlog files, as which the text shows them, and read back from these."""
+"""The downloads as qlog files, the format of the text's figures, and their figures read back."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from sojourn.papers import Claim, Lab
 from sojourn.record import Run
 from sojourn.report import chart
 
-# As series: the time between two samples, that of the scenario.
+# Sampling interval, the same as in the scenario.
 _INTERVAL_S = 0.001
 
 
 def qlogs(lab: Lab) -> list[Claim]:
-    """Writes the events of every sender, and draws one of them from its file alone."""
+    """Write the events of every sender, and draw one sender from its file alone."""
     place = lab.out / "qlog"
     place.mkdir()
     claims = []
@@ -34,7 +34,7 @@ def qlogs(lab: Lab) -> list[Claim]:
 
 def _claim(title: str, file: Path, run: Run, back: Run, damages: int) -> Claim:
     keys = ("sent_packets", "retransmitted_packets", "marked_packets")
-    # One text a line, behind a record separator (RFC 7464); the first says what the file is.
+    # Each text follows a record separator (RFC 7464); the first text is the header.
     events = file.read_bytes().count(b"\x1e") - 1
     found, truth = (
         "{} packets sent, {} of them again, {} marked".format(*(flow[key] for key in keys))  # type: ignore[literal-required]

@@ -1,4 +1,4 @@
-"""A lower bound on latency spikes: what a sudden drop of capacity costs whoever fills the link."""
+"""A lower bound on latency spikes: the delay that a sudden capacity drop costs a bulk flow."""
 
 from latency_spike_fig3 import figure_3
 from latency_spike_fig5 import figure_5

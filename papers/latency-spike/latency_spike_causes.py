@@ -1,4 +1,4 @@
-"""What moves DCTCP's spike on the testbed: each candidate for itself, for all four delays.
+"""Candidate causes of DCTCP's spike on the testbed, each simulated separately for four delays.
 
 `python papers/latency-spike/latency_spike_causes.py` prints the table of `docs/fidelity.md`.
 """
@@ -11,28 +11,28 @@ import sojourn
 from latency_spike_testbed import Cell, Change, rows, simulate
 
 JITTER_MS = 10
-# Pauses of the acknowledgements' way: so much later, for so long, every so often at random.
+# Pauses of the acknowledgement path: added delay, duration, and mean time between random pauses.
 PAUSE_MS, PAUSED_MS, MEAN_GAP_MS = 20, 30, 700
 
 
 def transport(**keys: Any) -> Change:
-    """Changes keys of the sender's transport."""
+    """Change keys of the sender's transport."""
     return lambda scenario: scenario["flow"]["upload"]["transport"].update(keys)
 
 
 def plain(scenario: sojourn.Scenario) -> None:
-    """Without bursts, and with the rule of RFC 9937."""
+    """Disable bursts, and reduce the window by RFC 9937."""
     transport(tso="0B", prr="rfc9937")(scenario)
 
 
 def with_jitter(scenario: sojourn.Scenario) -> None:
-    """Acknowledgements late by chance."""
+    """Add random delays to the acknowledgements."""
     plain(scenario)
     scenario["link"]["netem"]["jitter"] = f"{JITTER_MS}ms"
 
 
 def with_pauses(scenario: sojourn.Scenario) -> None:
-    """Now and then the acknowledgements pause, which empties the queue as a host's pause would."""
+    """Pause the acknowledgements at random, which empties the queue like a pause of the host."""
     plain(scenario)
     netem, draws = scenario["link"]["netem"], random.Random(1)
     start_ms = float(netem["delay"].removesuffix("ms"))
@@ -45,7 +45,7 @@ def with_pauses(scenario: sojourn.Scenario) -> None:
 
 
 def with_exact_alpha(scenario: sojourn.Scenario) -> None:
-    """Bursts and rule of Linux, but alpha as a float."""
+    """Use Linux's bursts and reduction, but a floating-point alpha."""
     scenario["controls"] = ["dctcp"]
 
 
@@ -62,12 +62,12 @@ CAUSES: dict[str, Change] = {
 
 
 def dctcp() -> list[dict[str, str]]:
-    """DCTCP's cells of the measurements."""
+    """Return DCTCP's cells of the measurements."""
     return [row for row in rows() if row["cc"] == "dctcp"]
 
 
 def table(measured: list[dict[str, str]]) -> str:
-    """Median spikes and windows, a line each cause."""
+    """Format median spikes and windows, one line per cause."""
     lines = [
         "| DCTCP | " + " | ".join(f"{float(row['d_ms']):.0f} ms" for row in measured) + " |",
         "|---|" + "---|" * len(measured),
@@ -80,13 +80,13 @@ def table(measured: list[dict[str, str]]) -> str:
 
 
 def measured_text(row: dict[str, str]) -> str:
-    """Spike and window of a measured cell."""
+    """Format spike and window of a measured cell."""
     spike_ms = float(row["peak_minus_d_drop_aligned_ms"])
     return f"{spike_ms:.1f} ms ({row['cwnd_max_last1s_pkts']})"
 
 
 def text(cell: Cell) -> str:
-    """Median spike and window of a simulated cell."""
+    """Format median spike and window of a simulated cell."""
     return f"{median(cell.spikes_ms):.1f} ms ({median(cell.windows):.0f})"
 
 

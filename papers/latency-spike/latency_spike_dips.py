@@ -1,4 +1,4 @@
-"""The dips of DCTCP's window on the testbed, recorded and simulated, by the same three figures.
+"""The dips of DCTCP's window on the testbed, recorded and simulated, compared by three figures.
 
 `python papers/latency-spike/latency_spike_dips.py` prints the table of `docs/fidelity.md`.
 """
@@ -14,39 +14,39 @@ import sojourn
 from latency_spike_testbed import AFTER_BPS, DATA, INTERVAL_S, RUNS, SAMPLING_S, scenario
 
 CONTROLS = ("bbr", "cubic", "dctcp")
-# The recordings of two of the four delays are published.
+# Recordings are published for two of the four delays.
 DELAYS_MS = (25.0, 75.0)
-# What is looked at before the drop, to the last sample that surely lies before it.
+# The interval before the drop, which ends at the last sample that certainly precedes it.
 FROM_S, TO_S = 20.0, 0.05
-# A dip: a delivery rate below this.
+# A delivery rate below this is a dip.
 LOW_BPS = 0.8 * 2 * AFTER_BPS
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What `ss` shows of a flow at one moment."""
+    """The state of a flow at one time, as `ss` shows it."""
 
     delivery_bps: float
     nominal_bps: float
-    """1.2 windows a smoothed round-trip time."""
+    """1.2 windows per smoothed round-trip time."""
     window: float
     """In packets."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """What is compared, of one series sampled every 0.23 s."""
+    """The compared figures of one series, sampled every 0.23 s."""
 
     dips: float
-    """Share of the samples whose delivery rate is a dip's."""
+    """Share of the samples whose delivery rate is a dip."""
     lowest_nominal_bps: float
     recovery: float | None
-    """Median of the greatest window of the two samples after a low one, as a part of that of the
-    two before. Low is a window below 0.75 of that. None where there is none."""
+    """Median over the low windows of the greatest window of the next two samples, relative to the
+    greatest of the previous two. A window is low below 0.75 of the latter. None without any."""
 
 
 def features(samples: Sequence[Sample]) -> Features:
-    """The figures of one series."""
+    """Compute the figures of one series."""
     windows = [sample.window for sample in samples]
     around = [
         (max(windows[at - 2 : at]), windows[at], max(windows[at + 1 : at + 3]))
@@ -61,7 +61,7 @@ def features(samples: Sequence[Sample]) -> Features:
 
 
 def recorded(control: str, delay_ms: float) -> list[Sample]:
-    """What was recorded in the 20 s before the drop."""
+    """Return the recorded samples of the 20 s before the drop."""
     series = pl.read_csv(DATA.with_name("latency-spike-testbed-series.csv"))
     before = pl.col("t_since_drop_s").is_between(-FROM_S, -TO_S)
     rows = series.filter(before, cc=control, d_ms=delay_ms).iter_rows(named=True)
@@ -76,14 +76,14 @@ def recorded(control: str, delay_ms: float) -> list[Sample]:
 
 
 def simulated(control: str, delay_ms: float) -> list[list[Sample]]:
-    """The same of our runs, each sampled every 0.23 s from a random moment on."""
+    """Return the samples of our runs, each sampled every 0.23 s with a random phase."""
     run = sojourn.run(scenario(delay_ms), control=control, runs=RUNS)
     flows = {seed: frame for (seed,), frame in run.flows.group_by("seed")}
     return [sampled(flows[one["seed"]], one["spikes"][0]["at_s"], one["seed"]) for one in run.runs]
 
 
 def sampled(series: pl.DataFrame, drop_s: float, seed: int) -> list[Sample]:
-    """Every 23rd sample of those before the drop."""
+    """Return every 23rd sample before the drop."""
     every = round(SAMPLING_S / INTERVAL_S)
     at_s, delivered = series["t_s"].to_list(), series["delivered_bytes"].to_list()
     rtts = series["rtt_s"].fill_null(strategy="forward").to_list()
@@ -101,11 +101,12 @@ def sampled(series: pl.DataFrame, drop_s: float, seed: int) -> list[Sample]:
 
 
 def delivery_rate(at_s: list[float], delivered: list[int], rtts: list[float], at: int) -> float:
-    """What `tcp_rate_gen` of Linux makes of the newest acknowledged packet.
+    """Compute the rate of Linux's `tcp_rate_gen` for the newest acknowledged packet.
 
-    The bytes delivered since it left, over the longer of two times: its own round trip, and the
-    time in which it and those before it were sent, which is the round trip of the packet that was
-    acknowledged as it left. Between two samples bytes are spread evenly.
+    The rate is the bytes delivered since the packet left, over the longer of two times: the
+    packet's own round trip, and the time in which it and its predecessors were sent. The latter is
+    the round trip of the packet whose acknowledgement arrived when it left. Bytes are interpolated
+    between samples.
     """
     left_s = at_s[at] - rtts[at]
     before = bisect_right(at_s, left_s) - 1
@@ -115,9 +116,9 @@ def delivery_rate(at_s: list[float], delivered: list[int], rtts: list[float], at
 
 
 def table() -> str:
-    """Recorded and simulated figures, a line each controller and delay.
+    """Format recorded and simulated figures, one line per controller and delay.
 
-    A BBR that probes for its round trip, and CUBIC, have no dips whose depth is of interest.
+    The depth of dips is meaningless for CUBIC, and for BBR, which probes for its round trip.
     """
     lines = [
         "| control | d | dips recorded | simulated | lowest nominal rate recorded | simulated "
@@ -135,7 +136,7 @@ def table() -> str:
 
 
 def depth(theirs: Features, ours: list[Features]) -> list[str]:
-    """How deep the dips are, and what comes after."""
+    """Format the depth of the dips, and the recovery after them."""
     nominal = [one.lowest_nominal_bps / 1e6 for one in ours]
     return [
         f"{theirs.lowest_nominal_bps / 1e6:.1f} Mbit/s",
@@ -146,7 +147,7 @@ def depth(theirs: Features, ours: list[Features]) -> list[str]:
 
 
 def spread(values: list[float], unit: str, digits: int = 0) -> str:
-    """Median, and in brackets least and greatest."""
+    """Format the median, with minimum and maximum in brackets."""
     least, middle, most = (f"{v:.{digits}f}" for v in (min(values), median(values), max(values)))
     return f"{middle} ({least} to {most}){unit}"
 

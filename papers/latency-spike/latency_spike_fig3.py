@@ -1,4 +1,4 @@
-"""Figure 3: the least spike over loop delay and capacity ratio, as a surface and by contours."""
+"""Figure 3: the minimum spike over loop delay and capacity ratio, as a surface with contours."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -9,12 +9,12 @@ from sojourn.report import chart
 
 GREATEST_D_MS, GREATEST_R = 100.0, 10.0
 CONTOURS_MS = (50, 100, 200, 400, 600, 800)
-# From little to much; the bands end at the contours.
+# From low to high; each band ends at a contour.
 BANDS = ("#8fd3c1", "#57bcc1", "#2f9fc0", "#2f7bb6", "#3457a0", "#4b3287", "#5c0f5f")
 DELAYS_MS = (10, 25, 50, 75, 100)
 RATIOS = (1.5, 2, 3, 5, 7, 10)
 BEFORE_BPS = (60e6, 600e6)
-"""The testbed's capacity before the drop, and ten times that."""
+"""The testbed's capacity before the drop, and a tenfold capacity."""
 
 
 def bound_ms(d_ms: float, r: float) -> float:
@@ -23,7 +23,7 @@ def bound_ms(d_ms: float, r: float) -> float:
 
 
 def figure_3(lab: Lab) -> list[Claim]:
-    """Draws the surface and its contours; holds simulated ideal senders against them."""
+    """Draw the surface and its contours, and compare them with simulated ideal senders."""
     slow, fast = (_simulated(lab, before) for before in BEFORE_BPS)
     lab.draw("figure-3", _picture(slow))
     return [
@@ -42,7 +42,7 @@ def figure_3(lab: Lab) -> list[Claim]:
 
 
 Spikes = dict[tuple[float, float], float]
-"""Milliseconds, by delay and ratio."""
+"""Spikes in milliseconds, by delay and ratio."""
 
 
 def _simulated(lab: Lab, before_bps: float) -> Spikes:
@@ -63,12 +63,12 @@ def _spike_ms(run: RunSummary) -> float:
 
 
 def packet_ms(before_bps: float, r: float) -> float:
-    """How long a packet takes at the new capacity."""
+    """Transmission time of a packet at the new capacity."""
     return 1500 * 8 * r / before_bps * 1e3
 
 
 def _agreement(spikes: Spikes, before_bps: float) -> Claim:
-    """The simulated spikes against equation 2, in packets at the new capacity."""
+    """Compare simulated spikes with equation 2, in packets at the new capacity."""
     apart = [
         abs(spike - bound_ms(d, r)) / packet_ms(before_bps, r) for (d, r), spike in spikes.items()
     ]
@@ -130,12 +130,12 @@ def _contour(q: float, colour: str) -> chart.Layer:
 
 
 def _end(q: float) -> chart.Point:
-    """Where a contour leaves the picture at the right."""
+    """The point at which a contour leaves the picture on the right."""
     return GREATEST_D_MS + 7, 1 + q / GREATEST_D_MS
 
 
 def _wires() -> Iterator[chart.Layer]:
-    """Lines of equal r and of equal d on the surface, each piece in the colour of its height."""
+    """Draw lines of equal r and equal d on the surface; each piece has the colour of its height."""
     for r in range(1, int(GREATEST_R) + 1):
         yield from _wire([(d, float(r)) for d in _steps(0, GREATEST_D_MS, 60)])
     for d in range(0, int(GREATEST_D_MS) + 1, 10):
@@ -163,7 +163,7 @@ def _band(d_ms: float, r: float) -> int:
 
 
 def _frame() -> Iterator[chart.Layer]:
-    """The ground, a post with its height, and what stands at the corners."""
+    """Draw the ground, a post with its height, and the labels of the corners."""
     corners = [(0.0, 1.0), (GREATEST_D_MS, 1.0), (GREATEST_D_MS, GREATEST_R), (0.0, GREATEST_R)]
     ground = [_seen(d, r, 0) for d, r in [*corners, corners[0]]]
     top = bound_ms(GREATEST_D_MS, GREATEST_R)
@@ -176,7 +176,7 @@ def _frame() -> Iterator[chart.Layer]:
 
 
 def _seen(d_ms: float, r: float, q_ms: float) -> chart.Point:
-    """Where a point of the surface is drawn: from above and askew, lines stay parallel."""
+    """Project a point of the surface obliquely, so that parallel lines stay parallel."""
     right, away = d_ms / GREATEST_D_MS, (r - 1) / (GREATEST_R - 1)
     height = q_ms / bound_ms(GREATEST_D_MS, GREATEST_R)
     return 0.87 * (right - away), 0.3 * (right + away) + 0.7 * height

@@ -9,11 +9,11 @@ from sojourn.papers import Ask, Claim, Lab
 from sojourn.report import chart
 
 PAPERS = ("cubic", "bbr", "dctcp")
-"""The controllers of the paper."""
+"""The controllers that the paper measures."""
 BEYOND = ("reno", "bbr3", "prague", "lola", "rapid", "ideal")
 DELAYS_MS = (25, 50, 75, 100)
 RATIOS = (1.5, 2.0, 3.0, 4.0, 6.0)
-"""Capacities before over after, at d = 50 ms; measurements are published of 2 alone."""
+"""Capacity before over after, at d = 50 ms; published measurements exist only for 2."""
 SCENARIO = "../../scenarios/testbed.toml"
 Row = dict[str, str]
 COLUMNS = (SPIKE, BOUND, WINDOW) = (
@@ -21,11 +21,11 @@ COLUMNS = (SPIKE, BOUND, WINDOW) = (
     "bound_corr_last1s_ms",
     "cwnd_max_last1s_pkts",
 )
-"""What is read of the measurements: all aligned on the drop."""
+"""Columns of the measurements, all aligned on the drop."""
 
 
 def figure_5(lab: Lab) -> list[Claim]:
-    """Every controller at the testbed's four delays, thirty runs each."""
+    """Simulate every controller at the testbed's four delays, with thirty runs each."""
     measured = measurements(lab)
     found = {(c, d): _cell(lab, c, d, measured.get((c, d))) for c in PAPERS for d in DELAYS_MS}
     beyond = {(c, d): _cell(lab, c, d, None) for c in BEYOND for d in DELAYS_MS}
@@ -45,7 +45,7 @@ def figure_5(lab: Lab) -> list[Claim]:
 
 
 def measurements(lab: Lab) -> dict[tuple[str, int], Row]:
-    """The authors' own data points, where they are at hand."""
+    """Load the authors' own data points, if they are available."""
     if lab.data is None:
         return {}
     file = lab.data / DATA.name if lab.data.is_dir() else lab.data
@@ -59,7 +59,7 @@ def measurements(lab: Lab) -> dict[tuple[str, int], Row]:
 def _cell(lab: Lab, control: str, delay_ms: int, row: Row | None) -> Spikes:
     changed: dict[str, object] = {"link.netem.delay": f"{delay_ms}ms"}
     if control == "rapid":
-        # It measures by when each packet was received.
+        # This controller needs the arrival time of each packet.
         changed["flow.upload.transport.receive_times"] = True
     count = lab.pick(30, 15 if control in PAPERS else 4)
     (run,) = lab.runs([Ask(SCENARIO, changed, control)], count, keep=False)
@@ -88,7 +88,7 @@ def _against_measured(one: Cell) -> Claim:
 
 
 def outside_ms(one: Cell) -> float:
-    """How far the measured spike is above the 95th percentile, or (negative) below the 5th."""
+    """Distance of the measured spike above the 95th percentile, or (negative) below the 5th."""
     low, high = one.quantile(0.05), one.quantile(0.95)
     return max(0.0, one.measured_ms - high) - max(0.0, low - one.measured_ms)
 
@@ -118,7 +118,7 @@ def _never_below_any(lab: Lab, by_ratio: Mapping[str, Sequence[Spikes]], control
 
 
 def below(spikes_ms: Sequence[float], bounds_ms: Sequence[float]) -> int:
-    """How many are below their bound by more than a packet, which takes 0.4 ms."""
+    """Count spikes more than one packet below their bound; a packet takes 0.4 ms."""
     return sum(one < bound - 0.4 for one, bound in zip(spikes_ms, bounds_ms, strict=True))
 
 
@@ -146,7 +146,7 @@ def _cubic(lab: Lab, found: Cells) -> list[Claim]:
 
 
 def _corrected(lab: Lab, measured: Mapping[tuple[str, int], Row]) -> Claim | None:
-    """The paper's own claim on the paper's own data."""
+    """Check the paper's own claim against its own data."""
     if not measured:
         return None
     lower = sum(float(row[SPIKE]) < float(row[BOUND]) for row in measured.values())

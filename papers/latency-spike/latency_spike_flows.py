@@ -1,4 +1,4 @@
-"""Section IV: several flows of different delay on one queue."""
+"""Section IV: several flows with different delays in one queue."""
 
 from latency_spike_fig3 import packet_ms
 from sojourn.papers import Claim, Lab
@@ -9,7 +9,7 @@ FAR_MS = (20, 40, 60, 80, 100, 150, 200)
 
 
 def flows(lab: Lab) -> list[Claim]:
-    """Two ideal flows that share the link evenly, the far one ever farther."""
+    """Simulate two ideal flows with equal shares, and increase the delay of one of them."""
     cells = [{"link.back_far.delay": f"{far}ms"} for far in FAR_MS]
     take = lab.sweep("two-ideal.toml", cells, lambda run: run["spikes"][0]["spike_s"])
     spikes = [1e3 * (spike or 0.0) for spike in take]
@@ -30,5 +30,5 @@ def flows(lab: Lab) -> list[Claim]:
 
 
 def weighted_ms(far_ms: float) -> float:
-    """The sum of equation 2's Q, weighted by halves."""
+    """The sum of equation 2's Q over both flows, each weighted by one half."""
     return (R - 1) * (NEAR_MS + far_ms) / 2

@@ -1,7 +1,7 @@
-"""Equation 3, and what CoDel, PIE, FQ-CoDel and DualPI2 make of the same drop.
+"""Equation 3, and the effect of CoDel, PIE, FQ-CoDel and DualPI2 on the same drop.
 
-The paper leaves the queue disciplines to future work, and says that they lie between its two
-bounds: no loss and a delay of Q, or a strict cap on the delay and the loss of equation 3.
+The paper leaves queue disciplines to future work. It expects them between its two bounds: no loss
+and a delay of Q, or a strict limit on the delay and the loss of equation 3.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ BEFORE_BPS, R, PACKET_BYTES = 60e6, 4.0, 1500
 AFTER_BPS = BEFORE_BPS / R
 DELAYS_MS = (50, 200)
 CAPS = (0.2, 0.4, 0.6, 0.8)
-"""The cap on the delay, as a part of Q."""
+"""Limits on the delay, as fractions of Q."""
 QUEUES = {
     "droptail": "droptail",
     "codel": "codel",
@@ -25,27 +25,27 @@ QUEUES = {
     "fq_codel": "fq_codel",
     "dualpi2": "dualpi2",
 }
-"""Without ECN they drop; the first is a FIFO that is deep enough."""
+"""Without ECN, all of them drop; the first is a FIFO with a sufficient buffer."""
 TARGETS_MS = {"codel": 5, "pie": 15, "fq_codel": 5, "dualpi2": 15}
 """RFC 8289, section 4.3; RFC 8033, section 4.2; RFC 8290, section 5.2.2; RFC 9332, appendix A.1."""
 PACKET_MS = 0.8
-"""A packet under way after the drop."""
+"""Transmission time of a packet after the drop."""
 CONTROLS = ("ideal", "cubic", "bbr")
-# After the drop, as the spike is.
+# Time after the drop, the same as for the spike.
 WINDOW_S = 5.0
 
 
 @dataclass(frozen=True)
 class Paid:
-    """What a drop came to, the median of all runs."""
+    """The result of a drop, as medians over all runs."""
 
     peak_ms: float
     dropped: float
-    """Packets, from the drop on."""
+    """Packets dropped since the capacity drop."""
     marked: float
 
     def share(self, delay_ms: float) -> float:
-        """Dropped packets over those of the excess that arrives in [t0, t0 + d]."""
+        """Dropped packets, relative to the excess arrivals in [t0, t0 + d]."""
         return self.dropped / excess(delay_ms)
 
 
@@ -55,12 +55,12 @@ def q_ms(delay_ms: float) -> float:
 
 
 def excess(delay_ms: float) -> float:
-    """Packets that arrive in [t0, t0 + d] beyond what the link carries."""
+    """Packets that arrive in [t0, t0 + d] in excess of the link's capacity."""
     return (BEFORE_BPS - AFTER_BPS) * delay_ms / 8e3 / PACKET_BYTES
 
 
 def loss(lab: Lab) -> list[Claim]:
-    """Caps against equation 3; queue disciplines against both bounds, by three controllers."""
+    """Compare limits with equation 3, and queue disciplines with both bounds, by controller."""
     capped = {d: _capped(lab, d) for d in DELAYS_MS}
     found = {
         (control, delay_ms): _disciplines(lab, control, delay_ms)
@@ -87,7 +87,7 @@ def loss(lab: Lab) -> list[Claim]:
 
 
 def _capped(lab: Lab, delay_ms: int) -> list[Paid]:
-    """The ideal sender over a FIFO that holds no more than a part of Q."""
+    """Simulate the ideal sender over a FIFO limited to a fraction of Q."""
     sizes = [round(cap * q_ms(delay_ms) * AFTER_BPS / 8e3) for cap in CAPS]
     changes = [
         {"link.bottleneck.buffer": f"{size}B", "link.back.delay": f"{delay_ms}ms"} for size in sizes
@@ -102,14 +102,14 @@ def _disciplines(lab: Lab, control: str, delay_ms: int) -> dict[str, Paid]:
         Ask("aqm.toml", {**delay, "link.bottleneck.queue": queue}, control)
         for queue in QUEUES.values()
     ]
-    # Where in its cycle the drop meets it does not matter to the ideal sender.
+    # The ideal sender has no cycle, so the time of the drop does not matter.
     count = 1 if control == "ideal" else lab.pick(15, 3)
     runs = lab.runs(asks, count, keep=False)
     return dict(zip(QUEUES, map(paid, runs), strict=True))
 
 
 def paid(run: Run) -> Paid:
-    """The median peak, losses and marks after the drop."""
+    """The median peak, and the losses and marks after the drop."""
     links = {seed: one for (seed,), one in run.links.filter(link="bottleneck").group_by("seed")}
     spikes = [one["spikes"][0] for one in run.runs]
     after = [
@@ -142,7 +142,7 @@ def _equation_3(capped: dict[int, list[Paid]]) -> Claim:
 
 
 def _between(lab: Lab, control: str, delay_ms: int, queue: str, one: Paid) -> Claim:
-    """The paper's expectation for queue disciplines, held against the ideal sender."""
+    """Check the paper's expectation for queue disciplines with the ideal sender."""
     q = q_ms(delay_ms)
     name = f"{control} over {queue}, d = {delay_ms} ms"
     ours = f"{one.peak_ms:.0f} ms, {_packets(one.dropped)}"
@@ -159,21 +159,22 @@ def _between(lab: Lab, control: str, delay_ms: int, queue: str, one: Paid) -> Cl
 
 
 def strict_loss(delay_ms: int, queue: str) -> float:
-    """Equation 3 for a delay strictly bounded by the target, as a part of the excess.
+    """Equation 3 for a delay strictly limited to the target, as a fraction of the excess.
 
-    With three packets more: the cap, the drop and the last packet may each fall within one.
+    The loss has a margin of three packets: the limit, the drop and the last packet may each fall
+    within a packet.
     """
     return 1 - TARGETS_MS[queue] / q_ms(delay_ms) + 3 / excess(delay_ms)
 
 
 def is_between(one: Paid, delay_ms: int, queue: str) -> bool:
-    """Section II: a lower peak than equation 2, and no more loss than equation 3's strict bound."""
+    """Section II: the peak is below equation 2, and the loss at most equation 3's strict bound."""
     is_lower = one.peak_ms < q_ms(delay_ms) - 2 * PACKET_MS
     return is_lower and one.share(delay_ms) <= strict_loss(delay_ms, queue)
 
 
 def _failing(one: Paid, delay_ms: int, queue: str) -> str:
-    """What is against the paper's expectation, in a sentence."""
+    """Describe the violated expectation in a sentence."""
     is_high = one.peak_ms >= q_ms(delay_ms) - 2 * PACKET_MS
     is_much = one.share(delay_ms) > strict_loss(delay_ms, queue)
     if is_high and is_much:
@@ -188,7 +189,7 @@ def _packets(count: float) -> str:
 
 
 def _with_ecn(lab: Lab) -> list[Claim]:
-    """The same disciplines where they mark instead."""
+    """Simulate the same disciplines with marking."""
     claims = []
     for control, queue in (("cubic", "codel"), ("dctcp", "codel"), ("prague", "dualpi2")):
         table = queue if queue == "dualpi2" else f'{{ kind = "{queue}", ecn = true }}'
@@ -230,7 +231,7 @@ def _panel(
     control: str, delay_ms: int, caps: Sequence[Paid], found: dict[str, Paid]
 ) -> chart.Panel:
     q = q_ms(delay_ms)
-    # Straight, but for the axis.
+    # Equation 3 is linear, but the axis is a square root: many points make a smooth curve.
     law = [(q * part / 50, 1 - part / 50) for part in range(51)]
     layers = [chart.line("equation 3", law, chart.PUBLISHED, (5, 3))]
     if control == "ideal":

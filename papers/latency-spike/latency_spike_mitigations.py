@@ -1,8 +1,8 @@
-"""Section IV, "Sketching solutions": what each mitigation does to simulated spikes.
+"""Section IV, "Sketching solutions": the effect of each mitigation on simulated spikes.
 
-Beside them stands the bound that the theory gives each, where its closed form is
-(docs/theory/spike.md). The ideal sender hears of a drop from the scenario, not by packets: what
-delays or drops packets does nothing to it, and nobody can be told of a drop before it comes.
+Mitigations with a closed form (docs/theory/spike.md) are compared with the theory's bound. The
+ideal sender learns of a drop from the scenario, not from packets. Delays or losses of packets
+therefore do not affect it, and an early warning is impossible.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,36 +18,36 @@ from sojourn.report import chart
 
 BEFORE, AFTER, DELAY = "60Mbit", "20Mbit", "50ms"
 PACKET_MS = 0.6
-"""At the capacity after the drop."""
+"""Transmission time at the capacity after the drop."""
 REAL = ("cubic", "dctcp")
 CODEL = {"kind": "codel", "ecn": True}
 COLOURS = {"ideal": chart.COLOURS[2], "cubic": chart.COLOURS[0], "dctcp": chart.COLOURS[1]}
 JOINS_S, WITHIN_S = 20.0, 5.0
-"""When the other user comes, and how long the user's round-trip times are looked at."""
+"""Start of the second user, and the following time in which the first user's RTT is measured."""
 
 Set = Mapping[str, Any]
-# The median spike in milliseconds, by controller; in the order of the settings.
+# The median spikes in milliseconds by controller, in the order of the settings.
 Spikes = dict[str, list[float]]
 
 
 @dataclass(frozen=True)
 class Degrees:
-    """A mitigation that there can be more or less of."""
+    """A mitigation with a variable strength."""
 
     name: str
-    """In the theory's table."""
+    """The name in the theory's table."""
     title: str
     axis: str
     settings: Sequence[float]
-    """The first is without it."""
+    """The first setting is without the mitigation."""
     change: Callable[[float], Set]
     text: Callable[[float], str]
-    """A setting as the theory takes it."""
+    """Formats a setting for the theory."""
 
 
 @dataclass(frozen=True)
 class Switch:
-    """A mitigation that is there or not."""
+    """A mitigation without degrees, either present or absent."""
 
     name: str
     title: str
@@ -128,7 +128,7 @@ SWITCHES = (
 
 
 def mitigations(lab: Lab) -> list[Claim]:
-    """Simulates each with the ideal sender and with real ones; the theory's bounds beside them."""
+    """Simulate each with the ideal sender and real ones, and compare with the theory's bounds."""
     found = [(one, degrees(lab, one)) for one in DEGREES]
     switches = [(one, _switch(lab, one)) for one in SWITCHES]
     panels = [_degree_panel(one, spikes) for one, spikes in found]
@@ -152,11 +152,11 @@ def mitigations(lab: Lab) -> list[Claim]:
 
 
 _SETTINGS = {"back_queue": "12.5ms", "standing": "5ms", "users": "2"}
-"""How much of each switch there is in its scenario, for the theory."""
+"""The strength of each switch in its scenario, for the theory."""
 
 
 def bounds_ms(name: str, setting: str) -> tuple[float, float]:
-    """The theory's greatest queueing delay without a mitigation, and with it."""
+    """The theory's maximum queueing delay without and with a mitigation."""
     table = theory.spike(BEFORE, AFTER, DELAY, mitigations={name: setting})["mitigations"]
     (row,) = (row for row in table if row["name"] == name)
     return 1e3 * row["before_s"], 1e3 * row["after_s"]
@@ -182,7 +182,7 @@ def _switch_why(one: Switch) -> str:
 
 
 def _lasting(durations: Spikes) -> Claim:
-    """What a signal at dequeue changes: not how high the spike is, but for how long."""
+    """Check the signal at dequeue, which shortens the spike rather than lowering it."""
     ours = "; ".join(f"{c} {first:.0f} to {last:.0f} ms" for c, (first, last) in durations.items())
     sooner = theory.spike(BEFORE, AFTER, DELAY)["r"] * float(_SETTINGS["standing"][:-2])
     why = "beyond the paper: the time until the queueing delay is back. The signal comes sooner "
@@ -191,7 +191,7 @@ def _lasting(durations: Spikes) -> Claim:
 
 
 def degrees(lab: Lab, one: Degrees, controls: Sequence[str] = ("ideal", *REAL)) -> Spikes:
-    """Simulates a mitigation by degrees."""
+    """Simulate a mitigation at each of its settings."""
     asks = [
         Ask("mitigations.toml", one.change(setting), control)
         for control in controls
@@ -202,17 +202,17 @@ def degrees(lab: Lab, one: Degrees, controls: Sequence[str] = ("ideal", *REAL)) 
 
 
 def spike_ms(run: Run) -> float:
-    """The median spike of the runs."""
+    """The median spike over the runs."""
     return median(1e3 * (one["spikes"][0]["spike_s"] or 0.0) for one in run.runs)
 
 
 def duration_ms(run: Run) -> float:
-    """The median time until the queueing delay is back; of those that never are, the window."""
+    """The median time until the queueing delay recovers, with the window as its maximum."""
     return median(1e3 * (one["spikes"][0]["duration_s"] or WITHIN_S) for one in run.runs)
 
 
 def _switch(lab: Lab, one: Switch) -> tuple[Spikes, Spikes]:
-    """How high the spikes are, and how long they last; the latter is not asked of users."""
+    """Measure the height and the duration of spikes; there is no duration for users."""
     sides = (one.without, one.present)
     if one.name == "users":
         return {c: [_joined_ms(lab, c, side) for side in sides] for c in REAL}, {}
@@ -224,7 +224,7 @@ def _switch(lab: Lab, one: Switch) -> tuple[Spikes, Spikes]:
 
 
 def _joined_ms(lab: Lab, control: str, side: Set) -> float:
-    """How much longer the user's round trips become when the other comes, the median."""
+    """The median increase of the user's RTT when the second user starts."""
     count = lab.pick(15, 4)
     starts = [round(JOINS_S + WITHIN_S * place / count, 3) for place in range(count)]
     asks = [
@@ -246,7 +246,7 @@ def _peak_ms(run: Run, from_s: float) -> float:
 
 
 def agreement(found: Sequence[tuple[Degrees, Spikes]]) -> Claim:
-    """The ideal sender against the closed forms."""
+    """Compare the ideal sender with the closed forms."""
     apart = [
         abs(spike - bounds_ms(one.name, one.text(setting))[1]) / PACKET_MS
         for one, spikes in found
@@ -262,7 +262,7 @@ def agreement(found: Sequence[tuple[Degrees, Spikes]]) -> Claim:
 def _claim(lab: Lab, one: Degrees | Switch, spikes: Spikes, why: str) -> Claim:
     pairs = {control: (found[0], found[-1]) for control, found in spikes.items()}
     ours = "; ".join(f"{c} {first:.0f} to {last:.0f} ms" for c, (first, last) in pairs.items())
-    # By more than a packet.
+    # The difference must exceed one packet.
     holds = all(last < first - PACKET_MS for first, last in pairs.values())
     return Claim(one.title, lab.value(one.name), ours, "", holds, why)
 

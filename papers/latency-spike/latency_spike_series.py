@@ -1,7 +1,7 @@
-"""The testbed's recorded series drawn over ours: `docs/testbed-series.png`.
+"""The testbed's recorded series on top of simulated ones: `docs/testbed-series.png`.
 
 `python papers/latency-spike/latency_spike_series.py` draws it. The measurements have series for
-two of the four delays, and the peak for all.
+two of the four delays, and the peak for each delay.
 """
 
 import struct
@@ -14,23 +14,23 @@ from latency_spike_testbed import DATA, ROOT, RUNS, SAMPLING_S, scenario
 from sojourn.report import render
 
 PICTURE = ROOT / "docs" / "testbed-series.png"
-# What is shown of the time around the drop.
+# The displayed time around the drop.
 FROM_S, TO_S = -4.0, 6.0
-# Ours in steps of this: five samples of each run.
+# Averaging step of the simulation: five samples of each run.
 STEP_S = 0.05
 ROWS = ("bbr", "cubic", "dctcp")
 DELAYS_MS = (25.0, 50.0, 75.0, 100.0)
-# Pixels of the picture for each of its own.
+# Pixels of the picture per unit of the figure.
 SCALE = 1.4
 OURS, MEASURED = "#4c78a8", "#111111"
 
 Spec = dict[str, Any]
-# The runs' range at each moment, and one run, by controller and delay.
+# The range of all runs over time, and one run, by controller and delay.
 Cells = dict[tuple[str, float], tuple[pl.DataFrame, pl.DataFrame]]
 
 
 def main() -> None:
-    """Draws the picture."""
+    """Draw the picture."""
     series = pl.read_csv(DATA.with_name("latency-spike-testbed-series.csv"))
     peaks = pl.read_csv(DATA)
     ours = {(c, d): simulated(c, d) for c in ROWS for d in DELAYS_MS}
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def smaller(png: bytes) -> bytes:
-    """The same picture, its data compressed as far as zlib can (PNG specification, section 5)."""
+    """Recompress the picture's data with zlib's best level (PNG specification, section 5)."""
     chunks, place = [], 8
     while place < len(png):
         (length,) = struct.unpack_from(">I", png, place)
@@ -54,7 +54,7 @@ def smaller(png: bytes) -> bytes:
 
 
 def row(control: str, ours: Cells, series: pl.DataFrame, peaks: pl.DataFrame, y: str) -> Spec:
-    """One controller at the four delays: its round-trip time or its window."""
+    """Draw one controller at the four delays: its round-trip time or its window."""
     panels = []
     for delay_ms in DELAYS_MS:
         measured = series.filter(cc=control, d_ms=delay_ms).select(
@@ -71,7 +71,7 @@ def row(control: str, ours: Cells, series: pl.DataFrame, peaks: pl.DataFrame, y:
 
 
 def simulated(control: str, delay_ms: float) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Around the drop: the runs' range at each moment, and one run as `ss` would sample it."""
+    """The range of the runs around the drop, and one run sampled like `ss`."""
     run = sojourn.run(scenario(delay_ms), control=control, runs=RUNS)
     drops = {one["seed"]: one["spikes"][0]["at_s"] for one in run.runs}
     since = pl.col("t_s") - pl.col("seed").replace_strict(drops)
@@ -98,7 +98,7 @@ def panel(
     measured: pl.DataFrame,
     peaks: list[Spec],
 ) -> Spec:
-    """Ours as a band, its median and one run; the measurements as a line and their peak."""
+    """Draw the simulation as band, median and one run, and the measurement as line and peak."""
     band, one = ours
     x = {
         "field": "t",
@@ -143,7 +143,7 @@ def panel(
 
 
 def figure(views: list[Spec]) -> Spec:
-    """All panels, and what is what."""
+    """Combine all panels with a legend."""
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "title": {

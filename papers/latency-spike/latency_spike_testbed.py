@@ -1,7 +1,7 @@
-"""The published testbed, simulated cell by cell: what the test and `docs/fidelity.md` stand on.
+"""Simulation of the published testbed cell by cell, the basis of a test and of `docs/fidelity.md`.
 
-The measurements are one run a cell of the testbed of "A Lower Bound on Latency Spikes":
-smoothed round-trip times as `ss` shows them, every 0.23 s.
+The measurements have one run for each cell of the testbed of "A Lower Bound on Latency Spikes":
+smoothed round-trip times that `ss` reported every 0.23 s.
 `python papers/latency-spike/latency_spike_testbed.py` prints the table of `docs/fidelity.md`.
 """
 
@@ -20,33 +20,33 @@ ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data" / "latency-spike-testbed.csv"
 RUNS = 30
 SAMPLING_S = 0.23
-# Between two samples of the simulation: `record.interval`.
+# Sampling interval of the simulation: `record.interval`.
 INTERVAL_S = 0.01
-# The peak is looked for in the five seconds after the drop, as in the measurements.
+# The peak lies in the five seconds after the drop, as in the measurements.
 WINDOW_S = 5.0
-# Capacity after the drop, as payload: 1448 of 1514 bytes.
+# Capacity after the drop in payload: 1448 of 1514 bytes.
 AFTER_BPS = 30e6 * 1448 / 1514
 
 
-# What is done to the scenario of a cell.
+# Changes the scenario of a cell.
 Change = Callable[[sojourn.Scenario], None]
 
 
 @dataclass(frozen=True)
 class Spikes:
-    """What the runs of one controller at one delay make of the drop, a value each run."""
+    """The effect of the drop on one controller at one delay, with one value per run."""
 
     control: str
     delay_ms: float
     spikes_ms: list[float]
-    """Peak of the sampled srtt less the delay: what was measured."""
+    """Peak of the sampled srtt minus the delay, the same quantity as in the measurements."""
     true_spikes_ms: list[float]
     """Peak queueing delay at the bottleneck."""
     bounds_ms: list[float]
     corrected_ms: list[float]
-    """The bound for what the link carried in the second before."""
+    """The bound for the traffic that the link carried in the last second before the drop."""
     last_round_ms: list[float]
-    """The bound for what the link carried in the delay before."""
+    """The bound for the traffic that the link carried in one delay before the drop."""
 
     def quantile(self, q: float) -> float:
         """Nearest-rank quantile of the sampled spikes."""
@@ -56,57 +56,57 @@ class Spikes:
 
 @dataclass(frozen=True)
 class Cell(Spikes):
-    """One cell of the measurements beside its runs."""
+    """One cell of the measurements with its runs."""
 
     measured_ms: float
     measured_window: int
-    """Greatest window of the second before the drop, in packets."""
+    """Greatest window in the second before the drop, in packets."""
     windows: list[float]
-    """The same, a run each."""
+    """The simulated windows, one per run."""
     window_ratios: list[float]
-    """Peak RTT over window x MSS / new capacity, a run each."""
+    """Peak RTT over window x MSS / new capacity, one per run."""
 
     @property
     def distance(self) -> float:
-        """The simulated median's distance from the measured spike, as a part of it."""
+        """The distance of the simulated median from the measured spike, relative to the latter."""
         return abs(median(self.spikes_ms) - self.measured_ms) / self.measured_ms
 
     @property
     def is_inside(self) -> bool:
-        """The measured spike lies between the simulated 5th and 95th percentile."""
+        """Whether the measured spike lies between the simulated 5th and 95th percentile."""
         return self.quantile(0.05) <= self.measured_ms <= self.quantile(0.95)
 
     @property
     def is_among(self) -> bool:
-        """The measured spike lies between the least and the greatest of the runs."""
+        """Whether the measured spike lies between the minimum and the maximum of the runs."""
         return min(self.spikes_ms) <= self.measured_ms <= max(self.spikes_ms)
 
     @property
     def is_inside_widened(self) -> bool:
-        """The measured spike lies between the 5th and 95th percentile, widened by 10 %."""
+        """Whether the measured spike lies between the 5th and 95th percentile, widened by 10 %."""
         return 0.9 * self.quantile(0.05) <= self.measured_ms <= 1.1 * self.quantile(0.95)
 
 
 def cells(data: Path = DATA) -> list[Cell]:
-    """Every cell of the measurements, simulated."""
+    """Simulate every cell of the measurements."""
     return [simulate(row) for row in rows(data)]
 
 
 def rows(data: Path = DATA) -> list[dict[str, str]]:
-    """The measurements, a cell each."""
+    """Load the measurements, one row per cell."""
     with data.open(newline="") as file:
         return list(csv.DictReader(file))
 
 
 def scenario(delay_ms: float) -> sojourn.Scenario:
-    """The testbed with one of its delays."""
+    """Load the testbed with one of its delays."""
     loaded = sojourn.Scenario.load(ROOT / "scenarios" / "testbed.toml")
     loaded["link"]["netem"]["delay"] = f"{delay_ms}ms"
     return loaded
 
 
 def simulate(row: dict[str, str], change: Change | None = None) -> Cell:
-    """Thirty runs of one cell, the drop spread over five seconds."""
+    """Simulate thirty runs of one cell, with the drop spread over five seconds."""
     changed = scenario(float(row["d_ms"]))
     if change:
         change(changed)
@@ -114,7 +114,7 @@ def simulate(row: dict[str, str], change: Change | None = None) -> Cell:
 
 
 def cell(row: dict[str, str], run: sojourn.Run) -> Cell:
-    """A cell of the measurements and the runs of it."""
+    """Combine a cell of the measurements with its runs."""
     windows, ratios = [], []
     for series, at_s in around_drops(run):
         before = series.filter(pl.col("t_s").is_between(at_s - 1, at_s))
@@ -130,7 +130,7 @@ def cell(row: dict[str, str], run: sojourn.Run) -> Cell:
 
 
 def spikes(run: sojourn.Run, control: str, delay_ms: float) -> Spikes:
-    """The spikes of runs at one delay, sampled as the testbed sampled and as they were."""
+    """Compute the spikes of runs at one delay, both sampled like the testbed and exact."""
     sampled = []
     for one, (series, at_s) in zip(run.runs, around_drops(run), strict=True):
         after = series.filter(pl.col("t_s").is_between(at_s, at_s + WINDOW_S))
@@ -148,22 +148,22 @@ def spikes(run: sojourn.Run, control: str, delay_ms: float) -> Spikes:
 
 
 def _last_second(spike: SpikeSummary, delay_ms: float) -> float:
-    """Equation 2, with the rate of the last second before the drop, as the testbed's data have."""
+    """Equation 2 with the rate of the last second before the drop, as in the testbed's data."""
     r = min(spike["carried_before_bps"] or 0.0, spike["from_bps"]) / spike["to_bps"]
     return max(0.0, r - 1.0) * delay_ms
 
 
 def _last_rounds(run: sojourn.Run, delay_ms: float) -> list[float]:
-    """Equation 2, with the rate of the last round trip before the drop in place of the capacity.
+    """Equation 2 with the rate of the last round trip before the drop instead of the capacity.
 
-    Acknowledgements of what was carried then clock out what arrives until the sender knows.
+    The acknowledgements of this traffic clock out the packets that arrive before the sender reacts.
     """
     links = run.links.filter(link="bottleneck").partition_by("seed", as_dict=True)
     bounds = []
     for one in run.runs:
         spike = one["spikes"][0]
         begin_s = spike["at_s"] - 1e-3 * delay_ms - INTERVAL_S
-        # A sample is of the time that ends with it.
+        # A sample describes the interval that it ends.
         part = links[(one["seed"],)].filter(pl.col("t_s").is_between(begin_s, spike["at_s"]))
         carried = float(part["carried_bps"].mean())  # type: ignore[arg-type]
         bounds.append(max(0.0, carried / spike["to_bps"] - 1) * delay_ms)
@@ -171,13 +171,13 @@ def _last_rounds(run: sojourn.Run, delay_ms: float) -> list[float]:
 
 
 def around_drops(run: sojourn.Run) -> list[tuple[pl.DataFrame, float]]:
-    """The upload's samples of each run, and when its capacity dropped."""
+    """The upload's samples of each run, and the time of its capacity drop."""
     flows = {seed: frame for (seed,), frame in run.flows.group_by("seed")}
     return [(flows[one["seed"]], one["spikes"][0]["at_s"]) for one in run.runs]
 
 
 def peak_srtt(after: pl.DataFrame, seed: int) -> float:
-    """The peak that sampling every 0.23 s shows, from a random moment on."""
+    """The peak that sampling every 0.23 s with a random phase shows."""
     phase = random.Random(seed).random() * SAMPLING_S
     start = after["t_s"][0]
     place = ((pl.col("t_s") - start - phase) / SAMPLING_S).floor()
@@ -186,11 +186,11 @@ def peak_srtt(after: pl.DataFrame, seed: int) -> float:
 
 
 def window_ratio(series: pl.DataFrame, start_s: float) -> float:
-    """Peak RTT over what the window behind it takes at the new capacity.
+    """Peak RTT over the time that its window takes at the new capacity.
 
-    The packet that met the peak left one round trip before it was acknowledged; its window is
-    the one of that moment: the greater of the samples on both sides, since DCTCP's reductions
-    end between two of them with a burst that restores the window.
+    The packet with the peak RTT left one round trip before its acknowledgement, and its window is
+    the one of that time. The result uses the greater of the two adjacent samples, because between
+    them a reduction of DCTCP may end with a burst that restores the window.
     """
     after = series.filter(pl.col("t_s").is_between(start_s, start_s + WINDOW_S))
     peak = after.row(int(after["rtt_s"].arg_max() or 0), named=True)
@@ -200,7 +200,7 @@ def window_ratio(series: pl.DataFrame, start_s: float) -> float:
 
 
 def table(all_cells: list[Cell]) -> str:
-    """The table of `docs/fidelity.md`."""
+    """Format the table of `docs/fidelity.md`."""
     lines = [
         "| control | d | bound | measured | simulated median | 5th to 95th "
         "| inside the 5th to 95th | inside, widened by 10 % | least to greatest | inside that "
@@ -222,7 +222,7 @@ def table(all_cells: list[Cell]) -> str:
 
 
 def yes(holds: bool) -> str:
-    """Yes or no."""
+    """Format as yes or no."""
     return "yes" if holds else "no"
 
 

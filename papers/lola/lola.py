@@ -1,4 +1,4 @@
-"""TCP LoLa: low latency and high throughput, by a small queue that is shared fairly."""
+"""TCP LoLa: low latency and high throughput with a small, fairly shared queue."""
 
 from lola_beside import beside
 from lola_many import many
@@ -7,38 +7,38 @@ from lola_two import rtts, throughput, windows
 from sojourn.papers import Claim, Figure, Lab, Paper
 
 BASE_RTTS_MS = (5, 21, 61, 101)
-"""Figure 4c's."""
+"""The base RTTs of figure 4c."""
 
 
 def figure_4a(lab: Lab) -> list[Claim]:
-    """Throughput of two flows of 21 ms."""
+    """Reproduce the throughput of two flows over 21 ms."""
     title = "Figure 4a: two flows over 21 ms"
     return throughput(lab, "figure-4a", ten_gigabit(lab, [(21, 21)])[0], title, scale(lab))
 
 
 def figure_4c(lab: Lab) -> list[Claim]:
-    """Round-trip times over four base RTTs."""
+    """Reproduce the round-trip times over four base RTTs."""
     beds = ten_gigabit(lab, [(base, base) for base in BASE_RTTS_MS])
     title = "Figure 4c: the same queue over any base RTT"
     return rtts(lab, "figure-4c", beds, title, scale(lab))
 
 
 def figure_4d(lab: Lab) -> list[Claim]:
-    """Throughput of flows of 21 ms and 101 ms."""
-    # A round of the farther flow lasts longer: it needs more than the minute of the others.
+    """Reproduce the throughput of flows over 21 ms and 101 ms."""
+    # Rounds of the distant flow are longer, so the run takes two minutes instead of one.
     (bed,) = ten_gigabit(lab, [(21, 101)], seconds=120)
     title = "Figure 4d: flow 1 over 21 ms, flow 2 over 101 ms"
     return throughput(lab, "figure-4d", bed, title, scale(lab))
 
 
 def figure_5a(lab: Lab) -> list[Claim]:
-    """Throughput of two flows at a hundredth of the rate."""
+    """Reproduce the throughput of two flows at a hundredth of the rate."""
     title = "Figure 5a: two flows over 21 ms"
     return throughput(lab, "figure-5a", hundred_megabit(lab), title, "100 Mbit/s")
 
 
 def figure_5b(lab: Lab) -> list[Claim]:
-    """Round-trip times of two flows at a hundredth of the rate."""
+    """Reproduce the round-trip times of two flows at a hundredth of the rate."""
     title = "Figure 5b: the queue of two flows over 21 ms"
     return rtts(lab, "figure-5b", [hundred_megabit(lab)], title, "100 Mbit/s")
 

@@ -1,4 +1,4 @@
-"""Beyond the paper: the controllers that its hosts could have run, on the same testbed."""
+"""Beyond the paper: other controllers available to its hosts, on the same testbed."""
 
 from lola_many import FIRST_STOP_S, FLOWS, RTT_MS, SETTLED_S, ask, median_queue_ms, shares
 from lola_measure import Q_TARGET_MS, goodput_bps, queue_ms, used
@@ -15,10 +15,10 @@ TWO_END_S = 60.0
 
 
 def beside(lab: Lab) -> list[Claim]:
-    """The queue, losses, use and fairness of each, with two flows and with eighteen."""
+    """Measure queue, losses, utilisation and fairness of each, with two and with eighteen flows."""
     pairs = [Ask("two-flows.toml", lab.pick({}, QUICK), control) for control in CONTROLS]
     crowds = [ask(lab, control) for control in CONTROLS]
-    # The longest first, so that the pool is not left with one of them.
+    # Start the longest runs first, so that the pool does not end with one of them.
     runs = lab.runs(crowds + pairs)
     many = dict(zip(CONTROLS, runs[: len(CONTROLS)], strict=True))
     two = dict(zip(CONTROLS, runs[len(CONTROLS) :], strict=True))

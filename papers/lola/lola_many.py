@@ -1,4 +1,4 @@
-"""Figure 6: eighteen LoLa flows, one more every four seconds, each for 200 s."""
+"""Figure 6: eighteen LoLa flows, which start four seconds apart and run for 200 s each."""
 
 from collections.abc import Sequence
 
@@ -15,18 +15,18 @@ from sojourn.report import chart
 FLOWS = [f"f{number:02}" for number in range(1, 19)]
 EVERY_S, FIRST_STOP_S = 4.0, 200.0
 """Section V-C."""
-# All eighteen are there, and out of their slow starts.
+# All eighteen flows have started and left slow start.
 SETTLED_S = 80.0
 RTT_MS = 21.0
 
 
 def ask(lab: Lab, control: str) -> Ask:
-    """The scenario, for one controller."""
+    """Return the scenario for one controller."""
     return Ask("eighteen-flows.toml", lab.pick({}, QUICK), control)
 
 
 def many(lab: Lab) -> list[Claim]:
-    """Windows and round-trip times; the queue, losses and how soon a new flow has its share."""
+    """Draw windows and RTTs; measure the queue, losses, and the convergence of a new flow."""
     (run,) = lab.runs([ask(lab, "lola")])
     rate_bps = lab.pick(GIGABIT, QUICK_GIGABIT)
     lab.draw("figure-6", _picture(run, rate_bps, scale(lab)))
@@ -69,7 +69,7 @@ def _picture(run: Run, rate_bps: float, rate: str) -> chart.Spec:
 
 
 def _alive(run: Run, place: int) -> pl.DataFrame:
-    """A flow's samples while it sends."""
+    """Return a flow's samples while it sends."""
     start_s = EVERY_S * place
     return between(run.flow(FLOWS[place]).series, start_s, start_s + FIRST_STOP_S)
 
@@ -107,7 +107,7 @@ def _losses(lab: Lab, run: Run) -> Claim:
 
 
 def _convergence(lab: Lab, run: Run) -> Claim:
-    """From the last flow's start until all eighteen have about the same."""
+    """Measure the time from the last flow's start until all eighteen shares are about equal."""
     places = range(len(FLOWS))
     steps = [goodput(_alive(run, place), 1.0, 1.0) for place in places]
     rates = [{round(t): rate for t, rate in one} for one in steps]
@@ -130,7 +130,7 @@ def _fairness(lab: Lab, run: Run) -> Claim:
 
 
 def shares(run: Run, control: str | None = None) -> Sequence[float]:
-    """Every flow's goodput in the last 50 s that all eighteen are there."""
+    """Every flow's goodput in the last 50 s with all eighteen flows."""
     return [goodput_bps(run.flow(flow, control).series, 150, FIRST_STOP_S) for flow in FLOWS]
 
 
@@ -141,6 +141,6 @@ def _utilisation(lab: Lab, run: Run) -> Claim:
 
 
 def median_queue_ms(run: Run, begin_s: float, end_s: float, control: str | None = None) -> float:
-    """The median over time of the longest wait in each sample."""
+    """The median over time of the longest queueing delay in each sample."""
     waits = between(run.link("switch", control).series, begin_s, end_s)
     return 1e3 * float(waits.select(pl.col("queue_delay_s").median()).item())

@@ -1,4 +1,4 @@
-"""What LoLa's figures ask of a run: rounds of fair flow balancing, shares, the queue."""
+"""Measurements for LoLa's figures: rounds of fair flow balancing, shares, the queue."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from sojourn.record import Run
 
 BALANCING, HOLD = "fair_flow_balancing", "cwnd_hold"
 MSS = 1448
-# IP packet, and what Ethernet adds to it.
+# An IP packet with its Ethernet overhead.
 WIRE = 1500 + 38
 Q_TARGET_MS, T_MEASURE_MS, PHI = 5.0, 40.0, 35.0
 """Section V-A."""
@@ -17,25 +17,25 @@ Q_TARGET_MS, T_MEASURE_MS, PHI = 5.0, 40.0, 35.0
 
 @dataclass(frozen=True)
 class Round:
-    """From where a flow begins to balance to where it has reduced its window."""
+    """The time from the start of a flow's balancing to the end of its window reduction."""
 
     begin_s: float
     leave_s: float
-    """Where it stops to balance, and holds its window: what the paper calls a round's end."""
+    """The time at which it stops balancing and holds its window: the end of the paper's round."""
     end_s: float
 
     def of(self, series: pl.DataFrame) -> pl.DataFrame:
-        """The samples of the round."""
+        """Return the samples of the round."""
         return between(series, self.begin_s, self.end_s)
 
 
 def between(series: pl.DataFrame, begin_s: float, end_s: float) -> pl.DataFrame:
-    """The samples of a stretch of time."""
+    """Return the samples of a time interval."""
     return series.filter(pl.col("t_s").is_between(begin_s, end_s, closed="left"))
 
 
 def rounds(series: pl.DataFrame, from_s: float = 0.0) -> list[Round]:
-    """All rounds of a flow that begin after a time and end within the run."""
+    """All rounds of a flow that begin after a given time and end within the run."""
     parts = list(_phases(series))
     return [
         Round(begin_s, leave_s, end_s)
@@ -47,7 +47,7 @@ def rounds(series: pl.DataFrame, from_s: float = 0.0) -> list[Round]:
 
 
 def _phases(series: pl.DataFrame) -> Iterator[tuple[str, float, float]]:
-    """A flow's phases in their order, each from its first sample to the next one's first."""
+    """A flow's phases in order, each from its first sample to the first one of the next phase."""
     rows = series.select("phase", "t_s").rows()
     last_s = rows[-1][1] if rows else 0.0
     starts = [(phase, next(same)[1]) for phase, same in groupby(rows, key=lambda row: row[0])]
@@ -57,38 +57,38 @@ def _phases(series: pl.DataFrame) -> Iterator[tuple[str, float, float]]:
 
 
 def queue_ms(run: Run, begin_s: float, end_s: float, control: str | None = None) -> float:
-    """The longest wait in the switch's queue in a stretch of time."""
+    """The longest queueing delay of the switch in a time interval."""
     waits = between(run.link("switch", control).series, begin_s, end_s)["queue_delay_s"]
     return 1e3 * largest(waits)
 
 
 def used(run: Run, begin_s: float, end_s: float, control: str | None = None) -> float:
-    """The part of the switch's capacity that was used in a stretch of time."""
+    """The utilisation of the switch in a time interval."""
     part = between(run.link("switch", control).series, begin_s, end_s)
     return float(part["carried_bps"].sum()) / float(part["capacity_bps"].sum())
 
 
 def goodput_bps(series: pl.DataFrame, begin_s: float, end_s: float) -> float:
-    """A flow's mean goodput in a stretch of time."""
+    """A flow's mean goodput in a time interval."""
     part = between(series, begin_s, end_s).select("t_s", "delivered_bytes")
     (first_s, first), (last_s, last) = part.row(0), part.row(-1)
     return float(8 * (last - first) / (last_s - first_s))
 
 
 def largest(values: pl.Series) -> float:
-    """The greatest of a column, leaving out what is not there."""
+    """The maximum of a column, ignoring nulls."""
     return float(values.max())  # type: ignore[arg-type]
 
 
 def peak_bound_ms(
     rate_bps: float, rtt_ms: float, share: float, flows: int = 2, lagging: bool = True
 ) -> float:
-    """What the queue can come to in a round: Q_target, and what grows until that is noticed.
+    """The maximum queueing delay of a round: Q_target plus the growth until flows detect it.
 
-    Derived in docs/lola.md. A flow notices after T: a round trip at Q_target, the filter's
-    `t_measure`, and the wait for its next acknowledgement. `share` is the smallest flow's part of
-    the rate; where it alone grows, its data in the queue lag behind X(t) by X'(t) T (1/s - 1).
-    `flows` that are all equal do not lag.
+    docs/lola.md has the derivation. A flow detects that the queue exceeds Q_target after T: a round
+    trip at Q_target, the filter's `t_measure`, and the time until its next acknowledgement. `share`
+    is the smallest flow's share of the rate. If only that flow grows, its data in the queue lag
+    behind X(t) by X'(t) T (1/s - 1). Equal `flows` do not lag.
     """
     bytes_a_ms = rate_bps / 8e3
     capacity, pair_ms = bytes_a_ms * MSS / WIRE, 2 * WIRE / bytes_a_ms

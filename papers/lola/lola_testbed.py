@@ -1,4 +1,4 @@
-"""The switch with two LoLa flows, the second 20 s late, and what is measured of them."""
+"""The switch with two LoLa flows, the second of which starts 20 s late, and their measurements."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from sojourn.papers import Ask, Lab
 from sojourn.record import Run
 
 SECOND_S = 20.0
-"""When the second flow starts."""
+"""Start time of the second flow."""
 FLOWS = ("first", "second")
 NAMES = {"first": "flow 1", "second": "flow 2"}
 COLOURS = {"first": "#009e73", "second": "#0072b2"}
-# A tenth of the paper's rate, with a buffer of the same 80 ms: 5 million packets a minute.
+# A tenth of the paper's rate, with a buffer of the same 80 ms, is 5 million packets a minute.
 QUICK = {"link.switch.rate": "1Gbit", "link.switch.buffer": "10MB"}
 GIGABIT, QUICK_GIGABIT = 10e9, 1e9
 
@@ -28,17 +28,17 @@ class Testbed:
 
     @property
     def end_s(self) -> float:
-        """How long it ran."""
+        """The duration of the run."""
         return self.run.runs[0]["duration_s"]
 
     def series(self, flow: str) -> pl.DataFrame:
-        """A flow's samples."""
+        """Return a flow's samples."""
         return self.run.flow(flow).series
 
     def settled(self) -> list[Round]:
         """The first flow's rounds after both slow starts.
 
-        The second flow's first reduction takes back what its slow start left in the queue.
+        The second flow's first reduction drains the queue that its slow start built up.
         """
         return rounds(self.series("first"), rounds(self.series("second"))[0].end_s)
 
@@ -48,12 +48,12 @@ class Testbed:
         return first, second
 
     def ratio(self, part: Round) -> float:
-        """Flow 1's goodput over flow 2's in a round."""
+        """The ratio of flow 1's goodput to flow 2's in a round."""
         first, second = self.shares(part)
         return first / second
 
     def peak_ms(self, part: Round) -> tuple[float, float]:
-        """A round's longest wait in the queue, and its bound for the shares it had."""
+        """The longest queueing delay of a round, and its bound for the measured shares."""
         shares = self.shares(part)
         share = min(shares) / sum(shares)
         bound = peak_bound_ms(self.rate_bps, max(self.rtts_ms), share)
@@ -65,7 +65,7 @@ Rtts = tuple[float, float]
 
 
 def ten_gigabit(lab: Lab, pairs: Sequence[Rtts], seconds: float = 60) -> list[Testbed]:
-    """The switch at 10 Gbit/s, a tenth of that in a quick run; all runs in one pool."""
+    """Simulate the switch at 10 Gbit/s, or a tenth of that in a quick run, in one thread pool."""
     changed = {**lab.pick({}, QUICK), "duration": f"{seconds:g}s"}
     runs = lab.runs([_ask(rtts, changed) for rtts in pairs])
     rate = lab.pick(GIGABIT, QUICK_GIGABIT)
@@ -73,7 +73,7 @@ def ten_gigabit(lab: Lab, pairs: Sequence[Rtts], seconds: float = 60) -> list[Te
 
 
 def hundred_megabit(lab: Lab, rtts: Rtts = (21, 21)) -> Testbed:
-    """The switch with the slower link of figure 5."""
+    """Simulate the switch with the slower link of figure 5."""
     (run,) = lab.runs([_ask(rtts, {"link.switch.rate": "100Mbit"})])
     return Testbed(run, 100e6, rtts)
 
@@ -86,7 +86,7 @@ def _ask(rtts: Rtts, changed: Mapping[str, str]) -> Ask:
 
 
 def scale(lab: Lab) -> str:
-    """What a figure's picture says of the rate, and its table where the run is quick."""
+    """State the rate in the picture, and for quick runs also in the table."""
     if lab.quick:
         lab.note("A quick run: a tenth of the paper's rate, with a buffer of the same 80 ms.")
     return lab.pick("10 Gbit/s", "1 Gbit/s: a quick run, a tenth of the paper's rate")

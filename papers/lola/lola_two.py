@@ -1,4 +1,4 @@
-"""Figures 4 and 5: two LoLa flows, the second 20 s late, over the switch."""
+"""Figures 4 and 5: two LoLa flows over the switch, the second of which starts 20 s late."""
 
 from collections.abc import Sequence
 
@@ -17,17 +17,17 @@ from sojourn.matrix.measure import jain
 from sojourn.papers import Claim, Lab
 from sojourn.report import chart
 
-# Flow 1 keeps its window while it has more in the queue than X(t): surely where it has this many
-# times what flow 2 has, whose window X(t) rules.
+# Flow 1 keeps its window while its queued data exceed X(t). X(t) governs flow 2's window, so this
+# is certain if flow 1 has this many times the data of flow 2.
 _UNEVEN = 1.5
-# Of the target. The text has the RTT reach 26 ms over 21 ms, in whole milliseconds: 0.5 ms of 5 ms.
+# Relative to the target. The text's RTT of 26 ms over 21 ms is in whole ms: 0.5 ms of 5 ms.
 _READING = 0.1
-# The axis ends where the run does.
+# The axis ends at the end of the run.
 TIME = {"nice": False}
 
 
 def throughput(lab: Lab, name: str, bed: Testbed, title: str, rate: str) -> list[Claim]:
-    """Throughput of both flows, as in figures 4a, 4d and 5a."""
+    """Draw the throughput of both flows, as in figures 4a, 4d and 5a."""
     unit, size = ("Gbit/s", 1e9) if bed.rate_bps >= 1e9 else ("Mbit/s", 1e6)
     payload = bed.rate_bps * MSS / WIRE / size
     layers = [
@@ -42,7 +42,7 @@ def throughput(lab: Lab, name: str, bed: Testbed, title: str, rate: str) -> list
 
 
 def goodput(series: pl.DataFrame, step_s: float, size: float) -> list[tuple[float, float]]:
-    """Goodput in even steps, at the end of each."""
+    """Average the goodput over equal steps, each placed at its end."""
     place = (pl.col("t_s") / step_s).ceil().alias("place")
     ends = series.group_by(place).agg(pl.col("t_s", "delivered_bytes").last()).sort("place")
     rate = 8 * pl.col("delivered_bytes").diff() / pl.col("t_s").diff() / size
@@ -66,7 +66,7 @@ def _fairness(lab: Lab, bed: Testbed) -> Claim:
 
 
 def _rounds_to_fairness(lab: Lab, bed: Testbed) -> Claim:
-    """After how many rounds both windows are equal."""
+    """Count the rounds until both windows are equal."""
     published = lab.pick(lab.value("rounds_to_fairness"), None)
     ours = next((n for n, one in enumerate(_together(bed), 1) if _is_even(bed, one)), None)
     holds = None if published is None else ours is not None and abs(ours - published) <= 1
@@ -76,7 +76,7 @@ def _rounds_to_fairness(lab: Lab, bed: Testbed) -> Claim:
 
 
 def _together(bed: Testbed) -> list[Round]:
-    """The first flow's rounds since the second is there."""
+    """The first flow's rounds after the start of the second flow."""
     return rounds(bed.series("first"), SECOND_S)
 
 
@@ -87,7 +87,7 @@ def _is_even(bed: Testbed, one: Round) -> bool:
 
 
 def windows(lab: Lab) -> list[Claim]:
-    """Figure 4b: both windows from 16 s to 60 s, the rounds of fair flow balancing shaded."""
+    """Draw figure 4b: both windows from 16 s to 60 s, with shaded balancing rounds."""
     (bed,) = ten_gigabit(lab, [(21, 21)])
     layers = [
         chart.line(NAMES[flow], megabytes(between(bed.series(flow), 16, 60)), COLOURS[flow])
@@ -115,12 +115,12 @@ def windows(lab: Lab) -> list[Claim]:
 
 
 def megabytes(series: pl.DataFrame) -> list[tuple[float, float]]:
-    """The window over time."""
+    """Return the window over time."""
     return series.select("t_s", pl.col("cwnd_bytes") / 1e6).drop_nulls().rows()
 
 
 def _kept(lab: Lab, bed: Testbed) -> Claim:
-    """How much flow 1's window grows where it has more in the queue than X(t)."""
+    """Measure the growth of flow 1's window while its queued data exceed X(t)."""
     published = lab.value("window_growth_of_first")
     parts = [one for one in _together(bed) if bed.ratio(one) > _UNEVEN]
     windows = [between(bed.series("first"), one.begin_s, one.leave_s) for one in parts]
@@ -134,7 +134,7 @@ def _kept(lab: Lab, bed: Testbed) -> Claim:
 
 
 def _follows(lab: Lab, bed: Testbed) -> Claim:
-    """What flow 2 has in the queue over X(t), while its window grows and its share is smaller."""
+    """Compare flow 2's queued data with X(t), while its window grows and its share is smaller."""
     parts = [one for one in bed.settled() if bed.ratio(one) > 1.1]
     ratios = pl.concat([_over_x(bed, one) for one in parts]) if parts else pl.Series([None])
     ours = ratios.median()
@@ -156,7 +156,7 @@ def _over_x(bed: Testbed, one: Round) -> pl.Series:
 
 
 def rtts(lab: Lab, name: str, beds: Sequence[Testbed], title: str, rate: str) -> list[Claim]:
-    """Round-trip times over time: figures 4c and 5b."""
+    """Draw the round-trip times over time: figures 4c and 5b."""
     layers, claims = [], []
     for bed in beds:
         base = bed.rtts_ms[0]
@@ -185,7 +185,7 @@ def _rtt_lines(bed: Testbed, alone: bool) -> list[chart.Layer]:
 
 
 def rtt(series: pl.DataFrame) -> list[tuple[float, float]]:
-    """Round-trip time over time, in milliseconds."""
+    """Return the round-trip time over time, in milliseconds."""
     return series.select("t_s", 1e3 * pl.col("rtt_s")).drop_nulls().rows()
 
 
@@ -225,7 +225,7 @@ def _least(lab: Lab, bed: Testbed) -> Claim:
 
 
 def alike(lab: Lab, bed: Testbed) -> Claim:
-    """How far the round-trip times of both flows are apart."""
+    """Compare the round-trip times of both flows."""
     both = between(bed.series("first"), SECOND_S + 5, bed.end_s).join(
         bed.series("second"), on="t_s", suffix="_second"
     )
@@ -240,5 +240,5 @@ def alike(lab: Lab, bed: Testbed) -> Claim:
 
 
 def _seen(ours: object, why: str) -> str:
-    """What is published and was not seen at all does not hold, and says so."""
+    """Explain a published value without a matching measurement, which does not hold."""
     return "nothing to measure it by was seen" if ours is None else why

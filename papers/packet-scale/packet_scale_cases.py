@@ -1,4 +1,4 @@
-"""Figures 5 and 7: the eight cases of the model, each over time at its worst phase."""
+"""Figures 5 and 7: the eight cases of the model over time, each at its worst phase."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ from sojourn.report.chart import Panel
 
 FIGURE_6 = Setting(on=100, off=350, load=111, tau=150, eta=75, rtt=125)
 FIGURE_8 = Setting(on=100, off=200, load=111, tau=200, eta=175, rtt=100)
-# One setting a case, each at its worst phase.
+# One setting per case, each at its worst phase.
 LARGE = {
     "L1": replace(FIGURE_6, rtt=None),
     "L2": Setting(on=300, off=200, load=240, tau=80, eta=50),
@@ -41,23 +41,23 @@ SMALL = {
     "S4": Setting(on=100, off=120, load=200, tau=200, eta=100),
     "S5": replace(FIGURE_8, rtt=None),
 }
-# A stream of 30 packets adds up to 0.1 ms to the queue at its end, and learns of a change
-# when it is out, at 1 Gbit/s after 0.36 ms: half the capacity for that is 0.2 ms.
+# At its end, a stream of 30 packets adds up to 0.1 ms to the queue. It takes 0.36 ms at 1 Gbit/s,
+# and reacts only afterwards: an excess of half the capacity for that time is 0.2 ms.
 WAIT_MS = 0.3
-# The same as a share of the shortest period here, 220 ms.
+# The same as a fraction of the shortest period in these cases, 220 ms.
 SHARE = 0.002
-# Nearer to an end of its range than this, half a percent of C, a rate is there.
+# A rate has reached an end of its range within this distance, half a percent of C.
 _THERE_MBIT = 5
 
 
 def figure_5(lab: Lab) -> list[Claim]:
-    """Bursts so long that Rapid's rate arrives at both ends: cases L1 to L3."""
+    """Reproduce long bursts, in which Rapid's rate reaches both ends: cases L1 to L3."""
     claims, found = _cases(lab, "figure-5", "Figure 5: large-scale bursts", LARGE)
     return [*claims, *_ramps(found["L1"])]
 
 
 def figure_7(lab: Lab) -> list[Claim]:
-    """Bursts, or pauses, too short for that: cases S1 to S5."""
+    """Reproduce bursts or pauses that are too short for that: cases S1 to S5."""
     claims, found = _cases(lab, "figure-7", "Figure 7: small-scale bursts", SMALL)
     return [*claims, *_between(SMALL["S5"], found["S5"])]
 
@@ -115,7 +115,7 @@ def _pair(
 
 
 def line_of(kind: Kind, points: Sequence[chart.Point]) -> chart.Layer:
-    """A run's line, in its kind's colour."""
+    """Draw a run's line in the colour of its kind."""
     return chart.line(kind.name, points, kind.colour)
 
 
@@ -134,7 +134,7 @@ FLUID = "packets are not fluid: a stream of 30 goes on at the old rate until it 
 
 
 def _ramps(found: Timeline) -> list[Claim]:
-    """How long the two ramps of L1 last, from their middle fifths, where no corner blurs them."""
+    """Measure both ramps of L1 over their middle three fifths, away from the rounded corners."""
     setting = LARGE["L1"]
     low, burst = CAPACITY_MBIT - setting.burst, setting.burst
     falls, rises = ([], [])  # type: tuple[list[float], list[float]]
@@ -150,7 +150,7 @@ def _ramps(found: Timeline) -> list[Claim]:
 
 
 def _between(setting: Setting, found: Timeline) -> list[Claim]:
-    """Section VI.E: case S5 has time for neither end."""
+    """Check section VI.E: in case S5 the rate reaches neither end."""
     model, rates = setting.model(), [rate for _, rate in found.rate]
     low, high = CAPACITY_MBIT - setting.burst, CAPACITY_MBIT
     text = "the closed form, with its errors mended, has {:.1f} Mbit/s; " + FLUID
@@ -175,16 +175,16 @@ def _between(setting: Setting, found: Timeline) -> list[Claim]:
 
 
 def beside(claim: str, model: float, ours: float, unit: str, why: str) -> Claim:
-    """A run beside the model where the paper prints no value: neither holds nor fails."""
+    """Compare a run with the model without a verdict, because the paper prints no value."""
     text = f"{value(ours, unit)}, and {value(model, unit)} by the model"
     return Claim(claim, None, text, "", None, why)
 
 
 def claim_used(claim: str, published: float, ours: float, why: str) -> Claim:
-    """A utilisation."""
+    """Check a utilisation."""
     return Claim(claim, published, ours, "", abs(ours - published) < SHARE, why)
 
 
 def claim_wait(claim: str, published: float, ours: float) -> Claim:
-    """A greatest queue, in ms."""
+    """Check a maximum queueing delay, in ms."""
     return Claim(claim, published, ours, "ms", abs(ours - published) < WAIT_MS, _LATE)

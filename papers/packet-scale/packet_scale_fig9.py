@@ -11,7 +11,7 @@ from packet_scale_sheet import Curve, Dots, Sheet, near, run, used
 from sojourn.papers import Claim, Lab
 from sojourn.report.chart import Point
 
-# A burst that takes all leaves a sender that knows of it no rate to look up from.
+# A burst of the full capacity would leave a sender that knows it no rate to grow from.
 _GREATEST_BURST = 0.9 * CAPACITY_MBIT
 
 
@@ -24,7 +24,7 @@ _BURSTS = {
 
 
 def figure_9a(lab: Lab) -> list[Claim]:
-    """Over tau - eta."""
+    """Reproduce the utilisation over tau - eta."""
     sheet = Sheet("9a", "Figure 9a: utilisation over tau - eta", "tau - eta, ms", _by_tau(lab), 200)
     found = run(lab, sheet)
     return [*_claims_a(found[MODEL_SENDER]), *near(sheet, found)]
@@ -85,7 +85,7 @@ def _claims_a(dots: Dots) -> list[Claim]:
 
 
 def _falls(points: Sequence[Point]) -> bool:
-    """Whether each is below the last, but for what packets may do."""
+    """Whether the values decrease, within the tolerance of packets."""
     return all(b[1] < a[1] + 0.002 for a, b in pairwise(points))
 
 
@@ -93,14 +93,14 @@ _PAIRS = ((100.0, 400.0), (100.0, 200.0), (100.0, 100.0), (100.0, 25.0))
 
 
 def figure_9b(lab: Lab) -> list[Claim]:
-    """Over the load."""
+    """Reproduce the utilisation over the load."""
     title = "Figure 9b: utilisation over the load; T_on 100 ms, tau - eta 1 ms"
     sheet = Sheet("9b", title, "R_avg / C", _by_load(lab), 290)
     found = run(lab, sheet)
     return [*_claims_b(found[MODEL_SENDER]), *_never_empty(lab), *_reach(lab), *near(sheet, found)]
 
 
-# Tau large, and tau - eta small: section VII calls that ideal.
+# A large tau with a small tau - eta is the ideal of section VII.
 _TAU_IDEAL = "tau 1000 ms"
 
 
@@ -172,7 +172,7 @@ def _claims_b(dots: Dots) -> list[Claim]:
 
 
 def _never_empty(lab: Lab) -> list[Claim]:
-    """Where load and throughput add up to more than C the queue cannot empty, and grows."""
+    """Check that the queue grows without bound if load and throughput add up to more than C."""
     setting = Setting(100, 400, 20, 250, 249, rtt=120)
     fluid = growth(setting)
     short, long = (
@@ -194,7 +194,7 @@ def _never_empty(lab: Lab) -> list[Claim]:
 
 
 def _reach(lab: Lab) -> list[Claim]:
-    """Bursts that leave a tenth of the link: streams that look further come nearer to the model."""
+    """Check bursts that leave a tenth of the link: wider streams fit the model better."""
     setting = Setting(100, 200, 300, 50, 49)
     kinds = [replace(AS_PRINTED, packets=packets) for packets in (30, 60, 90)]
     found = measure(lab, [Job(setting, kind, lab.pick(3.0, 1.0)) for kind in kinds])
@@ -217,7 +217,7 @@ _RATIOS = [0.25 * 2 ** (place / 8) for place in range(41)]
 
 
 def figure_9c(lab: Lab) -> list[Claim]:
-    """Over T_on / T_off."""
+    """Reproduce the utilisation over T_on / T_off."""
     title = "Figure 9c: utilisation over T_on / T_off; tau 1 s, tau - eta 1 ms"
     sheet = Sheet("9c", title, "T_on / T_off", _by_ratio(lab), 290)
     found = run(lab, sheet)
@@ -227,7 +227,7 @@ def figure_9c(lab: Lab) -> list[Claim]:
 
 
 def _span(lab: Lab, curves: Sequence[Curve]) -> Claim:
-    """Section VII's last word: what is left of the link with ideal parameters."""
+    """Check section VII's final statement: the unused capacity with ideal parameters."""
     published = lab.published()["9"]
     least, most = published["least_utilisation"], published["greatest_utilisation"]
     model = [used(setting) for curve in curves for setting in curve.drawn.values()]
@@ -246,7 +246,7 @@ def _span(lab: Lab, curves: Sequence[Curve]) -> Claim:
     )
 
 
-# Half of the 5 points to which both ends of the published range are round.
+# Half of the 5 points to which the published range is rounded.
 _ROUNDED = 0.025
 
 

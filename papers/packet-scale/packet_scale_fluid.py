@@ -1,7 +1,7 @@
-"""The paper's fluid system, step by step, at any round trip: the model has the worst phase only.
+"""The paper's fluid system, step by step, at any RTT; the model covers only the worst phase.
 
-Rapid hears of a change a round trip later, and by as much later as its news waits in the queue
-(section IV); its rate then follows on a ramp that lasts tau or eta (section II.A).
+Rapid learns of a change one RTT plus the queueing delay of the signal later (section IV). Its
+rate then follows on a ramp of duration tau or eta (section II.A).
 """
 
 from collections import deque
@@ -16,7 +16,7 @@ _STEP_MS = 0.1
 
 @dataclass(frozen=True)
 class Moment:
-    """The system at one time; rates in Mbit/s, the wait in ms."""
+    """The state of the system at one time; rates in Mbit/s, the queueing delay in ms."""
 
     at: float
     rate: float
@@ -25,9 +25,9 @@ class Moment:
 
 
 def course(setting: Setting, periods: int) -> Iterator[Moment]:
-    """So many periods, from an empty queue and the rate that a burst leaves.
+    """Simulate a number of periods, from an empty queue and the rate that a burst leaves.
 
-    From below: beginning at C it may queue at first, and never empty the queue again.
+    The rate starts low, because a start at C may build up a queue that never empties again.
     """
     rtt = setting.round_trip()
     rate = target = CAPACITY_MBIT - setting.burst
@@ -54,18 +54,18 @@ def _towards(rate: float, target: float, step: float) -> float:
 
 
 def steady(setting: Setting, seconds: float = 3.0) -> Found:
-    """Utilisation and greatest delay, once what was at the start is forgotten."""
+    """Utilisation and maximum delay after the initial transient."""
     settled = ceil(settling(setting) / setting.period)
     periods = settled + max(4, round(1e3 * seconds / setting.period))
     late = [one for one in course(setting, periods) if one.at >= settled * setting.period]
     sent = sum(one.rate + one.cross for one in late) / len(late)
-    # What still waits at the end was not carried.
+    # Subtract the data that are still in the queue at the end.
     kept = (late[-1].wait - late[0].wait) / (late[-1].at - late[0].at)
     return Found(sent / CAPACITY_MBIT - kept, max(one.wait for one in late))
 
 
 def growth(setting: Setting) -> float:
-    """By how many ms a second the queue grows, where it does not empty between bursts."""
+    """The growth of the queue in ms per second, if it does not empty between bursts."""
     settled = ceil(settling(setting) / setting.period)
     moments = list(course(setting, settled + 8))
     first, last = (moments[round(n * setting.period / _STEP_MS)] for n in (settled, settled + 7))

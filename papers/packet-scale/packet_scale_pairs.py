@@ -1,4 +1,4 @@
-"""P-streams and cross traffic: when each packet came to the bottleneck, and when it left."""
+"""P-streams and cross traffic: arrival and departure of each packet at the bottleneck."""
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
@@ -16,14 +16,14 @@ PACKET_NS = 12_000
 """P / C: 1500 bytes at 1 Gbit/s."""
 _BURST_NS = 40_000_000
 _BURST_LEFT_NS = 6_000_000
-"""The longest burst, with which comparisons wait."""
-# The residual queue in ms, by how long the burst lasts (us): it adds 7.3 Gbit/s for so long.
+"""Duration of the longest burst; comparisons begin after it."""
+# Residual queue by the duration of the burst (us), which exceeds the capacity by 7.3 Gbit/s.
 BURSTS = {"none": 0, "10 ms": 1370, "40 ms": 5480}
 
 
 @dataclass(frozen=True)
 class Packet:
-    """When it arrived at the bottleneck, and when it left, in ns."""
+    """Arrival and departure time of a packet at the bottleneck, in ns."""
 
     number: int
     arrived: int
@@ -31,7 +31,7 @@ class Packet:
 
 
 class _Logged(ABC):
-    """A sender that follows nothing; what the receiver says of its packets is kept."""
+    """A sender without congestion control, which logs the receiver's reports of its packets."""
 
     receive_times = True
 
@@ -49,7 +49,7 @@ class _Logged(ABC):
 
     @abstractmethod
     def gap(self) -> float:
-        """How long after this packet the next one leaves, in ns."""
+        """Time from this packet to the next one, in ns."""
 
     def limits(self) -> sojourn.Limits:
         return sojourn.Limits(cwnd_bytes=1e9, gap_ns=self.gap())
@@ -61,7 +61,7 @@ class PStream(_Logged):
     packets, spread, mean_mbit = 30, 1.045, 660.0
 
     def gap(self) -> float:
-        """To the next packet: the mean rate, times the spread for each packet from the middle."""
+        """Time to the next packet: the mean gap, times the spread per packet from the middle."""
         place = self.sent % self.packets - self.packets / 2
         rate: float = self.mean_mbit * self.spread**place
         return 1e3 * self.bits / rate
@@ -75,26 +75,26 @@ class Constant(_Logged):
         self.rate = setup.params["rate"]
 
     def gap(self) -> float:
-        """Always the same."""
+        """Return a constant gap."""
         return self.bits * 1e9 / float(self.rate)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two packets of the stream that follow on each other."""
+    """Two consecutive packets of the stream."""
 
     number: int
     gap: int
-    """Between arrivals, ns."""
+    """Time between the arrivals, in ns."""
     left_gap: int
     crossing: int
-    """Packets of cross traffic that arrived between them."""
+    """Number of cross-traffic packets that arrived between them."""
     is_busy: bool
-    """The second came before the first had left."""
+    """Whether the second packet arrived before the first had left."""
 
     @property
     def grew(self) -> bool:
-        """Whether the gap did."""
+        """Whether the gap increased."""
         return self.left_gap > self.gap
 
     @property
@@ -104,10 +104,10 @@ class Pair:
 
 
 def trace(lab: Lab, burst_us: int) -> list[Pair]:
-    """The pairs that arrived after the burst, with one that lasts so long."""
+    """Simulate a burst of this duration, and return the pairs that arrived after it."""
     streams: list[Packet] = []
     others: list[Packet] = []
-    # Without one it comes when all is over.
+    # Without a burst, its start lies after the measurement.
     burst: dict[str, Any] = {"flow.burst.start": "199ms"}
     if burst_us:
         burst = {"flow.burst.source.on": f"{burst_us}us"}
@@ -138,7 +138,7 @@ def trace(lab: Lab, burst_us: int) -> list[Pair]:
 def _factory(
     kind: type[_Logged], log: list[Packet], params: Mapping[str, sojourn.Param] | None = None
 ) -> Any:
-    """A class of its own, as a scenario needs it: with its parameters, and this log."""
+    """Create a controller class with its parameters and log, as a scenario requires."""
 
     def build(self: _Logged, setup: sojourn.Setup) -> None:
         kind.__init__(self, setup, log)

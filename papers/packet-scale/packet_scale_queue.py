@@ -1,8 +1,8 @@
-"""Observation 1, packet by packet: a residual queue does not show in what a p-stream finds.
+"""Observation 1 at packet level: a residual queue does not affect the estimate of a p-stream.
 
-The paper's appendix IX: for packets of one busy period the departure gap is
-(P + B_CT(a1, a2)) / C, whatever waits (equation 5), so that it exceeds the arrival gap where the
-probing rate exceeds C - R_CT, and only there.
+The paper's appendix IX: for packets of one busy period, the departure gap is
+(P + B_CT(a1, a2)) / C for any queue length (equation 5). It therefore exceeds the arrival gap
+exactly if the probing rate exceeds C - R_CT.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from sojourn.report.chart import Panel, Point
 
 
 def observation_1(lab: Lab) -> list[Claim]:
-    """P-streams behind residual queues of different length; and Rapid's own estimates."""
+    """Compare p-streams behind residual queues of different lengths, and Rapid's own estimates."""
     found = {name: trace(lab, burst) for name, burst in BURSTS.items()}
     means, estimates = _estimates(lab)
     _draw(lab, found, estimates)
@@ -60,7 +60,7 @@ def _gaps(found: Mapping[str, Sequence[Pair]]) -> list[Claim]:
 
 
 def _estimates(lab: Lab) -> tuple[dict[str, float], dict[str, list[Point]]]:
-    """Rapid's own, at a rate that all but stands (tau 60 s), with and without a queue."""
+    """Rapid's own estimates at a nearly constant rate (tau 60 s), with and without a queue."""
     means: dict[str, float] = {}
     points: dict[str, list[Point]] = {}
     rapid = {"kind": "rapid", "tau": "60s", "eta": "60s"}
@@ -87,7 +87,7 @@ def _estimates(lab: Lab) -> tuple[dict[str, float], dict[str, list[Point]]]:
         told = [
             (1e3 * t, bps * WIRE / 1e6)
             for t, bps in series.select("t_s", "bandwidth_bps").iter_rows()
-            # The burst's own news is over a round trip and its queue later.
+            # The burst's own estimates have arrived by then: a round trip plus its queue.
             if t > 0.48
         ]
         points[name] = told
@@ -114,7 +114,7 @@ _HIGH = Setting(on=25, off=25, load=100, tau=1000, eta=999)
 
 
 def _for_good(lab: Lab) -> list[Claim]:
-    """What the observation brings with it: a queue that Rapid makes at its start may stay."""
+    """Check a consequence of the observation: a queue from Rapid's start-up may persist."""
     job = Job(_HIGH, MODEL_SENDER, lab.pick(4, 2))
     [below] = measure(lab, [job])
     [above] = measure(lab, [job], {"flow.rapid.start": "0s"})

@@ -1,4 +1,4 @@
-"""Figures 3 and 4: what the round trip does, where the rate follows the estimate at once."""
+"""Figures 3 and 4: the effect of the round-trip time if the rate follows estimates at once."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,30 +16,30 @@ from sojourn.papers import Claim, Lab
 from sojourn.report import chart
 from sojourn.report.chart import Layer, Panel, Point
 
-# The cross traffic of figure 6; section IV's filter: none (tau = eta = L).
+# The cross traffic of figure 6 with the filter of section IV: none (tau = eta = L).
 _AT_ONCE = Setting(on=100, off=350, load=111, tau=0, eta=0)
 _WORST_MS = 125.0
 _NAME = MODEL_SENDER.name.replace("linear", "no")
-# A sample's step, and the stream under way whose rate stands until it is out: 0.7 ms at half
+# One sampling step, plus the current stream, which keeps its rate until its end: 0.7 ms at half
 # the capacity.
 _TURN_MS = 2.0
-# Packets: a stream of 30 adds 0.1 ms to the queue at its end.
+# Packet-level error: a stream of 30 packets adds 0.1 ms to the queue at its end.
 _PACKETS_MS = 0.15
 
 
 def _delay(setting: Setting) -> float:
-    """D = T_on R_on / C, in ms: the worst case of section IV."""
+    """D = T_on R_on / C in ms, the worst case of section IV."""
     return setting.on * setting.burst / CAPACITY_MBIT
 
 
 def _utilisation(setting: Setting) -> float:
-    """Section IV's last formula, U at the worst phase."""
+    """U at the worst phase, the last formula of section IV."""
     load = setting.load / CAPACITY_MBIT
     return 1 - load**2 * setting.period / setting.on
 
 
 def figure_3(lab: Lab) -> list[Claim]:
-    """One period and a half: a burst, the rate that falls an RTT later, and rises later by D."""
+    """Draw 1.5 periods: a burst, the rate's fall one RTT later, and its rise delayed by D."""
     setting = _AT_ONCE.at(_WORST_MS)
     found, model = simulated(lab, setting, MODEL_SENDER, 2), modelled(setting, 2)
     lab.draw(
@@ -85,7 +85,7 @@ def figure_3(lab: Lab) -> list[Claim]:
 
 
 def figure_4(lab: Lab) -> list[Claim]:
-    """The best phase, the worst, and the queue over all of them."""
+    """Draw the best phase, the worst phase, and the queue over all phases."""
     rows: list[Panel | list[Panel]] = []
     for title, rtt in (("best: RTT 450 ms, one period", 450.0), ("worst: RTT 125 ms", _WORST_MS)):
         setting = _AT_ONCE.at(rtt)

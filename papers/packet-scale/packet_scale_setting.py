@@ -1,4 +1,4 @@
-"""What all figures vary: bursts, Rapid's filter, the round trip; the model's word and a run's."""
+"""The parameters of all figures: bursts, Rapid's filter and RTT; and their evaluation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,39 +15,39 @@ SCENARIO = "dumbbell.toml"
 CAPACITY_MBIT = 1000.0
 """C, in all of the paper's figures."""
 WIRE = 1500 / 1448
-"""What the link carries of a byte of payload: IPv4, TCP and timestamps are 52 bytes."""
+"""Bytes on the link per byte of payload: IPv4, TCP and timestamps take 52 bytes."""
 _STEP_MS = 5
-# Where a phase is free, the least round trip that is one.
+# The minimum round trip, if the phase alone is given.
 _LEAST_RTT_MS = 10.0
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Which Rapid, beside which bursts."""
+    """The variant of Rapid and the distribution of the bursts."""
 
     estimator: str = "ideal"
     filter: str = "linear"
     distribution: str = "periodic"
     packets: int = 30
-    """N, the packets of a p-stream, of which each probes `spread` times as fast as the last."""
+    """N, the number of packets in a p-stream; each probes `spread` times as fast as the last."""
     spread: float = 1.045
 
     @property
     def name(self) -> str:
-        """For legends and tables."""
+        """The name for legends and tables."""
         estimate = {"ideal": "perfect estimate", "probe": "probing"}[self.estimator]
         bursts = "" if self.distribution == "periodic" else "; exponential bursts"
         return f"{estimate}, {self.filter} filter{bursts}"
 
     @property
     def short(self) -> str:
-        """Where there is no room for the name."""
+        """A shorter name for narrow panels."""
         bursts = "" if self.distribution == "periodic" else "; random"
         return f"{'perfect' if self.estimator == 'ideal' else 'probing'}, {self.filter}{bursts}"
 
     @property
     def colour(self) -> str:
-        """The same in every figure."""
+        """The colour, the same in every figure."""
         return _COLOURS[self.estimator, self.filter]
 
 
@@ -59,9 +59,9 @@ _COLOURS = {
 }
 
 MODEL_SENDER = Kind()
-"""What the model assumes: the estimate is right, the ramps are straight."""
+"""The assumptions of the model: exact estimates and linear ramps."""
 AS_PRINTED = Kind("probe", "exponential")
-"""The protocol: p-streams measure, and the filter is the printed formula."""
+"""The published protocol: p-streams measure, and the filter is the printed formula."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Setting:
     tau: float
     eta: float
     rtt: float | None = None
-    """The worst phase where None."""
+    """None selects the worst phase."""
 
     @property
     def period(self) -> float:
@@ -93,7 +93,7 @@ class Setting:
         return sojourn.theory.rapid(*rates, *times)
 
     def round_trip(self) -> float:
-        """The round trip in ms: the one given, or one in the middle of the worst phases."""
+        """The round trip in ms: the given one, or one in the middle of the worst phases."""
         if self.rtt is not None:
             return self.rtt
         model = self.model()
@@ -101,34 +101,34 @@ class Setting:
         return rtt if rtt >= _LEAST_RTT_MS else rtt + self.period
 
     def at(self, rtt: float) -> "Setting":
-        """The same at that round trip, in ms."""
+        """The same setting with this round trip, in ms."""
         return replace(self, rtt=rtt)
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a run gave once its course repeats."""
+    """The steady-state results of a run."""
 
     used: float
-    """Utilisation of the link, by both."""
+    """Utilisation of the link by both flows."""
     delay: float
-    """Greatest queueing delay, in ms."""
+    """Maximum queueing delay, in ms."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A setting, a kind, and how much of its steady state is measured (s)."""
+    """A setting, a kind, and the measured duration of the steady state (s)."""
 
     setting: Setting
     kind: Kind
     seconds: float
 
     def warm_up(self) -> float:
-        """Seconds until the course repeats (`settling`)."""
+        """Seconds until the steady state (`settling`)."""
         return (start(self.setting, self.kind) + settling(self.setting)) / 1e3
 
     def measured(self) -> float:
-        """Seconds: whole periods, so that no part of one weighs more, and whole samples."""
+        """Seconds: whole periods, to weigh all parts equally, and whole samples."""
         period = self.setting.period
         return (
             _STEP_MS * round(max(1, round(1e3 * self.seconds / period)) * period / _STEP_MS) / 1e3
@@ -136,12 +136,12 @@ class Job:
 
     def assignments(self) -> dict[str, Any]:
         """The values to set in the scenario."""
-        # Samples fall on the beginning of what is measured, which ends with the run.
+        # A sample must fall on the start of the measured time, which ends with the run.
         total_ms = _STEP_MS * -(-1e3 * self.warm_up() // _STEP_MS) + 1e3 * self.measured()
         return {"duration": f"{_us(total_ms)}us", **assignments(self.setting, self.kind)}
 
     def found(self, links: pl.DataFrame) -> Found:
-        """Mean utilisation and greatest delay over what is measured."""
+        """Mean utilisation and maximum delay over the measured time."""
         measured = links.tail(round(1e3 * self.measured() / _STEP_MS))
         carried: Any = measured["carried_bps"].mean()
         delay: Any = measured["queue_delay_s"].max()
@@ -149,11 +149,12 @@ class Job:
 
 
 def settling(setting: Setting) -> float:
-    """Milliseconds until the course repeats.
+    """Milliseconds until the steady state.
 
-    A start-up of three round trips; the filter has forgotten all but 2 % after 4 tau; and D, of
-    which the share R_on / C is handed on to the burst that meets Rapid's answer, all but 2 % after
-    so many of those, of which forty are enough for a share of 0.9.
+    The start-up takes three round trips, and after 4 tau the filter's memory is below 2 %. D also
+    has to converge: each burst passes the share R_on / C of it on to the burst that meets Rapid's
+    reaction. The formula counts bursts until the rest is below 2 %; forty suffice for a share of
+    0.9.
     """
     rtt = setting.round_trip()
     bursts = ceil((setting.on + rtt) / setting.period)
@@ -162,12 +163,12 @@ def settling(setting: Setting) -> float:
 
 
 def start(setting: Setting, kind: Kind) -> float:
-    """When Rapid starts, in ms.
+    """Start time of Rapid, in ms.
 
-    With a perfect estimate it begins at what it is told. That is of a burst, so that it comes to
-    its course from below: from above it queues at first, and a queue may then stay for good (see
-    `packet_scale_queue`). Probing it starts in a pause: from a low rate it sees no more than twice
-    as much, and would take long.
+    With a perfect estimate, Rapid starts at the first rate it learns, which must be that of a
+    burst. It then approaches its steady state from below; from above it would build up a queue,
+    which may persist (see `packet_scale_queue`). With probing, it starts in a pause: at a low rate
+    a stream detects at most twice its rate, so the start-up would take long.
     """
     periods = ceil(setting.round_trip() / setting.period) + 1
     news = setting.round_trip() + setting.on / 2
@@ -176,7 +177,7 @@ def start(setting: Setting, kind: Kind) -> float:
 
 
 def assignments(setting: Setting, kind: Kind) -> dict[str, Any]:
-    """What the scenario says of a setting and a kind."""
+    """The scenario's values for a setting and a kind."""
     half = f"{_us(setting.round_trip() / 2)}us"
     return {
         "link.bottleneck.delay": half,
@@ -202,9 +203,9 @@ def assignments(setting: Setting, kind: Kind) -> dict[str, Any]:
 
 
 def measure(lab: Lab, jobs: Sequence[Job], also: Mapping[str, Any] | None = None) -> list[Found]:
-    """Simulates them all, in one pool; each with a seed of its own, where bursts are random.
+    """Simulate all jobs in one thread pool; random bursts have a different seed in each job.
 
-    `also` sets more values in the scenario.
+    `also` sets further values in the scenario.
     """
     cells = [
         {**job.assignments(), "seed": place + 1, **(also or {})} for place, job in enumerate(jobs)

@@ -1,7 +1,7 @@
-"""A part of figure 9: lines of the model, and simulated dots on them, for several kinds of Rapid.
+"""One part of figure 9: lines of the model, and simulated dots, for several kinds of Rapid.
 
-Lines are the paper's model at its worst phase, dots are simulations there. A row is a kind of
-Rapid, and of bursts; the paper has one row, of lines.
+Lines are the paper's model at its worst phase; dots are simulations at the same phase. Each row
+has one kind of Rapid and of bursts. The paper has one row, without dots.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ _QUICK_KINDS = (_KINDS[0], _KINDS[3], _KINDS[4])
 
 @dataclass(frozen=True)
 class Curve:
-    """A line of a panel: where its dots are, and where it is drawn."""
+    """A line of a panel: the positions of its dots, and its range."""
 
     column: str
     name: str
@@ -60,7 +60,7 @@ Dots = Mapping[tuple[str, str], Sequence[Point]]
 
 
 def used(setting: Setting) -> float:
-    """The model's utilisation; not a number where it refuses: the queue would never empty."""
+    """The model's utilisation; NaN if the model refuses, because the queue would never empty."""
     try:
         return setting.model()["utilisation"]
     except ValueError:
@@ -68,7 +68,7 @@ def used(setting: Setting) -> float:
 
 
 def run(lab: Lab, sheet: Sheet) -> dict[Kind, Dots]:
-    """Simulates every dot, and draws."""
+    """Simulate every dot, and draw the figure."""
     kinds = lab.pick(_KINDS, _QUICK_KINDS)
     found: dict[Kind, Dots] = {}
     for kind in kinds:
@@ -93,7 +93,7 @@ def _draw(lab: Lab, sheet: Sheet, found: Mapping[Kind, Dots]) -> None:
         row = []
         for column in columns:
             curves = [one for one in sheet.curves if one.column == column]
-            # One legend, where it moves no other panel.
+            # Show the legend once, in the panel at which it does not shift the others.
             legend = place == 0 and column == columns[-1]
             title = kind.short if column == columns[0] else column
             row.append(_panel(sheet, title, curves, dots, colours, legend))
@@ -133,9 +133,9 @@ def _panel(
 
 
 def near(sheet: Sheet, found: Mapping[Kind, Dots]) -> list[Claim]:
-    """How far the dots of each kind lie from the model's lines.
+    """Measure the distance of each kind's dots from the model's lines.
 
-    Beyond the paper: its figure 9 draws the model alone, and gives no numbers.
+    Beyond the paper: its figure 9 draws only the model and gives no numbers.
     """
     return [_near(sheet, kind, dots) for kind, dots in found.items()]
 
@@ -166,12 +166,12 @@ def _near(sheet: Sheet, kind: Kind, dots: Dots) -> Claim:
     )
 
 
-# Where the truth leaves what a stream of 30 packets looks at: it looks down to 0.57 of its rate.
+# Larger bursts exceed the range of a stream of 30 packets, which extends to 0.57 of its rate.
 _HALF = 0.5
 
 
 def _apart(signed: Sequence[float]) -> str:
-    """Departures in points, as their size; and on which side they lie."""
+    """Format the size of departures in percentage points, and their range with signs."""
     if not signed:
         return "none"
     points = sorted(100 * abs(one) for one in signed)
@@ -184,7 +184,7 @@ def _apart(signed: Sequence[float]) -> str:
 
 
 def _why(kind: Kind) -> str:
-    """What the model leaves out, of this kind."""
+    """List the differences between this kind and the model."""
     reasons = []
     if kind.distribution == "exponential":
         reasons.append("random bursts have no phase, so they are not in the worst")

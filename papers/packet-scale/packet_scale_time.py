@@ -1,4 +1,4 @@
-"""Rates and queue over time, of a run and of the model: figures 3 to 8 are made of these."""
+"""Rates and queue over time, simulated and modelled, for figures 3 to 8."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ MODEL = "model"
 
 @dataclass(frozen=True)
 class Timeline:
-    """Some periods once the course repeats: ms after a burst begins; rates in Mbit/s, waits in ms.
+    """Some steady-state periods: ms since the start of a burst, rates in Mbit/s, delays in ms.
 
-    Rates are as the bottleneck counts them, with headers.
+    Rates include headers, as the bottleneck counts them.
     """
 
     rate: Sequence[Point]
@@ -40,14 +40,14 @@ class Timeline:
     estimate: Sequence[Point] = ()
 
     def crossings(self, level: float) -> list[tuple[float, bool]]:
-        """When the rate passes a level, and whether it rises."""
+        """Times at which the rate crosses a level, and whether it rises."""
         return [
             (b[0], b[1] > a[1]) for a, b in pairwise(self.rate) if (a[1] < level) != (b[1] < level)
         ]
 
 
 def simulated(lab: Lab, setting: Setting, kind: Kind, periods: int) -> Timeline:
-    """A run's."""
+    """Simulate a timeline."""
     settled = ceil((start(setting, kind) + settling(setting)) / setting.period)
     begin_s, end_s = (1e-3 * n * setting.period for n in (settled, settled + periods))
     run = lab.run(
@@ -76,11 +76,11 @@ def _points(frame: pl.DataFrame, at: pl.Expr, value: pl.Expr) -> list[Point]:
 
 
 def modelled(setting: Setting, periods: int) -> Timeline:
-    """The fluid system's, at the setting's own round trip."""
+    """Compute the timeline of the fluid system at the setting's own round trip."""
     settled = ceil(settling(setting) / setting.period)
     begin = settled * setting.period
     moments = [one for one in course(setting, settled + periods) if one.at >= begin - 1e-6]
-    # Ten steps of the fluid are one of the run.
+    # Ten steps of the fluid system equal one sample of the run.
     moments = moments[::10]
     return Timeline(
         [(one.at - begin, one.rate) for one in moments],
@@ -89,12 +89,12 @@ def modelled(setting: Setting, periods: int) -> Timeline:
 
 
 def available(setting: Setting, periods: int) -> list[Point]:
-    """What cross traffic leaves of the link, as it arrives."""
+    """The capacity without the cross traffic, at the time of its arrival."""
     return [(at, CAPACITY_MBIT - rate) for at, rate in cross(setting, periods)]
 
 
 def cross(setting: Setting, periods: int) -> list[Point]:
-    """The corners of the cross traffic's rate."""
+    """Return the corners of the cross traffic's rate."""
     corners: list[Point] = []
     for place in range(periods):
         begin = place * setting.period
@@ -106,18 +106,18 @@ def cross(setting: Setting, periods: int) -> list[Point]:
 def rates_panel(
     title: str, setting: Setting, periods: int, lines: Sequence[Layer], **kwargs: Any
 ) -> Panel:
-    """Rates over time, above the cross traffic's."""
+    """Draw rates over time, on top of the cross traffic."""
     layers = [chart.line("cross traffic", cross(setting, periods), CROSS), *lines]
     scale = {"nice": False}
     return Panel(title, "ms after a burst begins", "Mbit/s", layers, x_scale=scale, **kwargs)
 
 
 def wait_panel(title: str, lines: Sequence[Layer], **kwargs: Any) -> Panel:
-    """The queue over time, as the delay that it is."""
+    """Draw the queue over time, as its delay."""
     axes = ("ms after a burst begins", "queueing delay, ms")
     return Panel(title, *axes, lines, x_scale={"nice": False}, **kwargs)
 
 
 def model_line(points: Sequence[Point]) -> Layer:
-    """The model, dashed and above all others."""
+    """Draw the model as a dashed line on top."""
     return chart.line(MODEL, points, chart.PUBLISHED, dash=(6, 4))

@@ -1,4 +1,4 @@
-"""Figures 6 and 8: two settings as the paper validates them, model against simulation over time."""
+"""Figures 6 and 8: the paper's validation of two settings, model against simulation over time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -42,22 +42,22 @@ _PROBING = replace(AS_PRINTED, filter="linear")
 _KINDS = (MODEL_SENDER, _PROBING, AS_PRINTED)
 _RANDOM = replace(AS_PRINTED, distribution="exponential")
 
-# "Quite well", of a rate over time: as a share of C, on average. A tenth of what a burst takes
-# here, half of C (figure 6) or a third (8), would be 0.05 or 0.033: the more lenient of the two.
+# "Quite well", of a rate over time: the mean error as a fraction of C. A burst takes half of C in
+# figure 6 and a third in figure 8; a tenth of that is 0.05 or 0.033, and this is the larger one.
 _COURSE = 0.05
-# The same where the sender does all that the model assumes: only packets are not fluid.
+# For a sender that matches the model's assumptions: packets are the only difference.
 _COURSE_MODEL = 0.005
-# "Very well", of a utilisation: as a share of what the model predicts, which is the loss.
+# "Very well", of a utilisation: relative to the loss that the model predicts.
 _LOSS = 0.1
 
 
 def figure_6(lab: Lab) -> list[Claim]:
-    """Large-scale bursts: model against simulation over time."""
+    """Validate large-scale bursts: model against simulation over time."""
     return _validation(lab, "6", "Figure 6: large-scale bursts", FIGURE_6)
 
 
 def figure_8(lab: Lab) -> list[Claim]:
-    """Small-scale bursts: model against simulation over time."""
+    """Validate small-scale bursts: model against simulation over time."""
     claims = _validation(lab, "8", "Figure 8: small-scale bursts", FIGURE_8)
     return [*claims, *_finer(lab)]
 
@@ -90,7 +90,7 @@ def _validation(lab: Lab, name: str, title: str, setting: Setting) -> list[Claim
 def _worst_phase(
     published: Mapping[str, Any], worst: Setting, found: Found, least: float
 ) -> list[Claim]:
-    """The three that closed forms have a value for; figure 8's are not published as they stand."""
+    """Check three closed-form values; those of figure 8 are not published in this form."""
     where = f"RTT {worst.round_trip():.0f} ms, the worst phase; {FLUID}"
     used, wait = "utilisation, worst phase", "greatest queue (D), worst phase"
     over_all = "utilisation, least over all phases"
@@ -135,7 +135,7 @@ def _over_time(setting: Setting, runs: Mapping[Kind, Timeline], model: Timeline)
 
 
 def _phases(lab: Lab, setting: Setting, worst: float) -> tuple[Panel, float]:
-    """Utilisation over the phase; and the least that the model's sender had."""
+    """Draw utilisation over phase; also return the minimum for the model's sender."""
     count = lab.pick(12, 4)
     trips = [setting.period * (1 + place / count) for place in range(count)]
     kinds = lab.pick(_KINDS, (MODEL_SENDER, AS_PRINTED))
@@ -161,7 +161,7 @@ def _phases(lab: Lab, setting: Setting, worst: float) -> tuple[Panel, float]:
 
 
 def course(published: str, kind: Kind, run: Timeline, model: Timeline) -> Claim:
-    """The figure itself: the rate over time, a sample every ms."""
+    """Compare the rate over time, with a sample every ms."""
     expected = {round(at, 3): rate for at, rate in model.rate}
     rates = [(round(at, 3), rate) for at, rate in run.rate]
     apart = [abs(rate - expected[at]) for at, rate in rates if at in expected]
@@ -178,7 +178,7 @@ def course(published: str, kind: Kind, run: Timeline, model: Timeline) -> Claim:
 
 
 def _match(published: str, kind: Kind, predicted: float, ours: float) -> Claim:
-    """The text's other word, of the utilisation alone."""
+    """Check the text's statement about the utilisation alone."""
     lost = 1 - predicted
     return Claim(
         f"utilisation, {kind.name}",
@@ -192,8 +192,8 @@ def _match(published: str, kind: Kind, predicted: float, ours: float) -> Claim:
 
 
 def _random(lab: Lab, published: str, setting: Setting) -> Claim:
-    """The same beside exponential bursts, which the text has too."""
-    # 530 bursts or more in full: their share of the time is then known to 5 %, and so is the loss.
+    """Repeat with exponential bursts, which the text also has."""
+    # With 530 bursts or more in a full run, their share of the time and the loss are known to 5 %.
     job = Job(setting, _RANDOM, lab.pick(240, 12))
     [found] = measure(lab, [job])
     predicted = replace(setting, rtt=None).model()["utilisation"]
@@ -201,7 +201,7 @@ def _random(lab: Lab, published: str, setting: Setting) -> Claim:
 
 
 def _estimates(runs: Mapping[Kind, Timeline], setting: Setting) -> list[Claim]:
-    """How right the streams are on average; the same for any filter."""
+    """Measure the mean accuracy of the streams, which does not depend on the filter."""
     busy, free = estimates_by_time(runs[_PROBING], setting)
     return [
         Claim(
@@ -217,14 +217,14 @@ def _estimates(runs: Mapping[Kind, Timeline], setting: Setting) -> list[Claim]:
     ]
 
 
-# A stream under way at a turn (0.7 ms), the one after it, and a sample's step: twice as much.
+# Twice the sum of the stream at a turn (0.7 ms), the next stream, and a sampling step.
 _EDGE_MS = 5.0
 
 
 def estimates_by_time(run: Timeline, setting: Setting) -> tuple[list[float], list[float]]:
-    """Estimates beside the truth of their time: those of a burst, and those of a pause.
+    """Relative estimates by the state of the link at their time: during bursts and during pauses.
 
-    What arrives at the queue is heard of a round trip later, and later by what waits.
+    An estimate arrives one round trip plus the queueing delay after its packets reach the queue.
     """
     begin, end = (turn + _wait(run, turn) for turn in (0, setting.on))
     busy: list[float] = []
@@ -257,7 +257,7 @@ _FILTER = (
 
 
 def _why(kind: Kind) -> str:
-    """What the model leaves out, of this kind."""
+    """List the differences between this kind and the model."""
     reasons = []
     if kind.distribution == "exponential":
         reasons.append("random bursts have no phase, so they are not in the worst")
@@ -269,7 +269,7 @@ def _why(kind: Kind) -> str:
 
 
 def _finer(lab: Lab) -> list[Claim]:
-    """Streams of the same reach with finer steps come nearer to the model."""
+    """Check that streams with the same range but finer steps fit the model better."""
     expected = steady(FIGURE_8).used
     streams = [(30, 1.045), (60, 1.0225), (120, 1.0112)]
     kinds = [replace(_PROBING, packets=n, spread=spread) for n, spread in streams]
