@@ -1,4 +1,4 @@
-"""Fixtures: a small scenario, the shipped ones, and the command as a user runs it."""
+"""Fixtures: a small scenario, the shipped ones, and the command as users run it."""
 
 import subprocess
 from pathlib import Path
@@ -7,14 +7,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from support import ROOT, SMALL, Sojourn, command, environment
 
-# That a machine is busy is no failure: speed belongs in benchmarks.
+# A slow machine is not a failure; benchmarks measure speed.
 settings.register_profile("sojourn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("sojourn")
 
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """A scenario file of its own."""
+    """A scenario file for one test."""
     file = tmp_path / "small.toml"
     file.write_text(SMALL)
     return file
@@ -22,7 +22,7 @@ def small(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def sojourn(tmp_path: Path) -> Sojourn:
-    """Runs the command in an empty folder, with neither a terminal nor colours."""
+    """Run the command in an empty folder, without a terminal or colours."""
 
     def run(*args: str | Path, cwd: Path = tmp_path) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
@@ -34,6 +34,6 @@ def sojourn(tmp_path: Path) -> Sojourn:
 
 @pytest.fixture(params=sorted((ROOT / "scenarios").glob("*.toml")), ids=lambda path: path.stem)
 def shipped(request: pytest.FixtureRequest) -> Path:
-    """Each scenario that ships."""
+    """Each shipped scenario."""
     file: Path = request.param
     return file

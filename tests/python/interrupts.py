@@ -25,9 +25,9 @@ from pathlib import Path
 from support import ROOT, SMALL, command, environment
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-# A second, and as much again for a machine that is busy.
+# A second, and another one for a busy machine.
 LONGEST_S = 2.0
-# Python's own start: its handlers are not there yet, or gone again at the end.
+# While Python starts or exits, its signal handlers are not installed.
 _UNHANDLED = {signal.SIGINT: -2, signal.SIGTERM: -15, signal.SIGKILL: -9}
 
 _INPUTS: dict[str, Sequence[str]] = {
@@ -59,7 +59,7 @@ COMMANDS: dict[str, Sequence[str]] = {
 
 @dataclass
 class Found:
-    """What came of all signals of one kind to one command."""
+    """The results of all signals of one kind to one command."""
 
     command: str
     signal: str
@@ -72,7 +72,7 @@ class Found:
 
 
 def prepare(place: Path) -> None:
-    """Writes what the commands read."""
+    """Write the commands' input files."""
     (place / "small.toml").write_text(SMALL)
     for arguments in _INPUTS.values():
         subprocess.run(
@@ -81,12 +81,12 @@ def prepare(place: Path) -> None:
     packets = (place / "packets" / "cubic-1.sender.pcapng").read_bytes()
     with (place / "large.pcapng").open("wb") as large:
         for _ in range(40):
-            # One capture behind the other is a capture, in sections.
+            # Concatenated captures are a valid capture with several sections.
             large.write(packets)
 
 
 class Trials:
-    """One command in a folder of its own."""
+    """One command in its own folder."""
 
     def __init__(self, place: Path, name: str, arguments: Sequence[str], seed: int) -> None:
         self.place = place
@@ -103,14 +103,14 @@ class Trials:
         self._clear()
 
     def signalled(self, number: signal.Signals, count: int) -> Found:
-        """Starts it `count` times, and sends this signal each time."""
+        """Start the command `count` times, and send this signal each time."""
         found = Found(self.name, number.name)
         for _ in range(count):
             self._one(number, found)
         return found
 
     def at_last(self) -> list[str]:
-        """Runs it in full: what it leaves besides what it should."""
+        """Run the command in full; list unexpected remaining files."""
         done = self._start()
         _, stderr = done.communicate()
         written = self._written()
@@ -150,7 +150,7 @@ class Trials:
             faults.append(f"status {status}: {stderr}")
         if took_s > LONGEST_S:
             faults.append(f"it ended after {took_s:.2f} s")
-        # Before its first line Python is at its own start, and says so in its way.
+        # Without a first line, Python itself handled the signal during its start.
         ours = status != _UNHANDLED[number]
         if ours and any(word in stderr for word in ("Traceback", "panicked", "Fatal", "Exception")):
             faults.append(stderr)
@@ -183,7 +183,7 @@ class Trials:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            # Ctrl-C is ignored by what a shell runs in the background, and by its children.
+            # Shells make background processes and their children ignore Ctrl-C.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
@@ -191,7 +191,7 @@ class Trials:
         return os.listdir(self.place)  # noqa: PTH208
 
     def _written(self) -> dict[str, str]:
-        """What is there besides the inputs, each with a hash of all that it holds."""
+        """Return the files other than inputs, with a hash of each one's content."""
         return {name: _hash(self.place / name) for name in self._there() if name not in self.inputs}
 
     def _clear(self, but: Collection[str] = ()) -> None:
@@ -210,7 +210,7 @@ def _hash(path: Path) -> str:
 
 
 def _alive(session: int) -> list[str]:
-    """The processes of a session that still run; they are ended."""
+    """Return the running processes of a session, after killing them."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -225,7 +225,7 @@ def _alive(session: int) -> list[str]:
 
 
 def measure(names: Sequence[str], count: int, seed: int) -> list[Found]:
-    """Every signal to every command, `count` times."""
+    """Send every signal to every command, `count` times."""
     every = []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -254,7 +254,7 @@ def _row(one: Found) -> str:
 
 
 def main() -> int:
-    """Prints the table, and writes it as JSON where that is asked for."""
+    """Print the table, and write it as JSON on request."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=100, help="of each signal to each command")
     parser.add_argument("--seed", type=int, default=1, help="of the times")

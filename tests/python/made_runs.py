@@ -1,4 +1,4 @@
-"""Run directories as another program would write them, with JSON and Polars alone."""
+"""Run directories of another program, written with JSON and Polars alone."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ Columns = Mapping[str, Sequence[Any]]
 
 
 def run_of(control: str, seed: int, flows: Sequence[str], links: Sequence[str]) -> dict[str, Any]:
-    """An entry of `runs` with what is required of it and nothing else."""
+    """An entry of `runs` with only the required keys."""
     return {
         "control": control,
         "seed": seed,
@@ -26,7 +26,7 @@ def write(
     flows: Mapping[tuple[str, int, str], Columns],
     links: Mapping[tuple[str, int, str], Columns] | None = None,
 ) -> Path:
-    """A directory with these series, by controller, seed and name."""
+    """Write a directory with these series, by controller, seed and name."""
     place.mkdir(parents=True)
     runs = []
     for control, seed in dict.fromkeys(key[:2] for key in flows):
@@ -54,14 +54,14 @@ def _frame(series: Mapping[tuple[str, int, str], Columns], name: str) -> pl.Data
 
 
 def change_summary(place: Path, **changes: Any) -> None:
-    """Changes keys of the summary; None takes one out."""
+    """Change keys of the summary; None removes a key."""
     file = place / "summary.json"
     summary = {**json.loads(file.read_text()), **changes}
     file.write_text(json.dumps({key: value for key, value in summary.items() if value is not None}))
 
 
 def change_series(place: Path, what: str, *columns: pl.Expr, drop: Sequence[str] = ()) -> None:
-    """Changes columns of a series, or takes them out."""
+    """Change or remove columns of a series."""
     file = place / f"{what}.parquet"
     frame = pl.read_parquet(file).with_columns(*columns).drop(drop)
     frame.write_parquet(file)

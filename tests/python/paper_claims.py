@@ -1,4 +1,4 @@
-"""What the tests of the papers share."""
+"""Shared helpers of the paper tests."""
 
 from sojourn.papers import Claim, Lab, find, work
 from support import ROOT
@@ -7,7 +7,7 @@ PAPERS = ROOT / "papers"
 
 
 def claims_of(lab: Lab, figure: str) -> dict[str, Claim]:
-    """What a figure of the lab's paper claims, by its words, as every run is held to it."""
+    """Run a figure of the lab's paper and return its checked claims by name."""
     paper = find.load(PAPERS, lab.folder.name)
     claims = work.claims_of(paper, lab, figure)
     assert all((lab.out / f"{picture}.png").is_file() for picture in lab.pictures)

@@ -1,8 +1,8 @@
-"""What of qlog's schema our files use, as JSON Schema.
+"""The parts of qlog's schema that our files use, as JSON Schema.
 
-Written from the facts in draft-ietf-quic-qlog-main-schema-13 (MAIN) and
-draft-ietf-quic-qlog-quic-events-12 (EVENTS): names, types, and what is required. What they allow
-and we do not write is left out, so that anything unforeseen is refused.
+The source is draft-ietf-quic-qlog-main-schema-13 (MAIN) and
+draft-ietf-quic-qlog-quic-events-12 (EVENTS): names, types, and required fields. Features that we
+do not write are left out, so that the schema refuses anything unexpected.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ TEXT: Schema = {"type": "string"}
 
 
 def thing(required: dict[str, Schema], **optional: Schema) -> Schema:
-    """An object with these fields and no others."""
+    """An object with exactly these fields."""
     return {
         "type": "object",
         "properties": {**required, **optional},
@@ -24,7 +24,7 @@ def thing(required: dict[str, Schema], **optional: Schema) -> Schema:
     }
 
 
-# EVENTS, PacketHeader; the packets of an open connection have a short header.
+# EVENTS, PacketHeader; packets of an established connection have a short header.
 PACKET_HEADER = thing({"packet_type": {"const": "1RTT"}, "packet_number": COUNT})
 # MAIN, RawInfo.
 RAW = thing({}, length=COUNT, payload_length=COUNT)
@@ -88,7 +88,7 @@ DATA: dict[str, Schema] = {
     "quic:ecn_state_updated": thing({"new": ECN_STATE}, old=ECN_STATE),
 }
 
-# MAIN, Event: all three are required.
+# MAIN, Event: all three fields are required.
 EVENT: Schema = {
     "oneOf": [
         thing({"time": MS, "name": {"const": name}, "data": data}) for name, data in DATA.items()

@@ -1,4 +1,4 @@
-"""What the tests share besides fixtures."""
+"""Shared helpers of the tests, other than fixtures."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Small enough that a run takes a fraction of a second, with one drop of capacity.
+# A scenario with one drop of capacity, which runs in a fraction of a second.
 SMALL = """\
 title    = "A small drop"
 duration = "6s"
@@ -37,7 +37,7 @@ def command(*args: str | Path) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Without what would change the output, and with this environment's commands first."""
+    """The environment without variables that change the output, with our commands first."""
     kept = {
         key: value for key, value in os.environ.items() if key not in ("COLUMNS", "FORCE_COLOR")
     }

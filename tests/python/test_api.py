@@ -1,4 +1,4 @@
-"""`import sojourn`: running, reading back, building and changing scenarios."""
+"""`import sojourn`: running scenarios, reading runs, building and changing scenarios."""
 
 from pathlib import Path
 

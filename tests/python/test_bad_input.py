@@ -1,4 +1,4 @@
-"""Bad input: exit status 2, a message that helps, no traceback, nothing written."""
+"""Bad input: exit status 2, a helpful message, no traceback, no output files."""
 
 import subprocess
 from pathlib import Path
@@ -16,7 +16,7 @@ def refused(done: "subprocess.CompletedProcess[str]", *words: str) -> None:
         assert word in done.stderr
 
 
-# What is replaced in the small scenario, by what, and words that the message must have.
+# A text of the small scenario, its replacement, and words that the message must contain.
 WRONG = {
     "misspelt key": ('title    = "A', 'titel    = "A', ["titel", "title", ":1:1"]),
     "unit": ('"12Mbit"', '"12MB"', ["12MB", ":6:"]),

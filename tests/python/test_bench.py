@@ -1,4 +1,4 @@
-"""The benchmark measures what it says it measures. Nothing here is held to a time."""
+"""The benchmark's measurements are correct. No test here depends on timing."""
 
 import io
 import json
@@ -44,7 +44,7 @@ def test_everything_is_measured(sojourn: Sojourn, tmp_path: Path) -> None:
         assert one["ns_per_packet_low"] == one["ns_per_packet"] == one["ns_per_packet_high"]
     memory = found["memory"]
     assert memory["in_flight_packets"] > 10_000
-    # A packet's number, size and time of sending cannot be kept in less than 16 bytes.
+    # The number, size and sending time of a packet take at least 16 bytes.
     assert memory["bytes_per_packet"] > 16
     assert all(seconds > 0 for seconds in found["startup"].values())
     assert all(found["jobs"][key] > 0 for key in ("1", "2", "speedup"))
@@ -54,7 +54,7 @@ def test_everything_is_measured(sojourn: Sojourn, tmp_path: Path) -> None:
 
 
 def test_many_flows_are_measured_several_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    # 1,000, 250 and 500 ns a packet, beside a bare loop of 10 M packets a second.
+    # 1,000, 250 and 500 ns per packet, beside a bare loop of 10 M packets per second.
     speeds = iter((1e6, 4e6, 2e6))
     told: list[tuple[str, int]] = []
 
@@ -136,7 +136,7 @@ def test_parts_are_shown_where_something_tells_them() -> None:
 
 
 def test_cases_are_what_they_say() -> None:
-    """The bottleneck carries data alone, and every case keeps the default size of a packet."""
+    """The bottleneck carries only data, and every case keeps the default packet size."""
     every = [*CASES, plan.IN_FLIGHT, plan.FULL.scaling(10)[1]]
     for case in every:
         document = json.loads(worker.scenario(case).to_json())
@@ -167,7 +167,7 @@ def test_every_plan_has_every_case() -> None:
             worker.scenario(one.scaling(flows)[1])
 
 
-# Numbers for plotting and tables cost more than a short simulation.
+# Libraries for plotting and tables, whose import takes longer than a short simulation.
 HEAVY = {"polars", "altair", "vl_convert", "pyarrow", "numpy", "pandas", "subprocess"}
 
 
@@ -219,7 +219,7 @@ def _children(of: int) -> list[int]:
     found = Path(f"/proc/{of}/task/{of}/children")
     if not found.exists():
         pytest.skip("this system does not say which processes are children")
-    # Once it runs Python: a fork that has not become one yet has the parent's pipes.
+    # Only processes that already run Python: a forked child before `exec` has the parent's pipes.
     pids = [int(pid) for pid in found.read_text().split()]
     return [pid for pid in pids if b"-I" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
 

@@ -1,4 +1,4 @@
-"""What lies beside a controller's file: for its imports alone. What ends it: never the command."""
+"""Modules beside a controller's file are private to it, and its errors do not end the command."""
 
 import json
 import subprocess
@@ -33,13 +33,13 @@ class Mine:
         return sojourn.Limits(self.cwnd)
 """
 
-# Modules that Sojourn, its libraries or Python import at some time, or look for.
+# Modules that Sojourn, its libraries or Python import, or try to import.
 _TAKEN = ("html", "polars", "json", "numpy", "typing", "rich", "pandas", "zlib", "traceback")
 
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A folder with a controller and helpers, and with files of names that are taken."""
+    """A folder with a controller and helpers, and with files that have names of known modules."""
     folder = tmp_path / "own"
     (folder / "package").mkdir(parents=True)
     files = {
@@ -118,7 +118,7 @@ class {"Nine" if where == "__getattr__" else "Mine"}:
 
 
 def test_bench_runs_nothing_of_the_current_folder(sojourn: Sojourn, tmp_path: Path) -> None:
-    # Sojourn's own name, and what its worker and its start-up import.
+    # Sojourn's own name, and modules that its worker and its start-up import.
     (tmp_path / "sojourn").mkdir()
     for name in ("sojourn/__init__", "resource", "json", "polars", "sitecustomize"):
         (tmp_path / f"{name}.py").write_text("open('ran', 'w'); raise SystemExit(0)\n")

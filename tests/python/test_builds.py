@@ -1,4 +1,4 @@
-"""Debug and release builds give the same bytes."""
+"""Debug and release builds give identical results."""
 
 import hashlib
 import json
@@ -25,8 +25,9 @@ def test_debug_and_release_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 def built() -> Path:
-    """The example as `cargo test --workspace` builds it: without `--workspace` its
-    dependencies would have other features, and be built once more.
+    """Build the example like `cargo test --workspace`.
+
+    Without `--workspace`, its dependencies would have other features and be built again.
     """
     command = ["cargo", "build", "--workspace", "--example", "outcomes", "--message-format=json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -37,7 +38,7 @@ def built() -> Path:
 
 
 def installed(file: Path) -> dict[str, str]:
-    """The digests of what the installed module makes of a scenario."""
+    """Return digests of the installed module's results for a scenario."""
     core = sojourn.Scenario.load(file).compile()
     found = {}
     for number in range(len(core.controls())):

@@ -1,4 +1,4 @@
-"""Two runs side by side: figures that were computed by hand, from series that were made by hand."""
+"""Comparison of two runs: figures computed by hand from hand-made series."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from sojourn.comparison import align
 from sojourn.comparison.matching import Pair
 from support import SMALL
 
-# Five samples, four cells: (0, 1], (1, 2], (2, 3], (3, 4].
+# Five samples make four cells: (0, 1], (1, 2], (2, 3], (3, 4].
 FLOW_A: Columns = {
     "t_s": [0.0, 1.0, 2.0, 3.0, 4.0],
     "cwnd_bytes": [10_000, 10_000, 20_000, 20_000, 40_000],
@@ -41,7 +41,7 @@ LINK_B: Columns = {
     "queue_delay_s": [0.0, 0.02, 0.02, None, 0.02],
     "carried_bps": [0.0, 4e6, 4e6, 4e6, 4e6],
     "capacity_bps": [0.0, 8e6, 4e6, 4e6, 4e6],
-    # Counted since before the first sample.
+    # The counter starts before the first sample.
     "dropped_packets": [5, 5, 6, 6, 6],
     "marked_packets": [0, 0, 0, 0, 0],
 }
@@ -51,7 +51,7 @@ Both = tuple[Path, Path]
 
 @pytest.fixture
 def pair(tmp_path: Path) -> Both:
-    """Two directories with one run each, of the same names."""
+    """Two directories with one run each, with the same names."""
     a = write(tmp_path / "one", {("cubic", 1, "up"): FLOW_A}, {("cubic", 1, "neck"): LINK_A})
     b = write(tmp_path / "two", {("cubic", 7, "up"): FLOW_B}, {("cubic", 7, "neck"): LINK_B})
     return a, b
@@ -60,7 +60,7 @@ def pair(tmp_path: Path) -> Both:
 def compared(
     a: Any, b: Any, difference: Any, ratio: Any, cells: tuple[int, int] | None = None
 ) -> dict[str, Any]:
-    """A figure; over steps, with the number of those that have a value."""
+    """A compared figure; figures over steps also have the number of steps with a value."""
     figure = {
         "a": None if a is None else pytest.approx(a),
         "b": None if b is None else pytest.approx(b),
@@ -85,7 +85,8 @@ def test_flows_have_the_figures_computed_by_hand(pair: Both) -> None:
     assert (flow["seeds_a"], flow["seeds_b"]) == ([1], [7])
     # 4000 and 8000 bytes in four seconds.
     assert flow["goodput_bps"] == compared(8000, 16000, 8000, 2, (4, 4))
-    # 0.1, 0.2, 0.3, 0.4: between the second and the third, and 0.95 x 3 and 0.99 x 3 steps up.
+    # 0.1, 0.2, 0.3, 0.4: the median is between the second and the third; p95 and p99 are 0.95 x 3
+    # and 0.99 x 3 steps up.
     assert flow["rtt_column"] == "rtt_s"
     assert flow["rtt_peak_p50_s"] == compared(0.25, 0.2, -0.05, 0.8, (4, 4))
     assert flow["rtt_peak_p95_s"] == compared(0.385, 0.2, -0.185, 0.2 / 0.385, (4, 4))
@@ -93,8 +94,8 @@ def test_flows_have_the_figures_computed_by_hand(pair: Both) -> None:
 
 
 def test_windows_have_the_figures_computed_by_hand(pair: Both) -> None:
-    # 10, 20, 20, 40 kB against 20, 20, 10, 40 kB: apart by 1, 0, 1/2 and 0 of A's. Deviations
-    # from the mean of 22.5 kB give 375 over 475.
+    # 10, 20, 20, 40 kB and 20, 20, 10, 40 kB differ by 1, 0, 1/2 and 0, relative to A. The
+    # deviations from the mean of 22.5 kB give 375 over 475.
     assert only_flow(*pair)["window"] == {
         "cells": 4,
         "mean_relative_difference": 0.375,
@@ -112,7 +113,7 @@ def test_links_have_the_figures_computed_by_hand(pair: Both) -> None:
     assert link["queue_delay_peak_p95_s"] == compared(0.0385, 0.02, -0.0185, 0.02 / 0.0385, (4, 3))
     assert link["queue_delay_peak_p99_s"] == compared(0.0397, 0.02, -0.0197, 0.02 / 0.0397, (4, 3))
     assert link["queue_delay_peak_max_s"] == compared(0.04, 0.02, -0.02, 0.5, (4, 3))
-    # 16 Mbit of 32, and of 20.
+    # 16 Mbit of 32, and of 20 for B.
     assert link["utilisation"] == compared(0.5, 0.8, 0.3, 1.6, (4, 4))
     assert link["dropped_packets"] == compared(3, 1, -2, 1 / 3, (4, 4))
     assert link["marked_packets"] == compared(4, 0, -4, 0, (4, 4))
@@ -130,7 +131,7 @@ def test_a_run_differs_in_nothing_from_itself(small: Path, tmp_path: Path) -> No
         for figure in item.values()
         if isinstance(figure, dict) and "difference" in figure
     ]
-    # Those over steps, and those of the summaries.
+    # The figures over steps, and those of the summaries.
     assert len(figures) == 2 * (4 + 2) + 4 * (7 + 3)
     assert {figure["difference"] for figure in figures} <= {0.0, None}
     assert {figure["ratio"] for figure in figures} <= {1.0, None}
@@ -149,13 +150,13 @@ def test_figures_agree_with_the_summary_of_the_run(small: Path, tmp_path: Path) 
     run = sojourn.run(small, control="cubic")
     summary = sojourn.compare(run, run.save(tmp_path / "run")).summary
     flow, link = run.runs[0]["flows"][0], run.runs[0]["links"][0]
-    # All but the first 10 ms of six seconds.
+    # Six seconds without the first 10 ms.
     goodput, delay = (
         summary["flows"][0]["goodput_bps"],
         summary["links"][0]["queue_delay_peak_max_s"],
     )
     assert goodput["a"] == pytest.approx(flow["goodput_bps"], rel=0.01)
-    # The summary's histogram has buckets of 1/256.
+    # The summary's histogram has a relative bucket width of 1/256.
     assert delay["a"] == pytest.approx(link["queue_delay_max_s"], rel=1 / 256)
     assert summary["links"][0]["utilisation"]["a"] == pytest.approx(link["utilisation"], rel=0.01)
     assert summary["links"][0]["marked_packets"]["a"] == link["marked_packets"]
@@ -174,18 +175,18 @@ def test_the_coarser_interval_counts(tmp_path: Path) -> None:
     assert comparison.summary["flows"][0]["interval_s"] == 0.25
     cells = comparison.flows.filter(pl.col("side") == "a")
     assert cells["t_s"].to_list() == [0.25, 0.5, 0.75, 1.0]
-    # The last at or before the end, and the greatest since the cell before.
+    # The last value at or before the end, and the greatest value since the previous cell.
     assert cells["cwnd_bytes"].to_list() == [0.2, 0.5, 0.7, 1.0]
     assert cells["rtt_s"].to_list() == [0.2, 0.5, 0.7, 1.0]
-    # 1000 bytes a second, also where a cell ends between two samples.
+    # 1000 bytes a second, even if a cell ends between two samples.
     assert cells["goodput_bps"].to_list() == pytest.approx([8000.0] * 4)
-    # Mirrored, the same time and the same windows.
+    # With the sides swapped, times and windows are the same.
     mirrored = sojourn.compare(b, a).flows.filter(pl.col("side") == "b")
     assert mirrored["cwnd_bytes"].to_list() == [0.2, 0.5, 0.7, 1.0]
 
 
 def test_samples_at_other_moments_lose_no_bytes(tmp_path: Path) -> None:
-    # A counts at whole seconds, B half a second later; both get 100 bytes a second.
+    # A is sampled at whole seconds, B half a second later; both carry 100 bytes a second.
     late = [0.5, 1.5, 2.5, 3.5]
     delivered = {"delivered_bytes": [50, 150, 250, 350]}
     whole = {"delivered_bytes": [0, 100, 200, 300, 400]}
@@ -202,7 +203,7 @@ def test_samples_at_other_moments_lose_no_bytes(tmp_path: Path) -> None:
     st.lists(st.integers(1, 900), min_size=20, max_size=60),
 )
 def test_an_even_rate_is_the_same_however_it_is_sampled(a: list[int], b: list[int]) -> None:
-    # Gaps in milliseconds, 25 bytes in each of them.
+    # Gaps in milliseconds, with 25 bytes in each gap.
     series = []
     for gaps in (a, b):
         times = [sum(gaps[:place]) for place in range(len(gaps))]
@@ -254,12 +255,12 @@ def test_seeds_are_pooled(tmp_path: Path) -> None:
     )
     (flow,), (link,) = comparison.summary["flows"], comparison.summary["links"]
     assert (flow["seeds_a"], flow["seeds_b"]) == ([1, 2], [5])
-    # The median of 10 and 30, and of 20 and 20.
+    # The medians of 10 and 30, and of 20 and 20.
     assert flow["window"] is not None
     assert flow["window"]["mean_relative_difference"] == 0
-    # No window moves: nothing to correlate.
+    # The windows are constant, so the correlation is undefined.
     assert flow["window"]["correlation"] is None
-    # The mean of 8000 and 24000; percentiles over 0.1, 0.1, 0.3, 0.3.
+    # The mean of 8000 and 24000; the percentiles are over 0.1, 0.1, 0.3, 0.3.
     assert flow["goodput_bps"] == compared(16_000, 8, 8 - 16_000, 8 / 16_000, (4, 2))
     assert flow["rtt_peak_p50_s"] == compared(0.2, 0.2, 0, 1, (4, 2))
     assert flow["rtt_peak_p99_s"]["a"] == pytest.approx(0.3)
@@ -331,7 +332,7 @@ def test_goodput_stands_in_for_bytes(tmp_path: Path) -> None:
     rates = {"t_s": FLOW_A["t_s"], "goodput_bps": [9e9, 1000.0, 2000.0, 3000.0, 4000.0]}
     counted = write(tmp_path / "a", {("c", 1, "up"): FLOW_A})
     flow = only_flow(counted, write(tmp_path / "b", {("c", 1, "up"): rates}))
-    # What the first sample tells lies before the time in common.
+    # The first sample describes the time before the common time.
     assert flow["goodput_bps"] == compared(8000, 2500, -5500, 2500 / 8000, (4, 4))
 
 
@@ -360,7 +361,7 @@ def test_order_of_rows_and_nan_do_not_matter(tmp_path: Path, pair: Both) -> None
     flow = only_flow(pair[0], b)
     assert flow["window"]["mean_relative_difference"] == 0
     assert flow["goodput_bps"]["difference"] == 0
-    # 0.2, 0.3, 0.4 are left.
+    # The remaining samples are 0.2, 0.3, 0.4.
     assert flow["rtt_peak_p50_s"]["b"] == pytest.approx(0.3)
 
 
@@ -389,7 +390,7 @@ def test_percentiles_over_all_packets_come_from_the_summaries(tmp_path: Path) ->
     change_summary(b, runs=runs)
     summary = sojourn.compare(a, b).summary
     (flow,), (link,) = summary["flows"], summary["links"]
-    # Medians of the seeds: of 10, 20 and 30 ms, and of 40 and 60.
+    # Medians over the seeds: of 10, 20 and 30 ms, and of 40 and 60 ms.
     assert flow["rtt_p50_s"] == compared(0.020, 0.050, 0.030, 2.5)
     assert flow["rtt_p99_s"] == compared(None, None, None, None)
     assert link["queue_delay_max_s"] == compared(None, 0.5, None, None)

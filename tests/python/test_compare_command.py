@@ -1,4 +1,4 @@
-"""`sojourn compare` as it is typed: what it prints, writes and refuses."""
+"""The command `sojourn compare`: its output, its files, and its errors."""
 
 import json
 import re
@@ -18,7 +18,7 @@ TOP = {
     *("flows", "links"),
 }
 PAIR = {"control", "name", "seeds_a", "seeds_b", "from_s", "until_s", "interval_s", "cells"}
-# Of whole runs, under the names of their summaries.
+# Figures of whole runs, named as in the summaries.
 WHOLE = {
     *("rtt_p50_s", "rtt_p99_s"),
     *("queue_delay_p50_s", "queue_delay_p99_s", "queue_delay_max_s"),
@@ -43,7 +43,7 @@ Captured = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the run directories `one` and `two`, where the command runs."""
+    """A folder with the run directories `one` and `two`, as the current folder."""
     write(tmp_path / "one", {("cubic", 1, "up"): FLOW_A}, {("cubic", 1, "neck"): LINK_A})
     write(tmp_path / "two", {("cubic", 1, "up"): FLOW_B}, {("cubic", 1, "neck"): LINK_B})
     monkeypatch.chdir(tmp_path)
@@ -123,8 +123,8 @@ def test_the_figure_has_both_runs(place: Path, capsys: Captured) -> None:
         assert text in drawn
     for text in ("Queueing delay of neck", "Round-trip time"):
         assert f"{text}, greatest in each 1 s" in drawn
-    # Goodput, queueing delay, window and RTT; the whole and a part: a line each for A and B,
-    # and one in the legend.
+    # Goodput, queueing delay, window and RTT, for the whole run and a part: one line each for A and
+    # for B, and one in the legend.
     for colour in ("#7d8da0", "#c2185b"):
         lines = re.findall(rf'<path aria-label="t: [^>]*stroke="{colour}"', drawn)
         assert len(lines) == 8, colour
@@ -173,7 +173,7 @@ def test_a_simulated_run_beside_one_that_was_measured(
     assert flow["rtt_column"] == "srtt_s"
     assert flow["window"]["mean_relative_difference"] > 0
     assert flow["rtt_peak_p50_s"]["b"] == 0.021
-    # The other has no figures of its own.
+    # The other program recorded no such figures.
     assert flow["rtt_p50_s"]["a"] > 0.02
     assert flow["rtt_p50_s"]["b"] is None
     assert summary["only_in_a"]["controls"] == ["dctcp"]
@@ -183,7 +183,7 @@ def test_a_simulated_run_beside_one_that_was_measured(
 
 
 def damage(what: str) -> Callable[[Path], object]:
-    """Writes over the middle of a file: its begin and its end are sound."""
+    """Overwrite the middle of a file, leaving its start and its end intact."""
 
     def change(place: Path) -> None:
         file = place / f"{what}.parquet"
@@ -217,7 +217,7 @@ def other_runs(**changes: object) -> Callable[[Path], None]:
     return change
 
 
-# What is wrong with the second directory, and words that the message must have.
+# Damages of the second directory, and words that the message must contain.
 WRONG: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     "no summary": (
         lambda place: (place / "summary.json").unlink(),

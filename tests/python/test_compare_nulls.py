@@ -1,4 +1,4 @@
-"""What a recording does not tell is null in a comparison: never zero, never the value before."""
+"""Missing values of a recording are null in a comparison, neither zero nor the previous value."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ TIMES = [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
 def both(tmp_path: Path, flow: Columns, link: Columns) -> sojourn.Comparison:
-    """Whole recordings as A, these as B."""
+    """Compare complete recordings as A with these as B."""
     a = write(tmp_path / "a", {("c", 1, "up"): FLOW_A}, {("c", 1, "neck"): LINK_A})
     b = write(tmp_path / "b", {("c", 1, "up"): flow}, {("c", 1, "neck"): link})
     return sojourn.compare(a, b)
@@ -25,7 +25,7 @@ def cells_of_b(frame: pl.DataFrame, column: str) -> list[Any]:
 
 
 def figure(a: float, b: float, cells_b: int) -> dict[str, Any]:
-    """With a value in each of A's four steps."""
+    """A figure with a value in each of A's four steps."""
     between = {"difference": pytest.approx(b - a), "ratio": pytest.approx(b / a)}
     return {
         "a": pytest.approx(a),
@@ -49,22 +49,22 @@ def test_a_null_rate_is_no_rate(tmp_path: Path) -> None:
     assert cells_of_b(found.links, "capacity_bps") == pytest.approx([8e6, 8e6, None, 8e6])
     (one,), (neck,) = found.summary["flows"], found.summary["links"]
     assert (one["cells"], neck["cells"]) == (4, 4)
-    # 9000 over the three that are known, where four would give 2250; A has 8000 in each.
+    # 9000 over the three known steps; over four steps it would be 2250. A has 8000 in each.
     assert one["goodput_bps"] == figure(8000, 3000, 3)
-    # 2 + 6 of 8 + 8: in the others one of both is unknown.
+    # 2 + 6 of 8 + 8; in the other steps, one of the two is unknown.
     assert neck["utilisation"] == figure(0.5, 0.5, 2)
 
 
 def test_a_count_that_is_not_told_leaves_no_rate_around_it(tmp_path: Path) -> None:
     flow: Columns = {"t_s": TIMES, "delivered_bytes": [0, 1000, None, 3000, 5000]}
     found = both(tmp_path, flow, LINK_A)
-    # When the 2000 bytes from 1 s to 3 s came, nobody knows.
+    # The arrival time of the 2000 bytes from 1 s to 3 s is unknown.
     assert cells_of_b(found.flows, "goodput_bps") == pytest.approx([8000, None, None, 16000])
     assert found.summary["flows"][0]["goodput_bps"] == figure(8000, 12000, 2)
 
 
 def test_a_step_that_is_known_in_part_has_no_rate(tmp_path: Path) -> None:
-    # Steps of A end at whole seconds; B is unknown from 1.5 s to 2 s, and from 2.5 s to 3 s.
+    # Steps of A end at whole seconds. B is unknown from 1.5 s to 2 s, and from 2.5 s to 3 s.
     halves = [place / 2 for place in range(9)]
     rates = [None, 1e3, 3e3, 5e3, None, 7e3, None, 1e3, 2e3]
     found = both(tmp_path, {"t_s": halves, "goodput_bps": rates}, LINK_A)
@@ -72,7 +72,7 @@ def test_a_step_that_is_known_in_part_has_no_rate(tmp_path: Path) -> None:
 
 
 def test_time_without_rows_is_told_by_the_sample_after_it(tmp_path: Path) -> None:
-    # A sample is about the time since the one before: 2000 bit/s, or 1500 bytes, from 1 s to 4 s.
+    # A sample covers the time since the previous one: 2000 bit/s, or 1500 bytes, from 1 s to 4 s.
     times = [0.0, 0.5, 1.0, 4.0]
     by_rate = {"t_s": times, "goodput_bps": [0.0, 8e3, 8e3, 2e3]}
     found = both(tmp_path, by_rate, LINK_A)
@@ -82,12 +82,12 @@ def test_time_without_rows_is_told_by_the_sample_after_it(tmp_path: Path) -> Non
 def test_a_window_is_held_for_one_step(tmp_path: Path) -> None:
     windows = [10_000, 20_000, None, None, 40_000]
     found = both(tmp_path, {"t_s": TIMES, "cwnd_bytes": windows, "srtt_s": [0.1] * 5}, LINK_A)
-    # The value of 1 s is one step old at 2 s, and two at 3 s.
+    # The value of 1 s is one step old at 2 s, and two steps old at 3 s.
     assert cells_of_b(found.flows, "cwnd_bytes") == [20_000, 20_000, None, 40_000]
     assert cells_of_b(found.flows, "srtt_s") == [0.1] * 4
     window = found.summary["flows"][0]["window"]
     assert window is not None
-    # A has 10, 20, 20 and 40 kB: apart by 1, 0 and 0 of it.
+    # A has 10, 20, 20 and 40 kB: relative differences of 1, 0 and 0.
     assert window["cells"] == 3
     assert window["mean_relative_difference"] == pytest.approx(1 / 3)
 
@@ -101,7 +101,7 @@ def test_a_window_is_not_held_over_missing_rows(tmp_path: Path) -> None:
 def test_a_count_of_drops_that_is_not_told_is_told_later(tmp_path: Path) -> None:
     link: Columns = {"t_s": TIMES, "dropped_packets": [2, 2, None, None, 5]}
     found = both(tmp_path, FLOW_A, link)
-    # At 2 s the count of 1 s still stands; at 3 s nobody knows.
+    # At 2 s the count of 1 s is still valid; at 3 s the count is unknown.
     assert cells_of_b(found.links, "dropped_packets") == [0, 0, None, 3]
     assert found.summary["links"][0]["dropped_packets"] == figure(3, 3, 3)
 

@@ -1,4 +1,4 @@
-"""What machines read: the keys of `--json`, on standard output and nothing beside it."""
+"""The machine-readable output: the keys of `--json`, alone on standard output."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support import Sojourn
 
-# The contract: keys may be added, never renamed or removed.
+# The contract: new keys may be added, but none renamed or removed.
 RUN = {"control", "seed", "flows", "links", "spikes"}
 FLOW = {
     *("name", "control", "goodput_bps", "rtt_min_s", "rtt_p50_s", "rtt_p99_s"),
@@ -29,7 +29,7 @@ RAPID = {
 }
 PERCENTILES = {"p50_s", "p95_s", "p99_s", "max_s"}
 TRACE = {"drained", "delay_s", "duration_s", "mean_rate_bps", "worst", "by_delay"}
-# Added since.
+# Keys that were added later.
 RUN_MORE = {"duration_s"}
 FLOW_MORE = {
     *("base_rtt_s", "rtt_max_s", "dropped_packets", "timeouts"),
@@ -94,7 +94,7 @@ def test_figures_make_sense_together(sojourn: Sojourn, small: Path) -> None:
     assert flow["rtt_min_s"] <= flow["rtt_p50_s"] <= flow["rtt_p99_s"]
     assert flow["rtt_p99_s"] <= flow["rtt_max_s"]
     assert link["queue_delay_p50_s"] <= link["queue_delay_p99_s"] <= link["queue_delay_max_s"]
-    # No more than the mean of both capacities can have been carried.
+    # The carried traffic is at most the mean of both capacities.
     assert 0 < flow["goodput_bps"] < 9e6
 
 
@@ -125,7 +125,7 @@ def test_runs_give_medians_with_intervals(sojourn: Sojourn, small: Path) -> None
     assert (medians["control"], medians["runs"]) == ("cubic", 7)
     goodputs = sorted(one["flows"][0]["goodput_bps"] for one in summary["runs"])
     spread = medians["flows"][0]["goodput_bps"]
-    # Seven values: ranks 1 and 7 hold the median with 1 - 2/128.
+    # Seven values: ranks 1 and 7 bound the median with probability 1 - 2/128.
     assert spread["n"] == 7
     assert spread["median"] == goodputs[3]
     assert (spread["low"], spread["high"]) == (goodputs[0], goodputs[6])
@@ -153,7 +153,7 @@ def test_theory_of_rapid_prints_its_contract(sojourn: Sojourn, tmp_path: Path) -
     done = sojourn("theory", "rapid", *asked, "--tau", "200ms", "--eta", "175ms", "--json", *plot)
     figures = json.loads(done.stdout)
     assert set(figures) == RAPID
-    # Figure 8 of the paper, corrected: docs/theory/rapid.md.
+    # The paper's figure 8 with corrections: docs/theory/rapid.md.
     assert figures["case"] == "S5"
     assert figures["D_s"] == pytest.approx(26.4e-3, abs=0.05e-3)
     assert "case S5" in (tmp_path / "rapid.svg").read_text("utf-8")
@@ -166,7 +166,7 @@ def test_theory_of_a_trace_prints_its_contract(sojourn: Sojourn, tmp_path: Path)
     figures = json.loads(done.stdout)
     assert set(figures) == {*PERCENTILES, *TRACE}
     assert set(figures["drained"]) == PERCENTILES
-    # One drop is the bound on the spike: (r - 1) d, drained or not.
+    # One drop gives the bound on the spike, (r - 1) d, for both senders.
     assert figures["max_s"] == pytest.approx(0.1)
     assert figures["drained"]["max_s"] == pytest.approx(0.1)
     assert figures["worst"][0]["at_s"] == pytest.approx(1.05)

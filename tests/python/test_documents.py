@@ -1,4 +1,4 @@
-"""What the documents say works: every snippet is run; every shipped scenario is valid."""
+"""The documents are correct: every snippet runs, and every shipped scenario is valid."""
 
 import json
 import re
@@ -14,13 +14,13 @@ import sojourn
 from support import ROOT, Sojourn, environment
 
 _FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# Commands that set up or build, which the tests themselves stand on.
+# Commands that install or build Sojourn, which the tests require.
 _SETUP = ("make", "git", "cargo", "cd", "apt", "sudo", "pip", "source", ".")
 
 
 @dataclass(frozen=True)
 class Snippet:
-    """One fenced block; `exit=2` after the language says how it is to end."""
+    """One fenced block; `exit=2` after the language is the expected exit status."""
 
     file: str
     line: int
@@ -43,7 +43,7 @@ def snippets() -> list[Snippet]:
 
 
 def commands(snippet: Snippet) -> list[str]:
-    """The commands of a console or shell block, without what sets up."""
+    """Return the commands of a console or shell block, except for set-up commands."""
     lines = snippet.text.replace("\\\n", " ").splitlines()
     if snippet.language == "console":
         lines = [line[2:] for line in lines if line.startswith("$ ")]
@@ -58,7 +58,7 @@ def named(languages: set[str]) -> list[object]:
 
 @pytest.fixture
 def workplace(tmp_path: Path) -> Path:
-    """A copy of what a reader has before them, and the command where `make demo` puts it."""
+    """Copy the files that a reader has, and install the command where `make demo` puts it."""
     for name in ("scenarios", "papers", "docs", "tests/captures"):
         shutil.copytree(ROOT / name, tmp_path / name)
     (tmp_path / ".venv").mkdir()
@@ -82,7 +82,7 @@ def test_commands_run(snippet: Snippet, workplace: Path) -> None:
 
 @pytest.mark.parametrize("file", sorted({one.file for one in snippets()}) or ["README.md"])
 def test_python_runs(file: str, workplace: Path) -> None:
-    # The blocks of one document are read one after the other, so they run as one program.
+    # The blocks of one document run as one program, in their order.
     blocks = [one.text for one in snippets() if one.file == file and one.language == "python"]
     run_python("\n".join(blocks), workplace)
 

@@ -1,4 +1,4 @@
-"""`sojourn run --pcapng`: capture files, judged by tshark."""
+"""`sojourn run --pcapng`: capture files, checked with tshark."""
 
 import json
 import resource
@@ -36,7 +36,7 @@ transport = {{ profile = "{profile}" }}
 
 
 def tshark(file: Path, *args: str) -> list[list[str]]:
-    """What tshark prints, line by line, field by field."""
+    """Run tshark and split its output into lines and fields."""
     done = subprocess.run(
         ["tshark", "-r", file, *args], capture_output=True, text=True, check=True, timeout=300
     )
@@ -49,7 +49,7 @@ def fields(file: Path, where: str, *names: str) -> list[list[str]]:
 
 
 def captured(tmp_path: Path, scenario: str) -> tuple[Any, Path, Path]:
-    """The flow's summary, and the files of its sender and its receiver."""
+    """Return the flow's summary, and the files of its sender and its receiver."""
     source = tmp_path / "it.toml"
     source.write_text(scenario)
     run = sojourn.run(source, pcapng=tmp_path / "captures")
@@ -67,13 +67,13 @@ def test_tshark_sees_the_losses_of_the_run(tmp_path: Path, control: str) -> None
     assert {size for _, size in sent} == {"1500"}
     again = len(sent) - len({seq for seq, _ in sent})
     assert again == flow["retransmitted_packets"] > 0
-    # Every segment seen twice is one to tshark, too: a retransmission by its rules, or, where
-    # it comes within a few ms of what it was overtaken by, out of order.
+    # tshark also recognises each repeated segment: as a retransmission, or as out of order if it
+    # arrives within a few ms of the segment that overtook it.
     seen = "tcp.analysis.retransmission || tcp.analysis.out_of_order"
     assert len(fields(sender, f"({seen}) && tcp.len > 0", "frame.number")) == again
     arrived = fields(receiver, "tcp.len > 0", "tcp.seq")
     under_way = len(sent) - flow["dropped_packets"] - len(arrived)
-    # What 10 Mbit/s hold in 85 ms and a little more.
+    # 10 Mbit/s hold little more than 70 packets in 85 ms.
     assert 0 <= under_way < 80
 
 
@@ -95,8 +95,8 @@ def test_passive_round_trips_are_those_of_the_run(tmp_path: Path) -> None:
     rows = fields(sender, "tcp.analysis.ack_rtt", "tcp.analysis.ack_rtt")
     rtts = sorted(float(row[0]) for row in rows)
     assert flow["retransmitted_packets"] == 0
-    # Both go by the last packet that an acknowledgement covers; the run's percentiles are of
-    # a histogram, right to 0.2 %.
+    # Both measure by the last packet that an acknowledgement covers. The run's percentiles come
+    # from a histogram with a resolution of 0.2 %.
     assert rtts[0] == pytest.approx(flow["rtt_min_s"], abs=1e-6)
     assert median(rtts) == pytest.approx(flow["rtt_p50_s"], rel=0.003)
     assert rtts[-1] == pytest.approx(flow["rtt_max_s"], rel=0.003)

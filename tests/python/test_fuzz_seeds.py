@@ -1,4 +1,4 @@
-"""The seeds of the fuzz target of qlog files, and mutations of them, without its library."""
+"""Seeds of the qlog fuzz target and mutations of them, without the fuzzing library."""
 
 import random
 from pathlib import Path
@@ -20,7 +20,7 @@ def test_every_seed_keeps_the_promises(seed: Path) -> None:
 
 
 def test_mutations_reach_the_figures() -> None:
-    """Else the target would only ever see damage."""
+    """Some mutations must stay readable; otherwise the target would test only damaged files."""
     chance = random.Random(1)
     data = (Path(__file__).parents[2] / "fuzz/seeds/qlog/today.qlog").read_bytes()
     mutated = {qlog_target.mutate(data, chance) for _ in range(50)}

@@ -1,4 +1,4 @@
-"""Inputs that never end, that block, or that are no files: refused by name, in bounded memory."""
+"""Endless inputs, blocking inputs and non-files are refused by name, in bounded memory."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def bounded(cwd: Path, args: list[str]) -> "subprocess.CompletedProcess[str]":
 
 
 def arranged(folder: Path, kept: Path, reader: str, file: str) -> list[str]:
-    """The arguments with which a command reads `file`."""
+    """Return the arguments with which a command reads `file`."""
     (folder / "small.toml").write_text(SMALL)
     rate = 'rate  = { start = "12Mbit", steps = [{ at = "3s", rate = "6Mbit" }] }'
     (folder / "traced.toml").write_text(SMALL.replace(rate, f'rate = {{ trace = "{file}" }}'))
@@ -158,7 +158,7 @@ def test_damaged_series(tmp_path: Path, kept: Path) -> None:
     folder = tmp_path / "kept"
     shutil.copytree(kept, folder)
     data = (folder / "flows.parquet").read_bytes()
-    # Cut, without its end, with its middle or the lengths before its end overwritten.
+    # Truncated, without its end, and with its middle or the lengths before its end overwritten.
     for damaged in (
         data[:100],
         data[:-4],

@@ -1,6 +1,6 @@
-"""Ctrl-C and SIGTERM end every command soon, whatever it is at, with nothing left half written.
+"""Ctrl-C and SIGTERM end every command quickly, in any state, without partial output.
 
-Times have generous ceilings: what they catch is a command that does not react at all.
+The time limits are generous: they only detect commands that do not react at all.
 """
 
 import os
@@ -19,7 +19,7 @@ from support import SMALL, command, environment
 
 SOON_S = 10.0
 
-# Python code that does not end by itself, in a method of a controller.
+# Endless Python code for a method of a controller.
 ENDLESS = {
     "loop": "while True: pass",
     "deaf": """
@@ -61,13 +61,13 @@ def begun(line: list[str], place: Path) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell that runs this in the background has its children ignore interrupts.
+        # Shells make background processes and their children ignore interrupts.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
 def wait_for(path: Path) -> None:
-    """Until the process is where it is to be interrupted."""
+    """Wait until the process has reached the code to interrupt."""
     until = time.monotonic() + 60
     while not path.exists():
         assert time.monotonic() < until
@@ -75,11 +75,11 @@ def wait_for(path: Path) -> None:
 
 
 def ends(process: "subprocess.Popen[str]", *signals: signal.Signals) -> str:
-    """Interrupts it; what it says on standard error."""
+    """Interrupt the process and return its standard error."""
     for number in signals:
         process.send_signal(number)
         time.sleep(0.02)
-    # Its input stays open: what waits for it is not to end for that.
+    # Its input stays open, because the process must not end because of a closed input.
     process.wait(timeout=SOON_S)
     assert process.stderr is not None
     stderr = process.stderr.read()
@@ -95,7 +95,7 @@ def test_a_controller_that_never_ends(tmp_path: Path, what: str) -> None:
     args = ("run", "small.toml", "--controller", "mine.py:Mine", "--control", "mine")
     process = started(tmp_path, *args, "--pcapng", "packets")
     wait_for(tmp_path / "begun")
-    # A second and a third Ctrl-C change nothing.
+    # A second and a third Ctrl-C have no effect.
     stderr = ends(process, signal.SIGINT, signal.SIGINT, signal.SIGINT)
     assert stderr == "sojourn: interrupted; nothing was written\n"
     assert {path.name for path in tmp_path.iterdir()} == {"small.toml", "mine.py", "begun"}
@@ -118,7 +118,7 @@ def test_input_that_never_comes(tmp_path: Path) -> None:
 
 
 def test_a_flow_that_begins_late(tmp_path: Path) -> None:
-    """What idles passes in no time, and is followed by what takes long."""
+    """Simulated idle time passes immediately; long activity follows it."""
     late = SMALL.replace("6s", "1000000s").replace("3s", "100000s")
     late = re.sub(r'source = "bulk"', 'source = "bulk"\nstart  = "50000s"', late)
     (tmp_path / "late.toml").write_text(late + '[record]\ninterval = "100s"\n')
@@ -129,7 +129,7 @@ def test_a_flow_that_begins_late(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_says_what_is_complete(tmp_path: Path) -> None:
-    """A child that stops after the run directory is there, before the command has ended."""
+    """Interrupt after the run directory is complete but before the command has ended."""
     (tmp_path / "small.toml").write_text(SMALL)
     body = (
         "import sys, time, pathlib\n"
@@ -150,7 +150,7 @@ def test_an_interrupt_says_what_is_complete(tmp_path: Path) -> None:
 
 
 def test_python_is_interrupted_in_a_controller_that_never_ends(tmp_path: Path) -> None:
-    """Without the command, in a program or a notebook: only this run ends, not the process."""
+    """In a program or a notebook, only the run ends, not the process."""
 
     class Mine:
         def __init__(self, setup: sojourn.Setup) -> None:
@@ -179,13 +179,13 @@ def test_python_is_interrupted_in_a_controller_that_never_ends(tmp_path: Path) -
 
 
 def test_signals_at_random_times(tmp_path: Path) -> None:
-    """A sample of `make interrupts`."""
+    """Run a small number of the trials of `make interrupts`."""
     (tmp_path / "small.toml").write_text(SMALL)
     # Without a report, which takes most of the time of a small run.
     arguments = ("run", "small.toml", "--json", "--pcapng", "packets", "--qlog", "events")
     trials = interrupts.Trials(tmp_path, "run", arguments, seed=1)
     for number in interrupts.SIGNALS:
         found = trials.signalled(number, 3)
-        # How soon is for `make interrupts`: this machine may be busy.
+        # `make interrupts` checks the latency; this machine may be busy.
         assert [one for one in found.faults if "it ended after" not in one] == []
     assert trials.at_last() == []

@@ -1,4 +1,4 @@
-"""Bounds of memory and of sizes, from the command line and from Python."""
+"""Limits of memory and sizes, from the command line and from Python."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ control = "reno"
 
 
 class Window:
-    """A window that never changes, whatever the path holds."""
+    """A constant window, independent of the path."""
 
     size: float = 0.0
 
@@ -26,7 +26,7 @@ class Window:
         pass
 
     def on_feedback(self, now_ns: int, feedback: sojourn.Feedback) -> None:
-        """Hears nothing."""
+        """Ignore all feedback."""
 
     def limits(self) -> sojourn.Limits:
         return sojourn.Limits(self.size)

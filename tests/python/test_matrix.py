@@ -1,4 +1,4 @@
-"""`sojourn matrix`: the shipped table is what is simulated; the rest by small ones."""
+"""`sojourn matrix`: the shipped table equals a simulation; other tests use small matrices."""
 
 import json
 from pathlib import Path
@@ -31,12 +31,12 @@ def test_every_combination_is_there_once(sojourn: Sojourn) -> None:
     ]
     for one in found["cells"]:
         assert len(one["goodput_bps"]) == len(one["controls"])
-        # Each over its own life.
+        # Each goodput is over the flow's own lifetime.
         assert all(0 < bps <= 50e6 for bps in one["goodput_bps"])
         least, most = one["base_rtt_s"], one["base_rtt_s"] + 0.2
         assert all(least <= rtt <= most for rtt in one["rtt_p50_s"] + one["rtt_p99_s"])
         assert one["queue_delay_p50_s"] <= one["queue_delay_p99_s"] <= 0.1
-    # The ideal controller divides the link among its own kind only: said, not left out.
+    # The ideal controller shares a link only with its own kind; this must be reported.
     refused = [(one["queue"], one["controls"]) for one in found["refused"]]
     assert refused == [("droptail", ["cubic", "ideal"]), ("codel", ["cubic", "ideal"])]
     assert all("told the capacity" in one["reason"] for one in found["refused"])
@@ -83,13 +83,13 @@ def test_files_are_written_whole(sojourn: Sojourn, tmp_path: Path) -> None:
     assert names == sorted(
         ["matrix.json", "matrix.md", *(f"{m}.{end}" for m in maps for end in ("png", "svg"))]
     )
-    # The shipped table alone is held by a test.
+    # Only the shipped table is checked by a test.
     assert "a test holds it" not in (tmp_path / "out" / "matrix.md").read_text("utf-8")
     assert sojourn("matrix", *SMALL, "--out", "out").returncode == 2
 
 
 def test_the_shipped_table_is_what_is_simulated(sojourn: Sojourn) -> None:
-    """A change of behaviour shows here: look at the difference, then `make matrix`."""
+    """A change of behaviour fails here: inspect the difference, then run `make matrix`."""
     done = sojourn("matrix", "--markdown")
     assert done.returncode == 0, done.stderr
     shipped = (ROOT / "docs" / "matrix.md").read_text("utf-8")

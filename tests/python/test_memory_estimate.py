@@ -1,4 +1,4 @@
-"""The estimate of memory is above what a run takes, whatever the scenario is made of."""
+"""The memory estimate exceeds the memory of a run, for scenarios of every shape."""
 
 import json
 import subprocess
@@ -138,5 +138,5 @@ def test_the_estimate_is_above_what_is_used(shape: str) -> None:
     found = json.loads(done.stdout)
     print(shape, found, found["estimate"] / max(found["peak"], 1))
     assert found["sent"] > 0
-    # A process that has run once before takes no new pages for what is small.
+    # After a first run, a process allocates no new pages for small objects.
     assert found["peak"] <= found["estimate"] + (8 << 20), found

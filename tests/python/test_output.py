@@ -1,4 +1,4 @@
-"""What reaches standard output and error: no control characters, and no failure to encode."""
+"""Standard output and error have no control characters, and never fail to encode."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support import SMALL, Sojourn, command, environment
 
-# Clears the screen, the same as one character of C1, DEL, and turns the direction of text.
+# Clear the screen, the same with a C1 character, DEL, and a reversal of the text direction.
 HOSTILE = "a\x1b[2Jb\x9b2Jc\x7fd\u202ee"
 TOML = HOSTILE.encode("unicode_escape").decode().replace("\\x", "\\u00")
 
@@ -22,7 +22,7 @@ def hostile_scenario(folder: Path) -> Path:
 
 
 def controls(text: str) -> set[str]:
-    """Characters of the kinds Cc and Cf, and what Python makes of bytes that are no text."""
+    """Characters of the kinds Cc and Cf, and Python's surrogates for bytes that are not text."""
     kinds = ("Cc", "Cf", "Cs", "Zl", "Zp")
     return {one for one in text if unicodedata.category(one) in kinds} - {"\n"}
 
@@ -148,7 +148,7 @@ def test_closed_streams(small: Path, tmp_path: Path, closed: str) -> None:
     done = _shell(f'"$@" {closed}', tmp_path, ran)
     assert done.returncode == 0, done.stderr
     assert b"internal error" not in done.stderr
-    # None of the files took the number of a stream, and with it what is written there.
+    # No file got the number of a closed stream, and with it the output for that stream.
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["runs"]
     done = _shell(f'"$@" {closed}', tmp_path, ["check", "missing.toml"])
     assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""Controllers of the user's own, in Python: by name, with what they declare, and when they fail."""
+"""The user's own controllers in Python: their names, declarations and errors."""
 
 import hashlib
 import json
@@ -47,7 +47,7 @@ class Fixed:
     random = False
     told: ClassVar[list[sojourn.Feedback]] = []
     sent: ClassVar[list[sojourn.Sent]] = []
-    # With the packets that had left before.
+    # With the number of packets sent before.
     handshakes: ClassVar[list[tuple[int, int, int]]] = []
 
     def __init__(self, setup: sojourn.Setup) -> None:
@@ -88,11 +88,11 @@ def test_what_it_is_told(small: Path) -> None:
     assert len(Fixed.sent) == flow["sent_packets"]
     assert sum(one.acked_packets for one in Fixed.told) == Fixed.told[-1].largest_acked + 1
     assert Fixed.told[-1].delivered_bytes == sum(one.acked_bytes for one in Fixed.told)
-    # 20 ms of propagation, and what ten packets wait for each other.
+    # 20 ms of propagation, plus the queueing delay among ten packets.
     first = Fixed.told[0]
     assert first.rtt_ns is not None
     assert 20_000_000 < first.rtt_ns < 40_000_000
-    # The handshake's, of smaller packets and none that wait before them.
+    # The handshake's packets are smaller and find an empty queue.
     ((now_ns, rtt_ns, sent),) = Fixed.handshakes
     assert sent == 0
     assert 20_000_000 < rtt_ns < first.rtt_ns
@@ -204,7 +204,7 @@ def test_an_exception_ends_the_run(
     for word in words:
         assert word in done.stderr
     if not words:
-        # The user's own line, the time of the scenario, and none of Sojourn's frames.
+        # The message has the user's line and the scenario's time, without Sojourn's frames.
         assert "1 / 0" in done.stderr
         assert "failed in on_feedback at 2." in done.stderr
         assert done.stderr.count('File "') == 1
@@ -266,11 +266,11 @@ def test_pacing_is_heeded(small: Path) -> None:
             return sojourn.Limits(1_000_000, **self.pace)
 
     class Gaps(Paced):
-        # A packet of 1448 bytes each 2.896 ms: 4 Mbit/s.
+        # A packet of 1448 bytes every 2.896 ms is 4 Mbit/s.
         pace: ClassVar[dict[str, float]] = {"gap_ns": 2_896_000}
 
     own = {"paced": Paced, "gaps": Gaps}
     run = sojourn.run(small, control=["paced", "gaps"], controllers=own)
     for one in run.runs:
-        # The first packets and the last round trip are not delivered at the full rate.
+        # The first packets and the last round trip are below the full rate.
         assert one["flows"][0]["goodput_bps"] == pytest.approx(4e6, rel=0.01)

@@ -1,4 +1,4 @@
-"""`papers/l4s-prague`: four downloads, and what a pause does."""
+"""`papers/l4s-prague`: four downloads, and the effect of a pause."""
 
 import json
 from pathlib import Path
@@ -19,12 +19,12 @@ def test_the_repair_and_early_marks_save_time(lab: Lab) -> None:
     claims = claims_of(lab, "times")
     assert claims["Prague with the repair is faster than New Reno, by"].holds
     saved = claims["the repair saves"].ours
-    # Published: 3.7 s before, under 3.5 s after.
+    # Published: 3.7 s without the repair, under 3.5 s with it.
     assert isinstance(saved, float)
     assert saved > 0.2
     assert claims["losses of New Reno for each of Prague's, at least"].holds
     fastest = claims["the fastest"].ours
-    # Four files of 1 MB at 10 Mbit/s cannot take less on the wire than their payload does.
+    # Four files of 1 MB at 10 Mbit/s take at least the transmission time of their payload.
     assert isinstance(fastest, float)
     assert fastest > 4e6 * 8 / 10e6
     assert lab.pictures == ["times"]
@@ -34,14 +34,14 @@ def test_prague_is_nearly_as_fast_as_published(lab: Lab) -> None:
     claims = claims_of(lab, "3")
     ours = claims["Prague with the repair: four files"].ours
     assert isinstance(ours, float)
-    # Under 3.5 s, which it misses by less than a round trip (20 ms).
+    # The published time is under 3.5 s; ours exceeds it by less than a round trip (20 ms).
     assert ours < 3.52
     assert claims["Prague with the repair: peaks of the RTT over the least"].holds
 
 
 def test_prague_before_the_repair_and_new_reno_are_not_as_published(lab: Lab) -> None:
     before = claims_of(lab, "1")["Prague before the repair: four files"]
-    # 3.7 s, and 0.2 s to the one with the repair: New Reno's 3.8 s would not be it.
+    # 3.7 s, 0.2 s more than with the repair; New Reno's 3.8 s would not satisfy the claim.
     assert isinstance(before.ours, float)
     assert before.holds == (3.6 <= before.ours <= 3.8)
     assert not before.holds
@@ -49,7 +49,7 @@ def test_prague_before_the_repair_and_new_reno_are_not_as_published(lab: Lab) ->
     time, losses = reno["New Reno: four files"], reno["New Reno: losses"]
     assert isinstance(time.ours, float)
     assert isinstance(losses.ours, int)
-    # Less than 3.8 s, whatever it would be rounded to; and a third more than 35 losses.
+    # Less than 3.8 s with any rounding, and a third more than 35 losses.
     assert time.ours < 3.8
     assert not time.holds
     assert f"{100 * (1 - time.ours / 3.8):.1f} % less than the range's least" in time.why
@@ -63,8 +63,8 @@ def test_a_full_bucket_is_marked_after_some_pauses(lab: Lab) -> None:
     assert claims["the window is cut by over a quarter: without, with the repair"].holds
     marked = claims["packets marked in the first round trip after a pause"]
     shares = [float(share.removesuffix(" %")) for share in str(marked.ours).split(", ")]
-    # After one at least over half of an epoch, which is what there is to repair; but not pretty
-    # much all packets, as the text has it of traffic that resumes.
+    # After at least one pause, over half of the packets of an epoch are marked: the repair's
+    # subject. The text, however, reports "pretty much all" packets of resumed traffic.
     assert len(shares) == 3
     assert max(shares) > 50
     assert min(shares) < 90
@@ -79,11 +79,11 @@ def test_every_qlog_keeps_to_the_schema(lab: Lab) -> None:
     header = Draft202012Validator(qlog_schema.HEADER)
     data = {name: Draft202012Validator(one) for name, one in qlog_schema.DATA.items()}
     files = sorted((lab.out / "qlog").glob("*/*.sqlog"))
-    # Both ends of the downloads and of their requests, for each of the senders.
+    # Both ends of the downloads and of their requests, for each sender.
     assert len(files) == 4 * len(claims)
     for file in files:
         first, *events = [json.loads(text) for text in file.read_text().split("\x1e")[1:]]
         header.validate(first)
-        # The first hundreds, and one of each fifty of the thousands that are like them.
+        # The first hundreds of events, and one in fifty of the similar thousands that follow.
         for event in events[:200] + events[200::50]:
             data[event["name"]].validate(event["data"])

@@ -1,4 +1,4 @@
-"""The latency-spike paper's claims, on figures small enough for a test."""
+"""The claims of the latency-spike paper, with figures small enough for a test."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ FOLDER = PAPERS / "latency-spike"
 
 
 def figure(name: str, out: Path) -> dict[str, Claim]:
-    """A figure of a quick run: its claims by their names."""
+    """Run a figure in quick mode and return its claims by name."""
     lab = Lab(FOLDER, out, quick=True)
     claims = claims_of(lab, name)
     assert lab.pictures
@@ -35,7 +35,7 @@ def test_a_capped_queue_loses_what_equation_3_says(tmp_path: Path) -> None:
     size = round(15e6 / 8e3 * cap_ms)
     run = lab.run("aqm.toml", {"link.bottleneck.buffer": f"{size}B"}, "ideal")
     link = run.link("bottleneck").summary
-    # Three packets of 188: the cap, the drop and the last packet may each fall within one.
+    # Three packets of 188: the limit, the drop and the last packet may each fall within one.
     assert link["dropped_packets"] == pytest.approx(excess(50) * (1 - cap_ms / q_ms(50)), abs=3)
     peak_s = run.runs[0]["spikes"][0]["spike_s"]
     # A packet takes 0.8 ms after the drop.
@@ -48,16 +48,17 @@ def test_codel_pays_in_loss_and_its_peak_is_still_q(tmp_path: Path) -> None:
     run = lab.run("aqm.toml", {"link.bottleneck.queue": "codel"}, "ideal")
     spike_s = run.runs[0]["spikes"][0]["spike_s"]
     assert spike_s is not None
-    # Its first drop comes an interval of 100 ms after its target was passed, and the ideal sender
-    # has slowed after 50 ms: by then the peak is in the queue, but for a packet or two.
+    # CoDel's first drop comes an interval of 100 ms after the delay exceeds the target. The ideal
+    # sender has slowed down after 50 ms, when the queue holds the whole peak except for a packet or
+    # two.
     assert spike_s == pytest.approx(1e-3 * q_ms(50), abs=2 * 0.0008)
     assert run.link("bottleneck").summary["dropped_packets"] > 100
-    # So it is not where the paper expects it.
+    # The result is therefore outside the paper's expectation.
     assert not is_between(paid(run), 50, "codel")
 
 
 def test_between_the_bounds_is_a_lower_peak_for_no_more_than_the_strict_loss() -> None:
-    # Q is 150 ms, and 188 packets are in excess: a cap at CoDel's 5 ms loses 181 of them.
+    # Q is 150 ms, and the excess is 188 packets: a limit at CoDel's 5 ms loses 181 of them.
     assert is_between(Paid(100.0, 63.0, 0.0), 50, "codel")
     assert is_between(Paid(5.0, 181.0, 0.0), 50, "codel")
     assert not is_between(Paid(149.0, 63.0, 0.0), 50, "codel")
@@ -76,7 +77,7 @@ def test_a_measurement_outside_is_so_far_outside(measured_ms: float, apart_ms: f
 
 def test_headroom_and_a_shorter_loop_are_what_the_theory_says(tmp_path: Path) -> None:
     lab = Lab(FOLDER, tmp_path, quick=True)
-    # The ideal sender, which gains nothing from a ramp: that is no part of it.
+    # The ideal sender gains nothing from a ramp, so the ramp is excluded.
     found = [(one, degrees(lab, one, ("ideal",))) for one in DEGREES]
     assert agreement(found).holds
     assert bounds_ms("headroom", "0.1") == pytest.approx((100.0, 85.0))
@@ -94,8 +95,8 @@ def test_bbr_s_spike_is_above_the_bound_on_the_testbed(tmp_path: Path) -> None:
     ask = Ask("../../scenarios/testbed.toml", {"link.netem.delay": "25ms"}, "bbr")
     one = spikes(lab.runs([ask], runs=3)[0], "bbr", 25)
     assert below(one.true_spikes_ms, one.bounds_ms) == 0
-    # The authors' data: near (2 r - 1) d, since its window is two bandwidth-delay products and
-    # this was all in flight; 15 % for the queue of its gain cycle before the drop.
+    # The authors' data are near (2 r - 1) d: BBR's window is two bandwidth-delay products, all of
+    # which is in flight. 15 % allow for the queue of its gain cycle before the drop.
     assert one.quantile(0.5) == pytest.approx(3 * 25, rel=0.15)
 
 

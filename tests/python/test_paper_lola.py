@@ -1,4 +1,4 @@
-"""The LoLa paper's claims, on figures small enough for a test."""
+"""The claims of the LoLa paper, with figures small enough for a test."""
 
 from pathlib import Path
 from typing import cast
@@ -13,7 +13,7 @@ from sojourn.papers import Claim, Lab
 
 
 def figure(name: str, out: Path) -> dict[str, Claim]:
-    """A figure of a quick run: its claims by their names."""
+    """Run a figure in quick mode and return its claims by name."""
     lab = Lab(PAPERS / "lola", out, quick=True)
     claims = claims_of(lab, name)
     assert lab.pictures
@@ -27,16 +27,16 @@ def test_two_flows_at_100_mbit_share_the_link_and_the_queue(tmp_path: Path) -> N
     peak = queue.pop("peak above 21 ms")
     assert all(claim.holds for claim in queue.values()), queue
     assert isinstance(peak.ours, float)
-    # Above the target, or no round would end; and less than what docs/lola.md has for the greatest
-    # of all its round-trip times at this rate. The buffer holds 8 s.
+    # Above the target, because otherwise no round would end; and below the greatest of all RTTs at
+    # this rate in docs/lola.md. The buffer holds 8 s.
     assert 5.0 < peak.ours < 7.72
-    # Further from the target than what the text's whole milliseconds leave open.
+    # The difference from the target exceeds the rounding of the text's whole milliseconds.
     assert peak.holds is False
 
 
 def test_what_was_not_seen_does_not_hold(tmp_path: Path) -> None:
     class Unseen:
-        """Two flows that no sample is of."""
+        """Two flows without any sample."""
 
         rtts_ms, end_s = (21, 21), 60.0
 
@@ -55,7 +55,7 @@ def test_the_first_flow_holds_its_window_and_the_second_follows_x(tmp_path: Path
     assert grown.ours == 0.0
     assert grown.holds
     assert found["what flow 2 has in the queue, over X(t)"].holds
-    # The paper's four are of ten times the rate, where flow 2 starts with a smaller part.
+    # The paper has four rounds at ten times the rate, at which flow 2 starts with a smaller share.
     assert found["rounds until the shares are fair"].ours in (3, 4)
 
 
@@ -68,14 +68,14 @@ def test_a_round_ends_with_a_reduction(tmp_path: Path) -> None:
     assert set(found) < set(rounds(series))
     for one in found:
         assert one.begin_s < one.leave_s < one.end_s
-        # t_sync is 250 ms, known to a sample of 10 ms on either side.
+        # t_sync is 250 ms, with an error of a 10 ms sample on either side.
         assert one.end_s - one.leave_s == pytest.approx(0.25, abs=0.02)
         last, after = (series.filter(t_s=t)["cwnd_bytes"] for t in (one.leave_s, one.end_s))
         assert after.item() < last.item()
 
 
 def test_the_bound_is_the_one_of_the_simulator_s_document() -> None:
-    # docs/lola.md, which reckons without Ethernet's 38 bytes: 2.5 % of what a millisecond holds.
+    # docs/lola.md omits Ethernet's 38 bytes, which are 2.5 % of the data per millisecond.
     assert peak_bound_ms(100e6, 21, 0.5) == pytest.approx(6.58, abs=0.05)
     assert peak_bound_ms(10e9, 101, 0.5) == pytest.approx(5.49, abs=0.02)
     assert peak_bound_ms(100e6, 21, 1 / 18, 18, lagging=False) == pytest.approx(11.6, abs=0.3)

@@ -1,4 +1,4 @@
-"""The packet-scale paradigm: the model at any phase, and what is claimed packet by packet."""
+"""The packet-scale paradigm: the model at any phase, and the claims at packet level."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from sojourn.papers import Lab, Paper, find
 
 @pytest.fixture(autouse=True)
 def modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The paper's own modules can be imported, as its figures import them."""
+    """Make the paper's own modules importable, as its figures require."""
     monkeypatch.syspath_prepend(PAPERS / "packet-scale")
 
 
@@ -24,7 +24,7 @@ def lab(tmp_path: Path) -> Lab:
 
 
 def test_the_fluid_system_has_the_models_worst_case(paper: Paper) -> None:
-    """Two ways to the same: closed forms, and steps of 0.1 ms at the phase that they name."""
+    """Closed forms and 0.1 ms steps at the worst phase give the same result."""
     from packet_scale_cases import LARGE, SMALL
     from packet_scale_fluid import steady
 
@@ -32,13 +32,13 @@ def test_the_fluid_system_has_the_models_worst_case(paper: Paper) -> None:
         model = setting.model()
         found = steady(setting, 1.0)
         assert model["case"] == case
-        # A step at each of four corners, of which one is worth half of C for 0.1 ms.
+        # One step at each of four corners; one corner weighs half of C for 0.1 ms.
         assert found.used == pytest.approx(model["utilisation"], abs=0.001), case
         assert found.delay == pytest.approx(1e3 * model["D_s"], abs=0.2), case
 
 
 def test_a_perfect_sender_has_the_models_worst_case(paper: Paper, lab: Lab) -> None:
-    """The paper prints no values for these settings; packets are still to follow the fluid."""
+    """The paper prints no values for these settings, but packets must still follow the fluid."""
     from packet_scale_cases import LARGE, SHARE, SMALL, WAIT_MS
     from packet_scale_setting import MODEL_SENDER, Job, measure
 
@@ -51,12 +51,12 @@ def test_a_perfect_sender_has_the_models_worst_case(paper: Paper, lab: Lab) -> N
 
 
 def test_estimates_are_told_apart_by_time(paper: Paper) -> None:
-    """A burst's estimate that is far off counts for the burst, and none at a turn counts."""
+    """A wrong estimate of a burst counts for the burst; estimates at a turn do not count."""
     from packet_scale_setting import Setting
     from packet_scale_time import Timeline
     from packet_scale_validation import estimates_by_time
 
-    # R_on is 400 Mbit/s; 20 ms wait at the burst's end: its news comes at 125 and at 245 ms.
+    # R_on is 400 Mbit/s and the burst ends with a 20 ms queue: signals arrive at 125 and at 245 ms.
     setting = Setting(on=100, off=300, load=100, tau=150, eta=75, rtt=125)
     wait = [(0.0, 0.0), (100.0, 20.0)]
     told = [(127.0, 1.0), (180.0, 900.0), (235.0, 300.0), (247.0, 1.0), (300.0, 800.0)]
@@ -67,7 +67,7 @@ def test_estimates_are_told_apart_by_time(paper: Paper) -> None:
 
 
 def test_departures_count_every_dot(paper: Paper) -> None:
-    """One far dot of three shows, whatever its burst."""
+    """A single outlier among three dots shows, for bursts of any size."""
     from packet_scale_setting import AS_PRINTED, Setting
     from packet_scale_sheet import Curve, Sheet, near, used
 
@@ -84,7 +84,7 @@ def test_departures_count_every_dot(paper: Paper) -> None:
 
 
 def test_figure_6_as_printed_departs_over_time(paper: Paper, lab: Lab) -> None:
-    """Its utilisation may agree, for errors cancel; its course does not."""
+    """The utilisation may agree because errors cancel, but the rate over time differs."""
     from packet_scale_cases import FIGURE_6
     from packet_scale_setting import AS_PRINTED, MODEL_SENDER
     from packet_scale_time import modelled, simulated
@@ -95,7 +95,7 @@ def test_figure_6_as_printed_departs_over_time(paper: Paper, lab: Lab) -> None:
         course("quite well", kind, simulated(lab, FIGURE_6, kind, 1), model)
         for kind in (MODEL_SENDER, AS_PRINTED)
     )
-    # Where the sender does what the model assumes, only packets differ.
+    # With a sender that matches the model's assumptions, packets are the only difference.
     assert perfect.holds
     assert printed.holds is False
 
@@ -104,12 +104,12 @@ def test_a_residual_queue_does_not_show(paper: Paper, lab: Lab) -> None:
     found = claims_of(lab, "observation-1")
     exact = str(found["equation 5: the departure gap is (P + B_CT) / C"].ours).split(" of ")
     assert exact[0] == exact[1]
-    # Three runs of 0.15 s at 660 Mbit/s: some 8000 packets each, most of them in a queue.
+    # Three runs of 0.15 s at 660 Mbit/s have some 8000 packets each, most of which are queued.
     assert int(exact[1]) > 10_000
     assert all(one.holds is not False for one in found.values()), found
     name = "beyond the paper: Rapid's mean estimate, residual queue: {}"
     none, short, long = (found[name.format(one)].ours for one in ("none", "10 ms", "40 ms"))
-    # Less than a step of the stream, 4.5 %.
+    # Less than one step of the stream, 4.5 %.
     assert short == pytest.approx(none, rel=0.03)
     assert long == pytest.approx(none, rel=0.03)
     assert lab.pictures == ["observation-1"]
@@ -118,8 +118,8 @@ def test_a_residual_queue_does_not_show(paper: Paper, lab: Lab) -> None:
 def test_the_rate_answers_a_round_trip_later(paper: Paper, lab: Lab) -> None:
     """Figure 3: RTT 125 ms, T_on 100 ms, and D = 49.95 ms for the end."""
     found = claims_of(lab, "3")
-    # Sampled every ms, and up to 0.7 ms until the stream that is leaving is out.
+    # The sampling interval is 1 ms, and the current stream takes up to 0.7 ms to finish.
     assert found["rate falls at t0 + RTT"].ours == pytest.approx(125, abs=2)
     assert found["rate rises at t0 + T_on + RTT + D"].ours == pytest.approx(274.95, abs=2)
-    # Equation 3: 833.6 Mbit/s; half a stream late at each turn is 0.1 % of C.
+    # Equation 3: 833.6 Mbit/s; half a stream of delay at each turn is 0.1 % of C.
     assert found["throughput by equation 3"].ours == pytest.approx(833.6, abs=2)

@@ -1,4 +1,4 @@
-"""`sojourn paper`: what it lists, what it refuses, what it writes; by a paper of one drop."""
+"""`sojourn paper`: its list, its errors and its files, tested on a paper with one drop."""
 
 import json
 from pathlib import Path
@@ -105,14 +105,15 @@ def test_a_run_writes_what_it_prints(sojourn: Sojourn, papers: Path) -> None:
     assert figure["notes"] == ["data: None; 2 runs"]
     first, second = figure["claims"]
     assert first["published"] == 20.0
-    # The drop halves the capacity over 20 ms of loop: that is the bound, and CUBIC fills a queue.
+    # The drop halves the capacity with a loop of 20 ms, which is the bound; CUBIC also fills a
+    # queue.
     assert first["ours"] > 20.0
     assert (first["holds"], second["holds"], second["published"]) == (True, None, None)
     names = sorted(path.name for path in out.iterdir())
     assert names == ["drop.png", "drop.svg", "index.html", "paper.json", "paper.md"]
     assert (out / "drop.png").read_bytes().startswith(b"\x89PNG")
     assert 'src="drop.svg"' in (out / "index.html").read_text()
-    # A bar in a cell would end it.
+    # A vertical bar would end the table cell.
     assert "nothing ¦ else" in (out / "paper.md").read_text()
 
 
@@ -149,7 +150,7 @@ def test_a_published_value_says_where_it_stands_and_is_used(name: str) -> None:
     folder = ROOT / "papers" / name
     lab = Lab(folder, folder)
     code = "".join(file.read_text() for file in folder.glob("*.py"))
-    # The mitigations' are asked for by the names of the theory's table.
+    # The names of mitigations come from the theory's table.
     for key, entry in lab.published().items():
         assert set(entry) == {"value", "where"}, key
         assert "section" in entry["where"], key

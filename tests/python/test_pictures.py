@@ -1,4 +1,4 @@
-"""Pictures fail by themselves: the data stay, and the command says what is missing, and why."""
+"""A failed picture does not affect the data; the command reports it with the reason."""
 
 import re
 import resource
@@ -18,9 +18,9 @@ from support import SMALL, Sojourn, command, environment
 DATA = {"summary.json", "flows.parquet", "links.parquet", "scenario.toml"}
 REPORT = {"report.html", "report.png", "report.svg"}
 POINT = {"data": {"values": [{}]}, "mark": "point"}
-# More rows than the limits of these tests allow.
+# More rows than the limits in these tests allow.
 HEAVY = {"data": {"sequence": {"start": 0, "stop": 100_000_000}}, "mark": "point"}
-# None of them may stand in XML 1.0.
+# Characters that XML 1.0 forbids.
 FORBIDDEN = [*map(chr, (0, 1, 8, 0xB, 0xC, 0x1F, 0xD800, 0xDFFF, 0xFFFE, 0xFFFF))]
 
 
@@ -30,7 +30,7 @@ def names(directory: Path) -> set[str]:
 
 @pytest.fixture
 def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A drawing process that dies as V8 does."""
+    """A drawing process that crashes like V8."""
     script = tmp_path / "broken.py"
     script.write_text("import os, sys\nsys.stdin.readline()\nos.kill(os.getpid(), 5)\n")
     render._end()
@@ -135,10 +135,10 @@ def test_a_limit_on_the_address_space_costs_no_data(small: Path) -> None:
         resource.RLIMIT_AS, 4_000_000_000, "run", small, "--control", "cubic", "--out", out
     )
     if done.returncode == 0:
-        # Whoever may raise the limit draws under one on the memory instead.
+        # A user who may raise the limit draws within a memory limit instead.
         assert names(out) == DATA | REPORT
     else:
-        # The page is drawn by the browser, and is there.
+        # The browser draws the page, so it is present.
         assert done.returncode == 1, done.stderr
         assert names(out) == DATA | {"report.html"}
         assert "ulimit -v" in done.stderr
@@ -181,7 +181,7 @@ def test_a_picture_that_takes_too_much_is_given_up(
     monkeypatch.setattr(render, limit, value)
     with pytest.raises(PictureError, match=said):
         render.svg(HEAVY)
-    # The next one has a process of its own.
+    # The next picture gets a new process.
     assert render.svg(POINT).startswith("<svg")
     render._end()
 

@@ -1,4 +1,4 @@
-"""The simulator takes no notice of how it is asked to go on, and errors end all threads."""
+"""The simulator's results do not depend on the size of its pieces, and errors end all threads."""
 
 import json
 from concurrent.futures import Future, wait
@@ -56,7 +56,7 @@ def test_what_goes_wrong_in_a_thread_is_raised() -> None:
 
 
 def test_who_waits_looks_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A signal that another thread got is served only there: Ctrl-C must not wait for the end."""
+    """The waiting thread must wake up to handle a signal that another thread received."""
     seen: list[float | None] = []
 
     def watched(pending: set[Future[None]], timeout: float | None, **how: str) -> object:

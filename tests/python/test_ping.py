@@ -1,4 +1,4 @@
-"""A source of pings: what a run says of them, and what tshark finds in its capture."""
+"""A source of pings: its figures in a run, and tshark's figures from the capture."""
 
 import shutil
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 import sojourn
 from support import Sojourn as Command
 
-# Every tenth request is lost, and the queue of the second link is filled by something else.
+# Every tenth request is lost, and another flow fills the queue of the second link.
 SCENARIO = """\
 duration = "20s"
 
@@ -63,7 +63,7 @@ def test_tshark_finds_the_pings_of_a_run(tmp_path: Path) -> None:
     times_ms = [float(one[2]) for one in replies]
     assert ping["rtt_min_s"] is not None
     assert ping["rtt_max_s"] is not None
-    # tshark tells microseconds.
+    # tshark prints microseconds.
     assert min(times_ms) == pytest.approx(1e3 * ping["rtt_min_s"], abs=1e-3)
     assert max(times_ms) == pytest.approx(1e3 * ping["rtt_max_s"], abs=1e-3)
     in_series = run.flow("ping").series["rtt_s"].drop_nulls()
@@ -78,6 +78,6 @@ def test_the_table_has_the_round_trips_of_pings(
     shown = sojourn("run", source).stdout
     assert "RTT p50, p99" in shown
     (ping,) = (line for line in shown.splitlines() if " ping " in line)
-    # In five of 19 seconds there is no queue, and in the others up to 80 ms of it.
+    # The queue is empty in five of 19 seconds, and adds up to 80 ms in the others.
     assert 80 < float(ping.split()[-2]) < 20 + 80 + 2
     assert "RTT p50" not in sojourn("run", small).stdout

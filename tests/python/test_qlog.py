@@ -1,4 +1,4 @@
-"""`sojourn run --qlog` by its schema, and `sojourn qlog` on files of every form."""
+"""`sojourn run --qlog` against its schema, and `sojourn qlog` on files of every form."""
 
 import json
 import random
@@ -73,19 +73,19 @@ def _connections() -> tuple[str, ...]:
 @pytest.mark.parametrize("profile", ["tcp", "quic"])
 def test_a_run_comes_back_as_it_was(tmp_path: Path, profile: str) -> None:
     run, folder = exported(tmp_path, "reno", profile)
-    # What compares goes by the name of the controllers: the run's flows have two.
+    # The comparison matches controllers by name, and the run's flows have two controllers.
     back, damages = qlog.read(folder / "run-1.upload.server.sqlog", "reno", 0.1)
     truth, found = run.flow("upload").summary, back.flow("upload").summary
     assert damages == []
     for key in ("sent_packets", "retransmitted_packets", "marked_packets"):
         assert found[key] == truth[key]
-    # The run's percentiles are of a histogram, right to 0.2 %; one sample more or less of a
-    # few hundred moves the upper ones.
+    # The run's percentiles come from a histogram with a resolution of 0.2 %. One sample more or
+    # less among a few hundred affects the upper percentiles.
     assert found["rtt_min_s"] == pytest.approx(truth["rtt_min_s"], rel=0.003)
     assert found["rtt_p50_s"] == pytest.approx(truth["rtt_p50_s"], rel=0.01)
     assert found["rtt_max_s"] == pytest.approx(truth["rtt_max_s"], rel=0.003)
     assert found["rtt_mean_s"] == pytest.approx(truth["rtt_mean_s"], rel=0.003)
-    # Delivered is what the sender knows of, and its time ends with its last event.
+    # The sender's delivered bytes are those it knows of, and its time ends with its last event.
     assert found["goodput_bps"] == pytest.approx(truth["goodput_bps"], rel=0.03)
     window = sojourn.compare(run, back).summary["flows"][0]["window"]
     assert window is not None
@@ -97,7 +97,7 @@ def test_a_run_comes_back_as_it_was(tmp_path: Path, profile: str) -> None:
 
 
 def packets(sent: str, received: str, metrics: str, lost: str) -> list[tuple[float, str, Any]]:
-    """Three packets, the second of which is lost and sent again: in ms, under these names."""
+    """Events of three packets, in ms: the second packet is lost and sent again."""
 
     def stream(number: int, offset: int, kind: str = "1RTT") -> dict[str, Any]:
         frame = {"frame_type": "stream", "stream_id": "0", "offset": offset, "length": 1000}
@@ -142,7 +142,7 @@ def lines() -> str:
 
 
 def deltas() -> str:
-    """As with `time_format` delta, and what says so behind the events."""
+    """The same with `time_format` delta, declared after the events."""
     events, before = [], 0.0
     for at, name, data in packets(*OLD, "recovery:packet_lost"):
         events.append({"time": at - before, "name": name, "data": data})
@@ -160,7 +160,7 @@ def calendar() -> str:
 
 
 def tuples() -> str:
-    """draft-01: events as lists, microseconds, numbers as text."""
+    """draft-01: events as lists, times in microseconds, numbers as text."""
     events = []
     for at, name, data in packets(*OLD, "recovery:packet_lost"):
         category, _, event = name.partition(":")
@@ -207,7 +207,7 @@ def test_every_form_says_the_same(tmp_path: Path, form: str) -> None:
 
 
 def attempt(file: Path) -> tuple[sojourn.Run, list[qlog.Damage]] | None:
-    """What can be read; nothing where the file is refused by its name."""
+    """Read a file; return None if it is refused by name."""
     try:
         return qlog.read(file)
     except UsageError as error:

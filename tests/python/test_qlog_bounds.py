@@ -1,4 +1,4 @@
-"""qlog files that would take more time or memory than they are worth."""
+"""qlog files that try to exhaust time or memory."""
 
 import json
 import sys
@@ -18,7 +18,7 @@ from test_qlog import lines, today
 
 
 def long_text(file: Path, bytes_of_text: int) -> Path:
-    """A header, and one text of so many spaces behind it."""
+    """Write a header, followed by one text of this many spaces."""
     head = b'\x1e{"file_schema": "urn:ietf:params:qlog:file:sequential", "trace": {}}\n\x1e'
     file.write_bytes(head + b" " * bytes_of_text)
     return file
@@ -33,7 +33,7 @@ def test_a_text_without_an_end_is_refused_where_it_begins(tmp_path: Path) -> Non
     assert damage is not None
     assert "one text is longer than 16 MiB" in damage.what
     assert (damage.at_byte, damage.line) == (file.read_bytes().rindex(b"\x1e") + 1, 2)
-    # Of 32 MiB, no more is held than the chunks that make up the longest text.
+    # Of 32 MiB, memory holds only the chunks of the longest permitted text.
     assert peak < texts.LONGEST + (4 << 20)
 
 
@@ -83,7 +83,7 @@ def acked(at: int, *ranges: list[int]) -> dict[str, Any]:
 
 
 def steps_of(work: Callable[[], None]) -> int:
-    """Lines of Python that run."""
+    """Count the executed lines of Python."""
     count = 0
 
     def trace(_frame: Any, event: str, _arg: Any) -> Any:
@@ -117,14 +117,14 @@ def test_what_is_never_told_the_end_of_costs_nothing_at_acknowledgements(ranges:
         assert len(trace.samples) == 100
         return done
 
-    # Rounding of their times has some events begin a row of their own.
+    # Because of rounding, some events start a new row.
     assert steps(4000) < 1.1 * steps(100)
 
 
 def test_what_is_far_behind_the_acknowledged_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sojourn.qlog.trace._LATEST", 10)
     under_way = UnderWay()
-    # Numbers ascend; what a writer says need not.
+    # Packet numbers increase, but a writer may violate that.
     for number in [*range(50), 60, 55]:
         under_way.add(number, (0.0, []))
     under_way.forget_before(45)
@@ -169,7 +169,7 @@ def test_order_is_that_of_a_sorted_list() -> None:
 
 @pytest.mark.parametrize("shape", ["descending", "scattered", "gaps", "traces"])
 def test_time_grows_with_the_length_alone(tmp_path: Path, shape: str) -> None:
-    # A list that is moved for each packet took more than 30 s for the first.
+    # With a list that moves for each packet, the first shape took more than 30 s.
     count = 300_000 if shape == "descending" else 100_000
     file = tmp_path / "long.qlog"
     with file.open("w") as out:
@@ -182,7 +182,7 @@ def test_time_grows_with_the_length_alone(tmp_path: Path, shape: str) -> None:
     began = time.process_time()
     run, damages = qlog.read(file)
     assert not damages
-    # Of CPU time: some 4 s here.
+    # CPU time; some 4 s on the development machine.
     assert time.process_time() - began < 25
     flows = run.summary["runs"][0]["flows"]
     assert sum(flow["sent_packets"] or 0 for flow in flows) == (0 if shape == "traces" else count)
@@ -204,7 +204,7 @@ def test_values_that_cannot_be(tmp_path: Path) -> None:
         for time in wrong
         for value in wrong
     ]
-    # More bytes than 64 bits count, each packet's below the limit of one value.
+    # More bytes in total than 64 bits hold, with each packet below the limit of one value.
     lines += [
         '{"time":1,"name":"packet_sent","data":{"frames":[{"frame_type":"stream","stream_id":'
         f'{stream},"length":900000000000000000}}]}}}}\n'

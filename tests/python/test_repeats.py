@@ -1,4 +1,4 @@
-"""Repeated runs: seeds that differ, intervals that hold what they say, and how both are shown."""
+"""Repeated runs: distinct seeds, correct intervals, and the display of both."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import sojourn
 from sojourn import stats
 from support import Sojourn
 
-# Bulk flows over drop-tail: what they lose, and when, depends on nothing but their phases.
+# Bulk flows over drop-tail: their losses depend only on their phases.
 BULK = """\
 title = "Bulk flows over drop-tail"
 duration = "10s"
@@ -49,7 +49,7 @@ def test_seeds_matter(sojourn: Sojourn, bulk: Path) -> None:
     assert (goodput["n"], goodput["distinct"]) == (10, 10)
     assert goodput["low"] < goodput["median"] < goodput["high"]
     assert goodput["mean_low"] < goodput["mean"] < goodput["mean_high"]
-    # Each flow starts at a moment of its own within the first millisecond.
+    # Each flow starts at a different time within the first millisecond.
     starts = {flow["start_s"] for run in found["runs"] for flow in run["flows"]}
     assert len(starts) == 20
     assert all(0 <= start < 1e-3 for start in starts)
@@ -57,7 +57,7 @@ def test_seeds_matter(sojourn: Sojourn, bulk: Path) -> None:
 
 
 def test_either_source_of_noise_is_enough(sojourn: Sojourn, bulk: Path) -> None:
-    # A packet takes 1 ms here: 10 us of noise alone change no order, 2 ms do.
+    # A packet takes 1 ms, so 10 us of noise alone do not reorder packets, but 2 ms do.
     for start, host in (("1ms", "0s"), ("0s", "2ms")):
         noise = ("--set", f"start_jitter={start}", "--set", f"host_noise={host}")
         done = sojourn("run", bulk, "--runs", "6", *noise, "--json")
@@ -77,7 +77,7 @@ def test_what_is_not_random_is_said_to_be_alike(sojourn: Sojourn, bulk: Path) ->
 
 
 def test_draws_go_by_name_and_not_by_place() -> None:
-    """Two flows in the other order start when they started before."""
+    """Reordering two flows does not change their start times."""
     flows = [f'[flow.{name}]\ncontrol = "cubic"\npath = ["a"]\n' for name in ("x", "y")]
     head = 'duration = "1s"\n[link.a]\nrate = "1Mbit"\n'
     starts = [
@@ -105,7 +105,7 @@ def test_bad_noise_is_refused(sojourn: Sojourn, bulk: Path, setting: str, words:
 
 
 def test_no_noise_delays_a_host_for_longer_than_it_says() -> None:
-    """A ping's round trip has one draw at either host: at most twice `host_noise`."""
+    """Each host delays a ping once, so its RTT grows by at most twice `host_noise`."""
     text = """
 duration = "60s"
 host_noise = "2ms"
@@ -124,14 +124,14 @@ source = { kind = "ping", interval = "10ms" }
     assert least is not None
     assert middle is not None
     assert greatest is not None
-    # The sum of two even draws from [0, 2 ms): from 0 to 4 ms, with the median 2 ms. Of 6000 the
-    # median is off by 4 ms x 0.41 / sqrt(6000) = 0.02 ms; the histogram has bins of 1 %.
+    # The sum of two uniform draws from [0, 2 ms) lies between 0 and 4 ms, with a median of 2 ms.
+    # For 6000 samples, the standard error is 4 ms x 0.41 / sqrt(6000) = 0.02 ms; bins are 1 % wide.
     assert 0.040 <= least < 0.0402
     assert middle == pytest.approx(0.042, abs=0.0006)
     assert 0.0438 < greatest < 0.044
 
 
-# 1000 datagrams of 125 bytes, 10 ms apart, of which each is lost with p = 0.5.
+# 1000 datagrams of 125 bytes, 10 ms apart; each is lost with p = 0.5.
 LOSSY = """
 duration = "9995ms"
 record = { interval = "0s" }
@@ -146,11 +146,11 @@ transport = { mss = "125B" }
 
 
 def test_intervals_cover_a_known_mean() -> None:
-    """Of 200 replications of ten runs, 95 % intervals hold the true mean in 90 to 99 %.
+    """Of 200 replications of ten runs, 90 to 99 % of the 95 % intervals contain the true mean.
 
-    The mean is known in closed form: half of 1000 packets over the time T - J, where the start J
-    is even in [0, 1 ms), so that E[1 / (T - J)] = ln(T / (T - 1 ms)) / 1 ms. The share that holds
-    it is binomial: 95 % +- 1.54 % of 200, so that 90 to 99 % are 3.2 and 2.6 standard deviations.
+    The mean has a closed form: half of 1000 packets over the time T - J, with the start J uniform
+    in [0, 1 ms), so that E[1 / (T - J)] = ln(T / (T - 1 ms)) / 1 ms. The share of such intervals is
+    binomial, 95 % +- 1.54 % for 200; 90 and 99 % are 3.2 and 2.6 standard deviations away.
     """
     length, jitter = 9.995, 1e-3
     known = 0.5 * 1000 * 125 * 8 * log(length / (length - jitter)) / jitter

@@ -1,4 +1,4 @@
-"""`sojourn rtt`: the contract, malformed files, and tshark beside it on captures of now."""
+"""`sojourn rtt`: the contract, malformed files, and agreement with tshark on new captures."""
 
 import importlib.util
 import json
@@ -17,7 +17,7 @@ from support import ROOT, Sojourn, command, environment
 CAPTURES = ROOT / "tests" / "captures"
 NAMES = ("timestamps.pcapng", "no-timestamps.pcap", "ipv6.pcapng", "any-sll2.pcap")
 
-# The contract: keys may be added, never renamed or removed.
+# The contract: new keys may be added, but none renamed or removed.
 WHOLE = {
     *("format", "file", "capture", "read_bytes", "packets", "begin_s", "duration_s"),
     *("flow_count", "flows", "skipped", "error"),
@@ -48,7 +48,7 @@ def test_json_has_its_contract(sojourn: Sojourn) -> None:
     assert first["b"] == {"address": "192.0.2.2", "port": 5001}
     up = first["directions"][0]
     assert (up["to"], up["method"], up["payload_bytes"]) == ("192.0.2.2:5001", "timestamps", 121449)
-    # 2 x 15 ms on the path, and the time of the process that forwards.
+    # 2 x 15 ms of propagation, plus the processing time of the forwarder.
     assert 0.030 <= up["min_s"] <= up["p50_s"] <= up["p95_s"] <= up["p99_s"] <= up["max_s"] < 0.05
 
 
@@ -148,7 +148,7 @@ def our_rtts(file: Path) -> dict[int, float]:
 @needs_tshark
 @pytest.mark.parametrize("name", NAMES)
 def test_tshark_says_what_was_written_down(name: str) -> None:
-    """What the tests of the crate compare with is what tshark says."""
+    """The reference data of the crate's tests equal tshark's output."""
     lines = (CAPTURES / name).with_suffix(".tshark").read_text("ascii").splitlines()
     written = {int(frame): float(rtt) for frame, rtt in (line.split("\t") for line in lines)}
     assert their_rtts(CAPTURES / name) == written
@@ -156,7 +156,7 @@ def test_tshark_says_what_was_written_down(name: str) -> None:
 
 @pytest.fixture
 def maker() -> Any:
-    """What makes captures, where this machine lets it."""
+    """Return the capture maker, if this machine has its tools and permissions."""
     missing = [tool for tool in ("ip", "dumpcap", "tshark") if shutil.which(tool) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)} missing: `make tshark` as root")
@@ -175,25 +175,25 @@ def maker() -> Any:
 
 @pytest.mark.parametrize("name", ["ipv6.pcapng", "no-timestamps.pcap"])
 def test_tshark_agrees_on_connections_of_now(name: str, maker: Any, tmp_path: Path) -> None:
-    """Real connections, made for this test; those of the second lose packets.
+    """Compare RTT samples of new connections; the second test file has lost packets.
 
-    Every sample here is one of tshark's. What tshark has besides are acknowledgements that cover
-    what was sent twice, or waited behind it (docs/captures.md).
+    Every sample here is one of tshark's. tshark has additional samples for acknowledgements that
+    cover retransmitted segments, or segments that waited for them (docs/captures.md).
     """
     file = tmp_path / name
     (wanted,) = (one for one in maker.WANTED if one.file == name)
     maker.make(wanted, file)
     ours, theirs = our_rtts(file), their_rtts(file)
     assert len(ours) >= 40
-    # tshark prints no RTT of zero, as of two packets in one microsecond of the capture's clock.
+    # tshark omits an RTT of zero, of two packets within one microsecond of the capture's clock.
     printed = {frame: rtt for frame, rtt in ours.items() if rtt > 0}
-    # To a ns, since both are printed in seconds.
+    # Within 1 ns, because both are printed in seconds.
     assert printed == pytest.approx({frame: theirs[frame] for frame in printed}, abs=1e-9)
     assert set(theirs) - set(ours) <= covering_a_gap(file)
 
 
 def covering_a_gap(file: Path) -> set[int]:
-    """The acknowledgements of anything that tshark calls a retransmission or out of order."""
+    """Acknowledgements of segments that tshark calls a retransmission or out of order."""
     fields = ("tcp.stream", "tcp.srcport", "tcp.seq", "tcp.nxtseq", "tcp.ack")
     flags = ("tcp.analysis.retransmission", "tcp.analysis.out_of_order")
     acked: dict[tuple[str, bool], int] = {}

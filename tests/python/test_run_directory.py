@@ -1,4 +1,4 @@
-"""The run directory: complete or not there, and the same bytes every time."""
+"""The run directory is complete or absent, and reproducible byte by byte."""
 
 import json
 import signal
@@ -66,13 +66,13 @@ def test_report_stands_alone(sojourn: Sojourn, small: Path) -> None:
     out = contents(small.parent / "out")
     page = out["report.html"].decode()
     for fetched in ("src=", "@import", 'rel="stylesheet"', "fetch("):
-        # Vega's own code mentions loading; the page around it must not load anything.
+        # Vega's own code mentions loading; the surrounding page must not load anything.
         assert fetched not in page.split('<script type="application/json"')[0]
     assert "A small drop" in page
     assert '<th scope="row">' in page
     assert out["report.png"].startswith(b"\x89PNG\r\n")
     assert b"Queueing delay of bottleneck" in out["report.svg"]
-    # With two controllers: the libraries, and a few points a pixel.
+    # For two controllers: the libraries, and a few points per pixel.
     assert len(page) < 2_500_000
 
 
@@ -80,7 +80,7 @@ def test_text_in_a_scenario_cannot_break_the_page(sojourn: Sojourn, small: Path)
     small.write_text(SMALL.replace("A small drop", "</script><img src=x>&<b>"))
     assert sojourn("run", small, "--control", "cubic", "--out", "out").returncode == 0
     page = (small.parent / "out" / "report.html").read_text()
-    # Vega's own code, which comes last, has markup in its strings.
+    # Vega's own code, which comes last, has markup inside strings.
     page = page.split('<script type="module">')[0]
     assert "<img" not in page
     assert page.count("</script") == 1
@@ -89,7 +89,7 @@ def test_text_in_a_scenario_cannot_break_the_page(sojourn: Sojourn, small: Path)
 
 @pytest.mark.parametrize("after_s", [0.6, 1.5])
 def test_interrupting_leaves_nothing(small: Path, after_s: float) -> None:
-    # Long enough never to end within the test.
+    # Long enough not to end during the test.
     args = ("run", small, "--set", "duration=100000s", "--set", "record.interval=10s")
     process = subprocess.Popen(
         command(*args),
@@ -98,7 +98,7 @@ def test_interrupting_leaves_nothing(small: Path, after_s: float) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell that runs this in the background has its children ignore interrupts.
+        # Shells make background processes and their children ignore interrupts.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     time.sleep(after_s)

@@ -1,4 +1,4 @@
-"""The format of a run directory: what is written, what is read, what the document says."""
+"""The format of a run directory, as written, as read, and as documented."""
 
 import json
 import re
@@ -20,7 +20,7 @@ _ROW = re.compile(r"^\| (`.*?`) \|(.*)\|$", re.MULTILINE)
 
 
 def rows(heading: str) -> list[tuple[str, list[str]]]:
-    """What the first table below this text lists, and the other cells of each row."""
+    """Return the first table below this heading: the name in each row and its other cells."""
     table = DOCUMENT.split(heading, 1)[1].split("|---|", 1)[1].split("\n\n", 1)[0]
     return [
         (name, [cell.strip() for cell in match[2].split("|")])
@@ -63,7 +63,7 @@ def test_the_document_has_every_key_of_the_summary(directory: Path, heading: str
 
 def test_the_document_has_the_upper_keys(directory: Path) -> None:
     summary = json.loads((directory / "summary.json").read_text())
-    # None of a user's own ran here.
+    # This run has no controllers of the user's own.
     for heading, keys, written, absent in (
         ("A JSON object", layout.SUMMARY_KEYS, summary, {"controllers"}),
         ("Each of `runs`:", layout.RUN_KEYS, summary["runs"][0], set()),
@@ -76,7 +76,7 @@ def test_the_document_has_the_upper_keys(directory: Path) -> None:
 def test_the_document_has_every_key_of_a_comparison() -> None:
     described = DOCUMENT.split("## How two are compared", 1)[1]
     for form in (ComparisonSummary, Compared, FlowComparison):
-        # A figure's own name is the column's, with a percentile or `_max` in it.
+        # Names of figures contain the column's name, with a percentile or `_max`.
         keys = {key for key in get_type_hints(form) if not re.match("rtt_p|goodput", key)}
         assert keys <= set(re.findall(r"`(\w+)`", described))
 
@@ -89,7 +89,7 @@ def test_own_columns_are_read_as_they_are(directory: Path) -> None:
 
 @pytest.fixture
 def minimal(tmp_path: Path) -> Path:
-    """The least that another program may write."""
+    """A directory with only the required content."""
     return write(tmp_path / "lab", {("cubic", 1, "up"): {"t_s": [1, 2, 3]}})
 
 

@@ -11,7 +11,7 @@ from sojourn import stats
 
 @pytest.mark.parametrize(
     ("n", "ranks"),
-    # Table of distribution-free 95 % intervals for the median: Conover, Practical Nonparametric
+    # Table of distribution-free 95 % intervals of the median: Conover, Practical Nonparametric
     # Statistics, 3rd edition, section 3.2 (from the binomial with p = 1/2).
     [(5, None), (6, (1, 6)), (8, (1, 8)), (9, (2, 8)), (10, (2, 9)), (20, (6, 15)), (30, (10, 21))],
 )
@@ -34,7 +34,7 @@ def test_interval_is_the_narrowest_that_holds_95_percent(n: int) -> None:
 @given(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=50))
 def test_median_and_percentiles_are_the_usual_ones(values: list[float]) -> None:
     spread = stats.spread(values)
-    # Rounding of two sums in different orders.
+    # Tolerance for the rounding of two sums in different orders.
     assert spread["median"] == pytest.approx(statistics.median(values), rel=1e-12, abs=1e-6)
     hundredths = statistics.quantiles(values, n=20, method="inclusive")
     assert spread["p5"] == pytest.approx(hundredths[0], rel=1e-9, abs=1e-3)

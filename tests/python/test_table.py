@@ -1,4 +1,4 @@
-"""Which figures the table shows, and of which change."""
+"""The selection of figures in the table, and of the capacity change."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def heads(data: table.Table) -> list[str]:
 
 
 def test_excess_is_over_the_bound_beside_it(small: Path) -> None:
-    # A flow that has hardly begun has not carried what the link could.
+    # A flow that starts just before the drop has not used the whole capacity.
     small.write_text(SMALL + 'start = "2970ms"\n')
     run = sojourn.run(small)
     data = table.build(run.summary)
@@ -35,7 +35,7 @@ def test_excess_is_over_the_bound_beside_it(small: Path) -> None:
         excess = one["spikes"][0]["excess_corrected_s"]
         assert excess is not None
         shown = float(column(data, "excess corrected").cells[row].text)
-        # Shown to a tenth of a millisecond at least.
+        # The table has a resolution of at least a tenth of a millisecond.
         assert shown == pytest.approx(1000 * excess, abs=0.051)
 
 
@@ -102,7 +102,7 @@ def spike_of(**figures: float | None) -> dict[str, float | str | None]:
         ({"offered_loop_bps": 25e6}, ["slowed for another reason", "from 40 Mbit/s", "25 Mbit/s"]),
         ({"excess_corrected_s": -0.001}, ["1 ms below", "time of two packets (1.23 ms)"]),
         ({}, ["no drop and no slower sender"]),
-        # Another program need not have measured them.
+        # Another program may omit these figures.
         ({"offered_loop_bps": None, "dropped_to_peak_packets": None}, ["no drop"]),
     ],
 )
@@ -119,7 +119,7 @@ def test_a_spike_above_the_bound_needs_no_explanation(excess: float | None) -> N
     assert below.reason(spike_of(excess_corrected_s=excess)) is None
 
 
-# CoDel with a short interval drops long before the loop of 100 ms is over.
+# With a short interval, CoDel drops packets long before the end of the 100 ms loop.
 DROPS = """
 title = "Drops in place of delay"
 duration = "8s"
@@ -156,7 +156,7 @@ def test_each_flow_has_its_own_controller_s_name() -> None:
         *[("run bbr", ""), ("bbr", "upload"), ("", "ping"), ("cubic", "client")],
     ]
     assert {one.metric.of for one in data.columns} == {"flow"}
-    # What is drawn: a series each, and none that is named after another's controller.
+    # Each drawn series has its own name, and none has another controller's name.
     key = legend.of(run.summary)
     names = [key.label(run, flow) for run in ("cubic", "bbr") for flow in key.flows]
     beside = ["ping beside cubic", "cubic", "bbr", "ping beside bbr", "cubic beside bbr"]
@@ -185,7 +185,7 @@ def test_links_have_rows_of_their_own_where_flows_share_them() -> None:
         *[("bbr", "bottleneck"), ("bbr3", "bottleneck")]
     ]
     assert column(links, "util.").cells[0].text != ""
-    # In a single run a link is nobody's.
+    # In a single run, no controller is named beside a link.
     single = table.build_links(
         sojourn.run(
             ROOT / "scenarios" / "bbr-versions.toml", control="bbr", set={"duration": "5s"}

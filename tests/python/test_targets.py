@@ -1,4 +1,4 @@
-"""Targets are tried before anything is simulated; what is written is whole or not there."""
+"""Output targets are checked before any simulation; output is complete or absent."""
 
 import fcntl
 import os
@@ -9,7 +9,7 @@ from sojourn import folder
 from sojourn.errors import OutputExistsError, UsageError
 from support import Sojourn
 
-# A simulation that no test could wait for, so that what is refused is refused before it.
+# A simulation too long for any test, so that refusals must come before it.
 ENDLESS = ("--set", "duration=1000000s", "--set", "record.interval=1000s")
 
 LONG = "x" * 256
@@ -83,7 +83,7 @@ def test_other_commands_refuse_bad_targets(
 def test_a_folder_that_cannot_be_written_to_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Root may write anywhere, so the answer of the system is given here.
+    # Root may write anywhere, so the test replaces the system's answer.
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
     for refused in (folder.require_free, folder.require_free_file):
         with pytest.raises(UsageError, match="cannot be written to; name a place elsewhere"):
@@ -132,7 +132,7 @@ def test_nothing_is_written_over_what_came_meanwhile(tmp_path: Path) -> None:
 
 
 def _abandoned(target: Path) -> Path:
-    """A hidden folder as a killed process leaves it."""
+    """A hidden folder of a killed process."""
     with folder.Choice(target, numbered=False).opened() as opened:
         place = opened.place
     place.mkdir()
@@ -161,7 +161,7 @@ def test_what_a_living_process_writes_is_kept(tmp_path: Path) -> None:
     assert (place / "half").exists()
     with folder.Choice(tmp_path / "own", numbered=False).opened() as opened:
         (opened.place / "file").write_text("first")
-        # Another that writes to the same place at the same time.
+        # A second process that writes to the same place at the same time.
         with folder.Choice(tmp_path / "own", numbered=True).opened() as second:
             (second.place / "file").write_text("second")
         assert (opened.place / "file").read_text() == "first"

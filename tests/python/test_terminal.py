@@ -1,4 +1,4 @@
-"""What people read: the table, the notes, and how soon the command answers."""
+"""Output for people: the table, the notes, and the latency of the command."""
 
 import os
 import pty
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support import SMALL, Sojourn, command, environment
 
-# None of these may be needed to show help, or to import the package.
+# Modules that neither the help nor the import of the package may load.
 HEAVY = {"polars", "rich", "vl_convert", "sojourn._core", "json", "concurrent.futures", "tempfile"}
 
 
@@ -27,7 +27,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_import_loads_nothing_heavy() -> None:
-    # numpy, pandas or json may be loaded by the environment's own .pth files: compare with none.
+    # The environment's .pth files may load numpy, pandas or json: compare with an empty program.
     assert loaded("import sojourn") - loaded("") == {"sojourn", *loaded_by_typing()}
 
 
@@ -79,7 +79,7 @@ def test_several_flows_and_changes_have_their_rows(sojourn: Sojourn, small: Path
 
 
 def test_of_many_flows_the_first_are_shown(sojourn: Sojourn, small: Path) -> None:
-    # Few samples: the figure of so many flows takes longer than the test's subject.
+    # With few samples, because the figure of so many flows takes most of the time.
     small.write_text(f"{SMALL}count = 101\n".replace('"6s"', '"4s"'))
     done = sojourn("run", small, "--control", "cubic", "--set", "record.interval=200ms")
     assert done.returncode == 0, done.stderr
@@ -161,7 +161,7 @@ def test_columns_are_explained_where_they_are_shown(sojourn: Sojourn, small: Pat
 def test_columns_of_the_environment_hold_without_a_terminal(columns: str, most: int) -> None:
     env = {**environment(), "COLUMNS": columns}
     done = subprocess.run(command("queues", "codel"), env=env, capture_output=True, check=True)
-    # Prose fills what width there is to within a word or two.
+    # Prose fills the available width to within a word or two.
     width = max(map(len, done.stdout.decode().splitlines()))
     assert most - 30 < width <= most
 
@@ -178,7 +178,7 @@ def test_theory_shows_the_equation(sojourn: Sojourn) -> None:
     assert "(3 - 1) x 50 ms = 100 ms" in shown
     assert "(100 ms - 20 ms) / 100 ms = 80 %" in shown
     assert "q = 20ms, the longest that a packet can wait" in shown
-    # 40 Mbit/s too much fill 20 ms at 20 Mbit/s within 10 ms.
+    # An excess of 40 Mbit/s builds a queue of 20 ms at 20 Mbit/s within 10 ms.
     assert "10 ms after the drop" in shown
     assert "leaves the queue 20 ms later" in shown
 

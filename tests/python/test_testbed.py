@@ -1,4 +1,4 @@
-"""Simulation held against the published testbed, cell by cell."""
+"""Comparison of simulations with the published testbed, cell by cell."""
 
 from statistics import median
 
@@ -9,7 +9,7 @@ from latency_spike_dips import CONTROLS, DELAYS_MS, FROM_S, TO_S, Features, feat
 from latency_spike_dips import simulated as simulated_samples
 from latency_spike_testbed import DATA, Cell, cells, simulate
 
-# Cells whose measured spike lies inside the 5th to 95th percentile, and inside all runs.
+# Number of cells whose measured spike lies within the 5th to 95th percentile, and within all runs.
 STRICTLY_INSIDE = 8
 AMONG = 9
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def simulated() -> list[Cell]:
-    """All twelve cells, thirty runs each."""
+    """All twelve cells, with thirty runs each."""
     return cells()
 
 
@@ -31,15 +31,15 @@ def test_no_spike_of_bbr_or_dctcp_is_below_the_bound(simulated: list[Cell]) -> N
 
 
 def test_cubic_peaks_at_its_window_over_the_new_capacity(simulated: list[Cell]) -> None:
-    # 5 %: the data's own agreement with the formula is -2 to +5 %.
+    # 5 %: the testbed data agree with the formula to within -2 to +5 %.
     for cell in simulated:
         if cell.control == "cubic":
             assert all(0.95 <= ratio <= 1.05 for ratio in cell.window_ratios), cell
 
 
 def test_dctcp_peaks_at_its_window_over_the_new_capacity(simulated: list[Cell]) -> None:
-    # 15 %: the window is known every 10 ms only, and a reduction that ends adds a burst to it;
-    # the measurements agree with the formula to within 5 %.
+    # 15 %: the window is sampled only every 10 ms, and the end of a reduction adds a burst to it.
+    # The measurements agree with the formula to within 5 %.
     for cell in simulated:
         if cell.control == "dctcp":
             assert all(0.95 <= ratio <= 1.15 for ratio in cell.window_ratios), cell
@@ -47,26 +47,26 @@ def test_dctcp_peaks_at_its_window_over_the_new_capacity(simulated: list[Cell]) 
 
 def test_measured_spikes_lie_among_the_simulated(simulated: list[Cell]) -> None:
     outside = [(c.control, c.delay_ms) for c in simulated if not c.is_inside_widened]
-    # One of the twelve may miss a range that leaves out a tenth of the runs.
+    # One of the twelve may miss a range that excludes a tenth of the runs.
     assert len(outside) <= 1, outside
-    # As it is without the widening, and as `docs/fidelity.md` says.
+    # The result without the widening, as in `docs/fidelity.md`.
     assert sum(cell.is_inside for cell in simulated) == STRICTLY_INSIDE
     assert sum(cell.is_among for cell in simulated) == AMONG
 
 
 def test_the_median_cell_is_within_15_percent(simulated: list[Cell]) -> None:
-    # A single run of CUBIC may meet the drop anywhere in its sawtooth, which is 30 % deep.
+    # A single run of CUBIC may meet the drop at any phase of its sawtooth, which is 30 % deep.
     assert median(cell.distance for cell in simulated) < 0.15
 
 
 def test_windows_before_the_drop_are_the_measured_ones(simulated: list[Cell]) -> None:
-    # 10 %: CUBIC's greatest window of one second depends on where in its sawtooth that lies.
+    # 10 %: CUBIC's greatest window in one second depends on the phase of its sawtooth.
     for cell in simulated:
         assert median(cell.windows) == pytest.approx(cell.measured_window, rel=0.1), cell
 
 
 def test_dctcp_needs_bursts_and_linux_s_rule_together() -> None:
-    # At the shortest delay the candidates are furthest apart.
+    # The candidates differ most at the shortest delay.
     shortest = dctcp()[0]
     inside = [
         name for name, change in CAUSES.items() if simulate(shortest, change).is_inside_widened
@@ -76,14 +76,14 @@ def test_dctcp_needs_bursts_and_linux_s_rule_together() -> None:
 
 @pytest.mark.parametrize("delay_ms", DELAYS_MS)
 def test_the_recorded_rate_falls_to_where_two_packets_make_a_burst(delay_ms: float) -> None:
-    # A burst of three packets in 1/1024 s: below this nominal rate two make one. It does not tell
-    # the burst from half the window, below which `sk_pacing_rate` is of two windows, not of 1.2:
-    # 0.6 of the capacity is 34.4 Mbit/s.
+    # A burst has three packets per 1/1024 s; below this nominal rate it has two. The threshold does
+    # not distinguish this cause from half the window, below which `sk_pacing_rate` uses two windows
+    # instead of 1.2: 0.6 of the capacity is 34.4 Mbit/s.
     least_mbps = 3 * 1024 * 1448 * 8 / 1e6
     series = pl.read_csv(DATA.with_name("latency-spike-testbed-series.csv"))
     before = pl.col("t_since_drop_s").is_between(-FROM_S, -TO_S)
     rates = series.filter(before, cc="dctcp", d_ms=delay_ms)["pacing_rate_mbps"]
-    # 5 %: the smoothed round-trip time goes on falling with the queue, or rises again.
+    # 5 %: the smoothed RTT continues to fall with the queue, or rises again.
     assert float(rates.min()) == pytest.approx(least_mbps, rel=0.05)  # type: ignore[arg-type]
 
 
@@ -104,12 +104,12 @@ def test_only_dctcp_dips(dips: dict[str, tuple[Features, list[Features]]]) -> No
     for control, (theirs, ours) in dips.items():
         simulated_share = median(one.dips for one in ours)
         if control == "dctcp":
-            # A third of the recorded samples. Ours are fewer at 25 ms, an open difference:
-            # the second figure only keeps it from growing.
+            # A third of the recorded samples. Ours are fewer at 25 ms, an open difference; the
+            # second figure only keeps it from increasing.
             assert theirs.dips > 0.3
             assert simulated_share > 0.2
         else:
-            # Four samples of 87, and as much again: CUBIC's own reductions, BBR's probes.
+            # Four of 87 samples, and the same again for CUBIC's own reductions and BBR's probes.
             assert theirs.dips < 0.05
             assert simulated_share < 0.1, control
 
@@ -119,8 +119,9 @@ def test_dctcp_s_dips_are_as_deep_and_as_short(
 ) -> None:
     theirs, ours = dips["dctcp"]
     lowest = [one.lowest_nominal_bps for one in ours]
-    # 10 %, as for the spikes: the recording is one run, and we know its windows every 0.23 s.
+    # 10 %, as for the spikes: the recording is a single run, with windows every 0.23 s.
     assert 0.9 * min(lowest) < theirs.lowest_nominal_bps < 1.1 * max(lowest)
-    # The window is back within two samples. 5 %: it has grown by a packet a round trip since.
+    # The window recovers within two samples. 5 %: since then it has grown by a packet per round
+    # trip.
     recoveries = [theirs.recovery, *(one.recovery for one in ours)]
     assert all(part == pytest.approx(1, abs=0.05) for part in recoveries), recoveries

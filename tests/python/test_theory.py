@@ -1,4 +1,4 @@
-"""`sojourn theory`: several flows, users, mitigations; links at random, and fits."""
+"""`sojourn theory`: several flows, users, mitigations, random links, and fits."""
 
 import json
 import signal
@@ -10,7 +10,7 @@ from support import Sojourn
 
 DROP = ("theory", "spike", "--from", "60Mbit", "--to", "20Mbit")
 ONE = (*DROP, "--delay", "50ms")
-# 864 million steps a day: 14 GB of capacity alone.
+# 864 million steps per day need 14 GB for the capacity alone.
 FINE = ("theory", "trace", "--process", "cellular,tick=100us")
 SPIKE = {"r", "delay_s", "spike_s", "lost_fraction", "time_to_peak_s"}
 PERCENTILES = {"p50_s", "p95_s", "p99_s", "max_s"}
@@ -21,7 +21,7 @@ def test_several_flows_weigh_by_their_shares(sojourn: Sojourn) -> None:
     done = sojourn(*DROP, "--delay", "20ms,100ms", "--share", "3,1", "--json")
     found = json.loads(done.stdout)
     assert set(found) == SPIKE
-    # (0.75 x 20 + 0.25 x 100) ms x (3 - 1); the far one is told last.
+    # (0.75 x 20 + 0.25 x 100) ms x (3 - 1); the signal reaches the distant flow last.
     assert found["spike_s"] == pytest.approx(0.080)
     assert found["time_to_peak_s"] == pytest.approx(0.100)
     assert (
@@ -96,7 +96,7 @@ def test_a_link_at_random_prints_its_contract(sojourn: Sojourn, tmp_path: Path) 
 
 
 def test_a_long_calculation_hears_that_the_user_has_had_enough() -> None:
-    """Signals come every 20 ms; where none is heard before the end, all of them are one."""
+    """Signals come every 20 ms; if none is handled before the end, they coalesce into one."""
     heard = 0
 
     class EnoughError(Exception):
@@ -126,7 +126,7 @@ def test_a_fit_shows_what_it_keeps(sojourn: Sojourn, tmp_path: Path) -> None:
     assert set(found) == TRACE | {"fitted"}
     fitted = found["fitted"]
     assert fitted["rates_bps"] == [10_000_000, 30_000_000]
-    # Of seven stretches in a row, four are high, and one of these is the last.
+    # Of seven consecutive intervals, four are high, and one of these is the last.
     assert fitted["moves"][1][0] == pytest.approx(1 / 4, abs=0.01)
     assert "chain fitted to measured.csv" in sojourn(*asked).stdout
 

@@ -1,4 +1,4 @@
-"""Thinning keeps every extreme and stays small."""
+"""Thinning keeps every extreme and limits the number of points."""
 
 from itertools import pairwise
 
@@ -27,7 +27,7 @@ def test_extremes_stay(values: list[float], begin: float) -> None:
     assert thinned["v"].max() == max(values)
     assert thinned.height <= min(len(values), 1510)
     assert thinned["t"].is_sorted()
-    # Only samples that were there.
+    # The result has only original samples.
     assert thinned.join(whole, on=["t", "v"], how="anti").height == 0
 
 
@@ -40,12 +40,12 @@ def test_a_spike_of_one_sample_stays() -> None:
 @given(st.integers(1, 99))
 def test_means_show_nothing_before_it_happens(falls: int) -> None:
     values = [5.0] * falls + [1.0] * (100 - falls)
-    # A sample is about the time that ends with it.
+    # A sample describes the interval that it ends.
     whole = frame(values).with_columns(pl.col("t") + DURATION_S / 100)
     means = series.mean_over(whole, 1.0).with_columns(before=pl.col("t") <= falls / 10 + 1e-9)
     assert means.filter("before")["v"].to_list() == pytest.approx([5.0] * falls)
     assert all(mean < 5.0 for mean in means.filter(~pl.col("before"))["v"])
-    # Ten samples a mean: from the tenth on, only what came after the fall.
+    # Each mean has ten samples: from the tenth on, all of them follow the fall.
     assert means["v"].to_list()[falls + 9 :] == pytest.approx([1.0] * max(91 - falls, 0))
 
 
@@ -100,7 +100,7 @@ def test_a_window_keeps_its_samples_and_the_scale(values: list[float], begin: fl
     assert (kept["v"].min(), kept["v"].max()) == (min(values), max(values))
     shown = whole.filter(pl.col("t").is_between(begin, begin + 1))
     assert shown.join(kept, on=["t", "v"], how="anti").height == 0
-    # Beside the samples shown: one on either side, and both extremes.
+    # In addition to the displayed samples: one on either side, and both extremes.
     assert kept.height <= shown.height + 4
 
 

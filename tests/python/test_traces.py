@@ -1,4 +1,4 @@
-"""Traces are read once: what becomes of the files during a command changes nothing."""
+"""Traces are read once: changes to the files during a command have no effect."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ back = ["a"]
 
 
 def write(place: Path, slow: int = 1, fast: int = 1) -> Path:
-    """Each trace has a packet in so many ms."""
+    """Write traces with one packet per interval of this many ms."""
     (place / "b-x.trace").write_text("".join(f"{ms}\n" for ms in range(slow, 100, slow)))
     (place / "x.trace").write_text("".join(f"{ms}\n" for ms in range(fast, 100, fast)))
     file = place / "scenario.toml"
