@@ -23,7 +23,7 @@ packet."""
 ROUND_S = 0.025
 """A round trip with 5 ms of queueing delay, the duration of the first epoch after a pause."""
 SMALL_MS = 0.25
-"""The draft's bucket (section 2.5.2), which is almost empty."""
+"""The draft's bucket size (section 2.5.2), close to zero."""
 _PRETTY_MUCH_ALL = 0.9
 """Interpretation of the text's "pretty much all": at most one packet in ten is unmarked."""
 

@@ -34,7 +34,7 @@ def picture(lab: Lab, name: str) -> list[Claim]:
 
 
 def _between(published: Published) -> float:
-    """Half the distance of the two published Pragues: a larger error could confuse them."""
+    """Return the gap between the published Pragues; half of it is the largest safe error."""
     before, after = (published[name]["completion_s"] for name in ("unrepaired", "repaired"))
     return float(before - after)
 

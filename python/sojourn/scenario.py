@@ -142,7 +142,7 @@ class Scenario(MutableMapping[str, Any]):
         return self.compile().to_toml()
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the scenario as TOML; in a new folder, also write the files that it names."""
+        """Write the scenario as TOML; if the folder changes, also write the files that it names."""
         target = Path(path)
         files: Iterable[tuple[str, str]] = ()
         if target.parent.resolve() == Path(self._base_dir).resolve():

@@ -1,7 +1,7 @@
 """The time of a packet by component, from a sampling profile.
 
-A metered run publishes its active component, and a sampler reads it periodically. The resulting
-shares are applied to the time per packet of runs without metering.
+A metered run publishes its active component, and another thread samples it. The resulting shares
+are applied to the time per packet of runs without metering.
 """
 
 from sojourn.bench.contract import Parts

@@ -46,7 +46,7 @@ class Canvas:
             moments = series.moments(scaled, columns, self.windows)
             self.datasets[f"{one.name}_at"] = series.to_csv(moments)
         self.panels.append(one)
-        # The common background of many flows would be out of scale beside a single flow.
+        # A banded row shows single flows of many; the link's capacity would be out of their scale.
         self.views += panels.row(one, frame, lines, [] if banded else [*behind], before, banded)
 
     def _lines(self, frame: Frame, one: Panel, data: pl.DataFrame, banded: bool) -> None:
