@@ -238,6 +238,9 @@ class Trace:
         return otherwise if found is None or found < 0 else found * self._scale
 
     def _sample(self, rtt: float) -> None:
+        if rtt < 0.0:
+            # The log's clock ran backwards between packet and acknowledgement.
+            return
         self.samples.append(rtt)
         self._row.rtt = max(rtt, self._row.rtt or 0.0)
 
