@@ -207,11 +207,12 @@ impl EventQueue {
         if at > self.end {
             return;
         }
+        let key = self.layout.key(at, Kind::Arrival, link);
         if self.hole == Hole::of_arrival(link) {
             self.hole = Hole::NONE;
+        } else {
+            debug_assert!(key <= self.arrivals.of(link), "the event of another arrival");
         }
-        let key = self.layout.key(at, Kind::Arrival, link);
-        debug_assert!(key <= self.arrivals.of(link), "the event of another arrival");
         self.arrivals.set(link, key);
     }
 
