@@ -203,9 +203,10 @@ those that are over keep their summaries and, until they are written, their seri
 They keep `sojourn check` near one second. Everything else is limited by memory: what the buffers
 and wires hold, initial windows, rows of the record.
 
-A user's own controller may ask for any window. Once it has four times as much in flight as the
-queues and wires on the flow's way hold, and its initial window, the run ends with an error that
-names both figures. `transport.receive_window` replaces that limit.
+A user's own controller may ask for any window. A run limits the packets that all flows with such
+controllers have in flight together: four times as many as the queues and wires of their paths
+hold, 100,000 at least, and their initial windows. More ends the run with an error that names both
+figures. `transport.receive_window` replaces that limit for its flow.
 
 Of many problems in one document the first 100 that are found are kept, and 20 are shown.
 

@@ -1,11 +1,14 @@
 """Limits of memory and sizes, from the command line and from Python."""
 
+import runpy
 from pathlib import Path
 
 import pytest
 import sojourn
 from sojourn import _core, experiment
+from sojourn.own import Own
 
+ROOT = Path(__file__).parents[2]
 ONE = """
 duration = "1s"
 [link.a]
@@ -35,8 +38,27 @@ class Window:
 @pytest.mark.parametrize("size", [1e9, 1e12, 1e30])
 def test_a_window_beyond_the_path_is_an_error_with_both_figures(size: float) -> None:
     wide = type("Wide", (Window,), {"size": size})
-    with pytest.raises(sojourn.ControllerError, match=r"had \d+ bytes of flow `f` in flight"):
+    with pytest.raises(sojourn.ControllerError, match=r"\d+ packets of flow `f` in flight"):
         sojourn.run(sojourn.Scenario.parse(ONE), control="wide", controllers={"wide": wide})
+
+
+@pytest.mark.parametrize("name", ["bufferbloat", "capacity-drop", "fair-share"])
+def test_the_documented_controller_runs_shipped_scenarios(name: str) -> None:
+    scenario = sojourn.Scenario.load(ROOT / "scenarios" / f"{name}.toml")
+    namespace = runpy.run_path(str(ROOT / "docs/own_controller.py"))
+    run = sojourn.run(scenario, control="mine", controllers={"mine": namespace["Mine"]})
+    assert all(flow["sent_packets"] > 0 for flow in run.summary["runs"][0]["flows"])
+
+
+def test_flows_with_own_controllers_share_the_memory_of_their_link() -> None:
+    """Measured: 50 MB. Per flow 12 kB, and 64 packets that it sends before it is checked."""
+    core = sojourn.Scenario.parse(
+        'duration = "1s"\n[link.a]\nrate = "10Gbit"\ndelay = "25ms"\n[link.b]\ndelay = "25ms"\n'
+        '[flow.f]\npath = ["a"]\nback = ["b"]\ncontrol = "wide"\ncount = 1000\n'
+        '[record]\ninterval = "0s"\n'
+    ).compile()
+    core.use_controllers(Own({"wide": Window}).catalogue)
+    assert 50 << 20 < core.memory_bytes() < 200 << 20
 
 
 @pytest.mark.parametrize("size", [float("nan"), -5.0, 0.0, float("inf")])

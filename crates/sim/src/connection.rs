@@ -44,8 +44,8 @@ pub(crate) struct Connection<M: Metering> {
     pub(crate) longest_rtt: Peak,
     /// Data packets that a link dropped or lost.
     pub(crate) dropped: u64,
-    /// Greatest number of bytes in flight that its controller may allow (`memory.rs`).
-    pub(crate) most_in_flight: Bytes,
+    /// Whether the run's limit of packets in flight applies ([`crate::overrun`]).
+    pub(crate) is_limited: bool,
     /// Packet numbers that have arrived, if a link may copy packets and the receiver discards
     /// copies: QUIC's does (RFC 9000 section 12.3).
     pub(crate) seen: Option<Box<Seen>>,
@@ -115,7 +115,7 @@ pub(crate) struct Chosen<'a> {
     pub(crate) info: &'a Info,
     pub(crate) needs: Needs,
     pub(crate) params: &'a Params,
-    pub(crate) most_in_flight: Bytes,
+    pub(crate) is_limited: bool,
 }
 
 /// A connection of `flow`, or of its requests the other way.
@@ -157,7 +157,7 @@ pub(crate) fn connect<M: Metering>(
         rtts: Histogram::default(),
         longest_rtt: Peak::default(),
         dropped: 0,
-        most_in_flight: chosen.most_in_flight,
+        is_limited: chosen.is_limited,
         seen: None,
     }
 }

@@ -6,6 +6,7 @@ use sojourn_transport::Poll;
 use sojourn_units::{Duration, Instant};
 
 use crate::bounds::History;
+use crate::capacity::CHECK_EVERY;
 use crate::connection::{AckSlab, Connection};
 use crate::cross::{NEWS, UnderWay};
 use crate::events::{Clock, EventQueue, Kind};
@@ -14,7 +15,7 @@ use crate::loops::Loops;
 use crate::measure::Loads;
 use crate::meter::{Metering, Off, On, Part};
 use crate::outcome::Outcome;
-use crate::overrun::Overrun;
+use crate::overrun::{InFlight, Overrun};
 use crate::packet::{Packet, PacketKind};
 use crate::record::Recorder;
 use crate::route::Routes;
@@ -56,6 +57,7 @@ pub struct Simulation<M: Metering = Off> {
     /// The flows that get signals of each link, in their order.
     pub(crate) listeners: Vec<Vec<usize>>,
     pub(crate) recorder: Recorder,
+    pub(crate) in_flight: InFlight,
     pub(crate) overrun: Option<Box<Overrun>>,
     pub(crate) tap: M::Tap,
 }
@@ -119,6 +121,7 @@ impl<M: Metering> Simulation<M> {
             flows: built.flows,
             timeline,
             scenario: scenario.clone(),
+            in_flight: built.in_flight,
             overrun: None,
             tap,
         };
@@ -361,8 +364,8 @@ impl<M: Metering> Simulation<M> {
             M::enter(Part::Engine);
             match poll {
                 Poll::Packet(data) => {
-                    // Checked only every 64 packets, since thousands may leave at one moment.
-                    if data.number % 64 == 63 {
+                    // Checked only now and then, since thousands may leave at one moment.
+                    if data.number % CHECK_EVERY == CHECK_EVERY - 1 {
                         if self.has_overrun(id) {
                             break;
                         }

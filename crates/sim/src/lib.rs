@@ -11,6 +11,7 @@
 struct Contributing;
 
 mod bounds;
+mod capacity;
 mod capture;
 mod changes;
 mod connection;

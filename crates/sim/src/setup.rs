@@ -6,13 +6,14 @@ use sojourn_scenario::{Control, Flow, IP_HEADER, Profile, Scenario, Source};
 use sojourn_units::params::Value;
 use sojourn_units::{Duration, Instant};
 
+use crate::capacity::{PathCapacity, is_limited};
 use crate::connection::{Chosen, Connection, connect};
 use crate::cross;
 use crate::link::Link;
 use crate::loops::{Delays, Loops};
-use crate::memory::Ways;
 use crate::meter::Metering;
 use crate::opening::Opening;
+use crate::overrun::InFlight;
 use crate::ping::Echo;
 use crate::route::Routes;
 use crate::seed::{Stream, Uniform, seed};
@@ -89,13 +90,14 @@ pub(crate) struct Built<M: Metering> {
     pub(crate) signals: Vec<Pending>,
     pub(crate) routes: Routes,
     pub(crate) loops: Loops,
+    pub(crate) in_flight: InFlight,
     /// The flows that get signals of each link, in their order.
     pub(crate) listeners: Vec<Vec<usize>>,
 }
 
 /// Inputs for the flows of a scenario.
 struct Plan<'a> {
-    ways: Ways<'a>,
+    control: Option<&'a Control>,
     capacities: Capacities<'a>,
 }
 
@@ -114,7 +116,7 @@ pub(crate) fn build<M: Metering>(
     let mut network = Network { connections: Vec::new(), routes: Routes::default() };
     let mut flows = Vec::new();
     let capacities = Capacities::new(scenario, timeline.shift);
-    let mut plan = Plan { ways: Ways::of(scenario), capacities };
+    let mut plan = Plan { control, capacities };
     for (index, spec) in scenario.flows.iter().enumerate() {
         let control = spec.control.as_ref().or(control).expect("the scenario was validated");
         let mut state = flow(&mut plan, spec, index, control, run_seed, &mut network);
@@ -139,7 +141,14 @@ pub(crate) fn build<M: Metering>(
     let mut changes = vec![false; scenario.links.len()];
     timeline.capacity_changes.iter().for_each(|change| changes[change.link] = true);
     let delays = Delays::new(scenario);
+    let limited: Vec<usize> =
+        (0..network.connections.len()).filter(|id| network.connections[*id].is_limited).collect();
+    let in_flight = match limited.is_empty() {
+        true => InFlight::default(),
+        false => InFlight::new(PathCapacity::of(scenario).in_flight_limit(control), limited),
+    };
     Built {
+        in_flight,
         control: control.map_or_else(|| names(&flows), |c| c.name().to_owned()),
         links: links(scenario, run_seed, &changes, network.connections.len()),
         connections: network.connections,
@@ -252,8 +261,8 @@ fn flow<M: Metering>(
         let asks = state.application.asks();
         let seed = seed(run_seed, Stream::Controller, &spec.name);
         let needs = control.needs(catalogue).expect("the scenario was validated");
-        let most_in_flight = plan.ways.greatest_flight(spec, control);
-        let chosen = Chosen { catalogue, info, needs, params, most_in_flight };
+        let is_limited = is_limited(spec, plan.control.map_or(&[], std::slice::from_ref));
+        let chosen = Chosen { catalogue, info, needs, params, is_limited };
         state.carrier = carry(spec, index, &chosen, seed, asks, network);
         state.opening = Opening::new(&spec.transport, state.carrier, &mut network.connections);
         if needs.signal {

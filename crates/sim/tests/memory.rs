@@ -113,3 +113,46 @@ fn a_run_that_is_over_keeps_its_series() {
     assert_eq!((with - without) % 12_000, 0, "two rows every 10 ms");
     assert!(without < 1 << 20 && with < estimate(&scenario).0, "{without} {with}");
 }
+
+/// A receive window bounds what waits in a queue without limit: 700 packets, not the
+/// 50 million that the link carries in 600 s.
+#[test]
+fn a_receive_window_bounds_a_deep_queue() {
+    let link = "rate = \"1Gbit\"\nbuffer = \"unlimited\"";
+    let bytes = of(link, "transport = { receive_window = \"1MB\" }");
+    assert!((700 * 100..20 << 20).contains(&bytes), "{bytes}");
+    assert!(of(link, "") > 100 << 20, "without it the whole run may wait");
+}
+
+/// The flight of a loop is counted once, however many links it has: 830,000 packets, and at
+/// most 20 queues of 1,000, of some 500 bytes of state each.
+#[test]
+fn the_flight_of_a_loop_is_counted_once() {
+    let mut text = "duration = \"10s\"\n[record]\ninterval = \"0s\"\n".to_owned();
+    for place in 0..20 {
+        text += &format!("[link.l{place}]\nrate = \"100Gbit\"\ndelay = \"5ms\"\n");
+    }
+    let names = |from: u32| -> Vec<String> { (from..from + 10).map(|n| format!("l{n}")).collect() };
+    text +=
+        &format!("[flow.f]\ncontrol = \"cubic\"\npath = {:?}\nback = {:?}\n", names(0), names(10));
+    let bytes = estimate(&scenario(&text)).0;
+    let flight = 100_000_000_000 / 8 / 1500 / 10;
+    assert!((flight * 100..flight * 600).contains(&bytes), "{bytes}");
+}
+
+/// A queue may fill in the bursts of a trace: 100 ms of a burst are a thousand packets, ten
+/// times what the mean rate carries.
+#[test]
+fn the_bursts_of_a_trace_count() {
+    let load = |gap: u64| {
+        let mut trace: String = (0..10_000).map(|n| format!("{}\n", n / 10)).collect();
+        trace.push_str(&format!("{}\n", 1000 + gap));
+        let text = "duration = \"60s\"\n[link.a]\nrate = { trace = \"t\" }\ndelay = \"50ms\"\n\
+                    buffer = \"100ms\"\n[link.b]\ndelay = \"50ms\"\n\
+                    [flow.f]\npath = [\"a\"]\nback = [\"b\"]\ncontrol = \"cubic\"\n";
+        let document = sojourn_scenario::Document::from_toml("t", text).expect("it is TOML");
+        estimate(&document.resolve(&|_| Ok(trace.clone())).expect("it is sound")).0
+    };
+    let (steady, bursts) = (load(0), load(9000));
+    assert!(bursts.abs_diff(steady) < 100_000, "{bursts} {steady}");
+}
