@@ -23,6 +23,11 @@ _KINDS = {
 }
 
 
+def opened_as(argument: str) -> str:
+    """The file that an argument of the command line names: `-` is standard input."""
+    return "/dev/stdin" if argument == "-" else argument
+
+
 def text(path: str | PathLike[str], limit: int = TEXT_LIMIT) -> str:
     """UTF-8 text from a file or a pipe; refuses more than `limit` bytes, and what is no text."""
     file = os.fspath(path)

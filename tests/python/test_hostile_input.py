@@ -119,7 +119,43 @@ def test_scenarios_and_controllers_come_through_pipes(small: Path, tmp_path: Pat
         args = ["run", "one", "--controller", "two:Mine", "--control", "mine", "--json"]
         done = bounded(tmp_path, args)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["runs"][0]["control"] == "mine"
+    summary = json.loads(done.stdout)
+    assert summary["runs"][0]["control"] == "mine"
+
+
+def test_scenarios_come_through_standard_input(small: Path, tmp_path: Path) -> None:
+    def piped(*args: str, text: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            command(*args),
+            cwd=tmp_path,
+            env=environment(),
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    text = small.read_text()
+    trace = text.replace("rate  = {", 'rate = { trace = "here.trace" }\n# {', 1)
+    assert trace != text
+    (tmp_path / "here.trace").write_text("".join(f"{ms}\n" for ms in range(1, 1000)))
+    assert piped("check", "-", text=trace).stdout.startswith("-: ok")
+    for name in ("stdin", "stdin-2"):
+        done = piped("run", "-", text=trace)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "runs" / name / "report.html").is_file()
+    same = [
+        piped("run", "-", "--json", text=text),
+        bounded(tmp_path, ["run", str(small), "--json"]),
+    ]
+    one, other = (json.loads(done.stdout)["runs"] for done in same)
+    assert one == other
+    wrong = piped("check", "-", text=text + "nothing = 1\n")
+    assert wrong.returncode == 2
+    assert "--> -:" in wrong.stderr
+    long = piped("check", "-", text="#" * (17 << 20))
+    assert long.returncode == 2
+    assert "longer than the 16 MiB" in long.stderr
 
 
 @contextmanager

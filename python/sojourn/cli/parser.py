@@ -68,7 +68,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_controller(listed)
     _add_listing(commands, "queues", "the queue disciplines and their parameters")
     check = _add(commands, "check", "scenarios:check", "validate scenario files")
-    check.add_argument("files", metavar="FILE", type=_name, nargs="+")
+    check.add_argument(
+        "files", metavar="FILE", type=_name, nargs="+", help="scenarios; - for standard input"
+    )
     _add_controller(check)
     _add_qlog(commands)
     report = _add(commands, "report", "report:report", "draw the report of a run directory anew")
@@ -95,7 +97,7 @@ def _add(commands: Any, name: str, command: str, doc: str) -> argparse.ArgumentP
 def _add_run(commands: Any) -> None:
     run = _add(commands, "run", "run:run", "simulate a scenario, once for each of its controllers")
     add = run.add_argument
-    add("file", metavar="FILE", type=_name, help="the scenario, a TOML file")
+    add("file", metavar="FILE", type=_name, help="the scenario, a TOML file; - for standard input")
     add(
         "--set",
         metavar="KEY=VALUE",

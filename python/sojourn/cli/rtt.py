@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import captures
+from sojourn import captures, inputs
 from sojourn.captures import CaptureRtt, Direction, Whole
 from sojourn.cli import BAD_INPUT, terminal
 from sojourn.cli.figures import Figures
@@ -28,9 +28,8 @@ def rtt(args: argparse.Namespace) -> int:
     """Show the round-trip times of a capture's flows, up to the first malformed byte."""
     if args.plot is not None:
         require_free_figure(args.plot)
-    file = "/dev/stdin" if args.file == "-" else args.file
     whole, flows = captures.as_json(
-        file,
+        inputs.opened_as(args.file),
         args.method,
         args.max_flows,
         points=_POINTS if args.plot is not None else 0,

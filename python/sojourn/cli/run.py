@@ -19,7 +19,9 @@ from sojourn.pictures import Pictures
 def run(args: argparse.Namespace) -> int:
     """Simulate a scenario, write the run directory, show the table."""
     summary_alone = args.json and args.out is None
-    out = folder.chosen(args.out, Path("runs") / Path(args.file).stem)
+    out = folder.chosen(
+        args.out, Path("runs") / ("stdin" if args.file == "-" else Path(args.file).stem)
+    )
     captures = Captures.to(args.pcapng, args.qlog)
     captures.require_free()
     captures.require_apart_from(out.path)

@@ -39,8 +39,12 @@ def _parts(argument: str) -> tuple[str, str, str]:
 
 
 def read(file: str) -> _core.Scenario:
-    """Read a scenario file without checking it; errors name the file as the user typed it."""
-    return _core.Scenario.from_toml(file, inputs.text(file), str(Path(file).parent))
+    """Read a scenario file without checking it; errors name the file as the user typed it.
+
+    Traces of a scenario from standard input are relative to the current folder.
+    """
+    text = inputs.text(inputs.opened_as(file))
+    return _core.Scenario.from_toml(file, text, str(Path(file).parent))
 
 
 def check(args: argparse.Namespace) -> int:
