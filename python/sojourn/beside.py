@@ -1,11 +1,12 @@
 """What lies beside a user's Python file, for the imports of that folder alone.
 
 The folder is a package under a name of its own. In its files `import helper` looks there first;
-Sojourn and the libraries never look there. So a file that is called `html.py` or `numpy.py` is in
-nobody's way. The standard library and Sojourn itself cannot be replaced.
+Sojourn and the libraries never look there. So a file that is called `html.py` or `numpy.py`
+shadows no other module. The standard library and Sojourn itself cannot be replaced.
 """
 
 import builtins
+import importlib.util
 import sys
 import zlib
 from collections.abc import Mapping, Sequence
@@ -59,8 +60,27 @@ def _is_there(home: str, top: str) -> bool:
     if name in sys.modules:
         return True
     found = PathFinder.find_spec(name, sys.modules[home].__path__)
-    # A folder without Python in it, such as one of data, is no module.
-    return found is not None and found.loader is not None
+    if found is None or found.loader is not None:
+        return found is not None
+    # A folder without `__init__.py` is a namespace package (PEP 420), and may be one of data.
+    folders = [Path(one) for one in found.submodule_search_locations or ()]
+    return any(map(_holds_python, folders)) and not _is_installed(top, folders)
+
+
+def _holds_python(folder: Path) -> bool:
+    return any(any(folder.glob(files)) for files in ("*.py", "*/__init__.py"))
+
+
+def _is_installed(top: str, folders: Sequence[Path]) -> bool:
+    """Whether the name means anything but these folders, which the current one may hold."""
+    try:
+        found = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        return True
+    if found is None or found.loader is not None:
+        return found is not None
+    own = {folder.resolve() for folder in folders}
+    return any(Path(one).resolve() not in own for one in found.submodule_search_locations or ())
 
 
 class _Finder(MetaPathFinder):

@@ -42,15 +42,25 @@ class Source:
             return cls(qualname, None, None)
 
 
-def load(file: str, name: str) -> tuple[Any, Source]:
-    """Load the class or function `name` from a Python file; also return the text that ran."""
-    text = inputs.text(file)
-    with running(f"{file} cannot be loaded; no simulation ran"):
-        module = _run(file, text)
-        found = getattr(module, name, None)
-    if found is None:
-        raise UsageError(f"{file}: it has no `{name}`; it has: {', '.join(_offers(module))}")
-    return found, Source(name, Path(file).name, text)
+class Loader:
+    """Loads each Python file once, so that all classes of a file belong to one module."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[Path, tuple[ModuleType, str]] = {}
+
+    def load(self, file: str, name: str) -> tuple[Any, Source]:
+        """Load the class or function `name` from a file; also return the text that ran."""
+        place = Path(file).resolve()
+        text = self._loaded[place][1] if place in self._loaded else inputs.text(file)
+        with running(f"{file} cannot be loaded; no simulation ran"):
+            if place not in self._loaded:
+                self._loaded[place] = _run(file, text), text
+            module, _ = self._loaded[place]
+            found = getattr(module, name, None)
+        if found is None:
+            raise UsageError(f"{file}: it has no `{name}`; it has: {', '.join(_offers(module))}")
+        # The name of a pipe, such as /dev/fd/63, means nothing afterwards.
+        return found, Source(name, Path(file).name if place.is_file() else None, text)
 
 
 @contextmanager

@@ -33,6 +33,21 @@ class Mine:
         return sojourn.Limits(self.cwnd)
 """
 
+FIXED = """\
+import sojourn
+
+
+class Mine:
+    def __init__(self, setup):
+        pass
+
+    def on_feedback(self, now_ns, feedback):
+        pass
+
+    def limits(self):
+        return sojourn.Limits(15_000)
+"""
+
 # Modules that Sojourn, its libraries or Python import, or try to import.
 _TAKEN = ("html", "polars", "json", "numpy", "typing", "rich", "pandas", "zlib", "traceback")
 
@@ -58,7 +73,7 @@ def own(tmp_path: Path) -> Path:
     return folder
 
 
-def test_files_beside_a_controller_are_in_nobodys_way(
+def test_files_beside_a_controller_shadow_no_module(
     sojourn: Sojourn, small: Path, own: Path
 ) -> None:
     asked = ("--controller", f"{own / 'mine.py'}:Mine", "--control", "mine", "--out", "out")
@@ -67,6 +82,60 @@ def test_files_beside_a_controller_are_in_nobodys_way(
     assert "● mine" in done.stdout
     assert (small.parent / "out" / "report.html").is_file()
     assert "mine.py" in (small.parent / "out" / "summary.json").read_text()
+
+
+def test_a_folder_without_init_is_a_namespace_package(
+    sojourn: Sojourn, small: Path, tmp_path: Path
+) -> None:
+    holding_python = ("lib/helpers.py", "wide/package/__init__.py")
+    # Neither replaces a module that is installed, and a folder of data is no module.
+    others = ("json/dumps.py", "polars/frame.py", "data/table.csv")
+    for name in (*holding_python, *others):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("PACKETS = 10\n")
+    imports = """\
+import json, polars
+import lib.helpers
+from lib import helpers
+from wide.package import PACKETS
+assert lib.helpers is helpers and json.dumps(PACKETS) == "10" and polars.DataFrame
+"""
+    (tmp_path / "mine.py").write_text(imports + FIXED)
+    asked = ("--controller", "mine.py:Mine", "--control", "mine", "--json")
+    done = sojourn("run", small, *asked)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "mine.py").write_text("import data\n")
+    assert "No module named 'data" in sojourn("run", small, *asked).stderr
+
+
+def test_controllers_of_one_file_share_its_module(
+    sojourn: Sojourn, small: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "two.py").write_text("""\
+import dataclasses, pickle
+import sojourn
+
+print("loaded")
+
+@dataclasses.dataclass
+class State:
+    calls: int = 0
+
+class A:
+    def __init__(self, setup):
+        self.state = State()
+    def on_feedback(self, now_ns, feedback):
+        self.state = pickle.loads(pickle.dumps(self.state))
+    def limits(self):
+        return sojourn.Limits(15_000)
+
+class B(A):
+    pass
+""")
+    asked = ("--controller", "two.py:A", "--controller", "./two.py:B", "--control", "a,b")
+    done = sojourn("run", small, *asked, "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("loaded") == 1
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,7 @@ def test_scenarios_and_controllers_come_through_pipes(small: Path, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["runs"][0]["control"] == "mine"
+    assert summary["controllers"][0]["file"] is None
 
 
 def test_scenarios_come_through_standard_input(small: Path, tmp_path: Path) -> None:

@@ -12,17 +12,18 @@ from sojourn import _core, api, inputs, reference
 from sojourn.cli import show_scenario_error, terminal
 from sojourn.errors import UsageError
 from sojourn.own import Factory, Own
-from sojourn.source import Source, load
+from sojourn.source import Loader, Source
 
 
 def own(arguments: Sequence[str]) -> Own:
     """Load the controllers of `--controller`."""
     found: dict[str, tuple[Factory, Source]] = {}
+    loader = Loader()
     for argument in arguments:
         name, file, thing = _parts(argument)
         if name in found:
             raise UsageError(f"--controller names {name!r} twice; write NAME=FILE.py:CLASS")
-        found[name] = load(file, thing)
+        found[name] = loader.load(file, thing)
     return Own({name: one[0] for name, one in found.items()}, [one[1] for one in found.values()])
 
 
