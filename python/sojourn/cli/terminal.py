@@ -1,4 +1,4 @@
-r"""Standard output and standard error: the one way by which text of foreign origin leaves.
+r"""Standard output and standard error: the one way by which user-supplied text is printed.
 
 Titles, names, paths and exceptions may hold any character. One that controls a terminal is
 written as its escape: `\x1b` for the escape character. So is one that the encoding lacks, unless
@@ -21,7 +21,7 @@ _CONTROLS = re.compile(
 )
 _LIKE = {"–": "-", "→": "->", "●": "*", "…": "...", "±": "+/-", "·": "*", "¦": "|", "‰": "o/oo"}
 OUTPUT = "standard output"
-"""What the file of an error is called that came of writing it."""
+"""File name reported in write errors."""
 
 _ERRORS = "sojourn"
 # A name or a message that is longer is cut: nobody reads more of it.
@@ -46,7 +46,7 @@ def say(message: str) -> None:
 
 
 def styled(stream: Any) -> Any:
-    """The stream for one who writes escape sequences of his own, and escapes what is not."""
+    """The stream for a writer of its own escape sequences (Rich); escapes the rest."""
     return _Styled(stream) if isinstance(stream, _Stream) else stream
 
 

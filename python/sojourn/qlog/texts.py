@@ -125,7 +125,9 @@ def sequence(file: Path, separator: bytes, each: Callable[[Cursor], None]) -> No
     parts: list[bytes] = []
     with file.open("rb") as source:
         while chunk := source.read(_CHUNK):
-            memory.require(_ROOM, f"what {file} tells takes the rest; give a part of it")
+            memory.require(
+                _ROOM, f"the events of {file} need the rest of the memory; give a part of it"
+            )
             *ends, rest = chunk.split(separator)
             for end in ends:
                 text = b"".join([*parts, end])
