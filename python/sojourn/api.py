@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sojourn import _core, experiment, stats
+from sojourn import _core, experiment, memory, stats
 from sojourn.contract import FORMAT, RunSummary, Summary
 from sojourn.exports import Captures, Files
 from sojourn.own import Factory, Own
@@ -89,6 +89,7 @@ def compare(
     `flow`, `link` and `control` select by name; without them, the comparison covers everything
     that both runs have. `shift_b` seconds are added to the times of `b`.
     """
+    memory.require_polars()
     from sojourn import comparison
     from sojourn.comparison.matching import Chosen, Side
 

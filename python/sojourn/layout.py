@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
+from sojourn import memory
 from sojourn.contract import (
     FORMAT,
     FlowSummary,
@@ -177,6 +178,7 @@ def _plain(hint: Any) -> type:
 
 def check_series(data: bytes, what: What, file: str) -> None:
     """Refuse a Parquet file that is damaged, lacks a required column, or has a wrong type."""
+    memory.require_polars()
     import polars as pl
 
     try:
@@ -243,6 +245,7 @@ def complete_series(frame: "pl.DataFrame", what: What) -> "pl.DataFrame":
 
 def empty_series(what: What) -> bytes:
     """Make a Parquet file without rows, for a directory without this series."""
+    memory.require_polars()
     import polars as pl
 
     file = io.BytesIO()

@@ -6,35 +6,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import files
-from sojourn.errors import PictureError, PictureWarning
+from sojourn.errors import NotEnoughMemoryError, PictureError, PictureWarning
 
 if TYPE_CHECKING:
     from sojourn.report import Drawing
 
-Tell = Callable[[str], None]
-"""Told, in a sentence or two, which pictures are missing, and why."""
+ReportMissing = Callable[[str], None]
+"""Receives a text of a sentence or two: which pictures are missing, and why."""
 
 
 def warn(text: str) -> None:
-    """Tells by a Python warning."""
+    """Reports by a Python warning."""
     warnings.warn(text, PictureWarning, stacklevel=4)
 
 
 class Pictures:
     """The pictures of one folder, and those that could not be drawn."""
 
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
+    def __init__(self, report_missing: ReportMissing) -> None:
+        self._report_missing = report_missing
         self._missing: dict[str, list[str]] = {}
 
     def report(self, figure: "Drawing", place: Path) -> None:
         """Draws the three files of a report."""
-        if self._kept("report.svg", lambda: figure.save(place / "report.svg")):
-            self._kept("report.png", lambda: figure.save(place / "report.png"))
+        fault = self._fault("report.svg", lambda: figure.save(place / "report.svg"))
+        if fault is None:
+            self._fault("report.png", lambda: figure.save(place / "report.png"))
         else:
             # A PNG is made of the SVG.
-            self._missing[list(self._missing)[-1]].append("report.png")
-        self._kept("report.html", lambda: figure.save(place / "report.html"))
+            self._missing[fault].append("report.png")
+        self._fault("report.html", lambda: figure.save(place / "report.html"))
 
     def draw(self, spec: Mapping[str, Any], base: Path) -> bool:
         """Draws a Vega-Lite figure as `base` with .svg and .png; says whether both are there."""
@@ -51,30 +52,32 @@ class Pictures:
             files.write(base.with_name(f"{base.name}.svg"), drawn)
             files.write(base.with_name(f"{base.name}.png"), render.png(drawn))
 
-        return self._kept(f"{base.name}.svg and .png", save)
+        return self._fault(f"{base.name}.svg and .png", save) is None
 
     def finish(self, place: Path | str, again: str | None = None) -> None:
-        """Tells what is missing from a place; `again` is a command that draws it, with `{}`."""
+        """Reports what is missing from a place; `again` is a command that draws it, with `{}`."""
         for reason, names in self._missing.items():
             redraw = f"; `{again.format(place)}` draws again" if again else ""
-            self._tell(
+            self._report_missing(
                 f"{place}: {', '.join(names)} could not be drawn: {reason}. "
                 f"The data beside are complete{redraw}"
             )
 
-    def _kept(self, name: str, save: Callable[[], Any]) -> bool:
+    def _fault(self, name: str, save: Callable[[], Any]) -> str | None:
+        """Saves a picture; returns the reason if that fails."""
         try:
             save()
         # Whatever goes wrong in a picture, the data stay.
         except Exception as error:
-            self._missing.setdefault(reason_of(error), []).append(name)
-            return False
-        return True
+            reason = reason_of(error)
+            self._missing.setdefault(reason, []).append(name)
+            return reason
+        return None
 
 
 def reason_of(error: Exception) -> str:
     """Why a picture could not be drawn or written."""
-    if isinstance(error, PictureError):
+    if isinstance(error, (PictureError, NotEnoughMemoryError)):
         return str(error)
     if isinstance(error, OSError):
         return error.strerror or str(error)

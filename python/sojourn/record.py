@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from sojourn import layout
+from sojourn import layout, memory
 from sojourn.contract import FlowSummary, LinkSummary, RunSummary, Summary
 from sojourn.layout import What
 
@@ -94,6 +94,7 @@ class Run:
         return Selection(found[0], frame, where)
 
     def _read(self, what: What) -> "pl.DataFrame":
+        memory.require_polars()
         import polars as pl
 
         return layout.complete_series(pl.read_parquet(io.BytesIO(self.series[what])), what)

@@ -41,12 +41,12 @@ def _indented(value: Any, line: str) -> str:
     return f"[{deeper}{f',{deeper}'.join(_indented(item, deeper) for item in value)}{line}]"
 
 
-def write(run: Run, target: Path, tell: pictures.Tell = pictures.warn) -> Path:
+def write(run: Run, target: Path, report_missing: pictures.ReportMissing = pictures.warn) -> Path:
     """Write the run directory to `target`, which must not exist or be empty.
 
-    If a picture cannot be drawn, it is left out and `tell` receives the reason.
+    A picture that cannot be drawn is left out; `report_missing` is called for it.
     """
-    drawn = pictures.Pictures(tell)
+    drawn = pictures.Pictures(report_missing)
     done = folder.write(target, lambda place: fill(run, place, drawn))
     drawn.finish(done, AGAIN)
     return done
@@ -58,9 +58,9 @@ def fill(run: Run, place: Path, drawn: pictures.Pictures) -> None:
     drawn.report(run.plot(), place)
 
 
-def draw(directory: Path, tell: pictures.Tell = pictures.warn) -> None:
+def draw(directory: Path, report_missing: pictures.ReportMissing = pictures.warn) -> None:
     """Redraw the report of a run directory from its data."""
-    drawn = pictures.Pictures(tell)
+    drawn = pictures.Pictures(report_missing)
     drawn.report(read(directory).plot(), directory)
     drawn.finish(directory, AGAIN)
 

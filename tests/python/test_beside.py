@@ -186,6 +186,54 @@ class {"Nine" if where == "__getattr__" else "Mine"}:
     assert not (tmp_path / "runs").exists()
 
 
+PRINTS = """\
+import sojourn
+print("at import")
+
+class Mine:
+    def __init__(self, setup):
+        print("at start")
+    def __getattr__(self, name):
+        print("asked for")
+        raise AttributeError(name)
+    def on_feedback(self, now_ns, feedback):
+        print("on feedback \\x1b[2J")
+    def limits(self):
+        return sojourn.Limits(15_000)
+"""
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("run", "small.toml", "--control", "mine", "--json"),
+        ("run", "small.toml", "--control", "mine", "--json", "--out", "out"),
+        (*("matrix", "--controls", "mine", "--queues", "droptail"), "--duration", "2s", "--json"),
+        ("schema",),
+        ("controllers", "--json"),
+    ],
+    ids=lambda args: " ".join(args[::5]),
+)
+def test_what_a_controller_prints_is_not_output(
+    sojourn: Sojourn, small: Path, args: tuple[str, ...]
+) -> None:
+    (small.parent / "prints.py").write_text(PRINTS)
+    done = sojourn(*args, "--controller", "prints.py:Mine")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)
+    assert "at import" in done.stderr
+    if args[0] in ("run", "matrix"):
+        assert "at start" in done.stderr
+        assert r"on feedback \x1b[2J" in done.stderr
+
+
+def test_check_prints_its_own_findings_alone(sojourn: Sojourn, small: Path) -> None:
+    (small.parent / "prints.py").write_text(PRINTS)
+    done = sojourn("check", small, "--controller", "prints.py:Mine")
+    assert done.stdout == f"{small}: ok (A small drop, 6 s, for each of cubic, dctcp)\n"
+    assert "at import" in done.stderr
+
+
 def test_bench_runs_nothing_of_the_current_folder(sojourn: Sojourn, tmp_path: Path) -> None:
     # Sojourn's own name, and modules that its worker and its start-up import.
     (tmp_path / "sojourn").mkdir()

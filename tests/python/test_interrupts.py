@@ -149,6 +149,110 @@ def test_an_interrupt_says_what_is_complete(tmp_path: Path) -> None:
     assert stderr == "sojourn: interrupted; complete: out, events\n"
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_a_forked_child_is_its_own(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    body = f"""
+            import os, time
+            if hasattr(Mine, "child"):
+                return
+            Mine.child = child = os.fork()
+            if child == 0:
+                time.sleep(600)
+                os._exit(0)
+            os.kill(child, {int(number)})
+            assert os.waitpid(child, 0)[1] == {int(number)}
+            # Longer than the guard waits.
+            time.sleep(1.5)
+    """
+    (tmp_path / "mine.py").write_text(CONTROLLER.format(body))
+    args = ("run", "small.toml", "--controller", "mine.py:Mine", "--control", "mine")
+    process = started(tmp_path, *args, "--out", "out", "--qlog", "events")
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 0, stderr
+    assert "interrupted" not in stderr
+    assert (tmp_path / "begun").exists()
+    assert (tmp_path / "out" / "flows.parquet").exists()
+    assert list((tmp_path / "events").iterdir())
+
+
+# Where a signal comes late, or where other code turns an interrupt into something else.
+LATE = {
+    "an error that is being told": """
+def failing(*_):
+    raise ValueError
+cli._command = failing
+cli._failed = lambda error: kill() or 2
+""",
+    "code that prints it and goes on": """
+def printed(*_):
+    try:
+        kill()
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    raise ImportError("a library failed to load")
+cli._command = printed
+""",
+    "a destructor": """
+class Late:
+    def __del__(self):
+        kill()
+def dropped(*_):
+    Late()
+    time.sleep(60)
+cli._command = dropped
+""",
+}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("where", LATE)
+def test_a_late_signal_prints_no_traceback(
+    tmp_path: Path, where: str, number: signal.Signals
+) -> None:
+    body = f"""
+import os, sys, time
+from sojourn import cli
+def kill():
+    os.kill(os.getpid(), {int(number)})
+    time.sleep(0.1)
+{LATE[where]}
+sys.argv = ["sojourn", "check", "missing.toml"]
+sys.exit(cli.main())
+"""
+    process = begun([sys.executable, "-c", body], tmp_path)
+    _, stderr = process.communicate(timeout=60)
+    assert stderr == "sojourn: interrupted; nothing was written\n"
+    assert process.returncode == 128 + number
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("place", ["streams", "exit"])
+def test_a_signal_after_the_status_is_decided_changes_nothing(
+    tmp_path: Path, place: str, number: signal.Signals
+) -> None:
+    """While the streams are closed, and between `main` and the end of Python."""
+    body = f"""
+import atexit, os, sys, time
+from sojourn import cli
+from sojourn.cli import terminal
+def kill():
+    os.kill(os.getpid(), {int(number)})
+    time.sleep(0.1)
+if {place!r} == "streams":
+    end = terminal._end
+    terminal._end = lambda stream: kill() or end(stream)
+else:
+    atexit.register(kill)
+sys.argv = ["sojourn", "controllers", "--json"]
+sys.exit(cli.main())
+"""
+    process = begun([sys.executable, "-c", body], tmp_path)
+    stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (0, "")
+    assert stdout
+
+
 def test_python_is_interrupted_in_a_controller_that_never_ends(tmp_path: Path) -> None:
     """In a program or a notebook, only the run ends, not the process."""
 

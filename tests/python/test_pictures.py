@@ -1,5 +1,6 @@
 """A failed picture does not affect the data; the command reports it with the reason."""
 
+import os
 import re
 import resource
 import signal
@@ -7,12 +8,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import cast
 
 import pytest
 import sojourn as api
+import vl_convert
 from sojourn.cli import main
 from sojourn.errors import PictureError, PictureWarning
-from sojourn.report import page, render
+from sojourn.pictures import Pictures
+from sojourn.report import Drawing, page, render
 from support import SMALL, Sojourn, command, environment
 
 DATA = {"summary.json", "flows.parquet", "links.parquet", "scenario.toml"}
@@ -172,7 +176,7 @@ def test_a_plot_on_a_full_disk_leaves_no_part(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("limit", "value", "said"),
-    [("_MEMORY_BYTES", 1_000_000_000, "memory"), ("_CPU_S", 1, "takes more than 1 s")],
+    [("_MEMORY_BYTES", 1_000_000_000, "memory"), ("_CPU_S", 1, "more than 1 s of CPU time")],
 )
 def test_a_picture_that_takes_too_much_is_given_up(
     limit: str, value: int, said: str, monkeypatch: pytest.MonkeyPatch
@@ -184,6 +188,116 @@ def test_a_picture_that_takes_too_much_is_given_up(
     # The next picture gets a new process.
     assert render.svg(POINT).startswith("<svg")
     render._end()
+
+
+def test_a_drawing_process_that_waits_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "waits.py"
+    script.write_text("import time\ntime.sleep(600)\n")
+    render._end()
+    monkeypatch.setattr(render, "_WORKER", str(script))
+    monkeypatch.setattr(render, "_WALL_S", 1)
+    with pytest.raises(PictureError, match="no answer within 1 s"):
+        # More than a pipe holds.
+        render.png("x" * 1_000_000)
+    assert render._worker is None
+
+
+def test_a_limit_on_addresses_is_blamed_only_for_its_own_deaths(
+    broken: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(render, "_address_space_limit", lambda: 4_000_000_000)
+    with pytest.raises(PictureError, match="ended with SIGTRAP") as told:
+        render.svg(POINT)
+    assert "ulimit" not in str(told.value)
+
+
+def test_a_png_without_svg_has_the_reason_of_its_svg(tmp_path: Path) -> None:
+    told: list[str] = []
+    drawn = Pictures(told.append)
+
+    class Broken:
+        def save(self, file: Path) -> None:
+            raise PictureError("one" if file.suffix == ".svg" else "two")
+
+    def fail(reason: str) -> str:
+        raise PictureError(reason)
+
+    # The reason of the SVG is there already, and is not the newest.
+    drawn.picture(lambda: fail("one"), tmp_path / "first")
+    drawn.picture(lambda: fail("two"), tmp_path / "second")
+    drawn.report(cast(Drawing, Broken()), tmp_path)
+    drawn.finish("out")
+    assert "first.svg and .png, report.svg, report.png could not be drawn: one." in told[0]
+    assert "second.svg and .png, report.html could not be drawn: two." in told[1]
+
+
+def test_pictures_are_drawn_where_only_the_path_has_the_libraries(small: Path) -> None:
+    """As after `pip install --target`: an interpreter that does not know their folder."""
+    if sys.prefix == sys.base_prefix:
+        pytest.skip("the libraries are the interpreter's own")
+    places = [str(Path(one.__file__ or "").parents[1]) for one in (vl_convert, api)]
+    done = subprocess.run(
+        [str(Path(sys.executable).resolve()), *command("run", small, "--out", "out")[1:]],
+        cwd=small.parent,
+        env={**environment(), "PYTHONPATH": os.pathsep.join(places)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert names(small.parent / "out") == DATA | REPORT
+
+
+def test_a_forked_process_does_not_keep_the_drawing_process(tmp_path: Path) -> None:
+    script = (
+        "import os, time\n"
+        "from sojourn.report import render\n"
+        f"render.svg({POINT})\n"
+        "worker = render._worker._process.pid\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        f"    assert render.svg({POINT}).startswith('<svg')\n"
+        "    render._end()\n"
+        "    os.write(1, b'drawn\\n')\n"
+        "    time.sleep(600)\n"
+        "print(worker, child, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    assert parent.stdout is not None
+    lines = sorted(parent.stdout.readline() for _ in range(2))
+    assert lines[1] == "drawn\n"
+    worker, child = map(int, lines[0].split())
+    try:
+        parent.kill()
+        parent.wait()
+        until = time.monotonic() + 20
+        while is_alive(worker) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert is_alive(child)
+        assert not is_alive(worker)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        parent.stdout.close()
+
+
+@pytest.mark.parametrize("limit", [102_400_000, 400_000_000])
+def test_data_are_complete_where_polars_cannot_be_loaded(small: Path, limit: int) -> None:
+    out = small.parent / "out"
+    args = ("run", small, "--control", "cubic", "--out", out)
+    done = limited(resource.RLIMIT_AS, limit, *args, "--jobs", "1")
+    assert done.returncode == 1, done.stderr
+    assert names(out) == DATA
+    assert "polars cannot be loaded within this limit of memory" in done.stderr
+    assert "Warning" not in done.stderr
+    assert api.load(out).runs
+    again = limited(resource.RLIMIT_AS, limit, "report", out)
+    assert again.returncode == 2
+    assert "polars cannot be loaded within this limit of memory" in again.stderr
 
 
 @pytest.mark.parametrize("busy", [False, True])

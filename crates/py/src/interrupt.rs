@@ -10,6 +10,7 @@ use std::io::{self, ErrorKind, IsTerminal, PipeReader, Read};
 use std::os::fd::{IntoRawFd, RawFd};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +22,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::errors::os_error;
 
-/// Between two looks at whether the user has had enough.
+/// Between two looks at whether a signal arrived.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What this process writes.
@@ -33,20 +34,27 @@ struct Writing {
     parents: Vec<PathBuf>,
     /// What is complete, in order of time.
     complete: Vec<PathBuf>,
-    /// Whether the user has been told of an interrupt.
-    is_told: bool,
+    /// Whether the interrupt was reported to the user.
+    is_reported: bool,
+    /// The process that writes this. A forked child inherits the list, and must not undo it.
+    owner: u32,
 }
 
 static WRITING: Mutex<Writing> = Mutex::new(Writing {
     leftovers: Vec::new(),
     parents: Vec::new(),
     complete: Vec::new(),
-    is_told: false,
+    is_reported: false,
+    owner: 0,
 });
 
 fn writing() -> MutexGuard<'static, Writing> {
     // Each change is one step: a panic in between leaves nothing half changed.
-    WRITING.lock().unwrap_or_else(PoisonError::into_inner)
+    let mut writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+    if writing.owner != process::id() {
+        *writing = Writing { owner: process::id(), ..Writing::default() };
+    }
+    writing
 }
 
 impl Writing {
@@ -62,8 +70,8 @@ impl Writing {
         }
     }
 
-    fn told(&mut self) -> String {
-        self.is_told = true;
+    fn message(&mut self) -> String {
+        self.is_reported = true;
         // What was complete in a temporary folder is gone again.
         let complete = self.complete.iter().filter(|path| path.exists());
         let complete: Vec<String> = complete.map(|path| path.display().to_string()).collect();
@@ -101,20 +109,20 @@ fn end(signal: i32) -> ! {
     // Kept to the end, so that nothing more becomes complete.
     let mut writing = writing();
     writing.undo();
-    if !writing.is_told {
+    if !writing.is_reported {
         // The line of a progress bar, which hides the cursor.
         let clear = if io::stderr().is_terminal() { "\r\x1b[2K\x1b[?25h" } else { "" };
-        eprintln!("{clear}sojourn: {}", writing.told());
+        eprintln!("{clear}sojourn: {}", writing.message());
     }
     signal_hook::low_level::exit(128 + signal)
 }
 
-/// Removes what is not complete; says what the user is told, which the guard says no more.
+/// Removes what is not complete; returns the message for the user. The guard does not print it again.
 #[pyfunction]
 pub(crate) fn interrupted() -> String {
     let mut writing = writing();
     writing.undo();
-    writing.told()
+    writing.message()
 }
 
 /// Folders that were made for a hidden one, inner ones first.
@@ -157,8 +165,8 @@ fn link(place: &Path, target: &Path) -> io::Result<()> {
     }
 }
 
-/// What `work` finds, aside, so that Ctrl-C is heard meanwhile. Where it is, the flag is set, and
-/// the work, which may be waiting for input, ends by itself or with the process.
+/// Runs `work` on a thread and polls for signals. On a signal it sets the flag. The work, which may
+/// be waiting for input, then ends by itself or with the process.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
@@ -166,7 +174,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
     let (tell, mut told) = channel();
     let stopped = Arc::new(AtomicBool::new(false));
     let seen = stopped.clone();
-    // Nobody listens where the user has had enough.
+    // The receiver is gone if a signal arrived.
     let worker = thread::spawn(move || drop(tell.send(work(&seen))));
     loop {
         // A receiver is of one thread: it goes along, and comes back.

@@ -5,9 +5,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 
-import sojourn
+from sojourn import imports
 
 # An isolated interpreter (-I) ignores the environment and the current folder, whose files could
 # shadow modules.
@@ -21,17 +20,8 @@ sys.argv = {argv!r}
 
 def command(code: str, argv: Sequence[str] = ()) -> list[str]:
     """Build the command that runs Python code with this Sojourn and this process's libraries."""
-    start = _START.format(path=_path(), argv=["sojourn", *argv], code=code)
+    start = _START.format(path=imports.places(), argv=["sojourn", *argv], code=code)
     return [sys.executable, "-I", "-c", start]
-
-
-def _path() -> list[str]:
-    """The import path of this process without the current folder."""
-    here = Path.cwd().resolve()
-    places = [Path(place).absolute() for place in sys.path if place]
-    kept = [str(place) for place in places if place.resolve() != here]
-    own = str(Path(sojourn.__file__).resolve().parents[1])
-    return kept if own in kept else [*kept, own]
 
 
 def run(code: str, text: str) -> "subprocess.CompletedProcess[str]":

@@ -13,9 +13,11 @@ Spec = dict[str, Any]
 _COLOURS = {"nothing recorded": "#0072b2", "10 ms samples": "#d55e00"}
 
 
-def write(found: Bench, target: Path, tell: pictures.Tell = pictures.warn) -> None:
+def write(
+    found: Bench, target: Path, report_missing: pictures.ReportMissing = pictures.warn
+) -> None:
     """Write `bench.json`, `bench.svg` and `bench.png` to `target`, which must be free."""
-    drawn = pictures.Pictures(tell)
+    drawn = pictures.Pictures(report_missing)
     folder.write(target, lambda place: _write_files(found, place, drawn))
     drawn.finish(target)
 

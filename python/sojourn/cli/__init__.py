@@ -29,11 +29,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str] | None) -> int:
-    try:
-        from sojourn.cli import interrupts
+    from sojourn.cli import interrupts
 
+    try:
         if argv is None:
             interrupts.install()
+        status = _status(argv)
+        if argv is None:
+            interrupts.settle()
+        return status
+    except KeyboardInterrupt as interrupt:
+        from sojourn._core import interrupted
+
+        if argv is None:
+            interrupts.settle()
+        return _say(interrupted(), interrupts.status(interrupt))
+
+
+def _status(argv: Sequence[str] | None) -> int:
+    from sojourn.cli import interrupts
+
+    try:
         if fault := terminal.require_text(sys.argv[1:] if argv is None else argv):
             return _say(fault, BAD_INPUT)
         args = _parsed(argv)
@@ -42,15 +58,15 @@ def _main(argv: Sequence[str] | None) -> int:
         status = args if isinstance(args, int) else _command(args)
         sys.stdout.flush()
         return status
-    except KeyboardInterrupt as interrupt:
-        from sojourn._core import interrupted
-
-        return _say(interrupted(), interrupts.status(interrupt))
+    except KeyboardInterrupt:
+        raise
     except BrokenPipeError:
         # The reader of the output has exited; keep Python from writing again at exit.
         terminal.abandon(sys.stdout)
         return BROKEN_PIPE
     except BaseException as error:
+        if interrupt := interrupts.received():
+            raise interrupt from error
         return _failed(error)
 
 

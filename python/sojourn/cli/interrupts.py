@@ -1,20 +1,24 @@
 """Ctrl-C and SIGTERM: the command ends within a second, and says what is written.
 
 The first one raises KeyboardInterrupt, which undoes what is not complete; more of them change
-nothing. Where Python does not come to that, since a library or the user's own code keeps it, a
+nothing. If Python cannot run the handler, since a library or the user's own code keeps it, a
 thread without Python ends the process (crates/py/src/interrupt.rs).
 """
 
 import os
 import signal
 import sys
-from types import FrameType
+import threading
+from types import FrameType, TracebackType
 
 # For the usual end. After it the guard ends the process, at once.
 _GRACE_S = 0.5
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_RACE = "ignored due to race condition"
 _received: list[int] = []
+# The signals that were blocked when this thread forked.
+_forking = threading.local()
 
 
 class Terminated(KeyboardInterrupt):
@@ -28,6 +32,8 @@ def install() -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
     sys.unraisablehook = _unraisable
+    sys.excepthook = _uncaught
+    os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_reset)
 
 
 def arm() -> None:
@@ -39,7 +45,19 @@ def arm() -> None:
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     if _received:
         # Raised where it was ignored, such as in a destructor.
-        _raise(_received[0])
+        raise _interrupt_of(_received[0])
+
+
+def settle() -> None:
+    """Ignores both signals from now on: the exit status is decided."""
+    for number in _SIGNALS:
+        # Python ends with the defaults of signals that it handles: one more would end it then.
+        signal.signal(number, signal.SIG_IGN)
+
+
+def received() -> KeyboardInterrupt | None:
+    """The interrupt of this process, even if other code turned it into another exception."""
+    return _interrupt_of(_received[0]) if _received else None
 
 
 def status(interrupt: KeyboardInterrupt) -> int:
@@ -48,18 +66,45 @@ def status(interrupt: KeyboardInterrupt) -> int:
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:
-    for each in _SIGNALS:
-        # Python ends with the defaults of signals that it handles: one more would end it then.
-        signal.signal(each, signal.SIG_IGN)
+    settle()
     _received.append(number)
-    _raise(number)
+    raise _interrupt_of(number)
 
 
 def _unraisable(unraisable: "sys.UnraisableHookArgs") -> None:
     # An interrupt that came in a destructor: the guard ends the process.
-    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
-        sys.__unraisablehook__(unraisable)
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        return
+    # CPython says so of a signal that came while `settle` changed its handler.
+    if _RACE in str(unraisable.exc_value):
+        return
+    sys.__unraisablehook__(unraisable)
 
 
-def _raise(number: int) -> None:
-    raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    # Libraries in C print exceptions by this hook, and go on.
+    if not issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+
+
+def _interrupt_of(number: int) -> KeyboardInterrupt:
+    return Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
+
+
+def _hold() -> None:
+    # A signal to a child that still has the parent's pipe would end the parent.
+    _forking.blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+
+
+def _release() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, _forking.blocked)
+
+
+def _reset() -> None:
+    """A forked child handles signals as any process does."""
+    signal.set_wakeup_fd(-1)
+    for number in _SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    _received.clear()
+    _release()

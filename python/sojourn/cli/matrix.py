@@ -11,7 +11,7 @@ from rich.table import Table
 from sojourn import api, folder
 from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
-from sojourn.cli.scenarios import own
+from sojourn.cli.scenarios import own, prints_aside
 from sojourn.cli.tables import console, name
 from sojourn.matrix import files, measure, plan, table
 from sojourn.matrix.contract import MatrixSummary
@@ -36,7 +36,7 @@ def matrix(args: argparse.Namespace) -> int:
         runs=args.runs,
     )
     figures = Figures()
-    with Bar() as bar:
+    with Bar() as bar, prints_aside():
         found = measure.measure(axes, api.threads_of(args.jobs), bar.simulating)
         if args.out is not None:
             bar.writing()

@@ -9,7 +9,7 @@ from sojourn import _core, api, experiment, folder, rundir
 from sojourn.cli import terminal
 from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
-from sojourn.cli.scenarios import own, read
+from sojourn.cli.scenarios import own, prints_aside, read
 from sojourn.contract import Summary
 from sojourn.exports import Captures
 from sojourn.own import Own
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     figures = Figures()
     drawn = Pictures(figures.tell)
     # The folders are created now, to detect errors early, and filled at the end.
-    with Bar() as bar, captures.opened() as files, out.opened() as opened:
+    with Bar() as bar, prints_aside(), captures.opened() as files, out.opened() as opened:
         record = api.record(
             core, args.file, args.runs, args.jobs, bar.simulating, controllers, files
         )
@@ -58,7 +58,7 @@ def _summarise(
 ) -> int:
     """Run without a run directory."""
     began = time.perf_counter()
-    with Bar() as bar, captures.opened() as files:
+    with Bar() as bar, prints_aside(), captures.opened() as files:
         summary = api.summarise(
             core, args.file, args.runs, args.jobs, bar.simulating, controllers, files
         )
@@ -68,14 +68,15 @@ def _summarise(
 
 
 def _prepared(args: argparse.Namespace, controllers: Own) -> _core.Scenario:
-    return experiment.prepare(
-        read(args.file),
-        assignments=args.set,
-        control=args.control,
-        seed=args.seed,
-        spread=args.spread,
-        own=controllers,
-    )
+    with prints_aside():
+        return experiment.prepare(
+            read(args.file),
+            assignments=args.set,
+            control=args.control,
+            seed=args.seed,
+            spread=args.spread,
+            own=controllers,
+        )
 
 
 def _note(core: _core.Scenario, args: argparse.Namespace) -> None:

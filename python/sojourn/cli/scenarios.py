@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,19 @@ def own(arguments: Sequence[str]) -> Own:
     """Load the controllers of `--controller`."""
     found: dict[str, tuple[Factory, Source]] = {}
     loader = Loader()
-    for argument in arguments:
-        name, file, thing = _parts(argument)
-        if name in found:
-            raise UsageError(f"--controller names {name!r} twice; write NAME=FILE.py:CLASS")
-        found[name] = loader.load(file, thing)
-    return Own({name: one[0] for name, one in found.items()}, [one[1] for one in found.values()])
+    with prints_aside():
+        for argument in arguments:
+            name, file, thing = _parts(argument)
+            if name in found:
+                raise UsageError(f"--controller names {name!r} twice; write NAME=FILE.py:CLASS")
+            found[name] = loader.load(file, thing)
+        factories = {name: one[0] for name, one in found.items()}
+        return Own(factories, [one[1] for one in found.values()])
+
+
+def prints_aside() -> AbstractContextManager[Any]:
+    """Send a controller's prints to standard error, since standard output is for data."""
+    return redirect_stdout(sys.stderr)
 
 
 def _parts(argument: str) -> tuple[str, str, str]:
@@ -82,8 +90,9 @@ def _reference(args: argparse.Namespace) -> str:
 def _check_one(file: str, controllers: Own) -> int:
     try:
         scenario = read(file)
-        scenario.use_controllers(controllers.catalogue)
-        scenario.check()
+        with prints_aside():
+            scenario.use_controllers(controllers.catalogue)
+            scenario.check()
     except _core.ScenarioError as error:
         show_scenario_error(error)
         return 2

@@ -9,9 +9,14 @@ if TYPE_CHECKING:
     from sojourn.comparison import Comparison
 
 
-def write(comparison: "Comparison", target: Path, tell: pictures.Tell = pictures.warn) -> Path:
-    """Write to `target`, which must be free; report missing pictures to `tell`."""
-    drawn = pictures.Pictures(tell)
+def write(
+    comparison: "Comparison", target: Path, report_missing: pictures.ReportMissing = pictures.warn
+) -> Path:
+    """Write to `target`, which must not exist or be empty.
+
+    `report_missing` is called for each missing picture.
+    """
+    drawn = pictures.Pictures(report_missing)
     done = folder.write(target, lambda place: fill(comparison, place, drawn))
     drawn.finish(done)
     return done

@@ -8,9 +8,11 @@ from sojourn.matrix import figure, table
 from sojourn.matrix.contract import MatrixSummary
 
 
-def write(found: MatrixSummary, target: Path, tell: pictures.Tell = pictures.warn) -> None:
+def write(
+    found: MatrixSummary, target: Path, report_missing: pictures.ReportMissing = pictures.warn
+) -> None:
     """Write `matrix.json`, `matrix.md` and the maps to `target`, which must be free."""
-    drawn = pictures.Pictures(tell)
+    drawn = pictures.Pictures(report_missing)
     folder.write(target, lambda place: _write_files(found, place, drawn))
     drawn.finish(target)
 

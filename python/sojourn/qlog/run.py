@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from sojourn import _core, layout
+from sojourn import _core, layout, memory
 from sojourn.contract import FORMAT, FlowSummary, Summary
 from sojourn.qlog.texts import said
 from sojourn.qlog.trace import Row, Trace
@@ -154,6 +154,7 @@ class _Columns:
 
     def frame(self) -> "pl.DataFrame":
         """The columns of `flows.parquet` that a log provides."""
+        memory.require_polars()
         import polars as pl
 
         rows = self._rows

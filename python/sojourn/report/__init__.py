@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn import files, folder
+from sojourn import files, folder, memory
 from sojourn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class Figure(Drawing):
         self._run = run
 
     def _document(self, interactive: bool) -> dict[str, Any]:
+        memory.require_polars()
         from sojourn.report import spec
 
         return spec.figure(self._run, interactive, self._goodput)

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from sojourn import imports
 from sojourn.errors import PictureError
 
 # One version by name, so that an upgrade of the renderer does not change the figure by itself.
@@ -20,8 +21,14 @@ VEGA_LITE = "6.4"
 # What one picture may take. A figure of 24 lines needs a tenth of either.
 _MEMORY_BYTES = 4_000_000_000
 _CPU_S = 120
+# A process that waits uses no CPU time. Generous, since the machine may be busy.
+_WALL_S = 5 * _CPU_S
 # A title makes the picture as wide as itself.
 _LONGEST = dict.fromkeys(("text", "title", "subtitle"), 300)
+# V8, the system's loader and Python, where addresses run out.
+_NO_ADDRESSES = re.compile(
+    "CagedHeap|reservation|failed to map segment|Cannot allocate memory|MemoryError"
+)
 # The characters that XML 1.0 cannot carry (section 2.2), in any form: the renderer panics at them.
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -81,12 +88,13 @@ class _Worker:
     """The drawing process, and how to talk to it. It ends when its standard input does."""
 
     def __init__(self) -> None:
-        self.owner = os.getpid()
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
+        self._is_late = False
+        limits = str(_MEMORY_BYTES), str(_CPU_S)
         try:
             # A session of its own: Ctrl-C in a terminal is for the command, which ends the worker.
             self._process = subprocess.Popen(
-                [sys.executable, "-I", _WORKER, str(_MEMORY_BYTES), str(_CPU_S)],
+                [sys.executable, "-I", _WORKER, *limits, json.dumps(imports.places())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._said,
@@ -99,27 +107,42 @@ class _Worker:
         """What it makes of the text; raises `PictureError` where it fails, or where it ended."""
         data = text.encode("utf-8")
         head = {"make": make, "version": VEGA_LITE, "length": len(data), **arguments}
+        limit = threading.Timer(_WALL_S, self._give_up)
+        limit.daemon = True
+        limit.start()
         try:
-            _pipe(self._process.stdin).write(json.dumps(head).encode() + b"\n" + data)
+            answer, body = self._exchange(json.dumps(head).encode() + b"\n" + data)
+            if "error" in answer:
+                raise PictureError(_beginning(answer["error"]))
+            if "length" not in answer or len(body) < answer["length"]:
+                raise PictureError(self._why_it_ended())
+        finally:
+            limit.cancel()
+        return body
+
+    def _exchange(self, request: bytes) -> tuple[dict[str, Any], bytes]:
+        try:
+            _pipe(self._process.stdin).write(request)
             _pipe(self._process.stdin).flush()
             line = _pipe(self._process.stdout).readline()
             answer = json.loads(line) if line else {}
-            body = _pipe(self._process.stdout).read(answer.get("length", 0))
+            return answer, _pipe(self._process.stdout).read(answer.get("length", 0))
         except BrokenPipeError:
-            answer, body = {}, b""
-        if "error" in answer:
-            raise PictureError(_beginning(answer["error"]))
-        if "length" not in answer or len(body) < answer["length"]:
-            raise PictureError(self._why_it_ended())
-        return body
+            return {}, b""
+
+    def _give_up(self) -> None:
+        self._is_late = True
+        self._process.kill()
 
     def _why_it_ended(self) -> str:
         status = self._process.wait()
         self._said.seek(0)
         said = self._said.read().decode("utf-8", "replace")
+        if self._is_late:
+            return f"the drawing process gave no answer within {_WALL_S} s"
         if -status == signal.SIGXCPU:
-            return f"drawing it takes more than {_CPU_S} s"
-        if limit := _address_space_limit():
+            return f"drawing it takes more than {_CPU_S} s of CPU time"
+        if (limit := _address_space_limit()) and _NO_ADDRESSES.search(said):
             return (
                 f"the renderer reserves 64 GB of addresses, and a limit of {limit / 1e9:.3g} GB is "
                 "set; lift it (ulimit -v unlimited) or draw the picture elsewhere"
@@ -128,6 +151,14 @@ class _Worker:
             return f"drawing it takes more than {_MEMORY_BYTES / 1e9:.3g} GB of memory"
         how = signal.Signals(-status).name if status < 0 else f"status {status}"
         return f"the drawing process ended with {how}: {_beginning(said) or 'it said nothing'}"
+
+    def leave(self) -> None:
+        """Closes the pipes in a forked child, which would keep the worker alive."""
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for pipe in (self._process.stdin, self._process.stdout):
+            # In place: `close` would write to the worker what the parent has buffered.
+            os.dup2(nowhere, _pipe(pipe).fileno(), inheritable=False)
+        os.close(nowhere)
 
     def end(self) -> None:
         """Ends it at once."""
@@ -158,8 +189,7 @@ def _drawn(make: str, text: str, **arguments: Any) -> bytes:
 
 def _started() -> _Worker:
     global _worker
-    # A process that was forked must not talk to the worker of the one before.
-    if _worker is None or _worker.owner != os.getpid():
+    if _worker is None:
         _worker = _Worker()
     return _worker
 
@@ -168,8 +198,20 @@ def _started() -> _Worker:
 def _end() -> None:
     global _worker
     ending, _worker = _worker, None
-    if ending is not None and ending.owner == os.getpid():
+    if ending is not None:
         ending.end()
+
+
+def _leave() -> None:
+    """A forked child draws with a worker of its own."""
+    global _lock, _worker
+    _lock = threading.Lock()
+    left, _worker = _worker, None
+    if left is not None:
+        left.leave()
+
+
+os.register_at_fork(after_in_child=_leave)
 
 
 def _address_space_limit() -> int | None:

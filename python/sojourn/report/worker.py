@@ -1,8 +1,9 @@
 """The process that draws: one request after the other, until its standard input ends.
 
-`render.py` starts this file as a script in Python's isolated mode. It imports the standard library
-and the renderer alone, so that no file beside a user's controller can stand in for a module. The
-renderer contains V8, which ends its whole process when it runs out of memory: this one.
+`render.py` starts this file as a script in Python's isolated mode, with the folders that may hold
+the renderer as its last argument. It imports the standard library and the renderer alone, so that
+no file beside a user's controller can stand in for a module. The renderer contains V8, which ends
+its whole process when it runs out of memory: this one.
 
 A request is a line of JSON, `{"make", "length"}` with the arguments, and `length` bytes of text.
 An answer is a line of JSON, `{"length"}` or `{"error", "length"}`, and `length` bytes.
@@ -14,6 +15,9 @@ import os
 import resource
 import sys
 from typing import Any, BinaryIO
+
+# Last, so that the standard library comes first.
+sys.path += json.loads(sys.argv.pop())
 
 import vl_convert
 
