@@ -3,7 +3,7 @@
 //!
 //!     cargo test -p sojourn-sim --test bbr3 -- --nocapture
 //!
-//! prints it, and checks what is said of it; with `UPDATE=1` it writes it there.
+//! prints the table and checks the document's claims; with `UPDATE=1` it writes the table there.
 
 mod common;
 #[path = "laws/table.rs"]
@@ -15,10 +15,10 @@ use sojourn_sim::RunSummary;
 use table::Table;
 
 const VERSIONS: [&str; 2] = ["bbr", "bbr3"];
-/// Mbit/s of payload that fit.
+/// Maximum goodput in Mbit/s.
 const FITS: f64 = 50.0 * 1448.0 / 1500.0;
 
-/// A minute over 50 Mbit/s and 40 ms with a buffer of so many products.
+/// A minute over 50 Mbit/s and 40 ms, with a buffer of `bdps` bandwidth-delay products.
 fn text(control: &str, bdps: u64, on_link: &str, others: &str) -> String {
     format!(
         r#"
@@ -45,8 +45,8 @@ fn alone(control: &str, bdps: u64) -> RunSummary {
     run(&text(control, bdps, "", ""))
 }
 
-/// Seeds of the runs whose medians count: beside CUBIC, and where losses are random, a
-/// single loss decides on seconds of a run.
+/// Seeds of the runs behind each median: beside CUBIC, and under random loss, a single loss decides
+/// several seconds of a run.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=9;
 
 /// Goodput in Mbit/s beside one CUBIC, CUBIC's, and the packets dropped: medians.
@@ -59,7 +59,7 @@ fn beside_cubic(control: &str, bdps: u64) -> (f64, f64, f64) {
     (goodput("one"), goodput("cubic"), dropped)
 }
 
-/// Goodput in Mbit/s where this share of the packets is lost at random: the median.
+/// Median goodput in Mbit/s with this share of the packets lost at random.
 fn with_losses(control: &str, share: f64) -> f64 {
     let scenario = scenario(&text(control, 4, &format!("loss = {share}"), ""));
     median(SEEDS.map(|seed| mbit(&simulate(&scenario, seed).summary, "one")))
@@ -83,7 +83,7 @@ fn row<T>(table: &mut Table, what: &str, found: &[T; 2], cell: impl Fn(&T) -> St
     table.row(&[what.to_owned(), cell(&found[0]), cell(&found[1])]);
 }
 
-/// Median, 99th percentile and greatest queueing delay, in milliseconds.
+/// Median, 99th percentile and maximum queueing delay, in milliseconds.
 fn delays(summary: &RunSummary) -> [f64; 3] {
     let link = link(summary, "a");
     let all = [link.queue_delay_p50_s, link.queue_delay_p99_s, link.queue_delay_max_s];
@@ -104,7 +104,7 @@ fn beside_version_1() {
     row(&mut table, &name(1), &shallow, shares);
     row(&mut table, "the same, packets dropped", &shallow, |found| found.2.to_string());
     row(&mut table, &name(4), &deep, shares);
-    // Some two and a half times as much is left in the shallow buffer; medians of other runs
+    // BBR version 3 gets about 2.5 times as much in the shallow buffer; medians of other runs
     // differ by a tenth.
     assert!(shallow[1].1 > 2.2 * shallow[0].1 && shallow[1].2 < shallow[0].2);
 
@@ -115,8 +115,8 @@ fn beside_version_1() {
     });
     let [[median, p99, greatest], three] = deep.each_ref().map(delays);
     assert!(three[0] < median && three[1] > p99 && three[2] < greatest);
-    // A product is 40 ms; Startup's window of two of them makes a queue of one, and
-    // of two packets a quantum more.
+    // A BDP is 40 ms. Startup's window of two BDP builds a queue of one BDP, plus a send quantum of
+    // two packets.
     assert!(three[2] < 45.0, "{three:?}");
     assert!(deep.iter().all(|summary| link(summary, "a").dropped_packets == 0));
 
@@ -128,7 +128,7 @@ fn beside_version_1() {
     row(&mut table, "alone, buffer of 1 BDP: packets lost", &lost, |share| {
         format!("{:.3} %", share * 100.0)
     });
-    // A twelfth, give or take a packet or two of some 30.
+    // A twelfth of some 30 packets, give or take a packet or two.
     assert!(lost[1] * 10.0 < lost[0], "{lost:?}");
 
     for (share, what) in
@@ -136,15 +136,15 @@ fn beside_version_1() {
     {
         let found = both(|control| with_losses(control, share));
         row(&mut table, what, &found, one_decimal);
-        // What 63 round trips leave, each of which takes off what it lost; at 2 %, the
-        // threshold, probes end early at random, and medians of nine runs differ by a fifth.
-        // A round trip takes off less than it lost,
-        // since `bw_latest` is the greatest sample of the round trip: a seventh more in all.
+        // Remaining bandwidth after 63 round trips, each reduced by its own loss. At 2 %, the
+        // threshold, probes end early at random, and medians of nine runs differ by a fifth. A
+        // round trip reduces the estimate by less than its loss, since `bw_latest` is the maximum
+        // sample of the round trip: a seventh more in all.
         let kept = (1.0 - (1.0_f64 - share).powi(63)) / (63.0 * share);
         let of_model = found[1] / (FITS * kept);
         let least = if share < 0.02 { 0.9 } else { 0.55 };
         assert!((least..1.15).contains(&of_model), "{share}: {found:?}");
-        // Version 1 does not answer losses: what is missing is the loss itself, and 5 %.
+        // Version 1 does not respond to loss: it loses only the packets themselves and 5 %.
         assert!(found[0] > 0.94 * FITS, "{share}: {found:?}");
     }
     table.publish_in("bbr3.md");

@@ -1,16 +1,14 @@
-//! Bursts of offload, end to end: what they add to the queue, and that they
-//! lose nothing.
+//! Offload bursts, end to end: they add queueing delay and lose no data.
 
 mod common;
 
 use common::{PACKET_BITS, assert_near, flow, link, run};
 use sojourn_sim::RunSummary;
 
-/// The host's own link is this fast.
+/// Rate of the host's own link.
 const LINE: f64 = 10e9;
 
-/// A flow through a fast interface into a bottleneck of `mbit`, 20 ms there and
-/// back.
+/// A flow over a fast interface and a bottleneck of `mbit`, with a round trip of 20 ms.
 fn upload(mbit: u64, control: &str, transport: &str, source: &str) -> RunSummary {
     run(&format!(
         r#"
@@ -39,17 +37,16 @@ transport = {{ {transport} }}
 
 const BULK: &str = "\"bulk\"";
 
-/// What a burst of `packets` adds at a bottleneck of `capacity`: its last packet
-/// waits for all before it, less what drains while they come in.
+/// Queueing delay of a burst of `packets` at a bottleneck of `capacity`: its last packet waits for
+/// all earlier ones, less the packets that leave while the burst arrives.
 fn burst_delay(packets: f64, capacity: f64) -> f64 {
     (packets - 1.0) * (PACKET_BITS / capacity - PACKET_BITS / LINE)
 }
 
-/// `ideal` sends at the capacity exactly, so that each burst meets an empty
-/// queue: all the delay there is is the burst's own. A burst is 2^-10 s of the
-/// payload's rate (96.5 % of the capacity), in whole packets: 8 of 1448 bytes at
-/// 100 Mbit/s, 81 at 1 Gbit/s, of which 64000 bytes hold 44 and 16000 hold 11; at
-/// 10 Mbit/s not one, and then two.
+/// `ideal` sends at exactly the capacity, so that each burst meets an empty queue and all queueing
+/// delay is the burst's own. A burst is 2^-10 s of the payload's rate (96.5 % of the capacity), in
+/// whole packets: 8 of 1448 bytes at 100 Mbit/s and 81 at 1 Gbit/s, of which 64000 bytes hold 44
+/// and 16000 bytes hold 11. At 10 Mbit/s it is less than one packet, and then the burst has two.
 #[test]
 fn the_queue_grows_by_the_burst_less_what_drains_meanwhile() {
     for (mbit, tso, packets) in [
@@ -64,14 +61,14 @@ fn the_queue_grows_by_the_burst_less_what_drains_meanwhile() {
         let bottleneck = link(&summary, "bottleneck");
         let (found, capacity) = (bottleneck.queue_delay_max_s.unwrap(), mbit as f64 * 1e6);
         let what = format!("{tso} at {mbit} Mbit/s");
-        // Departures and arrivals end on whole nanoseconds, up to one a packet.
+        // Departures and arrivals end on whole nanoseconds: up to one nanosecond a packet.
         assert_near(found, burst_delay(packets, capacity), packets * 2e-9, &what);
-        // The queue is empty again before the next burst: nothing is lost to it.
+        // The queue is empty again before the next burst, so that the link stays in use.
         assert!(bottleneck.utilisation.unwrap() > 0.985, "{what}: {bottleneck:?}");
     }
 }
 
-/// A QUIC batch of ten packets is as long at 10 Mbit/s as at any rate.
+/// A QUIC batch has ten packets at 10 Mbit/s as at any rate.
 #[test]
 fn batches_of_quic_do_not_follow_the_rate() {
     let transport = "profile = \"quic\", mss = \"1445B\", tso = \"14450B\"";
@@ -82,9 +79,9 @@ fn batches_of_quic_do_not_follow_the_rate() {
     }
 }
 
-/// At 1 Gbit/s a packet arrives every 12 us: five within 50 us of the first, the
-/// first included, and one acknowledgement for each such batch. A smaller batch
-/// is possible only where the flow begins or pauses.
+/// At 1 Gbit/s a packet arrives every 12 us: five within 50 us of the first, the first included,
+/// and one acknowledgement for each such batch. A smaller batch is possible only at the start of
+/// the flow or after a pause.
 #[test]
 fn coalescing_thins_acknowledgements() {
     let packets_per_ack = |gro: &str| {
@@ -96,8 +93,8 @@ fn coalescing_thins_acknowledgements() {
     assert_near(packets_per_ack("50us"), 5.0, 0.01, "batches");
 }
 
-/// A file arrives whole, with any of them and in both profiles, and the last
-/// batch waits for no more than its time.
+/// A file arrives whole with each combination of offloads and profiles. The last batch waits only
+/// for its hold time.
 #[test]
 fn a_file_arrives_whole() {
     let file = "{ kind = \"file\", size = \"3000001B\" }";

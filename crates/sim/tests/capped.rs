@@ -1,5 +1,5 @@
-//! A queue that is capped in time loses the share that equation 3 of document
-//! 000 says: of the excess that arrives in [t0, t0 + d], the part (Q - q) / Q.
+//! A queue with a buffer limit in time drops the share of equation 3 of "A Lower Bound on Latency
+//! Spikes": the part (Q - q) / Q of the excess that arrives in [t0, t0 + d].
 
 mod common;
 
@@ -7,8 +7,8 @@ use common::{PACKET_BITS, assert_near, link, run};
 use sojourn_theory::spike::spike;
 use sojourn_units::{Duration, Rate};
 
-/// r, loop delay in ms, cap in ms; at 600 Mbit/s, so that the excess is at
-/// least 500 packets and one packet less than 0.2 % of it.
+/// r, loop delay in ms, buffer limit in ms. At 600 Mbit/s the excess is at least 500 packets, and
+/// one packet is less than 0.2 % of it.
 const CASES: [(u64, u64, u64); 8] = [
     (2, 20, 5),
     (2, 50, 20),
@@ -60,7 +60,7 @@ fn the_lost_share_of_the_excess_is_equation_3_s() {
     }
 }
 
-/// A cap that the excess does not reach loses nothing.
+/// An excess below the limit loses no packet.
 #[test]
 fn a_cap_above_the_spike_loses_nothing() {
     let summary = run(&capped(2, 50, 51));

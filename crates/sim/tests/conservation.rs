@@ -1,5 +1,5 @@
-//! Whatever the scenario: no packet is lost count of, nothing arrives that was
-//! not sent, no link carries more than it can, and nothing panics.
+//! Invariants of every scenario: packet counts balance, only sent packets arrive, no link exceeds
+//! its capacity, and the simulator does not panic.
 
 mod common;
 
@@ -9,12 +9,12 @@ use sojourn_queue::Info;
 use sojourn_scenario::Scenario;
 use sojourn_sim::{FlowSummary, LinkSummary, RunSummary};
 
-/// A link's text, and whether its rate may be what limits the run.
+/// The keys of a link.
 fn link() -> impl Strategy<Value = String> {
     let rates = (rate(), bits());
     (rates, delay(), queue(3), buffer(), loss(), disorder(), 0_u64..100).prop_map(
         |((rate, constant), delay, queue, buffer, loss, disorder, overhead)| {
-            // A shaper stands only where the rate is constant.
+            // A shaper requires a link with a constant rate.
             let shaped = queue.contains("htb");
             let rate = if shaped { format!("\"{constant}bit\"") } else { rate };
             format!(
@@ -25,7 +25,7 @@ fn link() -> impl Strategy<Value = String> {
     )
 }
 
-/// Jitter in two links of three, up to 10 ms; reordering and duplicates in some.
+/// Jitter of up to 10 ms in two links of three; reordering and duplication in some.
 fn disorder() -> impl Strategy<Value = String> {
     let overtakes = prop_oneof![3 => Just(false), 1 => Just(true)];
     let jitter = (0_u64..3, overtakes).prop_map(|(step, overtakes)| match overtakes {
@@ -35,7 +35,7 @@ fn disorder() -> impl Strategy<Value = String> {
     let late = (0.0..1.0_f64, 0.0..1.0_f64, 1_u64..50_000).prop_map(|(p, rho, us)| {
         format!("reorder = {{ probability = {p:.4}, correlation = {rho:.4}, late = \"{us}us\" }}\n")
     });
-    // Without a delay to skip it is refused.
+    // The scenario refuses early packets on a link without a delay.
     let early = (0.0..1.0_f64, 1_u64..10).prop_map(|(p, gap)| {
         format!(
             "reorder = {{ probability = {p:.4}, gap = {gap} }}\n\
@@ -53,19 +53,19 @@ fn disorder() -> impl Strategy<Value = String> {
     (wire, copies).prop_map(|(wire, copies)| wire + &copies)
 }
 
-/// 100 kbit/s to 1 Gbit/s, evenly by magnitude.
+/// 100 kbit/s to 1 Gbit/s, log-uniform.
 fn bits() -> impl Strategy<Value = u64> {
     (5.0..9.0_f64).prop_map(|magnitude| 10_f64.powf(magnitude) as u64)
 }
 
-/// Two opportunities at once, and gaps of up to 77 ms.
+/// Two opportunities at the same time, and gaps of up to 77 ms.
 const TRACE: &str = "3\n3\n7\n20\n97\n";
 
 fn rate() -> impl Strategy<Value = String> {
     prop_oneof![5 => schedule(), 1 => Just("{ trace = \"t\" }".to_owned())]
 }
 
-/// A rate, and up to three changes, an outage one of four.
+/// A rate with up to three changes, one in four of them an outage.
 fn schedule() -> impl Strategy<Value = String> {
     let value = prop_oneof![3 => bits(), 1 => Just(0)];
     let step = (1_u64..700, value, any::<bool>());
@@ -100,7 +100,7 @@ fn delay() -> impl Strategy<Value = String> {
     )
 }
 
-/// Any queue that ships, and any inside it, with ECN where it knows it.
+/// Any shipped queue, with any queue inside it, with ECN if it supports ECN.
 fn queue(depth: usize) -> BoxedStrategy<String> {
     let fits = |info: &&&Info| depth > 1 || info.inner.is_empty();
     let infos: Vec<_> = sojourn_queue::infos().iter().filter(fits).copied().collect();
@@ -146,7 +146,7 @@ fn loss() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Any controller that ships.
+/// Any shipped controller.
 fn control() -> impl Strategy<Value = String> {
     let all = sojourn_cc::all();
     (0..all.len()).prop_map(move |place| all[place].info.name.to_owned())
@@ -191,7 +191,7 @@ fn transport() -> impl Strategy<Value = String> {
     })
 }
 
-/// A flow from link `first` on; its way back is a delay, or the first link.
+/// A flow from link `first` on; its return path is a delay, or the first link.
 fn flow() -> impl Strategy<Value = (usize, bool, String)> {
     let datagrams = on_off().prop_map(|source| ("none".to_owned(), source));
     let what = prop_oneof![4 => (control(), source()), 1 => datagrams];
@@ -213,7 +213,7 @@ fn scenarios() -> impl Strategy<Value = String> {
     let links = prop::collection::vec(link(), 1..4);
     let flows = prop::collection::vec(flow(), 1..5);
     (links, flows, 0_u64..20, 0_u64..1_000_000).prop_map(|(links, flows, interval, seed)| {
-        // Long enough for every change that these ranges allow.
+        // Long enough for every change in these ranges.
         let mut text = format!(
             "duration = \"3500ms\"\nseed = {seed}\nrecord = {{ interval = \"{interval}ms\" }}\n"
         );
@@ -224,7 +224,7 @@ fn scenarios() -> impl Strategy<Value = String> {
             text += &format!("[link.l{place}]\n{link}");
         }
         for (place, (first, shared, flow)) in flows.iter().enumerate() {
-            // The first flow takes them all: a link on no way is refused.
+            // The first flow passes every link: the scenario refuses an unused link.
             let first = if place == 0 { 0 } else { first % links.len() };
             let path: Vec<_> = (first..links.len()).map(|l| format!("\"l{l}\"")).collect();
             let back = if *shared { "l0" } else { "back" };
@@ -233,7 +233,7 @@ fn scenarios() -> impl Strategy<Value = String> {
                 path.join(", ")
             );
         }
-        // `ideal` needs its links to itself, without a shaper.
+        // `ideal` requires links of its own, without a shaper.
         if flows.len() > 1 || text.contains("htb") {
             text.replace("\"ideal\"", "\"reno\"")
         } else {
@@ -244,13 +244,13 @@ fn scenarios() -> impl Strategy<Value = String> {
 
 fn assert_link(link: &LinkSummary) {
     let gone = link.delivered_packets + link.dropped_packets;
-    // What is missing is still in the queue or on the wire; that the link holds
-    // exactly as many is asserted in the simulator, at every sample and the end.
+    // The remaining packets are in the queue or on the wire. The simulator asserts the exact count
+    // at every sample and at the end.
     assert!(gone <= link.arrived_packets + link.duplicated_packets, "{link:?}");
     assert!(link.duplicated_packets <= link.arrived_packets, "{link:?}");
     assert!(link.reordered_packets < link.delivered_packets.max(1), "{link:?}");
     assert!(link.marked_packets <= link.arrived_packets, "{link:?}");
-    // Times end on whole nanoseconds: a bit may be through early.
+    // Times are rounded to whole nanoseconds, so that a bit may be early.
     assert!(link.utilisation.is_none_or(|u| (0.0..=1.0 + 1e-4).contains(&u)), "{link:?}");
     let waits = [link.queue_delay_p50_s, link.queue_delay_p99_s, link.queue_delay_max_s];
     assert!(waits.is_sorted(), "{link:?}");
@@ -260,7 +260,7 @@ fn assert_flow(flow: &FlowSummary, duration_s: f64) {
     let rtts = [flow.rtt_min_s, flow.rtt_p50_s, flow.rtt_p99_s];
     assert!(rtts.is_sorted(), "{flow:?}");
     assert!(flow.rtt_min_s.is_none_or(|rtt| rtt >= 0.0), "{flow:?}");
-    // Three links may copy each packet, each copy on its own.
+    // Three links may each duplicate a packet, and each copy counts.
     assert!(flow.dropped_packets + flow.marked_packets <= 8 * flow.sent_packets, "{flow:?}");
     assert!(flow.retransmitted_packets <= flow.sent_packets, "{flow:?}");
     assert!(flow.response_p50_s <= flow.response_p99_s, "{flow:?}");
@@ -272,7 +272,7 @@ fn assert_sane(summary: &RunSummary) {
     summary.flows.iter().for_each(|f| assert_flow(f, summary.duration_s));
     for spike in &summary.spikes {
         assert!(spike.bound_corrected_s.is_none_or(|b| b >= 0.0), "{spike:?}");
-        // Only what capacity leaves for good has no bound.
+        // Only a permanent outage has no bound.
         let ends = summary.spikes.iter().any(|other| other.to_bps == 0.0);
         assert!(spike.bound_s.is_some() || ends, "{spike:?}");
         assert!(spike.carried_before_bps <= 1.01e9, "{spike:?}");
@@ -281,17 +281,17 @@ fn assert_sane(summary: &RunSummary) {
     assert!(!numbers.contains("NaN") && !numbers.contains("inf"), "{numbers}");
 }
 
-/// Payload that arrived passed the last link, in no less than its capacity.
+/// All payload passed the last link, within that link's capacity.
 fn assert_within_capacity(scenario: &Scenario, summary: &RunSummary) {
     for (flow, spec) in summary.flows.iter().zip(&scenario.flows) {
         let end = spec.stop.map_or(summary.duration_s, |stop| stop.as_secs_f64());
         let span = flow.completion_s.unwrap_or(end - flow.start_s);
         let last = *spec.path.last().unwrap();
         let could = summary.links[last].capacity_bps.unwrap() * summary.duration_s;
-        // Goodput counts each byte once: not more than one payload a packet sent.
+        // Goodput counts each byte once: at most one payload for each packet sent.
         let payload = flow.sent_packets as f64 * spec.transport.mss.as_f64();
         assert!(flow.goodput_bps * span / 8.0 <= payload + 1e-3, "{flow:?}");
-        // One bit for each packet's last nanosecond.
+        // One bit for each packet's rounding to nanoseconds.
         let bits = flow.goodput_bps * span;
         assert!(bits <= could + flow.sent_packets as f64 + 1.0, "{flow:?} {could}");
     }
@@ -308,8 +308,8 @@ proptest! {
         assert_within_capacity(&scenario, &summary);
     }
 
-    /// A transfer ends, through loss, an outage and whatever controller: 200 kB
-    /// at 1 Mbit/s or more take less than two minutes.
+    /// A transfer completes despite losses and an outage, with every controller: 200 kB at 1 Mbit/s
+    /// or more take less than two minutes.
     #[test]
     fn transfers_complete(
         control in control(),
@@ -353,8 +353,8 @@ transport = {{ profile = "{profile}", receive_times = true }}
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What waits in a drop-tail queue waits on the line where the wire loses nothing, and
-    /// apart where it may, though it never does: nobody can tell.
+    /// A drop-tail queue keeps its packets on the line if the wire is lossless, and in a separate
+    /// queue if the wire may lose packets. Both give the same results as long as no packet is lost.
     #[test]
     fn drop_tail_is_the_same_wherever_packets_wait(text in scenarios()) {
         let outcome = |loss: &'static str| {

@@ -3,7 +3,7 @@
 //!
 //!     cargo test -p sojourn-sim --test copa -- --nocapture
 //!
-//! prints them; with `UPDATE=1` it writes them into the document, for review.
+//! prints the tables; with `UPDATE=1` it writes them into the document, for review.
 
 mod common;
 #[path = "laws/table.rs"]
@@ -24,13 +24,13 @@ struct Net {
 }
 
 impl Net {
-    /// `count` flows of `control`, which begin a tenth of a second apart, and
-    /// others. Every packet is acknowledged, as the authors' receiver does.
+    /// Runs `count` flows of `control`, which start a tenth of a second apart, and `others`. The
+    /// receiver acknowledges every packet, as the authors' does.
     fn run(self, control: &str, count: u64, others: &str) -> RunSummary {
         self.run_for(200, control, count, 1, others)
     }
 
-    /// The same for so many seconds, with an acknowledgement for every `ack_every` packets.
+    /// [`Net::run`] for so many seconds, with an acknowledgement for every `ack_every` packets.
     fn run_for(
         self,
         seconds: u64,
@@ -67,12 +67,12 @@ transport = {{ ack_every = {ack_every} }}
         ))
     }
 
-    /// Packets that wait for `seconds`.
+    /// Number of packets that the link sends in `seconds`.
     fn packets(self, seconds: f64) -> f64 {
         seconds * self.mbit as f64 * 1e6 / PACKET_BITS
     }
 
-    /// Median and 99th percentile of the queue, in packets.
+    /// Median and 99th percentile of the queue's length, in packets.
     fn queue(self, summary: &RunSummary) -> (f64, f64) {
         let link = link(summary, "a");
         let packets = |delay: Option<f64>| self.packets(delay.expect("packets passed"));
@@ -84,9 +84,9 @@ transport = {{ ack_every = {ack_every} }}
     }
 }
 
-/// Section 3: the queue swings between nothing and 2.5 packets for each packet of
-/// the flows' 1/delta, so that its middle is at 1.25. For flows that do not switch
-/// modes, or their few minutes of competing would be in the figures.
+/// Section 3: the queue oscillates between zero and 2.5 packets for each packet of the flows'
+/// 1/delta, so that its middle is at 1.25. Mode switching is off, to keep the few minutes of
+/// competitive mode out of the figures.
 #[test]
 fn the_queue_swings_between_nothing_and_five_halves_of_one_over_delta() {
     let mut table = Table::new(&[
@@ -102,8 +102,8 @@ fn the_queue_swings_between_nothing_and_five_halves_of_one_over_delta() {
         let net = Net { mbit, rtt, bdps: 10.0 };
         for (delta, count) in [(0.5, 1), (0.5, 4), (0.1, 1), (0.1, 4)] {
             let sum = count as f64 / delta;
-            // The section supposes that the path is longer than the queue; from a
-            // third of the product on, the queue is seen to stand (docs/copa.md).
+            // The section assumes a path that is longer than the queue. From a third of the BDP on,
+            // a standing queue appears (docs/copa.md).
             if 2.5 * sum > (mbit * rtt) as f64 * 1e3 / PACKET_BITS / 3.0 {
                 continue;
             }
@@ -132,8 +132,8 @@ fn the_queue_swings_between_nothing_and_five_halves_of_one_over_delta() {
     table.publish_in("copa.md");
 }
 
-/// Where the paper's rules do not keep the queue that they aim at, as the document says:
-/// what the rules as they stand come to, so that a change of it shows.
+/// Cases in which the paper's rules miss their target queue, as the document describes. The test
+/// records the present results, so that a change shows.
 #[test]
 fn what_the_rules_do_not_hold_is_shown() {
     let columns = [
@@ -163,19 +163,19 @@ fn what_the_rules_do_not_hold_is_shown() {
         (median / aim, dropped)
     };
     let [wide, narrow] = [50, 12].map(|mbit| Net { mbit, rtt: 40, bdps: 10.0 });
-    // Aimed at within a fifth: each flow's window is a whole number of packets, and the
-    // packet that is being sent does not wait.
+    // Within a fifth of the target: each flow's window is a whole number of packets, and the packet
+    // in transmission does not wait.
     assert!((0.8..1.2).contains(&row(wide, 1, 0.5, true, 200).0));
     assert!((0.8..1.2).contains(&row(wide, 4, 0.5, false, 200).0));
-    // Company that is none: four flows take each other for one that fills the buffer.
+    // False detection of a competitor: four Copa flows take each other for a buffer-filling flow.
     assert!(row(wide, 4, 0.5, true, 200).0 > 10.0);
-    // A path that is no longer than three times the queue.
+    // A path that is at most three times as long as the queue.
     assert!(row(narrow, 1, 0.1, false, 200).0 > 1.5);
     table.publish_in("copa.md");
 }
 
-/// Copa in a buffer that is no larger than its swing: share of packets dropped, goodput
-/// over capacity, Jain's index.
+/// Copa with a buffer below its oscillation: share of packets dropped, goodput over capacity,
+/// Jain's index.
 fn in_small_buffer(net: Net, count: u64, switching: bool, loss_limit: f64) -> (f64, f64, f64) {
     let control =
         format!("{{ kind = \"copa\", mode_switching = {switching}, loss_limit = {loss_limit} }}");
@@ -187,9 +187,9 @@ fn in_small_buffer(net: Net, count: u64, switching: bool, loss_limit: f64) -> (f
     (dropped, used, jain(&goodputs))
 }
 
-/// genericCC's ceiling where delay says nothing: the full queue has become the least
-/// round-trip time. Without it (`loss_limit = 1`, the paper's rules) the windows grow for
-/// as long as the run lasts.
+/// genericCC's limit for cases in which delay carries no signal: the full queue has become the
+/// minimum round-trip time. Without the limit (`loss_limit = 1`, the paper's rules) the windows
+/// grow until the run ends.
 #[test]
 fn losses_bound_the_window_in_a_small_buffer() {
     let mut table = Table::new(&[
@@ -233,17 +233,17 @@ fn losses_bound_the_window_in_a_small_buffer() {
         ]);
         let what = format!("{}, {bdps} BDP, {count} flows", net.name());
         assert!(none.0 > 0.7, "{what}: {none:?}");
-        // A window that loses more than 30 % over two round trips shrinks; in the round
-        // trip before that is known it has grown by 1/delta packets, a fifth of a share of
-        // ten packets here, and so has everybody else's.
+        // A window that loses more than 30 % over two round trips shrinks. In the round trip before
+        // the sender knows of the losses, the window has grown by 1/delta packets, a fifth of a
+        // share of ten packets here, and so have all other windows.
         assert!(default.0 < 0.45 && low.0 <= default.0, "{what}: {default:?}, {low:?}");
-        // The headers are 3.5 % of the link.
+        // Headers are 3.5 % of the link.
         assert!(default.1 > 0.95 && default.2 > 0.9, "{what}: {default:?}");
     }
     table.publish_in("copa.md");
 }
 
-/// Section 2.2: alone, it finds its own queue nearly empty often enough.
+/// Section 2.2: alone, the flow finds its own queue nearly empty often enough.
 #[test]
 fn alone_it_stays_in_the_default_mode() {
     for (mbit, rtt) in [(50, 40), (100, 20)] {
@@ -252,13 +252,13 @@ fn alone_it_stays_in_the_default_mode() {
         let link = link(&summary, "a");
         assert!(link.utilisation.unwrap() > 0.99, "{link:?}");
         let (_, most) = net.queue(&summary);
-        // The paper's greatest, and the packet that is being sent.
+        // The paper's maximum, plus the packet in transmission.
         assert!(most < 2.5 / 0.5 + 1.0, "{most} packets");
     }
 }
 
-/// Section 2.2: beside a flow that fills the buffer, it takes its share by AIMD on
-/// 1/delta, and next to nothing without.
+/// Section 2.2: beside a buffer-filling flow, Copa gets its share by AIMD on 1/delta. Without mode
+/// switching it gets almost no share.
 #[test]
 fn it_competes_with_cubic() {
     let cubic = "[flow.cubic]\ncontrol = \"cubic\"\npath = [\"a\"]\nback = [\"back\"]";
@@ -274,7 +274,7 @@ fn it_competes_with_cubic() {
     }
 }
 
-/// Section 2.1 with section 5's claim: loss alone is no signal.
+/// Section 2.1, with the claim of section 5: loss alone is not a congestion signal.
 #[test]
 fn random_loss_costs_nothing_but_itself() {
     let lossy = run(r#"
@@ -294,7 +294,7 @@ control = { kind = "copa", mode_switching = false }
 path = ["a"]
 back = ["back"]
 "#);
-    // What leaves the link, before the loss.
+    // Utilisation counts packets before the random loss.
     let used = link(&lossy, "a").utilisation.unwrap();
     assert!(used > 0.95, "{used}");
 }

@@ -1,5 +1,4 @@
-//! Vegas and LEDBAT++ over a bottleneck: what their papers say that they do to a queue
-//! and to each other.
+//! Vegas and LEDBAT++ over a bottleneck: queue and fairness as their papers describe.
 
 mod common;
 
@@ -42,9 +41,9 @@ fn used(summary: &RunSummary) -> f64 {
     link(summary, "bottleneck").utilisation.expect("it has a rate")
 }
 
-/// Vegas, section III-C: each flow keeps between alpha = 2 and beta = 4 packets in the
-/// queue. All flows' initial windows, 6 ms each, come one after another within the first
-/// round trip, so that all know the path's own.
+/// Vegas, section III-C: each flow keeps between alpha = 2 and beta = 4 packets in the queue. The
+/// flows' initial windows, 6 ms each, follow one another within the first round trip, so that every
+/// flow measures the path's own round-trip time.
 #[test]
 fn vegas_flows_keep_two_to_four_packets_each_in_the_queue() {
     for n in [1, 2, 4] {
@@ -53,14 +52,14 @@ fn vegas_flows_keep_two_to_four_packets_each_in_the_queue() {
         let packet = PACKET_BITS / 20e6;
         let queue = link(&summary, "bottleneck").queue_delay_p50_s.unwrap() / packet;
         let n = f64::from(n);
-        // One packet more: the one that is being sent is waited for as well.
+        // One packet more for the packet in transmission, which also adds delay.
         assert!(queue >= 2.0 * n && queue <= 4.0 * n + 1.0, "{n} flows: {queue} packets");
         assert!(used(&summary) > 0.98, "{n} flows: {}", used(&summary));
     }
 }
 
-/// The greatest queueing delay of one Vegas over 50 Mbit/s and 40 ms with 4 BDP of buffer,
-/// in seconds, and what of the link it used in the first two seconds.
+/// Maximum queueing delay in seconds of one Vegas flow over 50 Mbit/s and 40 ms with 4 BDP of
+/// buffer, and its utilisation in the first two seconds.
 fn vegas_starts(slow_start: &str) -> (f64, f64) {
     let summary = run(&format!(
         r#"
@@ -80,10 +79,10 @@ back = ["back"]
     (link(&summary, "bottleneck").queue_delay_max_s.unwrap(), used(&summary))
 }
 
-/// Section III-D: a window that doubles in every other round trip, and is compared in
-/// between, is at most twice what the path carries when slow start ends, so that the queue
-/// is at most one path's worth, 40 ms, and gamma. Doubled in every round trip (Linux), it is
-/// doubled once more before the first comparison that can see the queue.
+/// Section III-D: the window doubles in every other round trip, with a comparison in between. When
+/// slow start ends, the window is at most twice the path's capacity, so that the queue is at most
+/// one BDP, 40 ms, and gamma. With a doubling in every round trip (Linux), the window doubles once
+/// more before the first comparison that shows the queue.
 #[test]
 fn vegas_starts_with_no_more_than_a_path_in_the_queue() {
     let (paper, used) = vegas_starts("every-other");
@@ -91,13 +90,13 @@ fn vegas_starts_with_no_more_than_a_path_in_the_queue() {
     let (linux, _) = vegas_starts("every");
     assert!(linux > 2.0 * paper && linux <= 3.0 * 0.040, "{linux} s, {paper} s");
     println!("every other: {paper} s, {used}; every: {linux} s");
-    // Ten packets reach 160 in eight round trips, a third of a second, and most of the link
-    // is unused in them.
+    // The window grows from 10 packets to 160 in eight round trips, a third of a second, in which
+    // most of the link is unused.
     assert!(used > 0.8, "{used}");
 }
 
-/// Section 4.5: 60 ms of queueing delay, and what the window grows by until it shows: a
-/// third of a packet, 0.2 ms, each round trip. Section 4.4: slowdowns cost a tenth at most.
+/// Section 4.5: 60 ms of queueing delay, plus the window's growth until the delay shows: a third of
+/// a packet, 0.2 ms, each round trip. Section 4.4: slowdowns cost a tenth at most.
 #[test]
 fn ledbat_alone_keeps_its_target() {
     let summary = over("10MB", 120, &[("ledbat++", 0.0)]);
@@ -107,8 +106,8 @@ fn ledbat_alone_keeps_its_target() {
     assert!(used(&summary) > 0.9, "{}", used(&summary));
 }
 
-/// The draft's purpose: whatever fills a queue beyond the target (400 ms here) has the
-/// link, but for two packets in a round trip.
+/// The draft's purpose: a flow that fills the queue beyond the target (400 ms here) gets the link,
+/// except for two packets in a round trip.
 #[test]
 fn ledbat_yields_to_reno_and_cubic() {
     for other in ["reno", "cubic"] {
@@ -119,14 +118,14 @@ fn ledbat_yields_to_reno_and_cubic() {
     }
 }
 
-/// Section 4.4: slowdowns let a latecomer see the path without a queue, and section 4.3
-/// makes the shares even.
+/// Section 4.4: slowdowns show a latecomer the path without a queue; section 4.3 equalises the
+/// shares.
 #[test]
 fn ledbat_shares_with_a_latecomer() {
     let summary = over("10MB", 300, &[("ledbat++", 0.0), ("ledbat++", 30.0)]);
     let (first, second) = (goodput(&summary, 0), goodput(&summary, 1));
     assert!(jain(&[first, second]) > 0.95, "{first} {second}");
     let p99 = link(&summary, "bottleneck").queue_delay_p99_s.unwrap();
-    // A base that is too long by what the first flow keeps in the queue would add that.
+    // A base delay that includes the first flow's queue would add that queue's delay.
     assert!(p99 < 0.070, "{p99}");
 }

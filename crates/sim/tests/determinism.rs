@@ -1,4 +1,4 @@
-//! The same scenario and seed give the same bytes, in one go or in slices.
+//! The same scenario and seed give the same bytes, in one piece or in slices.
 
 mod common;
 
@@ -8,7 +8,7 @@ use sojourn_scenario::Scenario;
 use sojourn_sim::{Outcome, Simulation, is_random, series_parquet};
 use sojourn_units::{Duration, Instant};
 
-/// All that a run leaves behind: summaries as JSON, and both series.
+/// The results of runs as bytes: summaries as JSON, and both series.
 fn bytes(outcomes: &[Outcome]) -> [Vec<u8>; 3] {
     let summaries: Vec<_> = outcomes.iter().map(|o| &o.summary).collect();
     let all: Vec<_> = outcomes.iter().collect();
@@ -28,9 +28,8 @@ fn every_shipped_scenario_gives_the_same_bytes_twice() {
     }
 }
 
-/// The seed stands in the summary; all else changes only where something draws.
-/// (Where something may draw, nothing need change: fq_codel's hash matters only
-/// to flows that share a bucket.)
+/// The summary contains the seed; the rest changes only in scenarios with random draws. A scenario
+/// that can draw need not change: fq_codel's hash affects only flows that share a bucket.
 #[test]
 fn another_seed_differs_only_where_something_is_random() {
     let mut differ = Vec::new();
@@ -51,7 +50,7 @@ fn another_seed_differs_only_where_something_is_random() {
     }
 }
 
-/// Something of everything, in two seconds.
+/// All kinds of links, queues and flows in two seconds.
 const MIXED: &str = r#"
 duration = "2s"
 [link.a]
@@ -97,7 +96,7 @@ fn random_things_follow_the_seed() {
     assert!(run(5) != run(6));
 }
 
-/// The tables of [`MIXED`], in another order.
+/// [`MIXED`] with its tables in another order.
 fn in_order(order: impl Fn(usize) -> usize) -> String {
     let (head, tables) = MIXED.split_once("[link.a]").unwrap();
     let text = format!("[link.a]{tables}");
@@ -109,7 +108,7 @@ fn in_order(order: impl Fn(usize) -> usize) -> String {
     format!("{head}{ordered}")
 }
 
-/// Flow by flow and link by link, by their names.
+/// The summaries of all flows and links, sorted.
 fn by_name(scenario: &Scenario) -> Vec<String> {
     let summary = simulate(scenario, 5).summary;
     let flows = summary.flows.iter().map(|flow| serde_json::to_string(flow).unwrap());
@@ -119,7 +118,7 @@ fn by_name(scenario: &Scenario) -> Vec<String> {
     all
 }
 
-/// Draws belong to names: TOML's tables have no order.
+/// Random streams belong to names, since TOML tables are unordered.
 #[test]
 fn the_order_of_tables_does_not_change_what_is_drawn() {
     let tables = MIXED.matches("\n[").count();
@@ -128,7 +127,7 @@ fn the_order_of_tables_does_not_change_what_is_drawn() {
     assert_eq!(by_name(&as_written(MIXED)), by_name(&as_written(&reversed)));
 }
 
-/// A link and a flow beside the others, in front of them in the document.
+/// Adds a link and a flow before the others in the document.
 #[test]
 fn what_is_added_does_not_change_what_the_others_draw() {
     let added =
@@ -142,8 +141,8 @@ fn what_is_added_does_not_change_what_the_others_draw() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Wherever a run is interrupted, and however often: also twice at the same
-    /// moment, at moments where something happens, and backwards.
+    /// Interrupts a run at arbitrary times: also twice at the same time, at the times of events,
+    /// and backwards.
     #[test]
     fn slices_do_not_matter(
         mut moments in prop::collection::vec(
@@ -165,7 +164,7 @@ proptest! {
         prop_assert!(bytes(&[sliced.finish()]) == bytes(&[simulate(&scenario, 7)]));
     }
 
-    /// After however few events a run is interrupted.
+    /// Interrupts a run after arbitrary numbers of events.
     #[test]
     fn pieces_by_events_do_not_matter(pieces in prop::collection::vec(0_u32..500, 0..40)) {
         let scenario = as_written(MIXED);

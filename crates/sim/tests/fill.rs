@@ -1,4 +1,4 @@
-//! Bulk traffic fills a link: nothing in hosts, windows or pacing holds it back.
+//! Bulk traffic fills a link: hosts, windows and pacing do not limit it.
 
 mod common;
 
@@ -23,9 +23,9 @@ back = ["back"]
     ))
 }
 
-/// A buffer of one bandwidth-delay product: CUBIC leaves 0.7 of 2 products
-/// after each loss (RFC 9438 section 4.6), more than the link needs. What is
-/// missing from 1 is slow start, here up to 100 ms of round trip.
+/// A buffer of one bandwidth-delay product: CUBIC keeps 0.7 of 2 BDP after each loss (RFC 9438
+/// section 4.6), more than the link needs. The unused share is slow start, with a round trip of up
+/// to 100 ms here.
 #[test]
 fn cubic_fills_the_link_with_a_buffer_of_one_product() {
     for (one_way, buffer) in [("5ms", "10ms"), ("25ms", "50ms"), ("50ms", "100ms")] {
@@ -36,8 +36,8 @@ fn cubic_fills_the_link_with_a_buffer_of_one_product() {
     }
 }
 
-/// A buffer that takes all leaves nothing but slow start: 10 packets double
-/// every 50 ms until they fill 250, in less than 6 round trips.
+/// With an unlimited buffer only slow start leaves capacity unused: 10 packets double every 50 ms
+/// until they fill 250, in less than 6 round trips.
 #[test]
 fn without_drops_only_slow_start_is_missing() {
     for control in ["cubic", "reno"] {
@@ -50,13 +50,13 @@ fn without_drops_only_slow_start_is_missing() {
     }
 }
 
-/// Goodput is what the link carried less headers and what is still under way.
+/// Goodput is the carried traffic less headers and data in flight.
 #[test]
 fn goodput_and_utilisation_tell_the_same() {
     let summary = bulk("cubic", "25ms", "unlimited");
     let carried = summary.links[0].utilisation.unwrap() * 60e6;
     let expected = carried * 1448.0 / 1500.0;
-    // At the end one propagation delay of data has left the link, not arrived.
+    // At the end, one propagation delay of data has left the link but not arrived.
     let under_way = 60e6 * 0.025 / 60.0;
     assert_near(summary.flows[0].goodput_bps, expected - under_way, 12e3, "goodput");
 }

@@ -1,5 +1,4 @@
-//! Handshakes: when data leave, what a lost packet costs, and what the sample of the
-//! round-trip time is worth.
+//! Handshakes: departure of the first data, cost of a lost packet, and the round-trip time sample.
 
 mod common;
 
@@ -11,17 +10,17 @@ use sojourn_sim::{Carried, Passage, Ping, RunSummary, Simulation, Tap, Wiring};
 use sojourn_transport::{Data, LossCause, Vitals};
 use sojourn_units::{Duration, Instant};
 
-/// The summary of the scenario of this text, handshakes included, to the nanosecond.
+/// Summary of the scenario of this text, handshakes included, without random timing.
 fn run(text: &str) -> RunSummary {
     simulate(&exact(text), 1).summary
 }
 
-/// The scenario of this text, without what breaks phase effects.
+/// The scenario of this text without the randomness that prevents phase effects.
 fn exact(text: &str) -> Scenario {
     Scenario { start_jitter: Duration::ZERO, host_noise: Duration::ZERO, ..as_written(text) }
 }
 
-/// One way takes 20 ms; 10 Mbit/s in both directions.
+/// A one-way delay of 20 ms, and 10 Mbit/s in both directions.
 fn path(source: &str, transport: &str, loss: (&str, &str)) -> String {
     format!(
         r#"
@@ -54,21 +53,21 @@ fn completion(source: &str, transport: &str, loss: (&str, &str)) -> f64 {
     flow(&summary, "a").completion_s.expect("the transfer completes")
 }
 
-/// Seconds that so many bytes take at 10 Mbit/s.
+/// Serialisation time of so many bytes at 10 Mbit/s, in seconds.
 fn serial(bytes: u32) -> f64 {
     f64::from(bytes) * 8.0 / 10e6
 }
 
-/// Half a nanosecond a link and packet is rounded away.
+/// Rounding: half a nanosecond for each link and packet.
 const ROUNDING: f64 = 20e-9;
 
 #[test]
 fn data_follow_the_handshake_by_a_round_trip() {
-    // SYN and SYN-ACK of 60 bytes; then the ACK of 52 is ahead of the data.
+    // SYN and SYN-ACK of 60 bytes; then the ACK of 52 bytes precedes the data.
     let tcp = completion(FILE, r#"profile = "tcp""#, NO_LOSS);
     let expected = 0.06 + 2.0 * serial(60) + serial(52) + serial(1052);
     assert_near(tcp, expected, ROUNDING, "TCP");
-    // An Initial, the third datagram of the answer, and the client's last flight.
+    // An Initial, the third datagram of the server's flight, and the client's last flight.
     let quic = completion(FILE, r#"profile = "quic""#, NO_LOSS);
     let expected = 0.06 + serial(1228) + 3.0 * serial(1228) + serial(1228) + serial(1055);
     assert_near(quic, expected, ROUNDING, "QUIC");
@@ -92,33 +91,34 @@ fn zero_rtt_saves_a_round_trip() {
         let one = completion(REQUEST, &format!("profile = \"{profile}\""), NO_LOSS);
         let transport = format!("profile = \"{profile}\", handshake = \"0-rtt\"");
         let zero = completion(REQUEST, &transport, NO_LOSS);
-        // The handshake's packets then stand in the way of the request and the response, as
-        // those of the last flight do otherwise: within the time that five of them take.
+        // With 0-RTT, the handshake's packets delay the request and the response, as the last
+        // flight does otherwise: by at most the serialisation of five packets.
         assert_near(one - zero, 0.04, 5.0 * serial(1228), profile);
         assert!(one - zero >= 0.04, "{profile}: {}", one - zero);
     }
-    // SYN with cookie and request; SYN-ACK, then the response behind it.
+    // SYN with cookie and request; SYN-ACK, followed by the response.
     let transport = r#"profile = "tcp", handshake = "0-rtt""#;
     let fast_open = completion(REQUEST, transport, NO_LOSS);
     let expected = 0.04 + serial(72 + 200) + serial(60) + serial(1052);
     assert_near(fast_open, expected, ROUNDING, "Fast Open");
 }
 
-/// RFC 7413: one segment at most, and the rest once the SYN was answered.
+/// RFC 7413: one segment at most in the SYN; the rest follows the answer to the SYN.
 #[test]
 fn fast_open_carries_one_packet() {
     let source = r#"{ kind = "file", size = "2000B" }"#;
     let transport = r#"profile = "tcp", handshake = "0-rtt""#;
     let zero = completion(source, transport, NO_LOSS);
     let one = completion(source, r#"profile = "tcp""#, NO_LOSS);
-    // The first packet's data have left; 572 bytes follow as they would without them.
+    // The first packet's data are sent with the SYN; the other 572 bytes follow as in 1-RTT.
     let expected = one + serial(1500) - serial(60) - serial(1500 + 604) + serial(572 + 52);
     assert_near(zero, expected, ROUNDING, "the second packet waits");
     let quic = completion(source, r#"profile = "quic", handshake = "0-rtt""#, NO_LOSS);
     assert!(quic < 0.03, "QUIC has no such limit: {quic}");
 }
 
-/// The tenth packet of a link is lost, the first of flow `a`: nine datagrams precede it.
+/// Loses the tenth packet of a link, which is the first packet of flow `a`: nine datagrams precede
+/// it.
 fn first_lost(source: &str, transport: &str, on: &str) -> f64 {
     let every = "loss = { every = 10 }";
     let loss = if on == "out" { (every, "") } else { ("", every) };
@@ -152,13 +152,14 @@ fn a_lost_opening_costs_the_initial_timeout() {
 
 #[test]
 fn a_lost_answer_costs_a_timeout() {
-    // Both ends' timers are due at once: the client's repeated SYN arrives as the server
-    // would repeat its SYN-ACK, which it then sends only once.
+    // The timers of both ends expire at the same time: the client's retransmitted SYN arrives as
+    // the server would retransmit its SYN-ACK, which it then sends only once.
     let tcp = r#"profile = "tcp""#;
     let fine = completion(FILE, tcp, NO_LOSS);
     assert_near(first_lost(FILE, tcp, "back") - fine, 1.0, ROUNDING, "TCP");
-    // Two of three datagrams arrive, and with the first of these the sample. Three times as
-    // much after the second the client asks again, and waits for three datagrams.
+    // Two of three datagrams arrive, and the first of these gives the round-trip time sample. The
+    // client probes three times that sample after the second datagram, and waits for three
+    // datagrams.
     let quic = r#"profile = "quic""#;
     let first = 0.04 + 3.0 * serial(1228);
     let second = first + serial(1228);
@@ -167,8 +168,8 @@ fn a_lost_answer_costs_a_timeout() {
     assert_near(found, expected + serial(1055), ROUNDING, "QUIC");
 }
 
-/// RFC 7413 section 4.2.1: the SYN is repeated without data, which follow the answer.
-/// Data of any length arrive with the opening: 1156 bytes make it as large as an Initial of QUIC.
+/// RFC 7413 section 4.2.1: a retransmitted SYN carries no data; the data follow the answer. Data of
+/// any length arrive with the SYN: 1156 bytes make it as large as a QUIC Initial.
 #[test]
 fn fast_open_carries_any_length() {
     for len in [1155, 1156, 1157] {
@@ -187,7 +188,7 @@ fn fast_open_falls_back_where_its_opening_is_lost() {
     assert_near(lost - one, 1.0, ROUNDING, "as a lost SYN without data");
 }
 
-/// When data leave, and the first round-trip times that senders know of, by connection.
+/// Departure times of data, and the first round-trip times that senders measure, by connection.
 #[derive(Clone, Default)]
 struct Log {
     sent: Arc<Mutex<Vec<(usize, f64)>>>,
@@ -225,7 +226,7 @@ fn logged(text: &str) -> Log {
 fn each_side_takes_its_sample() {
     let log = logged(&path(REQUEST, r#"profile = "tcp""#, NO_LOSS));
     let rtts = log.rtts.lock().unwrap().clone();
-    // Connection 1 has the requests; its client hears the answer first.
+    // Connection 1 carries the requests; its client receives the answer first.
     let client = 0.04 + 2.0 * serial(60);
     let server = 0.04 + serial(60) + serial(52);
     assert_eq!((rtts.len(), rtts[0].0, rtts[1].0), (2, 1, 0));
@@ -236,8 +237,8 @@ fn each_side_takes_its_sample() {
     assert_near(log.rtts.lock().unwrap()[0].1, expected, ROUNDING, "QUIC's, of the first packet");
 }
 
-/// Departures of the first ten packets of a bulk flow, counted from the first, in parts of
-/// the handshake's round trip.
+/// Departure times of the first ten packets of a bulk flow, relative to the first, in units of the
+/// handshake's round trip.
 fn departures(control: &str, transport: &str) -> Vec<f64> {
     let text = path(r#""bulk""#, transport, NO_LOSS).replace("\"reno\"", control);
     let log = logged(&text);
@@ -248,11 +249,11 @@ fn departures(control: &str, transport: &str) -> Vec<f64> {
 #[test]
 fn the_initial_window_is_paced_over_the_round_trip() {
     let tcp = r#"profile = "tcp""#;
-    // Ten packets at twice the window in a round trip, as in slow start (Prague, Copa), and at
-    // 2.773 times (draft-ietf-ccwg-bbr-06 section 5.6.2).
+    // Ten packets in a round trip at a pacing gain of 2, as in slow start (Prague, Copa), and of
+    // 2.773 (draft-ietf-ccwg-bbr-06 section 5.6.2).
     for (control, gain) in [("\"prague\"", 2.0), ("\"copa\"", 2.0), ("\"bbr3\"", 2.773)] {
         for (place, at) in departures(control, tcp).into_iter().enumerate() {
-            // A nanosecond of pacing a packet; the gain of BBR has three decimals.
+            // Pacing rounds by a nanosecond a packet; BBR's gain has three decimals.
             assert_near(at, place as f64 / 10.0 / gain, 1e-3, control);
         }
     }
@@ -264,7 +265,7 @@ fn the_initial_window_is_paced_over_the_round_trip() {
     }
     let four = departures("\"prague\"", r#"profile = "tcp", initial_burst = 4"#);
     assert!(four[3] == 0.0 && four[4] > 0.0, "four leave at once: {four:?}");
-    // The transport's own pacing: a burst of ten (RFC 9002 section 7.7), or none.
+    // The transport's own pacing: an initial burst of ten (RFC 9002 section 7.7), or of one.
     let quic = departures("\"reno\"", r#"profile = "quic""#);
     assert!(quic.iter().all(|at| *at == 0.0), "{quic:?}");
     let paced = departures("\"reno\"", r#"profile = "quic", initial_burst = 1"#);
@@ -291,10 +292,10 @@ transport = {{ profile = "tcp", {transport} }}
     flow(&run(&text), "a").goodput_bps / 50e6
 }
 
-/// A burst of ten packets waits for 2.2 ms at 50 Mbit/s, is marked from 1 ms on, and ends
-/// slow start at once. Paced, the window grows until it fills the path; then Prague's first
-/// reduction halves it, since alpha is one at first (draft section 2.4.2 and tcp_prague.c), and
-/// it grows by a packet in each of 180 round trips. That is 64 % of 30 s.
+/// A burst of ten packets waits for 2.2 ms at 50 Mbit/s; marks start at 1 ms and end slow start at
+/// once. With pacing, the window grows until it fills the path. Prague's first reduction then
+/// halves it, since the initial alpha is one (draft section 2.4.2 and tcp_prague.c), and it grows
+/// by a packet in each of 180 round trips. That is 64 % of 30 s.
 #[test]
 fn prague_keeps_its_slow_start_over_a_long_path() {
     let [none, paced, burst] =
@@ -304,7 +305,7 @@ fn prague_keeps_its_slow_start_over_a_long_path() {
     assert!(paced > 0.6, "{paced}");
 }
 
-/// With `none` there is not a packet more than data and their acknowledgements.
+/// With `none`, the links carry only data and acknowledgements.
 #[test]
 fn none_is_open_from_the_start() {
     let log = logged(&path(FILE, r#"profile = "tcp", handshake = "none""#, NO_LOSS));
@@ -317,7 +318,7 @@ fn none_is_open_from_the_start() {
     assert_eq!((out, back), (3, 2));
 }
 
-/// Random losses of everything, handshakes too: transfers complete all the same.
+/// Transfers complete despite random losses of all packets, handshakes included.
 #[test]
 fn handshakes_survive_losses() {
     for profile in ["tcp", "quic"] {

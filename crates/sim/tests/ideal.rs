@@ -1,4 +1,4 @@
-//! The ideal controller against the theory: its spike is the bound.
+//! The ideal controller against the theory: its spike equals the bound.
 
 mod common;
 
@@ -8,13 +8,13 @@ use sojourn_theory::capacity::{Sender, peak_delay};
 use sojourn_theory::spike::spike;
 use sojourn_units::{Duration, Instant, Rate};
 
-/// Ways to split a loop delay: before the bottleneck, behind it, on the way
-/// back, and how the signal travels. In each, d_signal + d_flight = d.
+/// Splits of a loop delay: before the bottleneck, behind it, on the return path, and the path of
+/// the signal. In each, d_signal + d_flight = d.
 const SPLITS: [(f64, f64, f64, &str); 4] = [
     (0.0, 0.5, 0.5, "receiver"),
     (0.0, 0.0, 1.0, "receiver"),
     (0.7, 0.2, 0.1, "receiver"),
-    // Straight back: the way to the bottleneck twice, and nothing else counts.
+    // A direct signal: only the delay to the bottleneck counts, twice.
     (0.5, 0.3, 0.3, "direct"),
 ];
 
@@ -77,7 +77,7 @@ fn the_spike_is_r_less_one_times_d() {
     }
 }
 
-/// The queue grows for d, and the packet that came in last waits the spike.
+/// The queue grows for d; the last packet of that time sees the whole spike.
 #[test]
 fn the_peak_comes_after_the_loop_delay() {
     let found = run(&one_drop(3.0, 50.0, SPLITS[0])).spikes.remove(0);
@@ -98,18 +98,19 @@ fn the_bound_is_the_theory_s_to_the_nanosecond() {
     }
 }
 
-/// "A Lower Bound on Latency Spikes", section IV: flows of different d add up by their shares.
+/// "A Lower Bound on Latency Spikes", section IV: flows of different d contribute in proportion to
+/// their shares.
 #[test]
 fn several_flows_on_one_fifo_give_the_weighted_sum() {
     let delays_ms = [10, 40, 130];
     let summary = run(&three_flows(&delays_ms));
     let mean = delays_ms.iter().sum::<u64>() as f64 / 3e3;
     let found = &summary.spikes[0];
-    // Each flow's last packet in ignorance may be one too many, or too few.
+    // Each flow may send one packet too many or too few before it receives the signal.
     let tolerance = 3.0 * packet_time_s(20e6);
     assert_near(found.spike_s.unwrap(), 2.0 * mean, tolerance, "weighted spike");
-    // Shares are measured over the greatest loop delay, in whole packets, of which each flow
-    // sends 217 in 130 ms.
+    // Shares are measured over the maximum loop delay, in whole packets: each flow sends 217 in 130
+    // ms.
     assert_near(found.bound_s.unwrap(), 2.0 * mean, 2.0 * mean / 216.0, "weighted bound");
     assert_full_afterwards(found, 6.0, "three flows");
 }
@@ -139,7 +140,7 @@ back = ["back{d}"]
     text
 }
 
-/// A rise costs nothing, and the link is full again one loop delay later.
+/// A rise causes no spike, and the link is full again one loop delay later.
 #[test]
 fn a_rise_is_filled_after_the_loop_delay() {
     let summary = run(r#"
@@ -158,8 +159,8 @@ path = ["bottleneck"]
 "#);
     let rise = &summary.spikes[1];
     assert_eq!((rise.bound_s, rise.bound_corrected_s), (Some(0.0), Some(0.0)));
-    // What the drop queued (excess of 2 Mbit) drains while 20 Mbit/s arrive of
-    // 80 for 50 ms: 3 Mbit would fit, so that 1 Mbit of capacity goes unused.
+    // The drop queues an excess of 2 Mbit. It drains while 20 of 80 Mbit/s arrive for 50 ms: 3 Mbit
+    // would fit, so that 1 Mbit of capacity stays unused.
     let unused = 1e6 / 160e6;
     let packet = packet_time_s(80e6) / 2.0;
     assert_near(rise.utilisation_after.unwrap(), 1.0 - unused, packet, "utilisation");
@@ -181,31 +182,31 @@ control = "ideal"
 path = ["bottleneck"]
 "#);
     let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
-    // 200 steps, each with the value at the end of its millisecond.
+    // 200 steps, each with the ramp's value at the end of its millisecond.
     let ramp = (1..=200).map(|k| (at(999 + k), Rate(60_000_000 - 200_000 * k)));
     let steps: Vec<_> = [(at(0), Rate::from_mbit(60))].into_iter().chain(ramp).collect();
     let delay = Duration::from_millis(50);
     let peak = |sender| peak_delay(&steps, delay, sender, at(1000), at(3000)).as_secs_f64();
     let found = &summary.spikes[0];
-    // The controller matches capacity, and never drains what a step has left.
+    // The controller matches the capacity, and never drains the queue that a step built.
     let matching = peak(Sender::Matching);
     assert_near(found.spike_s.unwrap(), matching, packet_time_s(20e6), "spike");
-    // Not the window of the summary, but the peak lies within both.
+    // The window differs from the summary's, but the peak lies within both.
     assert_near(found.bound_s.unwrap(), peak(Sender::Draining), 1e-9, "bound");
     assert!(found.bound_s < found.spike_s);
 }
 
-/// `signal = "direct"` with the bottleneck first: no delay, and no spike.
+/// `signal = "direct"` with the bottleneck first: no delay and no spike.
 #[test]
 fn a_bottleneck_at_the_sender_costs_nothing() {
     let text = one_drop(6.0, 100.0, (0.0, 0.5, 0.5, "direct"));
     let found = simulate(&scenario(&text), 1).summary.spikes.remove(0);
     assert_eq!(found.bound_s, Some(0.0));
-    // One packet may be under way, and one wait.
+    // One packet in transmission, and one waiting.
     assert!(found.spike_s.unwrap() <= packet_time_s(10e6));
 }
 
-/// Told of an outage and of its end, it stops and goes on.
+/// Signals of an outage and of its end stop and restart the sender.
 #[test]
 fn it_comes_back_after_an_outage() {
     let summary = run(r#"
@@ -228,8 +229,8 @@ back = ["back"]
 "#);
     for place in [1, 3] {
         let found = &summary.spikes[place];
-        // What came in during the outage's first 50 ms drains in the 50 ms that
-        // the news of its end takes, or in three times as long.
+        // The packets of the outage's first 50 ms drain in 50 ms, while the signal of its end
+        // travels, or in 150 ms at a third of the rate.
         assert_near(found.utilisation_after.unwrap(), 1.0, 2.0 * packet_time_s(20e6), "used");
     }
 }

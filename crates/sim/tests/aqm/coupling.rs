@@ -1,4 +1,4 @@
-//! DualPI2's steady state under loads that do not yield (RFC 9332 section 2.1).
+//! DualPI2's steady state under unresponsive loads (RFC 9332 section 2.1).
 
 use sojourn_queue::Limit;
 use sojourn_units::params::Value;
@@ -11,19 +11,19 @@ use crate::table::{Table, assert_within, off};
 const SERVICE: Duration = Duration::from_micros(100);
 const SIZE: u64 = 1500;
 const K: f64 = 2.0;
-/// Services before anything is counted, and then: 20 and 200 seconds.
+/// Services before counting starts (20 s), and services counted (200 s).
 const SETTLING: u64 = 200_000;
 const COUNTED: u64 = 2_000_000;
-/// Share of the link that L4S traffic is offered.
+/// Share of the link that L4S traffic offers.
 const L4S: f64 = 0.2;
 
-/// What became of the packets of one class.
+/// Packet counts of one class.
 #[derive(Default)]
 struct Class {
     arrived: u64,
     dropped: u64,
     marked: u64,
-    /// Sum of the sojourn times of what was sent, in seconds.
+    /// Sum of the sojourn times of transmitted packets, in seconds.
     waited: f64,
 }
 
@@ -37,10 +37,10 @@ impl Class {
     }
 }
 
-/// Both classes at a constant rate: Classic packets that only a drop can tell,
-/// so that the drops are what balances the load.
+/// Runs both classes at constant rates. Classic packets are Not-ECT, so that drops alone balance
+/// the load.
 fn steady(queue: &str, classic_load: f64) -> [Class; 2] {
-    // Above what the L queue waits here: only what is coupled is to be counted.
+    // Above every delay of the L queue here, so that all counted marks are coupled.
     let own = if queue == "dualpi2" { "min_th" } else { "step_thresh" };
     let never = (own, Value::Time(Duration::from_secs(1)));
     let mut rig = Rig::new(queue, Limit::NONE, 1, &[never]);
@@ -86,7 +86,7 @@ fn classic_drops_are_the_square_of_what_is_marked_of_l4s() {
     ]);
     for queue in ["dualpi2", "dualpi2_linux"] {
         for by_load in [0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2] {
-            // What is offered beyond what the L4S traffic leaves is dropped.
+            // The queue drops the Classic load that exceeds the capacity left by L4S traffic.
             let load = (1.0 - L4S) / (1.0 - by_load);
             let [l4s, classic] = steady(queue, load);
             let (p_c, p_cl) = (classic.share(classic.dropped), l4s.share(l4s.marked));
@@ -104,9 +104,10 @@ fn classic_drops_are_the_square_of_what_is_marked_of_l4s() {
                 ms(l4s.mean_wait()),
             ]);
             assert_within(p_c, coupled, 0.05, "the coupling");
-            // The load alone says what must be dropped: no choice of the queue's.
+            // The load alone determines the drop probability, not the queue's parameters.
             assert_within(p_c, by_load, 0.02, "the balance");
-            // The integral holds what it can see, at its head, to target.
+            // The integral controller holds the delay that it measures, at the queue's head, to its
+            // target.
             assert_within(classic.mean_wait(), 0.015, 0.05, "the target");
             assert_eq!(l4s.dropped, 0, "L4S traffic is not dropped");
         }

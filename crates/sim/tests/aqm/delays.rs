@@ -1,4 +1,4 @@
-//! How near their targets AQMs hold the queue of a few flows, and of many.
+//! Queueing delay of AQMs relative to their targets, with a few flows and with many.
 
 use crate::common::{link, scenario, simulate};
 use crate::series;
@@ -9,18 +9,18 @@ struct Setting {
     label: &'static str,
     rate_bps: f64,
     rtt: &'static str,
-    /// Time between samples: that of a few packets at most.
+    /// Time between samples: a few packet times at most.
     interval: &'static str,
 }
 
-/// Not counted.
+/// Seconds excluded from the statistics.
 const SETTLING_S: f64 = 10.0;
 
-/// Where PIE is held to its target. A flow alone empties the queue with each cut
-/// of its window where the round trip is much longer than the target.
+/// The link for PIE's target. A single flow empties the queue with each reduction of its window if
+/// the round trip is much longer than the target.
 const PIE_LINK: Setting =
     Setting { label: "10 Mbit/s, 50 ms", rate_bps: 10e6, rtt: "50ms", interval: "2ms" };
-/// Where CoDel is: its target is a third.
+/// The link for CoDel's target, which is a third of PIE's.
 const CODEL_LINK: Setting =
     Setting { label: "100 Mbit/s, 10 ms", rate_bps: 100e6, rtt: "10ms", interval: "500us" };
 /// The setting of Pan et al., "PIE: A Lightweight Control Scheme to Address the
@@ -31,7 +31,7 @@ const PAPER_LINK: Setting =
 const FEW: [u64; 5] = [1, 2, 3, 4, 5];
 const MANY: u64 = 50;
 
-/// What a link was like once it had settled.
+/// Steady-state figures of a link.
 struct Held {
     mean_s: f64,
     p99_s: f64,
@@ -46,8 +46,8 @@ fn held(queue: &str, setting: &Setting, flows: u64) -> Held {
     };
     let name = format!("{queue}-{}-{flows}", setting.label.replace(['/', ' ', ','], ""));
     let samples = series::columns(&outcome, true, &name, ["t_s", "queue_delay_s"]);
-    // Two links a sample, the bottleneck first: what the packets waited that were
-    // sent. What waits may be dropped yet, so that its length says too much.
+    // Two links a sample, the bottleneck first. The delays are those of transmitted packets: the
+    // length of the queue would include packets that the AQM drops later.
     let settled = samples.iter().step_by(2).filter(|sample| sample[0] > SETTLING_S);
     let waits = settled.map(|sample| sample[1]);
     let mut delays: Vec<_> = waits.filter(|wait| !wait.is_nan()).collect();
@@ -64,7 +64,7 @@ fn held(queue: &str, setting: &Setting, flows: u64) -> Held {
 /// Flows without ECN, so that every queue drops.
 fn text(queue: &str, setting: &Setting, flows: u64) -> String {
     let Setting { rate_bps, rtt, interval, .. } = setting;
-    // One flow has few sawteeth in a minute, many flows have many.
+    // One flow has few sawteeth in a minute; many flows have many.
     let duration_s = if flows == MANY { 25 } else { 50 };
     let mut text = format!(
         r#"
@@ -95,7 +95,7 @@ transport = {{ ecn = false }}
     text
 }
 
-/// Adds four rows to `table`; what they are of, many flows last.
+/// Adds four rows to `table`, with the cell for many flows last.
 fn rows(table: &mut Table, queue: &str, setting: &Setting) -> Vec<Held> {
     let all: Vec<_> = FEW.iter().chain([&MANY]).map(|flows| held(queue, setting, *flows)).collect();
     let mut row = |what: &str, cell: &dyn Fn(&Held) -> String| {
@@ -110,7 +110,7 @@ fn rows(table: &mut Table, queue: &str, setting: &Setting) -> Vec<Held> {
     all
 }
 
-/// Asserts that all means are from `least` to `most` parts of the target.
+/// Asserts that all means are between `least` and `most` times the target.
 fn assert_near(all: &[Held], target_s: f64, least: f64, most: f64, what: &str) {
     for (place, held) in all.iter().enumerate() {
         let part = held.mean_s / target_s;
@@ -129,19 +129,19 @@ fn aqms_hold_the_queue_of_a_few_flows_near_their_targets() {
             assert_near(&pie, 0.015, 0.8, 1.2, "PIE");
             assert_near(&dualpi2, 0.015, 0.8, 1.2, "DualPI2");
         } else {
-            // A window cut by 30 % still fills the link only where at least 3/7 of a
-            // round trip wait: 43 ms, above any target.
+            // A reduction by 30 % keeps the link full only if the queueing delay is at least 3/7 of
+            // a round trip: 43 ms, above any target.
             for (alone, target_s) in [(&pie[0], 0.015), (&dualpi2[0], 0.015), (&codel[0], 0.005)] {
                 assert!(alone.mean_s < target_s, "one flow: {}", alone.mean_s);
                 assert!(alone.utilisation < 0.95, "one flow: {}", alone.utilisation);
             }
         }
         let (many, few) = codel.split_last().expect("six of them");
-        // Several: at least twice.
+        // Many flows: at least twice the target.
         assert!(many.mean_s > 2.0 * 0.005, "many flows need more drops: {}", many.mean_s);
-        // CoDel holds the least delay of an interval, not the mean. A sawtooth
-        // that reaches from nothing to the target has half of it in the mean;
-        // one that ends an interval's growth above, half as much again.
+        // CoDel controls the minimum delay of an interval, not the mean. A sawtooth from zero to
+        // the target has a mean of half the target; growth above the target until the interval ends
+        // adds up to the same amount again.
         if setting.label == CODEL_LINK.label {
             assert_near(few, 0.005, 0.5, 1.5, "CoDel");
         }

@@ -1,7 +1,7 @@
-//! How AQMs hold their queues, for `docs/queues.md`.
+//! Queueing delay and coupling of AQMs, for `docs/queues.md`.
 //!
-//! Each module computes one section's tables, asserts what the AQM's source
-//! promises, and that the document shows these very rows.
+//! Each module computes the tables of one section, asserts the claims of the AQM's source, and
+//! asserts that the document contains the same rows.
 //!
 //!     cargo test -p sojourn-sim --test aqm -- --nocapture
 //!

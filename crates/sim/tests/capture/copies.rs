@@ -1,4 +1,4 @@
-//! Captures where links copy packets and let them overtake: each copy is there when it arrives.
+//! Captures over links that duplicate and reorder packets: each copy appears when it arrives.
 
 use crate::common::{flow, link, scenario};
 use crate::reading::packets;

@@ -1,5 +1,5 @@
-//! What a run's qlog says, read with the types of Cloudflare's `qlog` (draft-12 of the events)
-//! and held against the run.
+//! The qlog of a run, parsed with the types of Cloudflare's `qlog` (draft-12 of the events) and
+//! compared with the run.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::common::{as_written, flow};
 use crate::written;
 use sojourn_sim::FlowSummary;
 
-/// One flow over links that lose, and what its ends wrote: the sender and the receiver.
+/// One flow over lossy links, with the files of its sender and its receiver.
 fn lossy(control: &str, profile: &str) -> (FlowSummary, [Vec<u8>; 2]) {
     let text = format!(
         r#"
@@ -44,7 +44,7 @@ fn texts(file: &[u8]) -> Vec<&str> {
     parts.map(|part| part.strip_suffix('\n').expect("a line feed is behind each")).collect()
 }
 
-/// The events of a file: each says to the types of `qlog` what it says to anybody.
+/// The events of a file. Each event survives parsing by the `qlog` types unchanged.
 fn events(file: &[u8]) -> Vec<Event> {
     texts(file)[1..].iter().map(|text| event(text)).collect()
 }
@@ -61,7 +61,7 @@ fn event(text: &str) -> Event {
     event
 }
 
-/// Equal, numbers as far as 32 bits of a float go.
+/// Asserts equality; numbers agree to the precision of a 32-bit float.
 fn assert_same(ours: &Value, theirs: &Value, text: &str) {
     match (ours, theirs) {
         (Value::Object(a), Value::Object(b)) => {
@@ -156,8 +156,8 @@ fn offset(frame: &QuicFrame) -> u64 {
     }
 }
 
-/// An acknowledgement names packets that have arrived and no others; the sender's round trips
-/// are those of the run.
+/// Acknowledgements name exactly packets that have arrived, and the sender's round trips are those
+/// of the run.
 #[test]
 fn acknowledgements_and_metrics_are_those_of_the_run() {
     let (flow, [server, client]) = lossy("reno", "quic");
@@ -185,7 +185,7 @@ fn acknowledgements_and_metrics_are_those_of_the_run() {
             assert!(metrics.congestion_window.is_none_or(|window| window >= 1420));
         }
     }
-    // The first is of the handshake, whose packets are smaller.
+    // The first sample is of the handshake, which has smaller packets.
     samples.remove(0);
     let greatest = samples.iter().copied().fold(0.0, f64::max) / 1e3;
     let least = samples.iter().copied().fold(f64::MAX, f64::min) / 1e3;

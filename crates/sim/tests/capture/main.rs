@@ -1,4 +1,4 @@
-//! Captures of runs: that they change nothing, and hold what happened.
+//! Captures of runs: they do not change the run, and they match it.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -16,7 +16,7 @@ use common::{controls, shipped};
 use sojourn_scenario::Scenario;
 use sojourn_sim::{Capture, Outcome, Simulation, Sink, series_parquet};
 
-/// Files in memory.
+/// Files held in memory.
 #[derive(Clone, Default)]
 struct Memory(Arc<Mutex<BTreeMap<String, Vec<u8>>>>);
 
@@ -33,7 +33,7 @@ impl Memory {
     }
 }
 
-/// A run with the first of its scenario's controllers, and its files.
+/// Runs the scenario with its first controller and returns the outcome with the files.
 fn written(scenario: &Scenario) -> (Outcome, Memory) {
     let files = Memory::default();
     let capture = Capture::new(files.clone()).pcapng("packets").qlog("events");
@@ -44,7 +44,7 @@ fn written(scenario: &Scenario) -> (Outcome, Memory) {
     (run.finish(), files)
 }
 
-/// The same with its packets at all senders and at all receivers.
+/// Runs the scenario and returns the outcome with the packets of all senders and of all receivers.
 fn captured(scenario: &Scenario) -> (Outcome, [Vec<u8>; 2]) {
     let (outcome, files) = written(scenario);
     let names = ["packets.sender.pcapng", "packets.receiver.pcapng"];
@@ -53,7 +53,7 @@ fn captured(scenario: &Scenario) -> (Outcome, [Vec<u8>; 2]) {
 
 #[test]
 fn capturing_changes_nothing() {
-    // Every kind of source, ECN in its three forms, and losses.
+    // Every kind of source, the three ECN modes, and losses.
     for name in [
         "l4s-download.toml",
         "web.toml",

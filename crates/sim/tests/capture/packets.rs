@@ -1,4 +1,4 @@
-//! What a capture's packets say, held against the run.
+//! The packets of a capture, compared with the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +8,12 @@ use crate::captured;
 use crate::common::{as_written, flow};
 use crate::reading::{Seen, packets, sum, u16_be, u32_be};
 
-/// One flow over links that lose, with the changes that `more` makes.
+/// One flow over lossy links, with the keys of `more` added.
 fn lossy(control: &str, more: &str) -> (FlowSummary, Vec<Seen>) {
     seen("loss = 0.003", "loss = 0.01", control, more)
 }
 
-/// The same over links with these lines.
+/// One flow over links with these keys.
 fn seen(out: &str, back: &str, control: &str, more: &str) -> (FlowSummary, Vec<Seen>) {
     let text = format!(
         r#"
@@ -38,7 +38,7 @@ back = ["b"]
     (flow(&outcome.summary, "f").clone(), all_packets(&files))
 }
 
-/// Those of senders, and those of receivers.
+/// Packets of the senders, then packets of the receivers.
 fn all_packets(files: &[Vec<u8>; 2]) -> Vec<Seen> {
     files.iter().flat_map(|file| packets(file)).collect()
 }
@@ -63,7 +63,7 @@ fn every_packet_is_there_in_order_of_time() {
         let arrived = at(&all, "f receiver", true).len() as u64;
         assert_eq!(sent, flow.sent_packets, "{profile}");
         assert!(flow.dropped_packets > 10, "{profile}: losses are what this is about");
-        // The rest is under way at the end: no more than a round trip of 20 Mbit/s.
+        // The remaining packets are in flight at the end: at most a round trip at 20 Mbit/s.
         let under_way = sent - flow.dropped_packets - arrived;
         assert!(under_way < 200, "{profile}: {under_way}");
         assert!(!at(&all, "f sender", true).is_empty());
@@ -77,7 +77,7 @@ fn checksums_are_right() {
         for packet in &all {
             let bytes = &packet.bytes;
             assert_eq!(sum(&[&bytes[..20]]), 0xFFFF, "of IP");
-            // In UDP zero would mean that there is none (RFC 768); in TCP it is a sum.
+            // In UDP, a checksum of zero means "no checksum" (RFC 768); in TCP, zero is valid.
             assert!(profile == "tcp" || u16_be(bytes, place) != 0);
             let length = (u16_be(bytes, 2) - 20).to_be_bytes();
             let pseudo = [&bytes[12..20], &[0, bytes[9]], &length[..]].concat();
@@ -129,8 +129,8 @@ fn selective_acknowledgements_are_of_what_arrived() {
     assert!(blocks > 100, "{blocks}");
 }
 
-/// RFC 7323 section 4.3: with one acknowledgement a packet and nothing lost, each echoes the
-/// packet that it answers, to the tick; and so do data.
+/// RFC 7323 section 4.3: with one acknowledgement for each packet and no loss, each acknowledgement
+/// echoes the timestamp of its packet, to the tick. So do data packets.
 #[test]
 fn timestamps_are_echoed() {
     let text = r#"
@@ -159,7 +159,7 @@ transport = { ack_every = 1, receive_window = "40kB" }
     rtts.sort_by(f64::total_cmp);
     let truth = outcome.summary.flows[0].rtt_p50_s.unwrap();
     let median = rtts[rtts.len() / 2];
-    // The tick of a millisecond is what the echo leaves open.
+    // The echo has a resolution of one tick, a millisecond.
     assert!(median - truth > -0.0002 && median - truth < 0.001, "{median} {truth}");
     let seen: BTreeSet<u32> = at(&all, "f sender", true).into_iter().map(clock).collect();
     let echoes = at(&all, "f sender", false).into_iter().map(|p| u32_be(&p.bytes, 48));
@@ -173,7 +173,7 @@ fn marks_are_seen_and_echoed() {
         let marked = at(&all, "f receiver", true).into_iter().filter(|p| p.bytes[1] & 3 == 3);
         assert_eq!(marked.count() as u64, flow.marked_packets, "{control}");
         assert!(flow.marked_packets > 0, "{control}");
-        // AE, CWR, ECE of RFC 9768 begin with 5; RFC 3168 sets ECE alone.
+        // AE, CWR and ECE of RFC 9768 start at 5; RFC 3168 sets ECE alone.
         let acks = at(&all, "f receiver", false);
         let flags = |p: &Seen| u16_be(&p.bytes, 32) >> 6 & 7;
         let last = flags(acks[acks.len() - 1]);

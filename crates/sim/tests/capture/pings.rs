@@ -1,10 +1,10 @@
-//! Pings as a capture has them.
+//! Pings in a capture.
 
 use crate::captured;
 use crate::common::{flow, scenario};
 use crate::reading::{Seen, packets, sum, u16_be};
 
-/// Requests every 100 ms for a second; of ten one is lost, and of nine replies two.
+/// Requests every 100 ms for a second: one of ten is lost, and two of the nine replies.
 const LOSSY: &str = r#"
 duration = "1500ms"
 start_jitter = "0s"
@@ -23,7 +23,7 @@ source = { kind = "ping", interval = "100ms" }
 stop = "999ms"
 "#;
 
-/// Type and sequence number of what passes a host one way.
+/// Type and sequence number of the messages that pass a host in one direction.
 fn messages(all: &[Seen], inbound: bool) -> Vec<(u8, u16)> {
     let of = all.iter().filter(|packet| packet.inbound == inbound);
     of.map(|packet| (packet.bytes[20], u16_be(&packet.bytes, 26))).collect()
@@ -41,11 +41,11 @@ fn both_hosts_see_requests_and_replies() {
     assert_eq!(messages(&receiver, false), all(reply, &[1, 2, 3, 4, 5, 6, 7, 8, 9]));
     assert_eq!(messages(&sender, true), all(reply, &[1, 2, 3, 5, 6, 7, 9]));
     assert_eq!((ping.sent_packets, ping.completed_transfers, ping.dropped_packets), (10, 7, 3));
-    // Those that were lost do not make the others' round trips any longer.
+    // Lost pings do not lengthen the round trips of the others.
     assert_eq!((ping.rtt_min_s, ping.rtt_max_s), (Some(0.050), Some(0.050)));
     for packet in sender.iter().chain(&receiver) {
         assert_eq!((packet.wire_size, packet.bytes[9]), (84, 1), "IP with ICMP in it");
-        // RFC 792: over the message alone; its 56 zeros add nothing.
+        // RFC 792: the checksum covers the message alone; its 56 zero bytes add zero to the sum.
         assert_eq!((sum(&[&packet.bytes[..20]]), sum(&[&packet.bytes[20..]])), (0xFFFF, 0xFFFF));
     }
 }

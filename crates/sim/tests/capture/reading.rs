@@ -1,4 +1,5 @@
-//! Reads a capture back, by the formats' rules and not by the writer's code.
+//! Parser for captures, written from the format specifications and independent of the writer's
+//! code.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Seen {
     /// The host's name.
     pub(crate) host: String,
-    /// Since the run began.
+    /// Nanoseconds since the start of the run.
     pub(crate) at_ns: u64,
     pub(crate) inbound: bool,
     pub(crate) wire_size: u32,
@@ -43,7 +44,7 @@ fn blocks(file: &[u8]) -> Vec<(u32, &[u8])> {
     all
 }
 
-/// Options by their codes.
+/// Options by code.
 fn options(mut rest: &[u8]) -> BTreeMap<u16, Vec<u8>> {
     let mut all = BTreeMap::new();
     loop {
@@ -90,8 +91,7 @@ fn packet(body: &[u8], hosts: &[String]) -> Seen {
     }
 }
 
-/// The ones' complement sum of 16-bit words: 0xFFFF over what holds its own checksum (RFC
-/// 1071).
+/// The ones' complement sum of 16-bit words: 0xFFFF over data with its own checksum (RFC 1071).
 pub(crate) fn sum(parts: &[&[u8]]) -> u16 {
     let words = parts.iter().flat_map(|part| part.chunks(2));
     let mut sum: u64 =

@@ -1,6 +1,6 @@
-//! Series of a run, read back from its Parquet.
+//! Series of a run, read back from Parquet.
 
-// Each test file uses its part of this.
+// Each test file uses a part of this module.
 #![allow(dead_code)]
 
 use std::fs::File;
@@ -10,8 +10,8 @@ use parquet::file::reader::SerializedFileReader;
 use parquet::record::Field;
 use sojourn_sim::{Outcome, series_parquet};
 
-/// The columns `names` of the rows of one flow. `file` keeps tests apart, which
-/// run at once. What is no number, or absent, is NaN.
+/// The columns `names` of one flow's rows. `file` is unique to each test, since tests run
+/// concurrently. Absent and non-numeric values are NaN.
 pub(crate) fn flow_series<const N: usize>(
     outcome: &Outcome,
     file: &str,
@@ -21,7 +21,7 @@ pub(crate) fn flow_series<const N: usize>(
     select(rows(outcome, file, false), ("flow", flow), names)
 }
 
-/// The columns `names` of the rows of one link, as [`flow_series`].
+/// The columns `names` of one link's rows, as in [`flow_series`].
 pub(crate) fn link_series<const N: usize>(
     outcome: &Outcome,
     file: &str,

@@ -1,12 +1,12 @@
-//! What TCP, QUIC and pings make of packets that are late or come twice.
+//! TCP, QUIC and pings over links that delay and duplicate packets.
 
 use sojourn_sim::FlowSummary;
 
 use crate::common::{assert_near, flow, link, run};
 use crate::observer::observe;
 
-/// A transfer without end at 48 Mbit/s and 40 ms, a packet every 250 us. Its window is no more
-/// than the path and the buffer hold, so that nothing is dropped.
+/// An endless transfer at 48 Mbit/s and 40 ms, with a packet every 250 us. The path and the buffer
+/// hold its whole window, so that the link drops no packet.
 fn transfer(profile: &str, more: &str, out: &str, back: &str) -> String {
     format!(
         r#"
@@ -41,10 +41,10 @@ fn late(probability: f64, us: u64) -> String {
     format!("reorder = {{ probability = {probability}, late = \"{us}us\" }}")
 }
 
-/// RFC 8985 section 6.2 steps 3 and 4: once a packet that was not sent again has been seen out
-/// of order, RACK's window is a quarter of the least round-trip time, 10 ms here. Until then
-/// what is late by less may be sent again, but its reductions are taken back: it costs hardly
-/// any goodput.
+/// RFC 8985 section 6.2 steps 3 and 4: once an original transmission has arrived out of order,
+/// RACK's reordering window is a quarter of the minimum round-trip time, 10 ms here. Before that,
+/// the sender may retransmit packets that are late by less, but it undoes the reductions, so that
+/// goodput hardly suffers.
 #[test]
 fn what_is_late_by_less_than_rack_s_window_costs_hardly_anything() {
     let text = transfer("tcp", "", &late(0.01, 5_000), "");
@@ -52,19 +52,22 @@ fn what_is_late_by_less_than_rack_s_window_costs_hardly_anything() {
     let reordered = link_reorders(&text);
     assert!(reordered > 500, "{reordered}");
     assert!(below.goodput_bps > 0.98 * plain.goodput_bps, "{below:?}");
-    // A late one is sent again once at most; in a recovery a few of its neighbours too.
+    // The sender retransmits a late packet at most once; in a recovery it also retransmits a few of
+    // its neighbours.
     assert!(below.retransmitted_packets < reordered * 11 / 10, "{below:?}");
     assert_eq!(below.timeouts, 0);
 }
 
-/// Beyond SRTT no window of RACK is long enough (step 4).
+/// RACK's window never exceeds SRTT (step 4).
 #[test]
 fn rack_deems_lost_what_is_late_by_more_than_a_round_trip() {
     let text = transfer("tcp", "", &late(0.01, 150_000), "");
     let (beyond, seen) = (of(&text), observe(&text));
-    // One of a hundred is late, and most of those are sent again: nothing was lost.
+    // One packet of a hundred is late. The sender retransmits most of these, though the link lost
+    // no packet.
     assert!(beyond.retransmitted_packets > beyond.sent_packets / 200, "{beyond:?}");
-    // Each arrives twice, and the receiver says so (RFC 2883); the last ones are on their way.
+    // Each of these arrives twice, and the receiver reports it (RFC 2883); the last reports are in
+    // flight.
     let twice = beyond.retransmitted_packets as f64;
     assert_near(seen.duplicates_reported as f64, twice, 0.05 * twice + 5.0, "DSACKs");
 }
@@ -73,25 +76,27 @@ fn link_reorders(text: &str) -> u64 {
     link(&run(text), "a").reordered_packets
 }
 
-/// RFC 9002 section 6.1.1: a packet is lost once one three behind it is acknowledged. A
-/// packet that is late by 2.6 packets is overtaken by two, by 3.6 by three.
+/// RFC 9002 section 6.1.1: a packet is lost once a packet three later is acknowledged. Two packets
+/// overtake a packet that is late by 2.6 packets; three overtake one that is late by 3.6.
 #[test]
 fn quic_declares_what_three_packets_have_overtaken_lost() {
-    // Each packet is acknowledged, or the third could be skipped.
+    // With fewer acknowledgements, the third packet's could be skipped.
     let text = |us| transfer("quic", ", ack_every = 1", &late(0.01, us), "");
     let (two, three) = (of(&text(650)), of(&text(900)));
     assert_eq!(two.retransmitted_packets, 0, "{two:?}");
     assert!(link_reorders(&text(650)) > 500);
     assert_eq!(observe(&text(650)).lost.len(), 0);
     let lost = &observe(&text(900)).lost;
-    // At less than the full rate fewer than three overtake, so that it is not every late one.
+    // Below the full rate, fewer than three packets overtake, so that not every late packet is
+    // declared lost.
     assert!(lost["reordering"] > 20 && lost.len() == 1, "{lost:?}");
-    // Some arrive before their turn to be sent again.
+    // Some packets arrive before the sender retransmits them.
     let again = three.retransmitted_packets;
     assert!((20..=lost["reordering"]).contains(&again), "{three:?}");
 }
 
-/// Copies of data cost nothing: none is taken for a loss, and TCP reports each as a DSACK.
+/// Copies of data cost no goodput: the sender takes none for a loss, and TCP reports each as a
+/// DSACK.
 #[test]
 fn copies_of_data_are_reported_and_cost_nothing() {
     for profile in ["tcp", "quic"] {
@@ -103,15 +108,15 @@ fn copies_of_data_are_reported_and_cost_nothing() {
         assert_eq!(copied.timeouts, 0, "{profile}");
         assert_near(copied.goodput_bps, plain.goodput_bps, 0.001 * plain.goodput_bps, profile);
         if profile == "tcp" {
-            // The last ones may still be on their way.
+            // The last reports may still be in flight.
             let reported = observe(&text).duplicates_reported;
             assert!((copies - 10..=copies).contains(&reported), "{reported} of {copies}");
         }
     }
 }
 
-/// Every acknowledgement twice, and both copies out of order: each arrives, none is taken for
-/// another's, and the transfer does not notice.
+/// Every acknowledgement is duplicated, and the copies are reordered: each arrives as itself, and
+/// the transfer's results do not change.
 #[test]
 fn copies_of_acknowledgements_cost_nothing() {
     let back = "duplicate = 1\njitter = { span = \"3ms\", reorder = true }";
@@ -126,8 +131,8 @@ fn copies_of_acknowledgements_cost_nothing() {
     }
 }
 
-/// A request that is copied has two replies, of which one counts; replies that overtake others
-/// do not end the wait for those.
+/// A duplicated request has two replies, of which one counts. Replies that overtake others do not
+/// end the wait for these.
 #[test]
 fn pings_survive_disorder() {
     let text = r#"

@@ -1,4 +1,4 @@
-//! Links that reorder and duplicate: what the wire does, and what the hosts make of it.
+//! Links that reorder and duplicate: the wire's behaviour and the hosts' reactions.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! A tap that notes when packets leave and arrive.
+//! A tap that records when packets leave and arrive.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use sojourn_units::Instant;
 
 use crate::common::scenario;
 
-/// What passed the hosts.
+/// Packets that passed the hosts.
 #[derive(Debug, Default)]
 pub(crate) struct Observer {
-    /// Datagrams and data by number: when they left, and when each copy arrived.
+    /// Datagrams and data by number: departure time, and arrival time of each copy.
     pub(crate) packets: BTreeMap<u64, (Instant, Vec<Instant>)>,
-    /// Acknowledgements that left, that arrived, and of the first those that report a
-    /// duplicate (RFC 2883).
+    /// Acknowledgements sent, acknowledgements received, and the number sent with a duplicate
+    /// report (RFC 2883).
     pub(crate) acks_sent: u64,
     pub(crate) acks_received: u64,
     pub(crate) duplicates_reported: u64,
-    /// Packets that the sender deemed lost, by cause.
+    /// Packets that the sender declared lost, by cause.
     pub(crate) lost: BTreeMap<&'static str, u64>,
 }
 
@@ -34,13 +34,13 @@ impl Observer {
         }
     }
 
-    /// Delays in nanoseconds of those that arrived once, in the order of departure.
+    /// Delays in nanoseconds of packets that arrived once, in order of departure.
     pub(crate) fn delays(&self) -> Vec<u64> {
         let arrived = self.packets.values().filter(|(_, arrivals)| arrivals.len() == 1);
         arrived.map(|(left, arrivals)| arrivals[0].since(*left).0).collect()
     }
 
-    /// How often each packet arrived, in the order of departure.
+    /// Number of arrivals of each packet, in order of departure.
     pub(crate) fn copies(&self) -> Vec<usize> {
         self.packets.values().map(|(_, arrivals)| arrivals.len()).collect()
     }
@@ -76,7 +76,7 @@ impl Tap for Observer {
     fn vitals(&mut self, _: Instant, _: usize, _: &Vitals) {}
 }
 
-/// Runs a scenario and returns what passed its hosts.
+/// Runs a scenario and returns the packets that passed its hosts.
 pub(crate) fn observe(text: &str) -> Observer {
     let scenario = scenario(text);
     let mut simulation = Simulation::tapped(&scenario, None, scenario.seed, Observer::default());

@@ -1,12 +1,12 @@
-//! Which packets are late, early or copied, and by how much, seen from outside.
+//! Late, early and copied packets of a link, and their delays, measured at the hosts.
 
 use sojourn_sim::LinkSummary;
 
 use crate::common::{assert_near, link, run, scenario, simulate};
 use crate::observer::{Observer, observe};
 
-/// Datagrams of a millisecond each at 1000 a second over a link with these keys. The
-/// last second is quiet, so that all arrive.
+/// Datagrams of a millisecond each at 1000 a second over a link with these keys. The last second is
+/// idle, so that all arrive.
 fn datagrams(keys: &str, seconds: u64) -> String {
     format!(
         r#"
@@ -30,8 +30,8 @@ fn wire(keys: &str, seconds: u64) -> (LinkSummary, Observer) {
     (link(&run(&text), "a").clone(), observe(&text))
 }
 
-/// Four standard deviations of a count out of `n` with probability `p`: one test in
-/// 16,000 would fail by chance, and none does, since the seed is fixed.
+/// Four standard deviations of a count out of `n` with probability `p`: by chance one test in
+/// 16,000 would fail, but the seed is fixed.
 fn within(n: usize, p: f64) -> f64 {
     4.0 * (n as f64 * p * (1.0 - p)).sqrt()
 }
@@ -40,7 +40,7 @@ fn count<T>(of: &[T], is: impl Fn(&T) -> bool) -> f64 {
     of.iter().filter(|x| is(x)).count() as f64
 }
 
-/// Late packets are as many as declared, late by as much, and each is overtaken.
+/// Late packets match the declared number and delay, and packets overtake each of them.
 #[test]
 fn late_packets_are_late_by_that_much_and_as_many() {
     for p in [0.01, 0.3] {
@@ -51,7 +51,8 @@ fn late_packets_are_late_by_that_much_and_as_many() {
         let late = count(&delays, |delay| *delay == 23_000_000);
         assert_eq!(late + count(&delays, |delay| *delay == 3_000_000), 20_000.0);
         assert_near(late, 20_000.0 * p, within(20_000, p), "late packets");
-        // 19 packets behind it arrive before it, unless all of them are late, as at the end.
+        // 19 later packets arrive before a late one, unless all of them are late, or few follow at
+        // the end.
         let overtaken = delays.iter().enumerate().filter(|(place, delay)| {
             let behind = &delays[place + 1..delays.len().min(place + 20)];
             **delay == 23_000_000 && behind.contains(&3_000_000)
@@ -60,7 +61,7 @@ fn late_packets_are_late_by_that_much_and_as_many() {
     }
 }
 
-/// netem's form: an early packet arrives at once, and overtakes those under way.
+/// netem's form: an early packet arrives at once, and overtakes the packets in flight.
 #[test]
 fn early_packets_skip_the_delay() {
     let p = 0.05;
@@ -69,15 +70,15 @@ fn early_packets_skip_the_delay() {
     let early = count(&delays, |delay| *delay == 0);
     assert_eq!(early + count(&delays, |delay| *delay == 5_500_000), 20_000.0);
     assert_near(early, 20_000.0 * p, within(20_000, p), "early packets");
-    // Reordered are those of which one of the five behind is early.
+    // A packet counts as reordered if one of the five after it is early.
     let is_early = |place: usize| delays.get(place).is_some_and(|delay| *delay == 0);
     let overtaken = (0..delays.len())
         .filter(|place| !is_early(*place) && (1..=5).any(|behind| is_early(place + behind)));
     assert_eq!(link.reordered_packets as usize, overtaken.count());
 }
 
-/// `gap 5` with probability 1: every fifth packet is early, and none else (tc-netem(8):
-/// "the first 4 (gap - 1) packets are delayed").
+/// `gap 5` with probability 1: exactly every fifth packet is early (tc-netem(8): "the first 4 (gap
+/// - 1) packets are delayed").
 #[test]
 fn a_gap_counts_packets() {
     let (_, seen) = wire("delay = \"5ms\"\nreorder = { probability = 1, gap = 5 }", 1);
@@ -86,32 +87,31 @@ fn a_gap_counts_packets() {
     }
 }
 
-/// After a serialisation as well: the early packet that has been sent arrives at once,
-/// though others are on the wire.
+/// After serialisation, too, an early packet arrives at once, though others are on the wire.
 #[test]
 fn an_early_packet_arrives_as_it_leaves_the_queue() {
     let keys = "rate = \"24Mbit\"\ndelay = \"5ms\"\nreorder = { probability = 1, gap = 3 }";
     let (_, seen) = wire(keys, 1);
     for (place, delay) in seen.delays().into_iter().enumerate() {
-        // 28 bytes of IP and UDP with 1448 of data, at 24 Mbit/s.
+        // 52 bytes of headers and 1448 of data, at 24 Mbit/s.
         let sent = (1448 + 52) * 8 * 1000 / 24;
         assert_eq!(delay, if place % 3 == 2 { sent } else { sent + 5_000_000 }, "packet {place}");
     }
 }
 
-/// Jitter is uniform whether or not packets may overtake; only the order differs.
+/// Jitter is uniform with and without reordering; only the order differs.
 #[test]
 fn jitter_may_reorder() {
     let (link, seen) = wire("delay = \"1ms\"\njitter = { span = \"8ms\", reorder = true }", 20);
     let mut delays = seen.delays();
     assert!(delays.iter().all(|delay| (1_000_000..=9_000_000).contains(delay)));
-    // Of two packets d ms apart the first is later with probability (8 - d)^2 / (2 * 8^2): a
-    // packet keeps its place with the product of 1 - that for d = 1 to 7 at least.
+    // Of two packets d ms apart the first arrives later with probability (8 - d)^2 / (2 * 8^2). A
+    // packet keeps its place with at least the product of 1 minus that for d = 1 to 7.
     let keeps: f64 = (1..8).map(|d| 1.0 - f64::from((8 - d) * (8 - d)) / 128.0).product();
     let reordered = link.reordered_packets as f64 / 20_000.0;
     assert!(reordered > 0.3 && reordered < 1.0 - keeps, "{reordered}, {keeps}");
     delays.sort_unstable();
-    // Kolmogorov and Smirnov: 1.95 / sqrt(n) in one case of a thousand.
+    // Kolmogorov-Smirnov: the statistic exceeds 1.95 / sqrt(n) in one case of a thousand.
     let even = |place: usize| 1_000_000.0 + 8_000_000.0 * place as f64 / 20_000.0;
     let apart = |(place, delay): (usize, &u64)| (*delay as f64 - even(place)).abs() / 8_000_000.0;
     let greatest = delays.iter().enumerate().map(apart).fold(0.0, f64::max);
@@ -120,8 +120,8 @@ fn jitter_may_reorder() {
     assert_eq!(link.reordered_packets, 0);
 }
 
-/// A process of the first order: what it is in theory. Draws u are uniform with variance
-/// 1/12, x = (1 - r) u + r x' has variance (1 - r) / (1 + r) / 12 and correlation r.
+/// Theory of a first-order process: draws u are uniform with variance 1/12, and x = (1 - r) u + r
+/// x' has variance (1 - r) / (1 + r) / 12 and correlation r.
 #[test]
 fn correlated_jitter_follows_the_one_before() {
     let r = 0.6;
@@ -132,14 +132,14 @@ fn correlated_jitter_follows_the_one_before() {
     let variance = x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / x.len() as f64;
     let lag = x.windows(2).map(|w| (w[0] - mean) * (w[1] - mean)).sum::<f64>();
     let correlation = lag / (x.len() - 1) as f64 / variance;
-    // 40,000 draws, of which (1 + r) / (1 - r) = 4 say as much as one: the mean has a standard
-    // deviation of 0.0014, variance and correlation of 2 and 0.4 per cent.
+    // 40,000 draws, of which (1 + r) / (1 - r) = 4 carry as much information as one: the standard
+    // deviation of the mean is 0.0014, those of variance and correlation are 2 and 0.4 per cent.
     assert_near(mean, 0.5, 0.006, "mean");
     assert_near(variance, (1.0 - r) / (1.0 + r) / 12.0, 0.08 * 0.02, "variance");
     assert_near(correlation, r, 0.016, "correlation");
 }
 
-/// `get_crandom` of Linux in its own arithmetic, 32 bits, over a generator of this test.
+/// Linux's `get_crandom` in its own 32-bit arithmetic, over this test's generator.
 struct Netem {
     state: u64,
     rho: u64,
@@ -160,7 +160,7 @@ impl Netem {
     }
 }
 
-/// Share of packets chosen, and of those behind a chosen one, by the reference.
+/// By the reference: share of packets chosen, and share chosen after a chosen packet.
 fn reference(p: f64, rho: f64, n: usize) -> (f64, f64) {
     let scale = f64::from(u32::MAX);
     let mut netem = Netem { state: 1, rho: (rho * scale) as u64, last: 1 << 31 };
@@ -174,7 +174,7 @@ fn shares(chosen: &[bool]) -> (f64, f64) {
     (all / chosen.len() as f64, pairs / all)
 }
 
-/// Correlation as netem has it: fewer of a small probability, and more of them in a row.
+/// netem's correlation: fewer packets than a small probability suggests, and more of them in a row.
 #[test]
 fn correlation_is_netem_s() {
     for (p, rho) in [(0.25, 0.25), (0.25, 0.5), (0.4, 0.8)] {
@@ -188,17 +188,17 @@ fn correlation_is_netem_s() {
         let copied: Vec<bool> = seen.copies().iter().map(|copies| *copies == 2).collect();
         assert_eq!(count(&copied, |is| *is), link.duplicated_packets as f64);
         for (what, found) in [("late", found), ("copied", shares(&copied))] {
-            // 100,000 packets; one in (1 + rho) / (1 - rho), up to 9, tells something new: four
+            // 100,000 packets, of which one in (1 + rho) / (1 - rho), up to 9, is independent: four
             // standard deviations of a share are 4 * sqrt(0.25 * 9 / 100,000) = 0.019 at most.
             assert_near(found.0, share, 0.019, &format!("{what}: share at {p}, {rho}"));
             assert_near(found.1, again, 0.03, &format!("{what}: in a row at {p}, {rho}"));
         }
-        // What netem's users stumble over.
+        // A known pitfall of netem.
         assert!(share < p && again > 1.2 * share, "{share}, {again}");
     }
 }
 
-/// Copies arrive with their originals where nothing reorders, and take none of the capacity.
+/// Without reordering, copies arrive with their originals. They use no capacity.
 #[test]
 fn copies_are_counted_and_follow_at_once() {
     let p = 0.1;
@@ -215,7 +215,7 @@ fn copies_are_counted_and_follow_at_once() {
     assert_eq!(copied.links[0].utilisation, plain.links[0].utilisation);
 }
 
-/// A copy has its own turn and jitter, as in netem.
+/// Each copy draws its own reordering and jitter, as in netem.
 #[test]
 fn copies_travel_on_their_own() {
     let keys = "duplicate = 1\njitter = { span = \"8ms\", reorder = true }\n\
@@ -225,14 +225,14 @@ fn copies_travel_on_their_own() {
     let apart = count(&seen.packets.values().collect::<Vec<_>>(), |(_, at)| {
         at[0].since(at[1]).0 + at[1].since(at[0]).0 > 9_000_000
     });
-    // One of both is late in half of the cases, and then 10 ms and the difference of two
-    // draws from 8 ms apart: more than 9 ms with probability 1 - (7/8)^2 / 2.
+    // Exactly one of the two is late in half of the cases. Its distance is then 10 ms plus the
+    // difference of two draws from 8 ms: more than 9 ms with probability 1 - (7/8)^2 / 2.
     let expected = 0.5 * (1.0 - 49.0 / 128.0);
-    // Both late or neither: at most 8 ms apart.
+    // With both late or neither: at most 8 ms apart.
     assert_near(apart / 5_000.0, expected, within(5_000, expected) / 5_000.0, "far apart");
 }
 
-/// Loss comes first: the wire copies what it carries, and loses no copy.
+/// Loss comes first: the wire duplicates only surviving packets, and loses no copy.
 #[test]
 fn what_is_lost_is_not_copied() {
     let (link, seen) = wire("loss = 0.5\nduplicate = 1", 5);
@@ -242,23 +242,23 @@ fn what_is_lost_is_not_copied() {
     assert_eq!(link.delivered_packets, 2 * link.duplicated_packets);
 }
 
-/// The ends of each declared range, and what follows of them.
+/// The ends of each declared range.
 #[test]
 fn the_ends_of_the_ranges() {
     let reordered = |keys: &str| wire(keys, 1).0.reordered_packets;
     let delivered = |keys: &str| wire(keys, 1).0.delivered_packets;
     assert_eq!(reordered("delay = \"5ms\"\nreorder = 0"), 0);
-    // All early, or all late: in order.
+    // All early or all late: packets keep their order.
     assert_eq!(reordered("delay = \"5ms\"\nreorder = 1"), 0);
     assert_eq!(reordered("reorder = { probability = 1, late = \"5ms\" }"), 0);
     assert_eq!(reordered("reorder = { probability = 0, late = \"5ms\" }"), 0);
-    // Less than what lies between packets; and so much that none of those arrives.
+    // A delay below the packets' distance, and a delay beyond the end of the run.
     assert_eq!(reordered("reorder = { probability = 0.5, late = \"1ns\" }"), 0);
     let never = delivered("reorder = { probability = 0.5, late = \"1000000s\" }");
     assert_near(never as f64, 500.0, within(1000, 0.5), "those that are not late");
     assert_eq!(reordered("delay = \"5ms\"\nreorder = { probability = 1, gap = 1000000000 }"), 0);
     assert_eq!((delivered("duplicate = 0"), delivered("duplicate = 1")), (1000, 2000));
-    // The first draw decides on all.
+    // The first draw decides for all packets.
     let all_or_none = delivered("duplicate = { probability = 0.5, correlation = 1 }");
     assert!([1000, 2000].contains(&all_or_none), "{all_or_none}");
     let keys = "jitter = { span = \"5ms\", reorder = true, correlation = 1 }";
@@ -269,13 +269,13 @@ fn the_ends_of_the_ranges() {
     assert!(delivered("jitter = { span = \"1000000s\", reorder = true }") <= 1);
 }
 
-/// A delay that shrinks lets packets overtake where jitter may: netem keeps no order.
+/// With reordering jitter, a shorter delay lets packets overtake: netem keeps no order.
 #[test]
 fn a_shorter_delay_reorders_with_reordering_jitter() {
     let delay = "delay = { start = \"20ms\", steps = [{ at = \"500ms\", delay = \"5ms\" }] }";
     let (kept, _) = wire(&format!("{delay}\njitter = \"1us\""), 1);
     let (lost, _) = wire(&format!("{delay}\njitter = {{ span = \"1us\", reorder = true }}"), 1);
-    // Those of the last 15 ms before the change; of the one at its beginning jitter decides.
+    // The packets of the last 15 ms before the change; jitter decides for the first of these.
     assert_eq!(kept.reordered_packets, 0);
     assert!((14..=15).contains(&lost.reordered_packets), "{lost:?}");
 }
