@@ -1,13 +1,13 @@
-//! Links: serialisation, changes under way, traces, loss, jitter, overhead,
-//! marks. Times are exact to the nanosecond where nothing is random.
+//! Links: serialisation, rate changes, traces, loss, jitter, overhead, marks. Without randomness,
+//! times are exact to the nanosecond.
 
 mod common;
 
 use common::{assert_near, flow, link, run, scenario_with_trace, simulate};
 use sojourn_sim::RunSummary;
 
-/// A file of `packets` full packets, which the initial window lets go at once,
-/// over `path`. The links are the caller's.
+/// A file of `packets` full packets, which the initial window sends at once, over `path`. The
+/// caller provides the links.
 fn train(packets: u64, path: &str, links: &str) -> String {
     format!(
         r#"
@@ -24,7 +24,7 @@ source = {{ kind = "file", size = "{}B" }}
     )
 }
 
-/// When the last byte of a train arrived.
+/// Arrival time of a train's last byte.
 fn arrived(summary: &RunSummary) -> f64 {
     flow(summary, "train").completion_s.expect("the train arrives")
 }
@@ -39,17 +39,17 @@ delay = "3ms"
 rate = "6Mbit"
 delay = "4ms"
 "#;
-    // 1 ms a packet on the fast link and 2 ms on the slow one, either way round.
+    // 1 ms a packet on the fast link and 2 ms on the slow one, in either order.
     for path in [r#"["fast", "slow"]"#, r#"["slow", "fast"]"#] {
         let summary = run(&train(8, path, links));
         assert_eq!(arrived(&summary), 0.001 + 8.0 * 0.002 + 0.007, "{path}");
     }
     let summary = run(&train(8, r#"["fast", "slow"]"#, links));
-    // The last of 8 comes in after 8 ms, and 7 went out after 1 + 14 ms.
+    // The last of 8 packets arrives after 8 ms; 7 have left after 1 + 14 ms.
     assert_eq!(link(&summary, "slow").queue_delay_max_s, Some(0.007));
 }
 
-/// 12 kbit at 7 Mbit/s take 1714285.7 ns; seven of them exactly 12 ms.
+/// 12 kbit at 7 Mbit/s take 1714285.7 ns; seven of them take exactly 12 ms.
 #[test]
 fn what_is_below_a_nanosecond_is_not_lost() {
     let summary = run(&train(7, r#"["a"]"#, "[link.a]\nrate = \"7Mbit\""));
@@ -58,7 +58,7 @@ fn what_is_below_a_nanosecond_is_not_lost() {
 
 #[test]
 fn overhead_counts_on_its_own_link_only() {
-    // 1500 bytes count 1600 and 1550: 1.28 ms and 1.24 ms.
+    // 1500 bytes count as 1600 and 1550: 1.28 ms and 1.24 ms.
     let links = r#"
 [link.a]
 rate = "10Mbit"
@@ -71,19 +71,19 @@ overhead = "50B"
     assert_eq!(arrived(&summary), 0.00252);
 }
 
-/// A packet of 12 kbit begins at 100 ms at 12 Mbit/s; the rate changes under it.
+/// A packet of 12 kbit starts at 100 ms at 12 Mbit/s; the rate changes during its transmission.
 #[test]
 fn a_packet_under_way_feels_the_change() {
     let cases = [
-        // Half of it at 12, half at 1.2 Mbit/s.
+        // Half of the packet at 12 Mbit/s, half at 1.2 Mbit/s.
         (r#"steps = [{ at = "100500us", rate = "1200kbit" }]"#, 0.0055),
         // An outage of 10 ms.
         (
             r#"steps = [{ at = "100500us", rate = "0bit" }, { at = "110500us", rate = "12Mbit" }]"#,
             0.011,
         ),
-        // Down by 1 Mbit/s each millisecond, as steps that hold the value of
-        // their end: 11 kbit in the first, the last one at 10 Mbit/s.
+        // Down by 1 Mbit/s each millisecond, in steps with the value of their end: 11 kbit in the
+        // first step, the last one at 10 Mbit/s.
         (r#"ramps = [{ from = "100ms", to = "110ms", rate = "2Mbit" }]"#, 0.0011),
     ];
     for (changes, expected) in cases {
@@ -93,7 +93,7 @@ fn a_packet_under_way_feels_the_change() {
     }
 }
 
-/// Packets leave at 1, 2, ... 10 ms. Those behind the change would overtake.
+/// Packets leave at 1, 2, ... 10 ms. Without ordering, those after the change would overtake.
 #[test]
 fn a_shorter_delay_keeps_order() {
     let links = r#"
@@ -142,14 +142,13 @@ fn an_opportunity_that_nothing_waits_for_is_lost() {
         arrived(&run_traced(&text))
     };
     assert_eq!(from("4ms"), 0.001);
-    // One that comes at the same moment is used.
+    // A packet that arrives at the time of an opportunity uses it.
     assert_eq!(from("5ms"), 0.0);
     assert_eq!(from("5001us"), 0.004999);
     assert_eq!(from("11ms"), 0.002);
 }
 
-/// Mahimahi counts bytes: two small packets share an opportunity, a large one
-/// takes two.
+/// Mahimahi counts bytes: two small packets share an opportunity; a large packet takes two.
 #[test]
 fn an_opportunity_is_1504_bytes() {
     let of = |mss: u64, packets: u64| {
@@ -169,9 +168,9 @@ transport = {{ mss = "{mss}B" }}
         );
         arrived(&run_traced(&text))
     };
-    // 752 bytes with headers: exactly two an opportunity.
+    // 752 bytes with headers: exactly two for each opportunity.
     assert_eq!((of(700, 2), of(700, 4), of(700, 5)), (0.003, 0.003, 0.005));
-    // 3000 bytes: the two at 3 ms; then those at 5 and 10 ms.
+    // 3000 bytes: the two opportunities at 3 ms; then those at 5 and 10 ms.
     assert_eq!((of(2948, 1), of(2948, 2)), (0.003, 0.010));
 }
 
@@ -189,15 +188,15 @@ path = ["a"]
 "#
     ));
     let traced = link(&summary, "a");
-    // 400 a second of 1504 bytes.
+    // 400 opportunities a second of 1504 bytes.
     assert_eq!(traced.capacity_bps, Some(400.0 * 1504.0 * 8.0));
-    // 1500-byte packets leave 4 bytes of each, which the next packet at the
-    // same moment may add to its own; and nothing waits in the first moments.
+    // 1500-byte packets leave 4 bytes of each opportunity, which the next packet at the same time
+    // may use. The queue is empty at the start.
     let used = traced.utilisation.unwrap();
     assert!((0.99 * 1500.0 / 1504.0..=1.0).contains(&used), "{used}");
 }
 
-/// Datagrams at a constant 1000 packets a second for `seconds`.
+/// Datagrams at a constant 1000 packets a second for `seconds`: packets lost, packets sent.
 fn lossy(loss: &str, seconds: u64) -> (f64, f64) {
     let summary = run(&format!(
         r#"
@@ -218,8 +217,8 @@ source = {{ kind = "on-off", rate = "11584kbit", on = "1s", off = "0s" }}
     (cbr.dropped_packets as f64, cbr.sent_packets as f64)
 }
 
-/// The count of losses is binomial: within four standard deviations (outside
-/// by chance for one seed in 16000).
+/// The number of losses is binomial: within four standard deviations (by chance, one seed in 16000
+/// is outside).
 #[test]
 fn random_loss_has_its_probability() {
     for p in [0.001, 0.02, 0.5] {
@@ -230,7 +229,7 @@ fn random_loss_has_its_probability() {
     assert_eq!(lost, n);
 }
 
-/// Of 1000 packets a second for ten seconds, the seventh, the fourteenth, ...
+/// Of 1000 packets a second for ten seconds, the link loses the seventh, the fourteenth, ...
 #[test]
 fn periodic_loss_takes_the_last_of_each_period() {
     for every in [1, 7, 1000] {
@@ -239,9 +238,8 @@ fn periodic_loss_takes_the_last_of_each_period() {
     }
 }
 
-/// The bad state holds for p / (p + r) of all packets. States of successive
-/// packets correlate by 1 - p - r, which multiplies the binomial's variance by
-/// (2 - p - r) / (p + r) (an AR(1) sum).
+/// The bad state holds for p / (p + r) of all packets. States of successive packets correlate by 1
+/// - p - r, which multiplies the binomial's variance by (2 - p - r) / (p + r) (an AR(1) sum).
 #[test]
 fn gilbert_elliott_loss_has_its_mean() {
     let (p, r): (f64, f64) = (0.01, 0.1);
@@ -251,14 +249,14 @@ fn gilbert_elliott_loss_has_its_mean() {
             format!("{{ p = {p}, r = {r}, loss_bad = {loss_bad}, loss_good = {loss_good} }}");
         let (lost, n) = lossy(&model, 200);
         let mean = bad * loss_bad + (1.0 - bad) * loss_good;
-        // An upper bound for the second case, where the state matters less.
+        // An upper bound in the second case, in which the state matters less.
         let variance = n * mean * (1.0 - mean) * (2.0 - p - r) / (p + r);
         assert_near(lost, n * mean, 4.0 * variance.sqrt(), &model);
     }
 }
 
-/// With probabilities of 0 and 1 the states are known: packets 1, 3, 5, ... are
-/// lost where each packet changes the state.
+/// Probabilities of 0 and 1 make the states deterministic: if each packet changes the state,
+/// packets 1, 3, 5, ... are lost.
 #[test]
 fn gilbert_elliott_states_follow_each_packet() {
     for (p, r, share) in [(1, 1, 0.5), (1, 0, 1.0), (0, 1, 0.0)] {
@@ -267,8 +265,8 @@ fn gilbert_elliott_states_follow_each_packet() {
     }
 }
 
-/// Packets under jitter arrive in the order in which they left: no sender
-/// takes one for lost. Their delay covers the whole range.
+/// Packets under jitter arrive in order, so that the sender declares none lost. Their delays cover
+/// the whole range.
 #[test]
 fn jitter_keeps_order() {
     let summary = run(r#"
@@ -287,15 +285,15 @@ transport = { ack_every = 1 }
 "#);
     let steady = flow(&summary, "steady");
     assert_eq!((steady.retransmitted_packets, steady.timeouts), (0, 0));
-    // 2590 samples of a delay that is uniform in 10 to 30 ms (or more, where
-    // one waits for those before it), plus 0.12 ms of serialisation.
+    // 2590 samples of a delay that is uniform in 10 to 30 ms (longer for a packet that waits for
+    // earlier ones), plus 0.12 ms of serialisation.
     assert_near(steady.rtt_min_s.unwrap(), 0.01012, 0.0005, "least");
     assert_near(steady.rtt_p99_s.unwrap(), 0.03012, 0.0005, "greatest");
-    // The median of that many has a standard deviation of 0.2 ms.
+    // The median of so many samples has a standard deviation of 0.2 ms.
     assert_near(steady.rtt_p50_s.unwrap(), 0.02012, 0.0008, "median");
 }
 
-/// 60 Mbit/s that count Ethernet's header, as HTB does, carry 57.38 Mbit/s.
+/// 60 Mbit/s that include Ethernet's header, as in HTB, carry 57.38 Mbit/s.
 #[test]
 fn the_testbed_s_goodput_is_57_38_mbit() {
     let summary = run(r#"
@@ -311,13 +309,13 @@ path = ["a"]
 "#);
     let expected = 60e6 * 1448.0 / 1514.0;
     assert_near(expected, 57.38e6, 0.005e6, "the figure");
-    // The last packet of 50 thousand may still be under way.
+    // The last packet of 50 thousand may still be in flight.
     assert_near(flow(&summary, "upload").goodput_bps, expected, 1448.0 * 8.0 / 10.0, "goodput");
     assert_near(link(&summary, "a").utilisation.unwrap(), 1.0, 1e-4, "utilisation");
 }
 
-/// A mark counts at the link that sets it, not at those that the packet passes
-/// later, though they would mark as well.
+/// A mark counts at the link that sets it, not at later links, even if they would mark the packet
+/// too.
 #[test]
 fn marks_count_where_they_are_set() {
     let summary = run(r#"
@@ -341,14 +339,13 @@ path = ["before", "bottleneck", "after"]
     let marks = |name| link(&summary, name).marked_packets;
     assert_eq!((marks("before"), marks("after")), (0, 0));
     let arrived = flow(&summary, "upload").marked_packets;
-    // 20 ms of packets are behind the bottleneck at the end.
+    // At the end, 20 ms of packets are between the bottleneck and the receiver.
     let under_way = 0.020 * 10e6 / 12e3 + 1.0;
     assert!(arrived > 100, "{arrived}");
     assert_near(marks("bottleneck") as f64, arrived as f64, under_way, "marks");
 }
 
-/// A buffer in time follows the rate: 10 ms are 100 packets at 120 Mbit/s and
-/// 10 at 12 Mbit/s.
+/// A buffer in time scales with the rate: 10 ms are 100 packets at 120 Mbit/s and 10 at 12 Mbit/s.
 #[test]
 fn a_buffer_in_time_follows_the_rate() {
     for (rate, packets) in [("120Mbit", 100), ("12Mbit", 10)] {
@@ -367,13 +364,13 @@ source = {{ kind = "file", size = "1448000B" }}
 transport = {{ initial_window = 1000, min_rto = "10s" }}
 "#
         ));
-        // One is under way, and the first of those that wait finds it empty.
+        // One packet is in transmission, and the first packet to wait finds the buffer empty.
         let kept = 1000 - link(&summary, "a").dropped_packets as i64;
         assert!((packets..=packets + 2).contains(&kept), "{rate}: {kept}");
     }
 }
 
-/// A way may pass the same link again and again.
+/// A path may pass the same link repeatedly.
 #[test]
 fn a_way_may_be_long() {
     let path = format!("[{}]", vec!["\"a\""; 600].join(", "));
@@ -381,9 +378,8 @@ fn a_way_may_be_long() {
     assert_eq!(arrived(&summary), 0.600);
 }
 
-/// A buffer in time is the same buffer as one in bytes: fair queueing drops from
-/// the fattest flow, and a thin one beside a flood loses nothing (RFC 8290
-/// section 4.1).
+/// A buffer in time behaves like the same buffer in bytes: fair queueing drops from the largest
+/// flow, and a thin flow beside a flood loses no packet (RFC 8290 section 4.1).
 #[test]
 fn a_buffer_in_time_leaves_the_choice_to_the_queue() {
     for buffer in ["150kB", "20ms"] {
@@ -411,12 +407,12 @@ source = {{ kind = "on-off", rate = "1Mbit", on = "1s", off = "0s" }}
     }
 }
 
-/// At a few bits a second a packet takes minutes, and a whole bit is a large part of what a link
-/// sends in a second.
+/// At a few bits a second a packet takes minutes, and a whole bit is a large part of a link's
+/// capacity in a second.
 #[test]
 fn a_link_never_uses_more_than_its_capacity() {
     for rate in 1..=9 {
-        // It ends amid a packet, in a part of a bit.
+        // The run ends during a packet and during a bit.
         let links = format!(
             "[link.a]\nrate = {{ start = \"{rate}bit\", steps = [{{ at = \"300ms\", rate = \"{}bit\" }}] }}",
             rate + 1

@@ -1,6 +1,6 @@
-//! LoLa in the experiments of its paper (Hock et al. 2017, section V): the queue, the
-//! use of the link, no loss, and fairness at different round-trip times. The table is
-//! in `docs/lola.md`; `UPDATE=1` writes it anew.
+//! LoLa in the experiments of its paper (Hock et al. 2017, section V): queueing delay, utilisation,
+//! absence of loss, and fairness at different round-trip times. The table is in `docs/lola.md`;
+//! `UPDATE=1` rewrites it.
 
 mod common;
 #[path = "common/series.rs"]
@@ -17,7 +17,7 @@ use sojourn_sim::Outcome;
 const Q_TARGET: f64 = 5.0;
 const T_MEASURE: f64 = 40.0;
 const PHI: f64 = 35.0;
-/// When the second flow starts.
+/// Start time of the second flow.
 const SECOND_S: f64 = 5.0;
 const STEP_S: f64 = 0.01;
 
@@ -30,21 +30,21 @@ struct Case {
     seconds: f64,
 }
 
-/// A round of fair flow balancing: rows of the series.
+/// A round of fair flow balancing, as rows of the series.
 struct Round {
     rows: std::ops::Range<usize>,
-    /// Milliseconds.
+    /// Peak of the queueing delay and its bound, in milliseconds.
     peak: f64,
     bound: f64,
 }
 
-/// What a case came to.
+/// Results of a case.
 struct Found {
     rounds: Vec<Round>,
     used: f64,
     dropped: u64,
     jain: f64,
-    /// Milliseconds.
+    /// Maximum queueing delay before the second flow starts, in milliseconds.
     start: f64,
 }
 
@@ -85,11 +85,11 @@ start = "{SECOND_S}s"
         self.mbit * 1e6 / 8e3
     }
 
-    /// What the queueing delay can reach where the smaller flow has `share` of the
-    /// rate, in milliseconds: derived in `docs/lola.md`.
+    /// Bound of the queueing delay in milliseconds if the smaller flow has `share` of the rate:
+    /// derived in `docs/lola.md`.
     fn bound(&self, share: f64) -> f64 {
         let rtt = self.rtts[0].max(self.rtts[1]);
-        // An acknowledgement comes with every second packet.
+        // The receiver acknowledges every second packet.
         let pair = 2.0 * 1500.0 / self.capacity();
         let span = rtt + Q_TARGET + T_MEASURE + pair / share;
         let x = |t: f64| (t / PHI).powi(3);
@@ -141,9 +141,8 @@ start = "{SECOND_S}s"
         }
     }
 
-    /// From where the first flow begins to balance to where it has reduced its window;
-    /// all that begin after the second flow's first reduction, which takes back what its
-    /// slow start left in the queue.
+    /// Rounds from the first flow's balancing to the end of its reduction. Only rounds after the
+    /// second flow's first reduction count, which removes the queue left by its slow start.
     fn rounds(&self, outcome: &Outcome, delay: &[f64], goodput: &[Vec<f64>; 2]) -> Vec<Round> {
         let phases = ["first", "second"].map(|flow| flow_phases(outcome, &self.name(), flow));
         let [first, second] = &phases;
@@ -159,7 +158,7 @@ start = "{SECOND_S}s"
         rounds
     }
 
-    /// Asserts what the paper claims, and gives the row of the table.
+    /// Asserts the paper's claims and returns the row of the table.
     fn row(&self) -> String {
         let found = self.find();
         let Found { rounds, used, dropped, jain, start } = &found;
@@ -194,7 +193,7 @@ start = "{SECOND_S}s"
     }
 }
 
-/// The rows of the next round after `begin`, all of it within the run.
+/// Rows of the next whole round after `begin`.
 fn next_round(phases: &[String], begin: usize) -> Option<std::ops::Range<usize>> {
     let find = |from: usize, wanted: &str| (from..phases.len()).find(|row| phases[*row] == wanted);
     let free = find(begin, "cubic_increase")?;
@@ -207,12 +206,12 @@ fn mean(all: &[f64]) -> f64 {
     all.iter().sum::<f64>() / all.len() as f64
 }
 
-/// The greatest; rows without a value are NaN.
+/// The maximum; NaN stands for missing values.
 fn greatest(all: &[f64]) -> f64 {
     all.iter().copied().fold(0.0, f64::max)
 }
 
-/// Runs the case and holds its row against the document's.
+/// Runs the case and compares its row with the document's.
 #[track_caller]
 fn publish(mbit: f64, rtts: [f64; 2], seconds: f64) {
     static DOCUMENT: Mutex<()> = Mutex::new(());
@@ -282,8 +281,8 @@ fn at_10_gbit_and_101_ms() {
     publish(10_000.0, [101.0, 101.0], 150.0);
 }
 
-/// Figure 6 at a hundredth of its rate: eighteen flows, one more every four seconds. The
-/// queue stays near Q_target whatever their number, nothing is lost, and all end with
+/// Figure 6 at a hundredth of its rate: eighteen flows, one more every four seconds. The queue
+/// stays near Q_target for any number of flows, the link drops no packet, and all flows converge to
 /// the same rate.
 #[test]
 fn many_flows_keep_the_same_queue_and_share_it() {
@@ -311,10 +310,10 @@ stagger = "4s"
     let outcome = simulate(&scenario, scenario.seed);
     let names = ["t_s", "queue_delay_s", "carried_bps"];
     let rows = link_series(&outcome, "lola-many", "bottleneck", names);
-    // The last flow begins at 68 s, and is out of its slow start after two rounds.
+    // The last flow starts at 68 s, and leaves slow start after two rounds.
     let settled = || rows.iter().filter(|[t, ..]| *t > 80.0);
     let bound = bound_of_many(FLOWS as f64);
-    // In ten seconds each there are several rounds.
+    // Each ten seconds contain several rounds.
     for from in (80..200).step_by(10).map(f64::from) {
         let within = settled().filter(|[t, ..]| (from..from + 10.0).contains(t));
         let peak = greatest(&within.map(|[_, wait, _]| wait * 1e3).collect::<Vec<_>>());
@@ -340,8 +339,8 @@ stagger = "4s"
     assert!(jain > 0.95, "{jain}: {rates:?}");
 }
 
-/// What `n` equal flows over 100 Mbit/s and 21 ms add to the queue beyond Q_target,
-/// derived in `docs/lola.md`: equal flows have no lag.
+/// Queueing delay that `n` equal flows over 100 Mbit/s and 21 ms add beyond Q_target, derived in
+/// `docs/lola.md`: equal flows have no lag.
 fn bound_of_many(n: f64) -> f64 {
     let case = Case { mbit: 100.0, rtts: [21.0; 2], seconds: 200.0 };
     let pair = 2.0 * 1500.0 / case.capacity();

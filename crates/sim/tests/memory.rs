@@ -1,4 +1,4 @@
-//! The estimate of memory, before a run begins.
+//! The memory estimate before a run.
 
 mod common;
 
@@ -13,8 +13,7 @@ fn of(link: &str, flow: &str) -> u64 {
     estimate(&scenario(&text)).0
 }
 
-/// 60 Mbit/s for 50 ms and a buffer of as much again: 500 packets, and what
-/// one flow and its samples take.
+/// 60 Mbit/s for 50 ms and a buffer of the same size: 500 packets, plus one flow and its samples.
 #[test]
 fn a_usual_run_takes_little() {
     let bytes = of("rate = \"60Mbit\"\nbuffer = \"50ms\"", "");
@@ -28,7 +27,7 @@ fn a_buffer_without_limit_holds_at_most_the_whole_run() {
     assert!((packets * 100..packets * 1000).contains(&bytes), "{bytes}");
 }
 
-/// What stands in a device's ring is beside what the buffer holds.
+/// A device's ring holds packets in addition to the buffer's.
 #[test]
 fn a_transmit_ring_is_counted() {
     let link = "rate = \"1Gbit\"\nbuffer = \"50ms\"";
@@ -36,7 +35,7 @@ fn a_transmit_ring_is_counted() {
     assert!((60_000 * 56..60_000 * 1024).contains(&ring), "{ring}");
 }
 
-/// What was delivered is remembered until its acknowledgement is back.
+/// The sender keeps state of delivered packets until the acknowledgement returns.
 #[test]
 fn the_way_back_is_counted() {
     let long = "back = [\"b\"]\n[link.b]\ndelay = \"950ms\"";
@@ -46,11 +45,11 @@ fn the_way_back_is_counted() {
     assert!((packets * 56..packets * 1024).contains(&back), "{back}");
 }
 
-/// Nothing slows the doubling of the window: more than any machine has.
+/// The window doubles without limit: the estimate exceeds any machine's memory.
 #[test]
 fn a_bulk_flow_without_a_rate_is_beyond_all_memory() {
     assert!(of("", "") > 1 << 50);
-    // A file, a window, or a rate of the source's own sets an end.
+    // A file, a receive window or the source's own rate sets a limit.
     for limit in [
         "source = { kind = \"file\", size = \"10MB\" }",
         "transport = { receive_window = \"10MB\" }",
@@ -60,8 +59,8 @@ fn a_bulk_flow_without_a_rate_is_beyond_all_memory() {
     }
 }
 
-/// The benchmark's hundred thousand flows on 100 Gbit/s were measured at 0.92 GB
-/// after three seconds: the estimate is above that, and a machine of 4 GB will do.
+/// The benchmark's hundred thousand flows on 100 Gbit/s took 0.92 GB after three seconds: the
+/// estimate is above that, and below 4 GB.
 #[test]
 fn a_hundred_thousand_flows_fit_into_four_gigabytes() {
     let many = "count = 100000\n[record]\ninterval = \"0s\"";
@@ -69,21 +68,21 @@ fn a_hundred_thousand_flows_fit_into_four_gigabytes() {
     assert!((920_000_000..4_000_000_000).contains(&bytes), "{bytes}");
 }
 
-/// All of an initial window leaves at once, whatever the path holds: 64 bytes a packet and
-/// more.
+/// An initial window leaves at once, whatever the path's capacity: at least 64 bytes for each
+/// packet.
 #[test]
 fn an_initial_window_is_counted() {
     let link = "rate = \"10Mbit\"";
     let window = |packets: u64| format!("transport = {{ initial_window = {packets} }}");
     let more = of(link, &window(1_000_000_000)) - of(link, &window(10));
     assert!(more > 64_000_000_000, "{more}");
-    // As far as the source has so much to send.
+    // The source's data limits the initial window.
     let file = "source = { kind = \"file\", size = \"1MB\" }\n";
     let more = of(link, &(file.to_owned() + &window(1_000_000_000))) - of(link, file);
     assert!(more < 1_000_000, "{more}");
 }
 
-/// Every queue inside another has its state, used or not.
+/// Every inner queue has its state, used or not.
 #[test]
 fn queues_inside_queues_are_counted() {
     let queue = |flows: u64| {
@@ -93,7 +92,7 @@ fn queues_inside_queues_are_counted() {
     assert!(more > 65_536 * 200, "{more}");
 }
 
-/// A link whose changes are many: each has its spike and its entry in the summary.
+/// A link with many changes: each has its spike and its entry in the summary.
 #[test]
 fn changes_are_counted() {
     let steps: String =
@@ -103,7 +102,7 @@ fn changes_are_counted() {
     assert!(more > 1000 * 2000, "{more}");
 }
 
-/// Of a run that is over remain the summary and the series.
+/// After a run, only its summary and its series remain.
 #[test]
 fn a_run_that_is_over_keeps_its_series() {
     let text = "duration = \"60s\"\n[link.a]\nrate = \"1Mbit\"\n\

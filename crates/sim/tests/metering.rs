@@ -1,4 +1,4 @@
-//! A metered run says where it is, and answers what an unmetered one does.
+//! A metered run reports its current part, and has the same results as an unmetered run.
 
 mod common;
 
@@ -9,7 +9,7 @@ use common::{all_shipped, as_written, controls, run_all, shipped};
 use sojourn_scenario::Scenario;
 use sojourn_sim::{Outcome, Part, Simulation, at_work, series_parquet};
 
-/// All that a run leaves behind.
+/// Results of a run as bytes.
 fn bytes(outcome: &Outcome) -> [Vec<u8>; 3] {
     [
         serde_json::to_vec(&outcome.summary).unwrap(),
@@ -45,7 +45,7 @@ control = "cubic"
 path = ["a"]
 "#;
 
-/// Whoever looks often enough finds every part at work.
+/// A frequent reader of the meter sees every part.
 #[test]
 fn every_part_says_when_it_is_at_work() {
     let (scenario, done) = (as_written(BUSY), AtomicBool::new(false));
@@ -59,7 +59,7 @@ fn every_part_says_when_it_is_at_work() {
     };
     let seen = std::thread::scope(|scope| {
         let looks = scope.spawn(look);
-        // Far more runs than are needed, even where both threads share a core.
+        // Far more runs than necessary, even if both threads share a core.
         for _ in 0..2000 {
             if done.load(Ordering::Relaxed) {
                 break;

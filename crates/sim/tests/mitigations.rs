@@ -1,5 +1,5 @@
-//! What mitigates a latency spike, by the ideal controller in simulation: those of
-//! the closed forms that a scenario can express.
+//! Mitigations of latency spikes, with the ideal controller in simulation: the closed forms that a
+//! scenario can express.
 
 mod common;
 
@@ -9,10 +9,10 @@ use sojourn_units::{Duration, Rate};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
-/// A packet at the capacity after the drop.
+/// Packet time at the capacity after the drop.
 const PACKET_S: f64 = PACKET_BITS / 20e6;
 
-/// 60 to 20 Mbit/s at one second, with these settings of the links.
+/// A drop from 60 to 20 Mbit/s at one second, with these settings of the links.
 fn drop(access: &str, rate: &str, back_ms: u64) -> String {
     format!(
         r#"
@@ -40,7 +40,7 @@ fn from_to() -> (Rate, Rate) {
     (Rate::from_mbit(60), Rate::from_mbit(20))
 }
 
-/// A sender that may use a part of the capacity only, by what its access carries.
+/// The sender's access link limits it to a part of the capacity.
 #[test]
 fn headroom_lowers_the_spike() {
     let (from, to) = from_to();
@@ -48,14 +48,14 @@ fn headroom_lowers_the_spike() {
         let access = format!("rate = \"{}kbit\"", 600 * (100 - percent));
         let found = run(&drop(&access, STEP, 50)).spikes.pop().unwrap();
         let form = forms::headroom(from, to, MS(50), percent as f64 / 100.0).unwrap();
-        // A packet may be under way in either link.
+        // One packet may be in transmission on each link.
         let what = format!("{percent} % of headroom");
         assert_near(found.spike_s.unwrap(), form.as_secs_f64(), 2.0 * PACKET_S, &what);
     }
 }
 
-/// The bound falls with the ramp as the closed form does; the ideal controller,
-/// which matches the capacity and never makes up for what it caused, gains nothing.
+/// The bound falls with the ramp as the closed form does. The ideal controller gains nothing, since
+/// it matches the capacity and never drains its queue.
 #[test]
 fn a_ramp_helps_those_who_drain() {
     let (from, to) = from_to();
@@ -64,14 +64,14 @@ fn a_ramp_helps_those_who_drain() {
             format!(r#"ramps = [{{ from = "1s", to = "{}ms", rate = "20Mbit" }}]"#, 1000 + ramp_ms);
         let found = run(&drop("delay = \"0ms\"", &rate, 50)).spikes.pop().unwrap();
         let form = forms::gradual(from, to, MS(50), MS(ramp_ms)).unwrap().as_secs_f64();
-        // The ramp is a staircase of 1 ms: half a step late, at r - 1 times the time.
+        // The ramp is a staircase of 1 ms steps: half a step late, times r - 1.
         let what = format!("ramp of {ramp_ms} ms");
         assert_near(found.bound_s.unwrap(), form, 0.001 * 2.0, &what);
         assert_near(found.spike_s.unwrap(), 0.100, 2.0 * PACKET_S + 0.001, &what);
     }
 }
 
-/// A server at half the distance, half of the spike.
+/// A server at half the distance has half of the spike.
 #[test]
 fn a_shorter_loop_lowers_the_spike() {
     let (from, to) = from_to();
@@ -83,8 +83,8 @@ fn a_shorter_loop_lowers_the_spike() {
     }
 }
 
-/// One more user joins a link of 60 Mbit/s. A fair queue gives the first one r = 2
-/// and nothing to the newcomer; a FIFO has half of the excess, for both.
+/// A second user joins a link of 60 Mbit/s. A fair queue gives the first user r = 2 and the
+/// newcomer no delay; in a FIFO both see half of the excess.
 #[test]
 fn a_user_who_joins_a_fair_queue_waits_for_nobody() {
     let joined = |queue: &str| {
@@ -116,7 +116,7 @@ start = "2s"
             flow.rtt_max_s.unwrap() - flow.base_rtt_s
         })
     };
-    // Packets of both in turn, and those of the start: five at 60 Mbit/s.
+    // Alternating packets of both flows, and the packets of the start: five at 60 Mbit/s.
     let packets = 5.0 * PACKET_BITS / 60e6;
     let [first, second] = joined(r#"{ kind = "fq_codel", target = "1000s" }"#);
     let r_less_one = forms::fair(Rate::from_mbit(60), Rate::from_mbit(1), MS(50), 2).unwrap();

@@ -1,6 +1,5 @@
-//! Queues in queues in front of a link: a shaper that holds packets back, fair
-//! queueing over an AQM, acknowledgements before data. The table is in
-//! `docs/nested-queues.md`; `UPDATE=1` writes it anew.
+//! Nested queues before a link: a shaper, fair queueing over an AQM, acknowledgements before data.
+//! The table is in `docs/nested-queues.md`; `UPDATE=1` rewrites it.
 
 mod common;
 #[allow(dead_code, reason = "the laws use more of it")]
@@ -11,7 +10,7 @@ use common::{assert_near, flow, link, run};
 use sojourn_sim::RunSummary;
 use table::Table;
 
-/// A file of eight full packets of 1500 bytes, which the initial window lets go at once.
+/// A file of eight full packets of 1500 bytes, which the initial window sends at once.
 fn train(rate: &str, queue: &str, ring: &str) -> RunSummary {
     run(&format!(
         r#"
@@ -36,9 +35,9 @@ source = {{ kind = "file", size = "{}B" }}
 
 const SHAPED: &str = r#"{ kind = "htb", rate = "12Mbit", burst = "3000B" }"#;
 
-/// Two packets of burst and one more leave at the link's rate, 10 us each, and then
-/// one a millisecond: the last begins after 5 ms. A device's ring holds nothing of it
-/// back, and a link slower than the shaper is alone what counts.
+/// Two packets of burst and one more leave at the link's rate, 10 us each, and then one packet a
+/// millisecond: the last starts after 5 ms. A device's ring does not delay them, and a link slower
+/// than the shaper alone sets the times.
 #[test]
 fn a_shaper_spaces_packets_on_a_faster_link() {
     let arrived = |rate, ring| flow(&train(rate, SHAPED, ring), "train").completion_s.unwrap();
@@ -53,7 +52,7 @@ fn the_wait_for_a_shaper_is_queueing_delay() {
     let summary = train("1200Mbit", SHAPED, "");
     let link = link(&summary, "a");
     assert_eq!(link.queue_delay_max_s, Some(0.005));
-    // 12 Mbit/s for a second, the burst, and the rest of the packet that used it up.
+    // 12 Mbit/s for a second, the burst, and the rest of the packet that used up the burst.
     assert_eq!(link.capacity_bps, Some(12e6 + 3000.0 * 8.0 + 1500.0 * 8.0));
 }
 
@@ -88,8 +87,8 @@ back = ["far"]
 const FQ_CODEL: &str = r#"{ kind = "fq_codel", ecn = true }"#;
 const DRR_CODEL: &str = r#"{ kind = "drr", inner = { kind = "codel", ecn = true } }"#;
 
-/// A shaper over fair queueing over an AQM on a fast interface does what fq_codel does
-/// on a link of the shaper's rate.
+/// A shaper over fair queueing over an AQM on a fast interface matches fq_codel on a link of the
+/// shaper's rate.
 #[test]
 fn a_shaper_over_fair_queueing_over_an_aqm_is_a_link_with_fq_codel() {
     let shaped = format!(r#"{{ kind = "htb", rate = "50Mbit", inner = {DRR_CODEL} }}"#);
@@ -119,14 +118,14 @@ fn a_shaper_over_fair_queueing_over_an_aqm_is_a_link_with_fq_codel() {
         let used = [found, right].map(|run| link(run, "bottleneck").utilisation.unwrap());
         assert_near(used[0], used[1], 0.01, "utilisation");
         let ([p50, p99], [right_p50, right_p99]) = (delays(found), delays(right));
-        // The shaper's burst leaves early: 1600 bytes, 0.26 ms.
+        // The shaper sends its burst early: 1600 bytes, 0.26 ms.
         assert_near(p50, right_p50, 0.3e-3, "median delay");
-        // The peaks of a few dozen sawteeth, which meet at other places in each run.
+        // The peaks of a few dozen sawteeth, which coincide differently in each run.
         assert_near(p99, right_p99, 0.1 * right_p99, "peak delay");
     }
 }
 
-/// An upload fills the way that acknowledgements of a download take, one at a time.
+/// An upload fills the return path of a download, which has one packet in flight at a time.
 fn download_beside_upload(queue: &str) -> RunSummary {
     run(&format!(
         r#"
@@ -151,8 +150,8 @@ transport = {{ receive_window = "1448B", ack_every = 1 }}
     ))
 }
 
-/// With priority an acknowledgement waits for the data packet under way and no other,
-/// 1.2 ms at 10 Mbit/s. In a FIFO it waits for all that stands there.
+/// With priority, an acknowledgement waits only for the data packet in transmission, 1.2 ms at 10
+/// Mbit/s. In a FIFO it waits for the whole queue.
 #[test]
 fn an_acknowledgement_waits_for_one_data_packet_at_most() {
     let rtt = |queue: &str| flow(&download_beside_upload(queue), "download").rtt_max_s.unwrap();
@@ -168,8 +167,8 @@ fn an_acknowledgement_waits_for_one_data_packet_at_most() {
     assert!(last > 50.0 * one, "{last}");
 }
 
-/// A step of the link behind a shaper: the link was never full, and the bound for what
-/// it carried is the shaper's rate against the new one.
+/// A drop of the link's rate behind a shaper: the link was never full, and the bound for the
+/// carried traffic compares the shaper's rate with the new one.
 #[test]
 fn the_corrected_bound_knows_what_a_shaper_let_through() {
     let summary = run(&format!(
@@ -192,7 +191,8 @@ back = ["back"]
     // "A Lower Bound on Latency Spikes", equation 2: (r - 1) d.
     assert_near(spike.bound_s.unwrap(), (3.0 - 1.0) * 0.05, 1e-6, "of a full link");
     let r = spike.carried_loop_bps / 20e6;
-    // CUBIC uses the shaper's 40 Mbit/s but for 0.7 of it after a drop (RFC 9438 section 4.6).
+    // CUBIC uses the shaper's 40 Mbit/s except for a reduction to 0.7 after a drop (RFC 9438
+    // section 4.6).
     assert!(r > 0.7 * 2.0 && r <= 2.0 + 1e-3, "the shaper's rate was used: {r}");
     assert_near(spike.bound_corrected_s.unwrap(), (r - 1.0) * 0.05, 1e-6, "of what it carried");
     assert!(spike.excess_corrected_s.unwrap() > 0.0, "{spike:?}");

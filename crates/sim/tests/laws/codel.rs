@@ -13,15 +13,15 @@ const INTERVAL: Duration = Duration::from_millis(100);
 const SERVICE: Duration = Duration::from_micros(120);
 const DROPS: usize = 10_000;
 
-/// `interval / sqrt(count)` to the nearest nanosecond, in integers: shares
-/// nothing with the code under test.
+/// `interval / sqrt(count)` to the nearest nanosecond, in integers: independent of the code under
+/// test.
 fn gap(count: u128) -> Duration {
     let interval = u128::from(INTERVAL.0);
     Duration((4 * interval * interval / count).isqrt().div_ceil(2) as u64)
 }
 
-/// When a link that is offered half as much again as it carries dequeues its
-/// first packet with a sojourn time of at least the target, and every drop.
+/// Offers the link 1.5 times its capacity. Returns the time of the first dequeued packet with a
+/// sojourn time of at least the target, and the time of every drop.
 fn overload() -> (Instant, Vec<Instant>) {
     let mut rig = Rig::new("codel", Limit::NONE, 1, &[]);
     let (mut above, mut drops) = (None, Vec::new());
@@ -48,9 +48,8 @@ fn next_dequeue(due: Instant) -> Instant {
     Instant(due.0.div_ceil(SERVICE.0) * SERVICE.0)
 }
 
-/// Each drop comes at the first dequeue at or after `drop_next`, and `drop_next`
-/// moves on from itself by interval / sqrt(count): all instants are known
-/// beforehand, to the nanosecond.
+/// Each drop comes at the first dequeue at or after `drop_next`, and each drop advances `drop_next`
+/// by interval / sqrt(count): all times are known beforehand, to the nanosecond.
 #[test]
 fn codel_drops_at_the_instants_of_its_law() {
     let (above, drops) = overload();
@@ -69,7 +68,7 @@ fn codel_drops_at_the_instants_of_its_law() {
                 format!("{} us", ours.since(due).0 / 1_000),
             ]);
         }
-        // The first drop is no step of the law: it begins it.
+        // The first drop is not a step of the law: the law starts from it.
         let begin = if count == 0 { ours } else { due };
         due = begin + gap(count as u128 + 1);
     }

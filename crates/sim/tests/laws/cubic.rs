@@ -3,31 +3,31 @@
 use crate::one_flow::Path;
 use crate::table::{Table, assert_within, off};
 
-/// The defaults of RFC 9438 section 4.1.1, which its tables are for.
+/// The defaults of RFC 9438 section 4.1.1, on which its tables are based.
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 
-/// Section 5, the average window where the cubic function rules.
+/// Section 5: the average window in the region of the cubic function.
 fn cubic(rtt: f64, p: f64) -> f64 {
     let constant = C * (3.0 + BETA) / (4.0 * (1.0 - BETA));
     libm::pow(constant, 0.25) * libm::pow(rtt / p, 0.75)
 }
 
-/// In the Reno-friendly region: that of AIMD with an increase of 3 (1 - beta) /
-/// (1 + beta) and a decrease to beta, chosen to be Reno's own (section 4.3).
+/// Average window in the Reno-friendly region: AIMD with an increase of 3 (1 - beta) / (1 + beta)
+/// and a decrease to beta, which has Reno's average window (section 4.3).
 fn reno_friendly(p: f64) -> f64 {
     libm::sqrt(1.5 / p)
 }
 
-/// The greatest window of the cycle whose mean is `mean`: of the cubic function
-/// up to its plateau, or of a straight line.
+/// Maximum window of the cycle with mean `mean`, for the cubic function up to its plateau or for a
+/// straight line.
 fn greatest(mean: f64, is_cubic: bool) -> f64 {
     mean / if is_cubic { 1.0 - (1.0 - BETA) / 4.0 } else { (1.0 + BETA) / 2.0 }
 }
 
-/// The Reno-friendly window counted out in round trips of whole packets, the one
-/// after a loss a recovery without growth: as for Reno, with the increase and the
-/// decrease of section 4.3.
+/// The Reno-friendly window, computed round trip by round trip in whole packets, with a recovery
+/// without growth in the round trip after a loss: as for Reno, with the increase and decrease of
+/// section 4.3.
 fn reno_friendly_counted_out(period: u32) -> f64 {
     const ROUNDS: u32 = 100_000;
     let period = f64::from(period);
@@ -48,9 +48,8 @@ fn reno_friendly_counted_out(period: u32) -> f64 {
     sent / f64::from(ROUNDS)
 }
 
-/// The law's cycle with the round trip of the recovery, which sends beta W_max and
-/// does not grow, and which the law leaves out: W_max (K (1 - (1 - beta) / 4) +
-/// beta RTT) = RTT / p in K + RTT.
+/// The law's cycle plus the round trip of the recovery, which the law leaves out. The recovery
+/// sends beta W_max without growth: W_max (K (1 - (1 - beta) / 4) + beta RTT) = RTT / p in K + RTT.
 fn with_recovery(rtt: f64, p: f64) -> f64 {
     let k = |w_max: f64| libm::cbrt(w_max * (1.0 - BETA) / C);
     let packets = |w_max: f64| w_max * (k(w_max) * (1.0 - (1.0 - BETA) / 4.0) + BETA * rtt) / rtt;
@@ -62,14 +61,13 @@ fn with_recovery(rtt: f64, p: f64) -> f64 {
     rtt / p / (k(low) + rtt)
 }
 
-/// By what share a run is off its steady cycle after `losses`, begun with a W_max
-/// that is off by `begin`.
+/// Relative distance of a run from its steady cycle after `losses`, for a run that starts with a
+/// W_max that is off by `begin`.
 ///
-/// The cycle is a fixed point: W_max of the next is the window at the loss. With a
-/// W_max that is off by a small share e, the 1/p packets are sent in (1 - 0.9 e) K,
-/// while the plateau is at (1 + e/3) K. The cubic function is flat there: the
-/// window at the loss falls short of W_max by 0.3 (1.233 e)^3 of it. So e shrinks
-/// by 0.563 e^3 a loss, and 1 / e^2 grows by 1.126.
+/// The cycle is a fixed point: W_max of the next cycle is the window at the loss. If W_max is off
+/// by a small share e, the 1/p packets are sent in (1 - 0.9 e) K, while the plateau is at (1 + e/3)
+/// K. The cubic function is flat there: the window at the loss falls short of W_max by 0.3 (1.233
+/// e)^3 of it. So e shrinks by 0.563 e^3 a loss, and 1 / e^2 grows by 1.126.
 fn left_after(begin: f64, losses: u64) -> f64 {
     let a = (1.0 - BETA) / 4.0;
     let early = 1.0 - a - a / 3.0 + 1.0 / 3.0;
@@ -77,15 +75,15 @@ fn left_after(begin: f64, losses: u64) -> f64 {
     1.0 / libm::sqrt(1.0 / (begin * begin) + step * losses as f64)
 }
 
-/// A run, begun with a window of `begin` times the greatest of the law's cycle.
+/// A run that starts with `begin` times the maximum window of the law's cycle.
 #[derive(Clone, Copy)]
 struct Run {
     rtt: f64,
     period: u32,
     begin: f64,
     losses: u64,
-    /// Section 4.7 has it off for one flow alone: it takes a window that falls
-    /// short of the last by a rounding for a network that has got smaller.
+    /// Section 4.7 turns fast convergence off for a single flow: it would take a window that is
+    /// short of the last one by a rounding error for a smaller network.
     fast_convergence: bool,
 }
 
@@ -158,8 +156,8 @@ fn cubic_has_the_windows_of_the_rfc_s_tables() {
     table.publish();
 }
 
-/// All outside the Reno-friendly region. Begun far from the law's window, a run says
-/// whether it comes near; begun at it, whether it stays.
+/// All cases are outside the Reno-friendly region. A run that starts far from the law's window
+/// tests convergence; a run that starts at it tests stability.
 #[test]
 fn cubic_has_its_law_over_three_decades() {
     let mut table = Table::new(&[
@@ -198,10 +196,10 @@ fn cubic_has_its_law_over_three_decades() {
             format!("{with:.1}"),
         ]);
         let what = format!("p = {} from {begin}", run.p());
-        // What stays is off by the round trip of the recovery alone.
+        // A run that starts at the law's window differs by the round trip of the recovery alone.
         assert_within(ours, theirs, if begin > 1.0 { 0.1 } else { 0.03 }, &what);
-        // The least window is 31 packets: half a packet of it is not sent, and
-        // growth comes in steps of a round trip, of which a cycle has 16.
+        // The minimum window is 31 packets: half a packet of it is not sent, and growth comes in
+        // steps of a round trip, with 16 in a cycle.
         assert_within(ours, counted, 0.06, &what);
     }
     table.publish();

@@ -6,18 +6,17 @@ use crate::series;
 use crate::table::{Table, assert_within};
 
 const PACKET_BITS: f64 = 12_000.0;
-/// The setting of the SIGMETRICS paper's figures: 10 Gbit/s, 100 us, K of 65
-/// packets, g of 1/16.
+/// The setting of the SIGMETRICS paper's figures: 10 Gbit/s, 100 us, K of 65 packets, g of 1/16.
 const RATE: f64 = 10e9;
 const DELAY: f64 = 100e-6;
 const K: f64 = 65.0;
 const G: f64 = 1.0 / 16.0;
-/// Let pass before the steady state is looked at, of what is run.
+/// Seconds of a run before the steady state is measured.
 const SETTLED_S: f64 = 0.04;
 
-/// The step: `ce_threshold` marks by the time that a packet waited, once it is
-/// over. In a FIFO at a constant rate that is what stood before it when it came,
-/// so that these are the packets that a threshold of K packets marks on arrival.
+/// The step: `ce_threshold` marks by sojourn time, at dequeue. In a FIFO at a constant rate, the
+/// sojourn time is the queue that the packet found on arrival, so that the same packets are marked
+/// as by a threshold of K packets on arrival.
 fn simulated(flows: u64, profile: &str) -> Steady {
     let threshold = K * PACKET_BITS / RATE * 1e9;
     let mut text = format!(
@@ -86,7 +85,7 @@ fn dctcp_has_the_steady_queue_of_its_fluid_model() {
             table.row(&cells(flows, by, &steady));
         }
         for ours in [tcp, quic] {
-            // All flows add a packet in the round trip after the mark, none more.
+            // All flows add one packet each in the round trip after the mark.
             let greatest = ours.max;
             assert!((greatest - sawtooth.max).abs() <= 1.0, "{flows} flows: K + N, not {greatest}");
             assert_near_the_fluid_model(flows, &ours, &fluid);
@@ -95,9 +94,9 @@ fn dctcp_has_the_steady_queue_of_its_fluid_model() {
     table.publish();
 }
 
-/// The mean of 2 and 10 flows is met, that of 40 is not. What is not met has
-/// regression bounds: parts of the fluid model's figure, a few hundredths beyond
-/// the further of the two profiles when they were written.
+/// The mean of 2 and 10 flows agrees with the model; that of 40 does not. The other ranges are
+/// regression bounds: shares of the fluid model's figure, a few hundredths beyond the more distant
+/// of the two profiles at the time of writing.
 fn assert_near_the_fluid_model(flows: u64, ours: &Steady, fluid: &Steady) {
     let (mean, alpha, swing) = match flows {
         2 => (0.05, 0.75..=1.0, 0.65..=1.1),

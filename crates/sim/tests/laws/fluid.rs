@@ -1,7 +1,7 @@
 //! DCTCP's fluid model: Alizadeh, Javanmard and Prabhakar, "Analysis of DCTCP:
 //! Stability, Convergence, and Fairness" (SIGMETRICS 2011), equations 1 to 3.
 
-/// N flows on one queue that marks what comes while more than K packets wait.
+/// N flows on one queue that marks arriving packets while more than K packets wait.
 #[derive(Clone, Copy)]
 pub(crate) struct Model {
     /// Number of flows.
@@ -14,19 +14,19 @@ pub(crate) struct Model {
     pub(crate) k: f64,
     /// Weight of the newest observation in alpha.
     pub(crate) g: f64,
-    /// Whether windows do not grow in the round trip in which they are reduced,
-    /// as in RFC 8257 (and unlike the paper).
+    /// If true, windows do not grow in the round trip of a reduction, as in RFC 8257 (unlike the
+    /// paper).
     pub(crate) holds: bool,
 }
 
 /// The steady state: means and extremes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Steady {
-    /// Of the queue, in packets.
+    /// Mean queue in packets.
     pub(crate) mean: f64,
-    /// Least queue.
+    /// Minimum queue in packets.
     pub(crate) min: f64,
-    /// Greatest queue.
+    /// Maximum queue in packets.
     pub(crate) max: f64,
     /// Mean of alpha.
     pub(crate) alpha: f64,
@@ -52,8 +52,8 @@ impl Model {
         }
     }
 
-    /// Euler's method: p jumps, so that a higher order would gain nothing. The
-    /// second half of `steps` round trips is what is told.
+    /// Integrates with Euler's method: p jumps, so that a higher order would gain no accuracy.
+    /// Returns the figures of the second half of the round trips.
     pub(crate) fn steady(&self, round_trips: usize) -> Steady {
         const STEPS: usize = 400;
         let delay = self.d + self.k / self.c;
@@ -81,11 +81,10 @@ impl Model {
         Steady { mean: steady.mean / told, alpha: steady.alpha / told, ..steady }
     }
 
-    /// The sawtooth of Alizadeh et al., "Data Center TCP (DCTCP)" (SIGCOMM 2010),
-    /// section 3.3: alpha solves alpha^2 (1 - alpha/4) = (2 W* + 1) / (W* + 1)^2
-    /// with W* = (C RTT + K) / N (equation 6); each flow swings by (W* + 1)
-    /// alpha / 2, and the queue by N times that (equation 8), up to K + N
-    /// (equation 10).
+    /// The sawtooth of Alizadeh et al., "Data Center TCP (DCTCP)" (SIGCOMM 2010), section 3.3:
+    /// alpha solves alpha^2 (1 - alpha/4) = (2 W* + 1) / (W* + 1)^2 with W* = (C RTT + K) / N
+    /// (equation 6). Each flow oscillates by (W* + 1) alpha / 2, and the queue by N times that
+    /// (equation 8), up to K + N (equation 10).
     pub(crate) fn sawtooth(&self) -> Steady {
         let w = (self.c * self.d + self.k) / self.n;
         let right = (2.0 * w + 1.0) / ((w + 1.0) * (w + 1.0));

@@ -1,5 +1,4 @@
-//! FQ-CoDel's fairness: among flows of unequal round trips, and among packets
-//! of unequal size (RFC 8290).
+//! FQ-CoDel's fairness among flows with unequal round trips and unequal packet sizes (RFC 8290).
 
 use crate::common::{jain, run};
 use crate::table::Table;
@@ -7,12 +6,12 @@ use crate::table::Table;
 /// Round trips of the flows.
 const RTTS_MS: [u64; 3] = [10, 50, 200];
 
-/// Runs of a row, each with other starts: where three flows share a FIFO, a start
-/// that is a little later decides on who loses what for the whole run.
+/// Runs of a row, each with other start times: if three flows share a FIFO, a slightly later start
+/// decides the losses of the whole run.
 const RUNS: usize = 5;
 
-/// Goodputs in bit/s of three flows on 50 Mbit/s for two minutes, which start
-/// `apart_ms` after one another.
+/// Goodputs in bit/s of three flows on 50 Mbit/s for two minutes, which start `apart_ms` after one
+/// another.
 fn goodputs(control: &str, queue: &str, apart_ms: usize) -> Vec<f64> {
     let mut text = format!(
         r#"
@@ -43,8 +42,8 @@ start = "{start}ms"
     run(&text).flows.iter().map(|flow| flow.goodput_bps).collect()
 }
 
-/// CoDel's interval is to be a round trip that is long for the link's flows (RFC
-/// 8289 section 4.2): 100 ms is not, for a flow of 200 ms.
+/// CoDel's interval should be a long round trip of the link's flows (RFC 8289 section 4.2): 100 ms
+/// is too short for a flow of 200 ms.
 const LONG: &str = r#"{ kind = "fq_codel", interval = "400ms", target = "20ms" }"#;
 
 #[test]
@@ -74,11 +73,11 @@ fn fq_codel_is_fair_to_every_round_trip() {
     table.publish();
 }
 
-/// What a few runs make of a row.
+/// Results of a row's runs.
 struct Fairness {
     /// Median goodput of each flow, in bit/s.
     goodputs: Vec<f64>,
-    /// Jain's index: the least, the median, the greatest.
+    /// Minimum, median and maximum of Jain's index.
     index: (f64, f64, f64),
 }
 
@@ -105,16 +104,15 @@ impl Fairness {
     }
 }
 
-/// The scheduler alone: CoDel never acts.
+/// The scheduler alone: with this target CoDel never drops.
 const SCHEDULER: &str = r#"{ kind = "fq_codel", target = "1000s" }"#;
-/// RFC 8290 section 5.2.4: the default.
+/// Default of RFC 8290 section 5.2.4.
 const QUANTUM: f64 = 1514.0;
-/// Bytes of a packet of each flow.
+/// Packet size of each flow in bytes.
 const SIZES: [u64; 3] = [1500, 600, 100];
 const SECONDS: f64 = 20.0;
 
-/// Bits/s that three flows get of 10 Mbit/s, who all send 10 000 packets a
-/// second.
+/// Throughputs in bit/s of three flows over 10 Mbit/s, each of which sends 10 000 packets a second.
 fn throughputs(queue: &str) -> Vec<f64> {
     let mut text = format!(
         r#"
@@ -154,8 +152,7 @@ fn fq_codel_shares_bytes_whatever_the_packets_size() {
         cells.extend(shares.iter().map(|bps| format!("{:.4} Mbit/s", bps / 1e6)));
         cells.push(format!("{apart:.0} B"));
         table.row(&cells);
-        // A turn ends with the packet that takes the last of the quantum, and
-        // one more packet is under way.
+        // A turn ends with the packet that uses up the quantum; one more packet is in flight.
         let is_fair = apart < QUANTUM + 2.0 * 1500.0;
         assert_eq!(is_fair, queue == "fq_codel", "{queue}: {apart} bytes apart");
     }

@@ -1,7 +1,8 @@
-//! Closed forms that others derived, held against the simulator.
+//! The simulator against published closed forms.
 //!
-//! Each module computes one section's tables of `docs/fidelity.md`, asserts how
-//! far theirs and ours may differ, and that the document shows these very rows.
+//! Each module computes the tables of one section of `docs/fidelity.md`, asserts how far the
+//! published and the simulated figures may differ, and asserts that the document contains the same
+//! rows.
 //!
 //!     cargo test -p sojourn-sim --test laws -- --nocapture
 //!

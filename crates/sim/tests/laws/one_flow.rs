@@ -1,5 +1,5 @@
-//! One bulk flow over links that only delay and lose: nothing but the losses
-//! limits it, as the laws of the loss rate have it.
+//! One bulk flow over links that only delay and lose packets: losses alone limit it, as the laws of
+//! the loss rate assume.
 
 use crate::common::{scenario, simulate};
 use crate::series;
@@ -7,27 +7,26 @@ use crate::series;
 /// Payload of a full packet of the TCP profile.
 const MSS: f64 = 1448.0;
 
-/// What is run.
+/// Parameters of a run.
 pub(crate) struct Path {
-    /// A name that no other run has.
+    /// A name that is unique among all runs.
     pub(crate) name: String,
-    /// The controller, as the scenario has it.
+    /// The controller, in the scenario's syntax.
     pub(crate) control: String,
-    /// Seconds.
+    /// Round-trip time in seconds.
     pub(crate) rtt: f64,
     /// The key `loss` of the link.
     pub(crate) loss: String,
-    /// Packets to a loss, on the average.
+    /// Average number of packets for each loss.
     pub(crate) period: f64,
-    /// Packets an acknowledgement.
+    /// Packets for each acknowledgement.
     pub(crate) ack_every: u32,
-    /// The average window that is expected, in packets.
+    /// Expected average window in packets.
     pub(crate) expected: f64,
-    /// The initial window and the receive window, in packets. Where they are the
-    /// same there is no slow start before the first loss: it would end far above
-    /// the steady windows, and take long to be forgotten.
+    /// Initial window and receive window, in packets. If they are equal, no slow start precedes the
+    /// first loss: it would end far above the steady windows, and its effect would last long.
     pub(crate) start_and_limit: (f64, f64),
-    /// Losses that are let pass first, and losses that are measured over.
+    /// Number of losses to skip at first, and number of losses to measure.
     pub(crate) losses: (u64, u64),
 }
 
@@ -35,7 +34,7 @@ impl Path {
     fn text(&self) -> String {
         let Path { control, loss, ack_every, losses: (skipped, measured), .. } = self;
         let round_trips = (skipped + measured) as f64 * self.period / self.expected;
-        // A third more than expected: the run must not end too soon.
+        // A third more than expected, so that the run does not end too soon.
         let duration = (1.3 * round_trips * self.rtt).ceil();
         format!(
             r#"
@@ -61,16 +60,15 @@ transport = {{ ack_every = {ack_every}, initial_window = {start}, receive_window
         )
     }
 
-    /// The average window of a run without timeouts, which the laws leave out.
+    /// Average window of a run without timeouts, since the laws leave timeouts out.
     pub(crate) fn mean_window(&self) -> f64 {
         let (window, timeouts) = self.window_and_timeouts();
         assert_eq!(timeouts, 0, "{}", self.name);
         window
     }
 
-    /// Packets delivered in a round trip, on the average over whole periods from
-    /// one loss to another: the average window, where nothing waits in a queue.
-    /// And the timeouts of the run.
+    /// Average number of packets delivered in a round trip, over whole periods between losses, and
+    /// the number of timeouts in the run. Without a queue this number is the average window.
     pub(crate) fn window_and_timeouts(&self) -> (f64, u64) {
         let scenario = scenario(&self.text());
         let outcome = simulate(&scenario, scenario.seed);

@@ -1,22 +1,21 @@
-//! Reno's window in proportion to 1/sqrt(p): Mathis, Semke, Mahdavi and Ott,
-//! "The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm" (1997).
+//! Reno's window, proportional to 1/sqrt(p): Mathis, Semke, Mahdavi and Ott, "The Macroscopic
+//! Behavior of the TCP Congestion Avoidance Algorithm" (1997).
 
 use crate::one_flow::Path;
 use crate::table::{Table, assert_within, off};
 
-/// Every 1/p-th packet is lost: the window swings between W/2 and W, and
-/// 3/8 W^2 = 1/p packets are sent in between, so that its mean 3/4 W is
-/// sqrt(3/2) / sqrt(p) (equation 3). It grows by a packet for each window of
-/// acknowledged bytes (RFC 3465), so that delayed acknowledgements, for which
-/// the paper has sqrt(3/4), change nothing.
+/// Constant for the loss of every 1/p-th packet. The window oscillates between W/2 and W, with 3/8
+/// W^2 = 1/p packets in between, so that its mean 3/4 W is sqrt(3/2) / sqrt(p) (equation 3). It
+/// grows by a packet for each window of acknowledged bytes (RFC 3465), so that delayed
+/// acknowledgements, for which the paper has sqrt(3/4), make no difference.
 fn periodic() -> f64 {
     libm::sqrt(1.5)
 }
 
-/// The same, counted out in round trips, with the two things that the law leaves
-/// out: packets are whole, and a window does not grow in the round trip of its
-/// recovery. Every round sends the whole packets of the window; the one after a
-/// loss is the recovery, at half of it (RFC 5681 section 3.1, equation 4).
+/// The same window, computed round trip by round trip with two effects that the law leaves out:
+/// packets are whole, and a window does not grow in the round trip of its recovery. Every round
+/// sends the window's whole packets; the round after a loss is the recovery, at half the window
+/// (RFC 5681 section 3.1, equation 4).
 fn counted_out(period: u32) -> f64 {
     const ROUNDS: u32 = 100_000;
     let period = f64::from(period);
@@ -37,11 +36,10 @@ fn counted_out(period: u32) -> f64 {
     sent / f64::from(ROUNDS)
 }
 
-/// Each packet is lost with probability p. In time of round trips the window
-/// grows by one and is halved at the rate pW; with x = W sqrt(p) that gives the
-/// moments s E[x^(s-1)] = (1 - 2^-s) E[x^(s+1)], solved by an infinite product
-/// (Ott, Kemperman and Mathis, "The Stationary Behavior of Ideal TCP Congestion
-/// Avoidance", 1996).
+/// Constant for the loss of each packet with probability p. With time in round trips, the window
+/// grows by one and is halved at the rate pW. With x = W sqrt(p) the moments are s E[x^(s-1)] = (1
+/// - 2^-s) E[x^(s+1)], solved by an infinite product (Ott, Kemperman and Mathis, "The Stationary
+/// Behavior of Ideal TCP Congestion Avoidance", 1996).
 fn random() -> f64 {
     let factor = |k: i32| {
         let quarter = libm::pow(4.0, -f64::from(k));
@@ -50,7 +48,7 @@ fn random() -> f64 {
     libm::sqrt(2.0 / std::f64::consts::PI) * (1..30).map(factor).product::<f64>()
 }
 
-/// The table of the 1997 paper for an acknowledgement a packet: 1.22 and 1.31.
+/// The table of the 1997 paper for one acknowledgement a packet: 1.22 and 1.31.
 #[test]
 fn the_constants_are_the_paper_s() {
     assert_within(periodic(), 1.22, 0.005, "periodic losses");
@@ -62,8 +60,8 @@ fn path(period: u32, is_periodic: bool, ack_every: u32, expected: f64) -> Path {
     Path {
         name: format!("reno-{period}-{is_periodic}-{ack_every}"),
         control: "\"reno\"".to_owned(),
-        // Long against the 40 ms for which the last packet of an odd window
-        // waits for its acknowledgement.
+        // Long compared with the 40 ms for which the last packet of an odd window waits for its
+        // acknowledgement.
         rtt: 0.5,
         loss: match is_periodic {
             true => format!("{{ every = {period} }}"),
@@ -72,14 +70,14 @@ fn path(period: u32, is_periodic: bool, ack_every: u32, expected: f64) -> Path {
         period: f64::from(period),
         ack_every,
         expected,
-        // Random windows are seldom over three times their mean.
+        // Random windows seldom exceed three times their mean.
         start_and_limit: if is_periodic {
             (greatest, greatest)
         } else {
             (expected, 4.0 * expected)
         },
-        // A periodic cycle repeats itself from the first loss on, but is measured
-        // in whole round trips: many where they are short.
+        // A periodic cycle repeats from the first loss on, but is measured in whole round trips: a
+        // run has many cycles if they are short.
         losses: if is_periodic {
             (2, (100_000 / u64::from(period)).clamp(3, 100))
         } else {
@@ -88,9 +86,9 @@ fn path(period: u32, is_periodic: bool, ack_every: u32, expected: f64) -> Path {
     }
 }
 
-/// Three decades within 10 %, 1e-3 to 1e-6. At 1e-2, where a period is eight
-/// round trips, what the law leaves out takes more than that: there the window
-/// is held against the law counted out.
+/// Three decades within 10 %, 1e-3 to 1e-6. At 1e-2 a period is eight round trips, and the effects
+/// that the law leaves out exceed 10 %. There the test compares the window with the one computed
+/// round trip by round trip.
 #[test]
 fn reno_has_its_one_over_root_p_under_periodic_loss() {
     let mut table = Table::new(&[

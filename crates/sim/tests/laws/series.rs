@@ -1,4 +1,4 @@
-//! The recorded series of a run, read back as any user would: from Parquet.
+//! The recorded series of a run, read back from Parquet as a user would.
 
 use std::path::Path;
 
@@ -6,8 +6,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use sojourn_sim::{Outcome, series_parquet};
 
-/// These columns of the flows or of the links, a row a sample. Where no value is,
-/// it is NaN.
+/// These columns of the flows or of the links, with a row for each sample. Missing values are NaN.
 pub(crate) fn columns<const N: usize>(
     outcome: &Outcome,
     links: bool,
@@ -15,7 +14,7 @@ pub(crate) fn columns<const N: usize>(
     columns: [&str; N],
 ) -> Vec<[f64; N]> {
     let bytes = series_parquet(&[outcome], links).expect("series that Parquet can hold");
-    // Tests run at once: a file for each.
+    // Tests run concurrently: each uses its own file.
     let file = format!("laws-{name}-{links}.parquet");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
     std::fs::write(&path, bytes).unwrap();

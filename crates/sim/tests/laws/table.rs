@@ -1,9 +1,9 @@
-//! A table of `docs/fidelity.md`, or of another document: printed, and held against it.
+//! A table of `docs/fidelity.md` or of another document, printed and compared with the document.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// Tests run at once, and with `UPDATE=1` write the same file.
+/// Tests run concurrently, and with `UPDATE=1` they write the same file.
 static DOCUMENT: Mutex<()> = Mutex::new(());
 
 /// A table in Markdown, row by row.
@@ -21,14 +21,14 @@ impl Table {
         self.0.push(format!("| {} |", cells.join(" | ")));
     }
 
-    /// Publishes it in `docs/fidelity.md`.
+    /// Publishes the table in `docs/fidelity.md`.
     #[track_caller]
     pub(crate) fn publish(&self) {
         self.publish_in("fidelity.md");
     }
 
-    /// Prints the table and asserts that the document has it; with `UPDATE=1`
-    /// it is put there, in place of the table with the same columns.
+    /// Prints the table and asserts that the document contains it. With `UPDATE=1`, replaces the
+    /// document's table with the same columns.
     #[track_caller]
     pub(crate) fn publish_in(&self, document: &str) {
         println!("{}\n", self.0.join("\n"));
@@ -45,8 +45,9 @@ impl Table {
         assert!(is_same, "docs/{document} is out of date: UPDATE=1 writes it anew\n{shown:#?}");
     }
 
-    /// Asserts that the document's table with these columns has each of these rows: a part of
-    /// one that takes long to compute. With `UPDATE=1` it is being written.
+    /// Asserts that the document's table with these columns contains each of these rows, as a
+    /// partial check of a table that takes long to compute. With `UPDATE=1` there is no check,
+    /// since the table is being written.
     #[allow(dead_code, reason = "most documents' tables are computed whole")]
     #[track_caller]
     pub(crate) fn assert_part_of(&self, document: &str) {
@@ -61,7 +62,7 @@ impl Table {
         }
     }
 
-    /// The lines of the document before the table with these columns, of it, and after.
+    /// Lines of the document before the table with these columns, of the table, and after it.
     #[track_caller]
     fn find<'a>(
         &self,
@@ -78,9 +79,9 @@ impl Table {
     }
 }
 
-/// Rows of one chaotic process, where the last digit of a window decides on all that
-/// follows: the same up to the first cell that says "about". What holds of them
-/// is asserted where they are computed.
+/// Compares rows of a chaotic process, in which the last digit of a window decides all later
+/// results: the rows must agree up to the first cell with "about". The test that computes a row
+/// asserts its properties.
 fn both_about(ours: &str, shown: &str) -> bool {
     let (Some(ours), Some(shown)) = (ours.split_once("about"), shown.split_once("about")) else {
         return false;
@@ -92,12 +93,12 @@ fn path(document: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(document)
 }
 
-/// How far ours is from theirs, in per cent of theirs.
+/// Difference between `ours` and `theirs`, in per cent of `theirs`.
 pub(crate) fn off(ours: f64, theirs: f64) -> String {
     format!("{:+.1} %", 100.0 * (ours / theirs - 1.0))
 }
 
-/// Asserts that ours is within `share` of theirs.
+/// Asserts that `ours` differs from `theirs` by at most `share`.
 #[track_caller]
 pub(crate) fn assert_within(ours: f64, theirs: f64, share: f64, what: &str) {
     let apart = (ours / theirs - 1.0).abs();
