@@ -1,8 +1,8 @@
-//! The simulator against ns-3's published TCP validation, whose figures stand in
-//! the comments and checks of `examples/tcp/tcp-validation.cc`.
+//! The simulator against ns-3's published TCP validation, whose figures are in the comments and
+//! checks of `examples/tcp/tcp-validation.cc`.
 //!
-//! `cargo test -p sojourn-sim --test ns3 -- --nocapture` prints the table, and
-//! checks that its rows stand in `docs/fidelity.md`.
+//! `cargo test -p sojourn-sim --test ns3 -- --nocapture` prints the table, and checks that
+//! `docs/fidelity.md` contains its rows.
 
 mod common;
 #[path = "common/series.rs"]
@@ -12,16 +12,16 @@ use common::{run_all, shipped};
 use series::flow_series;
 use sojourn_scenario::Scenario;
 
-/// Payload of a packet, by which ns-3 counts windows.
+/// Payload of a packet, the unit of ns-3's windows.
 const MSS: f64 = 1448.0;
-/// Samples of 1 ms in ns-3's interval of throughput, 200 ms.
+/// Samples of 1 ms in ns-3's throughput interval, 200 ms.
 const SAMPLES: usize = 200;
 
-/// What the rows stand in.
+/// The document with the rows.
 const DOCUMENT: &str = include_str!("../../../docs/fidelity.md");
 
-/// A figure: theirs and ours, from least to greatest, and what ours must be within:
-/// theirs, or, where that is not met, bounds against getting worse unseen.
+/// A figure: ns-3's and Sojourn's, from minimum to maximum, and the accepted range of Sojourn's.
+/// That is ns-3's range or, if Sojourn does not meet it, a regression bound.
 #[derive(Clone)]
 struct Row {
     case: &'static str,
@@ -53,7 +53,7 @@ impl Row {
         format!("| {} | {} | {theirs} | {ours} | {difference} |", self.case, self.figure)
     }
 
-    /// Prints the row, and says what is wrong with it.
+    /// Prints the row and returns a description of its failure.
     fn verdict(&self) -> Option<String> {
         let text = self.text();
         println!("{text}");
@@ -67,7 +67,7 @@ impl Row {
     }
 }
 
-/// What is recorded of a flow every millisecond.
+/// The millisecond samples of a flow.
 struct Sample {
     t: f64,
     /// Congestion window in packets.
@@ -89,12 +89,12 @@ fn samples(case: &str, scenario: &Scenario) -> Vec<Sample> {
         .collect()
 }
 
-/// Least and greatest of `values`.
+/// Minimum and maximum of `values`.
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)))
 }
 
-/// Goodput in Mbit/s of each 200 ms that ends after `from` and by `to`.
+/// Range of the goodput in Mbit/s over each 200 ms that ends after `from` and by `to`.
 fn goodput(samples: &[Sample], from: f64, to: f64) -> (f64, f64) {
     let ends: Vec<&Sample> = samples.iter().skip(SAMPLES - 1).step_by(SAMPLES).collect();
     let spans = ends.windows(2).filter(|span| span[1].t > from + 1e-6 && span[1].t < to);
@@ -105,13 +105,13 @@ fn alphas(samples: &[Sample], from: f64, to: f64) -> impl Iterator<Item = f64> {
     samples.iter().filter(move |s| s.t > from && s.t < to).map(|s| s.alpha)
 }
 
-/// The mean, as a range of one value.
+/// Mean, as a range of one value.
 fn mean(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), v| (sum + v, count + 1.0));
     (sum / count, sum / count)
 }
 
-/// The share of samples outside a range, in per cent, as a range of one value.
+/// Share of samples outside a range, in per cent, as a range of one value.
 fn outside(values: impl Iterator<Item = f64>, (least, most): (f64, f64)) -> (f64, f64) {
     mean(values.map(|v| if v < least || v > most { 100.0 } else { 0.0 }))
 }
@@ -119,7 +119,7 @@ fn outside(values: impl Iterator<Item = f64>, (least, most): (f64, f64)) -> (f64
 const BELOW: f64 = f64::NEG_INFINITY;
 const ABOVE: f64 = f64::INFINITY;
 
-/// A range that ours must be within as theirs was.
+/// A figure whose accepted range is ns-3's own.
 fn same(
     case: &'static str,
     figure: &'static str,
@@ -130,11 +130,11 @@ fn same(
     Row { case, figure, theirs, ours, within: theirs, digits }
 }
 
-/// What ns-3's check of each value of alpha at 10 ms accepts after 7 s.
+/// Range that ns-3's check accepts for each value of alpha at 10 ms after 7 s.
 const CHECKED: (f64, f64) = (0.055, 0.09);
 
-/// A share of samples, in per cent, where ns-3 has none. Not met; `most` is a
-/// regression bound, a few points above what it was when it was written.
+/// Share of samples, in per cent, which is zero in ns-3. Sojourn does not meet this; `most` is a
+/// regression bound, a few points above the share at the time of writing.
 fn share(case: &'static str, figure: &'static str, ours: (f64, f64), most: f64) -> Row {
     Row { within: (0.0, most), ..same(case, figure, (0.0, 0.0), ours, 1) }
 }
@@ -153,9 +153,9 @@ fn dctcp_10ms() -> Vec<Row> {
             ..same(case, "mean alpha after 7 s", (0.06, 0.085), mean(late()), 3)
         },
         Row {
-            // Not met by single samples; a regression bound. A window without marks
-            // multiplies alpha by 15/16, and (15/16)^8 is 0.6: eight such windows
-            // below the least that ns-3 accepts.
+            // Single samples miss ns-3's range; a regression bound. A window without marks
+            // multiplies alpha by 15/16, and (15/16)^8 is 0.6: eight such windows below ns-3's
+            // minimum.
             within: (0.6 * CHECKED.0, CHECKED.1),
             ..same(case, "alpha after 7 s", (0.06, 0.085), range(late()), 3)
         },
@@ -174,7 +174,7 @@ fn dctcp_80ms() -> Vec<Row> {
         same(case, "goodput before 14 s, Mbit/s", (BELOW, 20.0), rate(5.6, 14.0), 2),
         same(case, "goodput before 30 s, Mbit/s", (BELOW, 48.0), rate(5.6, 30.0), 2),
         Row {
-            // Not met by three samples of 35: the first reductions after the ramp leave the
+            // Three samples of 35 miss ns-3's range: the first reductions after the ramp leave the
             // link idle for some 9 of 200 ms. A regression bound: half of a percent more.
             within: (47.5 * 0.99, 48.5),
             ..same(case, "goodput after 32 s, Mbit/s", (47.5, 48.5), rate(32.0, 39.0), 2)
@@ -183,9 +183,9 @@ fn dctcp_80ms() -> Vec<Row> {
         same(case, "alpha from 11 s to 30 s", (BELOW, 0.01), quiet, 3),
         same(case, "mean alpha after 34 s", (0.015, 0.025), mean(late()), 3),
         Row {
-            // Not met by single samples; a regression bound: a window without marks
-            // less or more is a sixteenth of alpha, and six make it 0.68 or 1.4 times
-            // as much. ns-3's own check of this figure never fails.
+            // Single samples miss ns-3's range; a regression bound: a window with or without marks
+            // changes alpha by a sixteenth, and six windows change it by a factor of 0.68 or 1.4.
+            // ns-3's own check of this figure never fails.
             within: (0.68 * 0.015, 1.4 * 0.025),
             ..same(case, "alpha after 34 s", (0.015, 0.025), range(late()), 3)
         },
@@ -193,7 +193,7 @@ fn dctcp_80ms() -> Vec<Row> {
     ]
 }
 
-/// The greatest window between two times, and when; of equal ones the last.
+/// Maximum window between two times, and its time; of equal maxima the last.
 fn peak(samples: &[Sample], from: f64, to: f64) -> (f64, f64) {
     let within = samples.iter().filter(|s| s.t > from && s.t < to);
     let top = within.max_by(|a, b| a.cwnd.total_cmp(&b.cwnd)).expect("samples");
@@ -207,7 +207,7 @@ fn cubic_50ms() -> Vec<Row> {
     [cubic_maxima(&all), cubic_instants(&all), cubic_checks(&all)].concat()
 }
 
-/// A figure that may be off by `off`.
+/// A figure that may differ by `off`.
 fn near(figure: &'static str, theirs: f64, ours: f64, off: f64, digits: usize) -> Row {
     Row {
         case: CUBIC,
@@ -219,23 +219,22 @@ fn near(figure: &'static str, theirs: f64, ours: f64, off: f64, digits: usize) -
     }
 }
 
-/// Our own maxima, beside those that ns-3 states, and when each is reached.
+/// Sojourn's own maxima, compared with ns-3's, and the time of each.
 fn cubic_maxima(all: &[Sample]) -> Vec<Row> {
     let (first, second, third) =
         (peak(all, 5.0, 5.6), peak(all, 10.0, 15.0), peak(all, 15.0, 19.0));
-    // The least of the first reductions, and when it is reached.
+    // Minimum of the first reductions, and its time.
     let reduced = windows(all, 5.5, 6.0).0;
     let when = all.iter().find(|s| s.t > 5.5 && s.cwnd == reduced).expect("it is there").t;
-    // Linux allows a train of ACKs up to 1 ms more, which is 4 packets here: of
-    // these 0.7^3 are left after three reductions. 4 packets move the cubic
-    // function's next maxima by what a packet takes there, about 0.1 s each; the
-    // third begins where the second ended.
+    // Linux accepts a train of ACKs up to 1 ms longer, which is 4 packets here, of which 0.7^3
+    // remain after three reductions. 4 packets shift the cubic function's next maxima by the time
+    // of a packet's growth there, about 0.1 s each; the third maximum starts from the end of the
+    // second.
     vec![
         near("greatest window, packets", 511.0, first.0, 6.0, 0),
         near("when, s", 5.4593, first.1, 0.010, 3),
         near("window after the first drops, packets", 173.0, reduced, 5.0, 0),
-        // The last of three reductions happens at once here, and takes ns-3 up to a
-        // round trip.
+        // The last of three reductions is immediate here, and takes up to a round trip in ns-3.
         near("when, s", 5.80304, when, 0.06, 3),
         near("second maximum, packets", 236.0, second.0, 4.0, 0),
         near("when, s", 14.2815, second.1, 0.2, 2),
@@ -244,19 +243,19 @@ fn cubic_maxima(all: &[Sample]) -> Vec<Row> {
     ]
 }
 
-/// Our window at the instants of ns-3's maxima.
+/// Sojourn's window at the times of ns-3's maxima.
 fn cubic_instants(all: &[Sample]) -> Vec<Row> {
     let at = |t: f64| all.iter().rev().find(|s| s.t <= t + 1e-6).expect("samples").cwnd;
     vec![
         near("window at 5.459 s, packets", 511.0, at(5.4593), 6.0, 0),
         near("window at 5.803 s, packets", 173.0, at(5.80304), 5.0, 0),
-        // Not met: the window fell to 0.7 of its maximum before. A regression bound.
+        // Not met: the window fell to 0.7 of its maximum earlier. A regression bound.
         near("window at 14.28 s, packets", 236.0, at(14.2815), 0.3 * 236.0 + 4.0, 0),
         near("window at 18.05 s, packets", 234.0, at(18.048), 4.0, 0),
     ]
 }
 
-/// Least and greatest window between two times.
+/// Minimum and maximum window between two times.
 fn windows(all: &[Sample], from: f64, to: f64) -> (f64, f64) {
     range(all.iter().filter(|s| s.t > from && s.t < to).map(|s| s.cwnd))
 }
@@ -268,8 +267,8 @@ fn cubic_checks(all: &[Sample]) -> Vec<Row> {
     let most = (windows(all, 5.795, 6.0).1, windows(all, 5.795, 6.0).1);
     vec![
         Row {
-            // Not met; a regression bound. The first reduction, to 0.7, comes before
-            // the end: above.
+            // Not met; a regression bound. The first reduction, to 0.7, comes before the end of the
+            // interval: see above.
             within: (0.7 * 500.0, ABOVE),
             ..check(
                 "own check: least window, 5.43 s to 5.465 s",
@@ -279,7 +278,7 @@ fn cubic_checks(all: &[Sample]) -> Vec<Row> {
         },
         check("own check: greatest window, 5.795 s to 6 s", (BELOW, 190.0), most),
         Row {
-            // Not met; a regression bound, of the same kind.
+            // Not met; a regression bound, for the same reason.
             within: (0.7 * 225.0, ABOVE),
             ..check(
                 "own check: least window, 14 s to 14.328 s",
@@ -299,8 +298,8 @@ fn ns3_s_validation_is_held_against_ours() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-/// The ring is what brings alpha down: where the queue hands over one packet at a
-/// time, more of each round trip is marked, and more is lost in goodput.
+/// The ring lowers alpha: if the queue hands over one packet at a time, more of each round trip is
+/// marked, and goodput falls.
 #[test]
 fn without_the_ring_more_is_marked() {
     for (case, from, to, theirs) in
@@ -318,7 +317,7 @@ fn without_the_ring_more_is_marked() {
     }
 }
 
-/// The same for a test that runs beside the other.
+/// [`simulate`] with a file name of its own, for a test that runs concurrently.
 fn simulate_apart(case: &str) -> Vec<Sample> {
     samples(&format!("{case}-apart"), &shipped(&format!("ns3/{case}.toml")))
 }

@@ -1,4 +1,4 @@
-//! A user's own controller, by name in a scenario.
+//! A user's own controller, selected by name in a scenario.
 
 mod common;
 
@@ -38,7 +38,7 @@ const MINE: Info = Info {
     random: false,
 };
 
-/// Reno, from outside of the crate that it ships with.
+/// Reno, wrapped by a type outside its crate.
 struct Wrapped(AnyController);
 
 impl Wrapped {
@@ -137,7 +137,7 @@ fn a_catalogue_refuses_what_nobody_could_choose() {
     assert!(why.contains("`gain` of `yours` is 3 by default; it must be 0.5 to 2"), "{why}");
 }
 
-/// Counts the receive times that it is told.
+/// Counts the acknowledgements and receive times that it gets.
 struct Counting {
     acked: Arc<AtomicU64>,
     times: Arc<AtomicU64>,
@@ -180,7 +180,7 @@ fn receive_times_are_given_or_their_want_is_named() {
     }
 }
 
-/// A window that knows nothing of the path.
+/// A constant window that ignores feedback.
 struct Blind(Limits);
 
 impl Controller for Blind {
@@ -196,8 +196,8 @@ fn blind(cwnd: u64, pacing: Pacing) -> Catalogue {
     Catalogue::shipped().with(MINE, move |_| Box::new(Blind(limits))).expect("its name is free")
 }
 
-/// A window of a terabyte is not filled: the run ends where far more is in flight than the
-/// path holds, and says so.
+/// A window of a terabyte never fills: the run stops with an error once far more is in flight than
+/// the path's capacity.
 #[test]
 fn a_window_beyond_the_path_ends_the_run() {
     for pacing in [Pacing::Unpaced, Pacing::Rate(sojourn_units::Rate(1 << 60))] {
@@ -259,8 +259,8 @@ fn many_windows_share_one_limit() {
     assert!(overrun.in_flight <= overrun.limit + 65 * 1000, "{overrun}");
 }
 
-/// A window without limit is no fault of a controller that paces at a rate, and a receive
-/// window bounds one that does not.
+/// An unlimited window is valid for a controller that paces at a rate; for one that does not, a
+/// receive window limits the data in flight.
 #[test]
 fn a_window_without_limit_may_be_bounded_otherwise() {
     let paced = blind(1 << 60, Pacing::Rate(sojourn_units::Rate(9_000_000)));

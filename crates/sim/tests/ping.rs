@@ -1,4 +1,4 @@
-//! Echo requests: what they measure, what becomes of them, and the series.
+//! Echo requests: measured round trips, losses, and series.
 
 mod common;
 #[path = "common/series.rs"]
@@ -7,8 +7,8 @@ mod series;
 use common::{flow, link, run, scenario, simulate};
 use series::flow_series;
 
-/// 84 bytes (64 of ICMP, 20 of IP) take 672 us at 1 Mbit/s and 84 us at 8; nothing else
-/// is on the way.
+/// 84 bytes (64 of ICMP, 20 of IP) take 672 us at 1 Mbit/s and 84 us at 8 Mbit/s, on an otherwise
+/// idle path.
 const ALONE: &str = r#"
 duration = "10100ms"
 start_jitter = "0s"
@@ -36,7 +36,7 @@ fn a_ping_takes_both_ways() {
     let all = [ping.rtt_min_s, ping.rtt_p50_s, ping.rtt_p99_s, ping.rtt_max_s, ping.rtt_mean_s];
     assert_eq!(all, [Some(ALONE_S); 5]);
     assert_eq!((ping.base_rtt_s, ping.response_p50_s), (0.050, None));
-    // The reply is as large as the request.
+    // The reply has the size of the request.
     assert_eq!(link(&summary, "back").arrived_packets, 11);
 }
 
@@ -50,14 +50,14 @@ stop = "1100ms""#,
     );
     let summary = run(&text);
     let ping = flow(&summary, "ping");
-    // At 100, 350, 600 and 850 ms; it stops before the one at 1100 ms.
+    // At 100, 350, 600 and 850 ms; the flow stops before the one at 1100 ms.
     assert_eq!((ping.sent_packets, ping.completed_transfers), (4, 4));
     // 1500 bytes at 1 and at 8 Mbit/s.
     assert_eq!(ping.rtt_max_s, Some(0.050 + 0.012 + 0.0015));
 }
 
-/// A queue that is always full, since twice its rate comes in, holds a ping for as long
-/// as the link takes for it.
+/// A queue whose input is twice its rate is always full. It delays a ping by the transmission time
+/// of a full buffer.
 #[test]
 fn a_ping_waits_as_long_as_the_queue_is() {
     let summary = run(r#"
@@ -83,8 +83,8 @@ start = "10s"
 stop = "59500ms"
 "#);
     let ping = flow(&summary, "ping");
-    // 300 kB at 10 Mbit/s, less up to a packet (1.2 ms) that did not fit, and up to one
-    // more with the packet on its way and the ping's own 67 us.
+    // 300 kB at 10 Mbit/s. Less up to a packet (1.2 ms) that did not fit; plus up to a packet, for
+    // the packet in transmission and the ping's own 67 us.
     let full = 0.020 + 0.240;
     let (least, most) = (ping.rtt_min_s.unwrap(), ping.rtt_max_s.unwrap());
     assert!(full - 0.0013 < least && most < full + 0.0013, "{least} s to {most} s");
@@ -107,8 +107,8 @@ fn a_lost_ping_has_no_round_trip() {
     }
 }
 
-/// Flow queueing tells the replies from the requests, and both from a flow that fills
-/// the link: at most one full packet (1.2 ms) is in the way at either link.
+/// Flow queueing separates replies, requests and a flow that fills the link: a ping waits for at
+/// most one full packet (1.2 ms) at each link.
 #[test]
 fn a_ping_is_a_flow_of_its_own() {
     let summary = run(r#"
@@ -137,7 +137,7 @@ back = ["back"]
     assert!(longest < 0.020 + 2.0 * (0.0012 + 0.0001), "{longest} s");
 }
 
-/// A sample tells the round trips that ended since the one before, and the responses.
+/// A sample contains the round trips and the responses that ended since the previous sample.
 #[test]
 fn the_series_have_each_round_trip_and_each_response() {
     let text = ALONE.to_owned()
@@ -154,10 +154,10 @@ start = "500ms"
         let rows = flow_series(&outcome, &format!("ping-{name}-{column}"), name, ["t_s", column]);
         rows.into_iter().filter(|row| !row[1].is_nan()).collect()
     };
-    // They come in 51 ms after each second, and samples are taken every 10 ms.
+    // Replies arrive 51 ms after each second, and samples are taken every 10 ms.
     let expected: Vec<_> = (0..=10).map(|n| [f64::from(n * 100 + 6) / 100.0, ALONE_S]).collect();
     assert_eq!(at("ping", "rtt_s"), expected);
-    // 152 bytes at 1 Mbit/s and 1052 at 8.
+    // 152 bytes at 1 Mbit/s and 1052 at 8 Mbit/s.
     let response_s = 0.050 + 0.001216 + 0.001052;
     let expected: Vec<_> = (0..10).map(|n| [f64::from(n * 100 + 56) / 100.0, response_s]).collect();
     assert_eq!(at("web", "response_s"), expected);

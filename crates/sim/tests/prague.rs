@@ -1,9 +1,9 @@
-//! Prague over the link of the test in Huitema, "A Low Latency Internet with L4S"
-//! (2022), and beside CUBIC over DualPI2: the tables of `docs/prague.md`.
+//! Prague over the link of the test in Huitema, "A Low Latency Internet with L4S" (2022), and
+//! beside CUBIC over DualPI2: the tables of `docs/prague.md`.
 //!
 //!     cargo test -p sojourn-sim --test prague -- --nocapture
 //!
-//! prints them; with `UPDATE=1` it writes them into the document, for review.
+//! prints the tables; with `UPDATE=1` it writes them into the document, for review.
 
 mod common;
 #[path = "laws/table.rs"]
@@ -15,12 +15,12 @@ use sojourn_scenario::Scenario;
 use sojourn_sim::{FlowSummary, RunSummary};
 use table::Table;
 
-/// What the published times have beyond ours: the handshake, a round trip. Here a
-/// connection begins with its first request.
+/// Time that the published figures include in addition: the handshake, a round trip. Here a
+/// connection starts with its first request.
 const HANDSHAKE_S: f64 = 0.020;
 
-/// Four files of 1 MB, 10 Mbit/s, 10 ms each way, 1440 bytes a packet, 5 ms and
-/// 20 ms of queue (Huitema 2022 and picoquic's `l4s_test.c`).
+/// Four files of 1 MB, 10 Mbit/s, 10 ms each way, 1440 bytes a packet, 5 ms marking threshold and
+/// 20 ms of buffer (Huitema 2022 and picoquic's `l4s_test.c`).
 fn download(control: &str, ecn: bool) -> FlowSummary {
     let summary = run(&format!(
         r#"
@@ -52,7 +52,7 @@ fn prague(params: &str, burst_ms: u32) -> FlowSummary {
     download(&format!("{{ {more} }}"), true)
 }
 
-/// As picoquic answers marks: by epochs, from alpha zero.
+/// picoquic's response to marks: by epochs, with an initial alpha of zero.
 const BY_EPOCHS: &str = ", response = \"epoch\", alpha_init = 0";
 const UNREPAIRED: &str = ", suspect_epoch = false";
 
@@ -60,8 +60,8 @@ fn completion(flow: &FlowSummary) -> f64 {
     flow.completion_s.expect("four files in six seconds")
 }
 
-/// The 99th percentile of round-trip times over the least, in milliseconds: what the
-/// published pictures show as peaks, without the few of slow start.
+/// The 99th percentile of round-trip times above the minimum, in milliseconds: the peaks of the
+/// published figures, without the few of slow start.
 fn rtt_over_least(flow: &FlowSummary) -> f64 {
     (flow.rtt_p99_s.unwrap() - flow.rtt_min_s.unwrap()) * 1e3
 }
@@ -79,8 +79,8 @@ fn download_row(table: &mut Table, name: &str, published: [&str; 3], flow: &Flow
     ]);
 }
 
-/// Published: under 3.5 s with the repair, 3.7 s before, 3.8 to 4 s for New Reno; 5
-/// losses against 35; 6 ms over the least round trip against 25 ms.
+/// Published: under 3.5 s with the repair, 3.7 s before, 3.8 to 4 s for New Reno; 5 losses against
+/// 35; 6 ms over the minimum round trip against 25 ms.
 #[test]
 fn four_files_as_published() {
     let repaired = prague(BY_EPOCHS, 6);
@@ -108,25 +108,25 @@ fn four_files_as_published() {
     table.publish_in("prague.md");
 
     assert!(completion(&repaired) < 3.5 && completion(&draft) < 3.5);
-    // What the repair was published to give: under 3.5 s from 3.7 s.
+    // The published gain of the repair: from 3.7 s to under 3.5 s.
     assert!(completion(&unrepaired) > completion(&repaired) + 0.2);
-    // The moving average leaves the repair next to nothing to do: a few packets' time
-    // (1.2 ms each).
+    // The moving average leaves the repair almost no effect: a few packets' time (1.2 ms each).
     assert!((completion(&draft_unrepaired) - completion(&draft)).abs() < 0.01);
     assert!(completion(&draft) + HANDSHAKE_S < 3.5);
-    // RFC 9002 appendix B.6 reduces once for one overflow, and New Reno is near the floor of
-    // 3.4 s; the published stack reduced twice (papers/l4s-prague has that rule).
+    // RFC 9002 appendix B.6 reduces once for one overflow, and New Reno is near the minimum of 3.4
+    // s; the published stack reduced twice (papers/l4s-prague has that rule).
     let reno_s = completion(&reno) + HANDSHAKE_S;
     assert!((3.4..3.5).contains(&reno_s), "{reno_s}");
     assert!(reno.dropped_packets >= 5 * repaired.dropped_packets.max(1));
-    // A mark at 5 ms is heard a round trip later, when the window is a packet or two
-    // (1.2 ms each) larger. New Reno's fills the buffer: 20 ms, less up to three packets,
-    // since it drops what does not fit whole and a hundredth of the samples is cut off.
+    // The sender learns of a mark at 5 ms a round trip later, when the window is a packet or two
+    // (1.2 ms each) larger. New Reno fills the buffer: 20 ms, less up to three packets, since the
+    // queue drops packets that do not fit whole and the percentile cuts off a hundredth of the
+    // samples.
     assert!(rtt_over_least(&repaired) < 8.0 && rtt_over_least(&reno) > 16.0);
 }
 
-/// By epochs it takes a bucket of a sixth of a round trip or more: about as much as
-/// marks itself after a pause.
+/// With epochs the repair requires a bucket of a sixth of a round trip or more: about the size at
+/// which a burst causes its own marks after a pause.
 #[test]
 fn the_repair_helps_with_a_bucket_that_marks_itself() {
     let mut table = Table::new(&["bucket", "with the repair", "without"]);
@@ -140,17 +140,17 @@ fn the_repair_helps_with_a_bucket_that_marks_itself() {
     table.publish_in("prague.md");
 }
 
-/// The scenario that ships is the same test.
+/// The shipped scenario is the same test.
 #[test]
 fn the_download_ships() {
     let scenario = shipped("l4s-download.toml");
     let summary = &run_all(&scenario, scenario.seed)[0].summary;
-    // Its handshake is a round trip, and five datagrams of 1228 bytes at 10 Mbit/s.
+    // Its handshake takes a round trip plus five datagrams of 1228 bytes at 10 Mbit/s.
     let opening_s = HANDSHAKE_S + 5.0 * 1228.0 * 8.0 / 10e6;
     let done = |name| completion(flow(summary, name)) - opening_s;
     let found = ["repaired", "unrepaired", "new_reno"].map(done);
-    // The initial window is paced over the handshake's round trip, which delays what
-    // follows it by up to another, with 5 ms of queue.
+    // The initial window is paced over the handshake's round trip, which delays later packets by up
+    // to another round trip, with 5 ms of queue.
     let bound_s = 3.5 + HANDSHAKE_S + 0.005;
     assert!(done("repaired") < bound_s, "{found:?}");
     assert!(done("repaired") + 0.2 < done("unrepaired"), "{found:?}");
@@ -158,7 +158,7 @@ fn the_download_ships() {
     assert_eq!(flow(summary, "repaired").dropped_packets, 0);
 }
 
-/// Seeds of the runs of a pair: one run may be the odd one.
+/// Seeds of a pair's runs: a single run may be an outlier.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 
 /// A minute of bulk flows over 50 Mbit/s.
@@ -182,13 +182,14 @@ delay = "{half}us"
     scenario(&text)
 }
 
-/// Greatest of all but a hundredth of the round-trip times, less the propagation: the
-/// queueing delay with the packet's own transmission (0.24 ms) on top of it.
+/// The 99th percentile of the round-trip times, less the propagation delay: queueing delay plus the
+/// packet's own transmission (0.24 ms).
 fn delay_ms(flow: &FlowSummary) -> f64 {
     (flow.rtt_p99_s.unwrap() - flow.base_rtt_s) * 1e3
 }
 
-/// Alone, every packet of the link is in the L queue: the link's own histogram.
+/// Alone, every packet of the link is in the L queue, so that the link's own histogram is that of
+/// the L queue.
 #[test]
 fn prague_alone_keeps_the_l_queue_short() {
     let mut table = Table::new(&["queue", "RTT", "utilisation", "L queue, 50 %", "99 %"]);
@@ -210,8 +211,8 @@ fn prague_alone_keeps_the_l_queue_short() {
     table.publish_in("prague.md");
 }
 
-/// Prague and CUBIC over a queue: Prague's rate over CUBIC's, and Prague's delay, of the
-/// run with the median of that ratio.
+/// Prague and CUBIC over a queue: Prague's rate over CUBIC's, and Prague's delay, for the run with
+/// the median ratio.
 fn pair(table: &mut Table, name: &str, queue: &str, rtt_ms: u64) -> (f64, f64) {
     let scenario = bulk(queue, rtt_ms, &["prague", "cubic"]);
     let mut runs: Vec<_> = SEEDS.map(|seed| simulate(&scenario, seed).summary).collect();
@@ -233,8 +234,8 @@ fn pair(table: &mut Table, name: &str, queue: &str, rtt_ms: u64) -> (f64, f64) {
     (ratio, delay_ms(prague))
 }
 
-/// RFC 9332 section 4.1 couples with k = 2, which makes rates equal to within a
-/// factor of two in practice; one FIFO fails in one way or the other.
+/// RFC 9332 section 4.1 couples with k = 2, which makes rates equal within a factor of two in
+/// practice; a single FIFO favours one or the other.
 #[test]
 fn prague_and_cubic_share_dualpi2_and_no_fifo() {
     let mut table = Table::new(&[
@@ -258,14 +259,14 @@ fn prague_and_cubic_share_dualpi2_and_no_fifo() {
     for rtt_ms in [10, 20, 40] {
         let threshold = "queue = { kind = \"threshold\", ce_threshold = \"1ms\" }";
         let (ratio, _) = pair(&mut table, "threshold, 1 ms", threshold, rtt_ms);
-        // Every mark is a congestion event for CUBIC, and a small part of one for
-        // Prague: twice beyond what counts as sharing.
+        // Every mark is a congestion event for CUBIC, and a small fraction of one for Prague: twice
+        // the factor that counts as sharing.
         assert!(ratio > 4.0, "threshold at {rtt_ms} ms: {ratio}");
     }
     for rtt_ms in [10, 20, 40] {
         let (_, delay) = pair(&mut table, "droptail, 40 ms", "buffer = \"40ms\"", rtt_ms);
-        // Nothing is marked: Prague is Reno, and waits as CUBIC does, for half of the
-        // buffer at the least.
+        // Without marks Prague behaves as Reno, and sees CUBIC's queue: at least half of the
+        // buffer.
         assert!(delay > 20.0, "droptail at {rtt_ms} ms: {delay} ms");
     }
     table.publish_in("prague.md");
@@ -319,12 +320,12 @@ stagger = "31ms"
         ))
     }
 
-    /// The least virtual round trip in seconds.
+    /// Minimum virtual round trip in seconds.
     fn rtt_virt(&self) -> f64 {
         if self.prague.contains("rtt_virt_min = \"0s\"") { 0.0 } else { 0.025 }
     }
 
-    /// The k = 2 law: windows of 2/(M p_CL) and 1.22/sqrt(p_C), p_CL = 2 sqrt(p_C), round
+    /// Ratio by the k = 2 law: windows of 2/(M p_CL) and 1.22/sqrt(p_C), p_CL = 2 sqrt(p_C), round
     /// trips with and without 15 ms of queue, M = max(1, 25 ms / RTT).
     fn law(&self) -> f64 {
         let rtt = self.rtt_ms as f64;
@@ -337,10 +338,10 @@ stagger = "31ms"
 /// Reno's, sqrt(3/2) / sqrt(p) (Mathis et al., 1997).
 const CLASSIC: f64 = 1.224_744_871_391_589;
 
-/// What the flows of a kind have between them.
+/// Totals and means of the flows of a kind.
 struct Kind {
     goodput: f64,
-    /// Marked or dropped, of what was sent.
+    /// Marked or dropped share of the packets sent.
     p: f64,
     rtt: f64,
     /// Mean window of one flow in packets.
@@ -358,7 +359,7 @@ fn of_kind(summary: &RunSummary, is_prague: bool) -> Kind {
     Kind { goodput, p: signals / sum(&|f| f.sent_packets as f64), rtt, window }
 }
 
-/// What of the law does not hold, each as the factor by which Prague's share is larger.
+/// Deviations from the law, each as the factor by which it enlarges Prague's share.
 struct Factors {
     /// Marks in a virtual round trip; 2 by the law.
     marks: f64,
@@ -382,7 +383,7 @@ impl Factors {
             law: share.law(),
             ratio: l.goodput / c.goodput,
         };
-        // The same counts give both sides: this only says that no factor is left out.
+        // Both sides come from the same counts: this only checks that no factor is missing.
         let windows = found.marks / m / (2.0 * found.classic * found.coupling);
         let product = windows * c.rtt / l.rtt;
         assert!((product / found.ratio - 1.0).abs() < 1e-9, "{product} {}", found.ratio);
@@ -402,8 +403,8 @@ impl Factors {
     }
 }
 
-/// The share that the coupling gives: what the law of RFC 9332 says, and what is measured
-/// of each of its parts.
+/// The share under coupling: the ratio by the law of RFC 9332, and the measured value of each
+/// factor.
 #[test]
 fn the_share_is_the_laws_but_for_waiting_and_sawteeth() {
     let mut table = Table::new(&[
@@ -423,16 +424,16 @@ fn the_share_is_the_laws_but_for_waiting_and_sawteeth() {
             let of = format!("{rtt_ms} ms, {pairs}");
             found.row(&mut table, name, &of);
             let what = format!("{name}, {of}: {}", found.ratio);
-            // From 2, where a mark is always there when the round trip is over, to 1 +
-            // sqrt(3), where chance marks; and a tenth for an alpha that lags behind.
+            // From 2, if a mark is always present at the end of the round trip, to 1 + sqrt(3), if
+            // marks are random; plus a tenth for an alpha that lags.
             assert!((2.0..3.0).contains(&found.marks), "{what}: {} marks", found.marks);
-            // sqrt(mean p'^2) is at least mean p'; both queues mark as many as they are to,
-            // to within a fiftieth.
+            // sqrt(mean p'^2) is at least mean p'; both queues mark their nominal share to within a
+            // fiftieth.
             assert!((0.7..1.02).contains(&found.coupling), "{what}: {}", found.coupling);
             if pairs > 1 && rtt_ms <= 20 {
-                // Many sawteeth at different times all but leave p' alone; the share is
-                // the law's times 1.37 for waiting at most (2.73 marks in place of 2),
-                // less what chance leaves of CUBIC's window.
+                // Many sawteeth at different times hardly change p'. The ratio is at most the law's
+                // times 1.37 for waiting (2.73 marks rather than 2), less the effect of chance on
+                // CUBIC's window.
                 assert!(found.coupling > 0.94, "{what}: {}", found.coupling);
                 assert!(found.ratio < 1.37 * found.law, "{what} of {}", found.law);
             }
@@ -441,7 +442,7 @@ fn the_share_is_the_laws_but_for_waiting_and_sawteeth() {
     table.publish_in("prague.md");
 }
 
-/// One thing changed at a time, at 20 ms.
+/// One change at a time, at 20 ms.
 #[test]
 fn neither_step_nor_scheduler_nor_cubics_curve_make_the_share() {
     let mut table = Table::new(&[
@@ -489,7 +490,7 @@ fn neither_step_nor_scheduler_nor_cubics_curve_make_the_share() {
     ] {
         assert!(row(name, "dualpi2, CUBIC", Share { prague, ..Share::BASE }).ratio < base);
     }
-    // Linux's CWR misses a round trip's marks after one that comes too soon.
+    // Linux's CWR misses the marks of the round trip after an early reduction.
     let prague = "{ kind = \"prague\", cwr = \"linux\" }";
     let queue = "{ kind = \"dualpi2_linux\" }";
     let linux = row("nothing", "dualpi2_linux, CUBIC", Share { queue, ..Share::BASE }).ratio;
@@ -501,9 +502,9 @@ fn neither_step_nor_scheduler_nor_cubics_curve_make_the_share() {
 }
 
 /// Heist and Morton, "L4S Tests" (github.com/heistp/l4s-tests, 2020, scenario 1), with two
-/// namespaces on L4STeam's kernel of August 2020: Mbit/s of CUBIC and Prague in the last of
-/// three minutes, for either order of the flows. At 10 ms RTT-independence must have been
-/// off: with it Prague has 1.2 times CUBIC's rate here.
+/// namespaces on L4STeam's kernel of August 2020: Mbit/s of CUBIC and Prague in the last of three
+/// minutes, for either order of the flows. At 10 ms RTT-independence must have been off: with it
+/// Prague has 1.2 times CUBIC's rate here.
 #[test]
 fn real_kernels_share_alike() {
     let mut table = Table::new(&["RTT", "ratio by the law", "ratio here", "published"]);
@@ -524,8 +525,8 @@ fn real_kernels_share_alike() {
             format!("{:.2}", found.ratio),
             format!("{:.2} and {:.2}", published[0], published[1]),
         ]);
-        // One run each, of which the two orders differ by 5 %; a sender without the
-        // kernel's bursts and timers.
+        // One run each; the two orders differ by 5 %. The simulated sender lacks the kernel's
+        // bursts and timers.
         let mean = (published[0] + published[1]) / 2.0;
         assert!((found.ratio / mean - 1.0).abs() < 0.2, "{rtt_ms} ms: {} {mean}", found.ratio);
     }

@@ -1,5 +1,5 @@
-//! Loss recovery end to end: one reduction a loss event, spurious timeouts undone, tails
-//! probed as late as a real sender does.
+//! Loss recovery end to end: one reduction for each loss event, undo of spurious timeouts, and the
+//! delay of tail loss probes.
 
 mod common;
 #[path = "common/series.rs"]
@@ -17,7 +17,7 @@ use sojourn_sim::Simulation;
 use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Instant};
 
-/// One flow over 10 Mbit/s and 20 ms, with a buffer of so many bandwidth-delay products.
+/// One flow over 10 Mbit/s and 20 ms, with a buffer of `bdps` bandwidth-delay products.
 fn shallow(control: &str, profile: &str, bdps: f64) -> String {
     let buffer = (bdps * 25_000.0).max(1500.0);
     format!(
@@ -38,9 +38,9 @@ transport = {{ profile = "{profile}", mss = "1448B", header = "52B", pacing = fa
     )
 }
 
-/// RFC 9002 appendix B.6: a loss event reduces once, in QUIC as in TCP, with packets of one
-/// size and without pacing. What is left of 3 % is the recovery itself: PRR spreads the
-/// reduction, QUIC waits until what is in flight fits. With a second reduction for what was
+/// RFC 9002 appendix B.6: a loss event causes one reduction, in QUIC as in TCP, with packets of one
+/// size and without pacing. The tolerance of 3 % is for the recovery itself: PRR spreads the
+/// reduction, while QUIC waits until the data in flight fit. With a second reduction for packets
 /// lost before the first, Reno used 0.65 of the link over QUIC at a quarter of a BDP.
 #[test]
 fn quic_reduces_as_often_as_tcp() {
@@ -76,13 +76,14 @@ transport = {transport}
     )
 }
 
-/// RFC 3522, RFC 5682, RFC 2883: after 600 ms at most a handful of packets were sent in vain,
-/// whatever tells. Before, Reno sent 493 over TCP.
+/// RFC 3522, RFC 5682, RFC 2883: after a stall of 600 ms, the sender has retransmitted at most a
+/// handful of packets needlessly, with each of the detection methods. Without them, Reno
+/// retransmitted 493 over TCP.
 #[test]
 fn a_stall_repeats_a_handful() {
     let without_echo = "{ timestamps = false, header = \"40B\", ack_size = \"40B\" }";
     for transport in ["\"tcp\"", without_echo, "\"quic\""] {
-        // `ideal` hears of the stall; Rapid needs receive times, and so QUIC.
+        // The oracle signals the stall to `ideal`; Rapid requires receive times, and so QUIC.
         for control in sojourn_cc::all().iter().map(|a| a.info.name).filter(|n| *n != "ideal") {
             if control == "rapid" && transport != "\"quic\"" {
                 continue;
@@ -92,7 +93,7 @@ fn a_stall_repeats_a_handful() {
             let undone = (f.timeouts, f.spurious_retransmissions, f.undone_reductions);
             println!("{transport} {control}: {undone:?}");
             assert!(f.spurious_retransmissions <= 5, "{transport} {control}: {undone:?}");
-            // A probe timeout of QUIC reduces nothing.
+            // A probe timeout of QUIC causes no reduction.
             if transport != "\"quic\"" {
                 assert_eq!(f.undone_reductions, f.timeouts.min(1), "{transport} {control}");
             }
@@ -100,14 +101,13 @@ fn a_stall_repeats_a_handful() {
     }
 }
 
-/// RFC 4015 section 3: the window is what it was, as soon as the first acknowledgement after
-/// the stall has come.
+/// RFC 4015 section 3: the first acknowledgement after the stall restores the window.
 #[test]
 fn a_stall_takes_no_window() {
     let mut timed_out = 0;
     for control in sojourn_cc::all().iter().map(|a| a.info.name) {
-        // `ideal` hears of the stall; Rapid paces without a window, over QUIC alone; LEDBAT++
-        // shrinks by the delay of the stall, which was real.
+        // Excluded: the oracle signals the stall to `ideal`; Rapid paces without a window, over
+        // QUIC alone; LEDBAT++ responds to the delay of the stall, which was real.
         if ["ideal", "rapid", "ledbat++"].contains(&control) {
             continue;
         }
@@ -118,7 +118,7 @@ fn a_stall_takes_no_window() {
         let rows = flow_series(&outcome, &format!("stall-{control}"), "f", ["t_s", "cwnd_bytes"]);
         let at = |t: f64| rows.iter().find(|row| row[0] >= t - 1e-9).expect("it is recorded")[1];
         // The queue needs a moment to move again: the path is 40 ms long. BBR may be in ProbeRTT,
-        // which lasts 200 ms and a round trip; a window that was lost needs seconds.
+        // which lasts 200 ms and a round trip. A lost window would take seconds to regrow.
         let soon = rows.iter().filter(|row| (10.7..11.0).contains(&row[0]));
         let after = soon.map(|row| row[1]).fold(0.0, f64::max);
         assert!(after >= 0.99 * at(9.99), "{control}: {after} of {}", at(9.99));
@@ -126,8 +126,9 @@ fn a_stall_takes_no_window() {
     assert!(timed_out >= 5, "the stall is longer than most timeouts: {timed_out}");
 }
 
-/// A packet in a hundred comes 10 ms later than those behind it. Over QUIC each is sent again, and
-/// all but those that were lost in the queue were sent in vain.
+/// One packet in a hundred arrives 10 ms later than the packets after it. Over QUIC the sender
+/// retransmits each; all of these retransmissions are needless, except for packets that the queue
+/// dropped.
 #[test]
 fn needless_retransmissions_are_counted() {
     for profile in ["tcp", "quic"] {
@@ -136,7 +137,7 @@ fn needless_retransmissions_are_counted() {
         let f = flow(&run(&text), "f").clone();
         let needless = f.retransmitted_packets - f.dropped_packets;
         println!("{profile}: {} of {needless} needless", f.spurious_retransmissions);
-        // Some are on their way at the end, and a report may be of several at once.
+        // Some packets are in flight at the end, and a report may cover several.
         let counted = f.spurious_retransmissions as f64 / needless.max(1) as f64;
         assert!((0.9..=1.02).contains(&counted), "{profile}: {counted} of {needless}");
         assert!(needless > 0, "{profile}");
@@ -164,8 +165,9 @@ transport = "{profile}"
     )
 }
 
-/// Each loss extends BBR's recovery, as in Google's port: a period of QUIC lasts one round trip,
-/// and each new one would begin with packet conservation. Before, 23 and 9 Mbit/s.
+/// Each loss extends BBR's recovery, as in Google's port: a recovery period of QUIC lasts one round
+/// trip, and each new period would begin with packet conservation. Without the extension, goodput
+/// was 23 and 9 Mbit/s.
 #[test]
 fn bbr_withstands_random_loss_over_quic() {
     for loss in [0.05, 0.1] {
@@ -177,9 +179,9 @@ fn bbr_withstands_random_loss_over_quic() {
     }
 }
 
-/// A file of two packets, the second one lost. The acknowledgement of the first comes after a
-/// round trip and the receiver's 40 ms; then RFC 8985 section 7.2 waits for two smoothed round
-/// trips and 200 ms, or for the RTO where that is earlier: SRTT + 4 SRTT/2 after one sample.
+/// A file of two packets, with the second one lost. The acknowledgement of the first arrives after
+/// a round trip and the receiver's 40 ms. RFC 8985 section 7.2 then waits for two smoothed round
+/// trips and 200 ms, or for the RTO if that is earlier: SRTT + 4 SRTT/2 after one sample.
 #[test]
 fn a_lost_tail_waits_for_the_worst_delayed_acknowledgement() {
     let text = r#"
@@ -203,7 +205,7 @@ source  = { kind = "file", size = "2896B" }
     assert_near(found, arrives, 0.0005, "completion");
 }
 
-/// What a wrapped DCTCP saw at each loss event: the window before, `ssthresh` after.
+/// Window before and `ssthresh` after each loss event of a wrapped DCTCP.
 static SEEN: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
 
 struct Watched(AnyController);

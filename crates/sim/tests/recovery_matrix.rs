@@ -1,9 +1,9 @@
-//! What reordering and outages cost each controller over TCP and over QUIC: the tables of
+//! Cost of reordering and outages for each controller over TCP and over QUIC: the tables of
 //! `docs/recovery.md`.
 //!
 //!     UPDATE=1 cargo test -p sojourn-sim --test recovery_matrix -- --include-ignored
 //!
-//! writes all of them. By default a few controllers' rows are held against the document.
+//! writes all tables. By default the test compares a few controllers' rows with the document.
 
 mod common;
 #[path = "laws/table.rs"]
@@ -14,40 +14,40 @@ use common::{scenario, simulate};
 use sojourn_sim::FlowSummary;
 use table::Table;
 
-/// Those whose rows every run of the tests computes: by loss, and by a model with an undo
-/// of its own.
+/// Controllers whose rows every test run computes: a loss-based one, and a model-based one with its
+/// own undo.
 const PART: [&str; 2] = ["cubic", "bbr3"];
 const PROFILES: [&str; 2] = ["tcp", "quic"];
 
 /// Capacity in Mbit/s.
 const MBIT: u64 = 50;
-/// Base round-trip time of the reordering matrix in milliseconds, and how long it runs.
+/// Base round-trip time of the reordering matrix in milliseconds, and its duration in seconds.
 const RTT_MS: u64 = 40;
 const SECONDS: u64 = 30;
-/// When an outage begins, and for how long what follows it is measured, in seconds.
+/// Start of an outage, and duration of the measurement after it, in seconds.
 const BEFORE: u64 = 10;
 const AFTER: u64 = 10;
 
-/// A flow in one cell of a matrix.
+/// Results of a flow in one cell of a matrix.
 struct Cell {
-    /// Share of the capacity that reached the application, in what is measured.
+    /// Share of the capacity that reached the application during the measurement.
     goodput: f64,
-    /// Packets sent again that no queue had dropped, in a thousand that were sent.
+    /// Retransmissions of packets that no queue had dropped, for each thousand packets sent.
     needless: f64,
-    /// Reductions of the window that the transport took back.
+    /// Reductions of the window that the transport undid.
     undone: u64,
 }
 
 impl Cell {
     fn new(goodput: f64, flow: &FlowSummary) -> Cell {
-        // The simulator knows what was dropped, whatever the transport believes.
+        // The simulator knows which packets were dropped, independently of the transport.
         let needless = flow.retransmitted_packets.saturating_sub(flow.dropped_packets);
         let needless = 1e3 * needless as f64 / flow.sent_packets.max(1) as f64;
         Cell { goodput, needless, undone: flow.undone_reductions }
     }
 }
 
-/// A way to show a cell: the table's name, and the text.
+/// A metric of a cell: its name and its text.
 type Metric = (&'static str, fn(&Cell) -> String);
 
 const METRICS: [Metric; 3] = [
@@ -56,7 +56,7 @@ const METRICS: [Metric; 3] = [
     ("undone", |cell| cell.undone.to_string()),
 ];
 
-/// A run of a flow over a drop-tail queue of one and a quarter bandwidth-delay products.
+/// Runs a flow over a drop-tail queue of one and a quarter bandwidth-delay products.
 fn run(control: &str, profile: &str, seconds: u64, rtt_ms: u64, rate: &str, wire: &str) -> Run {
     let scenario = scenario(&format!(
         r#"
@@ -81,7 +81,7 @@ transport = {{ profile = "{profile}", receive_times = true }}
     let transport = &scenario.flows[0].transport;
     let payload = transport.mss.as_f64() / (transport.mss + transport.header).as_f64();
     let flow = simulate(&scenario, scenario.seed).summary.flows.remove(0);
-    // As many seconds of the capacity as reached the application.
+    // Data that reached the application, in seconds of the capacity.
     let carried = flow.goodput_bps * seconds as f64 / (MBIT as f64 * 1e6 * payload);
     Run { carried, flow }
 }
@@ -91,7 +91,7 @@ struct Run {
     flow: FlowSummary,
 }
 
-/// A probability in per cent, and by how many quarters of the round trip packets are late.
+/// A probability in per cent, and the delay of late packets in quarters of the round trip.
 const REORDERING: [(u64, u64); 9] =
     [(0, 0), (1, 1), (1, 2), (1, 4), (1, 8), (5, 1), (5, 2), (5, 4), (5, 8)];
 
@@ -113,8 +113,8 @@ fn reordered(control: &str, profile: &str) -> Vec<Cell> {
 const RTTS: [u64; 3] = [10, 40, 160];
 const OUTAGES: [u64; 4] = [200, 600, 2_000, 10_000];
 
-/// What reached the application in ten seconds after the outage. A run without it, which
-/// ends where it begins, has the same past.
+/// Data that reached the application in ten seconds after the outage. A run that ends at the start
+/// of the outage has the same history before it.
 fn interrupted(control: &str, profile: &str) -> Vec<Cell> {
     let mut cells = Vec::new();
     for rtt in RTTS {
@@ -125,7 +125,7 @@ fn interrupted(control: &str, profile: &str) -> Vec<Cell> {
                 "{{ start = \"{MBIT}Mbit\", steps = [{{ at = \"{BEFORE}s\", rate = \"0bit\" }}, \
                  {{ at = \"{end}ms\", rate = \"{MBIT}Mbit\" }}] }}"
             );
-            // Whole seconds: what is beyond is measured too, and counts as available.
+            // Whole seconds: the remainder is also measured, and counts as available.
             let after = outage.div_ceil(1000) + AFTER;
             let all = run(control, profile, BEFORE + after, rtt, &rate, "");
             let available = after as f64 - outage as f64 / 1e3;
@@ -136,7 +136,7 @@ fn interrupted(control: &str, profile: &str) -> Vec<Cell> {
     cells
 }
 
-/// A matrix: what it is of, the names of its columns, and a row of a controller.
+/// A matrix: its name, its columns, and the function for a controller's row.
 struct Matrix {
     of: &'static str,
     columns: Vec<String>,
@@ -208,14 +208,14 @@ fn the_outage_matrix() {
     publish(&outages());
 }
 
-/// Where packets keep their order, none is sent again for nothing.
+/// Without reordering, needless retransmissions are rare.
 #[test]
 fn without_disorder_next_to_nothing_is_sent_again_for_nothing() {
     for control in PART {
         for profile in PROFILES {
             let run = run(control, profile, 10, RTT_MS, &format!("\"{MBIT}Mbit\""), "");
             let cell = Cell::new(run.carried / 10.0, &run.flow);
-            // Probes for a tail, of which the acknowledgement was late.
+            // Tail loss probes with a late acknowledgement.
             assert!(cell.needless < 1.0, "{control}, {profile}: {}", cell.needless);
         }
     }

@@ -22,9 +22,9 @@ back = ["back"]
     ))
 }
 
-/// What stands in the ring waits after what the buffer may hold. Byte queue limits
-/// leave it two packets where they complete one by one, and three where there was
-/// more room than that before the hold time was over.
+/// Packets in the ring wait in addition to the buffer's packets. Byte queue limits allow it two
+/// packets if they complete one by one, and three if there was more room before the hold time
+/// ended.
 #[test]
 fn a_ring_adds_its_packets_to_the_wait() {
     let packet_s = PACKET_BITS / 50e6;
@@ -36,7 +36,7 @@ fn a_ring_adds_its_packets_to_the_wait() {
     assert!((0.5..=1.01).contains(&one), "{one} packets in a ring of one");
 }
 
-/// The limits let the ring grow until it does not run empty while packets wait.
+/// The limits let the ring grow until it is never empty while packets wait.
 #[test]
 fn a_ring_does_not_starve_its_link() {
     let goodput = |ring| flow(&upload(ring), "upload").goodput_bps;

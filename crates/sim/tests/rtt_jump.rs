@@ -1,5 +1,5 @@
-//! A round trip that outgrows its timeout: each packet is sent twice, and the sender must still
-//! learn from the answer to the first.
+//! A round trip that exceeds the timeout: the sender transmits each packet twice, and must still
+//! learn from the answer to the first transmission.
 
 mod common;
 #[path = "common/series.rs"]
@@ -8,7 +8,7 @@ mod series;
 use common::{flow, scenario, simulate};
 use series::flow_series;
 
-/// One packet each half second; at 5 s the way back takes 300 ms in place of 20.
+/// One packet each half second; at 5 s the return path's delay rises from 20 to 300 ms.
 fn jump(profile: &str) -> String {
     format!(
         r#"
@@ -33,10 +33,10 @@ fn learns(profile: &str) {
     let file = format!("rtt-jump-{profile}");
     let rows = flow_series(&outcome, &file, "one", ["t_s", "srtt_s"]);
     let last = rows.last().expect("there are samples");
-    // A transfer is told delivered before its acknowledgement has come back: some 28 of them
-    // follow the jump, and after ten SRTT is within e^(-10/8) of the way, 29 %, of 320 ms.
+    // A transfer counts as delivered before its acknowledgement returns: some 28 transfers follow
+    // the jump, and after ten SRTT is within e^(-10/8) of the distance, 29 %, of 320 ms.
     assert!(last[1] > 0.25, "{profile}: SRTT is {} s after the jump", last[1]);
-    // The first few after the jump are sent twice, not all of them.
+    // The sender retransmits only the first few packets after the jump.
     let again = flow(&outcome.summary, "one").retransmitted_packets;
     assert!((1..=8).contains(&again), "{profile}: {again} were sent again");
 }

@@ -1,6 +1,5 @@
-//! Why DCTCP's spike on the published testbed hardly depends on the delay:
-//! Linux 5.10 puts data off until a burst is full, and its reductions forget
-//! what was put off.
+//! The cause of DCTCP's spike on the published testbed, which hardly depends on the delay: Linux
+//! 5.10 defers data until a burst is full, and its reductions forget the deferred data.
 
 mod common;
 
@@ -8,8 +7,8 @@ use common::shipped_text;
 use sojourn_scenario::{Control, Document};
 use sojourn_sim::Simulation;
 
-/// The drop of `scenarios/testbed.toml` at 25 ms of delay, met by DCTCP; these
-/// words replaced.
+/// Spike of DCTCP at the drop of `scenarios/testbed.toml`, at 25 ms of delay, with these text
+/// replacements.
 fn spike_ms(changes: &[(&str, &str)]) -> f64 {
     let mut text = shipped_text("testbed.toml").replace("\"50ms\"", "\"25ms\"");
     for (old, new) in [("duration = \"60s\"", "duration = \"32s\"")].iter().chain(changes) {
@@ -24,8 +23,8 @@ fn spike_ms(changes: &[(&str, &str)]) -> f64 {
     1e3 * summary.spikes[0].spike_s.expect("the queue was used")
 }
 
-/// The measured spike is 111 ms, and 38 ms is what its 156 packets take at
-/// 28.7 Mbit/s: the window that CoDel leaves to a sender that fills every gap.
+/// The measured spike is 111 ms. Its 156 packets take 38 ms at 28.7 Mbit/s: the window that CoDel
+/// leaves to a sender that fills every gap.
 #[test]
 fn neither_of_the_two_does_it_alone() {
     let both = spike_ms(&[]);

@@ -1,4 +1,4 @@
-//! Every scenario that ships runs, and shows what its comment says.
+//! Every shipped scenario runs, and shows the effects that its comment describes.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn every_one_runs_and_moves_data() {
             for flow in &summary.flows {
                 let what = format!("{name}: {} of {}", flow.name, summary.control);
                 if flow.control == "none" && flow.rtt_p50_s.is_some() {
-                    // Pings, of 512 bits each, are answered, but where a full queue drops one.
+                    // Pings, of 512 bits each, are answered unless a full queue drops one.
                     assert!(flow.completed_transfers >= 20, "{what}: {flow:?}");
                     assert!(flow.dropped_packets <= 3, "{what}: {flow:?}");
                     continue;
@@ -48,8 +48,8 @@ fn every_one_is_small() {
     }
 }
 
-/// A shaper keeps the modem's buffer empty; without it the upload fills it, and what
-/// is downloaded waits for its acknowledgements.
+/// A shaper keeps the modem's buffer empty. Without it the upload fills the buffer, and the
+/// download waits for its acknowledgements.
 #[test]
 fn the_shaper_moves_the_queue() {
     let shaped = summaries("shaper.toml").remove(0);
@@ -65,7 +65,7 @@ fn the_shaper_moves_the_queue() {
     assert!(download(&plain) > 5.0 * download(&shaped));
 }
 
-/// The trace is what the scenario's comment says it is.
+/// The trace follows the formula in the scenario's comment.
 #[test]
 fn the_cellular_trace_is_its_formula() {
     let (mut carried, mut lines) = (0.0, Vec::new());
@@ -98,31 +98,31 @@ fn an_outage_is_nobody_s_fault() {
     for summary in summaries("wifi-outage.toml") {
         let [ramp, outage, back] = &summary.spikes[..] else { panic!("three changes") };
         assert!(ramp.bound_s.unwrap() > 0.0);
-        // Whatever comes in at the beginning waits for half a second.
+        // Packets that arrive at the start of the outage wait for half a second.
         assert_eq!(outage.bound_s, Some(0.5));
-        // Most of what waits at its end came in at its beginning. (CoDel drops
-        // the first of it; of BBR's all, since it is dropping already.)
+        // Most packets that wait at its end arrived at its start. (CoDel drops the first of these;
+        // of BBR's it drops all, since it is already dropping.)
         let cubic = summary.control == "cubic";
         assert!(!cubic || outage.spike_s.unwrap() > 0.250, "{outage:?}");
         assert_eq!(back.excess_s, None, "a rise");
-        // It comes back to most of 80 Mbit/s.
+        // The flow returns to most of 80 Mbit/s.
         assert!(back.utilisation_after.unwrap() > 0.5, "{}: {back:?}", summary.control);
     }
 }
 
-/// Each about half of 50 Mbit/s less headers, though one has five times the
-/// other's round trip and begins late.
+/// Each flow gets about half of 50 Mbit/s less headers, though one has five times the other's round
+/// trip and starts late.
 #[test]
 fn fair_queueing_gives_the_distant_its_half() {
     let summary = &summaries("fair-share.toml")[0];
     let half = 25e6 * 1448.0 / 1500.0;
     let far = flow(summary, "far").goodput_bps;
-    // It starts slowly, and its window leaves gaps after each mark.
+    // The distant flow starts slowly, and its window leaves gaps after each mark.
     assert!(far > 0.85 * half && far < 1.02 * half, "{far}");
     assert!(flow(summary, "near").goodput_bps > half);
 }
 
-/// The bursts' mean is 30 Mbit/s x 100 / 450, whatever the upload does.
+/// The bursts' mean is 30 Mbit/s x 100 / 450, independently of the upload.
 #[test]
 fn cross_traffic_heeds_nothing() {
     for summary in summaries("cross-traffic.toml") {
@@ -131,7 +131,7 @@ fn cross_traffic_heeds_nothing() {
         // 67 cycles of random length: a fifth is two standard deviations.
         assert!((0.6 * mean..1.4 * mean).contains(&bursts.goodput_bps), "{bursts:?}");
         let used = link(&summary, "bottleneck").utilisation.unwrap();
-        // CUBIC gives way at each burst, and needs longer than the pause to return.
+        // CUBIC yields at each burst, and its recovery takes longer than the pause.
         assert!(used > 0.6, "{}: {used}", summary.control);
     }
 }
@@ -146,14 +146,14 @@ fn browsing_is_faster_behind_fair_queueing() {
     assert!(deep > 2.0 * fair, "{deep} {fair}");
 }
 
-/// The model says 0.903, and 50 ms in the worst phase, which this is; CUBIC fills 125 ms.
+/// The model gives 0.903, and 50 ms in the worst phase, which this is; CUBIC fills 125 ms.
 #[test]
 fn rapid_follows_bursts_with_less_than_half_of_cubic_s_queue() {
     let all = summaries("rapid-bursts.toml");
     let [probe, ideal, cubic] = &all[..] else { panic!("three controllers") };
     for summary in [probe, ideal] {
         let bottleneck = link(summary, "bottleneck");
-        // Less than the model's, since start-up is a part of the 6 s.
+        // Below the model's utilisation, since start-up is a part of the 6 s.
         assert!(bottleneck.utilisation.unwrap() > 0.85, "{bottleneck:?}");
         assert!(bottleneck.queue_delay_max_s.unwrap() < 0.055, "{bottleneck:?}");
         assert_eq!(bottleneck.dropped_packets, 0);
@@ -168,7 +168,7 @@ fn queues_hold_what_they_aim_at() {
     for deep in ["droptail", "head_drop"] {
         assert!(median_ms(deep) > 100.0, "{deep}: {} ms", median_ms(deep));
     }
-    // Targets of 15 ms; of 5 ms, for the least delay of an interval.
+    // Targets of 15 ms; CoDel's is 5 ms, for the minimum delay of an interval.
     for pi in ["pie", "dualpi2"] {
         assert!((10.0..20.0).contains(&median_ms(pi)), "{pi}: {} ms", median_ms(pi));
     }
@@ -181,12 +181,12 @@ fn queues_hold_what_they_aim_at() {
     }
 }
 
-/// Five times the round trip, and still a fair part: more so than CUBIC's.
+/// With five times the round trip, the far flow still gets a larger share than under CUBIC.
 #[test]
 fn lola_keeps_a_deep_buffer_nearly_empty() {
     let [lola, cubic] = &summaries("lola.toml")[..] else { panic!("two controllers") };
     let p99 = |run: &RunSummary| link(run, "bottleneck").queue_delay_p99_s.unwrap();
-    // Q_target is 5 ms; docs/lola.md has how far beyond it a round may go.
+    // Q_target is 5 ms; docs/lola.md states how far a round may exceed it.
     assert!(p99(lola) < 0.008 && p99(cubic) > 0.1, "{} {}", p99(lola), p99(cubic));
     let share = |run: &RunSummary| {
         let [near, far] = ["near", "far"].map(|name| flow(run, name).goodput_bps);

@@ -1,4 +1,4 @@
-//! Sources: what they send, and when; exact where nothing is random.
+//! Sources: number and times of their packets, exact without randomness.
 
 mod common;
 
@@ -26,7 +26,7 @@ back = ["back"]
     .remove(0)
 }
 
-/// Eight packets fit the initial window: 30 ms each file, and two pauses.
+/// Eight packets fit into the initial window: 30 ms for each file, and two pauses.
 #[test]
 fn files_follow_each_other_after_the_pause() {
     let f = over_delays(
@@ -36,7 +36,7 @@ source = { kind = "files", size = "11584B", count = 3, think = "500ms" }"#,
     );
     assert_eq!((f.completed_transfers, f.completion_s), (3, Some(3.0 * 0.030 + 2.0 * 0.5)));
     assert_eq!((f.sent_packets, f.retransmitted_packets), (24, 0));
-    // Counted over the time until completion.
+    // Goodput counts the time until completion.
     assert_near(f.goodput_bps, 3.0 * 11584.0 * 8.0 / 1.09, 1e-3, "goodput");
 }
 
@@ -50,8 +50,8 @@ source = { kind = "files", size = "11584B", count = 3, think = "500ms" }"#,
     assert_eq!((f.completed_transfers, f.completion_s), (2, None));
 }
 
-/// 1448 bytes at 11.584 Mbit/s leave every millisecond: 100 in each of 20 times
-/// on, the last of which ends with the run.
+/// 1448 bytes at 11.584 Mbit/s leave every millisecond: 100 in each of 20 on-times, the last of
+/// which ends with the run.
 #[test]
 fn periodic_on_off_sends_the_same_each_time() {
     let f = over_delays(
@@ -63,9 +63,9 @@ source = { kind = "on-off", rate = "11584kbit", on = "100ms", off = "400ms" }"#,
     assert_eq!((f.rtt_min_s, f.completion_s), (None, None));
 }
 
-/// Packets leave at 0, g, 2g, ... below the time on X: ceil(X / g) of them, on
-/// average 1 / (1 - exp(-g / on)). The time on within T has a variance of about
-/// 2 T on^2 off^2 / (on + off)^3 (an alternating renewal process).
+/// Packets leave at 0, g, 2g, ... below the on-time X: ceil(X / g) packets, on average 1 / (1 -
+/// exp(-g / on)). The on-time within T has a variance of about 2 T on^2 off^2 / (on + off)^3 (an
+/// alternating renewal process).
 #[test]
 fn exponential_on_off_has_its_mean_rate() {
     for (on_s, off_s) in [(0.05, 0.05), (0.1, 0.35), (0.3, 0.02)] {
@@ -83,7 +83,7 @@ source = {{ kind = "on-off", rate = "11584kbit", on = "{}ms", off = "{}ms", dist
         let expected = cycles / (1.0 - (-gap_s / on_s).exp());
         let cycle: f64 = on_s + off_s;
         let variance = 2.0 * duration_s * (on_s * off_s).powi(2) / cycle.powi(3);
-        // Four standard deviations: one seed in 16000 lies outside by chance.
+        // Four standard deviations: by chance, one seed in 16000 is outside.
         let tolerance = 4.0 * variance.sqrt() / gap_s;
         assert_near(f.sent_packets as f64, expected, tolerance, &format!("{on_s} s on"));
         assert!(tolerance < 0.2 * expected, "a tolerance that tells something");
@@ -99,11 +99,11 @@ fn constant_rate_is_on_off_without_off() {
 source = { kind = "on-off", rate = "1Mbit", on = "1s", off = "0s" }"#,
     );
     assert_eq!(f.sent_packets, (60.0_f64 / 0.011584) as u64 + 1);
-    // 30 ms of them are under way, and the last packet is one too many.
+    // 30 ms of packets are in flight, and the last packet is one too many.
     assert_near(f.goodput_bps, 1e6, 1e6 * 0.030 / 60.0 + 11584.0 / 60.0, "goodput");
 }
 
-/// The same through a connection, which the window does not limit.
+/// The same rate through a connection whose window does not limit it.
 #[test]
 fn a_connection_carries_a_constant_rate() {
     let f = over_delays(
@@ -115,7 +115,7 @@ source = { kind = "on-off", rate = "1Mbit", on = "1s", off = "0s" }"#,
     assert_eq!(f.rtt_min_s, Some(0.050));
 }
 
-/// A request takes the way back, its response the way out: 50 ms.
+/// A request takes the return path, its response the forward path: 50 ms.
 #[test]
 fn a_response_takes_one_round_trip() {
     let request = |pause: &str| {
@@ -131,7 +131,7 @@ source = {{ kind = "request", request = "100B", response = "1000B"{pause} }}"#
     assert_eq!((thinking.response_p50_s, thinking.response_p99_s), (Some(0.050), Some(0.050)));
     // Every 200 ms, the first at 50 ms.
     assert_eq!((thinking.completed_transfers, thinking.completion_s), (50, None));
-    // Every 100 ms; and every 50 ms, where the response is late.
+    // Every 100 ms; and every 50 ms with an interval shorter than the response time.
     assert_eq!(request(r#", interval = "100ms""#).completed_transfers, 100);
     assert_eq!(request(r#", interval = "10ms""#).completed_transfers, 199);
     assert_eq!(request("").completed_transfers, 199);
@@ -139,7 +139,7 @@ source = {{ kind = "request", request = "100B", response = "1000B"{pause} }}"#
     assert_eq!((counted.completed_transfers, counted.completion_s), (4, Some(0.650)));
 }
 
-/// With rates, serialisation comes on top: 152 bytes at 1 Mbit/s and 1052 at 8.
+/// With link rates, serialisation adds to this: 152 bytes at 1 Mbit/s and 1052 at 8 Mbit/s.
 #[test]
 fn requests_and_responses_take_their_time_on_the_wire() {
     let summary = run(r#"
@@ -159,13 +159,13 @@ back = ["up"]
 source = { kind = "request", request = "100B", response = "1000B", interval = "1s" }
 "#);
     let web = flow(&summary, "web");
-    // Not one of the five waits, so that every quantile is the same.
+    // None of the five waits, so that every quantile is the same.
     assert_eq!(web.response_p99_s, Some(0.050 + 0.001216 + 0.001052));
     assert_eq!(web.completed_transfers, 5);
 }
 
-/// A response of several windows takes several round trips: 10, then 20, then
-/// the last 10 packets of 40 (slow start, RFC 5681 section 3.1).
+/// A response of several windows takes several round trips: 10 packets, then 20, then the last 10
+/// of a window of 40 (slow start, RFC 5681 section 3.1).
 #[test]
 fn a_long_response_takes_slow_start() {
     let f = over_delays(
@@ -186,12 +186,12 @@ stop = "3500500us"
 source = { kind = "on-off", rate = "11584kbit", on = "1s", off = "0s" }"#,
     );
     assert_eq!(f.sent_packets, 2501);
-    // Of these, 30 were under way when it stopped.
+    // 30 of these were in flight at the stop.
     let expected = 2471.0 * 11584.0 / 2.5005;
     assert_near(f.goodput_bps, expected, 1.0, "goodput from start to stop");
 }
 
-/// What a queue still holds after the stop is no goodput of the time before.
+/// Goodput does not count data that a queue still holds at the flow's stop.
 #[test]
 fn goodput_is_not_above_the_link_where_a_flow_stops() {
     let summary = run(r#"
@@ -209,6 +209,6 @@ stop = "2s"
 "#);
     let f = flow(&summary, "f");
     assert!(f.goodput_bps <= 10e6 * 1448.0 / 1500.0, "{}", f.goodput_bps);
-    // What had been sent was all delivered in the end.
+    // All packets sent were delivered in the end.
     assert_eq!(summary.links[0].delivered_packets, f.sent_packets);
 }

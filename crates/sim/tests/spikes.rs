@@ -1,4 +1,4 @@
-//! What a summary says of changes of capacity.
+//! The summary's records of capacity changes.
 
 mod common;
 
@@ -28,7 +28,7 @@ source = {{ kind = "on-off", rate = "28960kbit", on = "1s", off = "0s" }}
     .spikes
 }
 
-/// One packet of 2500 in the second before.
+/// One packet of 2500 in the second before the change.
 const ONE_IN_A_SECOND: f64 = 1.0 / 2500.0;
 
 #[test]
@@ -37,9 +37,9 @@ fn a_link_that_carried_half_has_a_lower_bound() {
     assert_eq!((found.at_s, found.from_bps, found.to_bps), (3.0, 60e6, 20e6));
     assert_near(found.carried_before_bps, 30e6, 30e6 * ONE_IN_A_SECOND, "carried");
     assert_near(found.utilisation_before.unwrap(), 0.5, ONE_IN_A_SECOND, "used before");
-    // r = 3 where it is full, r' = 1.5 for what it carried; d = 50 ms.
+    // r = 3 for a full link, r' = 1.5 for the carried traffic; d = 50 ms.
     assert_eq!(found.bound_s, Some(0.100));
-    // In the loop before the change and in the one after it, give or take a packet.
+    // In the loop before the change and in the loop after it, give or take a packet.
     assert_eq!(found.loop_s, 0.050);
     assert_near(found.carried_loop_bps, 30e6, 12e3 / 0.050, "carried in a loop");
     assert_near(found.offered_loop_bps.unwrap(), 30e6, 12e3 / 0.050, "offered in a loop");
@@ -47,14 +47,14 @@ fn a_link_that_carried_half_has_a_lower_bound() {
     let corrected = found.bound_corrected_s.unwrap();
     assert_near(corrected, 0.025, 12e3 / 20e6, "corrected");
     let spike = found.spike_s.unwrap();
-    // 10 Mbit/s too many for 50 ms; then the ideal sender has a backlog of its
-    // own and fills the link, so that the queue stays.
+    // An excess of 10 Mbit/s for 50 ms. The ideal sender then has its own backlog and fills the
+    // link, so that the queue stays.
     assert_near(spike, 0.025, 12e3 / 20e6, "spike");
     assert_near(found.excess_s.unwrap(), spike - 0.100, 1e-12, "excess");
 }
 
-/// The correction is for the loop delay before the change, not for the second: a flow that
-/// began 200 ms before it, with a loop of 50 ms, costs as much as one that runs for ever.
+/// The correction covers one loop delay before the change, not a second: a flow that starts 200 ms
+/// before the change, with a loop of 50 ms, counts like a permanent one.
 #[test]
 fn the_correction_looks_back_one_loop() {
     let found = run(r#"
@@ -87,7 +87,7 @@ source = { kind = "file", size = "1B" }
     assert_near(found.carried_loop_bps, 30e6, 12e3 / 0.050, "in the loop before");
 }
 
-/// A queue that drops has a peak below the bound, and says how many packets it dropped.
+/// A queue that drops has a peak below the bound, and the summary counts the packets dropped.
 #[test]
 fn drops_before_the_peak_are_counted() {
     let text = |buffer: &str| {
@@ -111,8 +111,8 @@ source = {{ kind = "on-off", rate = "57Mbit", on = "1s", off = "0s" }}
     };
     let deep = run(&text("unlimited")).spikes.remove(0);
     assert!(deep.dropped_to_peak_packets > 0, "{deep:?}");
-    // Two packets wait for 1.2 ms, which CoDel lets pass; most of what finds no place comes
-    // after the peak, and is not counted.
+    // Two packets wait for 1.2 ms, below CoDel's target. Most drops come after the peak, and are
+    // not counted.
     let shallow = run(&text("2packets"));
     let spike = &shallow.spikes[0];
     assert!(spike.dropped_to_peak_packets < shallow.links[0].dropped_packets, "{shallow:?}");
@@ -135,18 +135,18 @@ fn every_change_has_an_entry_of_its_own() {
     let bounds: Vec<_> = all.iter().map(|s| s.bound_s.unwrap()).collect();
     assert_eq!(bounds, [0.100, 0.0, 0.050]);
     assert_eq!(all[1].bound_corrected_s, Some(0.0), "a rise");
-    // Utilisation between changes: full after the drop.
+    // Utilisation between the changes: full after the drop.
     assert_near(all[0].utilisation_after.unwrap(), 1.0, 1e-3, "after the drop");
     assert_eq!(all[0].utilisation_after, all[1].utilisation_before);
 }
 
-/// Whoever came in first waits for the whole second, which nobody could avoid.
+/// The packet that arrives first waits for the whole second, which is unavoidable.
 #[test]
 fn an_outage_is_all_bound() {
     let all =
         half_used(r#"steps = [{ at = "3s", rate = "0bit" }, { at = "4s", rate = "60Mbit" }]"#);
     assert_eq!((all[0].bound_s, all[0].bound_corrected_s), (Some(1.0), Some(1.0)));
-    // The first to come after it meets at most one packet less than all of it.
+    // The first packet after the start meets at most one packet less than that.
     assert_near(all[0].spike_s.unwrap(), 1.0, 2.0 / 2500.0, "spike");
     assert_near(all[0].excess_s.unwrap(), 0.0, 2.0 / 2500.0, "excess");
     assert_eq!(all[1].excess_s, None, "a rise");
@@ -154,7 +154,7 @@ fn an_outage_is_all_bound() {
     assert_eq!((all[0].utilisation_after, all[1].utilisation_before), (None, None));
 }
 
-/// A buffer in time keeps its bytes through an outage, and so the wait of what is in it.
+/// A buffer in time keeps its size in bytes during an outage, and so the delay of its packets.
 #[test]
 fn a_buffer_in_time_is_one_in_bytes_through_an_outage() {
     let of = |buffer: &str| {
@@ -182,9 +182,9 @@ back = ["b"]
     assert_eq!(time.bound_s, Some(0.6));
 }
 
-/// A ramp to nothing, too: who comes when it is complete waits for the second
-/// until the next one, and for its first steps; who comes in its last steps, a
-/// little longer.
+/// A ramp to zero, too: a packet that arrives at its end waits for the second until the next ramp,
+/// and for the first steps of that ramp. A packet that arrives in the last steps waits a little
+/// longer.
 #[test]
 fn a_ramp_to_zero_is_an_outage() {
     let all = half_used(
@@ -196,9 +196,9 @@ fn a_ramp_to_zero_is_an_outage() {
     assert_eq!((last.bound_s, last.excess_s), (None, None), "it never ends");
 }
 
-/// Steps nearer to each other than the loop is long: the second finds what the
-/// first has left. Between them 30 Mbit/s too much come for 20 ms, afterwards
-/// 40 Mbit/s for 30 ms: 1.8 Mbit, which wait 90 ms at 20 Mbit/s.
+/// Steps closer together than the loop delay: the second step adds to the queue of the first.
+/// Between them the excess is 30 Mbit/s for 20 ms, afterwards 40 Mbit/s for 30 ms: 1.8 Mbit, which
+/// wait 90 ms at 20 Mbit/s.
 #[test]
 fn steps_close_together_add_up() {
     let all = run(r#"
@@ -214,7 +214,7 @@ control = "ideal"
 path = ["a"]
 "#)
     .spikes;
-    // What comes at 1020 ms has 0.6 Mbit before it: 30 ms at 20 Mbit/s.
+    // A packet that arrives at 1020 ms has 0.6 Mbit before it: 30 ms at 20 Mbit/s.
     assert_near(all[0].bound_s.unwrap(), 0.030, 1e-6, "first");
     assert_near(all[1].bound_s.unwrap(), 0.090, 1e-6, "second");
     for spike in &all {
@@ -222,7 +222,7 @@ path = ["a"]
     }
 }
 
-/// A flow that has stopped has no share in the bound, whatever it sent before.
+/// A stopped flow has no share in the bound, however much it sent earlier.
 #[test]
 fn who_has_stopped_has_no_share() {
     let found = run(r#"
@@ -252,7 +252,8 @@ stop = "1500ms"
     assert_near(found.spike_s.unwrap(), 0.020, 2.0 * 12e3 / 20e6, "spike");
 }
 
-/// What the buffer cannot hold does not wait: equation 3.
+/// Packets beyond the buffer's capacity do not wait: equation 3 of "A Lower Bound on Latency
+/// Spikes".
 #[test]
 fn a_buffer_caps_the_bound() {
     let found = run(r#"
@@ -293,7 +294,7 @@ path = ["a"]
     assert_near(found.spike_s.unwrap(), 7.0, 12e3 / 5e6, "spike");
 }
 
-/// Changes that touch: what was carried before the second is still a rate.
+/// Adjacent changes: the traffic carried before the second is still a rate.
 #[test]
 fn a_change_right_after_a_ramp_knows_what_was_carried() {
     let all = half_used(
@@ -307,9 +308,9 @@ fn a_change_right_after_a_ramp_knows_what_was_carried() {
     assert_eq!((first.carried_before_bps, first.bound_corrected_s), (0.0, Some(0.0)));
 }
 
-/// Datagrams come at 30 Mbit/s for two seconds, and again after one more. The
-/// link falls to 20 Mbit/s half-way: 10 Mbit wait in the end. The first packet
-/// of the next time on finds the queue empty.
+/// Datagrams arrive at 30 Mbit/s for two seconds, and again after a pause of one second. The link
+/// falls to 20 Mbit/s half-way, which leaves 10 Mbit waiting in the end. The first packet after the
+/// pause finds the queue empty.
 #[test]
 fn a_spike_lasts_until_a_packet_meets_the_old_delay() {
     let found = run(r#"
@@ -332,15 +333,15 @@ source = { kind = "on-off", rate = "28960kbit", on = "2s", off = "1s" }
     assert_eq!(found.duration_s, Some(2.0));
 }
 
-/// A drop that nothing feels has no spike to last.
+/// A drop that delays no packet has no spike and no duration.
 #[test]
 fn no_spike_no_duration() {
     let found = half_used(r#"steps = [{ at = "3s", rate = "40Mbit" }]"#).remove(0);
     assert_eq!(found.duration_s, None);
 }
 
-/// Flows weigh by what they sent on the link: datagrams have no loop, and do
-/// not count for another flow.
+/// Connections weigh by the traffic that they sent on the link. Datagrams have no loop, and do not
+/// count towards another flow's share.
 #[test]
 fn shares_are_those_of_connections() {
     let found = run(r#"
@@ -371,11 +372,11 @@ source = { kind = "on-off", rate = "14480kbit", on = "1s", off = "0s" }
 "#)
     .spikes
     .remove(0);
-    // Both connections sent the same: d = 50 ms, r = 3.
+    // Both connections sent the same amount: d = 50 ms, r = 3.
     assert_near(found.bound_s.unwrap(), 0.100, 0.100 * 2.0 / 1250.0, "bound");
 }
 
-/// `spread` moves changes of capacity and of delay together.
+/// `spread` shifts changes of capacity and of delay together.
 #[test]
 fn a_spread_moves_all_changes_alike() {
     let spikes = |seed: u64| {
@@ -400,7 +401,7 @@ path = ["a"]
     for seed in 1..=8 {
         let found = spikes(seed).remove(0);
         assert!((5.0..10.0).contains(&found.at_s), "{}", found.at_s);
-        // The delay changes two seconds later, whatever the seed.
+        // The delay changes two seconds later, for every seed.
         assert_eq!(found.bound_s, Some(0.020), "seed {seed} at {}", found.at_s);
         moments.push(found.at_s);
     }

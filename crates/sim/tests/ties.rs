@@ -1,14 +1,13 @@
-//! What happens at the same moment happens in an order that depends on nothing
-//! but the kinds of events: not on what else a link has on its wire.
+//! Simultaneous events run in an order that depends only on their kinds, not on the other packets
+//! of a link's wire.
 
 mod common;
 
 use common::{flow, run};
 
-/// Two sources at the rate of the second link, one of them through a first link
-/// without delay: each of its packets reaches the second link at the very moment
-/// at which one leaves there. The buffer takes one packet, so that the order of
-/// the two decides who is dropped.
+/// Two sources at the rate of the second link, one of them through a first link without delay: each
+/// of its packets reaches the second link at the same time as a packet leaves there. The buffer
+/// holds one packet, so that the order of the two events decides which flow's packet is dropped.
 fn received(wire: &str) -> [u64; 2] {
     let summary = run(&format!(
         r#"

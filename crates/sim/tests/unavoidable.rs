@@ -1,5 +1,5 @@
-//! The unavoidable delay of capacity that changes at random: what theory says of
-//! the sender that matches it is what the ideal controller meets in simulation.
+//! The unavoidable delay of randomly varying capacity: the delay that theory computes for a
+//! matching sender equals the ideal controller's in simulation.
 
 mod common;
 
@@ -15,8 +15,8 @@ use sojourn_units::{Duration, Instant, Rate};
 const END_MS: u64 = 60_000;
 const LEAST_MBIT: u64 = 5;
 
-/// Rates of 5 to 60 Mbit/s, each for 50 to 1000 ms; and enough in the end that nothing
-/// still waits then, which theory counts and a run does not.
+/// Rates of 5 to 60 Mbit/s, each for 50 to 1000 ms, and a final rate that empties the queue: theory
+/// counts packets that wait at the end, and a run does not.
 fn changing(random: &mut Xoshiro256PlusPlus) -> Vec<(u64, u64)> {
     let mut draw = |low: u64, high: u64| low + random.next_u64() % (high - low);
     let mut now = 0;
@@ -65,10 +65,10 @@ fn ideal_meets_it_on_twenty_random_traces() {
         let found = waits(&steps, Duration::from_millis(delay_ms), Sender::Matching, end);
         let summary = run(&scenario(&changes, delay_ms));
         let ours = link(&summary, "bottleneck");
-        // Packets, where theory has a fluid: each share of the queue is whole
-        // packets, and one at the least rate takes this long; a second such for
-        // the one under way. Percentiles are of so many packets in place of bits, and
-        // the start has fewer: two per cent.
+        // Tolerances for packets, since theory has a fluid. Each flow's part of the queue is whole
+        // packets, one of which takes this long at the minimum rate; a second one is in
+        // transmission. Percentiles count packets rather than bits, and the start has fewer
+        // packets: two per cent.
         let packets_s = 2.0 * PACKET_BITS / (LEAST_MBIT as f64 * 1e6);
         for (share, ours) in [
             (0.50, ours.queue_delay_p50_s),
@@ -80,7 +80,7 @@ fn ideal_meets_it_on_twenty_random_traces() {
             println!("{what}: theory {:.1} ms, ideal {:.1} ms", 1e3 * theirs, 1e3 * ours.unwrap());
             assert_near(ours.unwrap(), theirs, packets_s + 0.02 * theirs, &what);
         }
-        // A test in which nothing ever waits would show nothing.
+        // The test requires some queueing delay.
         assert!(quantile(&found, 1.0) > 0.010, "trace {trace}");
     }
 }

@@ -1,4 +1,4 @@
-//! A flow that has its link to itself, or shares it with a constant rate.
+//! A flow alone on its link, or beside constant-rate traffic.
 
 use crate::common::{flow, link};
 use crate::dumbbell::{Dumbbell, estimates, loads, mean};
@@ -6,10 +6,9 @@ use crate::table::Table;
 
 const GBIT: f64 = 1e9;
 
-/// It carries 0.95 of 1 Gbit/s once the longer of four round trips and five tau has
-/// passed (five time constants leave 0.7 % of any way; four round trips are what the
-/// paper of 2009 claims), and 0.98 from then on; the queue stays below 5 ms, and nothing
-/// is lost.
+/// Rapid carries 0.95 of 1 Gbit/s after the longer of four round trips and five tau (five time
+/// constants leave 0.7 % of the distance; four round trips are the claim of the paper of 2009), and
+/// 0.98 from then on. The queue stays below 5 ms, and no packet is lost.
 #[test]
 fn alone_it_fills_a_gigabit_and_hardly_queues() {
     for filter in ["exponential", "linear"] {
@@ -37,7 +36,7 @@ fn alone_it_fills_a_gigabit_and_hardly_queues() {
     }
 }
 
-/// Ten times the capacity takes one more round of start-up, and no other parameters.
+/// Ten times the capacity takes one more round of start-up, with the same parameters.
 #[test]
 fn alone_it_fills_ten_gigabits() {
     let run = Dumbbell {
@@ -55,14 +54,14 @@ fn alone_it_fills_ten_gigabits() {
     assert!(link(&run.summary, "bottleneck").queue_delay_max_s.unwrap() < 0.005);
 }
 
-/// What came of ten seconds beside a constant rate, from the third on.
+/// Results of ten seconds beside a constant rate, from the third second on.
 struct Beside {
-    /// Mean of the estimates, and of what it sent, as shares of what was available.
+    /// Mean estimate and mean sending rate, as shares of the available bandwidth.
     estimate: f64,
     sent: f64,
-    /// Share of the estimates that are right within 5 %.
+    /// Share of the estimates that are correct within 5 %.
     right: f64,
-    /// Greatest queueing delay in the third second, and in the last, in milliseconds.
+    /// Maximum queueing delay in the third second and in the last, in milliseconds.
     queues: [f64; 2],
 }
 
@@ -87,9 +86,8 @@ fn beside(load: f64, rtt_ms: f64, params: &'static str) -> Beside {
     }
 }
 
-/// What each stream says scatters, since packets of others come between single packets
-/// of its own; the mean of what they say is right within 5 %, and so is the rate that
-/// follows them.
+/// The estimates of single streams scatter, since packets of other flows arrive between their
+/// packets. The mean estimate is correct within 5 %, and so is the sending rate.
 #[test]
 fn the_estimate_is_right_beside_constant_traffic() {
     for rtt_ms in [1.0, 5.0, 250.0] {

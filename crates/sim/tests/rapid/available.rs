@@ -1,14 +1,13 @@
-//! The true available bandwidth, as the ideal estimator hears it.
+//! The true available bandwidth, as signalled to the ideal estimator.
 
 use crate::common::{flow, run};
 use crate::dumbbell::{Dumbbell, estimates, loads};
 
 const IDEAL: &str = ", estimator = \"ideal\"";
 
-/// C less the cross traffic's rate while it is on. News of its beginning takes the way
-/// from the bottleneck via the receiver, that of its end also waits for what stands in
-/// the queue (TR11-007 section IV: RTT + D, with the way to the bottleneck, which
-/// takes no time here).
+/// C less the cross traffic's rate while it is on. The signal of its start travels from the
+/// bottleneck via the receiver; the signal of its end also waits for the queue (TR11-007 section
+/// IV: RTT + D, with the path to the bottleneck, which has no delay here).
 #[test]
 fn it_is_what_cross_traffic_leaves_when_a_packet_would_tell() {
     let (on, off) = (100, 350);
@@ -26,19 +25,19 @@ fn it_is_what_cross_traffic_leaves_when_a_packet_would_tell() {
         assert!((after - before - step).abs() < 1e3, "{before} -> {after}");
         let wait = if begins { 0.0 } else { greatest(&waits, 1.0 + cycle, 1.2 + cycle) };
         let due = 1.0 + cycle + if begins { 0.0 } else { 0.100 } + wait + 0.050;
-        // Sampled every millisecond; the greatest wait is of a whole packet.
+        // Samples are taken every millisecond; the maximum delay is that of a whole packet.
         assert!((at - due - 0.0005).abs() < 0.0012, "{at}, not {due}");
     }
 }
 
-/// The greatest delay between two moments.
+/// Maximum delay between two times.
 fn greatest(waits: &[(f64, f64, f64)], from: f64, to: f64) -> f64 {
     let within = waits.iter().filter(|(t, ..)| (from..to).contains(t));
     within.map(|(.., wait)| *wait).fold(0.0, f64::max)
 }
 
-/// A source that stops leaves the link to the others; news takes the links before the
-/// bottleneck first. The controller `ideal` hears it as well.
+/// A source that stops leaves its rate to the others; the signal passes the links before the
+/// bottleneck first. The controller `ideal` receives it as well.
 #[test]
 fn news_is_of_whatever_has_no_control() {
     let text = r#"
@@ -68,18 +67,18 @@ source = { kind = "on-off", rate = "50Mbit", on = "7ms", off = "13ms", distribut
     for control in ["{ kind = \"rapid\", estimator = \"ideal\" }", "\"ideal\""] {
         let summary = run(&text.replace("CONTROL", control));
         let (f, cross) = (flow(&summary, "f"), flow(&summary, "cross"));
-        // The share of the time that the source sends is random: what it sends is not
-        // there for the other, whatever that is.
+        // The share of time in which the source sends is random, but the two flows' goodputs add up
+        // to the capacity.
         let carried = f.goodput_bps * 4.0 + cross.goodput_bps * 2.0;
         assert!((carried / 4.0 / (100e6 / crate::dumbbell::WIRE) - 1.0).abs() < 0.05, "{control}");
         assert!(cross.goodput_bps > 10e6, "{control}: {cross:?}");
-        // A few of its bursts' excess, and not what two seconds of it would be.
+        // The excess of a few bursts, less than that of two seconds.
         let queue = summary.links[1].queue_delay_max_s.unwrap();
         assert!((0.001..0.3).contains(&queue), "{control}: {queue}");
     }
 }
 
-/// It needs no search and no streams: it begins at what it is told.
+/// The ideal estimator starts at the signalled rate, without a search and without streams.
 #[test]
 fn it_begins_at_what_it_is_told() {
     let run = Dumbbell {

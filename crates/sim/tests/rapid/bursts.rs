@@ -1,4 +1,4 @@
-//! Periodic bursts of others: figures 6 and 8 of TR11-007, and the worst phase of the
+//! Periodic bursts of cross traffic: figures 6 and 8 of TR11-007, and the worst phase of the
 //! second, against its fluid model (`sojourn_theory::rapid`).
 
 use sojourn_theory::rapid::{Bursts, steady};
@@ -8,12 +8,12 @@ use crate::dumbbell::{Dumbbell, loads, mean};
 use crate::table::Table;
 
 const C: f64 = 1e9;
-/// The cross traffic's mean rate in both figures.
+/// Mean rate of the cross traffic in both figures.
 const MEAN: f64 = 111e6;
-/// Cross traffic starts at 1 s; from 7 s on the courses repeat.
+/// Cross traffic starts at 1 s; the results are periodic from 7 s on.
 const FROM: f64 = 7.0;
 
-/// The settings of a figure, in milliseconds.
+/// Settings of a figure, in milliseconds.
 struct Setting {
     name: &'static str,
     on: f64,
@@ -27,10 +27,10 @@ const FIGURE_6: Setting =
     Setting { name: "6", on: 100.0, off: 350.0, tau: 150.0, eta: 75.0, rtt: 125.0 };
 const FIGURE_8: Setting =
     Setting { name: "8", on: 100.0, off: 200.0, tau: 200.0, eta: 175.0, rtt: 100.0 };
-/// The round trip for which the model's queue is greatest: T_on / T (T_off - D).
+/// The round trip at which the model's queue is longest: T_on / T (T_off - D).
 const WORST_8: Setting = Setting { name: "8, worst phase", rtt: 58.0, ..FIGURE_8 };
 
-/// Utilisation, and the greatest queueing delay in milliseconds.
+/// Utilisation, and maximum queueing delay in milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     used: f64,
@@ -42,7 +42,7 @@ impl Setting {
         MEAN * (self.on + self.off) / self.on
     }
 
-    /// The model, in the worst phase.
+    /// The model's results in the worst phase.
     fn model(&self) -> Found {
         let ms = |ms: f64| Duration::from_millis(ms as u64);
         let bursts = Bursts {
@@ -119,19 +119,20 @@ fn bursts_cost_what_the_fluid_model_says() {
 fn check(setting: &Setting, estimator: &str, filter: &str, found: Found, model: Found) {
     let what = format!("{} {estimator} {filter}: {found:?}, model {model:?}", setting.name);
     match (estimator, filter) {
-        // The model's own assumptions: what is left is that packets are not fluid, and a
-        // stream of 30 of them adds up to 0.1 ms to the queue.
+        // The model's own assumptions. The difference is that packets are not a fluid, and a stream
+        // of 30 packets adds up to 0.1 ms to the queue.
         ("ideal", "linear") if setting.name != "8" => {
             assert!((found.used - model.used).abs() < 0.002, "{what}");
             assert!((found.queue - model.queue).abs() < 0.15, "{what}");
         }
-        // In another phase less than the worst is lost.
+        // In any other phase the loss is smaller than in the worst.
         ("ideal", "linear") => {
             assert!(found.used > model.used && found.queue < model.queue, "{what}");
         }
-        // It leaves the top sooner and comes near it later than a ramp does.
+        // The exponential filter leaves the maximum sooner and approaches it later than a ramp.
         ("ideal", _) => assert!((model.used - 0.02..model.used).contains(&found.used), "{what}"),
-        // Streams look to twice the rate at most, and scatter while cross traffic is on.
+        // Streams probe at most twice the rate, and their estimates scatter while cross traffic is
+        // on.
         _ => {
             assert!((found.used - model.used).abs() < 0.03, "{what}");
             assert!(found.queue < model.queue + 1.0, "{what}");

@@ -1,12 +1,12 @@
-//! The topology of TR11-007, figure 2: a bottleneck, with delay only beside it, and
-//! enough room for whatever waits.
+//! The topology of TR11-007, figure 2: a bottleneck between links that only delay, with a buffer
+//! that never overflows.
 
 use sojourn_sim::Outcome;
 
 use crate::common::{scenario, simulate};
 use crate::series::{flow_series, link_series};
 
-/// What the bottleneck carries of a payload bit.
+/// Wire bits at the bottleneck for each payload bit.
 pub(crate) const WIRE: f64 = 1500.0 / 1448.0;
 
 /// A run of flow `f`.
@@ -17,10 +17,10 @@ pub(crate) struct Dumbbell {
     pub(crate) seconds: u64,
     /// Time between samples.
     pub(crate) sample_ms: u64,
-    /// What stands behind `kind = "rapid"`.
+    /// Keys after `kind = "rapid"`.
     pub(crate) params: &'static str,
-    /// Traffic without control: its rate on the bottleneck while it is on, in bit/s, the
-    /// milliseconds that it is on and off, and the second at which it starts.
+    /// Traffic without congestion control: its rate on the bottleneck while it is on, in bit/s; its
+    /// on and off times in milliseconds; and its start in seconds.
     pub(crate) cross: Option<(f64, u64, u64, u64)>,
 }
 
@@ -60,13 +60,14 @@ transport = {{ receive_times = true }}
     }
 }
 
-/// Seconds with the estimate of the available bandwidth, as the link counts it.
+/// Time in seconds and estimate of the available bandwidth in wire bit/s.
 pub(crate) fn estimates(outcome: &Outcome, file: &str) -> Vec<(f64, f64)> {
     let rows = flow_series(outcome, file, "f", ["t_s", "bandwidth_bps"]);
     rows.into_iter().map(|[t, bps]| (t, bps * WIRE)).collect()
 }
 
-/// Seconds, what the bottleneck carried in the time before, and the greatest delay in it.
+/// Time in seconds, the bottleneck's carried rate since the previous sample, and the maximum delay
+/// in that interval.
 pub(crate) fn loads(outcome: &Outcome, file: &str) -> Vec<(f64, f64, f64)> {
     let names = ["t_s", "carried_bps", "queue_delay_s"];
     let rows = link_series(outcome, &format!("{file}-link"), "bottleneck", names);

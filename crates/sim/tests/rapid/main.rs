@@ -1,10 +1,9 @@
-//! Rapid over a link: alone, beside constant traffic, and beside bursts, where the fluid
-//! model of "Impact of Cross Traffic Burstiness on the Packet-scale Paradigm" (UNC
-//! TR11-007) says what comes of it.
+//! Rapid over a link: alone, beside constant traffic, and beside bursts, against the fluid model of
+//! "Impact of Cross Traffic Burstiness on the Packet-scale Paradigm" (UNC TR11-007).
 //!
 //!     cargo test -p sojourn-sim --test rapid -- --nocapture
 //!
-//! prints the table of `docs/rapid.md`; with `UPDATE=1` it writes it there.
+//! prints the table of `docs/rapid.md`; with `UPDATE=1` it writes the table there.
 
 #[path = "../common/mod.rs"]
 mod common;
