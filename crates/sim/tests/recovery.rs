@@ -239,8 +239,8 @@ impl Controller for Watched {
     }
 }
 
-/// RFC 8257 section 3.5: a loss halves the window, in the round trip of a mark too, which is
-/// nearly every one here. Before, no episode did.
+/// RFC 8257 section 3.5: a loss halves the window, even in the round trip of a mark, which is
+/// nearly every round trip here. Without this rule, no loss event halved the window.
 #[test]
 fn dctcp_halves_on_overflow() {
     let info = Info {

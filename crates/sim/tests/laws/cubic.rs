@@ -96,7 +96,7 @@ impl Run {
         cubic(self.rtt, self.p()) > reno_friendly(self.p())
     }
 
-    /// The average window of the last tenth of the losses.
+    /// Average window over the last tenth of the losses.
     fn window(&self) -> f64 {
         let Run { rtt, period, begin, losses, fast_convergence } = *self;
         let expected = cubic(rtt, self.p()).max(reno_friendly(self.p()));
