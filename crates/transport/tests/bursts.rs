@@ -1,5 +1,5 @@
-//! Bursts of segmentation offload: how long, when they are put off, and how
-//! they are paced. Figures are Linux's rules (6.12, `net/ipv4/tcp_output.c`).
+//! Bursts of segmentation offload: size, deferral and pacing. The figures follow Linux's rules
+//! (6.12, `net/ipv4/tcp_output.c`).
 
 mod common;
 
@@ -13,8 +13,7 @@ fn with_tso(profile: Profile, packets: u64) -> Config {
     Config { tso: Bytes(packets * MSS), ..config(profile) }
 }
 
-/// A sender with a window of `packets`, a round trip of 100 ms behind it and as
-/// much to send as it may.
+/// A sender with a window of `packets`, a measured round trip of 100 ms, and unlimited data.
 fn measured(config: Config, packets: u64) -> Desk {
     warmed_up(Desk::new(config, packets))
 }
@@ -31,10 +30,9 @@ fn us(n: u64) -> Instant {
     Instant::ZERO + Duration::from_micros(n)
 }
 
-/// The transport's pacing is 5/4 of the window a round trip, and a burst 2^-10 s
-/// of that in whole packets (`tcp_tso_autosize`), two at least. 2000 packets in
-/// 100 ms: 25 MB/s, 24414 bytes. The ten packets that an idle sender may send
-/// (RFC 9002 section 7.7) become whole bursts.
+/// The transport paces at 5/4 of the window a round trip, and a burst is 2^-10 s of that in whole
+/// packets (`tcp_tso_autosize`), two at least. 2000 packets in 100 ms: 25 MB/s, 24414 bytes. The
+/// ten packets that an idle sender may send (RFC 9002 section 7.7) become whole bursts.
 #[test]
 fn a_burst_is_a_millisecond_of_the_rate() {
     for (window, greatest, burst, first) in
@@ -46,16 +44,16 @@ fn a_burst_is_a_millisecond_of_the_rate() {
         for _ in 0..3 {
             let Poll::Wait(next) = desk.sender.poll_transmit(at(1000)) else { panic!("paced") };
             assert_eq!(desk.send(next).len(), burst, "{window} {greatest}");
-            // A burst later: packets of 1000 bytes, 5/4 of `window` in 100 ms.
+            // The time of a burst: packets of 1000 bytes, 5/4 of `window` in 100 ms.
             let gap = Duration(burst as u64 * 80_000_000 / window);
             assert_eq!(desk.sender.poll_transmit(next), Poll::Wait(next + gap));
         }
     }
 }
 
-/// What a burst of TCP takes at the rate at which it left stands when the rate
-/// rises: `tcp_wstamp_ns` never moves back. The wait behind a batch of QUIC, which
-/// may be long, becomes that of a batch at the new rate.
+/// A TCP burst keeps the pacing delay of the rate at which it left when the rate rises:
+/// `tcp_wstamp_ns` never moves back. The delay after a QUIC batch, which may be long, becomes that
+/// of a batch at the new rate.
 #[test]
 fn a_rate_that_rises_does_not_undo_a_burst() {
     for (profile, packets, wait) in [(Profile::Tcp, 24, 24 * 40), (Profile::Quic, 10, 10 * 20)] {
@@ -64,14 +62,14 @@ fn a_rate_that_rises_does_not_undo_a_burst() {
         desk.send(at(1000));
         let Poll::Wait(next) = desk.sender.poll_transmit(at(1000)) else { panic!("paced") };
         assert_eq!(desk.send(next).len() as u64, packets);
-        // 25 MB/s become 50: a packet takes 20 us in place of 40.
+        // 25 MB/s become 50: a packet takes 20 us rather than 40.
         desk.set_window(next, 4000 * MSS);
         let later = next + Duration::from_micros(wait);
         assert_eq!(desk.sender.poll_transmit(next), Poll::Wait(later), "{profile:?}");
     }
 }
 
-/// A pacing rate of nothing passes with bursts too.
+/// A pacing rate of zero ends, with bursts too.
 #[test]
 fn a_rate_of_zero_is_not_for_ever() {
     let config = Config { pacing: true, ..with_tso(Profile::Tcp, 64) };
@@ -84,7 +82,7 @@ fn a_rate_of_zero_is_not_for_ever() {
     assert!(!desk.send(at(600)).is_empty());
 }
 
-/// QUIC's batches follow no rate: stacks fill them as far as the window goes.
+/// QUIC's batches are independent of the rate: stacks fill them as far as the window allows.
 #[test]
 fn a_batch_of_quic_is_of_packets() {
     let config = Config { pacing: true, ..with_tso(Profile::Quic, 10) };
@@ -94,10 +92,9 @@ fn a_batch_of_quic_is_of_packets() {
     assert_eq!(desk.send(next).len(), 10);
 }
 
-/// `tcp_tso_should_defer`: a sender that sent within the last millisecond waits
-/// for room for a whole burst, where less than a third of its window is free.
-/// 2000 packets in 100 ms, not paced, and in slow start as far as Linux would
-/// know: 40 MB/s are 39 packets in 2^-10 s.
+/// `tcp_tso_should_defer`: a sender that sent within the last millisecond waits for room for a
+/// whole burst if less than a third of its window is free. 2000 packets in 100 ms, unpaced, and in
+/// slow start by Linux's criterion: 40 MB/s are 39 packets in 2^-10 s.
 #[test]
 fn room_for_less_than_a_burst_is_let_grow() {
     let mut desk = measured(with_tso(Profile::Tcp, 64), 2000);
@@ -110,15 +107,14 @@ fn room_for_less_than_a_burst_is_let_grow() {
     }
     desk.ack(us(300_041), 41, &[], 40);
     assert_eq!(desk.send(us(300_041)).len(), 39);
-    // It was the congestion window that held it back.
+    // The congestion window was the limit.
     assert!(desk.cc().last.cwnd_limited);
 }
 
-/// While a reduction lasts Linux's window is what the reduction makes of it, and
-/// that sizes bursts too (`tcp_update_pacing_rate` with `tcp_cwnd_reduction`). 2000
-/// packets become 1000 at a mark: half of what is delivered may leave again. After
-/// 78 packets that is 39, of which one has left; 1961 packets of window make bursts
-/// of 38 then, and 1000 would have made bursts of 19 long before.
+/// During a reduction, Linux sizes bursts by the reduction's own window (`tcp_update_pacing_rate`
+/// with `tcp_cwnd_reduction`). 2000 packets become 1000 at a mark: half of the delivered packets
+/// may be replaced. After 78 packets that is 39, of which one has left. 1961 packets of window then
+/// allow bursts of 38; 1000 would have allowed bursts of 19 long before.
 #[test]
 fn a_reduction_sizes_bursts_by_its_own_window() {
     let config = with_tso(Profile::Tcp, 64);
@@ -136,8 +132,8 @@ fn a_reduction_sizes_bursts_by_its_own_window() {
     assert_eq!(desk.send(us(300_079)).len(), 38);
 }
 
-/// What puts nothing off: too little data for more, a window of which a third is
-/// free, an acknowledgement that is far away, a recovery, QUIC.
+/// Cases without deferral: too little data for more, a window with a third free, a distant
+/// acknowledgement, a recovery, QUIC.
 #[test]
 fn what_need_not_wait_goes() {
     let little = || {
@@ -174,7 +170,7 @@ fn what_need_not_wait_goes() {
     assert_eq!(quic.send(us(300_010)).len(), 1, "QUIC stacks wait for nothing");
 }
 
-/// A lost packet is repaired at once, and recovery does not wait for bursts.
+/// The sender repairs a lost packet at once, and recovery does not wait for bursts.
 #[test]
 fn repairs_are_not_put_off() {
     let mut desk = measured(with_tso(Profile::Tcp, 64), 2000);
@@ -185,15 +181,14 @@ fn repairs_are_not_put_off() {
     assert_eq!(desk.segments(us(300_010))[0], 2);
 }
 
-/// Small senders too may always send: whatever the window, data does not stand
-/// still while nothing is out.
+/// A sender with a small window may always send while no data are in flight.
 #[test]
 fn an_empty_network_is_never_waited_for() {
     for window in 1..5 {
         let mut desk = measured(with_tso(Profile::Tcp, 64), window);
         let mut acked = 1;
         for round in 0..40 {
-            // A round trip of 200 us: the last burst was always a moment ago.
+            // A round trip of 200 us: the last burst was always recent.
             let now = us(200_000 + 200 * round);
             let left = desk.send(now).len() as u64;
             assert_eq!(left, window, "round {round}");
@@ -203,7 +198,7 @@ fn an_empty_network_is_never_waited_for() {
     }
 }
 
-/// A controller that gives each packet its own gap has no bursts.
+/// A controller that sets the gap of each packet has no bursts.
 #[test]
 fn gaps_of_a_controller_are_kept() {
     let gap = Pacing::Gap(Duration::from_millis(3));

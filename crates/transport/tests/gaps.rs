@@ -1,4 +1,4 @@
-//! A controller that sets the gap of every packet, and hears when each was received.
+//! A controller that sets the gap of every packet and gets every receive time.
 
 mod common;
 
@@ -7,14 +7,14 @@ use sojourn_cc::{Controller, EcnUse, Feedback, Limits, Needs, Pacing, Received, 
 use sojourn_transport::{Ack, Data, Poll, Profile, Receiver, Sender};
 use sojourn_units::{Bytes, Duration, Instant};
 
-/// Its gaps are all different; it notes what it hears.
+/// A controller whose gaps are all different. It records the receive times.
 #[derive(Default)]
 struct Gaps {
     sent: u64,
     received: Vec<Received>,
 }
 
-/// The gap after packet `number`: no multiple of anything, down to a nanosecond.
+/// Gap after packet `number`: irregular, down to a nanosecond.
 fn gap_after(number: u64) -> Duration {
     Duration(1 + number * 7919 % 100_003)
 }
@@ -50,7 +50,7 @@ fn sender(profile: Profile) -> Sender<Gaps> {
     sender
 }
 
-/// The next packet, at the time at which the pacer lets it go.
+/// The next packet, at the time at which the pacer releases it.
 fn next(sender: &mut Sender<Gaps>, now: &mut Instant) -> Data {
     loop {
         match sender.poll_transmit(*now) {
@@ -61,7 +61,7 @@ fn next(sender: &mut Sender<Gaps>, now: &mut Instant) -> Data {
     }
 }
 
-/// To the nanosecond, whatever is acknowledged in between.
+/// Gaps are exact to the nanosecond, independently of acknowledgements in between.
 #[test]
 fn every_gap_is_exact() {
     for profile in [Profile::Tcp, Profile::Quic] {
@@ -80,8 +80,7 @@ fn every_gap_is_exact() {
     }
 }
 
-/// In order, beyond a hole and after its repair: one time for each packet that
-/// arrives, and none for what never does.
+/// In order, beyond a gap and after its repair: one receive time for each packet that arrives.
 #[test]
 fn every_packet_s_receive_time_is_heard_once() {
     for profile in [Profile::Tcp, Profile::Quic] {

@@ -1,4 +1,4 @@
-//! Receive offload: what is handed up together, and how it is acknowledged.
+//! Receive offload: batches and their acknowledgements.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn ack_of(receiver: &mut Receiver, now: Instant) -> Ack {
     ack
 }
 
-/// One acknowledgement for all that came within the time of the first.
+/// One acknowledgement for all packets that arrived within the hold time of the first.
 #[test]
 fn a_batch_has_one_acknowledgement() {
     let mut receiver = receiver(Profile::Tcp, 2);
@@ -42,13 +42,13 @@ fn a_batch_has_one_acknowledgement() {
     assert!(receiver.ack_due(us(150)));
     let ack = ack_of(&mut receiver, us(150));
     assert_eq!((ack.cumulative, ack.counts.ect0), (5, 5));
-    // The stack knows of no wait before it.
+    // The delay excludes the time in the batch, which the stack does not see.
     assert_eq!(ack.delay, Duration::ZERO);
     assert_eq!((receiver.ack_due(us(150)), receiver.timer()), (false, Instant::MAX));
 }
 
-/// Acknowledgements are delayed as without it: a lone packet, and a batch that
-/// has fewer than each acknowledgement is for.
+/// Delayed acknowledgements work as without offload: for a lone packet, and for a batch with fewer
+/// packets than `ack_every`.
 #[test]
 fn a_small_batch_waits_for_the_delayed_acknowledgement() {
     for (ack_every, packets) in [(2, 1), (10, 3)] {
@@ -63,8 +63,8 @@ fn a_small_batch_waits_for_the_delayed_acknowledgement() {
     }
 }
 
-/// Packets of another ECN field are not merged, nor is one with CWR: what was
-/// held goes up at once, and a new batch begins.
+/// Packets with another ECN field, or with CWR, are not merged: the held batch is delivered at
+/// once, and a new batch starts.
 #[test]
 fn a_mark_ends_a_batch() {
     let marked = |cwr: bool| {
@@ -86,7 +86,7 @@ fn a_mark_ends_a_batch() {
     }
 }
 
-/// A hole ends a batch of TCP, which has to be in sequence. UDP's has none.
+/// A gap ends a batch of TCP, which must be in sequence. UDP's batches have no sequence.
 #[test]
 fn a_hole_ends_a_batch_of_tcp() {
     for (profile, handed_up) in [(Profile::Tcp, 2), (Profile::Quic, 0)] {
@@ -101,8 +101,8 @@ fn a_hole_ends_a_batch_of_tcp() {
     }
 }
 
-/// 65,536 bytes of payload hold 65 packets of 1000; a packet that is not full is
-/// the last of its batch. Neither waits.
+/// 65,536 bytes of payload hold 65 packets of 1000; a packet that is not full is the last of its
+/// batch. Both batches are delivered at once.
 #[test]
 fn a_complete_batch_goes_up_at_once() {
     let mut full = receiver(Profile::Tcp, 2);

@@ -79,7 +79,8 @@ fn a_client_confirms_again_what_the_server_has_not_heard() {
     assert_eq!(handshake.on_answer(at(1020), 0), Answered::Again);
 }
 
-/// RFC 9002 sections 6.2.2 and 6.2.2.1: the client's timer alone, of its sample once it has one.
+/// RFC 9002 sections 6.2.2 and 6.2.2.1: only the client has a timer, based on its sample once it
+/// has one.
 #[test]
 fn quic_waits_for_all_packets_of_the_answer() {
     let mut handshake = Handshake::new(Profile::Quic, 3);
@@ -122,7 +123,7 @@ fn what_is_stopped_before_the_handshake_never_leaves() {
     assert_eq!(sender.poll_transmit(at(40)), Poll::Blocked);
 }
 
-/// RFC 6298 section 5.7; RFC 9002 section 6.2.2 keeps 999 ms, and `max_ack_delay` is not in it.
+/// RFC 6298 section 5.7. RFC 9002 section 6.2.2 keeps 999 ms, without `max_ack_delay`.
 #[test]
 fn the_first_timeout_is_three_seconds_after_a_repeated_opening() {
     for (rtt, timeout) in [(None, 3000), (Some(ms(40)), 40 + 200)] {
@@ -131,8 +132,8 @@ fn the_first_timeout_is_three_seconds_after_a_repeated_opening() {
         sender.write(MSS);
         sender.on_established(at(5000), rtt);
         assert!(matches!(sender.poll_transmit(at(5000)), Poll::Packet(_)));
-        // A tail loss probe comes first, in a second where no round trip is known (RFC 8985
-        // section 7.2), and starts the timer anew.
+        // A tail loss probe comes first, after one second if no round trip is known (RFC 8985
+        // section 7.2), and restarts the timer.
         let probe = sender.timer();
         sender.on_timer(probe);
         assert!(matches!(sender.poll_transmit(probe), Poll::Packet(_)));
@@ -140,7 +141,7 @@ fn the_first_timeout_is_three_seconds_after_a_repeated_opening() {
     }
 }
 
-/// RFC 7413 section 4.2.1: what the SYN brought and the SYN-ACK does not acknowledge.
+/// RFC 7413 section 4.2.1: data of the SYN that the SYN-ACK does not acknowledge.
 #[test]
 fn early_data_without_an_acknowledgement_is_sent_again() {
     let mut sender = sender(config(Profile::Tcp), "reno");
@@ -160,7 +161,7 @@ fn early_data_without_an_acknowledgement_is_sent_again() {
     assert_eq!(segments, [0, 1, 2]);
 }
 
-/// Packets that leave at once when the handshake is over.
+/// Number of packets that leave at once after the handshake.
 fn burst(control: &str, initial_burst: Option<u64>) -> usize {
     let mut sender = sender(Config { initial_burst, ..config(Profile::Tcp) }, control);
     sender.await_handshake();
@@ -175,7 +176,7 @@ fn burst(control: &str, initial_burst: Option<u64>) -> usize {
 
 #[test]
 fn the_initial_window_leaves_as_the_stack_has_it() {
-    // Its window of ten is the limit.
+    // Reno's limit is its window of ten.
     assert_eq!(burst("reno", None), 10);
     assert_eq!(burst("bbr", None), 10);
     assert_eq!(burst("bbr", Some(4)), 4);

@@ -1,5 +1,5 @@
-//! A sender whose controller asks for little sends by a shorter way; what the controller
-//! says later is heard on it, too.
+//! A sender whose controller has few needs uses the fast path; the controller's later changes take
+//! effect there, too.
 
 mod common;
 
@@ -11,7 +11,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const SLOW: Pacing = Pacing::Rate(Rate(8 * MSS * 10));
 
-/// Paces slowly once it has been idle, until a signal comes.
+/// Paces slowly after an idle period, until a signal arrives.
 struct Changing(Pacing);
 
 impl Controller for Changing {

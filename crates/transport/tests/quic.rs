@@ -1,4 +1,4 @@
-//! RFC 9002 by hand.
+//! Worked examples of RFC 9002.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn quic(window: u64) -> Desk {
     Desk::new(config(Profile::Quic), window)
 }
 
-/// After a first round trip of 100 ms: smoothed_rtt 100 ms, rttvar 50 ms.
+/// State after a first round trip of 100 ms: smoothed_rtt 100 ms, rttvar 50 ms.
 fn after_a_round_trip(window: u64) -> Desk {
     let mut desk = quic(window);
     desk.write(1);
@@ -21,8 +21,8 @@ fn after_a_round_trip(window: u64) -> Desk {
     desk
 }
 
-/// Section 6.2.2: before any sample 333 ms and twice its half: 999 ms, doubled
-/// each time (section 6.2.1), from the last packet sent. Two probes each.
+/// Section 6.2.2: before any sample, 333 ms plus four times half of it: 999 ms, doubled each time
+/// (section 6.2.1), from the last packet sent. Two probes each.
 #[test]
 fn first_probe_timeouts() {
     let mut desk = quic(10);
@@ -58,13 +58,13 @@ fn probes_prefer_new_data() {
     assert_eq!(desk.segments(at(100)), [1, 2]);
     let (_, left) = desk.fire();
     assert_eq!(left.iter().map(|d| d.segment).collect::<Vec<_>>(), [3]);
-    // One new packet was all there was, and no licence is left for later.
+    // There was only one new packet, and the right to send a probe does not last.
     desk.write(5);
     assert_eq!(desk.segments(at(430)), []);
 }
 
-/// Section 6.1.1: three packets later. Section 7.3.2: one packet leaves at once,
-/// then nothing until the flight fits into the halved window.
+/// Section 6.1.1: three packets later. Section 7.3.2: one packet leaves at once, and the next ones
+/// only when the data in flight fit the halved window.
 #[test]
 fn packet_threshold() {
     let mut desk = after_a_round_trip(10);
@@ -91,9 +91,9 @@ fn time_threshold() {
     assert_eq!(desk.cc().loss_events, 1);
 }
 
-/// Section 7.3.2: losses of what was sent before the recovery began are part of
-/// it, those of what was sent after begin another; it ends with the first
-/// acknowledgement of something sent after it began.
+/// Section 7.3.2: losses of packets sent before the recovery started belong to it; losses of
+/// packets sent after that start another. The recovery ends with the first acknowledgement of a
+/// packet sent after its start.
 #[test]
 fn recovery_goes_by_packet_number() {
     let mut desk = after_a_round_trip(10);
@@ -101,15 +101,15 @@ fn recovery_goes_by_packet_number() {
     desk.send(at(100));
     desk.ack(at(200), 1, &[(2, 5)], 4);
     assert_eq!(desk.segments(at(200)), [1]);
-    // Packet 5, sent before.
+    // Packet 5, sent before the recovery.
     desk.ack(at(210), 1, &[(6, 11), (2, 5)], 10);
     assert_eq!((desk.cc().loss_events, desk.cc().last.in_recovery), (1, true));
     let during = desk.send(at(210));
     assert!(during.len() >= 4);
-    // The repair of 1, packet 11, left after the recovery began.
+    // The repair of 1, packet 11, left after the start of the recovery.
     desk.ack(at(300), 5, &[(6, 11)], 11);
     assert!(!desk.cc().last.in_recovery);
-    // What left next is lost, as those after it show.
+    // The next packet is lost, as later packets show.
     let numbers: Vec<u64> = during.iter().map(|d| d.number).collect();
     assert_eq!(numbers[0], 12);
     let last = during.last().expect("there are several");
@@ -117,8 +117,8 @@ fn recovery_goes_by_packet_number() {
     assert_eq!(desk.cc().loss_events, 2);
 }
 
-/// Section 5.3: the receiver's delay is taken out, but not below the least
-/// round trip, nor more than max_ack_delay of it. The first sample stays whole.
+/// Section 5.3: the sender subtracts the receiver's delay, down to the minimum round trip, and at
+/// most max_ack_delay. The first sample remains unchanged.
 #[test]
 fn acknowledgement_delay_is_taken_out() {
     let mut desk = quic(10);
@@ -132,7 +132,7 @@ fn acknowledgement_delay_is_taken_out() {
         desk.ack(at(now), place + 1, &[], place);
         srtt.push(desk.sender.rtts().expect("a sample").0.as_micros());
     }
-    // 100; 120 - 20 = 100; 110 as it is; 150 - 25: 7/8 of 101.25 and 125/8.
+    // 100; 120 - 20 = 100; 110 unchanged; 150 - 25: 7/8 of 101.25 and 125/8.
     assert_eq!(srtt, [100_000, 100_000, 101_250, 104_218]);
 }
 
@@ -146,9 +146,9 @@ fn every_300_ms() -> Desk {
     desk
 }
 
-/// Section 7.6.2, on the pattern of 7.6.3: none of the packets sent from 200 to
-/// 1400 ms arrives, and then a probe does. Its round trip of 100 ms makes rttvar
-/// 37.5 ms: three times 100 + 150 + 25 ms are less than 1200 ms.
+/// Section 7.6.2, on the pattern of 7.6.3: all packets sent from 200 to 1400 ms are lost, and then
+/// a probe arrives. Its round trip of 100 ms makes rttvar 37.5 ms: three times 100 + 150 + 25 ms
+/// are less than 1200 ms.
 #[test]
 fn persistent_congestion() {
     let mut desk = every_300_ms();
@@ -162,8 +162,8 @@ fn persistent_congestion() {
     assert!(!desk.cc().last.in_recovery);
 }
 
-/// Both probes arrive, and then the originals of what was deemed lost, before anything
-/// was sent again: the losses were none, although no recovery lasts any more.
+/// Both probes arrive, and then the originals of the packets declared lost, before any
+/// retransmission: the losses are reported as spurious, although no recovery is active any more.
 #[test]
 fn persistent_congestion_that_was_none_is_told() {
     let mut desk = every_300_ms();
@@ -174,7 +174,7 @@ fn persistent_congestion_that_was_none_is_told() {
     assert_eq!(desk.cc().spurious, 1);
 }
 
-/// The same with the third delivered: neither part is long enough.
+/// The same with the third packet delivered: both parts are too short.
 #[test]
 fn a_delivery_between_is_no_persistent_congestion() {
     let mut desk = every_300_ms();
@@ -183,8 +183,8 @@ fn a_delivery_between_is_no_persistent_congestion() {
     assert_eq!((desk.cc().loss_events, desk.cc().timeouts.len()), (1, 0));
 }
 
-/// A window's worth lost at one moment, and probes that repeat it and are lost
-/// as well: the probes' packet numbers count like others.
+/// A whole window is lost at once, and so are the probes that repeat it: the packet numbers of
+/// probes count like others.
 #[test]
 fn lost_probes_count_for_persistent_congestion() {
     let mut desk = after_a_round_trip(20);
@@ -193,15 +193,15 @@ fn lost_probes_count_for_persistent_congestion() {
     let times: Vec<Instant> = (0..4).map(|_| desk.fire().0).collect();
     // 325 ms doubled: at 100 + 325, + 650, + 1300, + 2600 ms.
     assert_eq!(times, [at(425), at(1075), at(2375), at(4975)]);
-    // Two probes each, always what left first: packets 6 to 13 are segments 1, 2,
-    // 3, 4, 5, 1, 2, 3. Packet 12 arrives; lost are 1 to 11, sent up to 2375 ms.
+    // Two probes each, always the oldest segments: packets 6 to 13 are segments 1, 2, 3, 4, 5, 1,
+    // 2, 3. Packet 12 arrives; lost are 1 to 11, sent up to 2375 ms.
     assert_eq!(desk.sender.stats().sent, 14);
     desk.ack(at(5075), 1, &[(2, 3)], 12);
     assert_eq!(desk.cc().timeouts.len(), 1);
 }
 
-/// Delayed, not lost: the first transmissions arrive after their probes left. An
-/// acknowledgement of a segment by its first transmission says nothing of loss.
+/// Delayed, not lost: the first transmissions arrive after their probes left. The acknowledgement
+/// of a segment's first transmission is no evidence of loss.
 #[test]
 fn late_originals_are_no_persistent_congestion() {
     let mut desk = after_a_round_trip(20);
@@ -218,7 +218,7 @@ fn late_originals_are_no_persistent_congestion() {
     assert_eq!(desk.cc().timeouts.len(), 0);
 }
 
-/// Section 7.1 and 7.3.2: marks begin a recovery, one a round trip.
+/// Sections 7.1 and 7.3.2: marks start a recovery, one a round trip.
 #[test]
 fn marks_begin_a_recovery() {
     let mut desk = Desk::with_needs(config(Profile::Quic), 10, needs(EcnUse::Classic));

@@ -1,4 +1,4 @@
-//! When the receiver acknowledges, and what it says.
+//! Times and contents of the receiver's acknowledgements.
 
 mod common;
 
@@ -20,7 +20,7 @@ fn ack_of(receiver: &mut Receiver, now: Instant) -> Ack {
     ack
 }
 
-/// What each of `segments`, sent in this order, makes the receiver say.
+/// The receiver's acknowledgement of each of `segments`, sent in this order.
 fn answers(receiver: &mut Receiver, segments: &[u64]) -> Vec<(u64, Vec<(u64, u64)>)> {
     let mut number = 0;
     let answer = |segment: &u64| {
@@ -36,8 +36,8 @@ fn tcp() -> Receiver {
     Receiver::new(config(Profile::Tcp), false)
 }
 
-/// RFC 2018 section 6, with segments of 500 bytes from 5000 on as 0 to 7.
-/// Case 1: the last four are lost.
+/// RFC 2018 section 6, with segments of 500 bytes from 5000 on as 0 to 7. Case 1: the last four are
+/// lost.
 #[test]
 fn rfc_2018_case_1() {
     let expected = [(1, vec![]), (2, vec![]), (3, vec![]), (4, vec![])];
@@ -51,8 +51,7 @@ fn rfc_2018_case_2() {
     assert_eq!(answers(&mut tcp(), &[1, 2, 3, 4, 5, 6, 7]), expected);
 }
 
-/// Case 3: the second, fourth, sixth and eighth are lost; then the fourth
-/// arrives, then the second.
+/// Case 3: the second, fourth, sixth and eighth are lost; then the fourth arrives, then the second.
 #[test]
 fn rfc_2018_case_3() {
     let expected = [
@@ -66,15 +65,15 @@ fn rfc_2018_case_3() {
     assert_eq!(answers(&mut tcp(), &[0, 2, 4, 6, 3, 1]), expected);
 }
 
-/// No more than the option holds; what was reported longest ago goes first.
+/// The option limits the number of ranges; the range reported longest ago is dropped first.
 #[test]
 fn ranges_beyond_the_limit_are_dropped() {
     let said = answers(&mut tcp(), &[1, 3, 5, 7, 9]);
     assert_eq!(said[4], (0, vec![(9, 10), (7, 8), (5, 6)]));
 }
 
-/// RFC 2883 section 4: a duplicate is told, with the block that it is part of,
-/// even where that had gone from the list; else the sender would never learn.
+/// RFC 2883 section 4: the receiver reports a duplicate with its block, even if that block is no
+/// longer in the list; otherwise the sender would never learn of it.
 #[test]
 fn a_duplicate_brings_its_block_back() {
     let mut receiver = tcp();
@@ -96,7 +95,7 @@ fn acknowledgements_are_delayed() {
         receiver.on_data(at(10), &packet(0, 0));
         assert!(!receiver.ack_due(at(10)));
         assert_eq!(receiver.timer(), at(10 + delay));
-        // The second does not move the timer, and makes it needless.
+        // The second packet does not restart the timer, and triggers the acknowledgement.
         receiver.on_data(at(20), &packet(1, 1));
         assert!(receiver.ack_due(at(20)));
         let ack = ack_of(&mut receiver, at(22));
@@ -107,8 +106,8 @@ fn acknowledgements_are_delayed() {
     }
 }
 
-/// RFC 5681 section 4.2, RFC 9000 section 13.2.1: at once beyond a gap, and when
-/// one is filled, in part or whole.
+/// RFC 5681 section 4.2, RFC 9000 section 13.2.1: at once beyond a gap, and when a packet fills all
+/// or part of a gap.
 #[test]
 fn gaps_are_told_at_once() {
     let mut receiver = Receiver::new(Config { ack_every: 100, ..config(Profile::Tcp) }, false);
@@ -124,8 +123,8 @@ fn gaps_are_told_at_once() {
     assert_eq!(receiver.in_order_bytes(), 6 * 500);
 }
 
-/// RFC 3168 section 6.1.3: the echo lasts from CE until CWR, but a mark on the
-/// very packet that brings CWR begins it anew.
+/// RFC 3168 section 6.1.3: the echo lasts from CE until CWR, but a mark on the packet with CWR
+/// restarts it.
 #[test]
 fn the_echo_lasts_until_cwr() {
     let mut receiver = tcp();
@@ -141,8 +140,8 @@ fn the_echo_lasts_until_cwr() {
     assert!(echo(5, Ecn::Ect0, false));
 }
 
-/// RFC 8257 section 3.2 tells TCP's changes of CE at once, RFC 9000 section
-/// 13.2.1 every CE.
+/// RFC 8257 section 3.2 requires an immediate acknowledgement at changes of CE in TCP; RFC 9000
+/// section 13.2.1 requires one at every CE.
 #[test]
 fn marks_are_told_at_once() {
     let marks = [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ect0];
@@ -161,7 +160,7 @@ fn marks_are_told_at_once() {
     }
 }
 
-/// RFC 3168 section 6.1.3: the flag of a classic TCP stays up, and so can wait.
+/// RFC 3168 section 6.1.3: the flag of a classic TCP stays set, so that it can wait.
 #[test]
 fn a_classic_receiver_makes_no_haste() {
     let ecn_feedback = EcnFeedback::Classic;
@@ -174,8 +173,8 @@ fn a_classic_receiver_makes_no_haste() {
     assert!(ack_of(&mut receiver, at(40)).ece);
 }
 
-/// RFC 9768 section 3.2, RFC 9000 section 19.3.2: counts of all packets,
-/// duplicates too, since the beginning.
+/// RFC 9768 section 3.2, RFC 9000 section 19.3.2: counts of all packets since the start, duplicates
+/// included.
 #[test]
 fn counts_are_of_packets() {
     let mut receiver = tcp();
@@ -188,7 +187,7 @@ fn counts_are_of_packets() {
     assert_eq!(ack_of(&mut receiver, at(0)).counts, counts);
 }
 
-/// Receive times, where they are asked for, since the last acknowledgement.
+/// Receive times since the last acknowledgement, if requested.
 #[test]
 fn receive_times_are_told_once() {
     let mut receiver = Receiver::new(config(Profile::Quic), true);
@@ -198,7 +197,7 @@ fn receive_times_are_told_once() {
     assert_eq!(ack_of(&mut receiver, at(5)).received(), []);
 }
 
-/// The first packets are acknowledged one by one, those after them in pairs.
+/// The receiver acknowledges the first packets one by one, later packets in pairs.
 #[test]
 fn quick_acks_are_for_the_beginning() {
     let mut receiver = Receiver::new(Config { quick_acks: 3, ..config(Profile::Tcp) }, false);
@@ -214,7 +213,7 @@ fn quick_acks_are_for_the_beginning() {
     assert_eq!(all, [true, true, true, false, true, false, true]);
 }
 
-/// What fills the first gap is in no block; the blocks that were told before stay.
+/// The segment that fills the first gap is in no block; the earlier blocks remain.
 #[test]
 fn what_fills_the_first_gap_leaves_the_blocks() {
     let said = answers(&mut tcp(), &[0, 2, 4, 6, 8, 1]);
@@ -224,7 +223,7 @@ fn what_fills_the_first_gap_leaves_the_blocks() {
     assert_eq!(said.last(), Some(&(3, vec![(4, 5)])));
 }
 
-/// An acknowledgement's memory is used again, and what it said is forgotten.
+/// A reused acknowledgement keeps no earlier contents.
 #[test]
 fn an_acknowledgement_says_nothing_of_the_one_before() {
     let (mut receiver, mut ack) = (Receiver::new(config(Profile::Quic), true), Ack::default());

@@ -1,4 +1,4 @@
-//! Reductions of the window: PRR (RFC 9937) and classic and exact ECN.
+//! Reductions of the window: PRR (RFC 9937), and classic and accurate ECN.
 
 mod common;
 
@@ -8,8 +8,7 @@ use sojourn_cc::{EcnUse, Needs};
 use sojourn_transport::{Config, Data, EcnFeedback, Profile, PrrRule};
 use sojourn_units::{Bytes, Ecn};
 
-/// A window of 20 packets, all of it under way at 100 ms as segments 1 to 20,
-/// with more to send.
+/// A window of 20 packets, all in flight at 100 ms as segments 1 to 20, with more to send.
 fn full(config: Config, needs: Needs) -> Desk {
     let mut desk = Desk::with_needs(config, 20, needs);
     desk.write(1);
@@ -24,9 +23,8 @@ fn tcp(ecn: EcnUse) -> Desk {
     full(config(Profile::Tcp), needs(ecn))
 }
 
-/// Without PRR the same loss leaves ten packets of window at once: the
-/// retransmission leaves, then nothing until less than ten are in flight (RFC 6675
-/// section 5).
+/// Without PRR the same loss reduces the window to ten packets at once: the retransmission leaves,
+/// and the next packets only when fewer than ten are in flight (RFC 6675 section 5).
 #[test]
 fn without_prr_the_window_shrinks_at_once() {
     let mut desk = full(Config { prr: None, ..config(Profile::Tcp) }, needs(EcnUse::None));
@@ -41,19 +39,18 @@ fn without_prr_the_window_shrinks_at_once() {
     }
     assert_eq!(desk.sender.cwnd(), Bytes(10 * MSS));
     assert_eq!(out[0], 1);
-    // 22 sent, less 3 delivered and one lost, and one sent again: 19 in flight.
+    // 22 sent, less 3 delivered and one lost, plus one retransmission: 19 in flight.
     assert!(out[1..10].iter().all(|sent| *sent == 0), "{out:?}");
     assert!(out[10..].iter().all(|sent| *sent == 1), "{out:?}");
 }
 
-/// Segment 1 is lost, all others arrive one by one. The third begins the
-/// recovery; 20 packets were out before it (RecoverFS), ssthresh is 10. The
-/// retransmission leaves at once, and then half of what was delivered has left:
-/// one packet for every two, until ten are in flight.
+/// Segment 1 is lost; all others arrive one by one. The third starts the recovery; 20 packets were
+/// in flight before it (RecoverFS), and ssthresh is 10. The retransmission leaves at once. After
+/// that PRR sends half of the delivered data, one packet for every two, until ten are in flight.
 #[test]
 fn prr_sends_one_packet_for_two() {
     let mut desk = tcp(EcnUse::None);
-    // Before the recovery, what was delivered is replaced (RFC 6675 section 5).
+    // Before the recovery, each delivered packet is replaced (RFC 6675 section 5).
     for last in [2, 3] {
         desk.ack(at(200), 1, &[(2, last + 1)], last);
         assert_eq!(desk.segments(at(200)).len(), 1);
@@ -66,26 +63,25 @@ fn prr_sends_one_packet_for_two() {
         if delivered < 16 {
             assert_eq!(out, (delivered / 2).max(1), "after {delivered}");
         } else {
-            // 20, less one lost and 16 delivered, and seven sent: arrived.
+            // 20, less one lost and 16 delivered, plus seven sent: the target.
             assert_eq!(desk.sender.in_flight(), Bytes(10 * MSS));
         }
     }
     assert_eq!(desk.cc().loss_events, 1);
     assert!(desk.cc().last.in_recovery);
-    // All that was out when it began has arrived (21 and 22 replaced the first
-    // two): the window is ssthresh.
+    // All packets in flight at the start have arrived (21 and 22 replaced the first two): the
+    // window is ssthresh.
     desk.ack(at(300), 23, &[], 23);
     assert!(!desk.cc().last.in_recovery);
     assert_eq!(desk.sender.cwnd(), Bytes(10 * MSS));
 }
 
-/// Most of the window lost: what arrives is what may leave, and one more where
-/// SND.UNA advances without further loss (SafeACK).
+/// With most of the window lost, as many packets may leave as arrive, and one more if SND.UNA
+/// advances without further loss (SafeACK).
 #[test]
 fn prr_conserves_packets_below_ssthresh() {
     let mut desk = tcp(EcnUse::None);
-    // 1 to 16 lost, 17 to 20 arrive: nothing in flight, ssthresh 10. Four
-    // delivered: four leave.
+    // 1 to 16 lost, 17 to 20 arrive: none in flight, ssthresh 10. Four delivered: four leave.
     desk.ack(at(200), 1, &[(17, 21)], 20);
     assert_eq!(desk.segments(at(200)), [1, 2, 3, 4]);
     // A repair arrives: one delivered, and one more.
@@ -93,21 +89,21 @@ fn prr_conserves_packets_below_ssthresh() {
     assert_eq!(desk.segments(at(300)), [5, 6]);
 }
 
-/// A controller that changes its window during a recovery moves PRR's target.
+/// A controller that changes its window during a recovery changes PRR's target.
 #[test]
 fn prr_follows_the_controller() {
     let mut desk = tcp(EcnUse::None);
     desk.ack(at(200), 1, &[(17, 21)], 20);
     desk.send(at(200));
     desk.set_window(at(210), 3 * MSS);
-    // Four repairs arrive, for which five might leave but for the new target.
+    // Four repairs arrive, which would permit five packets without the new target.
     desk.ack(at(300), 5, &[(17, 21)], 24);
     desk.send(at(300));
     assert_eq!(desk.sender.in_flight(), Bytes(3 * MSS));
 }
 
-/// A mark reduces by PRR too (Linux: CWR): half of what arrives leaves. The
-/// episode ends beyond its horizon, what was sent when it began.
+/// A mark reduces by PRR too (Linux: CWR): half of the delivered packets are replaced. The episode
+/// ends with an acknowledgement beyond the data sent at its start.
 #[test]
 fn a_mark_reduces_by_prr() {
     let mut desk = tcp(EcnUse::Classic);
@@ -119,7 +115,7 @@ fn a_mark_reduces_by_prr() {
     }
     assert_eq!((left.len(), desk.cc().ecn_events), (10, 1));
     assert!(desk.cc().last.in_recovery, "held until something beyond is acknowledged");
-    // RFC 3168 section 6.1.2: CWR on the first new packet and on no other.
+    // RFC 3168 section 6.1.2: CWR is set on the first new packet and on no other.
     assert!(left[0].cwr && left[1..].iter().all(|d| !d.cwr));
     desk.ack.ece = false;
     desk.ack(at(300), 22, &[], 21);
@@ -127,8 +123,8 @@ fn a_mark_reduces_by_prr() {
     assert_eq!(desk.sender.cwnd(), Bytes(10 * MSS));
 }
 
-/// A sender that lets acknowledgements pass catches up by RFC 9937; by the rule
-/// of Linux 5.10 it sends what the last one delivered, and one at least.
+/// A sender that does not send at some acknowledgements catches up by RFC 9937; by the rule of
+/// Linux 5.10 it sends the data of the last acknowledgement, and one packet at least.
 #[test]
 fn linux_5_10_forgets_what_was_put_off() {
     for (prr, left) in [(PrrRule::Rfc9937, 4), (PrrRule::Linux510, 1)] {
@@ -159,8 +155,8 @@ fn an_echo_reduces_once_a_round_trip() {
     }
 }
 
-/// RFC 3168 section 6.1.2: CWR follows a reduction for a loss too, so that a
-/// mark of the same window, whose echo lasts until CWR, makes no second one.
+/// RFC 3168 section 6.1.2: CWR follows a reduction for a loss too, so that a mark in the same
+/// window, whose echo lasts until CWR, causes no second reduction.
 #[test]
 fn a_loss_sends_cwr_too() {
     let mut desk = tcp(EcnUse::Classic);
@@ -172,18 +168,18 @@ fn a_loss_sends_cwr_too() {
         desk.ack(at(200), 1, &[(2, last + 1)], last);
         left.extend(desk.send(at(200)));
     }
-    // RFC 3168 section 6.1.5: a retransmission is not ECN-capable, nor new data.
+    // RFC 3168 section 6.1.5: a retransmission is neither ECN-capable nor new data.
     assert_eq!((left[0].segment, left[0].ecn, left[0].cwr), (1, Ecn::NotEct, false));
     assert_eq!((left[1].segment, left[1].ecn, left[1].cwr), (21, Ecn::Ect0, true));
     assert!(left[2..].iter().all(|d| !d.cwr));
-    // CWR arrived: the echo ends, and the recovery with it.
+    // CWR arrived: the echo ends, and so does the recovery.
     desk.ack.ece = false;
     desk.ack(at(300), 22, &[], 23);
     assert_eq!(desk.cc().ecn_events, 0);
 }
 
-/// Exact counts: every mark is told, the event once a round trip, and an
-/// acknowledgement that was overtaken adds nothing.
+/// Exact counts: the controller gets every mark, the event once a round trip, and an overtaken
+/// acknowledgement adds no marks.
 #[test]
 fn exact_counts_tell_every_mark() {
     let mut desk = tcp(EcnUse::Counts);
@@ -196,9 +192,9 @@ fn exact_counts_tell_every_mark() {
     assert_eq!((told, desk.cc().ecn_events), (4, 1));
 }
 
-/// A loss in the round trip of a mark is no news to a controller that takes both
-/// for the same (RFC 3168 section 6.1.2, RFC 9002 section 7.3.2). Scalable controllers
-/// reduce for little: to them the loss is told, once (RFC 8257 section 3.5, RFC 9331 section 4.3).
+/// A loss in the round trip of a mark is not reported to a controller that responds to both alike
+/// (RFC 3168 section 6.1.2, RFC 9002 section 7.3.2). Scalable controllers reduce little for marks:
+/// the sender reports the loss to them, once (RFC 8257 section 3.5, RFC 9331 section 4.3).
 #[test]
 fn marks_hide_no_loss_from_scalable_controllers() {
     for profile in [Profile::Tcp, Profile::Quic] {
@@ -217,7 +213,7 @@ fn marks_hide_no_loss_from_scalable_controllers() {
     }
 }
 
-/// What a classic TCP hears is a flag, no count.
+/// A classic TCP gets a flag, not a count.
 #[test]
 fn a_classic_tcp_hears_no_counts() {
     let mut desk = tcp(EcnUse::Classic);
@@ -226,8 +222,7 @@ fn a_classic_tcp_hears_no_counts() {
     assert_eq!((desk.cc().last.ce, desk.cc().ecn_events), (0, 1));
 }
 
-/// A receiver of RFC 3168 alone gives no counts, whatever the controller would do with
-/// them.
+/// A receiver of RFC 3168 alone provides no counts, even for a controller that uses them.
 #[test]
 fn a_classic_receiver_gives_no_counts() {
     let config = Config { ecn_feedback: EcnFeedback::Classic, ..config(Profile::Tcp) };
@@ -237,7 +232,7 @@ fn a_classic_receiver_gives_no_counts() {
     assert_eq!((desk.cc().last.ce, desk.cc().ecn_events), (0, 1));
 }
 
-/// Without ECN nothing is marked, and nothing heard.
+/// Without ECN the sender ignores marks.
 #[test]
 fn without_ecn_marks_are_not_heard() {
     let mut desk = full(Config { ecn: false, ..config(Profile::Tcp) }, needs(EcnUse::Counts));

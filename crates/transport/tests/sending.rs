@@ -1,5 +1,4 @@
-//! What limits a sender: application, windows, pacing; and that none of them
-//! stops it for ever.
+//! Limits of a sender (application, windows, pacing), and its progress under each of them.
 
 mod common;
 
@@ -13,13 +12,13 @@ fn tcp() -> Config {
     config(Profile::Tcp)
 }
 
-/// What a controller needs that follows each packet, and how fast it is delivered.
+/// Needs of a controller that requires every packet and rate samples.
 fn every_packet() -> Needs {
     Needs { rate_samples: true, every_packet: true, ..needs(EcnUse::None) }
 }
 
-/// A message need not fill packets; the next begins in its own, and a
-/// retransmission repeats exactly what was sent.
+/// A message need not fill packets: the next message starts in a new packet, and a retransmission
+/// repeats exactly the original segment.
 #[test]
 fn messages_keep_their_bounds() {
     let mut desk = Desk::new(tcp(), 10);
@@ -37,7 +36,7 @@ fn messages_keep_their_bounds() {
     assert_eq!(desk.sender.delivered(), Bytes(2757));
 }
 
-/// What stops writing still sees what it sent delivered.
+/// A stopped sender still repairs lost data.
 #[test]
 fn a_stopped_sender_repairs_what_it_sent() {
     let mut desk = Desk::new(tcp(), 4);
@@ -51,21 +50,22 @@ fn a_stopped_sender_repairs_what_it_sent() {
     assert_eq!(desk.segments(at(200)), []);
 }
 
-/// draft-cheng-iccrg-delivery-rate-estimation section 3.4: samples are marked
-/// from when there is nothing to send until all that was out then is delivered.
+/// draft-cheng-iccrg-delivery-rate-estimation section 3.4: samples are marked as
+/// application-limited from the time at which the sender runs out of data, until all data then in
+/// flight are delivered.
 #[test]
 fn samples_of_an_idle_application_are_marked() {
     let mut desk = Desk::with_needs(tcp(), 10, every_packet());
     desk.write(2);
     desk.send(at(0));
-    // Sent before the sender knew that there was no more.
+    // Sent before the sender ran out of data.
     desk.ack(at(100), 2, &[], 1);
     assert_eq!(desk.cc().last.app_limited, Some(false));
     desk.write(2);
     desk.send(at(200));
     desk.ack(at(300), 4, &[], 3);
     assert_eq!(desk.cc().last.app_limited, Some(true));
-    // Ten packets fill the window: never short of data again.
+    // Ten packets fill the window: the sender has enough data from here on.
     desk.write(30);
     desk.send(at(300));
     desk.ack(at(400), 14, &[], 13);
@@ -74,7 +74,7 @@ fn samples_of_an_idle_application_are_marked() {
     assert_eq!(desk.cc().last.app_limited, Some(false));
 }
 
-/// RFC 9002 section 7.8, RFC 7661: only a window that was full may grow.
+/// RFC 9002 section 7.8, RFC 7661: only a full window may grow.
 #[test]
 fn only_a_full_window_limits() {
     let mut desk = Desk::new(tcp(), 4);
@@ -88,8 +88,7 @@ fn only_a_full_window_limits() {
     assert!(desk.cc().last.cwnd_limited);
 }
 
-/// How long ago data was last sent, which RFC 5681 section 4.1 goes by, where
-/// nothing is in flight any more.
+/// Time since the last data packet if no data are in flight, the criterion of RFC 5681 section 4.1.
 #[test]
 fn idleness_is_told() {
     let mut desk = Desk::with_needs(tcp(), 4, every_packet());
@@ -106,14 +105,14 @@ fn idleness_is_told() {
     assert_eq!(desk.cc().idle, Duration::from_millis(800));
 }
 
-/// The receive window counts from what is cumulatively acknowledged.
+/// The receive window counts from the cumulative acknowledgement.
 #[test]
 fn the_receive_window_bounds_what_is_out() {
     let mut desk = Desk::new(Config { receive_window: Bytes(3500), ..tcp() }, 100);
     desk.write(10);
     assert_eq!(desk.segments(at(0)), [0, 1, 2]);
     desk.ack(at(100), 0, &[(1, 3)], 2);
-    // The window is closed but for the repair, once it is deemed lost.
+    // The window is closed except for the repair, once the packet is declared lost.
     assert_eq!(desk.segments(at(100)), []);
     let (_, left) = desk.fire();
     assert_eq!(left.iter().map(|d| d.segment).collect::<Vec<_>>(), [0]);
@@ -121,7 +120,7 @@ fn the_receive_window_bounds_what_is_out() {
     assert_eq!(desk.segments(at(300)), [3, 4, 5]);
 }
 
-/// RFC 9293 section 3.8.6.2.1: one of less than a packet still lets data pass.
+/// RFC 9293 section 3.8.6.2.1: a receive window below a packet still lets data pass.
 #[test]
 fn a_small_receive_window_does_not_stop_it() {
     let mut desk = Desk::new(Config { receive_window: Bytes(300), ..tcp() }, 10);
@@ -136,7 +135,7 @@ fn a_small_receive_window_does_not_stop_it() {
     assert_eq!(lens, [300, 300, 100]);
 }
 
-/// A window of less than a packet lets one pass at a time; none at all, none.
+/// A window below a packet permits one packet at a time; a window of zero permits none.
 #[test]
 fn a_window_below_a_packet_lets_one_pass() {
     let mut desk = Desk::new(tcp(), 0);
@@ -154,8 +153,8 @@ fn a_window_below_a_packet_lets_one_pass() {
     assert_eq!(desk.segments(at(500)), [3]);
 }
 
-/// RFC 9002 section 7.7: an initial burst of ten packets, then 5/4 of the window
-/// a smoothed round trip: 20 packets in 100 ms make one every 4 ms.
+/// RFC 9002 section 7.7: an initial burst of ten packets, then 5/4 of the window a smoothed round
+/// trip: 20 packets in 100 ms make one every 4 ms.
 #[test]
 fn an_unpaced_controller_is_paced() {
     let mut desk = Desk::new(Config { pacing: true, ..tcp() }, 20);
@@ -167,13 +166,12 @@ fn an_unpaced_controller_is_paced() {
     assert_eq!(desk.sender.poll_transmit(at(1000)), Poll::Wait(at(1004)));
     assert_eq!(desk.send(at(1004)).len(), 1);
     assert_eq!(desk.sender.poll_transmit(at(1004)), Poll::Wait(at(1008)));
-    // Section 7.8: it would have filled its window but for the pacing.
+    // Section 7.8: without pacing the sender would have filled its window.
     desk.ack(at(1005), 3, &[], 2);
     assert!(desk.cc().last.cwnd_limited);
 }
 
-/// A window that grows tenfold makes the gap a tenth, and the packet that waits
-/// need not wait for the old one.
+/// A window that grows tenfold makes the gap a tenth, and the waiting packet uses the new gap.
 #[test]
 fn a_rate_that_rises_shortens_the_wait() {
     let mut desk = Desk::new(Config { pacing: true, ..tcp() }, 20);
@@ -187,8 +185,8 @@ fn a_rate_that_rises_shortens_the_wait() {
     assert_eq!(desk.sender.poll_transmit(at(1000)), Poll::Wait(next));
 }
 
-/// A pacing rate of nothing, as a window of nothing makes it, passes: a probe
-/// that leaves at that rate does not close the pacer for ever.
+/// A pacing rate of zero, from a window of zero, ends: a probe sent at that rate does not block the
+/// pacer for ever.
 #[test]
 fn a_rate_of_zero_is_not_for_ever() {
     let mut desk = Desk::new(Config { pacing: true, ..tcp() }, 2);

@@ -1,4 +1,4 @@
-//! Losses and timeouts that were none: how each is found out, and what is given back.
+//! Spurious losses and timeouts: detection and undo.
 
 mod common;
 
@@ -16,12 +16,12 @@ fn without_echo() -> Config {
     Config { timestamps: false, ..tcp() }
 }
 
-/// A round trip of 100 ms is known, and segments 1 to 8 leave at 100 ms.
+/// A sender with a known round trip of 100 ms, which sends segments 1 to 8 at 100 ms.
 fn sending(config: Config) -> Desk {
     begin(Desk::new(config, 8))
 }
 
-/// The same, where the controller answers the echo of marks (RFC 3168).
+/// [`sending`], with a controller that responds to the echo of marks (RFC 3168).
 fn sending_with_ecn() -> Desk {
     begin(Desk::with_needs(tcp(), 8, needs(EcnUse::Classic)))
 }
@@ -35,8 +35,8 @@ fn begin(mut desk: Desk) -> Desk {
     desk
 }
 
-/// The probe of the tail and then the RTO expire; the first segment leaves again. Returns
-/// when, and its packet number.
+/// The tail loss probe and then the RTO expire; the first segment is retransmitted. Returns the
+/// time and its packet number.
 fn timed_out(desk: &mut Desk) -> (Instant, u64) {
     let (_, probe) = desk.fire();
     assert_eq!(probe.len(), 1);
@@ -46,8 +46,8 @@ fn timed_out(desk: &mut Desk) -> (Instant, u64) {
     (when, left[0].number)
 }
 
-/// Eifel (RFC 3522 section 3.2): the echo is of the first transmission. What the timeout
-/// deemed lost is in flight again, and no segment of it is repeated.
+/// Eifel (RFC 3522 section 3.2): the echo is of the first transmission. Packets that the timeout
+/// declared lost are in flight again, and the sender repeats no segment of them.
 #[test]
 fn an_echo_shows_a_spurious_timeout() {
     let mut desk = sending(tcp());
@@ -55,16 +55,16 @@ fn an_echo_shows_a_spurious_timeout() {
     desk.write(4);
     desk.ack(when + ms(50), 3, &[], 2);
     assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (1, 1));
-    // The controller on the desk keeps a window of one packet, so that nothing leaves; the
-    // rest of the eight is still in flight.
+    // The test's controller keeps a window of one packet, so that no packet leaves; the rest of the
+    // eight is still in flight.
     assert_eq!(desk.sender.in_flight(), Bytes(6 * MSS));
     desk.ack(when + ms(60), 9, &[], 8);
     let again = desk.segments(when + ms(60));
     assert!(again.iter().all(|segment| *segment >= 9), "{again:?}");
 }
 
-/// RFC 4015 section 3.2, step 8: the timer learns what it did not wait for. The
-/// acknowledgement took 550 ms from 100 ms on.
+/// RFC 4015 section 3.2, step 8: the timer adapts to the longer delay. The acknowledgement took 550
+/// ms from 100 ms on.
 #[test]
 fn a_spurious_timeout_makes_the_timer_patient() {
     let mut desk = sending(tcp());
@@ -75,7 +75,7 @@ fn a_spurious_timeout_makes_the_timer_patient() {
     assert_eq!(desk.sender.vitals().rtt_variation, Some(ms(275)));
 }
 
-/// The retransmission is what arrived: the timeout was right.
+/// The retransmission arrived first: the timeout was correct.
 #[test]
 fn an_echo_shows_a_true_timeout() {
     let mut desk = sending(tcp());
@@ -85,8 +85,8 @@ fn an_echo_shows_a_true_timeout() {
     assert_eq!(desk.segments(when + ms(100)), [2]);
 }
 
-/// RFC 5682 section 3.1: after the acknowledgement of the first segment new data leaves,
-/// and the next acknowledgement is of what was never sent again.
+/// RFC 5682 section 3.1: after the acknowledgement of the first segment new data leave, and the
+/// next acknowledgement is of a segment that was never retransmitted.
 #[test]
 fn f_rto_finds_a_spurious_timeout() {
     let mut desk = sending(without_echo());
@@ -101,7 +101,7 @@ fn f_rto_finds_a_spurious_timeout() {
     assert_eq!(desk.sender.in_flight(), Bytes((6 + 2) * MSS));
 }
 
-/// Step 3 a: the new data arrives, and what the timeout deemed lost does not.
+/// Step 3 a: the new data arrive; the packets that the timeout declared lost do not.
 #[test]
 fn f_rto_confirms_a_true_timeout() {
     let mut desk = sending(without_echo());
@@ -126,17 +126,17 @@ fn f_rto_needs_new_data() {
     assert_eq!(desk.segments(when + ms(100)), [2, 3]);
 }
 
-/// RFC 3708: every segment that a recovery sent again came twice.
+/// RFC 3708: every segment that a recovery retransmitted arrived twice.
 #[test]
 fn duplicates_show_a_spurious_recovery() {
     for reported in [1_u64, 2] {
         let mut desk = sending(without_echo());
-        // Segments 1 and 2 are overtaken by all others.
+        // All others overtake segments 1 and 2.
         desk.ack(at(205), 1, &[(3, 9)], 8);
         assert_eq!(desk.cc().loss_events, 1);
         desk.set_window(at(205), 8 * MSS);
         assert_eq!(desk.segments(at(205)), [1, 2]);
-        // They arrive, by whichever transmission, and then again.
+        // Each arrives once, by either transmission, and then again.
         desk.ack(at(210), 9, &[], 10);
         assert_eq!(desk.cc().spurious, 0);
         for segment in 1..=reported {
@@ -151,7 +151,7 @@ fn duplicates_show_a_spurious_recovery() {
     }
 }
 
-/// An acknowledgement that tells nothing new decides nothing: the algorithm waits in step 2.
+/// The algorithm ignores an acknowledgement without new data: it stays in step 2.
 #[test]
 fn f_rto_waits_for_news() {
     let mut desk = sending(without_echo());
@@ -166,8 +166,8 @@ fn f_rto_waits_for_news() {
     assert_eq!(desk.cc().spurious, 1);
 }
 
-/// RFC 3522 section 3.2, step 2: a timeout ends a fast recovery whose losses were real. Data
-/// that left in that recovery and were late refute the timeout, not the reduction.
+/// RFC 3522 section 3.2, step 2: a timeout ends a fast recovery whose losses were real. Late data
+/// of that recovery refute the timeout, not the reduction.
 #[test]
 fn a_timeout_in_a_fast_recovery_keeps_its_reduction() {
     let mut desk = sending(tcp());
@@ -178,13 +178,13 @@ fn a_timeout_in_a_fast_recovery_keeps_its_reduction() {
     assert_eq!(desk.segments(at(205)), [1, 2, 9, 10]);
     let (when, _) = desk.fire();
     assert_eq!(desk.cc().timeouts.len(), 1, "no probe in a recovery");
-    // The repairs arrive, and then what was new.
+    // The repairs arrive, and then the new data.
     desk.ack(when + ms(10), 9, &[], 10);
     desk.ack(when + ms(11), 11, &[], 12);
     assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (0, 0));
 }
 
-/// A mark proves congestion: no reduction before it is taken back (Linux, `tcp_enter_cwr`).
+/// A mark proves congestion: no earlier reduction is undone (Linux, `tcp_enter_cwr`).
 #[test]
 fn a_mark_forbids_the_undo() {
     for marked in [false, true] {
@@ -197,8 +197,8 @@ fn a_mark_forbids_the_undo() {
     }
 }
 
-/// A mark's reduction that a loss prolongs was answered once, for the mark: it stands, however
-/// late the lost packet is.
+/// A loss prolongs a mark's reduction, which was for the mark: it is not undone, however late the
+/// lost packet arrives.
 #[test]
 fn a_loss_within_a_marks_reduction_is_not_undone() {
     let mut desk = sending_with_ecn();
@@ -213,7 +213,7 @@ fn a_loss_within_a_marks_reduction_is_not_undone() {
     assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (0, 0));
 }
 
-/// What the network duplicated was never sent again: no retransmission was spurious.
+/// A packet that the network duplicated was never retransmitted: no retransmission was spurious.
 #[test]
 fn a_duplicate_of_the_network_refutes_nothing() {
     let mut desk = sending(tcp());
@@ -226,7 +226,7 @@ fn a_duplicate_of_the_network_refutes_nothing() {
     assert_eq!(desk.cc().spurious, 0);
 }
 
-/// A retransmission that arrives although it was deemed lost shows nothing of the first
+/// A retransmission that arrives after it was declared lost is no evidence about the first
 /// transmission, which was lost.
 #[test]
 fn a_late_retransmission_undoes_nothing() {
@@ -234,14 +234,15 @@ fn a_late_retransmission_undoes_nothing() {
     desk.ack(at(205), 1, &[(2, 9)], 8);
     let first = desk.send(at(205));
     assert_eq!(first[0].segment, 1);
-    // It is late: the RTO sends the segment a third time, and then the second arrives.
+    // It is late: the RTO retransmits the segment a third time, and then the second transmission
+    // arrives.
     let (when, third) = desk.fire();
     assert_eq!(third[0].segment, 1);
     desk.ack(when + ms(10), 9, &[], first[0].number);
     assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (0, 0));
 }
 
-/// QUIC: three packets overtook one, and it arrives before its retransmission.
+/// QUIC: three packets overtake one, and it arrives before its retransmission.
 #[test]
 fn quic_finds_a_spurious_loss_by_packet_numbers() {
     let mut desk = sending(config(Profile::Quic));

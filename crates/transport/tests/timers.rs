@@ -1,4 +1,4 @@
-//! RTO (RFC 6298) and tail loss probes (RFC 8985 section 7), by hand.
+//! Worked examples of the RTO (RFC 6298) and of tail loss probes (RFC 8985 section 7).
 
 mod common;
 
@@ -11,14 +11,13 @@ fn tcp() -> Config {
     config(Profile::Tcp)
 }
 
-/// RFC 6298's own variance floor, the clock's granularity, in place of Linux's.
+/// RFC 6298's own variance floor, the clock's granularity, rather than Linux's.
 fn without_floor() -> Config {
     Config { min_rto: ms(1), ..tcp() }
 }
 
-/// RFC 6298 section 2.1 has 1 s before any sample, section 5.5 doubles, section
-/// 2.5 allows a maximum of 60 s. The probe of RFC 8985 section 7.2 comes first,
-/// after a second.
+/// RFC 6298 section 2.1 sets 1 s before any sample, section 5.5 doubles, and section 2.5 permits a
+/// maximum of 60 s. The probe of RFC 8985 section 7.2 comes first, after a second.
 #[test]
 fn unheard_sender_backs_off_to_a_minute() {
     let mut desk = Desk::new(tcp(), 10);
@@ -47,7 +46,7 @@ fn rto_follows_the_variance() {
         desk.send(at(now));
         now += sample;
         desk.ack(at(now), place + 1, &[], place);
-        // In a copy, everything after is lost: the probe, then the RTO.
+        // In a copy, all later packets are lost: the probe, then the RTO.
         let mut desk = Desk::new(without_floor(), 10);
         let mut then = 0;
         for (place, (sample, _)) in (0..=place).zip(samples) {
@@ -64,7 +63,7 @@ fn rto_follows_the_variance() {
     }
 }
 
-/// After a first round trip of 100 ms: SRTT 100 ms, RTTVAR 50 ms, RTO 300 ms.
+/// State after a first round trip of 100 ms: SRTT 100 ms, RTTVAR 50 ms, RTO 300 ms.
 fn after_a_round_trip(config: Config, window: u64) -> Desk {
     let mut desk = Desk::new(config, window);
     desk.write(1);
@@ -73,32 +72,30 @@ fn after_a_round_trip(config: Config, window: u64) -> Desk {
     desk
 }
 
-/// RFC 6298 section 5.3 restarts the timer for what is cumulatively
-/// acknowledged; RFC 6675 section 6: not for SACK alone.
+/// RFC 6298 section 5.3 restarts the timer at cumulative acknowledgements; RFC 6675 section 6: not
+/// at SACK alone.
 #[test]
 fn only_cumulative_progress_restarts_the_rto() {
     let mut desk = after_a_round_trip(tcp(), 4);
     desk.write(4);
     assert_eq!(desk.segments(at(100)), [1, 2, 3, 4]);
-    // Segment 4 arrives first, then 1; 2 and 3 are not heard of. Reordering was
-    // seen, so that they wait for a quarter of the least round trip of 80 ms.
+    // Segment 4 arrives first, then 1; 2 and 3 are missing. After reordering they wait for a
+    // quarter of the minimum round trip of 80 ms.
     desk.ack(at(180), 1, &[(4, 5)], 4);
     desk.ack(at(190), 2, &[(4, 5)], 4);
     assert_eq!(desk.timer(), at(100) + ms(80) + ms(20));
     let (when, left) = desk.fire();
     assert_eq!((when, left.len(), left[0].segment), (at(200), 1, 2));
-    // Samples of 80 and 90 ms: SRTT 97.5, RTTVAR 50 * 3/4 + 20/4 = 42.5, then
-    // SRTT 96.5625, RTTVAR 42.5 * 3/4 + 7.5/4 = 33.75 ms; RTO = SRTT + 200 ms.
-    // The retransmission restarted the timer.
+    // Samples of 80 and 90 ms: SRTT 97.5, RTTVAR 50 * 3/4 + 20/4 = 42.5, then SRTT 96.5625, RTTVAR
+    // 42.5 * 3/4 + 7.5/4 = 33.75 ms; RTO = SRTT + 200 ms. The retransmission restarted the timer.
     assert_eq!(desk.timer(), at(400) + Duration::from_nanos(96_562_500));
-    // Segment 3 was only late: 110 ms make SRTT 98.2421875 ms, but do not
-    // restart the timer.
+    // Segment 3 was only late: 110 ms make SRTT 98.2421875 ms, but do not restart the timer.
     desk.ack(at(210), 2, &[(3, 5)], 4);
     assert_eq!(desk.timer(), at(400) + Duration::from_nanos(98_242_187));
 }
 
-/// RFC 6675 section 6: a retransmission in a recovery restarts the timer,
-/// although other data is out: RTO = 100 + 200 ms from there.
+/// RFC 6675 section 6: a retransmission in a recovery restarts the timer, although other data are
+/// in flight: RTO = 100 + 200 ms from there.
 #[test]
 fn a_retransmission_restarts_the_rto() {
     let mut desk = after_a_round_trip(tcp(), 8);
@@ -109,8 +106,8 @@ fn a_retransmission_restarts_the_rto() {
     assert_eq!(desk.timer(), at(500));
 }
 
-/// Section 5.7 with section 3 (Karn): the back-off lasts until there is a new
-/// sample. Without timestamps, an acknowledgement of what was sent twice is none.
+/// Section 5.7 with section 3 (Karn): the back-off lasts until the next sample. Without timestamps,
+/// the acknowledgement of a retransmitted segment gives no sample.
 #[test]
 fn back_off_lasts_until_there_is_a_sample() {
     let mut desk = after_a_round_trip(Config { timestamps: false, ..without_floor() }, 4);
@@ -125,15 +122,15 @@ fn back_off_lasts_until_there_is_a_sample() {
     desk.ack(late, 2, &[], 1);
     desk.write(1);
     desk.send(late);
-    // Still doubled, and no probe while in the recovery of the timeout, which
-    // this acknowledgement ended: so a probe after 2 SRTT and the worst delayed ACK.
+    // The RTO is still doubled. There is no probe during the timeout's recovery, but this
+    // acknowledgement ended it: so a probe after 2 SRTT and the worst delayed ACK.
     let (probe, _) = desk.fire();
     assert_eq!(probe, late + ms(400));
     assert_eq!(desk.timer(), probe + ms(600), "the RTO is doubled still");
 }
 
-/// RFC 8985 section 6.3: the RTO marks all that has been under way for a round
-/// trip, so that the window of one packet is not taken up by what is lost.
+/// RFC 8985 section 6.3: the RTO marks all data in flight for a round trip as lost, so that they do
+/// not use up the window of one packet.
 #[test]
 fn an_rto_marks_everything_old_as_lost() {
     let mut desk = after_a_round_trip(tcp(), 4);
@@ -148,9 +145,9 @@ fn an_rto_marks_everything_old_as_lost() {
     assert_eq!(desk.sender.stats().lost, 4);
 }
 
-/// RFC 8985 section 7.2: twice SRTT, and with one segment out the 200 ms of the worst
-/// delayed acknowledgement on top, whatever the receiver's timer is, as far as the RTO of
-/// 100 + 200 ms lets it; the last segment, although the window is full.
+/// RFC 8985 section 7.2: twice SRTT, plus the 200 ms of the worst delayed acknowledgement with one
+/// segment in flight, independently of the receiver's timer, but at most the RTO of 100 + 200 ms.
+/// The probe is the last segment, although the window is full.
 #[test]
 fn a_tail_loss_probe_repeats_the_last_segment() {
     let mut desk = after_a_round_trip(tcp(), 2);
@@ -171,7 +168,7 @@ fn a_tail_loss_probe_repeats_the_last_segment() {
     assert_eq!(desk.fire().0, at(100) + ms(200 + 200));
 }
 
-/// Section 7.3: new data is preferred, whatever the window says.
+/// Section 7.3: new data are preferred, even beyond the window.
 #[test]
 fn a_tail_loss_probe_prefers_new_data() {
     let mut desk = after_a_round_trip(tcp(), 2);
@@ -180,7 +177,7 @@ fn a_tail_loss_probe_prefers_new_data() {
     let (_, left) = desk.fire();
     assert_eq!(left.iter().map(|d| d.segment).collect::<Vec<_>>(), [3]);
     assert_eq!(desk.sender.stats().retransmitted, 0);
-    // It is acknowledged: nothing was lost, and the next tail gets a probe.
+    // The probe is acknowledged: no packet was lost, and the next tail gets a probe.
     desk.ack(at(400), 4, &[], 3);
     assert_eq!(desk.cc().loss_events, 0);
     desk.write(1);
@@ -189,9 +186,9 @@ fn a_tail_loss_probe_prefers_new_data() {
     assert_eq!(desk.sender.stats().timeouts, 0);
 }
 
-/// Section 7.2: where the RTO is due before two round trips, the probe takes
-/// its place: a round trip of 500 ms has SRTT 500, RTTVAR 250, then 187.5, 140.6,
-/// ... With the variance gone, RTO = 700 ms < 1000 ms.
+/// Section 7.2: if the RTO is due before two round trips, the probe replaces it. A round trip of
+/// 500 ms has SRTT 500, RTTVAR 250, then 187.5, 140.6, ... Without variance, RTO = 700 ms < 1000
+/// ms.
 #[test]
 fn a_probe_goes_out_in_place_of_an_earlier_rto() {
     let mut desk = Desk::new(tcp(), 4);
@@ -211,8 +208,8 @@ fn a_probe_goes_out_in_place_of_an_earlier_rto() {
     assert_eq!(desk.sender.stats().timeouts, 0);
 }
 
-/// A tail of three lost out of four: the probe's acknowledgement tells RACK, no
-/// RTO is needed (RFC 8985 section 3.4).
+/// A tail of three lost out of four: the probe's acknowledgement triggers RACK, without an RTO (RFC
+/// 8985 section 3.4).
 #[test]
 fn a_lost_tail_recovers_without_rto() {
     let mut desk = after_a_round_trip(tcp(), 4);
@@ -221,10 +218,10 @@ fn a_lost_tail_recovers_without_rto() {
     desk.ack(at(200), 2, &[], 1);
     let (probed, left) = desk.fire();
     assert_eq!(left[0].segment, 4);
-    // The probe arrives, a packet beyond a gap: lost are those before it, by a
-    // round trip (of 100 ms) and a quarter.
+    // The probe arrives, a packet beyond a gap: the packets before it are lost, by a round trip (of
+    // 100 ms) and a quarter.
     desk.ack(probed + ms(100), 2, &[(4, 5)], left[0].number);
-    // PRR begins with one packet, and has room for both after that.
+    // PRR starts with one packet, and permits both after that.
     assert_eq!(desk.segments(probed + ms(100)), [2]);
     assert_eq!(desk.cc().loss_events, 1);
     desk.ack(probed + ms(200), 3, &[(4, 5)], 6);
@@ -234,8 +231,8 @@ fn a_lost_tail_recovers_without_rto() {
     assert!(desk.sender.is_done());
 }
 
-/// Section 7.4.2: the probe repaired the only loss. Nothing but the next
-/// acknowledgement tells, and the window must be reduced.
+/// Section 7.4.2: the probe repaired the only loss. Only the next acknowledgement shows the loss,
+/// and the sender must reduce the window.
 #[test]
 fn a_loss_that_the_probe_repaired_is_answered_for() {
     let mut desk = after_a_round_trip(tcp(), 4);
@@ -254,8 +251,7 @@ fn a_loss_that_the_probe_repaired_is_answered_for() {
     assert_eq!(desk.sender.cwnd(), Bytes(2 * MSS));
 }
 
-/// Case 1 of section 7.4.2: a duplicate report says that the probe was not
-/// needed.
+/// Case 1 of section 7.4.2: a duplicate report shows that the probe was not needed.
 #[test]
 fn a_redundant_probe_costs_nothing() {
     let mut desk = after_a_round_trip(tcp(), 4);

@@ -1,4 +1,4 @@
-//! Whole transfers over a network with every kind of mishap.
+//! Whole transfers over a network with every kind of impairment.
 
 mod common;
 
@@ -12,7 +12,7 @@ const PROFILES: [Profile; 2] = [Profile::Tcp, Profile::Quic];
 const PERIODS: [RecoveryPeriod; 2] = [RecoveryPeriod::Rfc9002, RecoveryPeriod::Picoquic2022];
 
 fn controllers() -> impl Iterator<Item = &'static str> {
-    // `ideal` sends nothing until a bottleneck signals.
+    // `ideal` sends no data until a bottleneck signals.
     sojourn_cc::all().iter().map(|a| a.info.name).filter(|name| *name != "ideal")
 }
 
@@ -20,7 +20,8 @@ fn clean(seed: u64) -> Path {
     Path { delay: ms(20), rate: Rate(20_000_000), limit: 100, mishaps: Mishaps::default(), seed }
 }
 
-/// Sends `writes`, the first at once, each other 150 ms after the last, and checks that they arrived and that nothing is left.
+/// Sends `writes`, the first at once, each other 150 ms after the last. Checks that all data
+/// arrived and that none is left.
 fn transfer(name: &str, config: Config, path: Path, writes: &[u64], bound: Duration) -> Network {
     let mut network = Network::new(name, config, path);
     let total = writes.iter().sum::<u64>();
@@ -65,7 +66,7 @@ fn paths() -> impl Strategy<Value = Path> {
 
 fn configs() -> impl Strategy<Value = Config> {
     let windows = prop_oneof![Just(Bytes::MAX), (300_u64..50_000).prop_map(Bytes)];
-    // Half of them with bursts, from two packets to 64 kB, and half coalesced.
+    // Half of them with bursts, from two packets to 64 kB, and half with receive offload.
     let tso = prop_oneof![Just(0), 2 * MSS..65_536].prop_map(Bytes);
     let gro = prop_oneof![Just(0), 1_u64..10_000].prop_map(Duration::from_micros);
     let acks = (1_u64..9, 0_usize..5);
@@ -85,11 +86,11 @@ fn configs() -> impl Strategy<Value = Config> {
     )
 }
 
-/// The worst is a window of one packet of 300 B, 500 of them: a try fails with a
-/// probability of 0.65 (0.3 for the packet, half for its acknowledgement), and each failure
-/// doubles the timeout up to a minute, so that a packet takes some 15 s on average, and all
-/// together two hours. BBR takes what gets through then for a policer's rate and keeps to it
-/// for 48 rounds of a packet each. A day is enough for that.
+/// The worst case is a window of one packet of 300 B, 500 of them: an attempt fails with a
+/// probability of 0.65 (0.3 for the packet, half for its acknowledgement), and each failure doubles
+/// the timeout up to a minute, so that a packet takes some 15 s on average, and all packets two
+/// hours. BBR then takes the throughput for a policer's rate and keeps to it for 48 rounds of a
+/// packet each. A day is enough for that.
 fn patience(path: &Path) -> Duration {
     let arrive = |lost: u64| (1000 - lost) as f64 / 1000.0;
     let success = arrive(path.mishaps.loss) * arrive(path.mishaps.ack_loss);
@@ -99,10 +100,9 @@ fn patience(path: &Path) -> Duration {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
-    /// Whatever happens on the way, everything arrives. An hour is enough for some dozens
-    /// of timeouts of a minute in a row, and far too little for a sender that waits for
-    /// nothing. Where a try fails more than once in four times timeouts come one after the
-    /// other: see [`patience`].
+    /// All data arrive despite the impairments. An hour is enough for some dozens of consecutive
+    /// timeouts of a minute, and exposes a sender that waits for ever. If an attempt fails more
+    /// than once in four times, timeouts come one after another: see [`patience`].
     #[test]
     fn everything_arrives_once_and_in_order(
         path in paths(),
@@ -115,29 +115,29 @@ proptest! {
     }
 }
 
-/// Without mishaps nothing is repeated: 1 MB at 20 Mbit/s takes 0.4 s, and slow
-/// start from ten packets (rounds of 10, 20, 40, ... packets fill the path's 100
-/// in four) some 40 ms a round trip more.
+/// Without impairments there are no retransmissions: 1 MB at 20 Mbit/s takes 0.4 s, and slow start
+/// from ten packets (rounds of 10, 20, 40, ... packets fill the path's 100 in four) some 40 ms a
+/// round trip more.
 #[test]
 fn a_clean_path_needs_no_retransmission() {
     for (name, profile) in controllers().flat_map(|n| PROFILES.map(|p| (n, p))) {
         let path = Path { limit: 100_000, ..clean(1) };
-        // LEDBAT++ starts slowly over a short path (gain 1/16), and slows down once after it.
+        // LEDBAT++ starts slowly over a short path (gain 1/16), and then has one slowdown.
         let network = transfer(name, config(profile), path, &[1_000_000], ms(5000));
         assert_eq!(network.sender.stats().retransmitted, 0, "{name} {profile:?}");
         assert_eq!(network.sender.stats().lost, 0, "{name} {profile:?}");
     }
 }
 
-/// One packet in a hundred lost costs retransmissions, hardly more than one
-/// each (twice as many allows for tail loss probes), and no timeout to speak of.
+/// The loss of one packet in a hundred causes hardly more than one retransmission each (twice as
+/// many allows for tail loss probes), and at most three timeouts.
 #[test]
 fn random_loss_is_repaired_without_timeouts() {
     for (name, profile) in controllers().flat_map(|n| PROFILES.map(|p| (n, p))) {
         let mishaps = Mishaps { loss: 10, ..Mishaps::default() };
         let path = Path { mishaps, ..clean(7) };
-        // LoLa has CUBIC's growth without its Reno-friendly region: some 3 packets a
-        // round trip of 40 ms at this loss, which is a minute (RFC 9438 section 5.2).
+        // LoLa has CUBIC's growth without its Reno-friendly region: some 3 packets a round trip of
+        // 40 ms at this loss, which takes a minute (RFC 9438 section 5.2).
         let bound = Duration::from_secs(180);
         let network = transfer(name, config(profile), path, &[3_000_000], bound);
         let stats = network.sender.stats();
@@ -147,9 +147,8 @@ fn random_loss_is_repaired_without_timeouts() {
     }
 }
 
-/// A flood into a queue of 33,000 packets that loses every other one: tens of
-/// thousands of holes. That this ends in seconds shows that no acknowledgement
-/// costs in proportion to the window.
+/// A flood into a queue of 33,000 packets that loses every other one: tens of thousands of gaps. If
+/// this ends in seconds, no acknowledgement's cost is proportional to the window.
 #[test]
 fn tens_of_thousands_of_holes() {
     for profile in PROFILES {
@@ -168,7 +167,7 @@ fn tens_of_thousands_of_holes() {
     }
 }
 
-/// Same seed, same run.
+/// The same seed gives the same run.
 #[test]
 fn runs_repeat_exactly() {
     let mishaps = Mishaps { loss: 50, reorder: 50, reorder_by: ms(9), ..Mishaps::default() };

@@ -1,5 +1,4 @@
-//! Bandwidth that changes, is small, is policed or comes in bunches: appendix
-//! A.13 to A.17.
+//! Varying, low, policed and aggregated bandwidth: appendix A.13 to A.17.
 
 use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration, Rate};
@@ -18,7 +17,7 @@ fn a_13_cruising_keeps_the_rate_through_aggregation() {
     let mut path = deep();
     path.run_to("probe_bw_cruise", CYCLE);
     let before = path.view();
-    // An acknowledgement for every other packet is all the aggregation so far.
+    // So far the only aggregation is one acknowledgement for every two packets.
     assert!(before.extra_acked <= MSS * 4, "{}", before.extra_acked);
     path.ack_grid = ms(20);
     let bunch = RATE.bytes_in(ms(20));
@@ -26,17 +25,17 @@ fn a_13_cruising_keeps_the_rate_through_aggregation() {
     let during = path.view();
     assert_eq!(during.state, "probe_bw_cruise");
     assert!((bunch - MSS..=bunch * 2).contains(&during.extra_acked), "{}", during.extra_acked);
-    // Window: two products, and what comes in bunches.
+    // The window is two BDP plus the aggregated acknowledgements.
     assert!(during.cwnd >= during.bdp * 2 + during.extra_acked, "{during:?}");
     let settled = between(&path.rows, path.now.saturating_sub(SECOND / 2), path.now);
     assert!(share(goodput(settled), RATE) > 0.97, "{}", goodput(settled));
-    // Without bunches, pacing 1 % below the bandwidth takes 2 s to fall behind
-    // what the last one was ahead; then the window of ten round trips passes.
+    // Without aggregation, pacing 1 % below the bandwidth takes 2 s to cancel the lead of the last
+    // burst; then the window of ten round trips passes.
     path.ack_grid = Duration::from_nanos(1);
     path.run_until(SECOND * 5, |p| p.view().extra_acked <= MSS * 6);
 }
 
-/// A packet takes 116 ms, so that in the 2 ms of delay there is a sixtieth of one.
+/// A packet takes 116 ms, so that the 2 ms of delay hold a sixtieth of a packet.
 #[test]
 fn a_14_a_path_of_less_than_a_packet_has_a_window_of_four() {
     let rate = Rate(100_000);
@@ -48,7 +47,7 @@ fn a_14_a_path_of_less_than_a_packet_has_a_window_of_four() {
     path.run_for(Duration::from_secs(60));
     let settled = between(&path.rows, begin, path.now);
     assert!(settled.iter().all(|r| r.view.cwnd >= MSS * 4 && r.view.max_inflight >= MSS * 4));
-    // Half a product is less: here the floor is all there is.
+    // Half a BDP is less than four packets: here the minimum window applies.
     let dips: Vec<_> = settled.iter().filter(|r| r.view.state == "probe_rtt").collect();
     assert!(dips.iter().any(|r| r.view.cwnd == MSS * 4));
     let cruising = settled.iter().filter(|r| r.view.state == "probe_bw_cruise");
@@ -57,8 +56,8 @@ fn a_14_a_path_of_less_than_a_packet_has_a_window_of_four() {
     assert!(share(goodput(settled), rate) > 0.98, "{}", goodput(settled));
 }
 
-/// A flow in ProbeBW over 10 Mbit/s whose capacity is `times` that from now on,
-/// just as it probes. Its bound on what is in flight is set.
+/// A flow in ProbeBW over 10 Mbit/s whose capacity grows to `times` that now, just as the flow
+/// probes. `inflight_longterm` is set.
 fn widened(times: u64) -> Path {
     let slow = Rate::from_mbit(10);
     let mut path = Path::without_probe_rtt(slow, RTT, 1.0);
@@ -72,7 +71,7 @@ fn widened(times: u64) -> Path {
     path
 }
 
-/// Round trips until nine tenths of the capacity are known.
+/// Round trips until the flow has found nine tenths of the capacity.
 fn rounds_to_find(path: &mut Path) -> u64 {
     let begin = path.view().round_count;
     path.run_until(CYCLE, |p| share(p.view().max_bw, p.rate) > 0.9);
@@ -84,10 +83,10 @@ fn a_15_ten_times_the_bandwidth_is_found() {
     let mut path = widened(10);
     let from = path.rows.len() - 1;
     let ten = rounds_to_find(&mut path);
-    // Pacing at 1.25 less 1 % allows ln 9 / ln 1.2375 = 11 round trips at best; the
-    // bound takes some to grow by more than a packet or two.
+    // Pacing at 1.25 less 1 % takes at least ln 9 / ln 1.2375 = 11 round trips; the bound needs
+    // several more to grow by more than a packet or two.
     assert!((11..=20).contains(&ten), "{ten} round trips");
-    // The logarithm: a hundred times takes twice as long, not ten times.
+    // Logarithmic growth: a hundred times the capacity takes twice as long as ten times.
     let hundred = rounds_to_find(&mut widened(100));
     assert!(hundred <= ten * 2, "{hundred} round trips, and {ten} for ten times");
     // The step doubles with each round trip that the bound limits.
@@ -97,7 +96,7 @@ fn a_15_ten_times_the_bandwidth_is_found() {
     };
     for round in 2..=5 {
         let grown = bound(round + 1) - bound(round);
-        // 2^(n-1) packets, and one of what the acknowledgements share out unevenly.
+        // 2^(n-1) packets, and one for the uneven split among the acknowledgements.
         let step = 1 << (round - 1);
         assert!((step..=step + 1).contains(&grown), "{grown} packets in round {round}");
     }
@@ -111,8 +110,8 @@ fn a_16_a_tenth_of_the_bandwidth_is_accepted() {
     path.run_to("probe_bw_cruise", CYCLE);
     path.rate = slow;
     let change = path.row();
-    // 0.7 each round trip: 0.7^6 = 0.12. Three before them: what was under way, the
-    // queue that fills, and the round trip that the first loss is in.
+    // A factor of 0.7 each round trip: 0.7^6 = 0.12. Three round trips before that: for the data in
+    // flight, for the queue to fill, and the round trip of the first loss.
     path.run_until(SECOND * 2, |p| p.view().bw_shortterm.is_some_and(|bw| share(bw, slow) < 1.2));
     let rounds = path.view().round_count - change.view.round_count;
     assert!(rounds <= 9, "{rounds} round trips");
@@ -123,9 +122,9 @@ fn a_16_a_tenth_of_the_bandwidth_is_accepted() {
     assert!((0.98..=1.05).contains(&max_bw), "max_bw is {max_bw} of the capacity");
 }
 
-/// Startup finds a policed path with a bucket large enough to believe in the
-/// link's ten times the tokens. From then on a pause may leave over `bucket`.
-/// Returns the flow after twenty seconds of that.
+/// Startup over a policed path with a bucket so large that the flow measures the link's ten times
+/// the tokens. From then on a pause may save at most `bucket`. Returns the flow after twenty
+/// seconds of that.
 fn policed(tokens: Rate, bucket: f64) -> Path {
     let mut path = Path::new(tokens * 10, RTT, 2.0);
     path.policer = Some(Policer::new(tokens, Bytes(6_000_000)));
@@ -141,8 +140,8 @@ fn policed(tokens: Rate, bucket: f64) -> Path {
     path
 }
 
-/// Goodput, lost packets in thousandths of those sent, and how many of 400
-/// stretches of 100 ms, some two round trips, are without loss.
+/// Goodput, lost packets in thousandths of those sent, and the number of 400 intervals of 100 ms,
+/// some two round trips, without loss.
 fn over_forty_seconds(path: &mut Path) -> (Rate, u64, usize) {
     let begin = path.row();
     path.run_for(SECOND * 40);
@@ -159,14 +158,14 @@ fn over_forty_seconds(path: &mut Path) -> (Rate, u64, usize) {
 #[test]
 fn a_17_a_policer_is_obeyed() {
     let tokens = Rate::from_mbit(10);
-    // 30 kB are 24 ms of tokens: on the average less is lost than a single round
-    // trip of a probe may lose, LossThresh.
+    // 30 kB are 24 ms of tokens: the average loss is below the limit for a single round trip of a
+    // probe, LossThresh.
     let (rate, lost, quiet) = over_forty_seconds(&mut policed(tokens, 30e3));
     assert!(share(rate, tokens) > 0.95, "{rate}");
     assert!(lost < 20 && quiet > 350, "{lost} per thousand, {quiet} of 400 without");
-    // 100 kB are two bandwidth-delay products. A probe finds more than the tokens
-    // while they last, and what was lost is known a round trip later: 15 probes,
-    // each answered at 0.7 a round trip, may touch a quarter of the time.
+    // 100 kB are two bandwidth-delay products. A probe measures more than the tokens while they
+    // last, and the sender learns of losses a round trip later: 15 probes, each followed by
+    // reductions to 0.7 a round trip, may affect a quarter of the time.
     let (rate, lost, quiet) = over_forty_seconds(&mut policed(tokens, 100e3));
     assert!(share(rate, tokens) > 0.95, "{rate}");
     assert!(lost < 50 && quiet > 280, "{lost} per thousand, {quiet} of 400 without");

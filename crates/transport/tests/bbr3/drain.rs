@@ -17,8 +17,8 @@ fn a_03_drain_ends_on_inflight() {
     let (begin, end) = drained(&mut path);
     assert_eq!(begin.view.pacing_gain, 500);
     assert!(end.view.state.starts_with("probe_bw"), "{}", end.view.state);
-    // Up to the last acknowledgement more was in flight; then it was no more, but
-    // for the packet that may have left since.
+    // More was in flight until the last acknowledgement, and at most the target after it, except
+    // for a packet sent since.
     let draining: Vec<_> = path.rows.iter().filter(|r| r.view.state == "drain").collect();
     assert!(draining.iter().all(|r| r.in_flight + MSS > r.view.inflight));
     assert!(end.in_flight <= end.view.inflight + MSS, "{end:?}");
@@ -29,8 +29,8 @@ fn a_03_drain_ends_on_inflight() {
 fn a_04_drain_ends_after_three_rounds() {
     let mut path = deep();
     path.run_to("drain", CYCLE);
-    // Drain paces at half the estimate, so what is in flight only stays where the
-    // capacity is no more than that.
+    // Drain paces at half the estimate, so that the data in flight stay constant only if the
+    // capacity is below that.
     path.rate = path.rate * 45 / 100;
     let (begin, end) = drained(&mut path);
     assert!(end.view.state.starts_with("probe_bw"), "{}", end.view.state);
@@ -39,8 +39,8 @@ fn a_04_drain_ends_after_three_rounds() {
     assert_eq!(end.view.round_count, begin.view.round_count + 4);
 }
 
-/// The appendix takes 10 % off. Against a pacing gain of 0.5 that leaves enough to
-/// drain, so that Drain ends on what is in flight, and in time.
+/// The appendix lowers the capacity by 10 %. Against a pacing gain of 0.5 the flow still drains, so
+/// that the data in flight end Drain, and in time.
 #[test]
 fn a_04_a_tenth_less_capacity_still_drains() {
     let mut path = deep();

@@ -1,9 +1,9 @@
-//! BBR version 3 against the 22 test cases of draft-ietf-ccwg-bbr-06, appendix A,
-//! each by its number. docs/bbr3.md has them as a table.
+//! BBR version 3 against the 22 test cases of draft-ietf-ccwg-bbr-06, appendix A, by number.
+//! docs/bbr3.md has them as a table.
 //!
-//! The appendix wants a single connection over a controlled path. This one is the
-//! transport's own sender and receiver with a bottleneck that a test can change
-//! the moment the flow enters a state.
+//! The appendix requires a single connection over a controlled path. This path connects the
+//! transport's own sender and receiver through a bottleneck that a test can change as soon as the
+//! flow enters a state.
 
 use sojourn_units::{Duration, Rate};
 
@@ -17,13 +17,13 @@ mod startup;
 
 use path::{Path, Row, ms};
 
-/// Unless a case needs another: 173 packets of bandwidth-delay product.
+/// Default of the test cases: a bandwidth-delay product of 173 packets.
 const RATE: Rate = Rate::from_mbit(50);
 const RTT: Duration = ms(40);
-/// Long enough for every state to come by: a probe every two to three seconds.
+/// Long enough for every state: a probe comes every two to three seconds.
 const CYCLE: Duration = Duration::from_secs(6);
 
-/// A path with a buffer of ten bandwidth-delay products, where nothing is lost.
+/// A path with a buffer of ten bandwidth-delay products, which loses no packets.
 fn deep() -> Path {
     Path::without_probe_rtt(RATE, RTT, 10.0)
 }

@@ -1,5 +1,5 @@
-//! A path on which a test can change everything at any moment: a sender and a
-//! receiver of the transport, a bottleneck with a queue, a delay, and mishaps.
+//! A path that a test can change at any time: a sender and a receiver of the transport, a
+//! bottleneck with a queue, a delay, and impairments.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,14 +10,14 @@ use sojourn_transport::{
 use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-/// Payload of a packet; there are no headers, so that a rate is one of payload.
+/// Payload of a packet. Packets have no headers, so that rates are payload rates.
 pub(crate) const MSS: Bytes = Bytes(1448);
 
 pub(crate) const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// Drops what exceeds `rate` once a bucket of tokens has been used up.
+/// Drops the excess over `rate` once a bucket of tokens is empty.
 pub(crate) struct Policer {
     pub(crate) rate: Rate,
     pub(crate) bucket: f64,
@@ -48,24 +48,24 @@ enum Event {
     Write,
 }
 
-/// What the application does.
+/// Behaviour of the application.
 #[derive(Clone, Copy, PartialEq)]
 enum Source {
-    /// It always has more.
+    /// The application always has more data.
     Bulk,
-    /// It writes a packet at a time, at this rate.
+    /// The application writes a packet at a time, at this rate.
     Paced(Rate),
     Paused,
 }
 
-/// How things stood after an event.
+/// State after an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) now: Instant,
     pub(crate) view: Bbr3View,
     /// `C.inflight`.
     pub(crate) in_flight: Bytes,
-    /// Delivered, as far as the sender knows.
+    /// Delivered data, as far as the sender knows.
     pub(crate) delivered: Bytes,
     pub(crate) stats: Stats,
 }
@@ -73,18 +73,18 @@ pub(crate) struct Row {
 /// The path with its two ends.
 pub(crate) struct Path {
     pub(crate) now: Instant,
-    /// Capacity; a packet under way ends at the one with which it began.
+    /// Capacity; a change does not affect the packet in transmission.
     pub(crate) rate: Rate,
-    /// From the bottleneck to the receiver, and back, each.
+    /// Delay from the bottleneck to the receiver, and of the return path.
     pub(crate) delay: Duration,
-    /// What waits at most.
+    /// Maximum size of the queue.
     pub(crate) buffer: Bytes,
     pub(crate) policer: Option<Policer>,
-    /// Acknowledgements arrive at multiples of this only.
+    /// Acknowledgements arrive only at multiples of this.
     pub(crate) ack_grid: Duration,
-    /// One packet in so many is lost; zero for none.
+    /// Loses one packet in so many; zero for no loss.
     pub(crate) drop_every: u64,
-    /// So many packets from now on are lost; are kept back for so long.
+    /// Number of next packets to lose; number of next packets to delay, and the delay.
     pub(crate) drop_next: u64,
     pub(crate) hold_next: (u64, Duration),
     pub(crate) rows: Vec<Row>,
@@ -130,13 +130,13 @@ impl Path {
         Path::with(rate, rtt, bdps, &[])
     }
 
-    /// The same with no ProbeRTT, which would cut other phases short.
+    /// [`Path::new`] without ProbeRTT, which would cut other phases short.
     pub(crate) fn without_probe_rtt(rate: Rate, rtt: Duration, bdps: f64) -> Path {
         let hour = Value::Time(Duration::from_secs(3600));
         Path::with(rate, rtt, bdps, &[("probe_rtt_interval", hour)])
     }
 
-    /// The same with these parameters.
+    /// [`Path::new`] with these parameters.
     pub(crate) fn with(rate: Rate, rtt: Duration, bdps: f64, set: &[(&str, Value)]) -> Path {
         let algorithm = sojourn_cc::find("bbr3").unwrap();
         let mut params = Params::defaults(algorithm.info.params);
@@ -177,7 +177,7 @@ impl Path {
         path
     }
 
-    /// The model as it is.
+    /// The present state of the model.
     pub(crate) fn view(&self) -> Bbr3View {
         match self.sender.controller() {
             AnyController::Bbr3(bbr) => bbr.view(),
@@ -199,21 +199,21 @@ impl Path {
         }
     }
 
-    /// The application has endless data.
+    /// Gives the application endless data.
     pub(crate) fn resume(&mut self) {
         self.source = Source::Bulk;
         self.sender.write(1 << 50);
         self.transmit();
     }
 
-    /// The application has nothing more to send.
+    /// Stops the application's data.
     pub(crate) fn pause(&mut self) {
         self.source = Source::Paused;
         self.sender.stop();
         self.transmit();
     }
 
-    /// The application writes a packet at a time, at this rate.
+    /// Lets the application write a packet at a time, at this rate.
     pub(crate) fn limit_application(&mut self, rate: Rate) {
         self.sender.stop();
         if !matches!(self.source, Source::Paced(_)) {
@@ -227,7 +227,7 @@ impl Path {
         self.events.insert((at, self.serial), event);
     }
 
-    /// Runs until `done`, and fails where that takes more than `within`.
+    /// Runs until `done`, and panics if that takes more than `within`.
     #[track_caller]
     pub(crate) fn run_until(&mut self, within: Duration, done: impl Fn(&Path) -> bool) {
         let deadline = self.now + within;
@@ -250,7 +250,7 @@ impl Path {
         }
     }
 
-    /// Lets `span` pass, in which everything may fall silent.
+    /// Lets `span` pass, even without any event.
     pub(crate) fn wait(&mut self, span: Duration) {
         let end = self.now + span;
         while self.next() < end {
@@ -363,14 +363,14 @@ impl Path {
     }
 }
 
-/// Rows from the first at or after `from`, up to the last before `to`.
+/// Rows from the first at or after `from` up to the last before `to`.
 pub(crate) fn between(rows: &[Row], from: Instant, to: Instant) -> &[Row] {
     let first = rows.partition_point(|row| row.now < from);
     let last = rows.partition_point(|row| row.now < to);
     &rows[first..last]
 }
 
-/// The rate of delivery between the first and the last of `rows`.
+/// Delivery rate between the first and the last of `rows`.
 pub(crate) fn goodput(rows: &[Row]) -> Rate {
     let (first, last) = (rows.first().unwrap(), rows.last().unwrap());
     Rate::from_transfer(last.delivered - first.delivered, last.now.since(first.now))

@@ -30,10 +30,10 @@ fn a_05_up_ends_on_a_bandwidth_plateau() {
 fn a_06_up_ends_on_loss_though_the_application_limits() {
     let mut path = probing(deep());
     path.limit_application(RATE / 2);
-    // Until what left before is acknowledged.
+    // Wait until all earlier packets are acknowledged.
     path.run_for(ms(500));
     assert_eq!(path.state(), "probe_bw_up");
-    // A queue first, or DOWN would end with the acknowledgement that begins it.
+    // Build a queue first, or DOWN would end with its first acknowledgement.
     path.rate = RATE / 5;
     path.run_for(ms(300));
     assert_eq!(path.state(), "probe_bw_up");
@@ -43,8 +43,8 @@ fn a_06_up_ends_on_loss_though_the_application_limits() {
     assert_eq!(end.state, "probe_bw_down");
     assert!(end.prev_probe_too_high && !end.full_bw_now);
     assert_eq!(end.undo_state, Some("probe_bw_up"));
-    // HandleInflightTooHigh takes no bound from a sample that the application
-    // limited: what was in flight says nothing of the path.
+    // HandleInflightTooHigh ignores samples that the application limited: their data in flight do
+    // not describe the path.
     assert_eq!(end.inflight_longterm, None);
 }
 
@@ -58,7 +58,7 @@ fn a_07_up_lasts_as_long_as_the_application_limits() {
     assert_eq!(path.row().stats.lost, 0);
 }
 
-/// DOWN ends as soon as both bounds are met, and not before.
+/// Checks that DOWN ends exactly when both bounds are met.
 fn goes_down_to_cruise(mut path: Path) {
     path.run_to("probe_bw_down", CYCLE);
     assert_eq!(path.view().pacing_gain, 900);
@@ -92,7 +92,7 @@ fn a_09_down_ends_after_the_longest_wait() {
     let mut path = deep();
     path.run_to("probe_bw_up", CYCLE);
     path.run_to("probe_bw_down", CYCLE);
-    // Pacing at 0.9 of the estimate, the queue hardly falls.
+    // At a pacing rate of 0.9 of the estimate, the queue hardly drains.
     path.rate = path.rate * 9 / 10;
     let begin = path.row();
     let wait = begin.view.bw_probe_wait;
@@ -101,7 +101,7 @@ fn a_09_down_ends_after_the_longest_wait() {
     let end = path.row();
     assert_eq!(end.view.state, "probe_bw_refill", "CRUISE is bypassed");
     assert!(end.in_flight > end.view.inflight);
-    // The first acknowledgement after it, of two packets at 45 Mbit/s.
+    // The first acknowledgement after the wait, of two packets at 45 Mbit/s.
     let waited = end.now.since(begin.now);
     assert!(waited > wait && waited <= wait + ms(2), "{waited} for {wait}");
 }
@@ -109,10 +109,10 @@ fn a_09_down_ends_after_the_longest_wait() {
 #[test]
 fn a_21_loss_in_up_lowers_the_bound_and_ends_it() {
     let mut path = shallow();
-    // The first UP after Startup's losses stops early; the bound is established.
+    // The first UP after Startup's losses stops early; the bound is set.
     path.run_to("probe_bw_cruise", CYCLE);
     path.run_to("probe_bw_up", CYCLE);
-    // A buffer that would let it go on, and losses that have another cause.
+    // A buffer that would not limit it, and losses with another cause.
     path.buffer = path.buffer * 20;
     let begin = path.view();
     let longterm = begin.inflight_longterm.expect("a probe that went too high has set it");
@@ -122,7 +122,7 @@ fn a_21_loss_in_up_lowers_the_bound_and_ends_it() {
     assert_eq!(end.state, "probe_bw_down");
     assert!(end.prev_probe_too_high && !end.full_bw_now);
     let lowered = end.inflight_longterm.unwrap();
-    // At least Beta of the target, which is the bandwidth-delay product here.
+    // At least Beta times the target, which is the bandwidth-delay product here.
     assert!(lowered < longterm, "{lowered} after {longterm}");
     assert!(lowered >= end.bdp.mul_f64(0.7), "{lowered} for {}", end.bdp);
 }
@@ -138,10 +138,10 @@ fn a_22_an_idle_application_in_refill_leaves_the_estimate() {
     assert_eq!(end.state, "probe_bw_up");
     assert_eq!(end.round_count, begin.round_count + 1);
     assert_eq!(end.max_bw, begin.max_bw);
-    // Tenths of the rate, and not one of them counts.
+    // Samples of a tenth of the rate, none of which counts.
     path.run_for(ms(400));
     assert_eq!((path.state(), path.view().max_bw), ("probe_bw_up", begin.max_bw));
-    // With data again, the probe runs its course.
+    // With data again, the probe completes.
     path.resume();
     let resumed = path.rows.len();
     path.run_to("probe_bw_cruise", CYCLE);

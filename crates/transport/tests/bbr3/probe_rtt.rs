@@ -13,7 +13,7 @@ fn a_10_probe_rtt_comes_and_goes() {
     path.run_to("probe_rtt", CYCLE);
     let begin = path.row();
     assert_eq!((begin.view.pacing_gain, begin.view.cwnd_gain), (1_000, 500));
-    // Five seconds since a lower round-trip time was seen; it is updated with the
+    // Five seconds after the last lower round-trip time; the value is updated with the
     // acknowledgement that finds it expired.
     let least = path.rows.iter().filter_map(|r| r.view.probe_rtt_min_delay).min().unwrap();
     let seen = path.rows.iter().find(|r| r.view.probe_rtt_min_delay == Some(least)).unwrap();
@@ -47,7 +47,7 @@ fn a_11_idleness_spares_probe_rtt() {
     path.resume();
     let restarted = path.row().view;
     assert!(restarted.idle_restart);
-    // Section 5.4.1: at exactly the bandwidth, but for the margin of 1 %.
+    // Section 5.4.1: at exactly the bandwidth, less the margin of 1 %.
     assert_eq!(
         restarted.pacing_rate.0,
         restarted.bw.0 / 100 * 99 + restarted.bw.0 % 100 * 99 / 100
@@ -55,8 +55,8 @@ fn a_11_idleness_spares_probe_rtt() {
     let from = path.rows.len();
     path.run_for(Duration::from_secs(4));
     assert!(path.rows[from..].iter().all(|r| r.view.state != "probe_rtt"));
-    // The round-trip time that the idleness brought counts for the next five
-    // seconds; a flow that was never idle dips in them.
+    // The round-trip time measured during the idle period is valid for the next five seconds; a
+    // flow that was never idle enters ProbeRTT in that time.
     let mut busy = Path::new(RATE, RTT, 10.0);
     busy.run_until(CYCLE, |p| p.now >= Instant::ZERO + Duration::from_secs(6));
     assert!(changes(&busy.rows).iter().any(|r| r.view.state == "probe_rtt"));

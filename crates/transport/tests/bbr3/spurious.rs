@@ -1,4 +1,4 @@
-//! Losses that were none: appendix A.18 and A.19.
+//! Spurious losses: appendix A.18 and A.19.
 
 use sojourn_cc::Bbr3View as View;
 use sojourn_units::Duration;
@@ -18,7 +18,7 @@ fn ended(path: &mut Path, before: &View, within: Duration) {
     assert_eq!(lost.undo_inflight_longterm, before.inflight_longterm);
 }
 
-/// Runs on until the losses turn out to be none.
+/// Runs on until the losses turn out to be spurious.
 fn undone(path: &mut Path, before: &View, within: Duration) {
     let from = path.rows.len() - 1;
     path.run_until(within, |p| p.state() == "probe_bw_refill");
@@ -40,8 +40,8 @@ fn undone(path: &mut Path, before: &View, within: Duration) {
 fn a_18_a_spurious_fast_recovery_is_undone() {
     let mut path = deep();
     path.run_to("probe_bw_up", CYCLE);
-    // Ten packets are overtaken: later than the reordering window of a quarter of
-    // a round trip, sooner than their retransmissions.
+    // Other packets overtake ten packets: by more than the reordering window of a quarter of a
+    // round trip, and by less than their retransmissions take.
     let before = path.view();
     path.hold_next = (10, ms(30));
     ended(&mut path, &before, ms(300));
@@ -54,15 +54,15 @@ fn a_18_a_spurious_fast_recovery_is_undone() {
 fn a_19_a_spurious_timeout_is_undone() {
     let mut path = deep();
     path.run_to("probe_bw_up", CYCLE);
-    // The way gets longer than the retransmission timeout of some 250 ms.
+    // The delay rises above the retransmission timeout of some 250 ms.
     let before = path.view();
     path.delay += ms(400);
-    // The acknowledgement that shows the losses to be none comes right after them.
+    // The acknowledgement that shows the losses to be spurious follows them directly.
     undone(&mut path, &before, CYCLE);
     assert!(path.row().stats.timeouts >= 1);
 }
 
-/// Losses that were some are not undone.
+/// True losses are not undone.
 #[test]
 fn a_18_a_true_loss_stays() {
     let mut path = shallow();

@@ -13,7 +13,7 @@ fn a_01_startup_ends_on_a_bandwidth_plateau() {
     let bandwidth = share(end.max_bw, RATE);
     assert!((0.98..=1.02).contains(&bandwidth), "max_bw is {bandwidth} of the capacity");
     assert!(end.full_bw_now && end.full_bw_reached && end.full_bw_count == 3);
-    // Each of the three rounds counts one, and none was counted before them.
+    // Each of the three rounds counts one, and no earlier round counted.
     let before: Vec<_> = path.rows.iter().filter(|r| r.view.state == "startup").collect();
     assert!(before.iter().all(|r| !r.view.full_bw_reached));
     let first = |count| before.iter().find(|r| r.view.full_bw_count == count).unwrap();
@@ -21,8 +21,8 @@ fn a_01_startup_ends_on_a_bandwidth_plateau() {
     assert_eq!([rounds[0] + 1, rounds[0] + 2], [rounds[1], end.round_count]);
 }
 
-/// A sender in Startup that its application limits to a fifth of the capacity:
-/// 35 packets a round trip.
+/// A sender in Startup that its application limits to a fifth of the capacity: 35 packets a round
+/// trip.
 fn limited_in_startup() -> Path {
     let mut path = deep();
     path.limit_application(RATE / 5);
@@ -34,12 +34,11 @@ fn limited_in_startup() -> Path {
 #[test]
 fn a_02_startup_ends_on_loss_though_the_application_limits() {
     let mut path = limited_in_startup();
-    // A queue first, or Drain would have nothing to do and end with the
-    // acknowledgement that begins it.
+    // Build a queue first, or Drain would end with its first acknowledgement.
     path.rate = RATE / 10;
     path.run_for(ms(300));
     assert_eq!(path.state(), "startup");
-    // A quarter of the packets, in eight ranges a round trip or more.
+    // A quarter of the packets, in at least eight ranges a round trip.
     path.drop_every = 4;
     path.run_until(Duration::from_secs(1), |p| p.state() != "startup");
     let end = path.view();
@@ -47,12 +46,12 @@ fn a_02_startup_ends_on_loss_though_the_application_limits() {
     assert!(end.full_bw_now && end.full_bw_reached);
     assert_eq!(end.full_bw_count, 0, "no round told anything of the bandwidth");
     assert_eq!(end.undo_state, Some("startup"));
-    // max(BBR.bdp, BBR.inflight_latest): at least what the application sent.
+    // max(BBR.bdp, BBR.inflight_latest): at least the application's data.
     let longterm = end.inflight_longterm.expect("section 5.3.1.3 sets it");
     assert!(longterm >= end.bdp && end.bdp > MSS * 30, "{longterm} for {}", end.bdp);
 }
 
-/// The three criteria of section 5.3.1.3 have to be met together.
+/// Startup ends only if all three criteria of section 5.3.1.3 are met.
 #[test]
 fn a_02_less_loss_does_not_end_startup() {
     // 1 %, below the threshold.
@@ -78,25 +77,25 @@ fn a_07_startup_lasts_as_long_as_the_application_limits() {
 
 #[test]
 fn a_12_startup_finds_the_bandwidth_through_aggregation() {
-    // Acknowledgements come every 20 ms, half a round-trip time, in bunches of
-    // half a bandwidth-delay product.
+    // Acknowledgements arrive every 20 ms, half a round-trip time, in bursts of half a
+    // bandwidth-delay product.
     let mut path = deep();
     path.ack_grid = ms(20);
     let (bdp, bunch) = (RATE.bytes_in(RTT), RATE.bytes_in(ms(20)));
     path.run_to("drain", CYCLE);
     let end = path.view();
-    // The send rate caps what bunches would otherwise feign.
+    // The send rate limits the overestimate that bursts would cause.
     let bandwidth = share(end.max_bw, RATE);
     assert!((0.95..=1.05).contains(&bandwidth), "max_bw is {bandwidth} of the capacity");
     let startup: Vec<_> = path.rows.iter().filter(|r| r.view.state == "startup").collect();
-    // A bunch is all beyond expectation where its interval has just begun; a
-    // second one in the same round may add to it what the rate lagged behind.
+    // At the start of an interval, a whole burst exceeds the expectation. A second burst in the
+    // same round may add the amount by which the rate lagged.
     let extra = startup.iter().map(|r| r.view.extra_acked).max().unwrap();
     assert!((bunch..=bunch * 2).contains(&extra), "{extra} of {bunch}");
     let cwnd = startup.iter().map(|r| r.view.cwnd).max().unwrap();
     assert!(cwnd > bdp * 2, "{cwnd}");
-    // Doubling: from the tenth of the capacity to nine tenths in four rounds at
-    // the least, and no more than twice as many.
+    // Doubling: from a tenth of the capacity to nine tenths in at least four rounds, and in at most
+    // twice as many.
     let round = |part: u64| {
         let reached = |r: &&&crate::Row| r.view.max_bw.0 * 10 >= RATE.0 * part;
         startup.iter().find(reached).unwrap().view.round_count
@@ -112,7 +111,7 @@ fn a_20_probe_rtt_in_startup_leads_back_to_startup() {
     assert!(!path.view().full_bw_reached);
     path.run_until(ms(400), |p| p.state() != "probe_rtt");
     assert_eq!(path.state(), "startup");
-    // And the search goes on from there.
+    // The search continues from there.
     path.resume();
     path.run_to("drain", CYCLE);
     assert!(share(path.view().max_bw, RATE) > 0.98);

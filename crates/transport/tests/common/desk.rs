@@ -1,5 +1,5 @@
-//! A sender on the desk: the test plays network and receiver by hand, and the
-//! controller only halves its window and notes what it is told.
+//! A sender under manual control: the test acts as network and receiver, and the controller only
+//! halves its window and records its calls.
 
 use sojourn_cc::{Controller, EcnUse, Feedback, Limits, Needs, Pacing, Sent, Signal};
 use sojourn_transport::{Ack, Config, Data, Poll, SegmentRange, Sender};
@@ -7,7 +7,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use super::MSS;
 
-/// What a feedback said, as far as tests look at it.
+/// The parts of a feedback that tests check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Heard {
     pub(crate) loss_event: bool,
@@ -19,16 +19,16 @@ pub(crate) struct Heard {
     pub(crate) app_limited: Option<bool>,
 }
 
-/// Halves its window for every event; a signal sets it (a "rate" of bytes).
+/// Halves its window at every event; a signal sets the window (as a "rate" of bytes).
 pub(crate) struct Halving {
     pub(crate) cwnd: Bytes,
     pub(crate) pacing: Pacing,
     pub(crate) last: Heard,
     pub(crate) loss_events: u64,
     pub(crate) ecn_events: u64,
-    /// How often losses were told to have been none.
+    /// Number of signals that losses were spurious.
     pub(crate) spurious: u64,
-    /// What was in flight at each timeout.
+    /// Bytes in flight at each timeout.
     pub(crate) timeouts: Vec<u64>,
     pub(crate) idle: Duration,
 }
@@ -70,7 +70,7 @@ impl Controller for Halving {
     }
 }
 
-/// What most controllers need: such a sender goes the short way where nothing hinders it.
+/// Needs of most controllers: such a sender uses the fast path if there is no loss.
 pub(crate) fn needs(ecn: EcnUse) -> Needs {
     Needs {
         ecn,
@@ -82,7 +82,7 @@ pub(crate) fn needs(ecn: EcnUse) -> Needs {
     }
 }
 
-/// The sender, and the latest packet number that "arrived".
+/// The sender, and the newest packet number "received".
 pub(crate) struct Desk {
     pub(crate) sender: Sender<Halving>,
     pub(crate) newest: u64,
@@ -90,7 +90,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// A sender with a window of `packets`, and no ECN.
+    /// A sender with a window of `packets`, without ECN.
     pub(crate) fn new(config: Config, packets: u64) -> Desk {
         Desk::with_needs(config, packets, needs(EcnUse::None))
     }
@@ -118,7 +118,7 @@ impl Desk {
         self.sender.write(packets * MSS);
     }
 
-    /// Everything that may leave now.
+    /// All packets that may leave now.
     pub(crate) fn send(&mut self, now: Instant) -> Vec<Data> {
         std::iter::from_fn(|| match self.sender.poll_transmit(now) {
             Poll::Packet(data) => Some(data),
@@ -127,13 +127,13 @@ impl Desk {
         .collect()
     }
 
-    /// The segments of everything that may leave now.
+    /// The segments of all packets that may leave now.
     pub(crate) fn segments(&mut self, now: Instant) -> Vec<u64> {
         self.send(now).iter().map(|data| data.segment).collect()
     }
 
-    /// An acknowledgement of all below `cumulative` and of `ranges`; `newest` is
-    /// the packet number of the newest packet received.
+    /// Delivers an acknowledgement of all segments below `cumulative` and of `ranges`; `newest` is
+    /// the number of the newest packet received.
     pub(crate) fn ack(
         &mut self,
         now: Instant,
@@ -153,12 +153,12 @@ impl Desk {
         self.sender.controller()
     }
 
-    /// The next timer.
+    /// Time of the next timer.
     pub(crate) fn timer(&self) -> Instant {
         self.sender.timer()
     }
 
-    /// Lets the timer fire when it is due; returns when, and what left.
+    /// Runs the timer when it is due; returns the time and the packets sent.
     pub(crate) fn fire(&mut self) -> (Instant, Vec<Data>) {
         let now = self.timer();
         self.sender.on_timer(now);

@@ -1,6 +1,6 @@
-//! What the tests of the transport share.
+//! Shared helpers of the transport's tests.
 
-// Each test binary uses its own part of this.
+// Each test binary uses a part of this module.
 #![allow(dead_code)]
 
 pub(crate) mod desk;
@@ -16,12 +16,12 @@ pub(crate) fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// This many milliseconds after the beginning.
+/// This many milliseconds after the start.
 pub(crate) fn at(n: u64) -> Instant {
     Instant::ZERO + ms(n)
 }
 
-/// What Linux has for TCP, and RFC 9000 and 9002 for QUIC.
+/// Linux's values for TCP, and those of RFC 9000 and RFC 9002 for QUIC.
 pub(crate) fn config(profile: Profile) -> Config {
     let (ack_delay, min_rto, sack_ranges) = match profile {
         Profile::Tcp => (ms(40), ms(200), 3),

@@ -1,5 +1,5 @@
-//! A network in memory: a queue with a rate and a limit, a delay, and seeded
-//! mishaps, between one sender and one receiver.
+//! A network in memory between one sender and one receiver: a queue with a rate and a limit, a
+//! delay, and seeded impairments.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,25 @@ use sojourn_transport::{Ack, Config, Data, Poll, Profile, Receiver, Sender};
 use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
-/// How likely mishaps are, in thousandths.
+/// Probabilities of impairments, in thousandths.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mishaps {
     pub(crate) loss: u64,
     pub(crate) ack_loss: u64,
-    /// Kept back for up to this much longer.
+    /// Probability of an additional delay, and its maximum.
     pub(crate) reorder: u64,
     pub(crate) reorder_by: Duration,
     pub(crate) duplicate: u64,
     pub(crate) mark: u64,
 }
 
-/// The way there and back.
+/// Forward and return path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
-    /// One way.
+    /// One-way delay.
     pub(crate) delay: Duration,
     pub(crate) rate: Rate,
-    /// Packets that wait at most.
+    /// Maximum number of queued packets.
     pub(crate) limit: u64,
     pub(crate) mishaps: Mishaps,
     pub(crate) seed: u64,
@@ -38,7 +38,7 @@ enum Event {
     Write(u64),
 }
 
-/// Counts of what became of data packets.
+/// Counts of data packets by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
     pub(crate) lost: u64,
@@ -56,17 +56,16 @@ pub(crate) struct Network {
     random: u64,
     events: BTreeMap<(Instant, u64), Event>,
     serial: u64,
-    /// Ends of transmission of the packets that wait.
+    /// Transmission end times of the queued packets.
     waiting: std::collections::VecDeque<Instant>,
     numbers: u64,
     unwritten: u64,
-    /// Packets that may leave now whatever the window says: probes.
+    /// Packets that may leave now in excess of the window: probes.
     excused: u64,
-    /// Length of every segment, by its place: data must keep its boundaries.
+    /// Length of every segment by position: retransmissions must keep the boundaries.
     layout: Vec<u32>,
-    /// Probes that a timer and an acknowledgement let leave: one for TCP's
-    /// timers; for QUIC two (RFC 9002 section 6.2.4), and one as a recovery
-    /// begins (section 7.3.2).
+    /// Number of probes that a timer and an acknowledgement permit: one for TCP's timers; for QUIC
+    /// two (RFC 9002 section 6.2.4), and one at the start of a recovery (section 7.3.2).
     probes: (u64, u64),
 }
 
@@ -100,8 +99,7 @@ impl Network {
         }
     }
 
-    /// Whether something happens that does in `thousandths` of the cases
-    /// (xorshift64*).
+    /// Draws an event of this probability in thousandths (xorshift64*).
     fn happens(&mut self, thousandths: u64) -> bool {
         self.draw() % 1000 < thousandths
     }
@@ -118,7 +116,7 @@ impl Network {
         self.events.insert((at, self.serial), event);
     }
 
-    /// The time until which the link is busy with what waits.
+    /// Time until which the link is busy with queued packets.
     fn busy_until(&mut self) -> Instant {
         let now = self.now;
         while self.waiting.front().is_some_and(|end| *end <= now) {
@@ -149,7 +147,7 @@ impl Network {
         }
     }
 
-    /// Lets the sender send; returns when it wants to go on.
+    /// Lets the sender send; returns the time of its next transmission.
     fn transmit(&mut self) -> Instant {
         loop {
             let (in_flight, cwnd) = (self.sender.in_flight().0, self.sender.cwnd().0);
@@ -178,8 +176,7 @@ impl Network {
         assert_eq!(self.layout[place], data.len, "a segment keeps its bounds");
     }
 
-    /// What is in flight keeps to the window, but for one packet at least and
-    /// for probes.
+    /// Asserts that the data in flight fit the window, except for a first packet and for probes.
     fn check_window(&mut self, in_flight: u64, len: u64, cwnd: u64) {
         if in_flight + len > cwnd && in_flight > 0 {
             assert!(self.excused > 0, "{in_flight} B and {len} B exceed a window of {cwnd} B");
@@ -195,14 +192,14 @@ impl Network {
         }
     }
 
-    /// The application will write `bytes` this long from now.
+    /// Lets the application write `bytes` after `wait`.
     pub(crate) fn write_after(&mut self, wait: Duration, bytes: u64) {
         self.unwritten += 1;
         self.schedule(self.now + wait, Event::Write(bytes));
     }
 
-    /// Runs until everything was delivered and acknowledged; returns when. It
-    /// fails where that takes longer than until `deadline`.
+    /// Runs until all data are delivered and acknowledged; returns the time. Panics after
+    /// `deadline`.
     pub(crate) fn run(&mut self, deadline: Instant) -> Instant {
         let mut pace_at = self.transmit();
         while self.unwritten > 0 || !self.sender.is_done() {
@@ -253,7 +250,7 @@ impl Network {
         }
     }
 
-    /// Data packets still on their way.
+    /// Data packets in flight.
     pub(crate) fn under_way(&self) -> u64 {
         self.events.values().filter(|e| matches!(e, Event::Data(_))).count() as u64
     }
