@@ -1,4 +1,4 @@
-//! Files of capacity over time, and what is said of malformed ones.
+//! Files of capacity over time, and the errors of malformed ones.
 
 use sojourn_scenario::capacity_file;
 use sojourn_units::{Duration, Instant, Rate};
@@ -23,14 +23,14 @@ fn a_table_with_and_without_units() {
     }
 }
 
-/// Twelve opportunities in the first ten milliseconds, and one when the period
-/// ends, which counts to the stretch that it ends.
+/// Twelve opportunities in the first ten milliseconds, and one at the end of the period, which
+/// counts towards the stretch that it ends.
 #[test]
 fn a_trace_is_its_mean_over_stretches() {
     let text = "1\n".repeat(12) + "20\n";
     let file = capacity_file("cell.trace", &text, STRETCH).unwrap();
     assert_eq!(file.until, at(20));
-    // So many opportunities of 1504 bytes in 10 ms.
+    // `count` opportunities of 1504 bytes in 10 ms.
     let mean = |count: u64| Rate(count * 1504 * 8 * 100);
     let expected = [(0, 12), (10, 1), (20, 12), (30, 1), (40, 12)];
     assert_eq!(file.steps, expected.map(|(ms, count)| (at(ms), mean(count))));
@@ -59,7 +59,8 @@ fn what_is_malformed_is_told_with_its_line() {
     }
 }
 
-/// A trace of 60 s is 60,000,000 stretches of a microsecond: with what waits at each, gigabytes.
+/// A trace of 60 s has 60,000,000 stretches of a microsecond: with a queue's delay for each,
+/// gigabytes.
 #[test]
 fn a_stretch_too_short_for_its_trace_is_refused_with_one_that_will_do() {
     let told = |stretch| capacity_file("f", "60000\n", stretch).map(|file| file.steps.len());

@@ -1,4 +1,4 @@
-//! Changes from outside, as `--set` and `--control` make them.
+//! Changes by `--set` and `--control`.
 
 use sojourn_scenario::{Capacity, Change, Control, Document, Errors, Scenario, Source};
 use sojourn_units::{Bytes, Duration, Instant, Rate};

@@ -1,8 +1,9 @@
-//! Control characters in a document do not reach the terminal that shows what is wrong with it.
+//! Errors escape the control characters of a document before they reach the terminal.
 
 use sojourn_scenario::{Document, Errors};
 
-/// Clears the screen, the same as one character of C1, DEL, and turns the direction of text.
+/// Sequences that clear the screen, in C0 and as one C1 character; DEL; and an override of the text
+/// direction.
 const HOSTILE: &str = "a\u{1b}[2Jb\u{9b}2Jc\u{7f}d\u{202e}e";
 
 fn refused(origin: &str, text: &str) -> Errors {
@@ -18,7 +19,7 @@ fn require_harmless(errors: &Errors) {
     let is_bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
     assert!(!plain.contains(is_bad), "{plain:?}");
     assert!(!plain.lines().any(|line| line.starts_with("forged")), "{plain}");
-    // Every escape character begins a colour: digits and semicolons up to an `m`.
+    // Every escape character starts a colour: digits and semicolons up to an `m`.
     for style in errors.to_ansi().split('\u{1b}').skip(1) {
         let rest = style.trim_start_matches(|c: char| "[;".contains(c) || c.is_ascii_digit());
         assert!(rest.starts_with('m'), "{style:?}");

@@ -1,5 +1,4 @@
-//! Whatever is written in a scenario, the answer is a scenario or errors with
-//! a place in the text; never a panic.
+//! Every text yields a scenario or errors with a position in the text, without a panic.
 
 use proptest::prelude::*;
 use sojourn_scenario::{Document, Errors};
@@ -7,7 +6,7 @@ use sojourn_scenario::{Document, Errors};
 const SHIPPED: &str = include_str!("../../../scenarios/capacity-drop.toml");
 const EVERYTHING: &str = include_str!("everything.toml");
 
-/// What people type, and what parsers stumble over.
+/// Common input errors, and difficult cases for parsers.
 const PIECES: &[&str] = &[
     "",
     "0",
@@ -88,7 +87,7 @@ fn mutated(text: &str, edits: &[Edit]) -> String {
     text.into_iter().collect()
 }
 
-/// Every problem has a place in `text`, and can be shown.
+/// Every error has a position in `text` and can be printed.
 fn assert_placed(errors: &Errors, text: &str) {
     assert!(!errors.items().is_empty());
     for item in errors.items() {

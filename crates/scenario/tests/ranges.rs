@@ -1,12 +1,11 @@
-//! Every declared parameter of every controller and queue is held to its range: a
-//! value just outside, at either end, is refused with the range; the ends themselves
-//! are not.
+//! The range of every declared parameter of every controller and queue: the parser refuses a value
+//! just outside either end, with the range in the error, and accepts the ends themselves.
 
 use sojourn_scenario::Document;
 use sojourn_units::params::{Kind, Param, Value};
 use sojourn_units::{Bytes, Duration, Rate};
 
-/// What a scenario with this value says of it: nothing, or every message.
+/// The error messages for a scenario with this value.
 fn messages(table: &str, name: &str, param: &str, value: &str) -> Vec<String> {
     let (control, queue) = match table {
         "controller" => {
@@ -14,7 +13,7 @@ fn messages(table: &str, name: &str, param: &str, value: &str) -> Vec<String> {
         }
         _ => ("\"reno\"".to_owned(), format!("{{ kind = \"{name}\", {param} = {value} }}")),
     };
-    // Receive times for the controllers that need them.
+    // Receive times for the controllers that require them.
     let text = format!(
         "duration = \"1s\"\n[link.a]\nrate = \"1Mbit\"\nqueue = {queue}\n[flow.f]\npath = [\"a\"]\n\
          control = {control}\ntransport = {{ receive_times = true }}\n"
@@ -38,7 +37,7 @@ fn toml(value: &Value) -> String {
     }
 }
 
-/// The ends of a range, as far as a scenario can write them.
+/// The ends of a range, as far as a scenario can express them.
 fn ends(kind: &Kind) -> Vec<Value> {
     let both = match *kind {
         Kind::Number(_, lo, hi) => [Value::Number(lo), Value::Number(hi)],
@@ -54,7 +53,7 @@ fn ends(kind: &Kind) -> Vec<Value> {
     both.into_iter().filter(|value| !is_unlimited(value)).collect()
 }
 
-/// The greatest value of a type stands for "no limit", and cannot be written.
+/// The maximum of a type means "no limit", and a scenario cannot express it.
 fn is_unlimited(value: &Value) -> bool {
     match value {
         Value::Number(v) => *v == f64::MAX,
@@ -66,7 +65,7 @@ fn is_unlimited(value: &Value) -> bool {
     }
 }
 
-/// The nearest values beyond a range; for names and switches, one that is none.
+/// The nearest values outside a range; for names and switches, an invalid value.
 fn beyond(kind: &Kind) -> Vec<String> {
     let below = |lo: u64| lo.checked_sub(1);
     let above = |hi: u64| hi.checked_add(1).filter(|v| *v <= i64::MAX as u64);
@@ -101,7 +100,7 @@ fn declared() -> Vec<(&'static str, &'static str, &'static Param)> {
 fn the_ends_of_every_range_are_admitted() {
     for (table, name, param) in declared() {
         for value in ends(&param.kind) {
-            // Two parameters may contradict each other; then it is not the range that speaks.
+            // Two parameters may contradict each other; that error is not about the range.
             let found = messages(table, name, param.name, &toml(&value));
             let refused = |message: &String| message.contains("it must be");
             assert!(!found.iter().any(refused), "{name}.{} = {value}: {found:?}", param.name);
@@ -115,7 +114,7 @@ fn what_lies_just_beyond_a_range_is_refused_with_the_range() {
     for (table, name, param) in declared() {
         for value in beyond(&param.kind) {
             let mut found = messages(table, name, param.name, &value);
-            // A parameter without which there is none is missing beside any other.
+            // If a required parameter is missing, its own error appears in addition.
             found.retain(|message| !message.contains("has no `"));
             let what = format!("{table} {name}.{} = {value}: {found:?}", param.name);
             assert_eq!(found.len(), 1, "{what}");
@@ -128,7 +127,7 @@ fn what_lies_just_beyond_a_range_is_refused_with_the_range() {
     assert!(tried > declared().len(), "most parameters have two ends");
 }
 
-/// The ranges of a link's keys, each with the other keys that it needs.
+/// The ranges of a link's keys, each with the other keys that it requires.
 const LINK_RANGES: &[(&str, Kind)] = &[
     ("loss = {}", Kind::Number(0.0, 0.0, 1.0)),
     ("jitter = {}", Kind::Time(Duration::ZERO, Duration::ZERO, LONGEST)),
@@ -147,7 +146,7 @@ const LINK_RANGES: &[(&str, Kind)] = &[
 
 const LONGEST: Duration = Duration::from_secs(1_000_000);
 
-/// What a scenario whose link has this line says of it.
+/// The error messages for a scenario whose link has this line.
 fn link_messages(line: &str) -> Vec<String> {
     let text = format!(
         "duration = \"1s\"\n[link.a]\nrate = \"1Mbit\"\ndelay = \"1ms\"\n{line}\n[flow.f]\n\

@@ -1,9 +1,9 @@
-//! What is refused, where, and with what help: the table is `refusals.txt`.
-//! `UPDATE=1 cargo test -p sojourn-scenario` writes it anew, for review.
+//! Refused scenarios: position, message and help of each error, in the table `refusals.txt`.
+//! `UPDATE=1 cargo test -p sojourn-scenario` rewrites it, for review.
 
 use sojourn_scenario::{Document, Errors};
 
-/// A sound scenario; each case changes one line of it.
+/// A valid scenario; each case changes one line of it.
 const SOUND: &str = r#"title = "A sound scenario"
 duration = "60s"
 controls = ["reno"]
@@ -35,14 +35,14 @@ fn resolve(text: &str) -> Result<(), Errors> {
     Document::from_toml("sound.toml", text)?.resolve(&read).map(drop)
 }
 
-/// The sound scenario with its line `line` replaced.
+/// The valid scenario with its line `line` replaced.
 fn with_line(line: usize, text: &str) -> String {
     let mut lines: Vec<_> = SOUND.lines().collect();
     lines[line - 1] = text;
     lines.join("\n") + "\n"
 }
 
-/// What is refused, as the table shows it.
+/// The errors of a scenario, in the table's format.
 fn block(text: &str) -> String {
     let Err(errors) = resolve(text) else { return "  accepted\n".to_owned() };
     let show = |item: sojourn_scenario::Item| {
@@ -52,7 +52,7 @@ fn block(text: &str) -> String {
     errors.items().into_iter().map(show).collect()
 }
 
-/// The table with every answer made anew.
+/// The table with all its answers recomputed.
 fn answered(table: &str) -> String {
     let mut text = String::new();
     for line in table.lines().filter(|line| !line.starts_with(' ')) {
@@ -100,7 +100,7 @@ fn a_scenario_needs_links_and_flows() {
     );
 }
 
-/// What a terminal shows: the line of the scenario, and that of the trace.
+/// The terminal output shows the line of the scenario and the line of the trace.
 #[test]
 fn errors_show_the_line() {
     let text = with_line(6, r#"rate = { trace = "word.trace" }"#);

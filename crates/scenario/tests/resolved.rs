@@ -1,4 +1,4 @@
-//! What a document means: every form, every default; text and JSON alike.
+//! Resolved documents: every form and every default, from text and from JSON alike.
 
 use sojourn_scenario::{
     Buffer, Capacity, Chance, Change, Control, Discipline, Document, Jitter, Loss, Pause, Profile,
@@ -85,8 +85,8 @@ fn packets_overtake_and_come_twice() {
     assert_eq!((links[3].reorder, links[3].duplicate), (Reorder::None, Chance::default()));
 }
 
-/// A shaper over priority over fair queueing over an AQM: each with its parameters,
-/// those of the default included.
+/// A shaper over priority over fair queueing over an AQM: each with its parameters, defaults
+/// included.
 #[test]
 fn queues_stand_in_queues() {
     let links = resolve(EVERYTHING).links;
@@ -119,7 +119,7 @@ fn steps_and_ramps_become_one_list() {
     ];
     assert_eq!(rate.changes, right);
     let delay = |n| Duration::from_millis(n);
-    // A change may begin at the moment when another is complete.
+    // A change may start when another is complete.
     let right = [
         change(1_000, 2_000, delay(30)),
         change(2_000, 3_000, delay(25)),
@@ -268,8 +268,7 @@ fn shipped_scenarios_resolve() {
     }
 }
 
-/// A list of controllers may hold one several times; its runs have names of
-/// their own.
+/// A list may contain the same controller several times; each run has a unique name.
 #[test]
 fn runs_have_names() {
     let text = r#"

@@ -1,4 +1,4 @@
-//! The JSON Schema lists what there is, and its units are the parser's.
+//! The JSON Schema lists every part, and its units are the parser's.
 
 use serde_json::Value;
 use sojourn_scenario::{Document, json_schema};
@@ -62,7 +62,7 @@ fn it_says_what_is_required_and_what_is_default() {
     assert_eq!(request["not"]["required"], serde_json::json!(["think", "interval"]));
 }
 
-/// The names of units in a pattern such as `^NUMBER\s*(s|ms)$|^0$`.
+/// The unit names in a pattern such as `^NUMBER\s*(s|ms)$|^0$`.
 fn units(schema: &Value, name: &str) -> Vec<String> {
     let pattern = schema["$defs"][name]["anyOf"][0]["pattern"].as_str().expect("it has a pattern");
     let names = pattern.split("\\s*(").nth(1).and_then(|rest| rest.split(')').next());

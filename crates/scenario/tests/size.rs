@@ -1,6 +1,6 @@
-//! Sizes: what is too large is refused before it is built, and what is not takes time in
-//! proportion. The ceilings of time are a hundred times what is measured: they catch the
-//! square of a size, not a slow machine.
+//! Sizes: the parser refuses a scenario that is too large before it builds it, and handles others
+//! in proportional time. The time limits are a hundred times the measured values: they catch
+//! quadratic time, not a slow machine.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -13,13 +13,13 @@ fn resolve(text: &str) -> Result<Scenario, Errors> {
     Document::from_toml("size.toml", text)?.resolve(&|_| Err("no files here".to_owned()))
 }
 
-/// The messages of what is refused, with their lines.
+/// The error messages, with their lines.
 fn refused(text: &str) -> Vec<(usize, String)> {
     let items = resolve(text).expect_err("it is too large").items();
     items.into_iter().map(|item| (item.position.map_or(0, |p| p.line), item.message)).collect()
 }
 
-/// Does `work` within the time, or fails.
+/// Runs `work`, and panics if it exceeds the time limit.
 fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> T {
     let (tell, hear) = std::sync::mpsc::channel();
     std::thread::spawn(move || tell.send(work()));
@@ -41,7 +41,7 @@ fn copies_are_counted_before_they_are_made() {
     assert_eq!(told[0], (12, "there are 100000000 flows; at most 1000000".to_owned()));
 }
 
-/// What may be in flight is bounded by memory; the sizes here by time.
+/// Memory limits the data in flight; time limits the sizes here.
 #[test]
 fn sizes_have_limits() {
     let one = "control = \"reno\"\npath = [\"a\"]";
@@ -97,7 +97,7 @@ fn thousands_of_problems_are_counted_and_the_first_are_shown() {
     }
 }
 
-/// A name or a line of megabytes is not printed whole.
+/// Errors truncate names and lines of megabytes.
 #[test]
 fn long_texts_are_cut_where_they_are_shown() {
     let name = "x".repeat(3_000_000);
@@ -108,7 +108,7 @@ fn long_texts_are_cut_where_they_are_shown() {
     }
 }
 
-/// The place of a problem in a long line is that in the line, and what is shown is near it.
+/// An error in a long line has its column there, and the excerpt is near it.
 #[test]
 fn a_problem_in_a_long_line_has_its_column() {
     let text =
@@ -119,7 +119,7 @@ fn a_problem_in_a_long_line_has_its_column() {
     assert!(errors.to_string().contains("\"a\", \"b\"]"), "{errors}");
 }
 
-/// Thousands of changes from outside, each of which copied the document once.
+/// Thousands of changes, each of which once copied the document.
 #[test]
 fn thousands_of_changes_are_made_at_once() {
     let text = flows(5_000, |_| "control = \"reno\"\npath = [\"a\"]".to_owned());
@@ -134,7 +134,7 @@ fn thousands_of_changes_are_made_at_once() {
     assert!(scenario.flows.iter().all(|flow| flow.start.0 == 500_000_000));
 }
 
-/// A change that fails leaves nothing behind, however deep it got.
+/// A failed change leaves the document unchanged, at any depth.
 #[test]
 fn a_change_that_fails_is_taken_back() {
     let text = flows(1, |_| "control = \"reno\"\npath = [\"a\"]".to_owned());
