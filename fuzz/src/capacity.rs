@@ -8,10 +8,10 @@ use crate::heap;
 
 const STRETCH: Duration = Duration(100_000_000);
 const DELAY: Duration = Duration(20_000_000);
-/// Stretches of a trace that theory is asked about: each takes time of its own.
+/// Maximum number of a trace's steps for the theory: each step takes time.
 const MOST_STEPS: usize = 20_000;
 
-/// Reads the file in `data`, and asks theory for its unavoidable delay.
+/// Reads the file in `data`, and computes its unavoidable delay.
 pub fn capacity(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let file = match heap::within(room(text), || capacity_file("fuzz", text, STRETCH)) {
@@ -32,8 +32,8 @@ pub fn capacity(data: &[u8]) {
     }
 }
 
-/// A trace of two lines may last long: theory takes 5 million stretches at most, of 16 bytes
-/// each, twice, in a list that grows by doubling.
+/// A trace of two lines may last long: the theory takes at most 5 million steps, of 16 bytes each,
+/// twice, in a list that grows by doubling.
 fn room(text: &str) -> u64 {
     (640 << 20) + 256 * text.len() as u64
 }

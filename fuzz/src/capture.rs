@@ -1,4 +1,4 @@
-//! Captures, and the RTTs in them.
+//! Captures and their RTTs.
 
 use std::io::{self, Read};
 
@@ -7,13 +7,13 @@ use sojourn_trace::rtt::{Flow, Method, Options, Rtt};
 
 use crate::heap;
 
-/// Points of a series, and flows, so few that both limits are met.
+/// Limits on the points of a series and on flows, low enough that inputs reach both.
 const OPTIONS: Options = Options { max_flows: 8, points: 16 };
-/// What is held besides: a block of up to 1.06 MiB, read 256 KiB at a time, and a histogram of
-/// each flow, direction and method.
+/// Other memory: a block of up to 1.06 MiB, read 256 KiB at a time, and a histogram for each flow,
+/// direction and method.
 const FIXED_BYTES: u64 = 8 << 20;
 
-/// Reads the capture in `data`: faults have an offset in it, and the samples of each flow agree
+/// Reads the capture in `data`. Errors have an offset in it, and each flow's samples are consistent
 /// with each other and with its packets.
 pub fn capture(data: &[u8]) {
     let (rtt, fault) = heap::within(FIXED_BYTES + 64 * data.len() as u64, || analyse(data));
@@ -31,7 +31,7 @@ pub fn capture(data: &[u8]) {
     rtt.flows().iter().for_each(|flow| sound(flow, rtt.packets()));
 }
 
-/// The RTTs, and the offset of the fault that ended the reading.
+/// The RTTs, and the offset of the error that ended the reading.
 fn analyse(from: impl Read) -> (Rtt, Option<u64>) {
     let (mut capture, mut rtt) = (Capture::new(from), Rtt::new(OPTIONS));
     let fault = match rtt.read(&mut capture, u64::MAX) {
@@ -66,7 +66,7 @@ fn sound(flow: &Flow, packets: u64) {
     }
 }
 
-/// A file that gives few bytes at a time, and fewer than asked for.
+/// A reader that returns few bytes at a time, and fewer than requested.
 struct Pieces<'a>(&'a [u8]);
 
 impl Read for Pieces<'_> {

@@ -1,28 +1,28 @@
-//! What holds for every document and its errors, however it was read.
+//! Checks of every document and its errors, for all input formats.
 
 use sojourn_scenario::{Document, Errors, Item, Scenario};
 
 use crate::{heap, simulate};
 
-/// Heap for a document of `len` bytes and everything made of it, errors with their excerpts
-/// included. A table of a link or a flow becomes some 4 kB of checked values from as few as
-/// 10 bytes. `count` may ask for a million flows in as few: with BBRv3's parameters in each they
-/// were measured at 1.8 GB.
+/// Heap for a document of `len` bytes and everything derived from it, errors with their excerpts
+/// included. A table of a link or a flow becomes some 4 kB of checked values from as few as 10
+/// bytes. `count` may request a million flows in as few: with BBRv3's parameters in each they were
+/// measured at 1.8 GB.
 pub(crate) fn room(len: usize) -> u64 {
     (2 << 30) + 2048 * len as u64
 }
 
-/// Flows with which a scenario is written and read again; with more it is read once, so that the
-/// limit of time is that of one reading.
+/// Maximum number of flows for which a scenario is written and read again. A larger scenario is
+/// read once, so that the time limit is that of one reading.
 const MOST_FLOWS: usize = 10_000;
 
-/// A text that errors point into.
+/// A text to which the positions of errors refer.
 pub(crate) struct Text<'a> {
     pub(crate) origin: &'a str,
     pub(crate) text: &'a str,
 }
 
-/// Traces that scenarios may name: one, one that is malformed, and one of a long time.
+/// Traces that scenarios may name: a valid one, a malformed one, and a long one.
 pub(crate) fn read(file: &str) -> Result<String, String> {
     match file {
         "cell.trace" | "traces/cellular.trace" => Ok("1\n2\n2\n7\n".to_owned()),
@@ -32,8 +32,8 @@ pub(crate) fn read(file: &str) -> Result<String, String> {
     }
 }
 
-/// Checks a document; one that is accepted is written, read again, and simulated. `len` is how
-/// long its text is.
+/// Checks a document; writes, rereads and simulates it if it is valid. `len` is the length of its
+/// text.
 pub(crate) fn examine(document: &Document, len: usize) -> Result<(), Errors> {
     let scenario = heap::within(room(len), || document.resolve(&read))?;
     if scenario.flows.len() > MOST_FLOWS {
@@ -55,7 +55,7 @@ fn same(document: &Document, scenario: &Scenario) {
     }
 }
 
-/// Every problem has a message, a remedy and a place, and can be shown.
+/// Checks that every error has a message, a remedy and a position, and can be printed.
 pub(crate) fn refused(errors: &Errors, len: usize, texts: &[Text<'_>]) {
     heap::within(room(len), || {
         let items = errors.items();
@@ -66,7 +66,8 @@ pub(crate) fn refused(errors: &Errors, len: usize, texts: &[Text<'_>]) {
     });
 }
 
-/// In a text, a line and a column that exist; elsewhere, a path of keys, or the whole.
+/// Checks the position: in a text, an existing line and column; otherwise a path of keys, or the
+/// whole document.
 fn placed(item: &Item, texts: &[Text<'_>]) {
     assert!(!item.message.is_empty() && !item.help.is_empty(), "{item:?}");
     let Some(source) = texts.iter().find(|text| text.origin == item.origin) else {
@@ -74,7 +75,7 @@ fn placed(item: &Item, texts: &[Text<'_>]) {
         return assert_eq!(item.position, None, "a program's values have no lines");
     };
     let Some(at) = item.position else { panic!("without a place: {item:?}") };
-    // Lines are looked at again only in short texts: many errors times a long text is much.
+    // Only short texts, since many errors in a long text would take too long.
     if source.text.len() < 4096 {
         let line = source.text.split('\n').nth(at.line - 1);
         let line = line.unwrap_or_else(|| panic!("no such line: {item:?}"));

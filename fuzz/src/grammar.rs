@@ -1,4 +1,4 @@
-//! Assignments that fit the scenario's JSON Schema, or nearly do.
+//! Assignments that fit the scenario's JSON Schema, or nearly fit it.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use sojourn_scenario::json_schema;
 
 use crate::random::Random;
 
-/// Times, as they are written; mostly so short that a run ends soon.
+/// Times in text form, mostly so short that a run ends soon.
 const TIMES: &[&str] = &[
     "0s", "1ns", "1us", "10us", "100us", "1ms", "5ms", "10ms", "20ms", "30ms", "50ms", "100ms",
     "200ms", "0.3s", "1s", "2s", "10s", "60s", "1000000s", "0",
@@ -35,7 +35,7 @@ const RATES: &[&str] = &[
 ];
 const BUFFERS: &[&str] =
     &["unlimited", "0packets", "1packet", "10packets", "100 packets", "30ms", "150kB", "1000000s"];
-/// What stands in no schema.
+/// Values outside every schema.
 const ODD: &[&str] = &[
     "",
     "0",
@@ -62,10 +62,10 @@ const ODD: &[&str] = &[
     "[1, \"a\", {}]",
     "1_000",
 ];
-/// Names of links, flows and files besides those that the scenario has.
+/// Names of links, flows and files in addition to the scenario's.
 const NAMES: &[&str] = &["a", "b", "new", "cell.trace", "long.trace", "bad.trace"];
 
-/// The schema of the parts that ship.
+/// The schema of the shipped parts.
 pub(crate) struct Grammar(Value);
 
 impl Grammar {
@@ -80,7 +80,7 @@ impl Grammar {
         while let Some((key, below)) = self.step(at, names, random) {
             path.push(key);
             at = below;
-            // A whole table at once now and then, a field of it mostly.
+            // Sometimes a whole table, mostly one of its fields.
             if path.len() > 1 && random.once_in(5) {
                 break;
             }
@@ -92,7 +92,7 @@ impl Grammar {
         format!("{}={value}", path.join("."))
     }
 
-    /// A key below a table or a list, and the shape of its value.
+    /// A key below a table or a list, and the schema of its value.
     fn step<'a>(
         &'a self,
         at: &'a Value,
@@ -111,7 +111,7 @@ impl Grammar {
         at["items"].is_object().then(|| (random.below(3).to_string(), &at["items"]))
     }
 
-    /// One of the forms that a value may have, behind all references.
+    /// One of a value's forms, with all references resolved.
     fn form<'a>(&'a self, at: &'a Value, random: &mut Random) -> &'a Value {
         let mut at = at;
         loop {
@@ -125,7 +125,7 @@ impl Grammar {
         }
     }
 
-    /// A value as TOML. Below some levels, tables have only what they must.
+    /// A value as TOML. Beyond a certain depth, tables contain only required keys.
     fn value(&self, at: &Value, names: &[String], random: &mut Random, depth: usize) -> String {
         let at = self.form(at, random);
         if let Some(texts) = leaf(at) {
@@ -162,7 +162,7 @@ impl Grammar {
     }
 }
 
-/// Values of a quantity; None for other shapes.
+/// Values of a quantity; `None` for other schemas.
 fn leaf(at: &Value) -> Option<&'static [&'static str]> {
     match at["$ref"].as_str()?.rsplit('/').next()? {
         "duration" => Some(TIMES),
@@ -179,7 +179,7 @@ fn name(names: &[String], random: &mut Random) -> String {
     known.map_or_else(|| (*random.pick(NAMES)).to_owned(), Clone::clone)
 }
 
-/// Ends of the range, small numbers, powers of two, and now and then one beyond.
+/// Ends of the range, small numbers, powers of two, and sometimes a number out of range.
 fn integer(at: &Value, random: &mut Random) -> u64 {
     let lo = at["minimum"].as_u64().unwrap_or(0);
     let hi = at["maximum"].as_u64().unwrap_or(u64::MAX);

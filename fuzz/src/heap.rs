@@ -1,4 +1,4 @@
-//! A limit on the bytes that a piece of work may allocate.
+//! A limit on the heap that a piece of work may allocate.
 
 use std::alloc::System;
 
@@ -7,8 +7,8 @@ use cap::Cap;
 #[global_allocator]
 static HEAP: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Does `work`; an allocation that takes the heap more than `bytes` beyond its present size
-/// fails, which aborts the process at the place that asked for it.
+/// Runs `work`. An allocation that takes the heap more than `bytes` above its present size fails,
+/// which aborts the process at the allocation.
 pub(crate) fn within<T>(bytes: u64, work: impl FnOnce() -> T) -> T {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     let before = HEAP.limit();
@@ -18,7 +18,7 @@ pub(crate) fn within<T>(bytes: u64, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Cannot fail: the new limit is never below what is allocated.
+/// Cannot fail: the new limit is never below the allocated bytes.
 fn limit(bytes: usize) {
     HEAP.set_limit(bytes).expect("the heap is within its new limit");
 }

@@ -1,4 +1,4 @@
-//! Scenarios that a program built, as JSON.
+//! Scenarios built by a program, as JSON.
 
 use serde_json::Value;
 use sojourn_scenario::Document;
@@ -8,7 +8,7 @@ use crate::heap;
 use crate::mutate;
 use crate::random::Random;
 
-/// Takes the JSON in `data` for a scenario; checks, writes and simulates it.
+/// Reads the JSON in `data` as a scenario; checks, writes and simulates it.
 pub fn json(data: &[u8]) {
     let Ok(value) = serde_json::from_slice::<Value>(data) else { return };
     let len = data.len();
@@ -18,7 +18,8 @@ pub fn json(data: &[u8]) {
     }
 }
 
-/// Another value: by assignments that the schema knows, or with anything in the place of a part.
+/// Mutates a scenario: by assignments from the schema, or by replacing a part with an arbitrary
+/// value.
 pub fn mutate_json(data: &[u8], seed: u32) -> Vec<u8> {
     let mut random = Random::new(seed);
     let value = serde_json::from_slice::<Value>(data).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Fuzz targets: each takes bytes, hands them to one of Sojourn's readers, and panics or aborts
-//! where the reader breaks one of its promises. `docs/fuzzing.md` lists the promises.
+//! Fuzz targets: each passes bytes to one of Sojourn's readers, and panics or aborts if the reader
+//! breaks one of its promises. `docs/fuzzing.md` lists the promises.
 
 mod capacity;
 mod capture;
@@ -21,10 +21,10 @@ pub use mutate::{mutate_capacity, mutate_capture};
 pub use scenario::{mutate_scenario, scenario};
 pub use set::{mutate_set, set};
 
-/// What a target does with the bytes of one input.
+/// A target's function on the bytes of one input.
 pub type Target = fn(&[u8]);
 
-/// Every target by the name of its folder of seeds.
+/// Every target by the name of its directory of seeds.
 pub const TARGETS: [(&str, Target); 5] = [
     ("scenario", scenario),
     ("json", json),
@@ -33,7 +33,7 @@ pub const TARGETS: [(&str, Target); 5] = [
     ("capacity", capacity),
 ];
 
-/// Puts a mutated input into libFuzzer's buffer, cut off at `max_size`; returns its length.
+/// Copies a mutated input into libFuzzer's buffer, truncated to `max_size`; returns its length.
 pub fn replace(buffer: &mut [u8], max_size: usize, input: &[u8]) -> usize {
     let len = input.len().min(max_size).min(buffer.len());
     buffer[..len].copy_from_slice(&input[..len]);

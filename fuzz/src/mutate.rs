@@ -1,4 +1,4 @@
-//! Mutations that keep the structure of an input, so that more than its first bytes is reached.
+//! Mutations that keep the structure of an input, to reach code beyond its first bytes.
 
 use serde_json::{Value, json};
 use sojourn_scenario::Document;
@@ -6,7 +6,7 @@ use sojourn_scenario::Document;
 use crate::grammar::Grammar;
 use crate::random::Random;
 
-/// What people type, and what parsers stumble over.
+/// Common input errors, and difficult cases for parsers.
 const PIECES: &[&str] = &[
     "\"",
     "'''",
@@ -48,7 +48,7 @@ pub(crate) fn names(document: &Document) -> Vec<String> {
     tables.into_iter().flatten().flat_map(|table| table.into_iter().map(|(name, _)| name)).collect()
 }
 
-/// Assigns some values that the schema knows, or takes a key away.
+/// Assigns some values from the schema, or removes a key.
 pub(crate) fn document(document: &mut Document, random: &mut Random) {
     for _ in 0..=random.below(3) {
         if random.once_in(5) {
@@ -58,13 +58,13 @@ pub(crate) fn document(document: &mut Document, random: &mut Random) {
                 *document = less;
             }
         } else {
-            // A path may lead through a value without keys: then nothing changes.
+            // A path through a value without keys changes nothing.
             let _ = document.set(&Grammar::shipped().assignment(&names(document), random));
         }
     }
 }
 
-/// Takes away a part of `value`, near its root or far from it.
+/// Removes a part of `value` at a random depth.
 fn remove(value: &mut Value, random: &mut Random) {
     let deeper = !random.once_in(3);
     match value {
@@ -89,7 +89,7 @@ fn remove(value: &mut Value, random: &mut Random) {
     }
 }
 
-/// Puts anything in the place of a part of `value`.
+/// Replaces a part of `value` with an arbitrary value.
 pub(crate) fn value(value: Value, random: &mut Random) -> Value {
     if random.once_in(4) {
         return replacement(value, random);
@@ -124,7 +124,7 @@ fn replacement(value: Value, random: &mut Random) -> Value {
     }
 }
 
-/// Changes lines of a text, or pieces within one.
+/// Changes lines of a text, or parts of a line.
 pub(crate) fn lines(text: &str, random: &mut Random) -> String {
     let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
     let place = random.below(lines.len());
@@ -146,7 +146,7 @@ pub(crate) fn lines(text: &str, random: &mut Random) -> String {
     lines.join("\n")
 }
 
-/// A copy of some lines; tables in it get a name of their own, so that they are no duplicates.
+/// A copy of some lines; its tables get new names, to avoid duplicates.
 fn renamed(block: &[String], number: usize) -> Vec<String> {
     let rename = |line: &String| match line.strip_suffix(']') {
         Some(header) if line.starts_with('[') => format!("{header}_{number}]"),
@@ -155,7 +155,7 @@ fn renamed(block: &[String], number: usize) -> Vec<String> {
     block.iter().map(rename).collect()
 }
 
-/// Replaces some characters of a line by a piece.
+/// Replaces some characters of a line with a piece.
 fn splice(line: &mut String, random: &mut Random) {
     let starts: Vec<usize> = line.char_indices().map(|(at, _)| at).chain([line.len()]).collect();
     let from = random.below(starts.len());
@@ -164,7 +164,7 @@ fn splice(line: &mut String, random: &mut Random) {
     line.replace_range(starts[from]..starts[to], piece);
 }
 
-/// Another file of capacity: other lines, or another number in one of them.
+/// Mutates a capacity file: other lines, or another number in one of them.
 pub fn mutate_capacity(data: &[u8], seed: u32) -> Vec<u8> {
     const ROWS: &[&str] = &[
         "0",
@@ -198,15 +198,15 @@ pub fn mutate_capacity(data: &[u8], seed: u32) -> Vec<u8> {
     rows.join("\n").into_bytes()
 }
 
-/// Another capture: a length or number that is off, or records repeated or cut out. None where
-/// libFuzzer's own mutations are to be used.
+/// Mutates a capture: a wrong length or number, or records repeated or removed. `None` selects
+/// libFuzzer's own mutations.
 pub fn mutate_capture(data: &[u8], seed: u32) -> Option<Vec<u8>> {
     let mut random = Random::new(seed);
     let mut file = data.to_vec();
     if file.len() < 8 || random.once_in(3) {
         return None;
     }
-    // Lengths of both formats stand at multiples of four, numbers of TCP in network order.
+    // In both formats lengths are at multiples of four; TCP's numbers are in network order.
     let at = random.below(file.len() / 4) * 4;
     let number = match random.below(4) {
         0 => random.below(80) as u32,

@@ -1,4 +1,4 @@
-//! Random choices of a mutator, from the seed that libFuzzer gives it.
+//! Random choices of a mutator, from libFuzzer's seed.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::SplitMix64;
@@ -10,7 +10,7 @@ impl Random {
         Random(SplitMix64::seed_from_u64(u64::from(seed)))
     }
 
-    /// A number below `end`; zero where there is none.
+    /// A number below `end`; zero if `end` is zero.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         if end == 0 { 0 } else { (self.0.next_u64() % end as u64) as usize }
     }
@@ -19,12 +19,12 @@ impl Random {
         self.0.next_u64()
     }
 
-    /// True once in `times`.
+    /// True with probability 1/`times`.
     pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of `items`, which has some.
+    /// One of `items`, which must not be empty.
     pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }

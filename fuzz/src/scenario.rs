@@ -18,7 +18,7 @@ pub fn scenario(data: &[u8]) {
     }
 }
 
-/// Another scenario, mostly by assignments that the schema knows.
+/// Mutates a scenario, mostly by assignments from the schema.
 pub fn mutate_scenario(data: &[u8], seed: u32) -> Vec<u8> {
     let mut random = Random::new(seed);
     let text = String::from_utf8_lossy(data);

@@ -1,4 +1,4 @@
-//! `--set`: a scenario that ships, and assignments to it.
+//! `--set`: a shipped scenario, and assignments to it.
 
 use sojourn_scenario::{Document, Errors};
 
@@ -8,7 +8,7 @@ use crate::heap;
 use crate::mutate;
 use crate::random::Random;
 
-/// Scenarios that ship, and the one of the schema's tests, which has every key.
+/// Shipped scenarios, and the scenario of the schema's tests, which has every key.
 const BASES: [(&str, &str); 8] = [
     ("capacity-drop", include_str!("../../scenarios/capacity-drop.toml")),
     ("cellular", include_str!("../../scenarios/cellular.toml")),
@@ -19,7 +19,7 @@ const BASES: [(&str, &str); 8] = [
     ("wifi-outage", include_str!("../../scenarios/wifi-outage.toml")),
     ("everything", include_str!("../../crates/scenario/tests/everything.toml")),
 ];
-/// Assignments of one input.
+/// Maximum number of assignments in one input.
 const MOST: usize = 40;
 
 /// The first line of `data` names a scenario; each further line is an assignment.
@@ -30,7 +30,7 @@ pub fn set(data: &[u8]) {
     let len = base.len() + text.len();
     let mut document = Document::from_toml("base.toml", base).expect("it ships");
     for change in lines.take(MOST) {
-        // `--set` may add tables of its own: each is a document's worth of room.
+        // Each `--set` may add tables of its own, and so gets a document's heap.
         heap::within(document::room(len), || assign(&mut document, change));
     }
     if let Err(errors) = document::examine(&document, len) {
@@ -57,7 +57,7 @@ fn texts(change: &str) -> [Text<'_>; 1] {
     [Text { origin: "--set", text: change }]
 }
 
-/// Every problem has its place in the scenario, or in one of the assignments.
+/// Checks that every error has a position in the scenario or in one of the assignments.
 fn refused(errors: &Errors, base: &str) {
     let (items, lines) = (errors.items(), base.lines().count());
     assert!(items.iter().all(|item| item.position.is_some()), "{errors}");
@@ -66,7 +66,7 @@ fn refused(errors: &Errors, base: &str) {
     assert!(errors.to_string().starts_with("error: ") && !errors.to_ansi().is_empty());
 }
 
-/// Another list of assignments.
+/// Mutates a list of assignments.
 pub fn mutate_set(data: &[u8], seed: u32) -> Vec<u8> {
     let mut random = Random::new(seed);
     let text = String::from_utf8_lossy(data);

@@ -1,4 +1,4 @@
-//! A short simulation of a scenario that was accepted.
+//! A short simulation of a valid scenario.
 
 use std::time;
 
@@ -8,17 +8,18 @@ use sojourn_units::{Duration, Instant};
 
 use crate::{heap, summary};
 
-/// Estimates beyond are not put to the test: `sojourn run` asks the machine for as much.
+/// Scenarios with a larger memory estimate are skipped, since `sojourn run` would need that much
+/// memory.
 const MOST_BYTES: u64 = 128 << 20;
 /// The fixed part of a simulation: events, the first blocks of rings, and the summary.
 const FIXED_BYTES: u64 = 16 << 20;
-/// Time on the wall for a run; one that takes longer is left where it stands.
+/// Wall-clock time of a run; a longer run is abandoned.
 const BUDGET: time::Duration = time::Duration::from_millis(100);
-/// A run this short is done again, to compare.
+/// A run this short is repeated for comparison.
 const SHORT: time::Duration = time::Duration::from_millis(10);
 
-/// Runs `scenario` under its first controller: no panic, no more memory than the estimate, sound
-/// figures, and the same ones again for the same seed.
+/// Runs `scenario` under its first controller. Checks that it does not panic, that it stays within
+/// the memory estimate, that its figures are valid, and that the same seed gives the same figures.
 pub(crate) fn simulate(scenario: &Scenario) {
     let bytes = estimate(scenario).0;
     if bytes > MOST_BYTES {
@@ -33,7 +34,7 @@ pub(crate) fn simulate(scenario: &Scenario) {
     assert_eq!(first, second, "the same scenario and seed give other figures");
 }
 
-/// The summary as JSON; None where the budget is used up before the end.
+/// The summary as JSON; `None` if the run exceeds the budget.
 fn run(scenario: &Scenario) -> Option<String> {
     let mut simulation = Simulation::new(scenario, scenario.controls.first(), scenario.seed);
     if !advance(&mut simulation) {
@@ -44,8 +45,8 @@ fn run(scenario: &Scenario) -> Option<String> {
     Some(serde_json::to_string(&outcome.summary).expect("a summary is JSON"))
 }
 
-/// Advances in slices of virtual time that grow while they take little time on the wall; says
-/// whether the end was reached.
+/// Advances in slices of simulated time that grow while they take little wall-clock time; returns
+/// whether the run reached its end.
 fn advance(simulation: &mut Simulation) -> bool {
     let (begun, mut slice) = (now(), Duration(1000));
     while simulation.now() < simulation.end() {

@@ -1,4 +1,4 @@
-//! Figures that no summary may have.
+//! Checks for invalid figures in a summary.
 
 use sojourn_sim::{FlowSummary, LinkSummary, RunSummary, SpikeSummary};
 
@@ -39,17 +39,17 @@ fn spike(spike: &SpikeSummary) {
     }
 }
 
-/// Finite and not negative, as all are that are no differences.
+/// Checks that values are finite and not negative, as all figures except differences are.
 fn finite(of: &str, values: &[f64]) {
     assert!(values.iter().all(|value| value.is_finite() && *value >= 0.0), "{of}: {values:?}");
 }
 
-/// JSON writes NaN as null, which would pass for "no sample".
+/// Checks the values that are present. JSON writes NaN as null, which would look like "no sample".
 fn known(of: &str, values: &[Option<f64>]) {
     values.iter().flatten().for_each(|value| finite(of, &[*value]));
 }
 
-/// Percentiles of the same samples.
+/// Checks percentiles of the same samples.
 fn ascending(of: &str, values: &[Option<f64>]) {
     known(of, values);
     assert!(values.iter().flatten().is_sorted(), "{of}: {values:?}");

@@ -1,8 +1,8 @@
-//! Replays every seed, and some mutations of it, without the fuzzing library.
+//! Replays every seed and some mutations of it, without the fuzzing library.
 //!
-//! `cargo test -p sojourn-fuzz --test seeds -- FILE ...` replays files alone; the folder of a
-//! file names its target. A seed that aborts takes the process with it, so each target's seeds
-//! run in a process of their own, whose last line names the seed.
+//! `cargo test -p sojourn-fuzz --test seeds -- FILE ...` replays only these files; a file's
+//! directory names its target. A seed that aborts ends its process, so that each target's seeds run
+//! in a separate process, whose last line names the seed.
 
 use std::env;
 use std::fs;
@@ -12,9 +12,9 @@ use std::process::{Command, ExitCode, Stdio};
 
 use sojourn_fuzz::{TARGETS, Target};
 
-/// Marks the process that replays.
+/// Environment variable that marks the replaying process.
 const REPLAY: &str = "SOJOURN_FUZZ_REPLAY";
-/// Mutations of each seed.
+/// Number of mutations of each seed.
 const MUTATIONS: u32 = 2;
 
 fn main() -> ExitCode {
@@ -30,7 +30,8 @@ fn main() -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// A file from here, or from the root of the repository, which Cargo leaves before it runs tests.
+/// A file relative to the current directory, or to the root of the repository, since Cargo runs
+/// tests in another directory.
 fn found(name: &str) -> Option<PathBuf> {
     let from_root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
     [PathBuf::from(name), from_root].into_iter().find(|path| path.is_file())
@@ -45,7 +46,7 @@ fn seeds(target: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Replays in another process; names the seed that ended it.
+/// Replays in another process; prints the seed that ended it.
 fn passes(files: &[PathBuf]) -> bool {
     let mut replay = Command::new(env::current_exe().expect("this program"));
     let mut replay =
@@ -72,7 +73,7 @@ fn replay(file: &Path) {
 }
 
 fn run(target: Target, data: &[u8], name: &str) {
-    // Written at once: what is buffered would be lost with the process.
+    // Flushed at once: an abort would lose buffered output.
     writeln!(stdout(), "{name}").and_then(|()| stdout().flush()).expect("it is piped");
     target(data);
 }

@@ -4,7 +4,7 @@
 const C: f64 = 0.4;
 /// RFC 9438 section 4.6.
 const BETA: f64 = 0.7;
-/// RFC 9438 section 4.3: what Reno adds a round trip to be fair to CUBIC's beta.
+/// RFC 9438 section 4.3: Reno's increase for each round trip that is fair at CUBIC's beta.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 /// The state of CUBIC.
@@ -12,11 +12,10 @@ pub(crate) struct Cubic {
     pub(crate) cwnd: f64,
     ssthresh: f64,
     w_max: f64,
-    /// Seconds from the beginning of the epoch until the window is at `w_max`.
+    /// Seconds from the start of the epoch until the window reaches `w_max`.
     k: f64,
     w_est: f64,
-    /// When the epoch began, in nanoseconds; none before its first packet is
-    /// acknowledged.
+    /// Start of the epoch in nanoseconds; `None` until the epoch's first packet is acknowledged.
     epoch_start: Option<u64>,
 }
 
@@ -34,15 +33,15 @@ impl Default for Cubic {
 }
 
 impl Cubic {
-    /// `acked` packets were delivered; `rtt_ns` is the newest round-trip time.
+    /// Handles the delivery of `acked` packets; `rtt_ns` is the newest round-trip time.
     pub(crate) fn on_ack(&mut self, now: u64, acked: u64, rtt_ns: u64) {
         if self.cwnd < self.ssthresh {
             self.cwnd += acked as f64;
             return;
         }
         let start = self.epoch_start.unwrap_or_else(|| self.begin_epoch(now));
-        // Section 4.2: the target is the cubic function a round trip from now,
-        // within [cwnd, 1.5 cwnd].
+        // Section 4.2: the target is the cubic function one round trip from now, within [cwnd, 1.5
+        // cwnd].
         let t = (now - start + rtt_ns) as f64 * 1e-9 - self.k;
         let target = (C * t * t * t + self.w_max).clamp(self.cwnd, 1.5 * self.cwnd);
         // Section 4.3.
@@ -59,7 +58,7 @@ impl Cubic {
         now
     }
 
-    /// Packets were lost: section 4.6, with fast convergence (section 4.7).
+    /// Handles a loss: section 4.6, with fast convergence (section 4.7).
     pub(crate) fn on_loss(&mut self) {
         let falling = self.cwnd < self.w_max;
         self.w_max = if falling { self.cwnd * (1.0 + BETA) / 2.0 } else { self.cwnd };

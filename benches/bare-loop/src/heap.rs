@@ -1,9 +1,9 @@
-//! The event queue: a binary heap with one entry for each thing that waits.
+//! The event queue: a binary heap with one entry for each pending event.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What waits.
+/// A pending event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// The FIFO has sent the packet at its head.
@@ -15,12 +15,11 @@ pub(crate) enum Event {
 }
 
 const EVENTS: [Event; 3] = [Event::Departure, Event::Data, Event::Ack];
-/// Low bits of a key that tell the event.
+/// Low bits of a key that hold the event.
 const BITS: u32 = 2;
 
-/// Events in the order of time, at the same time in the order of [`Event`]. Both
-/// are packed into one number, which compares in one instruction: 2^62 ns are
-/// 146 years.
+/// Events in order of time, and at the same time in the order of [`Event`]. A key packs both into
+/// one number, which compares in one instruction: 2^62 ns are 146 years.
 #[derive(Default)]
 pub(crate) struct Heap(BinaryHeap<Reverse<u64>>);
 

@@ -1,18 +1,17 @@
-//! The bare loop: the straightforward loop of a window-limited flow. A sender with
-//! CUBIC's window, a FIFO with a limit in bytes that is served at a rate, delay
-//! lines, a receiver that acknowledges every second packet, and a binary heap of
-//! events. Nothing of Sojourn is in it, so that its speed is a yardstick of the
-//! machine. It is no lower bound: each departure is an event here, which a
-//! simulation can save while something is on the wire.
+//! The bare loop: the straightforward simulation of a window-limited flow. A sender with CUBIC's
+//! window, a FIFO with a limit in bytes that is served at a rate, delay lines, a receiver that
+//! acknowledges every second packet, and a binary heap of events. It uses no code of Sojourn, so
+//! that its speed is a yardstick of the machine. It is not a lower bound: each departure is an
+//! event here, which a simulation can avoid while a packet is on the wire.
 //!
-//! What it leaves out: SACK and retransmission (what was lost is sent again as
-//! new data), timers, ECN, statistics of any kind. What it does not leave out:
-//! every packet waits in the FIFO and on the wire, every event goes through the
-//! heap, and overflow of the FIFO is what makes the window smaller.
+//! Omitted: SACK and retransmission (lost data are sent again as new data), timers, ECN, and all
+//! statistics.
 //!
-//! Its limit: no timer sends an acknowledgement that waits for a second packet. A
-//! flow would stand still for good if only one of the last two packets of a window
-//! survived. Case A does not meet that.
+//! Included: every packet waits in the FIFO and on the wire, every event passes through the heap,
+//! and overflow of the FIFO reduces the window.
+//!
+//! Limitation: no timer sends a delayed acknowledgement. A flow would stall for ever if only one of
+//! the last two packets of a window survived, which does not happen in case A.
 
 mod cubic;
 mod heap;
@@ -23,24 +22,24 @@ use crate::heap::{Event, Heap};
 use crate::path::{Fifo, Full, Line};
 use crate::sender::Sender;
 
-/// The loop that is simulated.
+/// Parameters of the simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
-    /// Time that the bottleneck needs for a byte, in nanoseconds.
+    /// Transmission time of a byte at the bottleneck, in nanoseconds.
     pub ns_per_byte: u64,
     /// Round-trip propagation delay in nanoseconds, half of it each way.
     pub base_rtt_ns: u64,
-    /// What may wait in the FIFO, in bytes.
+    /// Capacity of the FIFO in bytes.
     pub limit_bytes: u64,
     /// Size of a packet in bytes.
     pub packet_bytes: u64,
-    /// How long it runs, in nanoseconds.
+    /// Duration in nanoseconds.
     pub duration_ns: u64,
 }
 
 impl Setup {
-    /// One CUBIC flow over 100 Mbit/s with 20 ms and a FIFO of a
-    /// bandwidth-delay product: case A of the benchmark.
+    /// One CUBIC flow over 100 Mbit/s with 20 ms and a FIFO of a bandwidth-delay product: case A of
+    /// the benchmark.
     pub fn case_a(duration_ns: u64) -> Setup {
         Setup {
             ns_per_byte: 80,
@@ -52,14 +51,14 @@ impl Setup {
     }
 }
 
-/// What a run has counted.
+/// Counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Data packets that arrived at the receiver.
     pub delivered: u64,
     /// Data packets that the FIFO dropped.
     pub dropped: u64,
-    /// How often the window was made smaller.
+    /// Number of window reductions.
     pub reductions: u64,
     /// Events taken from the heap.
     pub events: u64,
@@ -73,14 +72,14 @@ struct Packet {
     bytes: u64,
 }
 
-/// An acknowledgement of all that the receiver has seen.
+/// An acknowledgement of all packets that the receiver has seen.
 #[derive(Clone, Copy, Debug)]
 struct Ack {
-    /// One more than the greatest number seen.
+    /// One more than the greatest packet number seen.
     next: u64,
-    /// Packets seen; the FIFO keeps order, so the others are lost.
+    /// Packets seen; the FIFO keeps order, so that the others are lost.
     received: u64,
-    /// When the newest packet was sent.
+    /// Send time of the newest packet.
     sent_at: u64,
 }
 
@@ -109,7 +108,7 @@ struct Run {
     fifo: Fifo,
     wire: Line<Packet>,
     way_back: Line<Ack>,
-    /// Packets received, those among them that were not acknowledged yet.
+    /// Packets received, and the number of these not yet acknowledged.
     received: u64,
     unacknowledged: u64,
     counts: Counts,
@@ -131,7 +130,7 @@ impl Run {
         }
     }
 
-    /// Sends what the window allows.
+    /// Sends as many packets as the window permits.
     fn send(&mut self, now: u64) {
         while let Some(number) = self.sender.next() {
             let packet = Packet { number, sent_at: now, bytes: self.packet_bytes };

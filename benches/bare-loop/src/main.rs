@@ -1,12 +1,12 @@
-//! Packets a CPU second of the bare loop, case A, for at least a CPU second:
+//! Prints the bare loop's packets for each CPU second, for case A over at least a CPU second:
 //! `cargo run --release -p sojourn-bare-loop`.
 
 use cpu_time::ThreadTime;
 use sojourn_bare_loop::{Setup, run};
 
-/// Simulated time of each run: case A's.
+/// Simulated time of each run, as in case A.
 const RUN_NS: u64 = 60_000_000_000;
-/// The thread's CPU time is measured until it is at least this.
+/// The runs repeat until the thread has used this much CPU time.
 const LEAST_CPU_S: f64 = 1.0;
 
 fn main() {

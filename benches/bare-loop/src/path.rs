@@ -1,14 +1,13 @@
-//! The way of a packet: a FIFO that is served at a rate, and delay lines.
+//! The path of a packet: a FIFO that is served at a rate, and delay lines.
 
 use std::collections::VecDeque;
 
 use crate::Packet;
 
-/// The FIFO has no room.
+/// Error of a full FIFO.
 pub(crate) struct Full;
 
-/// A FIFO with a limit in bytes, served at a rate. The packet at its head is the
-/// one under way.
+/// A FIFO with a limit in bytes, served at a rate. The packet at its head is in transmission.
 pub(crate) struct Fifo {
     packets: VecDeque<Packet>,
     ns_per_byte: u64,
@@ -21,7 +20,7 @@ impl Fifo {
         Fifo { packets: VecDeque::new(), ns_per_byte, limit_bytes, bytes: 0 }
     }
 
-    /// Takes a packet; answers when it is sent where it is the only one.
+    /// Adds a packet; returns its departure time if it is the only one.
     pub(crate) fn push(&mut self, now: u64, packet: Packet) -> Result<Option<u64>, Full> {
         if self.bytes + packet.bytes > self.limit_bytes {
             return Err(Full);
@@ -32,7 +31,8 @@ impl Fifo {
         Ok(alone.then(|| now + packet.bytes * self.ns_per_byte))
     }
 
-    /// The packet that has just been sent, and when the next one will be.
+    /// Removes the packet that has just been sent; returns it with the departure time of the next
+    /// one.
     pub(crate) fn pop(&mut self, now: u64) -> (Packet, Option<u64>) {
         let packet = self.packets.pop_front().expect("a packet departs that was put in");
         self.bytes -= packet.bytes;
@@ -40,7 +40,7 @@ impl Fifo {
     }
 }
 
-/// A constant delay: a ring of what is under way, with the time of its arrival.
+/// A constant delay: a queue of items in flight, with their arrival times.
 pub(crate) struct Line<T> {
     under_way: VecDeque<(u64, T)>,
     delay_ns: u64,
@@ -51,14 +51,14 @@ impl<T> Line<T> {
         Line { under_way: VecDeque::new(), delay_ns }
     }
 
-    /// Puts something in; answers when it arrives where it is the only one.
+    /// Adds an item; returns its arrival time if it is the only one.
     pub(crate) fn push(&mut self, now: u64, item: T) -> Option<u64> {
         let arrival = now + self.delay_ns;
         self.under_way.push_back((arrival, item));
         (self.under_way.len() == 1).then_some(arrival)
     }
 
-    /// What arrives now, and when the next one will.
+    /// Removes the item that arrives now; returns it with the arrival time of the next one.
     pub(crate) fn pop(&mut self) -> (T, Option<u64>) {
         let (_, item) = self.under_way.pop_front().expect("what arrives was put in");
         (item, self.under_way.front().map(|(arrival, _)| *arrival))

@@ -1,4 +1,4 @@
-//! The sender: a window, and what is in flight.
+//! The sender: a window and the packets in flight.
 
 use crate::Ack;
 use crate::cubic::Cubic;
@@ -12,13 +12,13 @@ pub(crate) struct Sender {
     /// One more than the greatest number acknowledged.
     acknowledged: u64,
     lost: u64,
-    /// Losses below this number belong to the last reduction (RFC 9438 section
-    /// 4.6: one reduction a round trip).
+    /// Losses below this number belong to the last reduction (RFC 9438 section 4.6: one reduction a
+    /// round trip).
     recovery_end: u64,
 }
 
 impl Sender {
-    /// The number of the next packet, where the window lets it go.
+    /// Number of the next packet, if the window permits one.
     pub(crate) fn next(&mut self) -> Option<u64> {
         let in_flight = self.next - self.acknowledged;
         if in_flight as f64 >= self.cubic.cwnd {
@@ -28,7 +28,7 @@ impl Sender {
         Some(self.next - 1)
     }
 
-    /// Takes an acknowledgement; answers whether it made the window smaller.
+    /// Handles an acknowledgement; returns whether it reduced the window.
     pub(crate) fn on_ack(&mut self, now: u64, ack: &Ack) -> bool {
         let covered = ack.next - self.acknowledged;
         let lost = ack.next - ack.received - self.lost;

@@ -1,4 +1,4 @@
-//! The bare loop does what a flow does: it fills the link, loses, gives way.
+//! The bare loop behaves like a flow: it fills the link, loses packets and reduces its window.
 
 use sojourn_bare_loop::{Counts, Setup, run};
 
@@ -8,8 +8,8 @@ fn seconds(seconds: u64) -> Counts {
     run(&Setup::case_a(seconds * SECOND))
 }
 
-/// A FIFO of one bandwidth-delay product stands a reduction to 0.7 without
-/// running empty (Appenzeller 2004: 1 - beta of the greatest window is enough).
+/// A FIFO of one bandwidth-delay product does not run empty after a reduction to 0.7 (Appenzeller
+/// 2004: 1 - beta of the maximum window is enough).
 #[test]
 fn fills_the_link() {
     let carried = seconds(60).delivered - seconds(10).delivered;
@@ -18,11 +18,10 @@ fn fills_the_link() {
     assert!(carried * 1000 > possible * 999, "{carried} of {possible}");
 }
 
-/// With a window of 333 packets at the loss, K = cbrt(0.3 * 333 / 0.4) = 6.3 s
-/// until CUBIC is back there. Fast convergence aims lower, and from there on the
-/// Reno-friendly window adds a packet a round trip of 20 to 40 ms: then an epoch
-/// lasts about 15 % of 333 packets at 0.53 a round trip, 2.9 s, and at least as
-/// many milliseconds again as 35 packets take, 1.2 s.
+/// With a window of 333 packets at the loss, CUBIC takes K = cbrt(0.3 * 333 / 0.4) = 6.3 s to
+/// return to it. Fast convergence lowers the plateau, and from there on the Reno-friendly window
+/// adds a packet in each round trip of 20 to 40 ms. An epoch then lasts about 15 % of 333 packets
+/// at 0.53 a round trip, 2.9 s, plus at least the time of 35 packets, 1.2 s.
 #[test]
 fn loses_once_an_epoch() {
     let counts = seconds(600);
@@ -30,7 +29,7 @@ fn loses_once_an_epoch() {
     assert!(counts.dropped >= counts.reductions, "{counts:?}");
 }
 
-/// A departure and an arrival a packet, and half an acknowledgement.
+/// A departure and an arrival for each packet, and half an acknowledgement.
 #[test]
 fn every_packet_goes_through_the_heap() {
     let counts = seconds(60);
