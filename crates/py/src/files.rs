@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::input::read_text;
 
-/// The text of each file, read once: whatever becomes of the file afterwards, all runs and the
-/// run directory have the same.
+/// The text of each file, read once, so that all runs and the run directory use the same text even
+/// if the file changes.
 pub(crate) struct Files {
-    /// Where paths begin.
+    /// Directory of relative paths.
     base: PathBuf,
     texts: Mutex<BTreeMap<String, String>>,
 }

@@ -1,14 +1,14 @@
-//! Files that are read as a whole: bounded, whatever is there under the name.
+//! Reads regular files as a whole, up to a size limit.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Bytes of a trace at most: ten hours of 100 Mbit/s. `inputs.TRACE_LIMIT` in Python.
+/// Maximum size of a trace in bytes: ten hours of 100 Mbit/s. `inputs.TRACE_LIMIT` in Python.
 const LIMIT: u64 = 128 << 20;
 
-/// The text of a file; says why not, where there is none. Only files with an end are read: a
-/// pipe without a writer would wait for ever, and /dev/zero goes on for ever.
+/// The text of a file, or the reason for the failure. Reads regular files only: a pipe without a
+/// writer would block for ever, and /dev/zero has no end.
 pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     let found = path.metadata().map_err(|error| error.to_string())?;
     if found.is_dir() {
