@@ -144,7 +144,7 @@ fn beside_version_1() {
         let of_model = found[1] / (FITS * kept);
         let least = if share < 0.02 { 0.9 } else { 0.55 };
         assert!((least..1.15).contains(&of_model), "{share}: {found:?}");
-        // Version 1 does not respond to loss: it loses only the packets themselves and 5 %.
+        // Version 1 does not respond to losses: it lacks the lost packets and 5 %.
         assert!(found[0] > 0.94 * FITS, "{share}: {found:?}");
     }
     table.publish_in("bbr3.md");

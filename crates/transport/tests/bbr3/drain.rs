@@ -17,8 +17,8 @@ fn a_03_drain_ends_on_inflight() {
     let (begin, end) = drained(&mut path);
     assert_eq!(begin.view.pacing_gain, 500);
     assert!(end.view.state.starts_with("probe_bw"), "{}", end.view.state);
-    // More was in flight until the last acknowledgement, and at most the target after it, except
-    // for a packet sent since.
+    // More than the target was in flight until the last acknowledgement, and at most the target
+    // after it, except for a packet sent since.
     let draining: Vec<_> = path.rows.iter().filter(|r| r.view.state == "drain").collect();
     assert!(draining.iter().all(|r| r.in_flight + MSS > r.view.inflight));
     assert!(end.in_flight <= end.view.inflight + MSS, "{end:?}");

@@ -70,7 +70,7 @@ impl Controller for Halving {
     }
 }
 
-/// Needs of most controllers: such a sender uses the fast path if there is no loss.
+/// Needs of most controllers: with these, a sender uses the fast path whenever possible.
 pub(crate) fn needs(ecn: EcnUse) -> Needs {
     Needs {
         ecn,
