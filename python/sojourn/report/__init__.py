@@ -98,6 +98,7 @@ class Figure(Drawing):
     @cached_property
     def html(self) -> str:
         """The interactive report with table and scenario: one page that works offline."""
+        memory.require_polars()
         from sojourn.report import page
 
         return page.html(self._run, self.spec)
