@@ -39,7 +39,7 @@ matrix: $(VENV)/.installed  ## write docs/matrix.md anew: every controller over 
 	$(BIN)/sojourn matrix --markdown > docs/matrix.md.new
 	mv docs/matrix.md.new docs/matrix.md
 
-interrupts: $(VENV)/.installed  ## send signals at random times to every long command; takes an hour
+interrupts: $(VENV)/.installed  ## send signals at random times to every long command; takes some hours
 	$(BIN)/python tests/python/interrupts.py
 
 papers: $(VENV)/.installed  ## write docs/papers.md anew: every paper in full

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sojourn.cli import terminal
+from sojourn.cli import interrupts, terminal
 
 if TYPE_CHECKING:
     import argparse
@@ -29,8 +29,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str] | None) -> int:
-    from sojourn.cli import interrupts
-
     try:
         if argv is None:
             interrupts.install()
@@ -47,8 +45,6 @@ def _main(argv: Sequence[str] | None) -> int:
 
 
 def _status(argv: Sequence[str] | None) -> int:
-    from sojourn.cli import interrupts
-
     try:
         if fault := terminal.require_text(sys.argv[1:] if argv is None else argv):
             return _say(fault, BAD_INPUT)
