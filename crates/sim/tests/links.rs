@@ -238,8 +238,8 @@ fn periodic_loss_takes_the_last_of_each_period() {
     }
 }
 
-/// The bad state holds for p / (p + r) of all packets. States of successive packets correlate by 1
-/// - p - r, which multiplies the binomial's variance by (2 - p - r) / (p + r) (an AR(1) sum).
+/// The bad state holds for p / (p + r) of all packets. States of successive packets correlate by
+/// 1 - p - r, which multiplies the binomial's variance by (2 - p - r) / (p + r) (an AR(1) sum).
 #[test]
 fn gilbert_elliott_loss_has_its_mean() {
     let (p, r): (f64, f64) = (0.01, 0.1);

@@ -7,8 +7,8 @@
 //! A sender fills a bottleneck of capacity C0 whose queue is empty. Capacity drops to C1 =
 //! C0 / r. Whatever the sender does, data keep arriving at C0 for the loop delay d =
 //! d_signal + d_flight: the time until the sender learns of the drop, plus the time until
-//! its earlier packets reach the bottleneck. The excess (C0 - C1) d is queued, and waits (r
-//! - 1) d at the new capacity.
+//! its earlier packets reach the bottleneck. The excess (C0 - C1) d is queued, and waits
+//! (r - 1) d at the new capacity.
 
 use sojourn_units::{Duration, Rate};
 

@@ -132,9 +132,9 @@ mod tests {
         }
     }
 
-    /// One update at 35 ms, with 27 ms before, raises the probability by 0.125 (35 - 15) ms
-    /// + 1.25 (35 - 27) ms = 0.0125, over the divisor from the table of RFC 8033 section
-    /// 4.2.
+    /// One update at 35 ms, with 27 ms before, raises the probability by
+    /// 0.125 (35 - 15) ms + 1.25 (35 - 27) ms = 0.0125, over the divisor from the table of
+    /// RFC 8033 section 4.2.
     #[test]
     fn steps_are_scaled_by_the_table_of_the_rfc() {
         let table = [

@@ -77,8 +77,8 @@ fn early_packets_skip_the_delay() {
     assert_eq!(link.reordered_packets as usize, overtaken.count());
 }
 
-/// `gap 5` with probability 1: exactly every fifth packet is early (tc-netem(8): "the first 4 (gap
-/// - 1) packets are delayed").
+/// `gap 5` with probability 1: exactly every fifth packet is early (tc-netem(8): "the first
+/// 4 (gap - 1) packets are delayed").
 #[test]
 fn a_gap_counts_packets() {
     let (_, seen) = wire("delay = \"5ms\"\nreorder = { probability = 1, gap = 5 }", 1);

@@ -37,9 +37,9 @@ fn counted_out(period: u32) -> f64 {
 }
 
 /// Constant for the loss of each packet with probability p. With time in round trips, the window
-/// grows by one and is halved at the rate pW. With x = W sqrt(p) the moments are s E[x^(s-1)] = (1
-/// - 2^-s) E[x^(s+1)], solved by an infinite product (Ott, Kemperman and Mathis, "The Stationary
-/// Behavior of Ideal TCP Congestion Avoidance", 1996).
+/// grows by one and is halved at the rate pW. With x = W sqrt(p) the moments are
+/// s E[x^(s-1)] = (1 - 2^-s) E[x^(s+1)], solved by an infinite product (Ott, Kemperman and Mathis,
+/// "The Stationary Behavior of Ideal TCP Congestion Avoidance", 1996).
 fn random() -> f64 {
     let factor = |k: i32| {
         let quarter = libm::pow(4.0, -f64::from(k));
