@@ -135,7 +135,7 @@ class B(A):
     asked = ("--controller", "two.py:A", "--controller", "./two.py:B", "--control", "a,b")
     done = sojourn("run", small, *asked, "--json")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("loaded") == 1
+    assert done.stderr.count("loaded") == 1
 
 
 @pytest.mark.parametrize(
