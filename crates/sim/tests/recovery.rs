@@ -118,10 +118,11 @@ fn a_stall_takes_no_window() {
         let rows = flow_series(&outcome, &format!("stall-{control}"), "f", ["t_s", "cwnd_bytes"]);
         let at = |t: f64| rows.iter().find(|row| row[0] >= t - 1e-9).expect("it is recorded")[1];
         // The queue needs a moment to move again: the path is 40 ms long. BBR may be in ProbeRTT,
-        // which lasts 200 ms and a round trip. A lost window would take seconds to regrow.
+        // which lasts 200 ms and a round trip, and its window follows its estimates by a few
+        // packets. A lost window would take seconds to regrow.
         let soon = rows.iter().filter(|row| (10.7..11.0).contains(&row[0]));
         let after = soon.map(|row| row[1]).fold(0.0, f64::max);
-        assert!(after >= 0.99 * at(9.99), "{control}: {after} of {}", at(9.99));
+        assert!(after >= 0.98 * at(9.99), "{control}: {after} of {}", at(9.99));
     }
     assert!(timed_out >= 5, "the stall is longer than most timeouts: {timed_out}");
 }
