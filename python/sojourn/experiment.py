@@ -1,5 +1,6 @@
 """Runs each controller of a scenario with each seed, on a thread pool, in a fixed order."""
 
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -132,24 +133,26 @@ def simulate(
 ) -> list[T]:
     """Apply `take` to each outcome; results are in the order of `jobs` for any thread count."""
     pool = _Pool(jobs, take, progress)
-    with ThreadPoolExecutor(max_workers=max(1, min(threads, len(jobs)))) as executor:
-        futures: list[Future[T]] = []
+    workers = max(1, min(threads, len(jobs)))
+    with ThreadPoolExecutor(max_workers=workers) as executor:
+        futures: list[Future[None]] = []
         try:
-            # Submitting thousands of jobs takes a while, so Ctrl-C must work here too.
-            futures.extend(executor.submit(pool.one, job) for job in jobs)
+            futures.extend(executor.submit(pool.work) for _ in range(workers))
+            # Only now: Ctrl-C before this line may leave a thread that `futures` does not hold.
+            pool.begin.set()
             _wait(futures)
         finally:
             # After Ctrl-C or an error, no new job starts and running ones end after their piece.
             pool.stop.set()
-            executor.shutdown(wait=False, cancel_futures=True)
+            pool.begin.set()
             if wait(futures, timeout=_END_S).not_done:
                 pool.break_off()
-    _raise_first(futures)
-    return [future.result() for future in futures]
+    pool.raise_first()
+    return pool.results
 
 
 def _wait(futures: Sequence[Future[Any]]) -> None:
-    """Wait until all jobs are done or one has failed.
+    """Wait until all workers are done or one has failed.
 
     Another thread than this one may receive a signal; this thread then detects Ctrl-C only when its
     wait times out.
@@ -162,28 +165,50 @@ def _wait(futures: Sequence[Future[Any]]) -> None:
 
 
 class _Pool:
+    """The jobs that several workers take in turn, and their results."""
+
     def __init__(
         self,
         jobs: Sequence[Job],
         take: Callable[[_core.Outcome], Any],
         progress: Progress | None,
     ) -> None:
-        self.total_s = sum(job.scenario.duration_s() for job in jobs)
+        self.jobs = jobs
         self.take = take
         self.progress = progress
-        self.stop = threading.Event()
-        self.lock = threading.Lock()
+        self.total_s = sum(job.scenario.duration_s() for job in jobs)
         self.done_s = 0.0
+        self.lock = threading.Lock()
+        self.begin = threading.Event()
+        self.stop = threading.Event()
         self.at_work: set[int] = set()
+        self.results: list[Any] = [None] * len(jobs)
+        self._places = itertools.count()
+        self._errors: dict[int, BaseException] = {}
 
-    def one(self, job: Job) -> Any:
-        """Run a job, and register its thread meanwhile."""
+    def work(self) -> None:
+        """Run one job after another, until none is left or the work is stopped."""
+        self.begin.wait()
         thread = threading.get_ident()
         self.at_work.add(thread)
         try:
-            return self._one(job)
+            while not self.stop.is_set() and (place := next(self._places)) < len(self.jobs):
+                self._run(place)
         finally:
             self.at_work.discard(thread)
+
+    def _run(self, place: int) -> None:
+        try:
+            self.results[place] = self._one(self.jobs[place])
+        except BaseException as error:
+            self._errors[place] = error
+            raise
+
+    def raise_first(self) -> None:
+        """Raise the original error rather than `Stopped` of the jobs that it stopped."""
+        for _, error in sorted(self._errors.items()):
+            if not any(isinstance(e, Stopped) for e in (error, error.__cause__)):
+                raise error
 
     def break_off(self) -> None:
         """Raise `Stopped` inside the threads' Python code: a user's controller may never return."""
@@ -209,14 +234,6 @@ class _Pool:
         with self.lock:
             self.done_s += advanced_s
             self.progress(self.done_s, self.total_s)
-
-
-def _raise_first(futures: Sequence[Future[Any]]) -> None:
-    """Raise the original error rather than `Stopped` of the jobs that it cancelled."""
-    for future in futures:
-        error = None if future.cancelled() else future.exception()
-        if error is not None and not any(isinstance(e, Stopped) for e in (error, error.__cause__)):
-            raise error
 
 
 def _assignments(given: Mapping[str, Any] | Iterable[str]) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn import files
+from sojourn import files, folder
 from sojourn.errors import NotEnoughMemoryError, PictureError, PictureWarning
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ ReportMissing = Callable[[str], None]
 
 
 def warn(text: str) -> None:
-    """Reports by a Python warning."""
-    warnings.warn(text, PictureWarning, stacklevel=4)
+    """Report by a Python warning, at the line that called `save` of a run or a comparison."""
+    warnings.warn(text, PictureWarning, stacklevel=6)
 
 
 class Pictures:
@@ -73,6 +73,23 @@ class Pictures:
             self._missing.setdefault(reason, []).append(name)
             return reason
         return None
+
+
+def write_folder(
+    target: Path,
+    fill: Callable[[Path, Pictures], object],
+    report_missing: ReportMissing = warn,
+    again: str | None = None,
+) -> Path:
+    """Write a folder of data and pictures to `target`, which must not exist or be empty.
+
+    `fill` writes the data into a hidden folder, then draws. A picture that fails is left out, and
+    `report_missing` is called for it; `again` is a command that draws it, with `{}`.
+    """
+    drawn = Pictures(report_missing)
+    done = folder.write(target, lambda place: fill(place, drawn))
+    drawn.finish(done, again)
+    return done
 
 
 def reason_of(error: Exception) -> str:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, files, folder, inputs, layout, pictures
+from sojourn import _core, files, inputs, layout, pictures
 from sojourn.contract import ComparisonSummary, OwnController, Summary
 from sojourn.errors import RunDirectoryError, UsageError
 from sojourn.layout import What
@@ -46,10 +46,7 @@ def write(run: Run, target: Path, report_missing: pictures.ReportMissing = pictu
 
     A picture that cannot be drawn is left out; `report_missing` is called for it.
     """
-    drawn = pictures.Pictures(report_missing)
-    done = folder.write(target, lambda place: fill(run, place, drawn))
-    drawn.finish(done, AGAIN)
-    return done
+    return pictures.write_folder(target, lambda *to: fill(run, *to), report_missing, AGAIN)
 
 
 def fill(run: Run, place: Path, drawn: pictures.Pictures) -> None:

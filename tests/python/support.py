@@ -1,6 +1,7 @@
 """Shared helpers of the tests, other than fixtures."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -43,3 +44,18 @@ def environment() -> dict[str, str]:
     }
     kept["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
     return kept
+
+
+def begun(line: list[str], place: Path) -> "subprocess.Popen[str]":
+    """Start a process that SIGINT reaches."""
+    return subprocess.Popen(
+        line,
+        cwd=place,
+        stdin=subprocess.PIPE,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Shells make background processes and their children ignore interrupts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )

@@ -15,7 +15,7 @@ from pathlib import Path
 import interrupts
 import pytest
 import sojourn
-from support import SMALL, command, environment
+from support import SMALL, begun, command
 
 SOON_S = 10.0
 
@@ -50,20 +50,6 @@ class Mine:
 
 def started(place: Path, *args: str) -> "subprocess.Popen[str]":
     return begun(command(*args), place)
-
-
-def begun(line: list[str], place: Path) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        line,
-        cwd=place,
-        stdin=subprocess.PIPE,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # Shells make background processes and their children ignore interrupts.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
 
 
 def wait_for(path: Path) -> None:
@@ -253,8 +239,40 @@ sys.exit(cli.main())
     assert stdout
 
 
-def test_python_is_interrupted_in_a_controller_that_never_ends(tmp_path: Path) -> None:
+def test_python_is_interrupted_in_a_controller_that_never_ends() -> None:
     """In a program or a notebook, only the run ends, not the process."""
+
+    def interrupt() -> None:
+        at_work.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    at_work = threading.Event()
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        run_endless(at_work)
+    thread.join()
+    assert workers() == []
+
+
+def test_an_interrupt_while_threads_start_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that has just started is in no list yet."""
+
+    def start_then_interrupt(thread: threading.Thread) -> None:
+        start(thread)
+        raise KeyboardInterrupt
+
+    start = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", start_then_interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run_endless(threading.Event())
+    for one in workers():
+        one.join(SOON_S)
+    assert workers() == []
+
+
+def run_endless(at_work: threading.Event) -> None:
+    """Run a controller that never returns; it sets `at_work`."""
 
     class Mine:
         def __init__(self, setup: sojourn.Setup) -> None:
@@ -268,18 +286,11 @@ def test_python_is_interrupted_in_a_controller_that_never_ends(tmp_path: Path) -
         def limits(self) -> sojourn.Limits:
             return sojourn.Limits(cwnd_bytes=self.window)
 
-    def interrupt() -> None:
-        at_work.wait()
-        os.kill(os.getpid(), signal.SIGINT)
+    sojourn.run(sojourn.Scenario.parse(SMALL), control=["mine"], controllers={"mine": Mine})
 
-    at_work = threading.Event()
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    scenario = sojourn.Scenario.parse(SMALL)
-    with pytest.raises(KeyboardInterrupt):
-        sojourn.run(scenario, control=["mine"], controllers={"mine": Mine})
-    thread.join()
-    assert not [one for one in threading.enumerate() if one.name.startswith("ThreadPool")]
+
+def workers() -> list[threading.Thread]:
+    return [one for one in threading.enumerate() if one.name.startswith("ThreadPool")]
 
 
 def test_signals_at_random_times(tmp_path: Path) -> None:

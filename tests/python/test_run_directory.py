@@ -2,12 +2,11 @@
 
 import json
 import signal
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from support import SMALL, Sojourn, command, environment
+from support import SMALL, Sojourn, begun, command
 
 FILES = {
     *("summary.json", "flows.parquet", "links.parquet", "scenario.toml"),
@@ -91,16 +90,7 @@ def test_text_in_a_scenario_cannot_break_the_page(sojourn: Sojourn, small: Path)
 def test_interrupting_leaves_nothing(small: Path, after_s: float) -> None:
     # Long enough not to end during the test.
     args = ("run", small, "--set", "duration=100000s", "--set", "record.interval=10s")
-    process = subprocess.Popen(
-        command(*args),
-        cwd=small.parent,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # Shells make background processes and their children ignore interrupts.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    process = begun(command(*args), small.parent)
     time.sleep(after_s)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)

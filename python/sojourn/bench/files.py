@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sojourn import files, folder, pictures
+from sojourn import files, pictures
 from sojourn.bench.contract import Bench
 from sojourn.report.look import CONFIG
 
@@ -17,9 +17,7 @@ def write(
     found: Bench, target: Path, report_missing: pictures.ReportMissing = pictures.warn
 ) -> None:
     """Write `bench.json`, `bench.svg` and `bench.png` to `target`, which must be free."""
-    drawn = pictures.Pictures(report_missing)
-    folder.write(target, lambda place: _write_files(found, place, drawn))
-    drawn.finish(target)
+    pictures.write_folder(target, lambda *to: _write_files(found, *to), report_missing)
 
 
 def _write_files(found: Bench, place: Path, drawn: pictures.Pictures) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sojourn import files, folder, pictures, rundir
+from sojourn import files, pictures, rundir
 
 if TYPE_CHECKING:
     from sojourn.comparison import Comparison
@@ -16,10 +16,7 @@ def write(
 
     `report_missing` is called for each missing picture.
     """
-    drawn = pictures.Pictures(report_missing)
-    done = folder.write(target, lambda place: fill(comparison, place, drawn))
-    drawn.finish(done)
-    return done
+    return pictures.write_folder(target, lambda *to: fill(comparison, *to), report_missing)
 
 
 def fill(comparison: "Comparison", place: Path, drawn: pictures.Pictures) -> None:

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from sojourn import files, folder, pictures
+from sojourn import files, pictures
 from sojourn.matrix import figure, table
 from sojourn.matrix.contract import MatrixSummary
 
@@ -12,9 +12,7 @@ def write(
     found: MatrixSummary, target: Path, report_missing: pictures.ReportMissing = pictures.warn
 ) -> None:
     """Write `matrix.json`, `matrix.md` and the maps to `target`, which must be free."""
-    drawn = pictures.Pictures(report_missing)
-    folder.write(target, lambda place: _write_files(found, place, drawn))
-    drawn.finish(target)
+    pictures.write_folder(target, lambda *to: _write_files(found, *to), report_missing)
 
 
 def text(found: MatrixSummary) -> str:

@@ -7,7 +7,7 @@ from typing import Any, cast
 from sojourn import _core, experiment, stats
 from sojourn.contract import RunSummary
 from sojourn.errors import UsageError
-from sojourn.experiment import Job, Progress
+from sojourn.experiment import Progress
 from sojourn.matrix import plan
 from sojourn.matrix.contract import Cell, MatrixSummary, Refusal
 from sojourn.matrix.plan import Axes, Place
@@ -17,8 +17,7 @@ def measure(of: Axes, threads: int, progress: Progress | None = None) -> MatrixS
     """Simulate every possible combination, in the order of queues, controllers and RTTs."""
     places, scenarios, refused = _possible(of)
     experiment.require_room(scenarios, of.runs, threads, series=False)
-    seeds = range(of.seed, of.seed + of.runs)
-    jobs = [Job(core, 0, seed) for core in scenarios for seed in seeds]
+    jobs = [job for core in scenarios for job in experiment.jobs_of(core, of.runs)]
     runs = experiment.simulate(jobs, threads, _summary, progress)
     return {
         "version": _core.__version__,
