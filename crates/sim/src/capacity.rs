@@ -187,7 +187,7 @@ fn source_packets(flow: &Flow, span: Duration) -> u64 {
         Source::OnOff { rate, .. } => window.min(rate.bytes_in(span)),
         Source::Ping { interval, .. } => flow.transport.mss * span.0.div_ceil(interval.0),
     };
-    most.0 / flow.transport.mss.0 + 1
+    (most.0 / flow.transport.mss.0).saturating_add(1)
 }
 
 /// What the flows of a link ask of it.
