@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 
 use sojourn_scenario::{Control, Scenario};
-use sojourn_sim::{Capture, Outcome, Overrun, Simulation, Sink, Tapped};
+use sojourn_sim::{Capture, Off, Outcome, Overrun, Simulation, Sink};
 use sojourn_units::Instant;
 
 /// Appends to files. Each file is open only during a write, since there may be more files than a
@@ -22,7 +22,7 @@ impl Sink for Disk {
 /// A run, captured or not.
 pub(crate) enum AnyRun {
     Plain(Box<Simulation>),
-    Captured(Box<Simulation<Tapped<Capture>>>),
+    Captured(Box<Simulation<Off, Capture>>),
 }
 
 impl AnyRun {

@@ -55,10 +55,6 @@ impl Fields {
         }
     }
 
-    pub(crate) fn rate(&self, name: &str) -> Option<Rate> {
-        self.get(name)?.rate()
-    }
-
     pub(crate) fn integer(&self, name: &str) -> Option<u64> {
         match self.scalar(name)? {
             Scalar::Integer(value) => Some(*value),

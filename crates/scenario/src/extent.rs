@@ -1,11 +1,12 @@
 //! The longest possible run. The order of events is one number of 64 bits, which holds time, kind
 //! and index of an event.
 
+use sojourn_source::Carrier;
 use sojourn_units::Duration;
 
 use crate::check::Checker;
 use crate::checked::Fields;
-use crate::model::{Flow, Scenario, Source};
+use crate::model::{Flow, Scenario};
 
 /// Bits of the kind of an event.
 pub const KIND_BITS: u32 = 3;
@@ -41,7 +42,7 @@ impl Scenario {
 }
 
 fn things(links: usize, flows: &[Flow]) -> usize {
-    let asks = |flow: &&Flow| matches!(flow.source, Source::Request { .. });
+    let asks = |flow: &&Flow| flow.source.carrier() == Carrier::Requests;
     links.max(flows.len() + flows.iter().filter(asks).count())
 }
 

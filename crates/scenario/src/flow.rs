@@ -1,6 +1,7 @@
 //! Flows: from checked values to the model.
 
-use sojourn_units::params::Value as Scalar;
+use sojourn_source::Carrier;
+use sojourn_units::params::{Params, Value as Scalar};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::check::Checker;
@@ -9,8 +10,7 @@ use crate::copies::Copies;
 use crate::error::At;
 use crate::link::{in_order, params};
 use crate::model::{
-    Control, EcnFeedback, Flow, Handshake, Pause, Profile, PrrRule, RecoveryPeriod, Source,
-    Transport,
+    Control, EcnFeedback, Flow, Handshake, Profile, PrrRule, RecoveryPeriod, Source, Transport,
 };
 use crate::names::Names;
 use crate::needs;
@@ -32,10 +32,12 @@ pub(crate) fn read(
     if let (Some(value), Some(source), Some(transport)) =
         (fields.get("source"), &source, fields.get("transport").and_then(transport))
     {
-        check_bursts(checker, source, &transport, &value.at);
+        if let Some(fault) = source.fault(transport.mss) {
+            checker.report(&value.at, fault.message, fault.help);
+        }
     }
     check_tso(checker, fields);
-    check_ping(checker, fields, source.as_ref());
+    check_echo(checker, fields, source.as_ref());
     let named = fields.get("control");
     let control = named.map(|named| control(checker, named));
     let transport = fields.get("transport").and_then(transport);
@@ -115,7 +117,7 @@ pub(crate) fn control(checker: &mut Checker, value: &Checked) -> Option<Control>
 /// Checks that datagrams have a source with its own rate.
 fn check_source(checker: &mut Checker, control: &Control, source: Option<&Source>, at: &At) {
     let (Control::None, Some(source)) = (control, source) else { return };
-    if !matches!(source, Source::OnOff { .. } | Source::Ping { .. }) {
+    if !source.carrier().is_paced() {
         let message = "without a controller, the source must have a rate of its own";
         let help = "give the flow a `source` of the kind `on-off`, \
                     such as { kind = \"on-off\", rate = \"5Mbit\", on = \"1s\", off = \"0s\" }, or \
@@ -126,34 +128,26 @@ fn check_source(checker: &mut Checker, control: &Control, source: Option<&Source
 
 /// Refuses connection settings of echo requests, which have no connection, and requires a path for
 /// the replies.
-fn check_ping(checker: &mut Checker, flow: &Fields, source: Option<&Source>) {
-    let (Some(Source::Ping { .. }), Some(source)) = (source, flow.get("source")) else { return };
+fn check_echo(checker: &mut Checker, flow: &Fields, source: Option<&Source>) {
+    let (Some(spec), Some(source)) = (source, flow.get("source")) else { return };
+    if spec.carrier() != Carrier::Echo {
+        return;
+    }
+    let name = spec.info().name;
     let control = flow.get("control");
     if control.and_then(Checked::variant).is_none_or(|(kind, _)| kind != "none") {
         let at = control.map_or(&source.at, |control| &control.at);
-        let message = "a `ping` has no congestion controller";
+        let message = format!("a `{name}` has no congestion controller");
         checker.report(at, message, "give the flow control = \"none\"");
     }
     if flow.list("back").is_empty() {
-        let message = "a `ping` is answered, and the flow has no way back";
+        let message = format!("a `{name}` is answered, and the flow has no way back");
         checker.report(&source.at, message, "name the links of the replies in `back`");
     }
     if let Some(given) = flow.get("transport").filter(|transport| transport.given) {
-        let message = "a `ping` has no transport";
+        let message = format!("a `{name}` has no transport");
         let help = "remove `transport`; the `size` of the source is that of its packets";
         checker.report(&given.at, message, help);
-    }
-}
-
-/// Refuses on periods so much shorter than a packet that the sum reaches a packet only after a very
-/// long time.
-fn check_bursts(checker: &mut Checker, source: &Source, transport: &Transport, at: &At) {
-    let Source::OnOff { rate, on, .. } = source else { return };
-    let packet = rate.time_for(transport.mss);
-    if *on * 1000 < packet {
-        let message = format!("`on` is {on}, but a packet of {} takes {packet}", transport.mss);
-        let help = format!("at this `rate`, `on` must be {} or more", packet / 1000);
-        checker.report(at, message, help);
     }
 }
 
@@ -171,36 +165,16 @@ fn check_tso(checker: &mut Checker, flow: &Fields) {
 
 fn source(value: &Checked) -> Option<Source> {
     let (kind, fields) = value.variant()?;
-    match kind {
-        "bulk" => Some(Source::Bulk),
-        "file" => {
-            Some(Source::Files { size: fields.data("size")?, count: 1, think: Duration::ZERO })
+    let info = sojourn_source::infos().find(|info| info.name == kind)?;
+    let mut params = Params::empty();
+    for param in info.params {
+        match fields.scalar(param.name) {
+            Some(value) => params.set(info.params, param.name, value.clone()).ok()?,
+            None if info.optional.contains(&param.name) => {}
+            None => return None,
         }
-        "files" => Some(Source::Files {
-            size: fields.data("size")?,
-            count: fields.integer("count")?,
-            think: fields.time("think")?,
-        }),
-        "on-off" => Some(Source::OnOff {
-            rate: fields.rate("rate")?,
-            on: fields.time("on")?,
-            off: fields.time("off")?,
-            exponential: *fields.scalar("distribution")? == Scalar::Choice("exponential".into()),
-        }),
-        "request" => Some(Source::Request {
-            request: fields.data("request")?,
-            response: fields.data("response")?,
-            count: fields.integer("count"),
-            pause: match fields.time("interval") {
-                Some(interval) => Pause::Interval(interval),
-                None => Pause::Think(fields.time("think").unwrap_or(Duration::ZERO)),
-            },
-        }),
-        "ping" => {
-            Some(Source::Ping { interval: fields.time("interval")?, size: fields.data("size")? })
-        }
-        _ => None,
     }
+    Source::new(kind, params)
 }
 
 fn transport(value: &Checked) -> Option<Transport> {

@@ -45,7 +45,7 @@ pub use export::{json_schema, json_schema_with};
 pub use extent::{KIND_BITS, index_bits, longest_run};
 pub use kept::kept_names;
 pub use model::{
-    Buffer, Capacity, Chance, Change, Control, Discipline, EcnFeedback, Flow, Handshake, IP_HEADER,
-    Jitter, Link, Loss, Pause, Profile, PrrRule, Record, RecoveryPeriod, Reorder, Ring, Scenario,
-    Schedule, Source, Trace, Transport,
+    Buffer, Capacity, Chance, Change, Control, Discipline, EcnFeedback, Flow, Handshake, Jitter,
+    Link, Loss, Profile, PrrRule, Record, RecoveryPeriod, Reorder, Ring, Scenario, Schedule,
+    Source, Trace, Transport,
 };

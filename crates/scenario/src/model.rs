@@ -2,6 +2,7 @@
 
 use sojourn_cc::{Catalogue, Needs};
 pub use sojourn_queue::Discipline;
+pub use sojourn_source::Spec as Source;
 use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
@@ -266,16 +267,10 @@ pub struct Flow {
     pub transport: Transport,
 }
 
-/// An IPv4 header without options (RFC 791 section 3.1), in front of an ICMP message.
-pub const IP_HEADER: Bytes = Bytes(20);
-
 impl Flow {
     /// Size of its full packets, including the IP header.
     pub fn packet_size(&self) -> Bytes {
-        match self.source {
-            Source::Ping { size, .. } => size + IP_HEADER,
-            _ => self.transport.mss + self.transport.header,
-        }
+        self.source.packet().unwrap_or(self.transport.mss + self.transport.header)
     }
 }
 
@@ -309,60 +304,6 @@ impl Control {
             Control::Algorithm { kind, params } => controllers.needs(kind, params),
         }
     }
-}
-
-/// The application of a flow.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Source {
-    /// Endless data, as fast as the transport accepts it.
-    Bulk,
-    /// Files one after the other.
-    Files {
-        /// Size of each file.
-        size: Bytes,
-        /// Number of files.
-        count: u64,
-        /// Pause between the delivery of one and the start of the next.
-        think: Duration,
-    },
-    /// On and off at a constant rate.
-    OnOff {
-        /// Rate of payload while on.
-        rate: Rate,
-        /// Time on (the mean, if exponential).
-        on: Duration,
-        /// Time off (the mean, if exponential).
-        off: Duration,
-        /// Whether the times are drawn from exponential distributions.
-        exponential: bool,
-    },
-    /// Requests in the opposite direction, each answered by a response in the flow's direction.
-    Request {
-        /// Size of a request.
-        request: Bytes,
-        /// Size of a response.
-        response: Bytes,
-        /// Number of requests; `None` for no end.
-        count: Option<u64>,
-        /// Time of the next request.
-        pause: Pause,
-    },
-    /// Echo requests (RFC 792), each answered at once by as large a reply.
-    Ping {
-        /// Time between two requests, regardless of replies.
-        interval: Duration,
-        /// The ICMP message: its header of 8 bytes, and data.
-        size: Bytes,
-    },
-}
-
-/// Time of the next request.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Pause {
-    /// This long after the arrival of the last response.
-    Think(Duration),
-    /// This long after the last request, or at once if the response comes later.
-    Interval(Duration),
 }
 
 /// A transport profile.

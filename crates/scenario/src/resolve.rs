@@ -11,7 +11,7 @@ use crate::extent;
 use crate::flow;
 use crate::link::{self, ReadFile};
 use crate::listening;
-use crate::model::{Capacity, Control, Flow, Link, Record, Scenario, Source};
+use crate::model::{Capacity, Control, Flow, Link, Record, Scenario};
 use crate::names::Names;
 use crate::nearest;
 use crate::needs;
@@ -122,8 +122,7 @@ fn flow_of_time(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>], 
     };
     for (flow, (_, value)) in flows.iter().zip(fields.named("flow")) {
         let Some(flow) = flow else { continue };
-        let paced = matches!(flow.source, Source::OnOff { .. } | Source::Ping { .. });
-        if !paced && flow.path.iter().chain(&flow.back).all(free) {
+        if !flow.source.carrier().is_paced() && flow.path.iter().chain(&flow.back).all(free) {
             let message = format!("flow `{}` goes round in no time", flow.name);
             let help = "give one of its links a `rate` or a `delay`";
             checker.report(&value.at, message, help);

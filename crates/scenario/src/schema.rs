@@ -1,7 +1,5 @@
 //! The schema: every key of a scenario, declared once.
 
-use sojourn_units::params::Kind;
-
 use crate::shape::{
     COUNT, Either, Field, Form, OneOf, PROBABILITY, RATE, SPAN, SWITCH, Shape, TIME, integer, up_to,
 };
@@ -386,7 +384,3 @@ static TRANSPORT: OneOf = OneOf {
     default: Some("tcp"),
     variants: variants::transports,
 };
-
-/// The distributions of on and off times.
-pub(crate) const DISTRIBUTIONS: Shape =
-    Shape::Scalar(Kind::Choice("periodic", &["periodic", "exponential"]));

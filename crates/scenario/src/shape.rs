@@ -194,10 +194,7 @@ pub(crate) const TIME: Shape = Shape::Scalar(Kind::Time(Duration::ZERO, Duration
 pub(crate) const SPAN: Shape = Shape::Scalar(Kind::Time(Duration(1), Duration(1), LONGEST));
 /// A rate, zero included.
 pub(crate) const RATE: Shape = Shape::Scalar(Kind::Rate(Rate::ZERO, Rate::ZERO, FASTEST));
-/// A rate greater than zero.
-pub(crate) const SPEED: Shape = Shape::Scalar(Kind::Rate(Rate(1), Rate(1), FASTEST));
 /// An amount of data greater than zero.
-pub(crate) const SIZE: Shape = Shape::Scalar(AMOUNT);
 const AMOUNT: Kind = Kind::Data(Bytes(1), Bytes(1), MOST);
 /// An amount of data greater than zero, or no limit.
 pub(crate) const WINDOW: Shape = Shape::Window(AMOUNT);

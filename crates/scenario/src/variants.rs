@@ -5,9 +5,9 @@ use sojourn_queue::Inner;
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration};
 
-use crate::schema::{DISTRIBUTIONS, QUEUE};
+use crate::schema::QUEUE;
 use crate::shape::{
-    COUNT, Field, Given, SIZE, SPAN, SPEED, SWITCH, Shape, TIME, Variant, WINDOW, integer, up_to,
+    COUNT, Field, Given, SPAN, SWITCH, Shape, TIME, Variant, WINDOW, integer, up_to,
 };
 
 /// Every controller of the catalogue.
@@ -54,60 +54,16 @@ fn plain(name: &'static str, title: &'static str, fields: &[Field]) -> Variant {
 
 /// Every source.
 pub(crate) fn sources(_: &Catalogue) -> Vec<Variant> {
-    vec![
-        plain("bulk", "As much as the transport takes", &[]),
-        plain("file", "One file", &[Field::required("size", SIZE, "size of the file")]),
-        plain("files", "Files one after the other", FILES),
-        plain("on-off", "On and off at a constant rate; constant where `off` is 0s", ON_OFF),
-        Variant {
-            exclusive: Some(("think", "interval")),
-            ..plain("request", "Requests the other way, each answered by a response", REQUEST)
-        },
-        plain("ping", "ICMP echo requests, each answered at once; their RTT is recorded", PING),
-    ]
+    sojourn_source::infos().map(source).collect()
 }
 
-const FILES: &[Field] = &[
-    Field::required("size", SIZE, "size of each"),
-    Field::required("count", COUNT, "how many files"),
-    Field::new("think", TIME, "0s", "pause between the delivery of one and the start of the next"),
-];
-
-const ON_OFF: &[Field] = &[
-    Field::required("rate", SPEED, "rate of payload while on"),
-    Field::required("on", SPAN, "time on; the mean where exponential"),
-    Field::required("off", TIME, "time off; the mean where exponential"),
-    Field::new("distribution", DISTRIBUTIONS, "periodic", "how the times are distributed"),
-];
-
-const REQUEST: &[Field] = &[
-    Field::required("request", SIZE, "size of a request"),
-    Field::required("response", SIZE, "size of a response"),
-    Field::optional("count", COUNT, "how many requests; no end where absent"),
-    Field::optional(
-        "think",
-        TIME,
-        "pause between the arrival of a response and the next request; 0s where absent",
-    ),
-    Field::optional(
-        "interval",
-        SPAN,
-        "time between requests, in place of `think`; a late response delays the next request",
-    ),
-];
-
-const PING: &[Field] = &[
-    Field::new("interval", SPAN, "1s", "time between two requests, whatever comes back")
-        .from("ping(8), -i"),
-    Field::new(
-        "size",
-        // From ICMP's header alone to the size of the largest packet.
-        Shape::Scalar(Kind::Data(Bytes(64), Bytes(8), Bytes(65_000))),
-        "64B",
-        "the ICMP message, 8 bytes of header included; IP's 20 bytes come on top",
-    )
-    .from("RFC 792; ping(8), -s: 56 bytes of data"),
-];
+fn source(info: &sojourn_source::Info) -> Variant {
+    let mut variant = registered(info.name, info.title, info.params);
+    for field in variant.fields.iter_mut().filter(|field| info.optional.contains(&field.name)) {
+        field.given = Given::Optional;
+    }
+    Variant { exclusive: info.exclusive, ..variant }
+}
 
 /// Every transport profile.
 pub(crate) fn transports(_: &Catalogue) -> Vec<Variant> {

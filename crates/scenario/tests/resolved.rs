@@ -1,9 +1,10 @@
 //! Resolved documents: every form and every default, from text and from JSON alike.
 
 use sojourn_scenario::{
-    Buffer, Capacity, Chance, Change, Control, Discipline, Document, Jitter, Loss, Pause, Profile,
+    Buffer, Capacity, Chance, Change, Control, Discipline, Document, Jitter, Loss, Profile,
     PrrRule, Reorder, Ring, Scenario, Source,
 };
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const EVERYTHING: &str = include_str!("everything.toml");
@@ -141,27 +142,55 @@ fn flows_and_sources() {
     assert_eq!((flows[0].control.as_ref(), flows[0].stop), (None, None));
     assert_eq!((flows[2].start, flows[2].stop), (ms(5_000), Some(ms(100_000))));
     let sources: Vec<_> = flows.into_iter().take(7).map(|flow| flow.source).collect();
-    let request = |request, response, count, pause| Source::Request {
-        request: Bytes(request),
-        response: Bytes(response),
-        count,
-        pause,
-    };
     let right = [
-        Source::Bulk,
-        Source::Files { size: Bytes(1_000_000), count: 1, think: Duration::ZERO },
-        Source::Files { size: Bytes(1 << 20), count: 4, think: Duration::from_secs(1) },
-        Source::OnOff {
-            rate: Rate::from_mbit(111),
-            on: Duration::from_millis(100),
-            off: Duration::from_millis(350),
-            exponential: true,
-        },
-        request(257, 1_000_000, Some(4), Pause::Think(Duration::ZERO)),
-        request(64, 64, None, Pause::Interval(Duration::from_secs(1))),
-        Source::Ping { interval: Duration::from_millis(200), size: Bytes(84) },
+        source("bulk", &[]),
+        source("file", &[("size", data(1_000_000))]),
+        source("files", &[("size", data(1 << 20)), ("count", Value::Integer(4)), think(1)]),
+        source(
+            "on-off",
+            &[
+                ("rate", Value::Rate(Rate::from_mbit(111))),
+                ("on", Value::Time(Duration::from_millis(100))),
+                ("off", Value::Time(Duration::from_millis(350))),
+                ("distribution", Value::Choice("exponential".into())),
+            ],
+        ),
+        source(
+            "request",
+            &[("request", data(257)), ("response", data(1_000_000)), ("count", Value::Integer(4))],
+        ),
+        source(
+            "request",
+            &[
+                ("request", data(64)),
+                ("response", data(64)),
+                ("interval", Value::Time(Duration::from_secs(1))),
+            ],
+        ),
+        source(
+            "ping",
+            &[("interval", Value::Time(Duration::from_millis(200))), ("size", data(84))],
+        ),
     ];
     assert_eq!(sources, right);
+}
+
+/// A source with these keys, and no others.
+fn source(name: &str, values: &[(&str, Value)]) -> Source {
+    let info = sojourn_source::infos().find(|info| info.name == name).expect("it is listed");
+    let mut params = Params::empty();
+    for (key, value) in values {
+        params.set(info.params, key, value.clone()).expect("it is declared");
+    }
+    Source::new(name, params).expect("it is listed")
+}
+
+fn data(bytes: u64) -> Value {
+    Value::Data(Bytes(bytes))
+}
+
+fn think(seconds: u64) -> (&'static str, Value) {
+    ("think", Value::Time(Duration::from_secs(seconds)))
 }
 
 #[test]

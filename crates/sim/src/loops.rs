@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use sojourn_scenario::{Flow, Scenario};
 use sojourn_units::{Duration, Instant};
 
-use crate::setup::{Carrier, FlowState};
 use crate::timeline::steps;
 
 /// The propagation delay of every link over the scenario's own time, without the run's shift.
@@ -72,6 +71,15 @@ impl Loop {
     }
 }
 
+/// The loop of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowLoop {
+    /// The connection of its data; `None` for datagrams.
+    pub(crate) data: Option<usize>,
+    /// Whether bottlenecks signal it directly.
+    pub(crate) is_direct: bool,
+}
+
 /// A flow that uses a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct User {
@@ -103,29 +111,25 @@ impl Loops {
     /// `changes`: whether the capacity of each link changes.
     pub(crate) fn new(
         scenario: &Scenario,
-        flows: &[FlowState],
+        flows: &[FlowLoop],
         delays: Delays,
         changes: &[bool],
     ) -> Loops {
         let mut links: Vec<Over> = changes.iter().map(|_| Over::default()).collect();
         let mut known: BTreeMap<(usize, Loop), usize> = BTreeMap::new();
-        for (index, (state, spec)) in flows.iter().zip(&scenario.flows).enumerate() {
+        for (index, (flow, spec)) in flows.iter().zip(&scenario.flows).enumerate() {
             let mut path: Vec<usize> =
                 spec.path.iter().copied().filter(|link| changes[*link]).collect();
             path.sort_unstable();
             path.dedup();
             for link in path {
                 let over = &mut links[link];
-                let of = Loop::of(spec, link, state.direct);
+                let of = Loop::of(spec, link, flow.is_direct);
                 let of = *known.entry((link, of)).or_insert_with_key(|(_, of)| {
                     over.add(of.clone(), &delays);
                     over.loops.len() - 1
                 });
-                let data = match state.carrier {
-                    Carrier::Connection { data, .. } => Some(data),
-                    Carrier::Datagrams => None,
-                };
-                over.users.push(User { flow: index, data, of });
+                over.users.push(User { flow: index, data: flow.data, of });
             }
         }
         Loops { delays, links }

@@ -4,13 +4,10 @@
 //! therefore only stores a mark, and another thread samples it ([`at_work`]): a part's share of the
 //! samples is its share of the time. An unmetered run has no marks: [`Off`] compiles to nothing.
 
-use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use sojourn_cc::{AnyController, Controller, Feedback, Limits, Probe, Sent, Signal};
 use sojourn_units::{Bytes, Duration, Instant};
-
-use crate::tap::Tap;
 
 /// A part of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,12 +42,10 @@ impl Part {
     }
 }
 
-/// The optional features of a simulation: marks of the part at work, and a tap at its hosts.
+/// Whether a simulation marks the part at work.
 pub trait Metering: 'static {
     /// Type of the controllers.
     type Controller: Controller + From<AnyController>;
-    /// Type of the tap at the hosts.
-    type Tap: Tap;
 
     /// `part` begins.
     fn enter(part: Part);
@@ -66,25 +61,12 @@ pub trait Metering: 'static {
     }
 }
 
-/// No marks and no tap.
+/// No marks.
 #[derive(Clone, Copy, Debug)]
 pub enum Off {}
 
 impl Metering for Off {
     type Controller = AnyController;
-    type Tap = ();
-
-    #[inline(always)]
-    fn enter(_: Part) {}
-}
-
-/// No marks, with a tap.
-#[derive(Clone, Copy, Debug)]
-pub struct Tapped<T>(PhantomData<T>);
-
-impl<T: Tap> Metering for Tapped<T> {
-    type Controller = AnyController;
-    type Tap = T;
 
     #[inline(always)]
     fn enter(_: Part) {}
@@ -100,7 +82,6 @@ static MARK: AtomicU8 = AtomicU8::new(Part::Engine as u8);
 
 impl Metering for On {
     type Controller = Marked;
-    type Tap = ();
 
     #[inline(always)]
     fn enter(part: Part) {

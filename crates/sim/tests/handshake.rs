@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use common::{as_written, assert_near, flow, simulate};
 use sojourn_scenario::Scenario;
-use sojourn_sim::{Carried, Passage, Ping, RunSummary, Simulation, Tap, Wiring};
+use sojourn_sim::{Carried, Datagram, Passage, RunSummary, Simulation, Tap, Wiring};
 use sojourn_transport::{Data, LossCause, Vitals};
 use sojourn_units::{Duration, Instant};
 
@@ -203,8 +203,7 @@ impl Tap for Log {
         }
     }
     fn ack(&mut self, _: Instant, _: usize, _: Passage, _: &Carried<'_>) {}
-    fn datagram(&mut self, _: Instant, _: usize, _: Passage, _: u32, _: u32) {}
-    fn ping(&mut self, _: Instant, _: usize, _: Passage, _: &Ping) {}
+    fn datagram(&mut self, _: Instant, _: usize, _: Passage, _: &Datagram) {}
     fn lost(&mut self, _: Instant, _: usize, _: u64, _: LossCause) {}
     fn vitals(&mut self, _: Instant, connection: usize, vitals: &Vitals) {
         let mut rtts = self.rtts.lock().unwrap();

@@ -148,6 +148,11 @@ impl Params {
         Params(declared.iter().map(|p| (p.name, p.kind.default_value())).collect())
     }
 
+    /// No values, for parameters that may be absent.
+    pub fn empty() -> Params {
+        Params(BTreeMap::new())
+    }
+
     /// Sets a declared parameter.
     ///
     /// Returns a message with the range if the value is outside it, or with the declared
@@ -172,6 +177,11 @@ impl Params {
     /// The first of these pairs whose first value exceeds its second.
     pub fn out_of_order(&self, pairs: &[Ordered]) -> Option<Ordered> {
         pairs.iter().copied().find(|(least, most)| self.get(least) > self.get(most))
+    }
+
+    /// Whether the parameter has a value; an optional one may have none.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
     }
 
     fn get(&self, name: &str) -> &Value {

@@ -13,7 +13,7 @@ use sojourn_scenario::Scenario;
 use sojourn_transport::{Data, LossCause, Vitals};
 use sojourn_units::Instant;
 
-use crate::tap::{Carried, Passage, Ping, Tap, Wiring};
+use crate::tap::{Carried, Datagram, Passage, Tap, Wiring};
 use events::Events;
 use packets::Packets;
 
@@ -122,16 +122,9 @@ impl Tap for Capture {
         }
     }
 
-    fn datagram(&mut self, now: Instant, flow: usize, passage: Passage, number: u32, size: u32) {
+    fn datagram(&mut self, now: Instant, flow: usize, passage: Passage, datagram: &Datagram) {
         if let Some(packets) = &mut self.packets {
-            packets.datagram(now, flow, passage, number, size);
-            packets.hand_on(&mut self.outlet);
-        }
-    }
-
-    fn ping(&mut self, now: Instant, flow: usize, passage: Passage, ping: &Ping) {
-        if let Some(packets) = &mut self.packets {
-            packets.ping(now, flow, passage, ping);
+            packets.datagram(now, flow, passage, datagram);
             packets.hand_on(&mut self.outlet);
         }
     }

@@ -2,6 +2,7 @@
 //! receivers. In a single file, Wireshark would take each packet for a duplicate of itself.
 
 use sojourn_scenario::{Flow, Profile, Scenario};
+use sojourn_source::Carrier;
 use sojourn_trace::export::packet::{Captured, Ip, echo, udp};
 use sojourn_trace::export::{Direction, Interface, PcapNg};
 use sojourn_transport::Data;
@@ -11,7 +12,7 @@ use super::place::{Host, MOST_FLOWS, Service, end};
 use super::quic::QuicWire;
 use super::tcp::{TcpWire, window_scale};
 use super::{Outlet, PIECE};
-use crate::tap::{Carried, Passage, Ping, Wiring};
+use crate::tap::{Carried, Datagram, Passage, Wiring};
 
 /// Headers of IPv4 and UDP.
 const UDP_HEADERS: u32 = 28;
@@ -21,6 +22,8 @@ pub(super) struct Packets {
     senders: File,
     receivers: File,
     connections: Vec<Connection>,
+    /// What carries the data of each flow.
+    carriers: Vec<Carrier>,
     /// Acknowledgements in flight, by slot.
     acks: Vec<Option<UnderWay>>,
 }
@@ -78,6 +81,7 @@ impl Packets {
             senders: File::new(format!("{prefix}.sender.pcapng")),
             receivers: File::new(format!("{prefix}.receiver.pcapng")),
             connections: Vec::new(),
+            carriers: Vec::new(),
             acks: Vec::new(),
         }
     }
@@ -86,6 +90,7 @@ impl Packets {
         assert!(scenario.flows.len() <= MOST_FLOWS, "more flows than addresses");
         self.senders.begin(scenario, Host::Sender);
         self.receivers.begin(scenario, Host::Receiver);
+        self.carriers = scenario.flows.iter().map(|flow| flow.source.carrier()).collect();
         let connect = |(place, wiring): (usize, &Wiring)| {
             connection(&scenario.flows[wiring.flow], place, wiring)
         };
@@ -141,38 +146,25 @@ impl Packets {
         now: Instant,
         flow: usize,
         passage: Passage,
-        number: u32,
-        size: u32,
+        datagram: &Datagram,
     ) {
         if !passage.is_at_host() {
             return;
         }
-        let ip = Ip {
-            source: end(flow, Host::Sender, Service::Data),
-            destination: end(flow, Host::Receiver, Service::Data),
-            ecn: Ecn::NotEct as u8,
-            id: number as u16,
-            size,
-        };
-        let packet = udp(&ip, size.saturating_sub(UDP_HEADERS));
-        self.write(now, flow, Host::Sender, passage, &packet);
-    }
-
-    pub(super) fn ping(&mut self, now: Instant, flow: usize, passage: Passage, ping: &Ping) {
-        if !passage.is_at_host() {
-            return;
-        }
-        let from = if ping.is_reply { Host::Receiver } else { Host::Sender };
+        let from = if datagram.is_reply { Host::Receiver } else { Host::Sender };
         let ip = Ip {
             source: end(flow, from, Service::Data),
             destination: end(flow, from.other(), Service::Data),
             ecn: Ecn::NotEct as u8,
-            id: ping.number as u16,
-            size: ping.size,
+            id: datagram.number as u16,
+            size: datagram.size,
         };
-        // ping(8) puts its process here; the simulator puts the flow.
-        let identifier = flow as u16;
-        self.write(now, flow, from, passage, &echo(&ip, ping.is_reply, identifier));
+        let packet = match self.carriers[flow] {
+            // ping(8) puts its process into the identifier; the simulator puts the flow.
+            Carrier::Echo => echo(&ip, datagram.is_reply, flow as u16),
+            _ => udp(&ip, datagram.size.saturating_sub(UDP_HEADERS)),
+        };
+        self.write(now, flow, from, passage, &packet);
     }
 
     /// `from`: the host that sends the packet.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sojourn_scenario::Scenario;
-use sojourn_sim::{Carried, Passage, Ping, Simulation, Tap, Wiring};
+use sojourn_sim::{Carried, Datagram, Passage, Simulation, Tap, Wiring};
 use sojourn_transport::{Data, LossCause, Vitals};
 use sojourn_units::Instant;
 
@@ -61,10 +61,9 @@ impl Tap for Observer {
             Passage::Gone | Passage::Copied => {}
         }
     }
-    fn datagram(&mut self, now: Instant, _: usize, passage: Passage, number: u32, _: u32) {
-        self.note(now, passage, u64::from(number));
+    fn datagram(&mut self, now: Instant, _: usize, passage: Passage, datagram: &Datagram) {
+        self.note(now, passage, u64::from(datagram.number));
     }
-    fn ping(&mut self, _: Instant, _: usize, _: Passage, _: &Ping) {}
     fn lost(&mut self, _: Instant, _: usize, _: u64, cause: LossCause) {
         let cause = match cause {
             LossCause::Reordering => "reordering",

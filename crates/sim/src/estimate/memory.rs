@@ -1,0 +1,214 @@
+//! How much memory a run will need, before it begins.
+
+use sojourn_scenario::{Capacity, Change, Control, Flow, Link, Loss, Reorder, Scenario};
+use sojourn_units::{Bytes, Duration};
+
+use crate::estimate::capacity::{Held, PathCapacity, connections};
+use crate::record::measure::LONGEST;
+
+/// A packet in a queue or on a wire, 32 bytes, and what its sender remembers of it,
+/// 32 and as much again where delivery rates are measured. Rings take blocks of 64 of
+/// them or more: the block's own vector, in a list that grows by doubling, and what the
+/// allocator keeps are less than a byte a packet.
+const PER_PACKET: u64 = 33;
+const PER_SEGMENT: u64 = 66;
+/// Of a lost packet, in lists that grow by doubling: its place among those to be sent again,
+/// its retransmission, its entry among suspicions, and the gap that its receiver sees.
+const PER_LOSS: u64 = 16 + 32 + 96 + 48;
+/// An acknowledgement under way but for its ranges: its packet, 64 bytes of what it says, 48
+/// of what few tell, both with the allocator's 16, and its place in the list of free ones,
+/// which grows by doubling.
+const PER_ACK: u64 = PER_PACKET + 64 + (48 + 16) + 16 + 8;
+/// A range in an acknowledgement, and the receive time of a packet.
+const PER_RANGE: u64 = 16;
+/// A row of a series, and its columns when they are written.
+const PER_ROW: u64 = 320;
+/// A step of a ramp, in every list that holds it.
+const PER_STEP: u64 = 256;
+/// A change of a rate or a delay as it is written, while the document is read.
+const PER_WRITTEN: u64 = 4 << 10;
+/// A change of capacity: loads around it, its spike, and its entry in the summary, which is
+/// JSON and then a dict.
+const PER_CHANGE: u64 = 6 << 10;
+/// Waiting times after a change of capacity are kept by the millisecond, in lists that grow
+/// by doubling.
+const PER_MILLISECOND: u64 = 16;
+/// A connection, its part of the scenario, and its flow's entry in the summary.
+const PER_CONNECTION: u64 = 12 << 10;
+/// A link without what is in it, and its entry in the summary.
+const PER_LINK: u64 = 12 << 10;
+/// A queue inside a queue.
+const PER_QUEUE: u64 = 512;
+/// A doubling of a time in a histogram: 256 buckets of 8 bytes.
+const PER_OCTAVE: u64 = 2 << 10;
+/// A run that is over, without its entries: what waits for it in Python.
+const PER_RUN: u64 = 4 << 10;
+/// The entry of a flow, a link or a change of capacity in a summary.
+const PER_ENTRY: u64 = 4 << 10;
+/// A signal under way to a flow, while they are sorted.
+const PER_SIGNAL: u64 = 96;
+
+/// An upper estimate in bytes of what simulating `scenario` takes.
+///
+/// [`PathCapacity`] bounds the packets of the controllers that ship. A user's own controller
+/// may ask for more, up to [`PathCapacity::in_flight_limit`]. A path without a rate bounds
+/// nothing: its flows have as much in flight as their sources and receive windows allow.
+pub fn estimate(scenario: &Scenario) -> Bytes {
+    let capacity = PathCapacity::of(scenario);
+    let (flows, links) = (&scenario.flows, &scenario.links);
+    let sum = |each: &mut dyn Iterator<Item = u64>| each.fold(0, u64::saturating_add);
+    let way = per_packet_on_the_way(scenario);
+    let held = capacity.links.iter().fold(Bytes::ZERO, |sum, link| sum + link.memory(way));
+    let free = sum(&mut flows.iter().map(|flow| capacity.without_rate(flow)));
+    let connections = sum(&mut flows.iter().map(connections));
+    let steps = sum(&mut links.iter().map(ramp_steps));
+    held + Bytes(free) * (PER_SEGMENT + PER_LOSS + way)
+        + Bytes(capacity.extra_in_flight()) * (PER_SEGMENT + PER_PACKET + PER_LOSS)
+        + Bytes(rows(scenario)) * PER_ROW
+        + Bytes(connections) * PER_CONNECTION
+        + Bytes(capacity.histograms()) * PER_OCTAVE
+        + Bytes(links.len() as u64) * PER_LINK
+        + Bytes(sum(&mut links.iter().map(|link| link.queue.queues()))) * PER_QUEUE
+        + Bytes(steps) * PER_STEP
+        + Bytes(sum(&mut links.iter().map(written))) * PER_WRITTEN
+        + of_changes(scenario, connections)
+        + Bytes(signals(scenario)) * PER_SIGNAL
+}
+
+impl Held {
+    /// Memory of the packets, with the state that their senders keep. `way`: memory of each
+    /// packet on the way.
+    fn memory(&self, way: u64) -> Bytes {
+        Bytes(self.outstanding) * PER_SEGMENT
+            + Bytes(self.outstanding.saturating_sub(self.packets)) * PER_PACKET
+            + Bytes(self.packets) * way
+            + Bytes(self.lost) * PER_LOSS
+    }
+}
+
+/// Bytes that a run leaves when it is over: its summary, which is JSON and then a dict, and
+/// its series, where they are wanted.
+pub fn kept(scenario: &Scenario, series: bool) -> Bytes {
+    let changes = scenario.links.iter().map(|link| match &link.rate {
+        Capacity::Rate(rates) => rates.changes.len() as u64,
+        Capacity::Unlimited | Capacity::Trace(_) => 0,
+    });
+    let entries = scenario.flows.len() as u64 + scenario.links.len() as u64 + changes.sum::<u64>();
+    let rows = if series { rows(scenario) } else { 0 };
+    Bytes(PER_RUN) + Bytes(entries) * PER_ENTRY + Bytes(rows) * PER_ROW
+}
+
+fn rows(scenario: &Scenario) -> u64 {
+    let samples = scenario.duration.0.checked_div(scenario.record.interval.0).unwrap_or(0);
+    samples.saturating_mul((scenario.flows.len() + scenario.links.len()) as u64)
+}
+
+/// Memory of a packet on a link, or of its share of an acknowledgement, with its copies.
+fn per_packet_on_the_way(scenario: &Scenario) -> u64 {
+    let every = scenario.flows.iter().map(|f| f.transport.ack_every).min().unwrap_or(1);
+    let ranges = scenario.flows.iter().map(|f| f.transport.sack_ranges).max().unwrap_or(0);
+    let times = scenario.flows.iter().any(|f| f.transport.receive_times);
+    let ack = (PER_ACK + ranges.max(4) * PER_RANGE) / every.max(1);
+    let one = PER_PACKET.max(ack) + if times { 2 * PER_RANGE } else { 0 };
+    one.saturating_mul(copies(scenario))
+}
+
+/// Places that a packet takes with its copies: the copies of all links multiply. A packet
+/// that arrives out of order takes 48 bytes, in a heap that grows by doubling.
+fn copies(scenario: &Scenario) -> u64 {
+    let links = &scenario.links;
+    let of_path = |path: &[usize]| -> f64 {
+        path.iter().map(|link| 1.0 + links[*link].duplicate.probability).product()
+    };
+    let each = scenario.flows.iter().map(|flow| of_path(&flow.path) * of_path(&flow.back));
+    each.fold(1.0, f64::max).ceil() as u64 + u64::from(links.iter().any(Link::may_reorder))
+}
+
+/// Changes of capacity, with what is kept around them.
+fn of_changes(scenario: &Scenario, connections: u64) -> Bytes {
+    let changes = scenario.links.iter().filter_map(|link| match &link.rate {
+        Capacity::Rate(rates) if !rates.changes.is_empty() => Some(rates.changes.len() as u64),
+        _ => None,
+    });
+    let followed = |count| scenario.duration.min(LONGEST * count).0 / 1_000_000;
+    // Bytes sent by each, now and a loop delay before a change.
+    let sent_by = Bytes(connections) * 24;
+    changes.fold(Bytes::ZERO, |sum, count| {
+        let waits = Bytes(followed(count)) * PER_MILLISECOND;
+        sum + Bytes(count) * PER_CHANGE + waits + sent_by
+    })
+}
+
+/// Signals to flows whose controllers the bottlenecks tell: of each change of a link and
+/// of each flow that comes and goes there.
+fn signals(scenario: &Scenario) -> u64 {
+    let needs_signal =
+        |control: &Control| control.needs(&scenario.controllers).is_some_and(|needs| needs.signal);
+    let any = scenario.controls.iter().any(needs_signal);
+    let is_listener = |flow: &&Flow| flow.control.as_ref().map_or(any, needs_signal);
+    let mut listeners = vec![0_u64; scenario.links.len()];
+    for link in scenario.flows.iter().filter(is_listener).flat_map(|flow| &flow.path) {
+        listeners[*link] += 1;
+    }
+    let each = scenario.links.iter().zip(listeners).map(|(link, listeners)| {
+        let changes = match &link.rate {
+            Capacity::Unlimited => 0,
+            Capacity::Rate(rates) => rate_steps(&rates.changes),
+            Capacity::Trace(_) => scenario.duration.0 / crate::oracle::signal::TRACE_STRETCH.0,
+        };
+        listeners.saturating_mul(2 * listeners + changes)
+    });
+    each.fold(0, u64::saturating_add)
+}
+
+fn rate_steps<T>(changes: &[Change<T>]) -> u64 {
+    changes.iter().map(|c| (c.to.since(c.from).0 / crate::timeline::RAMP_STEP.0).max(1)).sum()
+}
+
+fn ramp_steps(link: &Link) -> u64 {
+    let rates = match &link.rate {
+        Capacity::Rate(rates) => rate_steps(&rates.changes),
+        Capacity::Unlimited | Capacity::Trace(_) => 0,
+    };
+    rates + rate_steps(&link.delay.changes)
+}
+
+/// Changes of a link as they are written.
+fn written(link: &Link) -> u64 {
+    let rates = match &link.rate {
+        Capacity::Rate(rates) => rates.changes.len(),
+        Capacity::Unlimited | Capacity::Trace(_) => 0,
+    };
+    (rates + link.delay.changes.len()) as u64
+}
+
+/// Whether the wire chooses packets at random: neither none nor all.
+fn draws(link: &Link) -> bool {
+    let reorder = match link.reorder {
+        Reorder::None => 0.0,
+        Reorder::Late { chance, .. } | Reorder::Early { chance, .. } => chance.probability,
+    };
+    [reorder, link.duplicate.probability].iter().any(|p| (f64::MIN_POSITIVE..1.0).contains(p))
+}
+
+/// Whether another seed can give another result: something in the scenario,
+/// a controller or a queue draws at random.
+pub fn is_random(scenario: &Scenario) -> bool {
+    let link = |link: &Link| {
+        !matches!(link.loss, Loss::None | Loss::Periodic(_))
+            || link.jitter.span > Duration::ZERO
+            || draws(link)
+            || link.queue.is_random() && link.rate != Capacity::Unlimited
+    };
+    let controller = |control: &Control| {
+        scenario.controllers.find(control.name()).is_some_and(|info| info.random)
+    };
+    let flow =
+        |flow: &Flow| flow.source.is_random() || flow.control.as_ref().is_some_and(&controller);
+    scenario.spread > Duration::ZERO
+        || scenario.start_jitter > Duration::ZERO
+        || scenario.host_noise > Duration::ZERO
+        || scenario.links.iter().any(link)
+        || scenario.flows.iter().any(flow)
+        || scenario.controls.iter().any(controller)
+}

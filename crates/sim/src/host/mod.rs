@@ -1,0 +1,362 @@
+//! Hosts: what sends and receives the packets of a flow, in virtual time.
+//!
+//! A [`Host`] acts at its own times, receives datagrams, and puts those that it sends into a list.
+//! To add a kind of host: write its file, and add its line to [`build`].
+//!
+//! Sojourn's own transport is a host too. Almost all packets are its data and acknowledgements, so
+//! the engine calls it directly, without a virtual call: see [`transport`].
+
+mod datagrams;
+mod echo;
+mod fate;
+mod seen;
+pub(crate) mod transport;
+
+use sojourn_scenario::{Control, Flow as Spec, Scenario};
+use sojourn_source::{Carrier, Transfers};
+use sojourn_trace::Histogram;
+use sojourn_units::{Duration, Instant};
+
+use crate::events::Kind;
+use crate::link::network::Network;
+use crate::link::packet::{Packet, PacketKind};
+use crate::meter::Metering;
+use crate::seed::{Stream, seed};
+use crate::tap::{Passage, Tap, Wiring};
+use transport::{AckSlab, Connection, InFlight, Overrun, TransportHost};
+
+/// The two ends of a flow.
+pub(crate) trait Host: Send {
+    /// Time of its next action; [`Instant::MAX`] for none.
+    fn next_at(&self) -> Instant;
+
+    /// Acts at its time. It adds the datagrams that it sends to `out`.
+    fn act(&mut self, now: Instant, out: &mut Vec<Datagram>);
+
+    /// A datagram has arrived.
+    fn receive(&mut self, now: Instant, datagram: &Datagram, out: &mut Vec<Datagram>);
+
+    /// A queue dropped a datagram, or a wire lost it. Neither end observes that.
+    fn on_dropped(&mut self, datagram: &Datagram);
+
+    /// The flow stops: no further action.
+    fn stop(&mut self, now: Instant);
+
+    /// What it has done so far.
+    fn report(&self) -> Report<'_>;
+
+    /// Greatest round-trip time since the last call, if it measures them.
+    fn take_longest_rtt(&mut self) -> Option<Duration> {
+        None
+    }
+
+    /// Keep the times at which it begins and stops to send, for [`Host::take_turns`].
+    fn announce(&mut self) {}
+
+    /// Moves the decided turns to the end of `turns`: the time, and whether it begins to send.
+    fn take_turns(&mut self, _: &mut Vec<(Instant, bool)>) {}
+}
+
+/// A datagram of a [`Host`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Whether it goes against the direction of the flow.
+    pub is_reply: bool,
+    /// Its number, modulo 2^32.
+    pub number: u32,
+    /// Size of the IP packet in bytes.
+    pub size: u32,
+}
+
+/// What a host has done so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Report<'a> {
+    /// Payload delivered, each byte once.
+    pub(crate) received_bytes: u64,
+    pub(crate) sent: u64,
+    pub(crate) dropped: u64,
+    pub(crate) transfers: Transfers,
+    pub(crate) rtts: Option<&'a Histogram>,
+}
+
+/// Any host.
+pub(crate) enum AnyHost {
+    /// Sojourn's own transport.
+    Transport(TransportHost),
+    /// Any other.
+    Other(Box<dyn Host>),
+}
+
+/// A flow, during the run.
+pub(crate) struct Flow {
+    pub(crate) name: String,
+    pub(crate) control: String,
+    pub(crate) start: Instant,
+    pub(crate) stop: Option<Instant>,
+    pub(crate) started: bool,
+    pub(crate) stopped: bool,
+    /// Payload delivered before it stopped.
+    pub(crate) received_at_stop: Option<u64>,
+    pub(crate) host: AnyHost,
+    /// Starts of the routes of its datagrams: in its direction, and against it.
+    routes: [u32; 2],
+}
+
+/// The hosts of a run.
+pub(crate) struct Hosts<M: Metering, T: Tap> {
+    /// What they are connected by.
+    pub(crate) net: Network<M>,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) connections: Vec<Connection<M>>,
+    pub(crate) acks: AckSlab,
+    pub(crate) in_flight: InFlight,
+    pub(crate) overrun: Option<Box<Overrun>>,
+    /// Room for the datagrams of one call.
+    out: Vec<Datagram>,
+    pub(crate) tap: T,
+}
+
+/// What the host of a flow is built from.
+pub(crate) struct Setup<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) spec: &'a Spec,
+    /// Place of the flow in the scenario.
+    pub(crate) index: usize,
+    /// Start of the flow in this run.
+    pub(crate) start: Instant,
+    pub(crate) run_seed: u64,
+    /// The controller of the flow.
+    pub(crate) control: &'a Control,
+    /// Whether the limit of packets in flight applies to it.
+    pub(crate) is_limited: bool,
+}
+
+impl Setup<'_> {
+    /// The source of the flow.
+    fn source(&self) -> Box<dyn sojourn_source::Source> {
+        let seed = seed(self.run_seed, Stream::Source, &self.spec.name);
+        self.spec.source.build(self.start, self.spec.transport.mss, seed)
+    }
+
+    /// Whether a link on this way may copy packets.
+    fn may_copy(&self, way: &[usize]) -> bool {
+        way.iter().any(|link| self.scenario.links[*link].duplicate.probability > 0.0)
+    }
+}
+
+impl<M: Metering, T: Tap> Hosts<M, T> {
+    pub(crate) fn new(net: Network<M>, tap: T) -> Hosts<M, T> {
+        Hosts {
+            net,
+            flows: Vec::new(),
+            connections: Vec::new(),
+            acks: AckSlab::default(),
+            in_flight: InFlight::default(),
+            overrun: None,
+            out: Vec::new(),
+            tap,
+        }
+    }
+
+    /// Adds a flow with its host.
+    pub(crate) fn add(&mut self, setup: &Setup<'_>) {
+        let routes = [self.net.routes.add(&setup.spec.path), self.net.routes.add(&setup.spec.back)];
+        let host = match (setup.spec.source.carrier(), setup.control) {
+            (Carrier::Echo, _) => AnyHost::Other(Box::new(echo::Echo::new(setup))),
+            (_, Control::None) => AnyHost::Other(Box::new(datagrams::Datagrams::new(setup))),
+            (_, Control::Algorithm { kind, params }) => AnyHost::Transport(transport::build(
+                &mut self.connections,
+                routes,
+                setup,
+                (kind, params),
+            )),
+        };
+        self.flows.push(Flow {
+            name: setup.spec.name.clone(),
+            control: setup.control.name().to_owned(),
+            start: setup.start,
+            stop: None,
+            started: false,
+            stopped: false,
+            received_at_stop: None,
+            host,
+            routes,
+        });
+    }
+
+    /// A packet arrives from a link.
+    #[inline]
+    pub(crate) fn on_arrival(&mut self, link: usize) {
+        if !self.net.links[link].is_plain() {
+            return self.on_arrival_in_disorder(link);
+        }
+        let packet = self.net.links[link].take_arrival(self.net.clock, &mut self.net.events);
+        self.collect_notices(link);
+        let Some(packet) = packet else { return };
+        match self.net.routes.link(packet.next()) {
+            Some(link) => self.enter(link, packet),
+            None => self.deliver(&packet),
+        }
+    }
+
+    /// Separate, so that packets of plain links stay in registers.
+    #[inline(never)]
+    fn on_arrival_in_disorder(&mut self, link: usize) {
+        let packet =
+            self.net.links[link].take_arrival_in_disorder(self.net.clock, &mut self.net.events);
+        self.collect_notices(link);
+        if let Some(packet) = packet {
+            self.forward(packet);
+        }
+    }
+
+    /// Processes the departures of a link up to now.
+    pub(crate) fn catch_up(&mut self, link: usize) {
+        self.net.catch_up(link);
+        self.collect_notices(link);
+    }
+
+    /// Processes the departures of all links up to now, before an observer reads them.
+    pub(crate) fn catch_up_all(&mut self) {
+        for link in 0..self.net.links.len() {
+            self.catch_up(link);
+        }
+    }
+
+    /// Sends a packet onto its next link, or delivers it to its host.
+    #[inline(always)]
+    fn forward(&mut self, packet: Packet) {
+        match self.net.routes.link(packet.next()) {
+            Some(link) => self.enter(link, packet),
+            // Out of line: see `sojourn_queue`'s `apart.rs`.
+            None => self.deliver_slow(&Delivered(packet)),
+        }
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, link: usize, packet: Packet) {
+        self.net.links[link].arrive(self.net.clock, packet, &mut self.net.events);
+        self.collect_notices(link);
+    }
+
+    /// Accounts for packets that a link dropped, lost or copied.
+    #[inline]
+    fn collect_notices(&mut self, link: usize) {
+        if !self.net.links[link].notices.is_empty() {
+            self.account_for_notices(link);
+        }
+    }
+
+    /// Delivers a packet of a route without links.
+    #[inline(never)]
+    fn deliver_slow(&mut self, Delivered(packet): &Delivered) {
+        self.deliver(packet);
+    }
+
+    /// Inlined into the event loop together with the handling of data and acknowledgements, so that
+    /// the packet stays in registers.
+    #[inline(always)]
+    fn deliver(&mut self, packet: &Packet) {
+        let owner = packet.connection as usize;
+        match packet.kind() {
+            PacketKind::Data => self.on_data(owner, packet),
+            PacketKind::Ack => self.on_ack(owner, packet.number as usize),
+            PacketKind::Datagram | PacketKind::Reply => self.on_datagram(owner, packet),
+            PacketKind::Opening | PacketKind::Answer => self.on_handshake(packet),
+        }
+    }
+
+    /// The time of a flow's source or host: its start, its next action, or its stop.
+    pub(crate) fn on_source(&mut self, index: usize) {
+        let now = self.net.clock.now;
+        let flow = &mut self.flows[index];
+        if flow.stop.is_some_and(|stop| stop <= now) {
+            return self.stop(now, index);
+        }
+        let begins = !std::mem::replace(&mut flow.started, true);
+        let next_at = match &flow.host {
+            AnyHost::Transport(host) => host.source_at(),
+            AnyHost::Other(host) => host.next_at(),
+        };
+        if next_at != now {
+            return;
+        }
+        match &mut flow.host {
+            AnyHost::Transport(_) => self.act(index, begins),
+            AnyHost::Other(host) => {
+                let mut out = std::mem::take(&mut self.out);
+                host.act(now, &mut out);
+                self.net.events.push(host.next_at(), Kind::Source, index);
+                self.send_all(index, out);
+            }
+        }
+    }
+
+    fn stop(&mut self, now: Instant, index: usize) {
+        if std::mem::replace(&mut self.flows[index].stopped, true) {
+            return;
+        }
+        self.flows[index].received_at_stop = Some(self.received_bytes(index));
+        match &mut self.flows[index].host {
+            AnyHost::Transport(host) => host.stop(&mut self.connections),
+            AnyHost::Other(host) => host.stop(now),
+        }
+    }
+
+    fn on_datagram(&mut self, index: usize, packet: &Packet) {
+        let datagram = packet.as_datagram();
+        if T::LISTENS {
+            self.tap.datagram(self.net.clock.now, index, Passage::Received, &datagram);
+        }
+        let mut out = std::mem::take(&mut self.out);
+        if let AnyHost::Other(host) = &mut self.flows[index].host {
+            host.receive(self.net.clock.now, &datagram, &mut out);
+        }
+        self.send_all(index, out);
+    }
+
+    /// Sends the datagrams of a flow.
+    fn send_all(&mut self, index: usize, mut out: Vec<Datagram>) {
+        for datagram in out.drain(..) {
+            if T::LISTENS {
+                self.tap.datagram(self.net.clock.now, index, Passage::Sent, &datagram);
+            }
+            let route = self.flows[index].routes[usize::from(datagram.is_reply)];
+            self.forward(Packet::datagram(index, route, &datagram));
+        }
+        self.out = out;
+    }
+
+    /// Moves the decided turns of a flow's host to `turns`.
+    pub(crate) fn take_turns(&mut self, index: usize, turns: &mut Vec<(Instant, bool)>) {
+        if let AnyHost::Other(host) = &mut self.flows[index].host {
+            host.take_turns(turns);
+        }
+    }
+
+    /// Tells the tap that the run begins.
+    pub(crate) fn begin_tap(&mut self, scenario: &Scenario) {
+        let wirings: Vec<Wiring> = self.connections.iter().map(Connection::wiring).collect();
+        self.connections.iter_mut().for_each(|connection| connection.sender.watch());
+        self.tap.begin(scenario, &wirings);
+    }
+
+    /// Payload of a flow delivered so far, each byte once.
+    pub(crate) fn received_bytes(&self, index: usize) -> u64 {
+        match &self.flows[index].host {
+            AnyHost::Transport(host) => self.connections[host.data].receiver.received_bytes(),
+            AnyHost::Other(host) => host.report().received_bytes,
+        }
+    }
+
+    /// The connection of a flow's data; `None` for datagrams.
+    pub(crate) fn data_connection(&self, index: usize) -> Option<usize> {
+        match &self.flows[index].host {
+            AnyHost::Transport(host) => Some(host.data),
+            AnyHost::Other(_) => None,
+        }
+    }
+}
+
+/// A packet at its destination.
+struct Delivered(Packet);

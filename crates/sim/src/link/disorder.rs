@@ -1,0 +1,85 @@
+//! Slow path of a link whose wire reorders or copies packets. Separate from `mod.rs`, so that
+//! other links pay one comparison for each arrival.
+
+use sojourn_queue::Packet as _;
+use sojourn_units::Instant;
+
+use crate::events::{Clock, EventQueue};
+use crate::link::packet::{Packet, PacketKind};
+use crate::link::{Link, Notice, Wire};
+use crate::meter::Metering;
+use crate::seed::Event;
+
+impl<M: Metering> Link<M> {
+    #[inline(never)]
+    pub(crate) fn depart_in_disorder_until(&mut self, clock: Clock, events: &mut EventQueue) {
+        while self.departs_at < clock.horizon {
+            self.depart_in_disorder(self.departs_at, events);
+        }
+    }
+
+    fn depart_in_disorder(&mut self, at: Instant, events: &mut EventQueue) {
+        if let Some(packet) = self.wire.line.take_sent() {
+            self.counts.sent_bits += packet.size().0 * 8;
+            if let Some(sent_by) = &mut self.sent_by
+                && packet.kind() == PacketKind::Data
+            {
+                sent_by[packet.account()] += packet.size().0;
+            }
+            if self.wire.losses.next() {
+                self.lose(packet);
+            } else {
+                self.put_on_wire(at, packet, events);
+            }
+        }
+        let before = self.departs_at;
+        self.serve(at, events);
+        self.expect_overtaker(before, events);
+    }
+
+    /// Schedules a departure that may overtake packets on the wire. It may come before the next
+    /// arrival, and therefore has its own event. `before`: when the departure before it was due.
+    pub(crate) fn expect_overtaker(&mut self, before: Instant, events: &mut EventQueue) {
+        let line = &self.wire.line;
+        // A departure onto an empty wire always has an event.
+        if line.may_overtake() && !line.is_wire_empty() && self.departs_at != before {
+            self.expect_departure(events);
+        }
+    }
+
+    /// A packet leaves, followed by its copy if the wire makes one. As in netem, the copy uses no
+    /// capacity, is not lost here, and has its own jitter and order.
+    #[inline(never)]
+    pub(crate) fn put_on_wire(&mut self, at: Instant, packet: Packet, events: &mut EventQueue) {
+        let Wire { line, copies, link, .. } = &mut self.wire;
+        let before = line.next_arrival_of_all();
+        line.put(at, packet);
+        if copies.as_mut().is_some_and(Event::next) {
+            line.put(at, packet);
+            self.counts.duplicated += 1;
+            self.notices.push(Notice::Copied(packet));
+        }
+        let next = line.next_arrival_of_all();
+        if let Some(arrival) = next.filter(|_| next != before) {
+            events.advance_arrival(arrival, *link);
+        }
+    }
+
+    /// The packet that arrives at the far end now. Returns `None` for a plain wire.
+    pub(crate) fn take_arrival_in_disorder(
+        &mut self,
+        clock: Clock,
+        events: &mut EventQueue,
+    ) -> Option<Packet> {
+        self.depart_in_disorder_until(clock, events);
+        let packet = self.wire.line.arrive_of_all()?;
+        self.counts.delivered += 1;
+        match self.wire.line.next_arrival_of_all() {
+            Some(at) => events.push_arrival(at, self.wire.link),
+            // On a wire that reorders, it already has its event.
+            None if self.wire.line.may_overtake() => {}
+            None => self.expect_departure(events),
+        }
+        Some(packet)
+    }
+}

@@ -1,0 +1,295 @@
+//! A link's delay line: propagation delay, jitter and loss. It holds the packets on the wire, the
+//! packet in transmission, and the packets of a drop-tail queue. Order is kept unless packets may
+//! overtake.
+
+use sojourn_ring::Ring;
+use sojourn_scenario::{Link, Loss};
+use sojourn_units::{Duration, Instant};
+
+use crate::link::overtaking::{Overtaking, Turn};
+use crate::link::packet::Packet;
+use crate::seed::{Correlated, Stream, Uniform};
+
+/// Packets in a block. Blocks are large because links are few.
+const BLOCK: usize = 512;
+
+/// Packets in the order of arrival: those on the wire, then the packet in transmission, then those
+/// that wait, if their order is fixed. A packet therefore stays in one place in memory until it
+/// arrives. One event serves all of them.
+#[derive(Debug)]
+pub(crate) struct DelayLine {
+    packets: Ring<Packet, BLOCK>,
+    on_wire: usize,
+    is_sending: bool,
+    last_arrival: Instant,
+    pub(crate) delay: Duration,
+    jitter: Duration,
+    draws: Correlated,
+    /// Processing noise of the host at the far end; zero for no noise.
+    host_noise: Duration,
+    host_draws: Uniform,
+    /// State of packets that may overtake each other. Boxed, so that other links pay one
+    /// comparison.
+    overtaking: Option<Box<Overtaking>>,
+}
+
+impl DelayLine {
+    /// `draws`: creates the random stream of a given name of this link.
+    ///
+    /// The host behind the link processes each packet later by one draw from [0, `host_noise`), in
+    /// order.
+    pub(crate) fn new(
+        spec: &Link,
+        host_noise: Duration,
+        draws: impl Fn(Stream) -> Uniform,
+    ) -> DelayLine {
+        DelayLine {
+            packets: Ring::default(),
+            on_wire: 0,
+            is_sending: false,
+            last_arrival: Instant::ZERO,
+            delay: spec.delay.start,
+            jitter: spec.jitter.span,
+            draws: Correlated::new(spec.jitter.correlation, draws(Stream::Jitter)),
+            host_noise,
+            host_draws: draws(Stream::HostNoise),
+            overtaking: Overtaking::new(spec, draws(Stream::Reorder)).map(Box::new),
+        }
+    }
+
+    /// Appends a waiting packet.
+    #[inline(always)]
+    pub(crate) fn wait(&mut self, packet: Packet) {
+        self.packets.push(packet);
+    }
+
+    /// Packets that wait.
+    #[inline(always)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.packets.len() - self.packets_on_line()
+    }
+
+    /// Starts to send this packet, if no packet waits here.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, packet: Packet) {
+        debug_assert!(!self.is_sending && self.waiting() == 0);
+        self.is_sending = true;
+        self.wait(packet);
+    }
+
+    /// Starts to send the first packet that waits here.
+    #[inline(always)]
+    pub(crate) fn begin_first(&mut self) -> Option<&Packet> {
+        debug_assert!(!self.is_sending, "a link sends one packet at a time");
+        let next = self.packets.get(self.on_wire)?;
+        self.is_sending = true;
+        Some(next)
+    }
+
+    /// The packet in transmission.
+    #[inline]
+    pub(crate) fn sending(&self) -> Option<&Packet> {
+        if self.is_sending { self.packets.get(self.on_wire) } else { None }
+    }
+
+    #[inline]
+    pub(crate) fn is_sending(&self) -> bool {
+        self.is_sending
+    }
+
+    /// Puts the packet in transmission, if any, on the wire. Returns it as it was before, so that
+    /// the caller does not read a value that was just written.
+    #[inline(always)]
+    pub(crate) fn depart(&mut self, now: Instant) -> Option<Packet> {
+        if !std::mem::take(&mut self.is_sending) {
+            return None;
+        }
+        let arrival = self.arrival(now);
+        let packet = self.packets.get_mut(self.on_wire)?;
+        let sent = *packet;
+        packet.leave_link(arrival);
+        self.on_wire += 1;
+        Some(sent)
+    }
+
+    /// Loses the packet in transmission, if no packet waits here.
+    #[cold]
+    pub(crate) fn lose(&mut self) -> Option<Packet> {
+        self.take_sent()
+    }
+
+    /// Removes the packet in transmission, if any, if no packet waits here.
+    pub(crate) fn take_sent(&mut self) -> Option<Packet> {
+        debug_assert_eq!(self.waiting(), 0);
+        if std::mem::take(&mut self.is_sending) { self.packets.pop_last() } else { None }
+    }
+
+    /// A packet leaves without transmission time. Returns its arrival if it is the only one on the
+    /// line.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, now: Instant, mut packet: Packet) -> Option<Instant> {
+        debug_assert!(!self.is_sending, "what holds packets up sends them");
+        let arrival = self.arrival(now);
+        packet.leave_link(arrival);
+        self.packets.push(packet);
+        self.on_wire += 1;
+        self.only_arrival()
+    }
+
+    /// As above, if packets may overtake each other or be copied.
+    pub(crate) fn put(&mut self, now: Instant, mut packet: Packet) {
+        let Some(overtaking) = &mut self.overtaking else {
+            self.push(now, packet);
+            return;
+        };
+        let (turn, by_jitter) = (overtaking.turn(), overtaking.by_jitter);
+        let arrival = match turn {
+            Turn::Early => now + self.noise(),
+            Turn::InOrder | Turn::Late(_) if by_jitter => self.own_arrival(now),
+            Turn::InOrder | Turn::Late(_) => self.arrival(now),
+        };
+        let late = if let Turn::Late(late) = turn { late } else { Duration::ZERO };
+        packet.leave_link(arrival + late);
+        let Some(overtaking) = &mut self.overtaking else { return };
+        if turn == Turn::InOrder && arrival >= self.last_arrival {
+            overtaking.enter_line();
+            self.last_arrival = arrival;
+            self.packets.push(packet);
+            self.on_wire += 1;
+        } else {
+            overtaking.set_aside(packet);
+        }
+    }
+
+    /// Arrival time of a packet that leaves now. If the delay shrinks, the packet queues behind
+    /// those in flight.
+    #[inline(always)]
+    fn arrival(&mut self, now: Instant) -> Instant {
+        let arrival = self.own_arrival(now);
+        self.last_arrival = self.last_arrival.max(arrival);
+        self.last_arrival
+    }
+
+    /// As above, regardless of packets in flight.
+    #[inline(always)]
+    fn own_arrival(&mut self, now: Instant) -> Instant {
+        let mut arrival = now + self.delay;
+        if self.jitter > Duration::ZERO {
+            arrival += Duration(self.draws.below(self.jitter.0 + 1));
+        }
+        arrival + self.noise()
+    }
+
+    /// The processing noise of the host at the far end.
+    #[inline(always)]
+    fn noise(&mut self) -> Duration {
+        if self.host_noise == Duration::ZERO {
+            return Duration::ZERO;
+        }
+        Duration(self.host_draws.below(self.host_noise.0))
+    }
+
+    /// The packet that arrives now, if order is kept.
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self) -> Option<Packet> {
+        debug_assert!(self.overtaking.is_none());
+        self.on_wire = self.on_wire.checked_sub(1)?;
+        self.packets.pop()
+    }
+
+    /// As above, if packets may overtake each other or be copied.
+    pub(crate) fn arrive_of_all(&mut self) -> Option<Packet> {
+        let line = self.next_arrival();
+        let Some(overtaking) = &mut self.overtaking else { return self.arrive() };
+        if let Some(packet) = overtaking.arrive(line) {
+            return Some(packet);
+        }
+        self.on_wire = self.on_wire.checked_sub(1)?;
+        overtaking.leave_line();
+        self.packets.pop()
+    }
+
+    /// Arrival time of the next packet on the line.
+    #[inline(always)]
+    pub(crate) fn next_arrival(&self) -> Option<Instant> {
+        if self.is_wire_empty() { None } else { self.packets.first().map(|next| next.stamp) }
+    }
+
+    /// As above, including the packets beside the line.
+    pub(crate) fn next_arrival_of_all(&self) -> Option<Instant> {
+        let aside = self.overtaking.as_ref().and_then(|overtaking| overtaking.next_arrival());
+        self.next_arrival().into_iter().chain(aside).min()
+    }
+
+    /// Whether the line holds no packet except the one in transmission.
+    #[inline]
+    pub(crate) fn is_wire_empty(&self) -> bool {
+        self.on_wire == 0
+    }
+
+    /// Whether packets may overtake each other.
+    pub(crate) fn may_overtake(&self) -> bool {
+        self.overtaking.is_some()
+    }
+
+    /// Packets that arrived after one that had left later.
+    pub(crate) fn reordered(&self) -> u64 {
+        self.overtaking.as_ref().map_or(0, |overtaking| overtaking.reordered)
+    }
+
+    /// Arrival time of the last packet on the wire, if it is the only one.
+    #[inline(always)]
+    pub(crate) fn only_arrival(&self) -> Option<Instant> {
+        (self.on_wire == 1).then_some(self.last_arrival)
+    }
+
+    /// Packets on the line: those in flight, and the one in transmission.
+    #[inline(always)]
+    fn packets_on_line(&self) -> usize {
+        self.on_wire + usize::from(self.is_sending)
+    }
+
+    /// As above, including the packets beside the line.
+    pub(crate) fn packets_inside(&self) -> usize {
+        self.packets_on_line() + self.overtaking.as_ref().map_or(0, |overtaking| overtaking.len())
+    }
+}
+
+/// The loss model of a wire.
+#[derive(Debug)]
+pub(crate) struct Losses {
+    model: Loss,
+    bad: bool,
+    /// Packets since the last periodic loss.
+    since: u64,
+    draws: Uniform,
+}
+
+impl Losses {
+    pub(crate) fn new(model: Loss, draws: Uniform) -> Losses {
+        Losses { model, bad: false, since: 0, draws }
+    }
+
+    /// Whether the next packet is lost.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> bool {
+        !matches!(self.model, Loss::None) && self.draw()
+    }
+
+    #[inline(never)]
+    fn draw(&mut self) -> bool {
+        match self.model {
+            Loss::None => false,
+            Loss::Random(p) => self.draws.next() < p,
+            Loss::Periodic(every) => {
+                self.since = (self.since + 1) % every;
+                self.since == 0
+            }
+            Loss::GilbertElliott { p, r, loss_bad, loss_good } => {
+                let flips = self.draws.next() < if self.bad { r } else { p };
+                self.bad ^= flips;
+                self.draws.next() < if self.bad { loss_bad } else { loss_good }
+            }
+        }
+    }
+}

@@ -1,0 +1,497 @@
+//! A one-way link: a queue, a server and a wire.
+
+mod device_ring;
+mod disorder;
+mod line;
+pub(crate) mod network;
+mod overtaking;
+pub(crate) mod packet;
+pub(crate) mod route;
+pub(crate) mod server;
+mod waiting;
+
+use std::marker::PhantomData;
+
+use sojourn_queue::{DropReason, Limit, Packet as _, Shaping};
+use sojourn_scenario::{self as scenario, Buffer, Capacity};
+use sojourn_trace::Histogram;
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::events::{Clock, EventQueue, Kind};
+use crate::link::line::{DelayLine, Losses};
+use crate::link::packet::{Packet, PacketKind};
+use crate::link::server::{RateServer, Server, TraceServer, mean_rate};
+use crate::link::waiting::{Begun, Waiting};
+use crate::meter::{Metering, Part};
+use crate::record::measure::{Peak, SpikeTracker};
+use crate::seed::{Event, Stream, Uniform, seed};
+
+/// Counters of a link, in packets unless stated otherwise.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    /// Packets that arrived at the link.
+    pub(crate) arrived: u64,
+    /// Packets that left at the far end.
+    pub(crate) delivered: u64,
+    /// Dropped by the queue.
+    pub(crate) dropped: u64,
+    /// Bits of those packets.
+    pub(crate) dropped_bits: u64,
+    /// Lost on the wire.
+    pub(crate) lost: u64,
+    /// Copies that the wire made.
+    pub(crate) duplicated: u64,
+    /// Marked by this link's queue.
+    pub(crate) marked: u64,
+    /// Bits sent, of completely sent packets.
+    pub(crate) sent_bits: u64,
+    /// Greatest waiting time since the last sample of the series.
+    pub(crate) longest: Peak,
+}
+
+/// A link.
+pub(crate) struct Link<M> {
+    pub(crate) name: String,
+    overhead: u32,
+    /// `None` if the link only delays packets.
+    service: Option<Service>,
+    /// End of the current transmission, or of a shaper's wait; `Instant::MAX` if the link only
+    /// delays packets.
+    pub(crate) departs_at: Instant,
+    pub(crate) wire: Wire,
+    pub(crate) counts: Counts,
+    pub(crate) delays: Histogram,
+    /// Bytes of data sent for each connection, if the bounds of changes of capacity need each
+    /// user's share.
+    pub(crate) sent_by: Option<Vec<u64>>,
+    /// One tracker for each change of capacity so far.
+    pub(crate) trackers: Vec<SpikeTracker>,
+    /// Packets dropped, lost or copied since the engine last read them.
+    pub(crate) notices: Vec<Notice>,
+    /// Bits that the link could have sent up to `capacity_at`.
+    capacity_bits: u128,
+    capacity_at: Instant,
+    metering: PhantomData<M>,
+}
+
+/// A packet's fate inside a link, for the engine.
+pub(crate) enum Notice {
+    /// The queue dropped it, or the wire lost it.
+    Gone(Packet),
+    /// The wire copied it; original and copy both travel on.
+    Copied(Packet),
+}
+
+/// The line, with the packet in transmission and its drop-tail queue, and the wire's loss and
+/// copies.
+pub(crate) struct Wire {
+    /// The link's index.
+    pub(crate) link: usize,
+    pub(crate) line: DelayLine,
+    pub(crate) losses: Losses,
+    pub(crate) copies: Option<Event>,
+    /// Whether it keeps packets in order and makes no copies.
+    is_plain: bool,
+}
+
+struct Service {
+    waiting: Waiting,
+    server: Server,
+    /// The buffer's size, if it is given in time.
+    time_limit: Option<Duration>,
+    /// The shaping rate of the queue, if it shapes; the link's rate is then constant.
+    shaping: Option<Shaping>,
+    /// Largest packet, with the link's overhead.
+    mtu: Bytes,
+}
+
+impl<M: Metering> Link<M> {
+    pub(crate) fn new(
+        spec: &scenario::Link,
+        index: usize,
+        run_seed: u64,
+        connections: Option<usize>,
+        mtu: u32,
+        host_noise: Duration,
+    ) -> Link<M> {
+        let draws = |stream| Uniform::new(run_seed, stream, &spec.name);
+        let copies = (spec.duplicate.probability > 0.0)
+            .then(|| Event::new(spec.duplicate, draws(Stream::Duplicate)));
+        Link {
+            name: spec.name.clone(),
+            overhead: spec.overhead.0 as u32,
+            service: Service::new(spec, seed(run_seed, Stream::Queue, &spec.name), mtu),
+            departs_at: Instant::MAX,
+            wire: Wire {
+                link: index,
+                line: DelayLine::new(spec, host_noise, draws),
+                losses: Losses::new(spec.loss, draws(Stream::Loss)),
+                is_plain: !spec.may_reorder() && copies.is_none(),
+                copies,
+            },
+            counts: Counts::default(),
+            delays: Histogram::default(),
+            sent_by: connections.map(|n| vec![0; n]),
+            trackers: Vec::new(),
+            notices: Vec::new(),
+            capacity_bits: 0,
+            capacity_at: Instant::ZERO,
+            metering: PhantomData,
+        }
+    }
+
+    /// A packet arrives.
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self, clock: Clock, mut packet: Packet, events: &mut EventQueue) {
+        self.catch_up(clock, events);
+        let now = clock.now;
+        self.counts.arrived += 1;
+        packet.enter_link(self.overhead);
+        let Some(service) = &mut self.service else {
+            return self.leave(now, packet, events);
+        };
+        let (notices, counts) = (&mut self.notices, &mut self.counts);
+        let line = &mut self.wire.line;
+        M::enter(Part::Queue);
+        service.waiting.enqueue(now, packet, line, &mut |p, _: DropReason| {
+            counts.dropped += 1;
+            counts.dropped_bits += p.size().0 * 8;
+            notices.push(Notice::Gone(p));
+        });
+        M::enter(Part::Engine);
+        if !line.is_sending() {
+            self.serve_newcomer(now, events);
+        }
+    }
+
+    /// A packet leaves the host over a link without a server.
+    #[inline(always)]
+    fn leave(&mut self, now: Instant, packet: Packet, events: &mut EventQueue) {
+        if self.wire.losses.next() {
+            self.lose(packet);
+        } else if !self.wire.is_plain {
+            self.put_on_wire(now, packet, events);
+        } else if let Some(arrival) = self.wire.line.push(now, packet) {
+            events.push_arrival(arrival, self.wire.link);
+        }
+    }
+
+    // `inline(always)`: see `sojourn_queue`'s `apart.rs`.
+    #[inline(always)]
+    pub(crate) fn lose(&mut self, packet: Packet) {
+        self.counts.lost += 1;
+        self.notices.push(Notice::Gone(packet));
+    }
+
+    /// Slow path for an idle link. A busy link does not need it.
+    #[inline(never)]
+    fn serve_newcomer(&mut self, now: Instant, events: &mut EventQueue) {
+        let before = self.departs_at;
+        self.serve(now, events);
+        if !self.wire.is_plain {
+            self.expect_overtaker(before, events);
+        }
+    }
+
+    /// Starts to send the next waiting packet.
+    #[inline(always)]
+    pub(crate) fn serve(&mut self, now: Instant, events: &mut EventQueue) {
+        let Some(service) = &mut self.service else { return };
+        let (notices, counts) = (&mut self.notices, &mut self.counts);
+        M::enter(Part::Queue);
+        let line = &mut self.wire.line;
+        let next = service.waiting.begin(now, line, &mut |p, _: DropReason| {
+            counts.dropped += 1;
+            counts.dropped_bits += p.size().0 * 8;
+            notices.push(Notice::Gone(p));
+        });
+        M::enter(Part::Engine);
+        match next {
+            Some(Begun { size, enqueued_at, is_marked }) => {
+                self.departs_at = service.server.begin(now, size);
+                // An opportunity takes no time: all packets before it are waiting.
+                let until = match service.server {
+                    Server::Rate(_) => now,
+                    Server::Trace(_) => self.departs_at,
+                };
+                self.note_wait(until, enqueued_at, is_marked);
+            }
+            None => {
+                let ready_at = service.waiting.ready_at().unwrap_or(Instant::MAX);
+                // The time is already known if a further packet only queued behind a shaper.
+                if std::mem::replace(&mut self.departs_at, ready_at) == ready_at {
+                    return;
+                }
+            }
+        }
+        if self.wire.line.is_wire_empty() {
+            self.expect_departure(events);
+        }
+    }
+
+    #[inline(always)]
+    fn note_wait(&mut self, now: Instant, enqueued_at: Instant, marked: bool) {
+        M::enter(Part::Recording);
+        let wait = now.since(enqueued_at);
+        self.delays.record(wait.0);
+        self.counts.longest.note(wait);
+        self.counts.marked += u64::from(marked);
+        if !self.trackers.is_empty() {
+            self.track(now, enqueued_at, wait);
+        }
+        M::enter(Part::Engine);
+    }
+
+    #[inline(never)]
+    /// Adds a wait to the tracker of the last change before the packet arrived, and to the duration
+    /// of the last change's spike.
+    fn track(&mut self, now: Instant, enqueued_at: Instant, wait: Duration) {
+        let came = self.trackers.partition_point(|tracker| tracker.from <= enqueued_at);
+        if let Some(tracker) = came.checked_sub(1).and_then(|at| self.trackers.get_mut(at)) {
+            tracker.meet(now, enqueued_at, wait, self.counts.dropped);
+        }
+        if let Some(last) = self.trackers.last_mut() {
+            last.follow(now, wait);
+        }
+    }
+
+    /// Processes the departures due since the last call. The check is separate, since usually none
+    /// is due. See `depart_until`.
+    #[inline]
+    pub(crate) fn catch_up(&mut self, clock: Clock, events: &mut EventQueue) {
+        if self.departs_at < clock.horizon {
+            self.catch_up_apart(clock, events);
+        }
+    }
+
+    #[inline(never)]
+    fn catch_up_apart(&mut self, clock: Clock, events: &mut EventQueue) {
+        if self.wire.is_plain {
+            self.depart_until(clock, events);
+        } else {
+            self.depart_in_disorder_until(clock, events);
+        }
+    }
+
+    /// While packets are on the wire, departures have no events. A departure has no visible effect
+    /// before the next packet enters or arrives. The link then processes the departures since, each
+    /// at its own time.
+    #[inline(always)]
+    fn depart_until(&mut self, clock: Clock, events: &mut EventQueue) {
+        while self.departs_at < clock.horizon {
+            self.depart(self.departs_at, events);
+        }
+    }
+
+    /// Ends the current transmission, or a shaper's wait.
+    #[inline(always)]
+    fn depart(&mut self, at: Instant, events: &mut EventQueue) {
+        let is_lost = self.wire.line.is_sending() && self.wire.losses.next();
+        let line = &mut self.wire.line;
+        if let Some(packet) = if is_lost { line.lose() } else { line.depart(at) } {
+            self.counts.sent_bits += packet.size().0 * 8;
+            // Datagrams and acknowledgements do not react to capacity.
+            if let Some(sent_by) = &mut self.sent_by
+                && packet.kind() == PacketKind::Data
+            {
+                sent_by[packet.account()] += packet.size().0;
+            }
+            if is_lost {
+                self.lose(packet);
+            } else if let Some(arrival) = line.only_arrival() {
+                events.push_arrival(arrival, self.wire.link);
+            }
+        }
+        self.serve(at, events);
+    }
+
+    /// Whether the wire keeps packets in order and makes no copies.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.wire.is_plain
+    }
+
+    /// The packet that arrives at the far end now, on a plain wire.
+    #[inline]
+    pub(crate) fn take_arrival(&mut self, clock: Clock, events: &mut EventQueue) -> Option<Packet> {
+        debug_assert!(self.wire.is_plain);
+        self.depart_until(clock, events);
+        let packet = self.wire.line.arrive()?;
+        self.counts.delivered += 1;
+        match self.wire.line.next_arrival() {
+            Some(at) => events.push_arrival(at, self.wire.link),
+            None => self.expect_departure(events),
+        }
+        Some(packet)
+    }
+
+    /// Schedules the packet in transmission as the next departure.
+    pub(crate) fn expect_departure(&self, events: &mut EventQueue) {
+        if self.departs_at < Instant::MAX {
+            events.push(self.departs_at, Kind::Departure, self.wire.link);
+        }
+    }
+
+    pub(crate) fn set_delay(&mut self, delay: Duration) {
+        self.wire.line.delay = delay;
+    }
+
+    /// Changes the capacity, also for the packet in transmission. Call [`Link::catch_up`] before.
+    pub(crate) fn set_rate(&mut self, now: Instant, rate: Rate, events: &mut EventQueue) {
+        self.count_capacity(now);
+        let Some(service) = &mut self.service else { return };
+        let Server::Rate(server) = &mut service.server else { return };
+        let end = server.set_rate(now, rate);
+        // During an outage, a buffer given in time keeps its size.
+        if let Some(span) = service.time_limit.filter(|_| rate > Rate::ZERO) {
+            service.waiting.set_limit(limit_in_time(rate, span, service.mtu));
+        }
+        if self.wire.line.is_sending() {
+            self.departs_at = end;
+            if self.wire.line.is_wire_empty() || self.wire.line.may_overtake() {
+                self.expect_departure(events);
+            }
+        }
+    }
+
+    fn count_capacity(&mut self, now: Instant) {
+        let span = now.since(self.capacity_at);
+        self.capacity_bits += u128::from(self.rate().0) * u128::from(span.0);
+        self.capacity_at = now;
+    }
+
+    /// The rate, or that of a shaper in front of it; zero for a link without one.
+    pub(crate) fn rate(&self) -> Rate {
+        match &self.service {
+            Some(Service { server: Server::Rate(server), shaping, .. }) => {
+                shaping.map_or(Rate::MAX, |shaping| shaping.rate).min(server.rate())
+            }
+            _ => Rate::ZERO,
+        }
+    }
+
+    /// Bits that the link could have sent so far; `None` without a rate.
+    pub(crate) fn could_send_bits(&mut self, now: Instant) -> Option<f64> {
+        self.count_capacity(now);
+        let service = self.service.as_ref()?;
+        match &service.server {
+            Server::Rate(server) => {
+                let bits = self.capacity_bits as f64 / 1e9;
+                let most = server.rate().as_f64() * now.as_secs_f64();
+                Some(service.beyond_rate().map_or(bits, |more| (bits + more).min(most)))
+            }
+            Server::Trace(server) => Some(server.capacity_bits(now) as f64),
+        }
+    }
+
+    /// Bits that the link has sent, with the sent part of the packet in transmission. Not an
+    /// integer: at a low rate, a fraction of a bit is a large part of an interval's bits.
+    pub(crate) fn sent_bits(&self, now: Instant) -> f64 {
+        let part = self.service.as_ref().map_or(0.0, |service| {
+            match (self.wire.line.sending(), &service.server) {
+                (Some(packet), Server::Rate(server)) => {
+                    (packet.size().as_f64() * 8.0 - server.left(now)).max(0.0)
+                }
+                _ => 0.0,
+            }
+        });
+        self.counts.sent_bits as f64 + part
+    }
+
+    /// Bits that arrived, including packets in transmission, waiting and dropped. Computed as a
+    /// sum, so that arrivals need no counter.
+    pub(crate) fn arrived_bits(&self) -> u64 {
+        let waiting = self.service.as_ref().map(|s| s.waiting.all(&self.wire.line));
+        let sending = self.wire.line.sending().map_or(Bytes::ZERO, |packet| packet.size());
+        let inside = waiting.unwrap_or_default().bytes + sending;
+        self.counts.sent_bits + self.counts.dropped_bits + inside.0 * 8
+    }
+
+    /// Packets and bytes in the queue, without the packet in transmission and the device's ring.
+    pub(crate) fn backlog(&self) -> sojourn_queue::Backlog {
+        self.service.as_ref().map(|s| s.waiting.backlog(&self.wire.line)).unwrap_or_default()
+    }
+
+    /// The wait of a packet that arrives now at a FIFO; zero if the link has no rate, or a rate of
+    /// zero now.
+    pub(crate) fn wait(&self, now: Instant) -> Duration {
+        let Some(service) = &self.service else { return Duration::ZERO };
+        let Server::Rate(server) = &service.server else { return Duration::ZERO };
+        if server.rate() == Rate::ZERO {
+            return Duration::ZERO;
+        }
+        let waiting = service.waiting.all(&self.wire.line).bytes;
+        let under_way = if self.wire.line.is_sending() { server.left(now) } else { 0.0 };
+        server.rate().time_for(waiting + Bytes((under_way / 8.0) as u64))
+    }
+
+    /// Packets that arrived after one that had left later (RFC 4737 section 3.3).
+    pub(crate) fn reordered(&self) -> u64 {
+        self.wire.line.reordered()
+    }
+
+    /// Conservation: every packet that arrived or was copied left the link, was dropped, or is
+    /// still inside.
+    pub(crate) fn is_conserving(&self) -> bool {
+        let waiting = self.service.as_ref().map(|s| s.waiting.all(&self.wire.line));
+        let waiting = waiting.unwrap_or_default().packets;
+        let inside = waiting + self.wire.line.packets_inside() as u64;
+        let counts = &self.counts;
+        counts.arrived + counts.duplicated
+            == counts.delivered + counts.dropped + counts.lost + inside
+    }
+}
+
+impl Service {
+    fn new(spec: &scenario::Link, seed: u64, mtu: u32) -> Option<Service> {
+        let server = match &spec.rate {
+            Capacity::Unlimited => return None,
+            Capacity::Rate(schedule) => Server::Rate(RateServer::new(schedule.start)),
+            Capacity::Trace(trace) => Server::Trace(TraceServer::new(trace)),
+        };
+        let mtu = Bytes(u64::from(mtu) + spec.overhead.0);
+        let default_packets = spec.queue.default_packets();
+        let shaping = spec.queue.shaping();
+        let limit = match spec.buffer {
+            Buffer::Default => Limit { packets: default_packets, bytes: Bytes::MAX },
+            Buffer::Bytes(bytes) => Limit { bytes, packets: u64::MAX },
+            Buffer::Packets(packets) => Limit { packets, bytes: Bytes::MAX },
+            Buffer::Unlimited => Limit::NONE,
+            Buffer::Time(span) => {
+                let shaped = shaping.map_or(Rate::MAX, |shaping| shaping.rate);
+                limit_in_time(rate_at_start(&spec.rate).min(shaped), span, mtu)
+            }
+        };
+        Some(Service {
+            waiting: Waiting::new(spec, limit, mtu, seed),
+            server,
+            time_limit: match spec.buffer {
+                Buffer::Time(span) => Some(span),
+                _ => None,
+            },
+            shaping,
+            mtu,
+        })
+    }
+
+    /// Bits that a shaper passes beyond its rate: the burst, and the rest of the packet that
+    /// exceeds it.
+    fn beyond_rate(&self) -> Option<f64> {
+        self.shaping.map(|shaping| (shaping.burst + self.mtu).as_f64() * 8.0)
+    }
+}
+
+/// The size of a buffer given in time: the bytes that the link carries in this time, and at least
+/// one packet, since each passes through the queue.
+fn limit_in_time(rate: Rate, span: Duration, mtu: Bytes) -> Limit {
+    Limit { bytes: rate.bytes_in(span).max(mtu), packets: u64::MAX }
+}
+
+/// The rate at the start; for a trace, its mean.
+fn rate_at_start(capacity: &Capacity) -> Rate {
+    match capacity {
+        Capacity::Unlimited => Rate::MAX,
+        Capacity::Rate(schedule) => schedule.start,
+        Capacity::Trace(trace) => mean_rate(trace),
+    }
+}

@@ -1,0 +1,248 @@
+//! The packets of the simulation.
+
+use sojourn_queue::Packet as Queued;
+use sojourn_transport::Data;
+use sojourn_units::{Bytes, Ecn, Instant};
+
+use crate::host::Datagram;
+
+/// A packet of the simulation: a small plain value, two to a cache line. It has only the low halves
+/// of its packet number and segment. The receiver derives the rest, since it is never 2^31 packets
+/// behind or ahead (RFC 9000 section 17.1 shortens packet numbers in the same way).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    /// Packet number; for an acknowledgement, its slot.
+    pub(crate) number: u32,
+    segment: u32,
+    /// Time when it entered its queue; on a wire, its arrival time.
+    pub(crate) stamp: Instant,
+    /// Size of the IP packet.
+    pub(crate) ip_size: u32,
+    /// Size with the overhead of the current link.
+    size: u32,
+    pub(crate) connection: u32,
+    label: Label,
+}
+
+/// The kind of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PacketKind {
+    /// Data of a connection.
+    Data = 0,
+    /// An acknowledgement.
+    Ack = 1,
+    /// A datagram of a host, in the direction of its flow.
+    Datagram = 2,
+    /// A datagram of a host, against the direction of its flow.
+    Reply = 3,
+    /// The client's part of a handshake: its opening, or its confirmation of the answer.
+    Opening = 4,
+    /// The server's part of a handshake.
+    Answer = 5,
+}
+
+/// Small fields of a packet in one word. A packet is copied several times on its way, and whole
+/// words copy best. From the lowest bit: ECN (2), [`PacketKind`] (3), CWR, marked by the current
+/// link, and the next hop as an index into the table of routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Label(u32);
+
+const ECN: u32 = 3;
+const KIND_SHIFT: u32 = 2;
+const KIND: u32 = 7;
+const CWR: u32 = 1 << 5;
+const MARKED: u32 = 1 << 6;
+const NEXT_SHIFT: u32 = 7;
+/// Greatest size of a table of routes.
+pub(crate) const PLACES: u32 = 1 << (u32::BITS - NEXT_SHIFT);
+
+impl Label {
+    #[inline]
+    fn new(route: u32, kind: PacketKind, ecn: Ecn, cwr: bool) -> Label {
+        let cwr = if cwr { CWR } else { 0 };
+        Label(route << NEXT_SHIFT | ecn as u32 | (kind as u32) << KIND_SHIFT | cwr)
+    }
+
+    #[inline]
+    fn ecn(self) -> Ecn {
+        match self.0 & ECN {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
+    #[inline]
+    fn kind(self) -> PacketKind {
+        match self.0 >> KIND_SHIFT & KIND {
+            0 => PacketKind::Data,
+            1 => PacketKind::Ack,
+            2 => PacketKind::Datagram,
+            3 => PacketKind::Reply,
+            4 => PacketKind::Opening,
+            _ => PacketKind::Answer,
+        }
+    }
+}
+
+impl Packet {
+    #[inline]
+    pub(crate) fn data(connection: usize, route: u32, data: &Data, header: u32) -> Packet {
+        Packet {
+            number: data.number as u32,
+            segment: data.segment as u32,
+            label: Label::new(route, PacketKind::Data, data.ecn, data.cwr),
+            ..Packet::plain(connection, route, PacketKind::Data, data.len + header)
+        }
+    }
+
+    /// A packet of a host's datagram.
+    pub(crate) fn datagram(flow: usize, route: u32, datagram: &Datagram) -> Packet {
+        let kind = if datagram.is_reply { PacketKind::Reply } else { PacketKind::Datagram };
+        let mut packet = Packet::plain(flow, route, kind, datagram.size);
+        packet.number = datagram.number;
+        packet
+    }
+
+    /// The datagram that it carries.
+    pub(crate) fn as_datagram(&self) -> Datagram {
+        Datagram {
+            is_reply: self.kind() == PacketKind::Reply,
+            number: self.number,
+            size: self.ip_size,
+        }
+    }
+
+    /// A packet with a size and no other content. The number is set later.
+    #[inline]
+    pub(crate) fn plain(connection: usize, route: u32, kind: PacketKind, ip_size: u32) -> Packet {
+        Packet {
+            number: 0,
+            segment: 0,
+            stamp: Instant::ZERO,
+            ip_size,
+            size: ip_size,
+            connection: connection as u32,
+            label: Label::new(route, kind, Ecn::NotEct, false),
+        }
+    }
+
+    /// A packet of a handshake. `part`: the part of the opening or answer; `extra`: the slot of an
+    /// acknowledgement, counted from 1, or 0.
+    pub(crate) fn handshake(
+        (connection, route): (usize, u32),
+        kind: PacketKind,
+        ip_size: u32,
+        (part, extra): (u32, u32),
+    ) -> Packet {
+        let mut packet = Packet::plain(connection, route, kind, ip_size);
+        (packet.number, packet.segment) = (part, extra);
+        packet
+    }
+
+    /// A handshake packet's field beside its part.
+    pub(crate) fn extra(&self) -> u32 {
+        self.segment
+    }
+
+    /// The kind of the packet.
+    #[inline]
+    pub(crate) fn kind(&self) -> PacketKind {
+        self.label.kind()
+    }
+
+    /// The next hop, as an index into the table of routes.
+    #[inline]
+    pub(crate) fn next(&self) -> u32 {
+        self.label.0 >> NEXT_SHIFT
+    }
+
+    /// Whether the current link has marked it.
+    #[inline]
+    pub(crate) fn is_marked(&self) -> bool {
+        self.label.0 & MARKED != 0
+    }
+
+    /// Index of its connection's byte count.
+    pub(crate) fn account(&self) -> usize {
+        self.connection as usize
+    }
+
+    /// The data it carries after `header` bytes of headers. `expected`: a packet number and a
+    /// segment near its own.
+    #[inline]
+    pub(crate) fn as_data(&self, header: u32, expected: (u64, u64)) -> Data {
+        Data {
+            number: whole(self.number, expected.0),
+            segment: whole(self.segment, expected.1),
+            len: self.ip_size - header,
+            ecn: self.label.ecn(),
+            cwr: self.label.0 & CWR != 0,
+        }
+    }
+
+    /// Sets the size with this link's overhead and clears another link's mark. Stores only values
+    /// that change: see [`sojourn_ring::Ring::push`].
+    #[inline]
+    pub(crate) fn enter_link(&mut self, overhead: u32) {
+        let size = self.ip_size + overhead;
+        if self.size != size {
+            self.size = size;
+        }
+        if self.is_marked() {
+            self.label.0 &= !MARKED;
+        }
+    }
+
+    /// Puts the packet on a wire that delivers it at `at`, and advances its next hop.
+    #[inline]
+    pub(crate) fn leave_link(&mut self, at: Instant) {
+        self.stamp = at;
+        self.label.0 += 1 << NEXT_SHIFT;
+    }
+}
+
+/// The number nearest to `near` whose low half is `low` (RFC 9000 appendix A.3).
+#[inline]
+fn whole(low: u32, near: u64) -> u64 {
+    let ahead = low.wrapping_sub(near as u32) as i32;
+    near.wrapping_add_signed(i64::from(ahead))
+}
+
+impl Queued for Packet {
+    #[inline]
+    fn size(&self) -> Bytes {
+        Bytes(u64::from(self.size))
+    }
+    #[inline]
+    fn flow_hash(&self) -> u64 {
+        // Acknowledgements and replies have another five-tuple than the packets that they answer.
+        // Flows of datagrams have other numbers than connections. A handshake has the five-tuples
+        // of its client's data and of their acknowledgements.
+        let kind = self.label.kind() as u64;
+        (kind >> 1 & 1) << 33 | u64::from(self.connection) << 1 | kind & 1
+    }
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        self.label.ecn()
+    }
+    #[inline]
+    fn mark_ce(&mut self) {
+        if self.label.ecn() != Ecn::Ce {
+            self.label.0 |= MARKED | Ecn::Ce as u32;
+        }
+    }
+    #[inline]
+    fn is_ack(&self) -> bool {
+        self.kind() == PacketKind::Ack
+    }
+    #[inline]
+    fn enqueued_at(&self) -> Instant {
+        self.stamp
+    }
+    #[inline]
+    fn set_enqueued_at(&mut self, now: Instant) {
+        self.stamp = now;
+    }
+}

@@ -1,0 +1,64 @@
+//! Measurements around a change of capacity.
+
+use super::Record;
+use super::bounds::Bounds;
+use super::measure::{Load, SpikeTracker};
+use crate::host::Hosts;
+use crate::link::network::Network;
+use crate::meter::Metering;
+use crate::run::Run;
+use crate::tap::Tap;
+use crate::timeline::What;
+
+impl Record {
+    /// Records the load of a link that `what` asks for.
+    pub(crate) fn on_change<M: Metering, T: Tap>(
+        &mut self,
+        run: &Run,
+        hosts: &mut Hosts<M, T>,
+        link: usize,
+        what: What,
+    ) {
+        let net = &mut hosts.net;
+        match what {
+            What::Rate(_) | What::Delay(_) => {}
+            What::Before(change) => self.loads[change].before = Some(Load::of(net, link)),
+            What::LoopBefore(change) => self.on_loop_before(net, change, link),
+            What::LoopAfter(change) => self.loads[change].loop_after = Some(Load::of(net, link)),
+            What::Capacity(change) => self.on_capacity_change(run, hosts, change),
+        }
+    }
+
+    fn on_loop_before<M: Metering>(&mut self, net: &mut Network<M>, change: usize, link: usize) {
+        self.loads[change].loop_before = Some(Load::of(net, link));
+        if self.loads[change].at.is_none() {
+            self.loads[change].sent_before = net.links[link].sent_by.clone();
+        }
+    }
+
+    fn on_capacity_change<M: Metering, T: Tap>(
+        &mut self,
+        run: &Run,
+        hosts: &mut Hosts<M, T>,
+        index: usize,
+    ) {
+        let change = run.timeline.capacity_changes[index];
+        let load = Load::of(&mut hosts.net, change.link);
+        let before = self.loads[index].before.clone().unwrap_or_else(|| load.clone());
+        let sent_before = self.loads[index].sent_before.take();
+        let loop_before = self.loads[index].loop_before.as_ref().unwrap_or(&load);
+        let carried = load.rate_since(loop_before);
+        let sent = hosts.net.links[change.link].sent_by.as_deref().unwrap_or_default();
+        let shares = super::bounds::shares(run, hosts, &change, sent, sent_before.as_deref());
+        let history = &self.capacities[change.link];
+        let bounds = Bounds::new(&run.scenario, history, &change, &shares, carried);
+        self.loads[index].bounds = Some(bounds);
+        self.capacities[change.link].pass(&change);
+        // The peak comes no earlier than one loop delay after the change.
+        let delay = run.greatest_loop(change.link, change.at);
+        let window = run.scenario.record.spike_window.max(delay);
+        let tracker = SpikeTracker::new(index, &change, window, (&before, &load));
+        self.loads[index].at = Some(load);
+        hosts.net.links[change.link].trackers.push(tracker);
+    }
+}

@@ -1,0 +1,74 @@
+//! The record of a run: its series, the spikes after changes of capacity, and its summary.
+
+mod bounds;
+mod changes;
+pub(crate) mod measure;
+pub(crate) mod outcome;
+pub(crate) mod series;
+pub(crate) mod summary;
+
+use sojourn_units::{Duration, Instant};
+
+use crate::events::Kind;
+use crate::host::{AnyHost, Hosts};
+use crate::meter::{Metering, Part};
+use crate::run::Run;
+use crate::tap::Tap;
+use bounds::History;
+use measure::Loads;
+use series::Recorder;
+
+/// What is recorded during a run.
+pub(crate) struct Record {
+    recorder: Recorder,
+    /// The capacity of each link over time.
+    capacities: Vec<History>,
+    /// Loads around each change of capacity.
+    loads: Vec<Loads>,
+}
+
+impl Record {
+    pub(crate) fn new(run: &Run) -> Record {
+        let names = |of: &mut dyn Iterator<Item = &String>| of.cloned().collect();
+        let scenario = &run.scenario;
+        Record {
+            recorder: Recorder::new(
+                scenario.record.interval,
+                names(&mut scenario.flows.iter().map(|flow| &flow.name)),
+                names(&mut scenario.links.iter().map(|link| &link.name)),
+            ),
+            capacities: History::of_links(&run.timeline, scenario.links.len()),
+            loads: run.timeline.capacity_changes.iter().map(|_| Loads::default()).collect(),
+        }
+    }
+
+    /// Time of the first sample, if there are samples.
+    pub(crate) fn first_sample(&self) -> Option<Instant> {
+        let interval = self.recorder.interval;
+        (interval > Duration::ZERO).then_some(Instant::ZERO + interval)
+    }
+
+    /// Takes a sample of every flow and link.
+    pub(crate) fn sample<M: Metering, T: Tap>(&mut self, hosts: &mut Hosts<M, T>) {
+        hosts.catch_up_all();
+        M::enter(Part::Recording);
+        let now = hosts.net.clock.now;
+        let span = self.recorder.begin(now);
+        for (place, flow) in hosts.flows.iter_mut().enumerate() {
+            match &mut flow.host {
+                AnyHost::Other(host) => self.recorder.datagrams(span, place, &mut **host),
+                AnyHost::Transport(host) => {
+                    let connection = &mut hosts.connections[host.data];
+                    let response = host.longest_response.take();
+                    self.recorder.flow(span, place, connection, response);
+                }
+            }
+        }
+        for (place, link) in hosts.net.links.iter_mut().enumerate() {
+            debug_assert!(link.is_conserving(), "link {} has lost count of a packet", link.name);
+            self.recorder.link(now, span, place, link);
+        }
+        M::enter(Part::Engine);
+        hosts.net.events.push(now + self.recorder.interval, Kind::Sample, 0);
+    }
+}

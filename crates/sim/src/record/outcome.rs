@@ -1,0 +1,163 @@
+//! The machine-readable result of a run. Keys end in their unit. New keys may be added; existing
+//! ones are never renamed.
+
+use serde::Serialize;
+
+use super::series::Recorder;
+
+/// One run: its summary and its series.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The summary.
+    pub summary: RunSummary,
+    pub(crate) recorder: Recorder,
+}
+
+/// The summary of one run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// Its controller: the run's, or all that the flows name.
+    pub control: String,
+    /// Its seed.
+    pub seed: u64,
+    /// Duration of the run.
+    pub duration_s: f64,
+    /// A summary of each flow.
+    pub flows: Vec<FlowSummary>,
+    /// A summary of each link.
+    pub links: Vec<LinkSummary>,
+    /// One entry for each change of capacity.
+    pub spikes: Vec<SpikeSummary>,
+}
+
+/// The summary of a flow. Times are null without a sample.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FlowSummary {
+    /// Its name.
+    pub name: String,
+    /// Its controller; `none` for datagrams.
+    pub control: String,
+    /// Start of the flow in this run, including its draw of `start_jitter`.
+    pub start_s: f64,
+    /// Payload delivered (each byte once) over the time from `start_s` to its stop, its completion,
+    /// or the end. The time includes the handshake.
+    pub goodput_bps: f64,
+    /// Propagation delay of a round trip, at the start.
+    pub base_rtt_s: f64,
+    /// Least round-trip time that the sender measured; for a ping, from request to reply.
+    pub rtt_min_s: Option<f64>,
+    /// Median of all its samples.
+    pub rtt_p50_s: Option<f64>,
+    /// 99th percentile of all its samples.
+    pub rtt_p99_s: Option<f64>,
+    /// Greatest of all its samples.
+    pub rtt_max_s: Option<f64>,
+    /// Mean of all its samples.
+    pub rtt_mean_s: Option<f64>,
+    /// Data packets sent, retransmissions included.
+    pub sent_packets: u64,
+    /// Data packets retransmitted.
+    pub retransmitted_packets: u64,
+    /// Retransmissions that the receiver reported as duplicates (RFC 2883).
+    pub spurious_retransmissions: u64,
+    /// Reductions of the window that were undone, because the packets were late and not lost.
+    pub undone_reductions: u64,
+    /// Data packets that arrived with CE.
+    pub marked_packets: u64,
+    /// Data packets that a queue dropped or a wire lost.
+    pub dropped_packets: u64,
+    /// Retransmission or probe timeouts.
+    pub timeouts: u64,
+    /// From the flow's start, including its handshake, until its whole transfer was delivered; null
+    /// for endless flows and incomplete transfers.
+    pub completion_s: Option<f64>,
+    /// Completed transfers: files, responses, answered pings.
+    pub completed_transfers: u64,
+    /// Median time from a request to the end of its response.
+    pub response_p50_s: Option<f64>,
+    /// 99th percentile of the response times.
+    pub response_p99_s: Option<f64>,
+    /// Mean of the response times.
+    pub response_mean_s: Option<f64>,
+}
+
+/// The summary of a link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkSummary {
+    /// Its name.
+    pub name: String,
+    /// Share of its capacity used over the whole run; null for a link without a rate.
+    pub utilisation: Option<f64>,
+    /// Mean capacity over the run, limited by the shaping rate of its queue; null for a link
+    /// without a rate.
+    pub capacity_bps: Option<f64>,
+    /// Median time that packets waited in the queue.
+    pub queue_delay_p50_s: Option<f64>,
+    /// 99th percentile of the waiting times.
+    pub queue_delay_p99_s: Option<f64>,
+    /// Greatest waiting time.
+    pub queue_delay_max_s: Option<f64>,
+    /// Packets that arrived at the link.
+    pub arrived_packets: u64,
+    /// Packets that left the link at the far end.
+    pub delivered_packets: u64,
+    /// Packets dropped by the queue or lost on the wire.
+    pub dropped_packets: u64,
+    /// Packets marked by the queue.
+    pub marked_packets: u64,
+    /// Copies that the wire made.
+    pub duplicated_packets: u64,
+    /// Packets that arrived after one that had left later (RFC 4737 section 3.3).
+    pub reordered_packets: u64,
+}
+
+/// One change of capacity, its spike, and the unavoidable part of the spike.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SpikeSummary {
+    /// The link.
+    pub link: String,
+    /// Time of the change; for a ramp, of its start.
+    pub at_s: f64,
+    /// Capacity before.
+    pub from_bps: f64,
+    /// Capacity after.
+    pub to_bps: f64,
+    /// Peak queueing delay after it; null if no packet arrived.
+    pub spike_s: Option<f64>,
+    /// Lower bound for traffic that filled the link until the change (Teigen et al., "A Lower Bound
+    /// on Latency Spikes", equation 2); null if the capacity fell to zero.
+    pub bound_s: Option<f64>,
+    /// Lower bound for the rate that the link carried in the loop delay before, `carried_loop_bps`.
+    pub bound_corrected_s: Option<f64>,
+    /// Share of the excess traffic that exceeds the link's buffer (equation 3). Both bounds are for
+    /// the rest.
+    pub bound_lost_fraction: f64,
+    /// Spike minus bound; null for a rise. Negative if the link was not full, or if it dropped
+    /// packets that would have waited.
+    pub excess_s: Option<f64>,
+    /// Spike minus the corrected bound; null for a rise. Negative if the link dropped packets that
+    /// would have waited (`dropped_to_peak_packets`), or if the senders had slowed down before they
+    /// could learn of the change (`offered_loop_bps`).
+    pub excess_corrected_s: Option<f64>,
+    /// From the change until the queueing delay is back near its earlier value; null if it never
+    /// is.
+    pub duration_s: Option<f64>,
+    /// Time when the peak's packet left the queue.
+    pub peak_at_s: f64,
+    /// Mean rate in the second before the change.
+    pub carried_before_bps: f64,
+    /// The greatest loop delay d of the flows over the link, or the time since the last change if
+    /// that is shorter.
+    pub loop_s: f64,
+    /// Mean rate of the link in `loop_s` before the change.
+    pub carried_loop_bps: f64,
+    /// Mean rate of arrivals in the loop delay after the change, in which no sender could learn of
+    /// it; null if the next change or the end comes first.
+    pub offered_loop_bps: Option<f64>,
+    /// Packets that the link's queue dropped from the change until the peak.
+    pub dropped_to_peak_packets: u64,
+    /// Share of the capacity used since the change before, or the start.
+    pub utilisation_before: Option<f64>,
+    /// Share of the capacity used until the next change, or the end.
+    pub utilisation_after: Option<f64>,
+}

@@ -1,0 +1,264 @@
+//! Series: for each sample, one row for every flow and every link.
+
+use sojourn_cc::{Controller, Pacing};
+use sojourn_trace::{Table, TableError, Text};
+use sojourn_units::{Bytes, Duration, Instant};
+
+use super::outcome::Outcome;
+use crate::host::Host;
+use crate::host::transport::Connection;
+use crate::link::Link;
+use crate::meter::Metering;
+
+/// An unlimited window counts as no value.
+fn window(cwnd: Bytes) -> f64 {
+    if cwnd.0 < 1 << 60 { cwnd.as_f64() } else { NONE }
+}
+
+/// One sample of a flow or a link.
+#[derive(Clone, Copy, Debug)]
+struct Row<const F: usize, const C: usize> {
+    /// The phase of a flow's controller.
+    phase: &'static str,
+    floats: [f64; F],
+    counts: [u64; C],
+}
+
+/// Samples of all flows, or of all links. They are stored by row, because one stream of memory is
+/// faster to write than one for each column. The columns are made at the end.
+#[derive(Clone, Debug)]
+pub(crate) struct Series<const F: usize, const C: usize> {
+    names: Vec<String>,
+    /// Times of the samples, in seconds.
+    times: Vec<f64>,
+    /// For each sample, one row per name, in order.
+    rows: Vec<Row<F, C>>,
+}
+
+impl<const F: usize, const C: usize> Series<F, C> {
+    fn new(names: Vec<String>) -> Series<F, C> {
+        Series { names, times: Vec::new(), rows: Vec::new() }
+    }
+
+    /// The time and the name of each row.
+    fn heads(&self) -> impl Iterator<Item = (f64, &str)> {
+        let names = self.names.iter().map(String::as_str);
+        self.times.iter().flat_map(move |time| names.clone().map(|name| (*time, name)))
+    }
+}
+
+/// Names of the columns.
+struct Layout<const F: usize, const C: usize> {
+    name: &'static str,
+    has_phases: bool,
+    floats: [&'static str; F],
+    counts: [&'static str; C],
+}
+
+const FLOWS: Layout<10, 5> = Layout {
+    name: "flow",
+    has_phases: true,
+    floats: [
+        "cwnd_bytes",
+        "ssthresh_bytes",
+        "srtt_s",
+        "rtt_s",
+        "min_rtt_s",
+        "pacing_bps",
+        "goodput_bps",
+        "alpha",
+        "bandwidth_bps",
+        "response_s",
+    ],
+    counts: [
+        "in_flight_bytes",
+        "delivered_bytes",
+        "lost_packets",
+        "retransmitted_packets",
+        "marked_packets",
+    ],
+};
+
+const LINKS: Layout<3, 4> = Layout {
+    name: "link",
+    has_phases: false,
+    floats: ["capacity_bps", "carried_bps", "queue_delay_s"],
+    counts: ["queue_bytes", "queue_packets", "dropped_packets", "marked_packets"],
+};
+
+/// A missing value.
+const NONE: f64 = f64::NAN;
+
+fn seconds(span: Option<Duration>) -> f64 {
+    span.map_or(NONE, Duration::as_secs_f64)
+}
+
+/// The series of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder {
+    pub(crate) interval: Duration,
+    pub(crate) flows: Series<10, 5>,
+    pub(crate) links: Series<3, 4>,
+    last_at: Instant,
+    last_received: Vec<u64>,
+    last_sent_bits: Vec<f64>,
+    last_could_send: Vec<f64>,
+}
+
+impl Recorder {
+    /// A recorder for flows and links of these names.
+    pub(crate) fn new(interval: Duration, flows: Vec<String>, links: Vec<String>) -> Recorder {
+        Recorder {
+            interval,
+            last_at: Instant::ZERO,
+            last_received: vec![0; flows.len()],
+            last_sent_bits: vec![0.0; links.len()],
+            last_could_send: vec![0.0; links.len()],
+            flows: Series::new(flows),
+            links: Series::new(links),
+        }
+    }
+
+    /// Begins a sample and returns the seconds since the last one. The caller then adds one row for
+    /// each flow and each link, in order.
+    pub(crate) fn begin(&mut self, now: Instant) -> f64 {
+        let span = now.since(self.last_at).as_secs_f64();
+        self.last_at = now;
+        self.flows.times.push(now.as_secs_f64());
+        self.links.times.push(now.as_secs_f64());
+        span
+    }
+
+    fn goodput(&mut self, flow: usize, received: u64, span: f64) -> f64 {
+        let bytes = received - std::mem::replace(&mut self.last_received[flow], received);
+        bytes as f64 * 8.0 / span
+    }
+
+    pub(crate) fn flow<M: Metering>(
+        &mut self,
+        span: f64,
+        place: usize,
+        connection: &mut Connection<M>,
+        response: Option<Duration>,
+    ) {
+        let sender = &connection.sender;
+        let probe = sender.controller().probe();
+        let received = connection.receiver.received_bytes();
+        let (srtt, min) = sender
+            .rtts()
+            .map_or((NONE, NONE), |(srtt, min)| (srtt.as_secs_f64(), min.as_secs_f64()));
+        // The maximum of the interval, so that no peak falls between two samples.
+        let rtt = seconds(connection.longest_rtt.take());
+        let pacing = match sender.limits().pacing {
+            Pacing::Rate(rate) => rate.as_f64(),
+            // The gap of one packet does not give the others; the controller knows their mean.
+            Pacing::Gap(_) => probe.rate.map_or(NONE, |rate| rate.as_f64()),
+            Pacing::Unpaced => NONE,
+        };
+        let stats = sender.stats();
+        let goodput = self.goodput(place, received, span);
+        self.flows.rows.push(Row {
+            phase: probe.phase,
+            floats: [
+                window(sender.cwnd()),
+                probe.ssthresh.map_or(NONE, |b| b.as_f64()),
+                srtt,
+                rtt,
+                min,
+                pacing,
+                goodput,
+                probe.alpha.unwrap_or(NONE),
+                probe.bandwidth.map_or(NONE, |b| b.as_f64()),
+                seconds(response),
+            ],
+            counts: [
+                sender.in_flight().0,
+                received,
+                stats.lost,
+                stats.retransmitted,
+                connection.receiver.ce_packets(),
+            ],
+        });
+    }
+
+    /// A flow without a connection has no window; it may measure round-trip times.
+    pub(crate) fn datagrams(&mut self, span: f64, place: usize, host: &mut dyn Host) {
+        let received = host.report().received_bytes;
+        let rtt = seconds(host.take_longest_rtt());
+        let goodput = self.goodput(place, received, span);
+        self.flows.rows.push(Row {
+            phase: "",
+            floats: [NONE, NONE, NONE, rtt, NONE, NONE, goodput, NONE, NONE, NONE],
+            counts: [0, received, 0, 0, 0],
+        });
+    }
+
+    pub(crate) fn link<M: Metering>(
+        &mut self,
+        now: Instant,
+        span: f64,
+        place: usize,
+        link: &mut Link<M>,
+    ) {
+        let sent = link.sent_bits(now);
+        let bits = sent - std::mem::replace(&mut self.last_sent_bits[place], sent);
+        let capacity = link.could_send_bits(now).map_or(NONE, |could| {
+            (could - std::mem::replace(&mut self.last_could_send[place], could)) / span
+        });
+        let backlog = link.backlog();
+        // If no packet left the queue, its delay is unknown, not zero.
+        let longest = seconds(link.counts.longest.take());
+        self.links.rows.push(Row {
+            phase: "",
+            floats: [capacity, bits / span, longest],
+            counts: [
+                backlog.bytes.0,
+                backlog.packets,
+                link.counts.dropped + link.counts.lost,
+                link.counts.marked,
+            ],
+        });
+    }
+}
+
+/// The series of several runs as one Parquet file: `flows` or `links`.
+///
+/// # Errors
+/// If Parquet cannot hold them.
+pub fn series_parquet(outcomes: &[&Outcome], links: bool) -> Result<Vec<u8>, TableError> {
+    let table = if links {
+        table(outcomes, &LINKS, |recorder| &recorder.links)
+    } else {
+        table(outcomes, &FLOWS, |recorder| &recorder.flows)
+    };
+    table.to_parquet(&[("sojourn_version", env!("CARGO_PKG_VERSION"))])
+}
+
+fn table<const F: usize, const C: usize>(
+    outcomes: &[&Outcome],
+    layout: &Layout<F, C>,
+    series: impl Fn(&Recorder) -> &Series<F, C>,
+) -> Table {
+    let all: Vec<&Series<F, C>> = outcomes.iter().map(|o| series(&o.recorder)).collect();
+    let summaries = || {
+        let each = outcomes.iter().zip(&all);
+        each.flat_map(|(o, series)| series.rows.iter().map(|_| &o.summary))
+    };
+    let heads = || all.iter().flat_map(|series| series.heads());
+    let rows = || all.iter().flat_map(|series| &series.rows);
+    let mut table = Table::new();
+    table.add("control", summaries().map(|s| s.control.as_str()).collect::<Text>());
+    table.add("seed", summaries().map(|s| s.seed).collect::<Vec<_>>());
+    table.add(layout.name, heads().map(|head| head.1).collect::<Text>());
+    if layout.has_phases {
+        table.add("phase", rows().map(|row| row.phase).collect::<Text>());
+    }
+    table.add("t_s", heads().map(|head| head.0).collect::<Vec<_>>());
+    for (place, name) in layout.floats.iter().enumerate() {
+        table.add(*name, rows().map(|row| row.floats[place]).collect::<Vec<_>>());
+    }
+    for (place, name) in layout.counts.iter().enumerate() {
+        table.add(*name, rows().map(|row| row.counts[place]).collect::<Vec<_>>());
+    }
+    table
+}

@@ -1,0 +1,201 @@
+//! Makes the summary of a finished run.
+
+use sojourn_trace::Histogram;
+use sojourn_units::{Duration, Instant, Rate};
+
+use super::Record;
+use super::measure::{Load, utilisation};
+use super::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
+use crate::host::transport::{Connection, TransportHost};
+use crate::host::{AnyHost, Hosts, Report};
+use crate::link::Link;
+use crate::link::network::Network;
+use crate::meter::Metering;
+use crate::run::Run;
+use crate::tap::Tap;
+
+/// The outcome of a run that is over.
+pub(crate) fn outcome<M: Metering, T: Tap>(
+    run: &Run,
+    hosts: &mut Hosts<M, T>,
+    record: Record,
+) -> Outcome {
+    let now = hosts.net.clock.now;
+    let net = &mut hosts.net;
+    let spikes = (0..record.loads.len()).filter_map(|i| spike(run, net, &record, i)).collect();
+    let summary = RunSummary {
+        control: run.control.clone(),
+        seed: run.seed,
+        duration_s: run.end.as_secs_f64(),
+        flows: (0..hosts.flows.len()).map(|i| flow(run, hosts, i)).collect(),
+        links: hosts.net.links.iter_mut().map(|l| link(l, now)).collect(),
+        spikes,
+    };
+    Outcome { summary, recorder: record.recorder }
+}
+
+fn seconds(ns: Option<u64>) -> Option<f64> {
+    ns.map(|ns| ns as f64 / 1e9)
+}
+
+fn mean_seconds(of: &Histogram) -> Option<f64> {
+    of.mean().map(|ns| ns / 1e9)
+}
+
+fn flow<M: Metering, T: Tap>(run: &Run, hosts: &Hosts<M, T>, index: usize) -> FlowSummary {
+    let (state, spec) = (&hosts.flows[index], &run.scenario.flows[index]);
+    let transfers = match &state.host {
+        AnyHost::Transport(host) => host.source().transfers(),
+        AnyHost::Other(host) => host.report().transfers,
+    };
+    let done = transfers.completed_at;
+    let end = done.or(state.stop).unwrap_or(run.end).min(run.end);
+    let received = match done {
+        None => state.received_at_stop,
+        Some(_) => None,
+    };
+    let received = received.unwrap_or_else(|| hosts.received_bytes(index));
+    let base = FlowSummary {
+        name: state.name.clone(),
+        control: state.control.clone(),
+        start_s: state.start.as_secs_f64(),
+        goodput_bps: goodput(received, end.since(state.start)),
+        base_rtt_s: run.loops.delays.of_loop(spec, Instant::ZERO).as_secs_f64(),
+        completion_s: done.map(|at| at.since(state.start).as_secs_f64()),
+        completed_transfers: transfers.completed,
+        ..FlowSummary::default()
+    };
+    match &state.host {
+        AnyHost::Other(host) => of_datagrams(base, &host.report()),
+        AnyHost::Transport(host) => of_connection(base, host, &hosts.connections[host.data]),
+    }
+}
+
+fn of_datagrams(base: FlowSummary, report: &Report<'_>) -> FlowSummary {
+    let base = report.rtts.map_or_else(|| base.clone(), |rtts| with_rtts(base.clone(), rtts));
+    FlowSummary { sent_packets: report.sent, dropped_packets: report.dropped, ..base }
+}
+
+fn of_connection<M: Metering>(
+    base: FlowSummary,
+    host: &TransportHost,
+    connection: &Connection<M>,
+) -> FlowSummary {
+    let stats = connection.sender.stats();
+    FlowSummary {
+        sent_packets: stats.sent,
+        retransmitted_packets: stats.retransmitted,
+        spurious_retransmissions: stats.spurious_retransmissions,
+        undone_reductions: stats.undone_reductions,
+        marked_packets: connection.receiver.ce_packets(),
+        dropped_packets: connection.dropped,
+        timeouts: stats.timeouts,
+        response_p50_s: seconds(host.responses.quantile(0.5)),
+        response_p99_s: seconds(host.responses.quantile(0.99)),
+        response_mean_s: mean_seconds(&host.responses),
+        ..with_rtts(base, &connection.rtts)
+    }
+}
+
+fn with_rtts(base: FlowSummary, rtts: &Histogram) -> FlowSummary {
+    FlowSummary {
+        rtt_min_s: seconds(rtts.min()),
+        rtt_p50_s: seconds(rtts.quantile(0.5)),
+        rtt_p99_s: seconds(rtts.quantile(0.99)),
+        rtt_max_s: seconds(rtts.max()),
+        rtt_mean_s: mean_seconds(rtts),
+        ..base
+    }
+}
+
+fn goodput(bytes: u64, span: Duration) -> f64 {
+    if span == Duration::ZERO { 0.0 } else { bytes as f64 * 8.0 / span.as_secs_f64() }
+}
+
+fn link<M: Metering>(link: &mut Link<M>, now: Instant) -> LinkSummary {
+    let could = link.could_send_bits(now);
+    LinkSummary {
+        name: link.name.clone(),
+        utilisation: could.and_then(|could| utilisation(link.sent_bits(now), could)),
+        capacity_bps: could.map(|bits| bits / now.as_secs_f64()),
+        queue_delay_p50_s: seconds(link.delays.quantile(0.5)),
+        queue_delay_p99_s: seconds(link.delays.quantile(0.99)),
+        queue_delay_max_s: seconds(link.delays.max()),
+        arrived_packets: link.counts.arrived,
+        delivered_packets: link.counts.delivered,
+        dropped_packets: link.counts.dropped + link.counts.lost,
+        marked_packets: link.counts.marked,
+        duplicated_packets: link.counts.duplicated,
+        reordered_packets: link.reordered(),
+    }
+}
+
+fn spike<M: Metering>(
+    run: &Run,
+    net: &mut Network<M>,
+    record: &Record,
+    index: usize,
+) -> Option<SpikeSummary> {
+    let change = run.timeline.capacity_changes[index];
+    let trackers = &net.links[change.link].trackers;
+    let place = trackers.binary_search_by_key(&index, |tracker| tracker.index).ok()?;
+    let tracker = trackers[place].clone();
+    let loads = record.loads[index].clone();
+    let (before, at, bounds) = (loads.before?, loads.at?, loads.bounds?);
+    let loop_before = loads.loop_before.unwrap_or_else(|| at.clone());
+    let carried = at.rate_since(&loop_before);
+    let spike = tracker.spike.map(Duration::as_secs_f64);
+    let full = bounds.full.map(Duration::as_secs_f64);
+    let corrected = bounds.corrected.map(Duration::as_secs_f64);
+    // A rise in capacity causes no queue, so a wait after it is not its spike.
+    let falls = change.to < change.from;
+    let over = |bound: Option<f64>| Some(spike? - bound?).filter(|_| falls);
+    let (first, last) = neighbours(run, net, record, index);
+    Some(SpikeSummary {
+        link: net.links[change.link].name.clone(),
+        at_s: change.at.as_secs_f64(),
+        from_bps: change.from.as_f64(),
+        to_bps: change.to.as_f64(),
+        spike_s: spike,
+        bound_s: full,
+        bound_corrected_s: corrected,
+        bound_lost_fraction: bounds.lost_fraction,
+        excess_s: over(full),
+        excess_corrected_s: over(corrected),
+        duration_s: tracker.duration().map(Duration::as_secs_f64),
+        peak_at_s: tracker.peak_at.as_secs_f64(),
+        carried_before_bps: at.rate_since(&before).as_f64(),
+        loop_s: at.at.since(loop_before.at).as_secs_f64(),
+        carried_loop_bps: carried.as_f64(),
+        offered_loop_bps: loads.loop_after.and_then(|l| l.offered_since(&at)).map(Rate::as_f64),
+        dropped_to_peak_packets: tracker.dropped.saturating_sub(at.dropped),
+        utilisation_before: at.utilisation_since(&first),
+        utilisation_after: last.utilisation_since(&at),
+    })
+}
+
+/// Loads at the previous change of the same link (or the start), and at the next one (or the end).
+/// The changes of a link are adjacent.
+fn neighbours<M: Metering>(
+    run: &Run,
+    net: &mut Network<M>,
+    record: &Record,
+    index: usize,
+) -> (Load, Load) {
+    let changes = &run.timeline.capacity_changes;
+    let link = changes[index].link;
+    let at = |place: Option<usize>| {
+        let place = place.filter(|i| changes.get(*i).is_some_and(|c| c.link == link))?;
+        record.loads[place].at.clone()
+    };
+    let (last, next) = (at(index.checked_sub(1)), at(Some(index + 1)));
+    let start = Load {
+        at: Instant::ZERO,
+        arrived_bits: 0,
+        dropped: 0,
+        sent_bits: 0.0,
+        could_send_bits: 0.0,
+        waited: (0, 0),
+    };
+    (last.unwrap_or(start), next.unwrap_or_else(|| Load::of(net, link)))
+}

@@ -1,0 +1,30 @@
+//! What is fixed during a run.
+
+use sojourn_scenario::Scenario;
+use sojourn_units::{Duration, Instant};
+
+use crate::loops::Loops;
+use crate::timeline::Timeline;
+
+/// The scenario of a run, its scheduled changes, and its loop delays.
+pub(crate) struct Run {
+    pub(crate) scenario: Scenario,
+    /// Name of the controller in the summary and the series.
+    pub(crate) control: String,
+    pub(crate) seed: u64,
+    pub(crate) end: Instant,
+    pub(crate) timeline: Timeline,
+    pub(crate) loops: Loops,
+}
+
+impl Run {
+    /// A time of the run as a time of the scenario, without the shift of this run's changes.
+    pub(crate) fn written(&self, at: Instant) -> Instant {
+        at.saturating_sub(self.timeline.shift)
+    }
+
+    /// The greatest loop delay of the flows over a link at a time of the run.
+    pub(crate) fn greatest_loop(&self, link: usize, at: Instant) -> Duration {
+        self.loops.greatest(link, self.written(at))
+    }
+}

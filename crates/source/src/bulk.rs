@@ -1,0 +1,45 @@
+//! Endless data, as fast as the transport accepts it.
+
+use sojourn_units::params::Params;
+use sojourn_units::{Bytes, Duration, Instant};
+
+use crate::contract::{Action, Carrier, Info, Model, Setup, Source};
+
+/// More bytes than any run can send.
+const ENDLESS: u64 = u64::MAX / 4;
+
+/// The bulk source.
+#[derive(Debug)]
+pub(crate) struct Bulk {
+    next_at: Instant,
+}
+
+impl Model for Bulk {
+    const INFO: Info = Info {
+        name: "bulk",
+        title: "As much as the transport takes",
+        params: &[],
+        optional: &[],
+        exclusive: None,
+        carrier: Carrier::Connection,
+    };
+
+    fn new(setup: &Setup) -> Bulk {
+        Bulk { next_at: setup.start }
+    }
+
+    fn bytes_in(_: &Params, _: Bytes, _: Duration) -> Bytes {
+        Bytes::MAX
+    }
+}
+
+impl Source for Bulk {
+    fn next_at(&self) -> Instant {
+        self.next_at
+    }
+
+    fn act(&mut self, _: Instant) -> Action {
+        self.next_at = Instant::MAX;
+        Action::Write(ENDLESS)
+    }
+}

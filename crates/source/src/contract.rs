@@ -1,0 +1,156 @@
+//! The contract between a source and its host.
+
+use std::fmt::Debug;
+
+use sojourn_units::params::{Param, Params};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+/// A source as it is listed and checked.
+#[derive(Debug)]
+pub struct Info {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// Its behaviour, in one line.
+    pub title: &'static str,
+    /// Its keys in a scenario.
+    pub params: &'static [Param],
+    /// Keys that may be absent, with a separate meaning.
+    pub optional: &'static [&'static str],
+    /// Two keys that exclude each other.
+    pub exclusive: Option<(&'static str, &'static str)>,
+    /// What carries its data.
+    pub carrier: Carrier,
+}
+
+/// What carries the data of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// A connection, in the direction of the flow.
+    Connection,
+    /// A connection, and another one for requests against the direction of the flow.
+    Requests,
+    /// A connection; or UDP datagrams if the flow has no congestion controller.
+    Paced,
+    /// ICMP echo requests. The flow has no congestion controller.
+    Echo,
+}
+
+impl Carrier {
+    /// Whether the source has a rate of its own, so that it needs no congestion controller.
+    pub fn is_paced(self) -> bool {
+        matches!(self, Carrier::Paced | Carrier::Echo)
+    }
+}
+
+/// A source that acts at its own times, and when its data were delivered.
+pub trait Source: Debug + Send {
+    /// Time of its next action; [`Instant::MAX`] if it waits for a delivery, or has ended.
+    fn next_at(&self) -> Instant;
+
+    /// Performs the action due at [`Source::next_at`], and plans the next one.
+    fn act(&mut self, now: Instant) -> Action;
+
+    /// Bytes of the flow, counted from its start, whose delivery it waits for.
+    fn target(&self) -> Option<u64> {
+        None
+    }
+
+    /// Its [`Source::target`] was delivered. Returns the response time, if it measures one.
+    fn on_delivered(&mut self, _: Instant) -> Option<Duration> {
+        None
+    }
+
+    /// Bytes of requests, counted from the start, after which the responding host sends the
+    /// response number `answered`, from 0; `None` without requests.
+    fn request_target(&self, _answered: u64) -> Option<u64> {
+        None
+    }
+
+    /// Size of a response in bytes.
+    fn response(&self) -> u64 {
+        0
+    }
+
+    /// Transfers delivered so far.
+    fn transfers(&self) -> Transfers {
+        Transfers::default()
+    }
+
+    /// Keep the times at which it turns on and off, for [`Source::take_turns`].
+    fn announce(&mut self) {}
+
+    /// Moves the decided turns to the end of `turns`: the time, and whether it turns on.
+    fn take_turns(&mut self, _: &mut Vec<(Instant, bool)>) {}
+}
+
+/// An action of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Write this many bytes to the flow.
+    Write(u64),
+    /// Write this many bytes to the requests, against the flow.
+    Request(u64),
+}
+
+/// The transfers of a source: files, or responses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transfers {
+    /// Transfers delivered.
+    pub completed: u64,
+    /// Time when the last one was delivered; `None` before, and for a source without an end.
+    pub completed_at: Option<Instant>,
+}
+
+/// What a source is built from.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Values of its keys; an optional one may be absent.
+    pub params: Params,
+    /// Start of the flow.
+    pub start: Instant,
+    /// Payload of a full packet.
+    pub mss: Bytes,
+    /// Seed of its random decisions.
+    pub seed: u64,
+}
+
+/// What is known of a kind of source before a run, from the values of its keys.
+pub trait Model: Source + Sized + 'static {
+    /// Its registry entry.
+    const INFO: Info;
+
+    /// Builds it.
+    fn new(setup: &Setup) -> Self;
+
+    /// The most data that it has for its sender within any time of length `span`.
+    fn bytes_in(params: &Params, mss: Bytes, span: Duration) -> Bytes;
+
+    /// Its rate of payload while it is on; zero without a rate of its own.
+    fn rate(_: &Params) -> Rate {
+        Rate::ZERO
+    }
+
+    /// Size of its packets with the IP header, if the transport does not decide it.
+    fn packet(_: &Params) -> Option<Bytes> {
+        None
+    }
+
+    /// Whether another seed can give other actions.
+    fn is_random(_: &Params) -> bool {
+        false
+    }
+
+    /// What makes these values impossible together.
+    fn fault(_: &Params, _mss: Bytes) -> Option<Fault> {
+        None
+    }
+}
+
+/// Values that are impossible together: the fault, and its remedy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What is wrong.
+    pub message: String,
+    /// How to mend it.
+    pub help: String,
+}

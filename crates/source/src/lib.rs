@@ -1,0 +1,29 @@
+//! Traffic sources: what a flow sends, and when. Pure state machines behind one contract.
+//!
+//! The host of a flow calls [`Source::act`] at [`Source::next_at`], and carries out the
+//! [`Action`]. [`Info`] declares the keys of the source in a scenario, and what carries its data.
+//!
+//! To add a source: write its file, and add its line below.
+
+mod contract;
+mod kinds;
+mod registry;
+mod spec;
+mod transfers;
+
+pub use contract::{Action, Carrier, Fault, Info, Model, Setup, Source, Transfers};
+pub use spec::Spec;
+
+registry::sources! {
+    Bulk = bulk,
+    File = file,
+    Files = files,
+    OnOff = on_off,
+    Request = request,
+    Ping = ping,
+}
+
+/// All sources, in the order of listings.
+pub fn infos() -> impl Iterator<Item = &'static Info> {
+    ALL.iter().map(|registered| registered.info)
+}

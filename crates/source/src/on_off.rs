@@ -1,0 +1,157 @@
+//! On and off at a constant rate.
+
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use sojourn_units::params::{Kind, Param, Params};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::contract::{Action, Carrier, Fault, Info, Model, Setup, Source};
+use crate::kinds::{SPAN, SPEED, TIME};
+
+/// The on-off source.
+#[derive(Debug)]
+pub(crate) struct OnOff {
+    rate: Rate,
+    on: Duration,
+    off: Duration,
+    exponential: bool,
+    mss: u64,
+    draws: Xoshiro256PlusPlus,
+    next_at: Instant,
+    packets: u64,
+    /// Due time of the last packet, on a clock that runs only while the source is on.
+    due: Duration,
+    /// The rest of the current on period.
+    left: Duration,
+    /// Decided turns, if they are announced.
+    turns: Option<Vec<(Instant, bool)>>,
+}
+
+impl Model for OnOff {
+    const INFO: Info = Info {
+        name: "on-off",
+        title: "On and off at a constant rate; constant where `off` is 0s",
+        params: &[
+            Param { name: "rate", kind: SPEED, doc: "rate of payload while on", source: "" },
+            Param {
+                name: "on",
+                kind: SPAN,
+                doc: "time on; the mean where exponential",
+                source: "",
+            },
+            Param {
+                name: "off",
+                kind: TIME,
+                doc: "time off; the mean where exponential",
+                source: "",
+            },
+            Param {
+                name: "distribution",
+                kind: Kind::Choice("periodic", &["periodic", "exponential"]),
+                doc: "how the times are distributed",
+                source: "",
+            },
+        ],
+        optional: &[],
+        exclusive: None,
+        carrier: Carrier::Paced,
+    };
+
+    fn new(setup: &Setup) -> OnOff {
+        let params = &setup.params;
+        OnOff {
+            rate: params.rate("rate"),
+            on: params.time("on"),
+            off: params.time("off"),
+            exponential: OnOff::is_random(params),
+            mss: setup.mss.0,
+            draws: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
+            next_at: setup.start,
+            packets: 0,
+            due: Duration::ZERO,
+            left: Duration::ZERO,
+            turns: None,
+        }
+    }
+
+    fn bytes_in(params: &Params, _: Bytes, span: Duration) -> Bytes {
+        params.rate("rate").bytes_in(span)
+    }
+
+    fn rate(params: &Params) -> Rate {
+        params.rate("rate")
+    }
+
+    fn is_random(params: &Params) -> bool {
+        params.choice("distribution") == "exponential"
+    }
+
+    /// Refuses on periods so much shorter than a packet that the sum reaches a packet only after a
+    /// very long time.
+    fn fault(params: &Params, mss: Bytes) -> Option<Fault> {
+        let (on, packet) = (params.time("on"), params.rate("rate").time_for(mss));
+        (on * 1000 < packet).then(|| Fault {
+            message: format!("`on` is {on}, but a packet of {mss} takes {packet}"),
+            help: format!("at this `rate`, `on` must be {} or more", packet / 1000),
+        })
+    }
+}
+
+impl Source for OnOff {
+    fn next_at(&self) -> Instant {
+        self.next_at
+    }
+
+    /// Sends one packet. Packets are due by a clock that runs only while the source is on, so that
+    /// the rate is exact even with short on periods.
+    fn act(&mut self, now: Instant) -> Action {
+        if self.packets == 0 {
+            self.left = self.draw(self.on);
+            self.turn(now, true);
+        }
+        self.packets += 1;
+        let due = self.rate.time_for(Bytes(self.mss * self.packets));
+        let mut wait = due - std::mem::replace(&mut self.due, due);
+        let mut next = now;
+        while self.off > Duration::ZERO && wait >= self.left {
+            wait = wait - self.left;
+            next += self.left;
+            self.turn(next, false);
+            next += self.draw(self.off);
+            self.turn(next, true);
+            self.left = self.draw(self.on);
+        }
+        self.left = self.left.saturating_sub(wait);
+        self.next_at = next + wait;
+        Action::Write(self.mss)
+    }
+
+    fn announce(&mut self) {
+        self.turns = Some(Vec::new());
+    }
+
+    fn take_turns(&mut self, turns: &mut Vec<(Instant, bool)>) {
+        if let Some(decided) = &mut self.turns {
+            turns.append(decided);
+        }
+    }
+}
+
+impl OnOff {
+    /// Records that it will be on, or off, from `at`.
+    fn turn(&mut self, at: Instant, on: bool) {
+        if let Some(turns) = &mut self.turns {
+            turns.push((at, on));
+        }
+    }
+
+    fn draw(&mut self, mean: Duration) -> Duration {
+        if !self.exponential {
+            return mean;
+        }
+        // 53 bits: every one of them is a float.
+        let uniform = (self.draws.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+        // Inversion; libm gives the same bits on every machine.
+        mean.mul_f64(-libm::log(1.0 - uniform))
+    }
+}

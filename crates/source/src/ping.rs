@@ -1,0 +1,71 @@
+//! ICMP echo requests (RFC 792), each answered at once by as large a reply.
+
+use sojourn_units::params::{Kind, Param, Params};
+use sojourn_units::{Bytes, Duration, Instant};
+
+use crate::contract::{Action, Carrier, Info, Model, Setup, Source};
+use crate::kinds::span_of;
+
+/// An IPv4 header without options (RFC 791 section 3.1), in front of the ICMP message.
+const IP_HEADER: Bytes = Bytes(20);
+
+/// The source of echo requests.
+#[derive(Debug)]
+pub(crate) struct Ping {
+    interval: Duration,
+    size: u64,
+    next_at: Instant,
+}
+
+impl Model for Ping {
+    const INFO: Info = Info {
+        name: "ping",
+        title: "ICMP echo requests, each answered at once; their RTT is recorded",
+        params: &[
+            Param {
+                name: "interval",
+                kind: span_of(Duration::from_secs(1)),
+                doc: "time between two requests, whatever comes back",
+                source: "ping(8), -i",
+            },
+            Param {
+                name: "size",
+                // From ICMP's header alone to the size of the largest packet.
+                kind: Kind::Data(Bytes(64), Bytes(8), Bytes(65_000)),
+                doc: "the ICMP message, 8 bytes of header included; IP's 20 bytes come on top",
+                source: "RFC 792; ping(8), -s: 56 bytes of data",
+            },
+        ],
+        optional: &[],
+        exclusive: None,
+        carrier: Carrier::Echo,
+    };
+
+    fn new(setup: &Setup) -> Ping {
+        let params = &setup.params;
+        Ping {
+            interval: params.time("interval"),
+            size: params.data("size").0,
+            next_at: setup.start,
+        }
+    }
+
+    fn bytes_in(params: &Params, mss: Bytes, span: Duration) -> Bytes {
+        mss * span.0.div_ceil(params.time("interval").0)
+    }
+
+    fn packet(params: &Params) -> Option<Bytes> {
+        Some(params.data("size") + IP_HEADER)
+    }
+}
+
+impl Source for Ping {
+    fn next_at(&self) -> Instant {
+        self.next_at
+    }
+
+    fn act(&mut self, now: Instant) -> Action {
+        self.next_at = now + self.interval;
+        Action::Write(self.size)
+    }
+}

@@ -1,0 +1,116 @@
+//! Requests against the direction of the flow, each answered by a response.
+
+use sojourn_units::params::{Param, Params};
+use sojourn_units::{Bytes, Duration, Instant};
+
+use crate::contract::{Action, Carrier, Info, Model, Setup, Source, Transfers};
+use crate::kinds::{COUNT, PAUSE, SIZE, SPAN};
+use crate::transfers::Series;
+
+/// The source of requests and responses.
+#[derive(Debug)]
+pub(crate) struct Request {
+    request: u64,
+    response: u64,
+    pause: Pause,
+    series: Series,
+}
+
+/// Time of the next request.
+#[derive(Clone, Copy, Debug)]
+enum Pause {
+    /// This long after the arrival of the last response.
+    Think(Duration),
+    /// This long after the last request, or at once if the response comes later.
+    Interval(Duration),
+}
+
+impl Model for Request {
+    const INFO: Info = Info {
+        name: "request",
+        title: "Requests the other way, each answered by a response",
+        params: &[
+            Param { name: "request", kind: SIZE, doc: "size of a request", source: "" },
+            Param { name: "response", kind: SIZE, doc: "size of a response", source: "" },
+            Param {
+                name: "count",
+                kind: COUNT,
+                doc: "how many requests; no end where absent",
+                source: "",
+            },
+            Param {
+                name: "think",
+                kind: PAUSE,
+                doc: "pause between the arrival of a response and the next request; 0s where absent",
+                source: "",
+            },
+            Param {
+                name: "interval",
+                kind: SPAN,
+                doc: "time between requests, in place of `think`; a late response delays the next \
+                      request",
+                source: "",
+            },
+        ],
+        optional: &["count", "think", "interval"],
+        exclusive: Some(("think", "interval")),
+        carrier: Carrier::Requests,
+    };
+
+    fn new(setup: &Setup) -> Request {
+        let params = &setup.params;
+        let pause = match (params.has("interval"), params.has("think")) {
+            (true, _) => Pause::Interval(params.time("interval")),
+            (false, true) => Pause::Think(params.time("think")),
+            (false, false) => Pause::Think(Duration::ZERO),
+        };
+        let count = params.has("count").then(|| params.integer("count"));
+        Request {
+            request: params.data("request").0,
+            response: params.data("response").0,
+            pause,
+            series: Series::new(setup.start, count),
+        }
+    }
+
+    fn bytes_in(params: &Params, _: Bytes, _: Duration) -> Bytes {
+        params.data("request").max(params.data("response"))
+    }
+}
+
+impl Source for Request {
+    fn next_at(&self) -> Instant {
+        self.series.next_at
+    }
+
+    fn act(&mut self, now: Instant) -> Action {
+        self.series.begin(now);
+        Action::Request(self.request)
+    }
+
+    fn target(&self) -> Option<u64> {
+        Some(self.series.target(self.response))
+    }
+
+    fn on_delivered(&mut self, now: Instant) -> Option<Duration> {
+        let begun_at = self.series.begun_at;
+        let next_at = match self.pause {
+            Pause::Think(think) => now + think,
+            Pause::Interval(interval) => now.max(begun_at + interval),
+        };
+        self.series.complete(now, next_at);
+        Some(now.since(begun_at))
+    }
+
+    fn request_target(&self, answered: u64) -> Option<u64> {
+        Some(self.request * (answered + 1))
+    }
+
+    fn response(&self) -> u64 {
+        self.response
+    }
+
+    fn transfers(&self) -> Transfers {
+        self.series.done
+    }
+}
