@@ -1,6 +1,6 @@
 //! Flows: from checked values to the model.
 
-use sojourn_units::params::Value as Scalar;
+use sojourn_params::Value as Scalar;
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::check::Checker;

@@ -1,8 +1,8 @@
 //! The validated scenario, as theory, simulation and live runs use it.
 
 use sojourn_cc::{Catalogue, Needs};
+use sojourn_params::Params;
 pub use sojourn_queue::Discipline;
-use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 /// A whole scenario.

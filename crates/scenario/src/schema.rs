@@ -1,6 +1,6 @@
 //! The schema: every key of a scenario, declared once.
 
-use sojourn_units::params::Kind;
+use sojourn_params::Kind;
 
 use crate::shape::{
     COUNT, Either, Field, Form, OneOf, PROBABILITY, RATE, SPAN, SWITCH, Shape, TIME, integer, up_to,

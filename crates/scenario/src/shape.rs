@@ -4,7 +4,7 @@
 //! read the same declarations, so they cannot differ.
 
 use sojourn_cc::Catalogue;
-use sojourn_units::params::Kind;
+use sojourn_params::Kind;
 use sojourn_units::{Bytes, Duration, Rate};
 
 /// The allowed values of a key.

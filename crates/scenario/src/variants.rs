@@ -1,8 +1,8 @@
 //! Variants chosen by name: registered controllers and queues, sources, and transport profiles.
 
 use sojourn_cc::Catalogue;
+use sojourn_params::{Kind, Param};
 use sojourn_queue::Inner;
-use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration};
 
 use crate::schema::{DISTRIBUTIONS, QUEUE};

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use sojourn_cc::{Catalogue, EcnUse, Info, Needs};
+use sojourn_params::Params;
 use sojourn_scenario::{
     self as scenario, EcnFeedback, Profile, PrrRule, RecoveryPeriod, Transport,
 };
 use sojourn_trace::Histogram;
 use sojourn_transport::{Ack, Config, Receiver, Sender};
-use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Instant};
 
 use crate::events::{EventQueue, Kind};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use sojourn_params::Value;
 use sojourn_scenario::{Control, Flow, IP_HEADER, Profile, Scenario, Source};
-use sojourn_units::params::Value;
 use sojourn_units::{Duration, Instant};
 
 use crate::capacity::{PathCapacity, is_limited};

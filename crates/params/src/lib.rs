@@ -1,10 +1,14 @@
-//! Parameters of controllers and queues. Their declarations are data, from which listings,
-//! validation and the scenario's JSON Schema are generated.
+//! Parameters of controllers, queues and random capacities. Their declarations are data, from
+//! which listings, validation and the scenario's JSON Schema are generated.
+//!
+//! The scenario's schema is made of these declarations, but `cc`, `queue`, `transport` and
+//! `theory` make them and must not depend on the scenario, so they have a crate below all of
+//! these.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::{Bytes, Duration, Rate};
+use sojourn_units::{Bytes, Duration, Rate};
 
 /// One parameter of a controller or a queue.
 #[derive(Clone, Copy, Debug)]
