@@ -74,6 +74,20 @@ impl Param {
 }
 
 impl Kind {
+    /// Eleven days: longer than every run, and short enough that sums do not overflow.
+    pub const LONGEST: Duration = Duration::from_secs(1_000_000);
+    /// A petabyte: more than every run moves.
+    pub const MOST: Bytes = Bytes(1_000_000_000_000_000);
+
+    /// A span of time, zero included.
+    pub const TIME: Kind = Kind::Time(Duration::ZERO, Duration::ZERO, Kind::LONGEST);
+    /// A span of time greater than zero.
+    pub const SPAN: Kind = Kind::Time(Duration(1), Duration(1), Kind::LONGEST);
+    /// An amount of data greater than zero.
+    pub const AMOUNT: Kind = Kind::Data(Bytes(1), Bytes(1), Kind::MOST);
+    /// A count of at least one.
+    pub const COUNT: Kind = Kind::Integer(1, 1, 1_000_000_000);
+
     /// The default value.
     pub fn default_value(&self) -> Value {
         match *self {
