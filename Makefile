@@ -107,13 +107,18 @@ $(VENV)/.made:
 	$(PIP) install 'maturin>=1.9,<2'
 	@touch $@
 
-$(VENV)/.installed: $(VENV)/.made $(SOURCES)
+# `sojourn bench` compares with this program, which is no part of the package.
+$(BIN)/sojourn-bare-loop: $(VENV)/.made $(wildcard benches/bare-loop/Cargo.toml benches/bare-loop/src/*.rs)
+	@cargo build --quiet --release --package sojourn-bare-loop --target-dir target
+	@cp target/release/sojourn-bare-loop $@
+
+$(VENV)/.installed: $(VENV)/.made $(SOURCES) $(BIN)/sojourn-bare-loop
 	@echo "Building Sojourn in release mode; the first time takes a few minutes."
 	@touch $@.begun
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation .
 	@mv $@.begun $@
 
-$(VENV)/.tested: $(VENV)/.made $(SOURCES)
+$(VENV)/.tested: $(VENV)/.made $(SOURCES) $(BIN)/sojourn-bare-loop
 	@echo "Building Sojourn in release mode, with what its tests need."
 	@touch $@.begun
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation '.[test]'

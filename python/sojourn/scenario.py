@@ -73,6 +73,7 @@ class Scenario(MutableMapping[str, Any]):
         delay: Quantity | Mapping[str, Any] | None = None,
         queue: str | Mapping[str, Any] | None = None,
         buffer: Quantity | Mapping[str, Any] | None = None,
+        ring: Mapping[str, Any] | None = None,
         loss: float | Mapping[str, Any] | None = None,
         jitter: Quantity | Mapping[str, Any] | None = None,
         reorder: float | Mapping[str, Any] | None = None,
@@ -80,18 +81,7 @@ class Scenario(MutableMapping[str, Any]):
         overhead: Quantity | None = None,
     ) -> "Scenario":
         """Add a link, or replace the one of this name; return the scenario."""
-        given = {
-            "rate": rate,
-            "delay": delay,
-            "queue": queue,
-            "buffer": buffer,
-            "loss": loss,
-            "jitter": jitter,
-            "reorder": reorder,
-            "duplicate": duplicate,
-            "overhead": overhead,
-        }
-        return self._put("link", name, given)
+        return self._put("link", locals())
 
     def flow(
         self,
@@ -108,18 +98,8 @@ class Scenario(MutableMapping[str, Any]):
         transport: str | Mapping[str, Any] | None = None,
     ) -> "Scenario":
         """Add a flow, or replace the one of this name; return the scenario."""
-        given = {
-            "path": list(path),
-            "back": None if back is None else list(back),
-            "control": control,
-            "source": source,
-            "start": start,
-            "stop": stop,
-            "count": count,
-            "stagger": stagger,
-            "transport": transport,
-        }
-        return self._put("flow", name, given)
+        path, back = list(path), None if back is None else list(back)
+        return self._put("flow", locals())
 
     def set(self, assignment: str) -> "Scenario":
         """Change one value as `sojourn run --set` does; return the scenario."""
@@ -165,9 +145,11 @@ class Scenario(MutableMapping[str, Any]):
         """The file that the scenario was read from, or a placeholder for text and dicts."""
         return self._origin
 
-    def _put(self, table: str, name: str, given: Mapping[str, Any]) -> "Scenario":
-        entry = {key: copy.deepcopy(value) for key, value in given.items() if value is not None}
-        self._document.setdefault(table, {})[name] = entry
+    def _put(self, table: str, arguments: Mapping[str, Any]) -> "Scenario":
+        """Add a table whose keys are the arguments of a builder, without those left out."""
+        given = {key: value for key, value in arguments.items() if value is not None}
+        del given["self"], given["name"]
+        self._document.setdefault(table, {})[arguments["name"]] = copy.deepcopy(given)
         return self
 
     def __getitem__(self, key: str) -> Any:

@@ -1,5 +1,6 @@
 """`import sojourn`: running scenarios, reading runs, building and changing scenarios."""
 
+import inspect
 from pathlib import Path
 
 import polars as pl
@@ -27,6 +28,18 @@ def built() -> sojourn.Scenario:
         .link("back", delay="10ms")
         .flow("upload", path=["bottleneck"], back=["back"], source="bulk")
     )
+
+
+def test_builders_take_every_key_of_the_schema() -> None:
+    top = sojourn.schema()["properties"]
+    tables = [name for name, node in top.items() if "propertyNames" in node]
+    assert tables == ["link", "flow"]
+    for table in tables:
+        keys = top[table]["additionalProperties"]["properties"]
+        given = {key: [key] for key in keys}
+        builder = getattr(sojourn.Scenario(), table)
+        assert builder("x", **given)[table] == {"x": given}
+        assert set(inspect.signature(builder).parameters) == {"name", *keys}
 
 
 def test_queues_nest() -> None:

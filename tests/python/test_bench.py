@@ -13,10 +13,11 @@ import pytest
 import sojourn
 from rich.console import Console
 from sojourn import _core
-from sojourn.bench import measure, parts, plan, worker
+from sojourn.bench import bare, measure, parts, plan, worker
 from sojourn.bench.contract import Parts
 from sojourn.bench.plan import CASES, FULL, QUICK, Case
 from sojourn.cli import bench as command_of
+from sojourn.errors import UsageError
 from support import ROOT, Sojourn, command, environment
 
 QUICKEST = ("bench", "--quick", "--case", "A")
@@ -51,6 +52,15 @@ def test_everything_is_measured(sojourn: Sojourn, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out" / "bench.json").read_text()) == json.loads(done.stdout)
     assert "Nanoseconds a packet" in (tmp_path / "out" / "bench.svg").read_text()
     assert (tmp_path / "out" / "bench.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_the_bare_loop_nothing_is_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="`make bench` in the repository builds it"):
+        bare.program()
 
 
 def test_many_flows_are_measured_several_times(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use sojourn_units::params::Params;
+use sojourn_params::Params;
 
 use crate::contract::{Controller, Info, Needs, Setup};
 use crate::{AnyController, all, find};

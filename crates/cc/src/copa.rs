@@ -12,7 +12,7 @@
 //! queue. The ceiling is that of genericCC, the authors' implementation: a window that
 //! loses more than `loss_limit` shrinks to `loss_beta`.
 
-use sojourn_units::params::{Kind, Param};
+use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Setup};

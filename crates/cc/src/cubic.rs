@@ -3,7 +3,7 @@
 //!
 //! Windows are in bytes, and the cubic function counts segments, as in the RFC.
 
-use sojourn_units::params::{Kind, Param};
+use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::abe;

@@ -1,7 +1,7 @@
 //! Ends of slow start before packets are lost: HyStart as in Linux, and HyStart++ (RFC
 //! 9406).
 
-use sojourn_units::params::{Kind, Param};
+use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Feedback, Setup};

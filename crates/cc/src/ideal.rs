@@ -2,7 +2,7 @@
 //! figure 1c). It is an oracle: the bottleneck tells it its share, and it sends exactly at
 //! that rate. The delay of that signal causes any queue that remains.
 
-use sojourn_units::params::{Kind, Param};
+use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant, Rate};
 
 use crate::contract::{

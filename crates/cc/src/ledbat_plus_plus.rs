@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use sojourn_units::params::{Kind, Param};
+use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{

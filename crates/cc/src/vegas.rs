@@ -6,7 +6,7 @@
 //! tcp_vegas.c, and the modified slow start (section III-D), as in the paper or as in
 //! Linux. The transport performs the recovery.
 
-use sojourn_units::params::{Kind, Param};
+use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{

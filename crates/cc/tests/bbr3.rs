@@ -5,7 +5,7 @@ mod common;
 
 use common::{MSS, build};
 use sojourn_cc::{AnyController, Bbr3View, Controller, Feedback, RateSample, Sent, Setup};
-use sojourn_units::params::Params;
+use sojourn_params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const RTT: Duration = Duration::from_millis(40);

@@ -13,7 +13,7 @@ use sojourn_cc::{
     Algorithm, AnyController, Controller, Feedback, Limits, Pacing, RateSample, Received, Sent,
     Setup, Signal,
 };
-use sojourn_units::params::Params;
+use sojourn_params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const MSS: u64 = 1448;

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Driver, MSS, build};
 use sojourn_cc::{Controller, Pacing};
-use sojourn_units::params::Value;
+use sojourn_params::Value;
 use sojourn_units::{Duration, Rate};
 
 const BASE: Duration = Duration::from_millis(40);

@@ -4,8 +4,8 @@ mod common;
 
 use common::{Driver, MSS, build};
 use sojourn_cc::Controller;
+use sojourn_params::Value;
 use sojourn_units::Duration;
-use sojourn_units::params::Value;
 
 fn dctcp(initial: u64, alpha: f64) -> Driver {
     let params = [("alpha_init", Value::Number(alpha))];

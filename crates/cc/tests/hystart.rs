@@ -4,7 +4,7 @@ mod common;
 
 use common::{Driver, build_over, choice};
 use sojourn_cc::Controller;
-use sojourn_units::params::Value;
+use sojourn_params::Value;
 use sojourn_units::{Bytes, Duration, Instant};
 
 const RTT: Duration = Duration::from_millis(100);

@@ -4,8 +4,8 @@ mod common;
 
 use common::{Driver, MSS, build};
 use sojourn_cc::{Controller, Pacing};
+use sojourn_params::Value;
 use sojourn_units::Duration;
-use sojourn_units::params::Value;
 
 const GAMMA: f64 = 973.0 / 1024.0;
 

@@ -6,7 +6,7 @@ mod common;
 use common::{MSS, build, choice};
 use proptest::prelude::*;
 use sojourn_cc::{AnyController, Controller, Feedback, Pacing, Received, Sent, Signal};
-use sojourn_units::params::{Params, Value};
+use sojourn_params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const PACKETS: usize = 30;

@@ -35,7 +35,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(listing::controllers, module)?)?;
     module.add_function(wrap_pyfunction!(listing::queues, module)?)?;
     module.add_function(wrap_pyfunction!(listing::schema, module)?)?;
-    module.add_function(wrap_pyfunction!(bench::bare_loop, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(parts::bench_parts, module)?)?;
     module.add_function(wrap_pyfunction!(capture::capture_rtt, module)?)?;

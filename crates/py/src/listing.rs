@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_cc::EcnUse;
-use sojourn_units::params::Param;
+use sojourn_params::Param;
 
 fn params(params: &[Param]) -> Value {
     let one = |p: &Param| {

@@ -22,7 +22,7 @@
 
 use std::collections::VecDeque;
 
-use sojourn_units::params::{Kind, Param};
+use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
 
 use crate::AnyQueue;

@@ -10,7 +10,7 @@
 //!   priority, as section 4.2.2 requires. The C queue's weight of 1/16 is this
 //!   implementation's choice. The time-shifted FIFO is optional.
 
-use sojourn_units::params::{Kind, Param};
+use sojourn_params::{Kind, Param};
 use sojourn_units::{Duration, Ecn};
 
 use crate::contract::{Info, Setup};

@@ -9,7 +9,7 @@
 //! `min_qlen_step`, `any_ect`, `memlimit` beside the link's own buffer, filters, and the
 //! splitting of segmentation offloads. The probability is a float; the kernel has 32 bits.
 
-use sojourn_units::params::{Kind, Param};
+use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Ecn};
 
 use crate::contract::{Info, Setup};

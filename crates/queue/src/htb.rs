@@ -14,7 +14,7 @@
 //! Linux counts tokens as nanoseconds and rounds for every packet, which at 10 Gbit/s is up
 //! to 0.1 % of the rate. Tokens are exact here.
 
-use sojourn_units::params::{Kind, Param, Params};
+use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::AnyQueue;

@@ -10,7 +10,7 @@
 //! 5.3 turns it on at a third of the buffer, which would leave the delay of a large buffer
 //! uncontrolled; Linux omits it too.
 
-use sojourn_units::params::{Kind, Param};
+use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::apart::{Apart, refuse};

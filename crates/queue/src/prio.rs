@@ -7,7 +7,7 @@
 //! starves (as with tc-prio(8)). Packets of one flow above and below `small` may be
 //! reordered.
 
-use sojourn_units::params::{Kind, Param};
+use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
 
 use crate::AnyQueue;

@@ -5,7 +5,7 @@
 //! as in the DCTCP paper. RED with these settings drops packets that are not ECN-capable;
 //! this queue drops them only at its limit.
 
-use sojourn_units::params::{Kind, Param};
+use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
 
 use crate::apart::{Apart, refuse};

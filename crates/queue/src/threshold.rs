@@ -9,7 +9,7 @@
 //!
 //! That test also drops by delay: `buffer = "20ms"` does so here, for any queue.
 
-use sojourn_units::params::{Kind, Param};
+use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::apart::{Apart, refuse};

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{MTU, Rig};
+use sojourn_params::Value;
 use sojourn_queue::{DropReason, Limit, Queue};
-use sojourn_units::params::Value;
 use sojourn_units::{Duration, Ecn, Instant};
 
 const TARGET: Duration = Duration::from_millis(5);

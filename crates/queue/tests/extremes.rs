@@ -3,8 +3,8 @@
 mod common;
 
 use common::{MTU, Rig, discipline, needed};
+use sojourn_params::{Kind, Value};
 use sojourn_queue::{AnyQueue, Backlog, Discipline, Info, Limit, Packet, Queue, Setup, infos};
-use sojourn_units::params::{Kind, Value};
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
 /// A minimal packet, since there are many.

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Rig, TestPacket};
+use sojourn_params::Value;
 use sojourn_queue::{DropReason, Limit, Queue};
-use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
 const QUANTUM: u64 = 1514;

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{MTU, Rig, TestPacket};
+use sojourn_params::Value;
 use sojourn_queue::{DropReason, Limit, Queue, find};
-use sojourn_units::params::Value;
 use sojourn_units::{Duration, Ecn, Instant};
 
 const SIZE: u64 = 1500;

@@ -5,8 +5,8 @@ mod common;
 
 use common::Rig;
 use proptest::prelude::*;
+use sojourn_params::Value;
 use sojourn_queue::{Limit, Queue};
-use sojourn_units::params::Value;
 use sojourn_units::{Duration, Ecn, Instant};
 
 const FIVE_MS: Duration = Duration::from_millis(5);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use sojourn_cc::Catalogue;
-use sojourn_units::params::Kind;
+use sojourn_params::Kind;
 
 use crate::scalar::{self, Unit};
 use crate::schema::{DOCUMENT, QUEUE, VERSION};

@@ -1,7 +1,8 @@
 //! Flows: from checked values to the model.
 
+use sojourn_params::Params;
 use sojourn_source::Carrier;
-use sojourn_units::params::{Params, Value as Scalar};
+use sojourn_transport::Choice;
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::check::Checker;
@@ -9,9 +10,7 @@ use crate::checked::{Checked, Fields};
 use crate::copies::Copies;
 use crate::error::At;
 use crate::link::{in_order, params};
-use crate::model::{
-    Control, EcnFeedback, Flow, Handshake, Profile, PrrRule, RecoveryPeriod, Source, Transport,
-};
+use crate::model::{Control, Flow, Profile, Source, Transport};
 use crate::names::Names;
 use crate::needs;
 use crate::schedule::End;
@@ -179,44 +178,9 @@ fn source(value: &Checked) -> Option<Source> {
 
 fn transport(value: &Checked) -> Option<Transport> {
     let (profile, fields) = value.variant()?;
-    Some(Transport {
-        profile: if profile == "quic" { Profile::Quic } else { Profile::Tcp },
-        mss: fields.data("mss")?,
-        header: fields.data("header")?,
-        ack_size: fields.data("ack_size")?,
-        initial_window: fields.integer("initial_window")?,
-        receive_window: Some(fields.data("receive_window")?).filter(|size| *size != Bytes::MAX),
-        ack_every: fields.integer("ack_every")?,
-        quick_acks: fields.integer("quick_acks")?,
-        ack_delay: fields.time("ack_delay")?,
-        sack_ranges: fields.integer("sack_ranges")?,
-        ecn: fields.switch("ecn")?,
-        // QUIC only has counts (RFC 9000 section 19.3.2).
-        ecn_feedback: match fields.scalar("ecn_feedback") {
-            Some(Scalar::Choice(how)) if how == "classic" => EcnFeedback::Classic,
-            _ => EcnFeedback::Accurate,
-        },
-        receive_times: fields.switch("receive_times")?,
-        handshake: match fields.scalar("handshake")? {
-            Scalar::Choice(how) if how == "none" => Handshake::None,
-            Scalar::Choice(how) if how == "0-rtt" => Handshake::ZeroRtt,
-            _ => Handshake::OneRtt,
-        },
-        initial_burst: fields.integer("initial_burst"),
-        pacing: fields.switch("pacing")?,
-        tso: fields.data("tso")?,
-        gro: fields.time("gro")?,
-        // QUIC has no PRR (RFC 9002 section 7.3.2 leaves it open).
-        prr: match fields.scalar("prr") {
-            Some(Scalar::Choice(rule)) if rule == "rfc9937" => Some(PrrRule::Rfc9937),
-            Some(Scalar::Choice(rule)) if rule == "linux-5.10" => Some(PrrRule::Linux510),
-            _ => None,
-        },
-        timestamps: fields.switch("timestamps").unwrap_or(false),
-        recovery_period: match fields.scalar("recovery_period") {
-            Some(Scalar::Choice(rule)) if rule == "picoquic-2022" => RecoveryPeriod::Picoquic2022,
-            _ => RecoveryPeriod::Rfc9002,
-        },
-        min_rto: fields.time("min_rto")?,
-    })
+    let mut transport = Transport::new(Profile::named(profile)?);
+    for (name, value) in &fields.entries {
+        transport.set(name, value.scalar()?)?;
+    }
+    Some(transport)
 }

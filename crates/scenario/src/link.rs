@@ -1,6 +1,6 @@
 //! Links: from checked values to the model.
 
-use sojourn_units::params::{Ordered, Param, Params, Value as Scalar};
+use sojourn_params::{Ordered, Param, Params, Value as Scalar};
 use sojourn_units::{Duration, Rate};
 
 use crate::check::Checker;

@@ -1,9 +1,12 @@
 //! The validated scenario, as theory, simulation and live runs use it.
 
 use sojourn_cc::{Catalogue, Needs};
+use sojourn_params::Params;
 pub use sojourn_queue::Discipline;
 pub use sojourn_source::Spec as Source;
-use sojourn_units::params::Params;
+pub use sojourn_transport::{
+    Config as Transport, EcnFeedback, HandshakeMode as Handshake, Profile, PrrRule, RecoveryPeriod,
+};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 /// A whole scenario.
@@ -304,104 +307,4 @@ impl Control {
             Control::Algorithm { kind, params } => controllers.needs(kind, params),
         }
     }
-}
-
-/// A transport profile.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Transport {
-    /// The protocol whose rules it follows.
-    pub profile: Profile,
-    /// Payload of a full packet.
-    pub mss: Bytes,
-    /// Headers of a data packet, including IP.
-    pub header: Bytes,
-    /// Size of a pure acknowledgement, including IP.
-    pub ack_size: Bytes,
-    /// Initial window in packets (RFC 6928).
-    pub initial_window: u64,
-    /// Receive window; `None` for no limit.
-    pub receive_window: Option<Bytes>,
-    /// Full packets received for each acknowledgement.
-    pub ack_every: u64,
-    /// Packets at the beginning that the receiver acknowledges at once.
-    pub quick_acks: u64,
-    /// Longest delay of an acknowledgement.
-    pub ack_delay: Duration,
-    /// Ranges that an acknowledgement reports beyond the cumulative one.
-    pub sack_ranges: u64,
-    /// Whether packets are ECN-capable if the controller uses ECN.
-    pub ecn: bool,
-    /// The receiver's echo of ECN marks.
-    pub ecn_feedback: EcnFeedback,
-    /// Whether acknowledgements can give the arrival time of each packet.
-    pub receive_times: bool,
-    /// The handshake of the connection.
-    pub handshake: Handshake,
-    /// Packets at the beginning of a connection that leave unpaced; `None` if the controller
-    /// decides.
-    pub initial_burst: Option<u64>,
-    /// Whether the transport paces packets if the controller does not.
-    pub pacing: bool,
-    /// Greatest burst of segmentation offload, in bytes of payload; zero disables bursts.
-    pub tso: Bytes,
-    /// Longest time for which the receiving host coalesces packets; zero disables coalescing.
-    pub gro: Duration,
-    /// Proportional Rate Reduction, which spreads a reduction of the window over a round trip; TCP
-    /// only. `None`: no packet leaves until the bytes in flight fit the window (RFC 6675).
-    pub prr: Option<PrrRule>,
-    /// Whether TCP's segments have timestamps (RFC 7323).
-    pub timestamps: bool,
-    /// The losses that begin a recovery period; QUIC only.
-    pub recovery_period: RecoveryPeriod,
-    /// Least retransmission timeout (RFC 6298; Linux 200 ms).
-    pub min_rto: Duration,
-}
-
-/// The handshake of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handshake {
-    /// No handshake: it is open from the start.
-    None,
-    /// Data leave after the answer to the opening: TCP's three-way handshake (RFC 9293 section
-    /// 3.5), QUIC's (RFC 9001 section 4.1).
-    OneRtt,
-    /// Data leave with the opening: TCP Fast Open (RFC 7413), QUIC 0-RTT (RFC 9001 section
-    /// 4.6).
-    ZeroRtt,
-}
-
-/// The version of Proportional Rate Reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PrrRule {
-    /// RFC 9937.
-    Rfc9937,
-    /// Linux 5.10: delivered bytes are replaced at once or never.
-    Linux510,
-}
-
-/// The QUIC losses that begin a recovery period.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecoveryPeriod {
-    /// RFC 9002 appendix B.6.
-    Rfc9002,
-    /// picoquic until 31 August 2022.
-    Picoquic2022,
-}
-
-/// The receiver's echo of ECN marks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EcnFeedback {
-    /// By exact counts: AccECN (RFC 9768), QUIC (RFC 9000 section 19.3.2).
-    Accurate,
-    /// By one flag, at most once a round trip (RFC 3168 section 6.1.3); TCP only.
-    Classic,
-}
-
-/// The protocol whose rules a transport follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Profile {
-    /// TCP: RFC 9293 with SACK, timestamps, RACK-TLP, PRR; RTO as RFC 6298.
-    Tcp,
-    /// QUIC: RFC 9000 and 9002; PTO, exact ECN counts, packet numbers.
-    Quic,
 }

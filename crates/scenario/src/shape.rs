@@ -4,7 +4,7 @@
 //! read the same declarations, so they cannot differ.
 
 use sojourn_cc::Catalogue;
-use sojourn_units::params::Kind;
+use sojourn_params::Kind;
 use sojourn_units::{Bytes, Duration, Rate};
 
 /// The allowed values of a key.
@@ -181,25 +181,15 @@ impl Shape {
     }
 }
 
-/// Eleven days: longer than every run, and short enough that sums do not overflow.
-pub(crate) const LONGEST: Duration = Duration::from_secs(1_000_000);
-/// A petabyte: more than every run moves.
-pub(crate) const MOST: Bytes = Bytes(1_000_000_000_000_000);
-/// A petabit a second: faster than every link.
-pub(crate) const FASTEST: Rate = Rate(1_000_000_000_000_000);
-
 /// A span of time, zero included.
-pub(crate) const TIME: Shape = Shape::Scalar(Kind::Time(Duration::ZERO, Duration::ZERO, LONGEST));
+pub(crate) const TIME: Shape = Shape::Scalar(Kind::TIME);
 /// A span of time greater than zero.
-pub(crate) const SPAN: Shape = Shape::Scalar(Kind::Time(Duration(1), Duration(1), LONGEST));
+pub(crate) const SPAN: Shape = Shape::Scalar(Kind::SPAN);
 /// A rate, zero included.
-pub(crate) const RATE: Shape = Shape::Scalar(Kind::Rate(Rate::ZERO, Rate::ZERO, FASTEST));
+pub(crate) const RATE: Shape = Shape::Scalar(Kind::Rate(Rate::ZERO, Rate::ZERO, Kind::FASTEST));
 /// An amount of data greater than zero.
-const AMOUNT: Kind = Kind::Data(Bytes(1), Bytes(1), MOST);
-/// An amount of data greater than zero, or no limit.
-pub(crate) const WINDOW: Shape = Shape::Window(AMOUNT);
 /// A count of at least one.
-pub(crate) const COUNT: Shape = Shape::Scalar(Kind::Integer(1, 1, 1_000_000_000));
+pub(crate) const COUNT: Shape = Shape::Scalar(Kind::COUNT);
 /// A probability.
 pub(crate) const PROBABILITY: Shape = Shape::Scalar(Kind::Number(0.0, 0.0, 1.0));
 /// A boolean.

@@ -1,10 +1,10 @@
 //! Resolved documents: every form and every default, from text and from JSON alike.
 
+use sojourn_params::{Params, Value};
 use sojourn_scenario::{
     Buffer, Capacity, Chance, Change, Control, Discipline, Document, Jitter, Loss, Profile,
     PrrRule, Reorder, Ring, Scenario, Source,
 };
-use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const EVERYTHING: &str = include_str!("everything.toml");

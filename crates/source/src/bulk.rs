@@ -1,6 +1,6 @@
 //! Endless data, as fast as the transport accepts it.
 
-use sojourn_units::params::Params;
+use sojourn_params::Params;
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Action, Carrier, Info, Model, Setup, Source};

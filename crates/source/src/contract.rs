@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use sojourn_units::params::{Param, Params};
+use sojourn_params::{Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 /// A source as it is listed and checked.

@@ -1,6 +1,6 @@
 //! One file.
 
-use sojourn_units::params::{Param, Params};
+use sojourn_params::{Param, Params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Action, Carrier, Info, Model, Setup, Source, Transfers};

@@ -2,7 +2,7 @@
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_units::params::{Kind, Param, Params};
+use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Action, Carrier, Fault, Info, Model, Setup, Source};

@@ -1,6 +1,6 @@
 //! ICMP echo requests (RFC 792), each answered at once by as large a reply.
 
-use sojourn_units::params::{Kind, Param, Params};
+use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Action, Carrier, Info, Model, Setup, Source};

@@ -1,6 +1,6 @@
 //! Requests against the direction of the flow, each answered by a response.
 
-use sojourn_units::params::{Param, Params};
+use sojourn_params::{Param, Params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Action, Carrier, Info, Model, Setup, Source, Transfers};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sojourn_units::params::Params;
+use sojourn_params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Carrier, Fault, Info, Model, Setup, Source};

@@ -1,104 +1,317 @@
-//! The settings of a connection.
+//! The settings of a connection, and their defaults in each profile.
 
+use sojourn_params::{Kind, Value};
 use sojourn_units::{Bytes, Duration};
 
-/// The protocol whose rules a connection follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Profile {
-    /// TCP: RACK-TLP (RFC 8985), RTO (RFC 6298), PRR (RFC 9937).
-    Tcp,
-    /// QUIC: packet and time threshold, PTO, persistent congestion (RFC 9002).
-    Quic,
+use crate::setting::In::{Described, Fixed, Key};
+use crate::setting::{Choice, Declared, Setting, Type, choice, choice_or_none, choices, settings};
+
+choices! {
+    /// The protocol whose rules a connection follows.
+    Profile {
+        /// TCP: RFC 9293 with SACK, timestamps, RACK-TLP (RFC 8985), PRR (RFC 9937); RTO as RFC
+        /// 6298.
+        Tcp = "tcp",
+        /// QUIC: RFC 9000 and 9002; packet and time threshold, PTO, persistent congestion, exact
+        /// ECN counts.
+        Quic = "quic",
+    }
+
+    /// The handshake of a connection.
+    HandshakeMode {
+        /// Data leave after the answer to the opening: TCP's three-way handshake (RFC 9293 section
+        /// 3.5), QUIC's (RFC 9001 section 4.1).
+        OneRtt = "1-rtt",
+        /// Data leave with the opening: TCP Fast Open (RFC 7413), QUIC 0-RTT (RFC 9001 section
+        /// 4.6).
+        ZeroRtt = "0-rtt",
+        /// No handshake: it is open from the start.
+        None = "none",
+    }
+
+    /// The version of Proportional Rate Reduction.
+    PrrRule {
+        /// RFC 9937: bytes delivered and not yet replaced may leave later. Linux does this since
+        /// 5.11 in reductions without loss (commit 7e901ee7b6ab), and since commit 9ad084d66619
+        /// ("tcp: improve PRR loss recovery") in all.
+        Rfc9937 = "rfc9937",
+        /// `tcp_cwnd_reduction` of Linux 5.10. Below `ssthresh`, an acknowledgement lets as many
+        /// bytes leave as it delivers, and only at once. A sender that delays them loses them until
+        /// the reduction ends.
+        Linux510 = "linux-5.10",
+    }
+
+    /// The QUIC losses that begin a recovery period.
+    RecoveryPeriod {
+        /// RFC 9002 appendix B.6: losses of packets that left after the last reduction.
+        Rfc9002 = "rfc9002",
+        /// picoquic until 31 August 2022: after a period, also losses of packets that left before
+        /// it. One loss event may then reduce the window twice.
+        Picoquic2022 = "picoquic-2022",
+    }
+
+    /// The receiver's echo of ECN marks.
+    EcnFeedback {
+        /// Exact counts: AccECN (RFC 9768), QUIC (RFC 9000 section 19.3.2).
+        Accurate = "accurate",
+        /// A flag from the first mark until the sender has reacted to it (RFC 3168 section 6.1.3);
+        /// TCP only.
+        Classic = "classic",
+    }
 }
 
-/// The version of Proportional Rate Reduction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PrrRule {
-    /// RFC 9937: bytes delivered and not yet replaced may leave later. Linux does this since 5.11
-    /// in reductions without loss (commit 7e901ee7b6ab), and since commit 9ad084d66619 ("tcp:
-    /// improve PRR loss recovery") in all.
-    #[default]
-    Rfc9937,
-    /// `tcp_cwnd_reduction` of Linux 5.10. Below `ssthresh`, an acknowledgement lets as many bytes
-    /// leave as it delivers, and only at once. A sender that delays them loses them until the
-    /// reduction ends.
-    Linux510,
+/// An amount of data up to `most`.
+const fn data(least: u64, most: u64) -> Kind {
+    Kind::Data(Bytes(least), Bytes(least), Bytes(most))
 }
 
-/// The QUIC losses that begin a recovery period.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RecoveryPeriod {
-    /// RFC 9002 appendix B.6: losses of packets that left after the last reduction.
-    #[default]
-    Rfc9002,
-    /// picoquic until 31 August 2022: after a period, also losses of packets that left before it.
-    /// One loss event may then reduce the window twice.
-    Picoquic2022,
+const fn integer(least: u64, most: u64) -> Kind {
+    Kind::Integer(least, least, most)
 }
 
-/// The receiver's echo of ECN marks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EcnFeedback {
-    /// Exact counts: AccECN (RFC 9768), QUIC (RFC 9000 section 19.3.2).
-    #[default]
-    Accurate,
-    /// A flag from the first mark until the sender has reacted to it (RFC 3168 section 6.1.3).
-    Classic,
-}
+/// The payload of a packet, or all of it.
+const PACKET: Kind = data(1, 65_000);
 
-/// The settings of one connection, for both ends.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The protocol whose rules it follows.
-    pub profile: Profile,
+settings! {
+    /// The settings of one connection, for both ends and for the host that carries its packets.
+    Config;
+
     /// Payload of a full packet.
-    pub mss: Bytes,
-    /// Receive window; [`Bytes::MAX`] for no limit. The receiving application reads all data in
-    /// order at once. The window therefore never stays closed, and the sender needs no window
-    /// probes. If it is zero, the sender never sends.
-    pub receive_window: Bytes,
-    /// Packets received for each acknowledgement.
-    pub ack_every: u64,
+    mss: Bytes = Declared {
+        doc: "payload of a full packet",
+        kind: PACKET,
+        tcp: Key("1448B", "Ethernet's 1500 bytes less the headers"),
+        quic: Key("1420B", "1475 bytes a packet with its headers: within Ethernet's 1500"),
+    };
+
+    /// Headers of a data packet, including IP.
+    header: Bytes = Declared {
+        doc: "headers of a data packet, IP included",
+        kind: data(0, 1_000),
+        tcp: Key("52B", "IPv4 20, TCP 20, timestamps 12: RFC 7323 appendix A"),
+        quic: Key(
+            "55B",
+            "IPv4 20, UDP 8, short header of RFC 9000 section 17.3 with an 8-byte connection ID \
+             and a 2-byte packet number 11, AEAD tag 16",
+        ),
+    };
+
+    /// Size of a pure acknowledgement, including IP.
+    ack_size: Bytes = Declared {
+        doc: "a packet that only acknowledges, IP included",
+        kind: PACKET,
+        tcp: Key("52B", "the same headers"),
+        quic: Key(
+            "67B",
+            "the same headers and about 12 bytes of ACK frame, RFC 9000 section 19.3",
+        ),
+    };
+
+    /// Initial window in packets.
+    initial_window: u64 = Declared {
+        doc: "initial congestion window in packets",
+        kind: Kind::COUNT,
+        tcp: Key("10", "RFC 6928"),
+        quic: Key("10", "RFC 6928"),
+    };
+
+    /// Receive window; `None` for no limit. The receiving application reads all data in order at
+    /// once. The window therefore never stays closed, and the sender needs no window probes. If it
+    /// is zero, the sender never sends.
+    receive_window: Option<Bytes> = Declared {
+        doc: "receive window",
+        kind: Kind::AMOUNT,
+        tcp: Key("unlimited", ""),
+        quic: Key("unlimited", ""),
+    };
+
+    /// Full packets received for each acknowledgement.
+    ack_every: u64 = Declared {
+        doc: "full packets for each acknowledgement",
+        kind: Kind::COUNT,
+        tcp: Key("2", "RFC 9293 section 3.8.6.3"),
+        quic: Key("2", "RFC 9000 section 13.2.2"),
+    };
+
     /// Packets at the beginning of a connection that the receiver acknowledges at once.
-    pub quick_acks: u64,
+    quick_acks: u64 = Declared {
+        doc: "packets at the beginning that are each acknowledged at once",
+        kind: integer(0, 1_000_000_000),
+        tcp: Key("0", "up to 16 in Linux, TCP_MAX_QUICKACKS; 1 in ns-3"),
+        quic: Key("0", "up to 16 in Linux, TCP_MAX_QUICKACKS; 1 in ns-3"),
+    };
+
     /// Longest delay of an acknowledgement.
-    pub ack_delay: Duration,
+    ack_delay: Duration = Declared {
+        doc: "longest delay of an acknowledgement",
+        kind: Kind::TIME,
+        tcp: Key("40ms", "Linux TCP_DELACK_MIN; RFC 9293 allows up to 500ms"),
+        quic: Key("25ms", "max_ack_delay, RFC 9000 section 18.2"),
+    };
+
     /// Ranges that an acknowledgement reports beyond the cumulative one. QUIC has at least one,
     /// since its acknowledgements always name the largest packet (RFC 9000 section 19.3). TCP
     /// without ranges relies on its timers alone.
-    pub sack_ranges: usize,
+    sack_ranges: u64 = Declared {
+        doc: "ranges that an acknowledgement reports beyond the cumulative one",
+        kind: integer(0, 256),
+        tcp: Key("3", "RFC 2018 section 3, with timestamps"),
+        quic: Key("32", "RFC 9000 section 13.2.3 leaves the number to the receiver"),
+    };
+
     /// Whether packets are ECN-capable if the controller uses ECN.
-    pub ecn: bool,
-    /// The receiver's echo of marks. QUIC always has exact counts.
-    pub ecn_feedback: EcnFeedback,
-    /// Whether the transport paces packets if the controller does not.
-    pub pacing: bool,
+    ecn: bool = Declared {
+        doc: "ECN, where the controller uses it",
+        kind: Kind::Switch(false),
+        tcp: Key("true", ""),
+        quic: Key("true", ""),
+    };
+
+    /// Whether acknowledgements can give the arrival time of each packet.
+    receive_times: bool = Declared {
+        doc: "acknowledgements say when each packet arrived, where the controller uses it",
+        kind: Kind::Switch(false),
+        tcp: Key(
+            "false",
+            "the timestamps of RFC 7323 tick in milliseconds, and an acknowledgement has one for \
+             all its packets",
+        ),
+        quic: Key("true", "draft-ietf-quic-receive-ts"),
+    };
+
+    /// The handshake, which the host carries out.
+    handshake: HandshakeMode = Declared {
+        doc: "",
+        kind: choice::<HandshakeMode>(),
+        tcp: Described(
+            "1-rtt",
+            "RFC 9293 section 3.5, RFC 7413; 60B: IPv4 20, TCP 20, MSS 4, SACK permitted 2, \
+             timestamps 10, NOP 1, window scale 3",
+            "`1-rtt`: SYN and SYN-ACK of 60B each come before the data; `0-rtt`: Fast Open, the \
+             SYN carries the first packet's data; `none`: the connection is open at `start`",
+        ),
+        quic: Described(
+            "1-rtt",
+            "RFC 9001 sections 4.1 and 4.6; RFC 9000 section 14.1: 1200 bytes with IPv4 20 and \
+             UDP 8, section 8.1: three times as much",
+            "`1-rtt`: an Initial of 1228B and three such packets in answer come before the data; \
+             `0-rtt`: data leave behind the Initial; `none`: the connection is open at `start`",
+        ),
+    };
+
     /// Packets at the beginning of a connection that leave unpaced if packets are paced by a rate.
     /// `None` selects the default. It is ten after a handshake that gave a round-trip time, for a
     /// controller whose stack does so ([`sojourn_cc::Controller::paces_initial_window`]), and
     /// otherwise the controller's burst.
-    pub initial_burst: Option<u64>,
+    initial_burst: Option<u64> = Declared {
+        doc: "packets at the beginning of a connection that leave unpaced where packets are paced \
+              by a rate; where absent, 10 for `bbr` and `lola` and for the pacing of this \
+              transport, as stacks have it, and none for other controllers that pace",
+        kind: Kind::COUNT,
+        tcp: Key("", INITIAL_BURST),
+        quic: Key("", INITIAL_BURST),
+    };
+
+    /// Whether the transport paces packets if the controller does not.
+    pacing: bool = Declared {
+        doc: "pacing, where the controller does not pace",
+        kind: Kind::Switch(false),
+        tcp: Key("false", "Linux paces only where the controller asks for it"),
+        quic: Key("true", "RFC 9002 section 7.7"),
+    };
+
     /// Greatest burst of segmentation offload, which leaves back to back, in bytes of payload; zero
     /// disables bursts.
-    pub tso: Bytes,
+    tso: Bytes = Declared {
+        doc: "greatest burst of payload that leaves back to back, as segmentation offload makes \
+              it; 0B for single packets",
+        kind: data(0, 65_536),
+        tcp: Key(
+            "0B",
+            "with it, a burst is what the pacing rate moves in about 1ms, and at least two \
+             packets: Linux 6.12 tcp_tso_autosize",
+        ),
+        quic: Key(
+            "0B",
+            "with it, batches of UDP GSO are filled whatever the rate; 14200B: ten packets",
+        ),
+    };
+
     /// Longest time for which the receiving host holds packets for a batch; zero disables batches.
-    pub gro: Duration,
+    gro: Duration = Declared {
+        doc: "how long the receiving host holds packets at most to hand them up, and acknowledge \
+              them, together; 0s for not at all",
+        // Hosts delay interrupts by tens of microseconds, rarely hundreds.
+        kind: Kind::Time(Duration::ZERO, Duration::ZERO, Duration::from_millis(10)),
+        tcp: Key("0s", "ethtool -C rx-usecs, Linux gro_flush_timeout"),
+        quic: Key("0s", "UDP GRO, as TCP's"),
+    };
+
+    /// Floor of the variance term of RTO and PTO.
+    min_rto: Duration = Declared {
+        doc: "least retransmission timeout",
+        kind: Kind::SPAN,
+        tcp: Key("200ms", "Linux TCP_RTO_MIN; RFC 6298 has 1s"),
+        quic: Key("1ms", "kGranularity, RFC 9002 section 6.1.2"),
+    };
+
+    /// The receiver's echo of marks. QUIC always has exact counts.
+    ecn_feedback: EcnFeedback = Declared {
+        doc: "how the receiver echoes ECN marks: `accurate` by exact counts, `classic` by a flag \
+              once a round trip, which is all that some hosts do",
+        kind: choice::<EcnFeedback>(),
+        tcp: Key("accurate", "RFC 9768; RFC 3168 section 6.1.3"),
+        quic: Fixed("accurate"),
+    };
+
     /// Proportional Rate Reduction, which limits transmission during a reduction of the window; TCP
-    /// only. `None`: the new window applies at once, and no packet leaves until the bytes in flight
-    /// fit it (RFC 6675).
-    pub prr: Option<PrrRule>,
-    /// The losses that begin a recovery period; QUIC only.
-    pub recovery_period: RecoveryPeriod,
+    /// only (RFC 9002 section 7.3.2 leaves it open). `None`: the new window applies at once, and no
+    /// packet leaves until the bytes in flight fit it (RFC 6675).
+    prr: Option<PrrRule> = Declared {
+        doc: "how a reduction of the window is spread over a round trip, where the controller \
+              leaves it to the transport; by `linux-5.10` what is not sent at once is lost until \
+              the reduction ends, with `none` the window shrinks at once",
+        kind: choice_or_none::<PrrRule>(),
+        tcp: Key("rfc9937", "RFC 9937; Linux 5.10 tcp_cwnd_reduction; RFC 6675"),
+        quic: Fixed("none"),
+    };
+
     /// Whether TCP's segments have timestamps (RFC 7323), so that an acknowledgement names the
     /// transmission that it answers. Without them, only F-RTO and DSACK detect spurious
     /// retransmissions. QUIC has packet numbers in either case.
-    pub timestamps: bool,
-    /// Floor of the variance term of RTO and PTO: Linux keeps 200 ms for TCP,
-    /// RFC 9002 section 6.1.2 1 ms (kGranularity).
-    pub min_rto: Duration,
+    timestamps: bool = Declared {
+        doc: "timestamps, by which a sender tells a late segment from a lost one at once; without \
+              them, `header` and `ack_size` are 12B less, and F-RTO and DSACK have to find out",
+        kind: Kind::Switch(false),
+        tcp: Key("true", "RFC 7323; RFC 3522 (Eifel)"),
+        quic: Fixed("false"),
+    };
+
+    /// The losses that begin a recovery period; QUIC only.
+    recovery_period: RecoveryPeriod = Declared {
+        doc: "which losses begin a recovery period: those of packets that left after the last \
+              reduction, or, by `picoquic-2022`, any once the last period is over, so that one \
+              overflow may reduce the window twice",
+        kind: choice::<RecoveryPeriod>(),
+        tcp: Fixed("rfc9002"),
+        quic: Key(
+            "rfc9002",
+            "RFC 9002 appendix B.6; picoquic until 31 August 2022",
+        ),
+    };
 }
 
+/// Where stacks pace their initial window, and where they do not.
+const INITIAL_BURST: &str = "Linux tcp_update_skb_after_send; RFC 9002 section 7.7; \
+                             draft-briscoe-iccrg-prague-congestion-control and \
+                             draft-ietf-ccwg-bbr-06 section 5.6.2 pace the initial window";
+
 impl Config {
+    /// The receive window in bytes; the greatest number for no limit.
+    pub(crate) fn window_limit(&self) -> u64 {
+        self.receive_window.unwrap_or(Bytes::MAX).0
+    }
+
     /// Whether an acknowledgement names the transmission that it answers.
     pub(crate) fn has_echoes(&self) -> bool {
         self.timestamps || self.profile == Profile::Quic

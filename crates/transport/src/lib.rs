@@ -26,13 +26,15 @@ mod rtt;
 mod runs;
 mod scoreboard;
 mod sender;
+mod setting;
 mod suspicion;
 mod tail_probe;
 mod wire;
 
-pub use config::{Config, EcnFeedback, Profile, PrrRule, RecoveryPeriod};
+pub use config::{Config, EcnFeedback, HandshakeMode, Profile, PrrRule, RecoveryPeriod};
 pub use handshake::{Answered, Handshake, Repeat};
 pub use ranges::RangeSet;
 pub use receiver::Receiver;
 pub use sender::{LossCause, Poll, Sender, Stats, Vitals, Why};
+pub use setting::{Choice, Setting};
 pub use wire::{Ack, Data, EcnCounts, More, SegmentRange};

@@ -46,9 +46,9 @@ impl Receiver {
             ack_delay: config.ack_delay,
             quick_acks: config.quick_acks,
             sack_ranges: match config.profile {
-                Profile::Tcp => config.sack_ranges,
+                Profile::Tcp => config.sack_ranges as usize,
                 // RFC 9000 section 19.3: a frame has at least one.
-                Profile::Quic => config.sack_ranges.max(1),
+                Profile::Quic => config.sack_ranges.max(1) as usize,
             },
             receive_times,
             gro: Gro::new(&config).map(Box::new),

@@ -108,7 +108,7 @@ fn idleness_is_told() {
 /// The receive window counts from the cumulative acknowledgement.
 #[test]
 fn the_receive_window_bounds_what_is_out() {
-    let mut desk = Desk::new(Config { receive_window: Bytes(3500), ..tcp() }, 100);
+    let mut desk = Desk::new(Config { receive_window: Some(Bytes(3500)), ..tcp() }, 100);
     desk.write(10);
     assert_eq!(desk.segments(at(0)), [0, 1, 2]);
     desk.ack(at(100), 0, &[(1, 3)], 2);
@@ -123,7 +123,7 @@ fn the_receive_window_bounds_what_is_out() {
 /// RFC 9293 section 3.8.6.2.1: a receive window below a packet still lets data pass.
 #[test]
 fn a_small_receive_window_does_not_stop_it() {
-    let mut desk = Desk::new(Config { receive_window: Bytes(300), ..tcp() }, 10);
+    let mut desk = Desk::new(Config { receive_window: Some(Bytes(300)), ..tcp() }, 10);
     desk.sender.write(700);
     let mut lens = Vec::new();
     for round in 0..3 {

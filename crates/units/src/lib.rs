@@ -10,8 +10,6 @@ mod parse;
 mod rate;
 mod time;
 
-pub mod params;
-
 pub use bytes::Bytes;
 pub use ecn::Ecn;
 pub use parse::UnitError;

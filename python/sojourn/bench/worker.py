@@ -11,11 +11,9 @@ import time
 from typing import Any, TypedDict, cast
 
 from sojourn import _core
-from sojourn.bench import child, resident
+from sojourn.bench import bare, child, resident
 from sojourn.bench.plan import Case
 
-# Simulated time of each run of the bare loop, equal to case A's.
-_BARE_LOOP_S = 60.0
 # Payload of a full packet, the same in all cases.
 _MSS = 1448
 
@@ -63,7 +61,7 @@ def _scenario(file: str, changes: list[str] | tuple[str, ...]) -> _core.Scenario
 def measure(job: Job) -> Figures:
     """Run the bare loop, the case, and the bare loop again."""
     core = _scenario(job["file"], job["changes"])
-    before = _bare_loop(job["bare_cpu_s"])
+    before = bare.pps(job["bare_cpu_s"])
     baseline = resident.begin()
     outcome, setup_s, spent = _run(core)
     # Before reading the outcome, whose memory is not part of the simulation's state.
@@ -76,7 +74,7 @@ def measure(job: Job) -> Figures:
         outcome, setup_s, cpu_s = _run(core)
         spent += cpu_s
         runs += 1
-    after = _bare_loop(job["bare_cpu_s"])
+    after = bare.pps(job["bare_cpu_s"])
     looks = dict(_core.bench_parts(core, job["looks"])) if job["looks"] else {}
     return {
         "pps": runs * link["delivered_packets"] / spent,
@@ -116,15 +114,6 @@ def _most_in_flight(outcome: _core.Outcome) -> int:
     series = pl.read_parquet(io.BytesIO(_core.series_parquet([outcome], "flows")))
     in_flight = series.group_by("t_s").agg(pl.col("in_flight_bytes").sum())["in_flight_bytes"]
     return cast(int, in_flight.max()) // _MSS
-
-
-def _bare_loop(least_cpu_s: float) -> float:
-    """Measure the bare loop in packets per CPU second."""
-    began, packets, spent = time.process_time(), 0, 0.0
-    while spent < least_cpu_s:
-        packets += _core.bare_loop(_BARE_LOOP_S)
-        spent = time.process_time() - began
-    return packets / spent
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn import folder
-from sojourn.bench import measure, parts, plan
+from sojourn.bench import bare, measure, parts, plan
 from sojourn.bench.contract import Bench
 from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
@@ -25,6 +25,7 @@ def bench(args: argparse.Namespace) -> int:
         chosen.case(name)
     if args.out is not None:
         folder.require_free(args.out)
+    bare.program()
     figures = Figures()
     with Bar() as bar:
         found = measure.bench(chosen, args.case, bar.measuring, parts.teller(chosen))

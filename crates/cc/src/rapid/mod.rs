@@ -6,7 +6,7 @@
 //! receive times show the highest rate at which the path's queue does not grow, and the
 //! mean rate of the streams follows that rate.
 
-use sojourn_units::params::Params;
+use sojourn_params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{

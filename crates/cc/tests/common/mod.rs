@@ -5,7 +5,7 @@
 #![allow(dead_code)]
 
 use sojourn_cc::{AnyController, Controller, Feedback, Setup};
-use sojourn_units::params::{Params, Value};
+use sojourn_params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant};
 
 /// Payload of every packet.

@@ -3,7 +3,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_units::params::Value;
+use sojourn_params::Value;
 use sojourn_units::{Bytes, Duration};
 
 /// The inputs of a controller's constructor.

@@ -1,7 +1,7 @@
 //! Parameters of both DualPI2 variants; each has its own defaults.
 
+use sojourn_params::{Kind, Param};
 use sojourn_units::Duration;
-use sojourn_units::params::{Kind, Param};
 
 /// Target queueing delay of the PI controller.
 pub(crate) const TARGET: Param = Param {

@@ -1,9 +1,9 @@
 //! Random nested queues.
 
 use proptest::prelude::*;
+use sojourn_params::{Param, Value};
 use sojourn_queue::{Discipline, Info, find, infos};
 use sojourn_units::Rate;
-use sojourn_units::params::{Param, Value};
 
 /// A queue of up to `depth` levels.
 pub(crate) fn tree(depth: u64) -> BoxedStrategy<Discipline> {

@@ -185,7 +185,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     }
 
     /// A packet arrives from a link.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_arrival(&mut self, link: usize) {
         if !self.net.links[link].is_plain() {
             return self.on_arrival_in_disorder(link);

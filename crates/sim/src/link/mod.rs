@@ -312,7 +312,7 @@ impl<M: Metering> Link<M> {
     }
 
     /// The packet that arrives at the far end now, on a plain wire.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_arrival(&mut self, clock: Clock, events: &mut EventQueue) -> Option<Packet> {
         debug_assert!(self.wire.is_plain);
         self.depart_until(clock, events);

@@ -8,7 +8,7 @@
 //! a sender could not know more.
 
 use rand_core::RngCore;
-use sojourn_units::params::{Kind, Param, Params};
+use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Duration, Instant, Rate};
 
 use super::uniform;

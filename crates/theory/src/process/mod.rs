@@ -10,7 +10,7 @@ mod length;
 mod wifi;
 
 use rand_core::RngCore;
-use sojourn_units::params::{Kind, Param, Params, Value};
+use sojourn_params::{Kind, Param, Params, Value};
 use sojourn_units::{Instant, Rate};
 
 pub use cellular::Cellular;

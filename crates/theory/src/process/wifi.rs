@@ -9,7 +9,7 @@
 //! to 7 of IEEE 802.11n, with one stream at 20 MHz, and an outage below the first of them.
 
 use rand_core::RngCore;
-use sojourn_units::params::{Kind, Param, Params};
+use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Duration, Instant, Rate};
 
 use super::{pick, uniform};

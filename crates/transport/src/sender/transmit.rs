@@ -115,11 +115,9 @@ impl<C: Controller> Sender<C> {
     #[inline]
     pub(super) fn new_data(&self) -> u64 {
         let len = self.config.mss.0.min(self.written - self.offset);
-        if self.config.receive_window == Bytes::MAX {
-            return len;
-        }
+        let Some(window) = self.config.receive_window else { return len };
         let base = self.scoreboard.base_offset().unwrap_or(self.offset);
-        let open = self.config.receive_window.0.saturating_sub(self.offset - base);
+        let open = window.0.saturating_sub(self.offset - base);
         // RFC 9293 section 3.8.6.2.1: avoid silly windows, unless no data is outstanding whose
         // acknowledgement could open the window.
         if len <= open || base == self.offset { len.min(open) } else { 0 }

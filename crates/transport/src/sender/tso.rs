@@ -134,7 +134,7 @@ impl<C: Controller> Sender<C> {
     /// Room in the receive window, in bytes.
     fn receive_room(&self) -> u64 {
         let base = self.scoreboard.base_offset().unwrap_or(self.offset);
-        self.config.receive_window.0.saturating_sub(self.offset - base)
+        self.config.window_limit().saturating_sub(self.offset - base)
     }
 
     /// Packets of the window that one burst may use: the free part, in TCP at most half of the
@@ -158,7 +158,7 @@ impl<C: Controller> Sender<C> {
         }
         let room = self.window_room().min(self.receive_room());
         let wanted = (goal * self.config.mss.0).min(self.written - self.offset);
-        let chunk = self.cwnd().0.min(self.config.receive_window.0) / WIN_DIVISOR;
+        let chunk = self.cwnd().0.min(self.config.window_limit()) / WIN_DIVISOR;
         if room >= wanted || room >= chunk {
             return false;
         }

@@ -4,10 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use sojourn_cc::{AnyController, Bbr3View, Setup};
-use sojourn_transport::{
-    Ack, Config, Data, EcnFeedback, Poll, Profile, PrrRule, Receiver, RecoveryPeriod, Sender, Stats,
-};
-use sojourn_units::params::{Params, Value};
+use sojourn_params::{Params, Value};
+use sojourn_transport::{Ack, Config, Data, Poll, Profile, Receiver, Sender, Stats};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 /// Payload of a packet. Packets have no headers, so that rates are payload rates.
@@ -102,25 +100,7 @@ pub(crate) struct Path {
 }
 
 fn config() -> Config {
-    Config {
-        profile: Profile::Tcp,
-        mss: MSS,
-        receive_window: Bytes::MAX,
-        ack_every: 2,
-        quick_acks: 0,
-        ack_delay: ms(40),
-        sack_ranges: 3,
-        ecn: true,
-        ecn_feedback: EcnFeedback::Accurate,
-        pacing: false,
-        initial_burst: None,
-        tso: Bytes::ZERO,
-        gro: Duration::ZERO,
-        prr: Some(PrrRule::Rfc9937),
-        timestamps: true,
-        recovery_period: RecoveryPeriod::Rfc9002,
-        min_rto: ms(200),
-    }
+    Config { mss: MSS, ..Config::new(Profile::Tcp) }
 }
 
 impl Path {

@@ -3,13 +3,11 @@
 use std::collections::VecDeque;
 
 use sojourn_cc::{Catalogue, EcnUse, Info, Needs};
-use sojourn_scenario::{
-    self as scenario, EcnFeedback, Profile, PrrRule, RecoveryPeriod, Transport,
-};
+use sojourn_params::Params;
+use sojourn_scenario::{self as scenario, Profile};
 use sojourn_trace::Histogram;
-use sojourn_transport::{Ack, Config, Receiver, Sender};
-use sojourn_units::params::Params;
-use sojourn_units::{Bytes, Instant};
+use sojourn_transport::{Ack, Receiver, Sender};
+use sojourn_units::Instant;
 
 use crate::events::{EventQueue, Kind};
 use crate::host::seen::Seen;
@@ -73,41 +71,6 @@ impl<M: Metering> Connection<M> {
     }
 }
 
-/// Transport settings from the scenario's.
-pub(crate) fn config(transport: &Transport) -> Config {
-    Config {
-        profile: match transport.profile {
-            Profile::Tcp => sojourn_transport::Profile::Tcp,
-            Profile::Quic => sojourn_transport::Profile::Quic,
-        },
-        mss: transport.mss,
-        receive_window: transport.receive_window.unwrap_or(Bytes::MAX),
-        ack_every: transport.ack_every,
-        quick_acks: transport.quick_acks,
-        ack_delay: transport.ack_delay,
-        sack_ranges: transport.sack_ranges as usize,
-        ecn: transport.ecn,
-        ecn_feedback: match transport.ecn_feedback {
-            EcnFeedback::Accurate => sojourn_transport::EcnFeedback::Accurate,
-            EcnFeedback::Classic => sojourn_transport::EcnFeedback::Classic,
-        },
-        pacing: transport.pacing,
-        initial_burst: transport.initial_burst,
-        tso: transport.tso,
-        gro: transport.gro,
-        prr: transport.prr.map(|rule| match rule {
-            PrrRule::Rfc9937 => sojourn_transport::PrrRule::Rfc9937,
-            PrrRule::Linux510 => sojourn_transport::PrrRule::Linux510,
-        }),
-        timestamps: transport.timestamps,
-        recovery_period: match transport.recovery_period {
-            RecoveryPeriod::Rfc9002 => sojourn_transport::RecoveryPeriod::Rfc9002,
-            RecoveryPeriod::Picoquic2022 => sojourn_transport::RecoveryPeriod::Picoquic2022,
-        },
-        min_rto: transport.min_rto,
-    }
-}
-
 /// The controller of a connection, by name.
 pub(crate) struct Chosen<'a> {
     pub(crate) catalogue: &'a Catalogue,
@@ -136,10 +99,10 @@ pub(crate) fn connect<M: Metering>(
     };
     let controller = chosen.catalogue.build(chosen.info.name, &setup);
     let controller = controller.expect("the scenario was validated");
-    let (config, needs) = (config(transport), chosen.needs);
+    let needs = chosen.needs;
     Connection {
-        sender: Sender::new(config.clone(), needs, controller.into()),
-        receiver: Receiver::new(config, needs.receive_times && transport.receive_times),
+        sender: Sender::new(transport.clone(), needs, controller.into()),
+        receiver: Receiver::new(transport.clone(), needs.receive_times && transport.receive_times),
         out: 0,
         back: 0,
         header: transport.header.0 as u32,

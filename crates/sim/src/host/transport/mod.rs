@@ -7,12 +7,12 @@ mod handshake;
 mod overrun;
 
 use sojourn_cc::Signal;
+use sojourn_params::Params;
 use sojourn_scenario::Profile;
 use sojourn_source::{Action, Source};
 use sojourn_trace::Histogram;
 use sojourn_transport::Poll;
 use sojourn_units::Instant;
-use sojourn_units::params::Params;
 
 use super::seen::Seen;
 use super::{AnyHost, Hosts, Setup};

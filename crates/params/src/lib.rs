@@ -1,10 +1,14 @@
-//! Parameters of controllers and queues. Their declarations are data, from which listings,
-//! validation and the scenario's JSON Schema are generated.
+//! Parameters of controllers, queues and random capacities. Their declarations are data, from
+//! which listings, validation and the scenario's JSON Schema are generated.
+//!
+//! The scenario's schema is made of these declarations, but `cc`, `queue`, `transport` and
+//! `theory` make them and must not depend on the scenario, so they have a crate below all of
+//! these.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::{Bytes, Duration, Rate};
+use sojourn_units::{Bytes, Duration, Rate};
 
 /// One parameter of a controller or a queue.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +74,22 @@ impl Param {
 }
 
 impl Kind {
+    /// Eleven days: longer than every run, and short enough that sums do not overflow.
+    pub const LONGEST: Duration = Duration::from_secs(1_000_000);
+    /// A petabit a second: faster than every link.
+    pub const FASTEST: Rate = Rate(1_000_000_000_000_000);
+    /// A petabyte: more than every run moves.
+    pub const MOST: Bytes = Bytes(1_000_000_000_000_000);
+
+    /// A span of time, zero included.
+    pub const TIME: Kind = Kind::Time(Duration::ZERO, Duration::ZERO, Kind::LONGEST);
+    /// A span of time greater than zero.
+    pub const SPAN: Kind = Kind::Time(Duration(1), Duration(1), Kind::LONGEST);
+    /// An amount of data greater than zero.
+    pub const AMOUNT: Kind = Kind::Data(Bytes(1), Bytes(1), Kind::MOST);
+    /// A count of at least one.
+    pub const COUNT: Kind = Kind::Integer(1, 1, 1_000_000_000);
+
     /// The default value.
     pub fn default_value(&self) -> Value {
         match *self {
