@@ -4,6 +4,7 @@
 mod capacity_file;
 mod changes;
 mod escapes;
+mod generated;
 mod mutations;
 mod ranges;
 mod refusals;

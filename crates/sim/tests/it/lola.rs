@@ -2,11 +2,9 @@
 //! absence of loss, and fairness at different round-trip times. The table is in `docs/lola.md`;
 //! `UPDATE=1` rewrites it.
 
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-
 use crate::common::{flow, jain, link, scenario, simulate};
 use crate::series::{flow_phases, flow_series, link_series};
+use crate::table::Table;
 use sojourn_sim::Outcome;
 
 /// The paper's values (section V-A), in milliseconds.
@@ -151,7 +149,7 @@ start = "{SECOND_S}s"
     }
 
     /// Asserts the paper's claims and returns the row of the table.
-    fn row(&self) -> String {
+    fn row(&self) -> [String; 10] {
         let found = self.find();
         let Found { rounds, used, dropped, jain, start } = &found;
         let what = self.name();
@@ -175,13 +173,18 @@ start = "{SECOND_S}s"
             [a, b] => format!("{a} and {b} ms"),
         };
         let rate = if self.mbit < 1e3 { "100 Mbit/s" } else { "10 Gbit/s" };
-        format!(
-            "| {rate} | {rtt} | {} | {} | {} | {} | {used:.4} | {dropped} | {jain:.3} | {start:.1} ms |",
-            self.seconds,
-            rounds.len(),
+        [
+            rate.to_owned(),
+            rtt,
+            self.seconds.to_string(),
+            rounds.len().to_string(),
             range(|round| round.peak),
             range(|round| round.bound),
-        )
+            format!("{used:.4}"),
+            dropped.to_string(),
+            format!("{jain:.3}"),
+            format!("{start:.1} ms"),
+        ]
     }
 }
 
@@ -206,29 +209,12 @@ fn greatest(all: &[f64]) -> f64 {
 /// Runs the case and compares its row with the document's.
 #[track_caller]
 fn publish(mbit: f64, rtts: [f64; 2], seconds: f64) {
-    static DOCUMENT: Mutex<()> = Mutex::new(());
-    let row = Case { mbit, rtts, seconds }.row();
-    println!("{row}");
-    let _guard = DOCUMENT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lola.md");
-    let text = std::fs::read_to_string(&path).expect("docs/lola.md");
-    let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
-    if std::env::var_os("UPDATE").is_none() {
-        assert!(
-            lines.contains(&row),
-            "docs/lola.md is out of date: UPDATE=1 writes it anew\n{row}"
-        );
-        return;
-    }
-    let key = |row: &str| row.split('|').take(3).collect::<Vec<_>>().join("|");
-    if let Some(place) = lines.iter().position(|line| key(line) == key(&row)) {
-        lines[place] = row;
-    } else {
-        let head = lines.iter().position(|line| line.starts_with("| rate |")).expect("the table");
-        let rows = lines[head..].iter().take_while(|line| line.starts_with('|')).count();
-        lines.insert(head + rows, row);
-    }
-    std::fs::write(&path, lines.join("\n") + "\n").expect("docs/lola.md");
+    let mut table = Table::new(&[
+        "rate", "base RTT", "seconds", "rounds", "peak", "bound", "used", "dropped", "Jain",
+        "start",
+    ]);
+    table.row(&Case { mbit, rtts, seconds }.row());
+    table.publish_rows_in("lola.md", 2);
 }
 
 /// Figure 5, at the base round-trip times of figure 4c.

@@ -13,6 +13,8 @@ mod delay_based;
 mod determinism;
 mod disorder;
 mod fill;
+#[path = "../../../scenario/tests/it/generated.rs"]
+mod generated;
 mod handshake;
 mod ideal;
 mod laws;

@@ -6,15 +6,13 @@
 
 use crate::common::{run_all, shipped};
 use crate::series::flow_series;
+use crate::table::Table;
 use sojourn_scenario::Scenario;
 
 /// Payload of a packet, the unit of ns-3's windows.
 const MSS: f64 = 1448.0;
 /// Samples of 1 ms in ns-3's throughput interval, 200 ms.
 const SAMPLES: usize = 200;
-
-/// The document with the rows.
-const DOCUMENT: &str = include_str!("../../../../docs/fidelity.md");
 
 /// A figure: ns-3's and Sojourn's, from minimum to maximum, and the accepted range of Sojourn's.
 /// That is ns-3's range or, if Sojourn does not meet it, a regression bound.
@@ -29,7 +27,7 @@ struct Row {
 }
 
 impl Row {
-    fn text(&self) -> String {
+    fn cells(&self) -> [String; 5] {
         let span = |(least, most): (f64, f64)| match (least, most) {
             (least, most) if least == most => format!("{least:.*}", self.digits),
             (f64::NEG_INFINITY, most) => format!("below {most:.*}", self.digits),
@@ -46,16 +44,7 @@ impl Row {
             false => format!("{:+.*}", self.digits, ours.1 - most),
         };
         let (theirs, ours) = (span(self.theirs), span(ours));
-        format!("| {} | {} | {theirs} | {ours} | {difference} |", self.case, self.figure)
-    }
-
-    /// Prints the row and returns a description of its failure.
-    fn verdict(&self) -> Option<String> {
-        let text = self.text();
-        println!("{text}");
-        let is_shown = DOCUMENT.contains(&text);
-        (!self.holds() || !is_shown)
-            .then(|| format!("{text} holds: {}, in the document: {is_shown}", self.holds()))
+        [self.case.to_owned(), self.figure.to_owned(), theirs, ours, difference]
     }
 
     fn holds(&self) -> bool {
@@ -289,9 +278,18 @@ fn cubic_checks(all: &[Sample]) -> Vec<Row> {
 #[test]
 fn ns3_s_validation_is_held_against_ours() {
     let rows: Vec<Row> = [dctcp_10ms(), dctcp_80ms(), cubic_50ms()].into_iter().flatten().collect();
-    println!("| case | figure | ns-3 | here | difference |\n|---|---|---|---|---|");
-    let broken: Vec<String> = rows.iter().filter_map(Row::verdict).collect();
+    publish(&rows);
+    let broken: Vec<_> = rows.iter().filter(|row| !row.holds()).map(Row::cells).collect();
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// Prints the rows and compares them with the document's, which has some figures several times,
+/// with different values of ns-3.
+#[track_caller]
+fn publish(rows: &[Row]) {
+    let mut table = Table::new(&["case", "figure", "ns-3", "here", "difference"]);
+    rows.iter().for_each(|row| table.row(&row.cells()));
+    table.publish_rows_in("fidelity.md", 3);
 }
 
 /// The ring lowers alpha: if the queue hands over one packet at a time, more of each round trip is
@@ -306,8 +304,7 @@ fn without_the_ring_more_is_marked() {
         let all = samples(&scenario);
         let ours = mean(alphas(&all, from, to));
         let bare = same(case, "mean alpha without the ring", theirs, ours, 3);
-        println!("{}", bare.text());
-        assert!(DOCUMENT.contains(&bare.text()), "docs/fidelity.md lacks {}", bare.text());
+        publish(&[bare]);
         let with = mean(alphas(&simulate(case), from, to));
         assert!(ours.0 > 1.2 * with.0, "{ours:?} {with:?}");
     }

@@ -1,10 +1,6 @@
 //! A table of `docs/fidelity.md` or of another document, printed and compared with the document.
 
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-
-/// Tests run concurrently, and with `UPDATE=1` they write the same file.
-static DOCUMENT: Mutex<()> = Mutex::new(());
+use crate::generated::generated;
 
 /// A table in Markdown, row by row.
 pub(crate) struct Table(Vec<String>);
@@ -27,69 +23,44 @@ impl Table {
         self.publish_in("fidelity.md");
     }
 
-    /// Prints the table and asserts that the document contains it. With `UPDATE=1`, replaces the
-    /// document's table with the same columns.
+    /// Prints the table and asserts that the document's table with the same columns is equal to it.
+    /// With `UPDATE=1`, replaces the document's table.
     #[track_caller]
     pub(crate) fn publish_in(&self, document: &str) {
+        self.renew(document, |_| self.0.clone());
+    }
+
+    /// Prints the table and asserts that its rows are in the document's table with the same
+    /// columns, which other tests share. With `UPDATE=1`, replaces the rows with the same first
+    /// `key` cells, and adds the others.
+    #[track_caller]
+    pub(crate) fn publish_rows_in(&self, document: &str, key: usize) {
+        let key_of = |row: &str| row.split('|').take(key + 1).collect::<Vec<_>>().join("|");
+        self.renew(document, |mut shown| {
+            for row in &self.0[2..] {
+                match shown.iter().position(|line| key_of(line) == key_of(row)) {
+                    Some(place) => shown[place].clone_from(row),
+                    None => shown.push(row.clone()),
+                }
+            }
+            shown
+        });
+    }
+
+    /// Replaces the lines of the document's table with these columns.
+    #[track_caller]
+    fn renew(&self, document: &str, replace: impl FnOnce(Vec<String>) -> Vec<String>) {
         println!("{}\n", self.0.join("\n"));
-        let _guard = DOCUMENT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let path = path(document);
-        let text = std::fs::read_to_string(&path).expect(document);
-        let (before, shown, after) = self.find(&text, document);
-        if std::env::var_os("UPDATE").is_some() {
-            let all = [before, self.0.iter().map(String::as_str).collect(), after].concat();
-            return std::fs::write(&path, all.join("\n") + "\n").expect(document);
-        }
-        let is_shown = |(ours, shown): (&String, &&str)| ours == shown || both_about(ours, shown);
-        let is_same = shown.len() == self.0.len() && self.0.iter().zip(&shown).all(is_shown);
-        assert!(is_same, "docs/{document} is out of date: UPDATE=1 writes it anew\n{shown:#?}");
+        generated(&format!("docs/{document}"), |text| {
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let begin = lines.iter().position(|line| *line == self.0[0]);
+            let begin = begin.unwrap_or_else(|| panic!("docs/{document} has no {}", self.0[0]));
+            let rows = lines[begin..].iter().take_while(|line| line.starts_with('|')).count();
+            let shown = lines[begin..begin + rows].to_vec();
+            lines.splice(begin..begin + rows, replace(shown));
+            lines.join("\n") + "\n"
+        });
     }
-
-    /// Asserts that the document's table with these columns contains each of these rows, as a
-    /// partial check of a table that takes long to compute. With `UPDATE=1` there is no check,
-    /// since the table is being written.
-    #[track_caller]
-    pub(crate) fn assert_part_of(&self, document: &str) {
-        if std::env::var_os("UPDATE").is_some() {
-            return;
-        }
-        let _guard = DOCUMENT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let text = std::fs::read_to_string(path(document)).expect(document);
-        let (_, shown, _) = self.find(&text, document);
-        for row in &self.0 {
-            assert!(shown.contains(&row.as_str()), "docs/{document} is out of date: no row {row}");
-        }
-    }
-
-    /// Lines of the document before the table with these columns, of the table, and after it.
-    #[track_caller]
-    fn find<'a>(
-        &self,
-        text: &'a str,
-        document: &str,
-    ) -> (Vec<&'a str>, Vec<&'a str>, Vec<&'a str>) {
-        let lines: Vec<_> = text.lines().collect();
-        let begin = lines.iter().position(|line| *line == self.0[0]);
-        let begin = begin.unwrap_or_else(|| panic!("docs/{document} has no {}", self.0[0]));
-        let rows = lines[begin..].iter().take_while(|line| line.starts_with('|')).count();
-        let (before, rest) = lines.split_at(begin);
-        let (shown, after) = rest.split_at(rows);
-        (before.to_vec(), shown.to_vec(), after.to_vec())
-    }
-}
-
-/// Compares rows of a chaotic process, in which the last digit of a window decides all later
-/// results: the rows must agree up to the first cell with "about". The test that computes a row
-/// asserts its properties.
-fn both_about(ours: &str, shown: &str) -> bool {
-    let (Some(ours), Some(shown)) = (ours.split_once("about"), shown.split_once("about")) else {
-        return false;
-    };
-    ours.0 == shown.0
-}
-
-fn path(document: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(document)
 }
 
 /// Difference between `ours` and `theirs`, in per cent of `theirs`.

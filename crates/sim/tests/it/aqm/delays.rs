@@ -99,7 +99,7 @@ fn rows(table: &mut Table, queue: &str, setting: &Setting) -> Vec<Held> {
     let all: Vec<_> = FEW.iter().chain([&MANY]).map(|flows| held(queue, setting, *flows)).collect();
     let mut row = |what: &str, cell: &dyn Fn(&Held) -> String| {
         let mut cells = vec![queue.to_owned(), setting.label.to_owned(), what.to_owned()];
-        cells.extend(all.iter().map(|held| format!("about {}", cell(held))));
+        cells.extend(all.iter().map(cell));
         table.row(&cells);
     };
     row("mean delay", &|held| format!("{:.1} ms", held.mean_s * 1e3));

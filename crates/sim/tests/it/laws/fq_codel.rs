@@ -94,12 +94,11 @@ impl Fairness {
     }
 
     fn cells(&self, control: &str, queue: &str) -> Vec<String> {
-        let about = if queue == "droptail" { "about " } else { "" };
         let mut cells = vec![control.to_owned(), queue.to_owned()];
-        let goodput = |bps: &f64| format!("{about}{:.1} Mbit/s", bps / 1e6);
+        let goodput = |bps: &f64| format!("{:.1} Mbit/s", bps / 1e6);
         cells.extend(self.goodputs.iter().map(goodput));
         let (least, median, most) = self.index;
-        cells.push(format!("{about}{median:.3} ({least:.3} to {most:.3})"));
+        cells.push(format!("{median:.3} ({least:.3} to {most:.3})"));
         cells
     }
 }
