@@ -1,0 +1,146 @@
+//! Vegas against its paper (Brakmo and Peterson, IEEE JSAC 1995) and Linux's tcp_vegas.c.
+
+use crate::common::{Driver, MSS, build, choice};
+use sojourn_cc::{Controller, Sent};
+use sojourn_units::{Bytes, Duration};
+
+const BASE: Duration = Duration::from_millis(100);
+
+/// Vegas in congestion avoidance with `packets` of window, on a path of 100 ms.
+fn vegas(packets: u64) -> Driver {
+    let mut d = Driver::new(build("vegas", 2 * packets, &[]), BASE);
+    d.ack(|_| {});
+    d.lose();
+    assert_eq!(d.packets(), packets);
+    // Measurement starts with the first round trip after a recovery; its end decides.
+    d.ack(|_| {});
+    d
+}
+
+/// Sets a round-trip time at which `queued` packets of the window are in the queue.
+fn queue(d: &mut Driver, queued: f64) {
+    let window = d.bytes() as f64 / MSS.as_f64();
+    d.rtt = BASE.mul_f64(window / (window - queued));
+}
+
+/// Change of the window after a round trip with `queued` packets in the queue.
+fn change(queued: f64) -> i64 {
+    let mut d = vegas(50);
+    queue(&mut d, queued);
+    let windows = d.trajectory(1);
+    windows[1] as i64 - windows[0] as i64
+}
+
+/// Section III-C: below alpha packets in the queue, one more; above beta, one less;
+/// between, no change. Linux has alpha = 2 and beta = 4.
+#[test]
+fn between_alpha_and_beta_packets_wait_in_the_queue() {
+    let found = [0.0, 1.9, 2.1, 3.0, 3.9, 4.2, 10.0].map(change);
+    assert_eq!(found, [1, 1, 0, 0, 0, -1, -1]);
+}
+
+/// Slow start from ten packets, with this choice of `slow_start`.
+fn starting(rounds: &str) -> Driver {
+    Driver::new(build("vegas", 10, &[("slow_start", choice(rounds))]), BASE)
+}
+
+/// Linux: slow start ends with more than gamma packets in the queue. The window becomes the
+/// one that the rate needs without the queue, plus one packet.
+#[test]
+fn slow_start_ends_with_gamma_packets_in_the_queue() {
+    let mut d = starting("every");
+    assert_eq!(d.trajectory(3), [10, 20, 40, 80]);
+    // Less than one of the 160 packets in the window at the time of the decision.
+    queue(&mut d, 0.4);
+    d.round();
+    assert_eq!((d.packets(), d.cc.probe().phase), (160, "slow_start"));
+    d.rtt = Duration::from_millis(125);
+    // The window still doubles within the round trip; the decision comes at its end.
+    let mut before = d.bytes();
+    while d.cc.probe().phase == "slow_start" {
+        before = d.bytes();
+        d.ack(|_| {});
+    }
+    // A fifth of the round trip is queueing delay.
+    assert_eq!(d.bytes(), before * 100 / 125 + MSS.0);
+}
+
+/// Section III-D: "exponential growth only every other RTT. In between, the congestion
+/// window stays fixed", and the comparison is of a round trip with a fixed window.
+#[test]
+fn slow_start_doubles_every_other_round_trip() {
+    let mut d = Driver::new(build("vegas", 10, &[]), BASE);
+    assert_eq!(d.trajectory(6), [10, 20, 20, 40, 40, 80, 80]);
+    // The first acknowledgement of a round trip ends the one before.
+    d.ack(|_| {});
+    // The doubling round trip does not count: its packets left before.
+    d.rtt = Duration::from_millis(125);
+    (1..80).for_each(|_| d.ack(|_| {}));
+    assert_eq!((d.packets(), d.cc.probe().phase), (160, "slow_start"));
+    // The packets sent since then decide, at the end of the round trip with a constant
+    // window.
+    d.round();
+    assert_eq!((d.packets(), d.cc.probe().phase), (160, "slow_start"));
+    d.ack(|_| {});
+    let expected = MSS.0 * 160 * 100 / 125 + MSS.0;
+    assert_eq!((d.bytes(), d.cc.probe().phase), (expected, "congestion_avoidance"));
+}
+
+/// The comparison uses the distinguished segment, the first one sent after the window
+/// doubled. The minimum of the round trip would be from earlier packets.
+#[test]
+fn slow_start_ends_by_the_first_packet_of_the_doubled_window() {
+    let mut d = starting("every-other");
+    assert_eq!(d.trajectory(2), [10, 20, 20]);
+    d.rtt = Duration::from_millis(125);
+    d.ack(|_| {});
+    assert_eq!((d.packets(), d.cc.probe().phase), (17, "congestion_avoidance"));
+}
+
+/// Linux: one or two samples in a round trip may all be from delayed acknowledgements, so
+/// the window grows as Reno's.
+#[test]
+fn two_samples_are_too_few() {
+    let mut d = vegas(50);
+    queue(&mut d, 20.0);
+    for acks in 1..=3 * 50 {
+        d.ack(|f| f.rtt = f.rtt.filter(|_| acks % 25 == 0));
+    }
+    assert_eq!(d.packets(), 50, "neither less, nor yet a packet more");
+}
+
+/// Losses and marks halve the window, as in Linux (`tcp_reno_ssthresh`).
+#[test]
+fn a_loss_halves() {
+    let mut d = vegas(40);
+    d.lose();
+    assert_eq!(d.packets(), 20);
+    d.ack(|_| {});
+    d.ack(|f| f.ecn_event = true);
+    assert_eq!(d.packets(), 10);
+    let now = d.now;
+    d.cc.on_timeout(now, MSS * 10);
+    assert_eq!((d.packets(), d.cc.probe().ssthresh), (1, Some(MSS * 5)));
+}
+
+/// Linux: after an idle period the path may have changed, so its round-trip time is
+/// measured again.
+#[test]
+fn idleness_forgets_the_base_rtt() {
+    let mut d = vegas(50);
+    queue(&mut d, 10.0);
+    d.round();
+    let now = d.now;
+    let sent = Sent {
+        number: 1_000,
+        bytes: MSS,
+        in_flight_before: Bytes::ZERO,
+        retransmission: false,
+        app_limited: false,
+        idle: Duration::from_millis(10),
+        rto: Duration::from_secs(1),
+    };
+    d.cc.on_sent(now, &sent);
+    let windows = d.trajectory(3);
+    assert!(windows[3] > windows[1], "no queue is seen any more: {windows:?}");
+}

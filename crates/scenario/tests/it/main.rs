@@ -1,0 +1,13 @@
+//! The tests of the scenario document, in one program: `cargo test -p sojourn-scenario NAME` runs the tests of a
+//! module, or one test.
+
+mod capacity_file;
+mod changes;
+mod escapes;
+mod generated;
+mod mutations;
+mod ranges;
+mod refusals;
+mod resolved;
+mod schema;
+mod size;

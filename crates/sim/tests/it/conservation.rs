@@ -1,0 +1,371 @@
+//! Invariants of every scenario: packet counts balance, only sent packets arrive, no link exceeds
+//! its capacity, and the simulator does not panic.
+
+use crate::common::{as_written, scenario_with_trace, simulate};
+use proptest::prelude::*;
+use sojourn_queue::Info;
+use sojourn_scenario::Scenario;
+use sojourn_sim::{FlowSummary, LinkSummary, RunSummary};
+
+/// The keys of a link.
+fn link() -> impl Strategy<Value = String> {
+    let rates = (rate(), bits());
+    (rates, delay(), queue(3), buffer(), loss(), disorder(), 0_u64..100).prop_map(
+        |((rate, constant), delay, queue, buffer, loss, disorder, overhead)| {
+            // A shaper requires a link with a constant rate.
+            let shaped = queue.contains("htb");
+            let rate = if shaped { format!("\"{constant}bit\"") } else { rate };
+            format!(
+                "rate = {rate}\ndelay = {delay}\nqueue = {queue}\n{buffer}\nloss = {loss}\n\
+                 {disorder}overhead = \"{overhead}B\"\n"
+            )
+        },
+    )
+}
+
+/// Jitter of up to 10 ms in two links of three; reordering and duplication in some.
+fn disorder() -> impl Strategy<Value = String> {
+    let overtakes = prop_oneof![3 => Just(false), 1 => Just(true)];
+    let jitter = (0_u64..3, overtakes).prop_map(|(step, overtakes)| match overtakes {
+        false => format!("jitter = \"{}us\"\n", step * 5_000),
+        true => format!("jitter = {{ span = \"{}us\", reorder = true }}\n", step * 5_000),
+    });
+    let late = (0.0..1.0_f64, 0.0..1.0_f64, 1_u64..50_000).prop_map(|(p, rho, us)| {
+        format!("reorder = {{ probability = {p:.4}, correlation = {rho:.4}, late = \"{us}us\" }}\n")
+    });
+    // The scenario refuses early packets on a link without a delay.
+    let early = (0.0..1.0_f64, 1_u64..10).prop_map(|(p, gap)| {
+        format!(
+            "reorder = {{ probability = {p:.4}, gap = {gap} }}\n\
+             jitter = {{ span = \"1ms\", reorder = true }}\n"
+        )
+    });
+    let wire = prop_oneof![4 => jitter, 1 => late, 1 => early];
+    let copies = prop_oneof![
+        3 => Just(String::new()),
+        1 => (0.0..0.3_f64).prop_map(|p| format!("duplicate = {p:.4}\n")),
+        1 => (0.0..0.3_f64, 0.0..1.0_f64).prop_map(|(p, rho)| format!(
+            "duplicate = {{ probability = {p:.4}, correlation = {rho:.4} }}\n"
+        )),
+    ];
+    (wire, copies).prop_map(|(wire, copies)| wire + &copies)
+}
+
+/// 100 kbit/s to 1 Gbit/s, log-uniform.
+fn bits() -> impl Strategy<Value = u64> {
+    (5.0..9.0_f64).prop_map(|magnitude| 10_f64.powf(magnitude) as u64)
+}
+
+/// Two opportunities at the same time, and gaps of up to 77 ms.
+const TRACE: &str = "3\n3\n7\n20\n97\n";
+
+fn rate() -> impl Strategy<Value = String> {
+    prop_oneof![5 => schedule(), 1 => Just("{ trace = \"t\" }".to_owned())]
+}
+
+/// A rate with up to three changes, one in four of them an outage.
+fn schedule() -> impl Strategy<Value = String> {
+    let value = prop_oneof![3 => bits(), 1 => Just(0)];
+    let step = (1_u64..700, value, any::<bool>());
+    (bits(), prop::collection::vec(step, 0..4)).prop_map(|(start, changes)| {
+        let (mut at, mut steps, mut ramps) = (0, Vec::new(), Vec::new());
+        for (gap, rate, ramp) in changes {
+            at += gap;
+            if ramp {
+                let to = at + 1 + gap / 2;
+                ramps.push(format!(
+                    "{{ from = \"{at}ms\", to = \"{to}ms\", rate = \"{rate}bit\" }}"
+                ));
+                at = to;
+            } else {
+                steps.push(format!("{{ at = \"{at}ms\", rate = \"{rate}bit\" }}"));
+                at += 1;
+            }
+        }
+        let (steps, ramps) = (steps.join(", "), ramps.join(", "));
+        format!("{{ start = \"{start}bit\", steps = [{steps}], ramps = [{ramps}] }}")
+    })
+}
+
+fn delay() -> impl Strategy<Value = String> {
+    (0_u64..60_000, prop::option::of((1_u64..1500, 0_u64..60_000))).prop_map(
+        |(us, step)| match step {
+            None => format!("\"{us}us\""),
+            Some((at, after)) => format!(
+                "{{ start = \"{us}us\", steps = [{{ at = \"{at}ms\", delay = \"{after}us\" }}] }}"
+            ),
+        },
+    )
+}
+
+/// Any shipped queue, with any queue inside it, with ECN if it supports ECN.
+fn queue(depth: usize) -> BoxedStrategy<String> {
+    let fits = |info: &&&Info| depth > 1 || info.inner.is_empty();
+    let infos: Vec<_> = sojourn_queue::infos().iter().filter(fits).copied().collect();
+    let table = move |info: &'static Info| {
+        let inner = prop::collection::vec(queue(depth - 1), info.inner.len());
+        (any::<bool>(), bits(), inner).prop_map(move |(ecn, bits, inner)| {
+            let mut text = format!("kind = \"{}\"", info.name);
+            for param in info.params {
+                text += &match param.name {
+                    "ecn" => format!(", ecn = {ecn}"),
+                    "flows" => ", flows = 16".to_owned(),
+                    "rate" => format!(", rate = \"{bits}bit\""),
+                    _ => String::new(),
+                };
+            }
+            for (declared, inner) in info.inner.iter().zip(inner) {
+                text += &format!(", {} = {inner}", declared.name);
+            }
+            format!("{{ {text} }}")
+        })
+    };
+    if depth == 0 {
+        return Just("\"droptail\"".to_owned()).boxed();
+    }
+    prop::sample::select(infos).prop_flat_map(table).boxed()
+}
+
+fn buffer() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(String::new()),
+        Just("buffer = \"unlimited\"".to_owned()),
+        (1_u64..200_000).prop_map(|n| format!("buffer = \"{n}B\"")),
+        (1_u64..500).prop_map(|n| format!("buffer = \"{n}packets\"")),
+        (1_u64..200).prop_map(|n| format!("buffer = \"{n}ms\"")),
+    ]
+}
+
+fn loss() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => Just("0".to_owned()),
+        1 => (0.0..0.2_f64).prop_map(|p| format!("{p:.4}")),
+        1 => (0.0..0.1_f64, 0.01..1.0_f64).prop_map(|(p, r)| format!("{{ p = {p:.4}, r = {r:.4} }}")),
+    ]
+}
+
+/// Any shipped controller.
+fn control() -> impl Strategy<Value = String> {
+    let all = sojourn_cc::all();
+    (0..all.len()).prop_map(move |place| all[place].info.name.to_owned())
+}
+
+fn on_off() -> impl Strategy<Value = String> {
+    (10_000_u64..50_000_000, 1_u64..500, 0_u64..500, any::<bool>()).prop_map(
+        |(rate, on, off, exponential)| {
+            let distribution = if exponential { "exponential" } else { "periodic" };
+            format!(
+                "{{ kind = \"on-off\", rate = \"{rate}bit\", on = \"{on}ms\", off = \"{off}ms\", \
+                 distribution = \"{distribution}\" }}"
+            )
+        },
+    )
+}
+
+fn source() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("\"bulk\"".to_owned()),
+        (1_u64..500_000).prop_map(|n| format!("{{ kind = \"file\", size = \"{n}B\" }}")),
+        (1_u64..50_000, 1_u64..6, 0_u64..300).prop_map(|(n, count, think)| format!(
+            "{{ kind = \"files\", size = \"{n}B\", count = {count}, think = \"{think}ms\" }}"
+        )),
+        (1_u64..3000, 1_u64..50_000, 1_u64..300).prop_map(|(ask, answer, ms)| format!(
+            "{{ kind = \"request\", request = \"{ask}B\", response = \"{answer}B\", interval = \"{ms}ms\" }}"
+        )),
+        on_off(),
+    ]
+}
+
+fn transport() -> impl Strategy<Value = String> {
+    let window = prop::option::of(3_000_u64..3_000_000);
+    let offload = (prop_oneof![Just(0), 2896_u64..65_536], prop_oneof![Just(0), 1_u64..10_000]);
+    (any::<bool>(), 1_u64..5, window, offload).prop_map(|(quic, ack_every, window, (tso, gro))| {
+        let profile = if quic { "quic" } else { "tcp" };
+        let window = window.map_or(String::new(), |w| format!(", receive_window = \"{w}B\""));
+        format!(
+            "{{ profile = \"{profile}\", receive_times = true, ack_every = {ack_every}{window}, tso = \"{tso}B\", \
+             gro = \"{gro}us\" }}"
+        )
+    })
+}
+
+/// A flow from link `first` on; its return path is a delay, or the first link.
+fn flow() -> impl Strategy<Value = (usize, bool, String)> {
+    let datagrams = on_off().prop_map(|source| ("none".to_owned(), source));
+    let what = prop_oneof![4 => (control(), source()), 1 => datagrams];
+    let stop = prop::option::of(600_u64..1500);
+    (0_usize..3, any::<bool>(), what, transport(), 0_u64..500, stop).prop_map(
+        |(first, back, (control, source), transport, start, stop)| {
+            let stop = stop.map_or(String::new(), |ms| format!("stop = \"{ms}ms\"\n"));
+            let text = format!(
+                "control = \"{control}\"\nsource = {source}\ntransport = {transport}\n\
+                 start = \"{start}ms\"\n{stop}"
+            );
+            (first, back, text)
+        },
+    )
+}
+
+/// Whole scenarios of one to three links in a row and one to four flows.
+fn scenarios() -> impl Strategy<Value = String> {
+    let links = prop::collection::vec(link(), 1..4);
+    let flows = prop::collection::vec(flow(), 1..5);
+    (links, flows, 0_u64..20, 0_u64..1_000_000).prop_map(|(links, flows, interval, seed)| {
+        // Long enough for every change in these ranges.
+        let mut text = format!(
+            "duration = \"3500ms\"\nseed = {seed}\nrecord = {{ interval = \"{interval}ms\" }}\n"
+        );
+        if flows.iter().any(|(_, shared, _)| !shared) {
+            text += "[link.back]\ndelay = \"15ms\"\n";
+        }
+        for (place, link) in links.iter().enumerate() {
+            text += &format!("[link.l{place}]\n{link}");
+        }
+        for (place, (first, shared, flow)) in flows.iter().enumerate() {
+            // The first flow passes every link: the scenario refuses an unused link.
+            let first = if place == 0 { 0 } else { first % links.len() };
+            let path: Vec<_> = (first..links.len()).map(|l| format!("\"l{l}\"")).collect();
+            let back = if *shared { "l0" } else { "back" };
+            text += &format!(
+                "[flow.f{place}]\npath = [{}]\nback = [\"{back}\"]\n{flow}",
+                path.join(", ")
+            );
+        }
+        // `ideal` requires links of its own, without a shaper.
+        if flows.len() > 1 || text.contains("htb") {
+            text.replace("\"ideal\"", "\"reno\"")
+        } else {
+            text
+        }
+    })
+}
+
+fn assert_link(link: &LinkSummary) {
+    let gone = link.delivered_packets + link.dropped_packets;
+    // The remaining packets are in the queue or on the wire. The simulator asserts the exact count
+    // at every sample and at the end.
+    assert!(gone <= link.arrived_packets + link.duplicated_packets, "{link:?}");
+    assert!(link.duplicated_packets <= link.arrived_packets, "{link:?}");
+    assert!(link.reordered_packets < link.delivered_packets.max(1), "{link:?}");
+    assert!(link.marked_packets <= link.arrived_packets, "{link:?}");
+    // Times are rounded to whole nanoseconds, so that a bit may be early.
+    assert!(link.utilisation.is_none_or(|u| (0.0..=1.0 + 1e-4).contains(&u)), "{link:?}");
+    let waits = [link.queue_delay_p50_s, link.queue_delay_p99_s, link.queue_delay_max_s];
+    assert!(waits.is_sorted(), "{link:?}");
+}
+
+fn assert_flow(flow: &FlowSummary, duration_s: f64) {
+    let rtts = [flow.rtt_min_s, flow.rtt_p50_s, flow.rtt_p99_s];
+    assert!(rtts.is_sorted(), "{flow:?}");
+    assert!(flow.rtt_min_s.is_none_or(|rtt| rtt >= 0.0), "{flow:?}");
+    // Three links may each duplicate a packet, and each copy counts.
+    assert!(flow.dropped_packets + flow.marked_packets <= 8 * flow.sent_packets, "{flow:?}");
+    assert!(flow.retransmitted_packets <= flow.sent_packets, "{flow:?}");
+    assert!(flow.response_p50_s <= flow.response_p99_s, "{flow:?}");
+    assert!(flow.completion_s.is_none_or(|at| (0.0..=duration_s).contains(&at)), "{flow:?}");
+}
+
+fn assert_sane(summary: &RunSummary) {
+    summary.links.iter().for_each(assert_link);
+    summary.flows.iter().for_each(|f| assert_flow(f, summary.duration_s));
+    for spike in &summary.spikes {
+        assert!(spike.bound_corrected_s.is_none_or(|b| b >= 0.0), "{spike:?}");
+        // Only a permanent outage has no bound.
+        let ends = summary.spikes.iter().any(|other| other.to_bps == 0.0);
+        assert!(spike.bound_s.is_some() || ends, "{spike:?}");
+        assert!(spike.carried_before_bps <= 1.01e9, "{spike:?}");
+    }
+    let numbers = format!("{summary:?}");
+    assert!(!numbers.contains("NaN") && !numbers.contains("inf"), "{numbers}");
+}
+
+/// All payload passed the last link, within that link's capacity.
+fn assert_within_capacity(scenario: &Scenario, summary: &RunSummary) {
+    for (flow, spec) in summary.flows.iter().zip(&scenario.flows) {
+        let end = spec.stop.map_or(summary.duration_s, |stop| stop.as_secs_f64());
+        let span = flow.completion_s.unwrap_or(end - flow.start_s);
+        let last = *spec.path.last().unwrap();
+        let could = summary.links[last].capacity_bps.unwrap() * summary.duration_s;
+        // Goodput counts each byte once: at most one payload for each packet sent.
+        let payload = flow.sent_packets as f64 * spec.transport.mss.as_f64();
+        assert!(flow.goodput_bps * span / 8.0 <= payload + 1e-3, "{flow:?}");
+        // One bit for each packet's rounding to nanoseconds.
+        let bits = flow.goodput_bps * span;
+        assert!(bits <= could + flow.sent_packets as f64 + 1.0, "{flow:?} {could}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_scenario_conserves_packets(text in scenarios()) {
+        let scenario = scenario_with_trace(&text, TRACE);
+        let summary = simulate(&scenario, scenario.seed).summary;
+        assert_sane(&summary);
+        assert_within_capacity(&scenario, &summary);
+    }
+
+    /// A transfer completes despite losses and an outage, with every controller: 200 kB at 1 Mbit/s
+    /// or more take less than two minutes.
+    #[test]
+    fn transfers_complete(
+        control in control(),
+        quic in any::<bool>(),
+        (mbit, delay_ms) in (1_u64..100, 0_u64..100),
+        loss in 0.0..0.03_f64,
+        outage in prop::option::of((1_u64..3000, 1_u64..3000)),
+        disorder in disorder(),
+    ) {
+        let steps = outage.map_or(String::new(), |(at, len)| format!(
+            "{{ at = \"{at}ms\", rate = \"0bit\" }}, {{ at = \"{}ms\", rate = \"{mbit}Mbit\" }}",
+            at + len
+        ));
+        let profile = if quic { "quic" } else { "tcp" };
+        let text = format!(r#"
+duration = "120s"
+record = {{ interval = "0s" }}
+[link.a]
+rate = {{ start = "{mbit}Mbit", steps = [{steps}] }}
+delay = "{delay_ms}ms"
+loss = {loss:.4}
+{disorder}
+[link.back]
+delay = "5ms"
+loss = {loss:.4}
+{disorder}
+[flow.file]
+control = "{control}"
+path = ["a"]
+back = ["back"]
+source = {{ kind = "file", size = "200kB" }}
+transport = {{ profile = "{profile}", receive_times = true }}
+"#);
+        let scenario = as_written(&text);
+        let summary = simulate(&scenario, 1).summary;
+        assert_sane(&summary);
+        prop_assert!(summary.flows[0].completion_s.is_some(), "{text}\n{summary:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A drop-tail queue keeps its packets on the line if the wire is lossless, and in a separate
+    /// queue if the wire may lose packets. Both give the same results as long as no packet is lost.
+    #[test]
+    fn drop_tail_is_the_same_wherever_packets_wait(text in scenarios()) {
+        let outcome = |loss: &'static str| {
+            let line = |line: &str| match line.split(' ').next() {
+                Some("queue") => "queue = \"droptail\"\n".to_owned(),
+                Some("loss") => format!("loss = {loss}\n"),
+                _ => format!("{line}\n"),
+            };
+            let text = text.lines().map(line).collect::<String>();
+            let scenario = scenario_with_trace(&text, TRACE);
+            simulate(&scenario, scenario.seed)
+        };
+        let (on_line, apart) = (outcome("0"), outcome("{ every = 1000000000 }"));
+        prop_assert_eq!(format!("{:?}", on_line.summary), format!("{:?}", apart.summary));
+    }
+}

@@ -1,0 +1,45 @@
+//! The tests of the simulator, in one program: `cargo test -p sojourn-sim NAME` runs the tests of a
+//! module, or one test.
+
+mod aqm;
+mod bbr3;
+mod bursts;
+mod capped;
+mod capture;
+mod common;
+mod conservation;
+mod copa;
+mod delay_based;
+mod determinism;
+mod disorder;
+mod fill;
+#[path = "../../../scenario/tests/it/generated.rs"]
+mod generated;
+mod handshake;
+mod ideal;
+mod laws;
+mod links;
+mod lola;
+mod memory;
+mod metering;
+mod mitigations;
+mod nested;
+mod ns3;
+mod own;
+mod ping;
+mod prague;
+mod rapid;
+mod recovery;
+mod recovery_matrix;
+#[path = "../../../queue/tests/it/common.rs"]
+mod rig;
+mod ring;
+mod rtt_jump;
+mod segmentation;
+mod series;
+mod shipped;
+mod sources;
+mod spikes;
+mod table;
+mod ties;
+mod unavoidable;

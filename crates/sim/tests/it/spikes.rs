@@ -1,0 +1,408 @@
+//! The summary's records of capacity changes.
+
+use crate::common::{assert_near, run};
+use sojourn_sim::SpikeSummary;
+
+/// A source of 30 Mbit/s with headers over 60 Mbit/s, then these changes.
+fn half_used(changes: &str) -> Vec<SpikeSummary> {
+    run(&format!(
+        r#"
+duration = "8s"
+start_jitter = "0s"
+host_noise = "0s"
+[link.a]
+rate = {{ start = "60Mbit", {changes} }}
+delay = "20ms"
+buffer = "unlimited"
+[link.back]
+delay = "30ms"
+[flow.video]
+control = "ideal"
+path = ["a"]
+back = ["back"]
+source = {{ kind = "on-off", rate = "28960kbit", on = "1s", off = "0s" }}
+"#
+    ))
+    .spikes
+}
+
+/// One packet of 2500 in the second before the change.
+const ONE_IN_A_SECOND: f64 = 1.0 / 2500.0;
+
+#[test]
+fn a_link_that_carried_half_has_a_lower_bound() {
+    let found = half_used(r#"steps = [{ at = "3s", rate = "20Mbit" }]"#).remove(0);
+    assert_eq!((found.at_s, found.from_bps, found.to_bps), (3.0, 60e6, 20e6));
+    assert_near(found.carried_before_bps, 30e6, 30e6 * ONE_IN_A_SECOND, "carried");
+    assert_near(found.utilisation_before.unwrap(), 0.5, ONE_IN_A_SECOND, "used before");
+    // r = 3 for a full link, r' = 1.5 for the carried traffic; d = 50 ms.
+    assert_eq!(found.bound_s, Some(0.100));
+    // In the loop before the change and in the loop after it, give or take a packet.
+    assert_eq!(found.loop_s, 0.050);
+    assert_near(found.carried_loop_bps, 30e6, 12e3 / 0.050, "carried in a loop");
+    assert_near(found.offered_loop_bps.unwrap(), 30e6, 12e3 / 0.050, "offered in a loop");
+    assert_eq!(found.dropped_to_peak_packets, 0);
+    let corrected = found.bound_corrected_s.unwrap();
+    assert_near(corrected, 0.025, 12e3 / 20e6, "corrected");
+    let spike = found.spike_s.unwrap();
+    // An excess of 10 Mbit/s for 50 ms. The ideal sender then has its own backlog and fills the
+    // link, so that the queue stays.
+    assert_near(spike, 0.025, 12e3 / 20e6, "spike");
+    assert_near(found.excess_s.unwrap(), spike - 0.100, 1e-12, "excess");
+}
+
+/// The correction covers one loop delay before the change, not a second: a flow that starts 200 ms
+/// before the change, with a loop of 50 ms, counts like a permanent one.
+#[test]
+fn the_correction_looks_back_one_loop() {
+    let found = run(r#"
+duration = "5s"
+start_jitter = "0s"
+host_noise = "0s"
+[link.a]
+rate = { start = "60Mbit", steps = [{ at = "3s", rate = "20Mbit" }] }
+delay = "20ms"
+buffer = "unlimited"
+[link.back]
+delay = "30ms"
+[flow.video]
+control = "none"
+path = ["a"]
+back = ["back"]
+start = "2800ms"
+stop = "3050ms"
+source = { kind = "on-off", rate = "28960kbit", on = "1s", off = "0s" }
+[flow.idle]
+control = "cubic"
+path = ["a"]
+back = ["back"]
+start = "4s"
+source = { kind = "file", size = "1B" }
+"#)
+    .spikes
+    .remove(0);
+    assert_near(found.carried_before_bps, 6e6, 12e3, "in the second before");
+    assert_near(found.carried_loop_bps, 30e6, 12e3 / 0.050, "in the loop before");
+}
+
+/// A queue that drops has a peak below the bound, and the summary counts the packets dropped.
+#[test]
+fn drops_before_the_peak_are_counted() {
+    let text = |buffer: &str| {
+        format!(
+            r#"
+duration = "3s"
+start_jitter = "0s"
+host_noise = "0s"
+[link.a]
+rate = {{ start = "60Mbit", steps = [{{ at = "2s", rate = "20Mbit" }}] }}
+delay = "50ms"
+queue = "codel"
+buffer = "{buffer}"
+[flow.f]
+control = "none"
+path = ["a"]
+stop = "2500ms"
+source = {{ kind = "on-off", rate = "57Mbit", on = "1s", off = "0s" }}
+"#
+        )
+    };
+    let deep = run(&text("unlimited")).spikes.remove(0);
+    assert!(deep.dropped_to_peak_packets > 0, "{deep:?}");
+    // Two packets wait for 1.2 ms, below CoDel's target. Most drops come after the peak, and are
+    // not counted.
+    let shallow = run(&text("2packets"));
+    let spike = &shallow.spikes[0];
+    assert!(spike.dropped_to_peak_packets < shallow.links[0].dropped_packets, "{shallow:?}");
+}
+
+#[test]
+fn what_the_new_capacity_still_carries_has_no_bound_to_speak_of() {
+    let found = half_used(r#"steps = [{ at = "3s", rate = "40Mbit" }]"#).remove(0);
+    assert_eq!((found.bound_s, found.bound_corrected_s), (Some(0.025), Some(0.0)));
+    assert_eq!(found.spike_s, Some(0.0));
+}
+
+#[test]
+fn every_change_has_an_entry_of_its_own() {
+    let all = half_used(
+        r#"steps = [{ at = "2s", rate = "20Mbit" }, { at = "4s", rate = "80Mbit" }, { at = "6s", rate = "40Mbit" }]"#,
+    );
+    let changes: Vec<_> = all.iter().map(|s| (s.at_s, s.from_bps, s.to_bps)).collect();
+    assert_eq!(changes, [(2.0, 60e6, 20e6), (4.0, 20e6, 80e6), (6.0, 80e6, 40e6)]);
+    let bounds: Vec<_> = all.iter().map(|s| s.bound_s.unwrap()).collect();
+    assert_eq!(bounds, [0.100, 0.0, 0.050]);
+    assert_eq!(all[1].bound_corrected_s, Some(0.0), "a rise");
+    // Utilisation between the changes: full after the drop.
+    assert_near(all[0].utilisation_after.unwrap(), 1.0, 1e-3, "after the drop");
+    assert_eq!(all[0].utilisation_after, all[1].utilisation_before);
+}
+
+/// The packet that arrives first waits for the whole second, which is unavoidable.
+#[test]
+fn an_outage_is_all_bound() {
+    let all =
+        half_used(r#"steps = [{ at = "3s", rate = "0bit" }, { at = "4s", rate = "60Mbit" }]"#);
+    assert_eq!((all[0].bound_s, all[0].bound_corrected_s), (Some(1.0), Some(1.0)));
+    // The first packet after the start meets at most one packet less than that.
+    assert_near(all[0].spike_s.unwrap(), 1.0, 2.0 / 2500.0, "spike");
+    assert_near(all[0].excess_s.unwrap(), 0.0, 2.0 / 2500.0, "excess");
+    assert_eq!(all[1].excess_s, None, "a rise");
+    assert_eq!(all[1].carried_before_bps, 0.0);
+    assert_eq!((all[0].utilisation_after, all[1].utilisation_before), (None, None));
+}
+
+/// A buffer in time keeps its size in bytes during an outage, and so the delay of its packets.
+#[test]
+fn a_buffer_in_time_is_one_in_bytes_through_an_outage() {
+    let of = |buffer: &str| {
+        let text = format!(
+            r#"
+duration = "6s"
+start_jitter = "0s"
+host_noise = "0s"
+[link.a]
+rate = {{ start = "50Mbit", steps = [{{ at = "3s", rate = "0bit" }}, {{ at = "3600ms", rate = "50Mbit" }}] }}
+delay = "20ms"
+buffer = "{buffer}"
+[link.b]
+delay = "20ms"
+[flow.f]
+control = "ideal"
+path = ["a"]
+back = ["b"]
+"#
+        );
+        run(&text).spikes.remove(0)
+    };
+    let (time, bytes) = (of("50ms"), of("312500B"));
+    assert_eq!((time.bound_s, time.spike_s), (bytes.bound_s, bytes.spike_s));
+    assert_eq!(time.bound_s, Some(0.6));
+}
+
+/// A ramp to zero, too: a packet that arrives at its end waits for the second until the next ramp,
+/// and for the first steps of that ramp. A packet that arrives in the last steps waits a little
+/// longer.
+#[test]
+fn a_ramp_to_zero_is_an_outage() {
+    let all = half_used(
+        r#"ramps = [{ from = "3s", to = "4s", rate = "0bit" }, { from = "5s", to = "6s", rate = "60Mbit" }]"#,
+    );
+    let bound = all[0].bound_s.unwrap();
+    assert!(bound > 1.0 && bound < 1.25, "{bound}");
+    let last = half_used(r#"steps = [{ at = "3s", rate = "0bit" }]"#).remove(0);
+    assert_eq!((last.bound_s, last.excess_s), (None, None), "it never ends");
+}
+
+/// Steps closer together than the loop delay: the second step adds to the queue of the first.
+/// Between them the excess is 30 Mbit/s for 20 ms, afterwards 40 Mbit/s for 30 ms: 1.8 Mbit, which
+/// wait 90 ms at 20 Mbit/s.
+#[test]
+fn steps_close_together_add_up() {
+    let all = run(r#"
+duration = "3s"
+start_jitter = "0s"
+host_noise = "0s"
+[link.a]
+rate = { start = "60Mbit", steps = [{ at = "1s", rate = "30Mbit" }, { at = "1020ms", rate = "20Mbit" }] }
+delay = "50ms"
+buffer = "unlimited"
+[flow.f]
+control = "ideal"
+path = ["a"]
+"#)
+    .spikes;
+    // A packet that arrives at 1020 ms has 0.6 Mbit before it: 30 ms at 20 Mbit/s.
+    assert_near(all[0].bound_s.unwrap(), 0.030, 1e-6, "first");
+    assert_near(all[1].bound_s.unwrap(), 0.090, 1e-6, "second");
+    for spike in &all {
+        assert!(spike.excess_s.unwrap() > -12e3 / 20e6, "{spike:?}");
+    }
+}
+
+/// A stopped flow has no share in the bound, however much it sent earlier.
+#[test]
+fn who_has_stopped_has_no_share() {
+    let found = run(r#"
+duration = "3s"
+start_jitter = "0s"
+host_noise = "0s"
+[link.a]
+rate = { start = "60Mbit", steps = [{ at = "2s", rate = "20Mbit" }] }
+buffer = "unlimited"
+[link.near]
+delay = "10ms"
+[link.far]
+delay = "200ms"
+[flow.near]
+control = "ideal"
+path = ["a"]
+back = ["near"]
+[flow.far]
+control = "ideal"
+path = ["a"]
+back = ["far"]
+stop = "1500ms"
+"#)
+    .spikes
+    .remove(0);
+    assert_eq!(found.bound_s, Some(0.020));
+    assert_near(found.spike_s.unwrap(), 0.020, 2.0 * 12e3 / 20e6, "spike");
+}
+
+/// Packets beyond the buffer's capacity do not wait: equation 3 of "A Lower Bound on Latency
+/// Spikes".
+#[test]
+fn a_buffer_caps_the_bound() {
+    let found = run(r#"
+duration = "3s"
+start_jitter = "0s"
+host_noise = "0s"
+[link.a]
+rate = { start = "60Mbit", steps = [{ at = "2s", rate = "20Mbit" }] }
+delay = "50ms"
+buffer = "40ms"
+[flow.f]
+control = "ideal"
+path = ["a"]
+"#)
+    .spikes
+    .remove(0);
+    assert_eq!((found.bound_s, found.bound_lost_fraction), (Some(0.040), 0.6));
+    assert_near(found.excess_s.unwrap(), 0.0, 12e3 / 20e6, "excess");
+}
+
+/// The window for the peak is never shorter than the loop.
+#[test]
+fn a_long_loop_has_its_peak() {
+    let found = run(r#"
+duration = "40s"
+start_jitter = "0s"
+host_noise = "0s"
+[link.a]
+rate = { start = "10Mbit", steps = [{ at = "15s", rate = "5Mbit" }] }
+delay = "7s"
+buffer = "unlimited"
+[flow.f]
+control = "ideal"
+path = ["a"]
+"#)
+    .spikes
+    .remove(0);
+    assert_near(found.spike_s.unwrap(), 7.0, 12e3 / 5e6, "spike");
+}
+
+/// Adjacent changes: the traffic carried before the second is still a rate.
+#[test]
+fn a_change_right_after_a_ramp_knows_what_was_carried() {
+    let all = half_used(
+        r#"ramps = [{ from = "2s", to = "3s", rate = "40Mbit" }, { from = "3s", to = "4s", rate = "20Mbit" }]"#,
+    );
+    for found in &all {
+        assert_near(found.carried_before_bps, 30e6, 2.0 * 30e6 * ONE_IN_A_SECOND, "carried");
+        assert!(found.bound_corrected_s <= found.bound_s);
+    }
+    let first = half_used(r#"steps = [{ at = "0s", rate = "40Mbit" }]"#).remove(0);
+    assert_eq!((first.carried_before_bps, first.bound_corrected_s), (0.0, Some(0.0)));
+}
+
+/// Datagrams arrive at 30 Mbit/s for two seconds, and again after a pause of one second. The link
+/// falls to 20 Mbit/s half-way, which leaves 10 Mbit waiting in the end. The first packet after the
+/// pause finds the queue empty.
+#[test]
+fn a_spike_lasts_until_a_packet_meets_the_old_delay() {
+    let found = run(r#"
+duration = "5s"
+start_jitter = "0s"
+host_noise = "0s"
+record = { spike_window = "1500ms" }
+[link.a]
+rate = { start = "60Mbit", steps = [{ at = "1s", rate = "20Mbit" }] }
+buffer = "unlimited"
+[flow.video]
+control = "none"
+path = ["a"]
+source = { kind = "on-off", rate = "28960kbit", on = "2s", off = "1s" }
+"#)
+    .spikes
+    .remove(0);
+    assert_near(found.spike_s.unwrap(), 0.500, 12e3 / 20e6, "spike");
+    assert_near(found.peak_at_s, 2.500, 12e3 / 20e6, "peak");
+    assert_eq!(found.duration_s, Some(2.0));
+}
+
+/// A drop that delays no packet has no spike and no duration.
+#[test]
+fn no_spike_no_duration() {
+    let found = half_used(r#"steps = [{ at = "3s", rate = "40Mbit" }]"#).remove(0);
+    assert_eq!(found.duration_s, None);
+}
+
+/// Connections weigh by the traffic that they sent on the link. Datagrams have no loop, and do not
+/// count towards another flow's share.
+#[test]
+fn shares_are_those_of_connections() {
+    let found = run(r#"
+duration = "4s"
+start_jitter = "0s"
+host_noise = "0s"
+[link.a]
+rate = { start = "60Mbit", steps = [{ at = "2s", rate = "20Mbit" }] }
+buffer = "unlimited"
+[link.near]
+delay = "10ms"
+[link.far]
+delay = "90ms"
+[flow.noise]
+control = "none"
+path = ["a"]
+source = { kind = "on-off", rate = "14480kbit", on = "1s", off = "0s" }
+[flow.near]
+control = "reno"
+path = ["a"]
+back = ["near"]
+source = { kind = "on-off", rate = "14480kbit", on = "1s", off = "0s" }
+[flow.far]
+control = "reno"
+path = ["a"]
+back = ["far"]
+source = { kind = "on-off", rate = "14480kbit", on = "1s", off = "0s" }
+"#)
+    .spikes
+    .remove(0);
+    // Both connections sent the same amount: d = 50 ms, r = 3.
+    assert_near(found.bound_s.unwrap(), 0.100, 0.100 * 2.0 / 1250.0, "bound");
+}
+
+/// `spread` shifts changes of capacity and of delay together.
+#[test]
+fn a_spread_moves_all_changes_alike() {
+    let spikes = |seed: u64| {
+        run(&format!(
+            r#"
+duration = "20s"
+start_jitter = "0s"
+host_noise = "0s"
+seed = {seed}
+spread = "5s"
+[link.a]
+rate = {{ start = "60Mbit", steps = [{{ at = "5s", rate = "20Mbit" }}] }}
+delay = {{ start = "10ms", steps = [{{ at = "7s", delay = "60ms" }}] }}
+[flow.f]
+control = "ideal"
+path = ["a"]
+"#
+        ))
+        .spikes
+    };
+    let mut moments = Vec::new();
+    for seed in 1..=8 {
+        let found = spikes(seed).remove(0);
+        assert!((5.0..10.0).contains(&found.at_s), "{}", found.at_s);
+        // The delay changes two seconds later, for every seed.
+        assert_eq!(found.bound_s, Some(0.020), "seed {seed} at {}", found.at_s);
+        moments.push(found.at_s);
+    }
+    moments.dedup();
+    assert_eq!(moments.len(), 8, "each seed has its own moment");
+}

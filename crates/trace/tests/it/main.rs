@@ -1,0 +1,6 @@
+//! The tests of recorded series and captures, in one program: `cargo test -p sojourn-trace NAME` runs the tests of a
+//! module, or one test.
+
+mod captures;
+mod histogram;
+mod table;

@@ -1,0 +1,18 @@
+//! The tests of the transport, in one program: `cargo test -p sojourn-transport NAME` runs the tests of a
+//! module, or one test.
+
+mod bbr3;
+mod bursts;
+mod common;
+mod gaps;
+mod gro;
+mod handshake;
+mod plain;
+mod quic;
+mod rack;
+mod receiver;
+mod recovery;
+mod sending;
+mod spurious;
+mod timers;
+mod transfer;

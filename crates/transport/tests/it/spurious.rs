@@ -1,0 +1,252 @@
+//! Spurious losses and timeouts: detection and undo.
+
+use crate::common::desk::{Desk, needs};
+use crate::common::{MSS, at, config, ms};
+use sojourn_cc::EcnUse;
+use sojourn_transport::{Config, Profile, SegmentRange};
+use sojourn_units::{Bytes, Instant};
+
+fn tcp() -> Config {
+    config(Profile::Tcp)
+}
+
+fn without_echo() -> Config {
+    Config { timestamps: false, ..tcp() }
+}
+
+/// A sender with a known round trip of 100 ms, which sends segments 1 to 8 at 100 ms.
+fn sending(config: Config) -> Desk {
+    begin(Desk::new(config, 8))
+}
+
+/// [`sending`], with a controller that responds to the echo of marks (RFC 3168).
+fn sending_with_ecn() -> Desk {
+    begin(Desk::with_needs(tcp(), 8, needs(EcnUse::Classic)))
+}
+
+fn begin(mut desk: Desk) -> Desk {
+    desk.write(1);
+    desk.send(at(0));
+    desk.ack(at(100), 1, &[], 0);
+    desk.write(8);
+    assert_eq!(desk.send(at(100)).len(), 8);
+    desk
+}
+
+/// The tail loss probe and then the RTO expire; the first segment is retransmitted. Returns the
+/// time and its packet number.
+fn timed_out(desk: &mut Desk) -> (Instant, u64) {
+    let (_, probe) = desk.fire();
+    assert_eq!(probe.len(), 1);
+    let (when, left) = desk.fire();
+    assert_eq!(left.iter().map(|d| d.segment).collect::<Vec<_>>(), [1]);
+    assert_eq!(desk.sender.in_flight(), Bytes(MSS));
+    (when, left[0].number)
+}
+
+/// Eifel (RFC 3522 section 3.2): the echo is of the first transmission. Packets that the timeout
+/// declared lost are in flight again, and the sender repeats no segment of them.
+#[test]
+fn an_echo_shows_a_spurious_timeout() {
+    let mut desk = sending(tcp());
+    let (when, _) = timed_out(&mut desk);
+    desk.write(4);
+    desk.ack(when + ms(50), 3, &[], 2);
+    assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (1, 1));
+    // The test's controller keeps a window of one packet, so that no packet leaves; the rest of the
+    // eight is still in flight.
+    assert_eq!(desk.sender.in_flight(), Bytes(6 * MSS));
+    desk.ack(when + ms(60), 9, &[], 8);
+    let again = desk.segments(when + ms(60));
+    assert!(again.iter().all(|segment| *segment >= 9), "{again:?}");
+}
+
+/// RFC 4015 section 3.2, step 8: the timer adapts to the longer delay. The acknowledgement took 550
+/// ms from 100 ms on.
+#[test]
+fn a_spurious_timeout_makes_the_timer_patient() {
+    let mut desk = sending(tcp());
+    timed_out(&mut desk);
+    let now = at(650);
+    desk.ack(now, 3, &[], 2);
+    assert_eq!(desk.sender.rtts().expect("a sample").0, ms(550));
+    assert_eq!(desk.sender.vitals().rtt_variation, Some(ms(275)));
+}
+
+/// The retransmission arrived first: the timeout was correct.
+#[test]
+fn an_echo_shows_a_true_timeout() {
+    let mut desk = sending(tcp());
+    let (when, number) = timed_out(&mut desk);
+    desk.ack(when + ms(100), 2, &[], number);
+    assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (0, 0));
+    assert_eq!(desk.segments(when + ms(100)), [2]);
+}
+
+/// RFC 5682 section 3.1: after the acknowledgement of the first segment new data leave, and the
+/// next acknowledgement is of a segment that was never retransmitted.
+#[test]
+fn f_rto_finds_a_spurious_timeout() {
+    let mut desk = sending(without_echo());
+    let (when, _) = timed_out(&mut desk);
+    desk.write(4);
+    desk.set_window(when + ms(50), 2 * MSS);
+    desk.ack(when + ms(50), 2, &[], 1);
+    assert_eq!(desk.cc().spurious, 0, "it may have been the retransmission");
+    assert_eq!(desk.segments(when + ms(50)), [9, 10], "step 2 b: two of new data");
+    desk.ack(when + ms(55), 3, &[], 2);
+    assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (1, 1));
+    assert_eq!(desk.sender.in_flight(), Bytes((6 + 2) * MSS));
+}
+
+/// Step 3 a: the new data arrive; the packets that the timeout declared lost do not.
+#[test]
+fn f_rto_confirms_a_true_timeout() {
+    let mut desk = sending(without_echo());
+    let (when, number) = timed_out(&mut desk);
+    desk.write(4);
+    desk.set_window(when + ms(100), 2 * MSS);
+    desk.ack(when + ms(100), 2, &[], number);
+    assert_eq!(desk.segments(when + ms(100)), [9, 10]);
+    desk.set_window(when + ms(200), 4 * MSS);
+    desk.ack(when + ms(200), 2, &[(9, 11)], number + 2);
+    assert_eq!(desk.cc().spurious, 0);
+    assert_eq!(desk.segments(when + ms(200))[0], 2, "conventional recovery");
+}
+
+/// Step 2 b without new data: conventional recovery at once.
+#[test]
+fn f_rto_needs_new_data() {
+    let mut desk = sending(without_echo());
+    let (when, number) = timed_out(&mut desk);
+    desk.set_window(when + ms(100), 2 * MSS);
+    desk.ack(when + ms(100), 2, &[], number);
+    assert_eq!(desk.segments(when + ms(100)), [2, 3]);
+}
+
+/// RFC 3708: every segment that a recovery retransmitted arrived twice.
+#[test]
+fn duplicates_show_a_spurious_recovery() {
+    for reported in [1_u64, 2] {
+        let mut desk = sending(without_echo());
+        // All others overtake segments 1 and 2.
+        desk.ack(at(205), 1, &[(3, 9)], 8);
+        assert_eq!(desk.cc().loss_events, 1);
+        desk.set_window(at(205), 8 * MSS);
+        assert_eq!(desk.segments(at(205)), [1, 2]);
+        // Each arrives once, by either transmission, and then again.
+        desk.ack(at(210), 9, &[], 10);
+        assert_eq!(desk.cc().spurious, 0);
+        for segment in 1..=reported {
+            desk.ack.duplicate = true;
+            desk.ack.tell_more().duplicates =
+                Some(SegmentRange { start: segment, end: segment + 1 });
+            desk.sender.on_ack(at(305), &desk.ack);
+            desk.ack.duplicate = false;
+        }
+        assert_eq!(desk.sender.stats().spurious_retransmissions, reported);
+        assert_eq!(desk.cc().spurious, u64::from(reported == 2), "{reported} came twice");
+    }
+}
+
+/// The algorithm ignores an acknowledgement without new data: it stays in step 2.
+#[test]
+fn f_rto_waits_for_news() {
+    let mut desk = sending(without_echo());
+    let (when, _) = timed_out(&mut desk);
+    desk.write(4);
+    desk.ack(when + ms(40), 1, &[], 0);
+    desk.set_window(when + ms(50), 2 * MSS);
+    desk.ack(when + ms(50), 2, &[], 1);
+    assert_eq!(desk.segments(when + ms(50)), [9, 10]);
+    assert_eq!(desk.segments(when + ms(51)), [0; 0], "nothing else before the answer");
+    desk.ack(when + ms(55), 3, &[], 2);
+    assert_eq!(desk.cc().spurious, 1);
+}
+
+/// RFC 3522 section 3.2, step 2: a timeout ends a fast recovery whose losses were real. Late data
+/// of that recovery refute the timeout, not the reduction.
+#[test]
+fn a_timeout_in_a_fast_recovery_keeps_its_reduction() {
+    let mut desk = sending(tcp());
+    desk.ack(at(205), 1, &[(3, 9)], 8);
+    desk.set_window(at(205), 20 * MSS);
+    desk.write(4);
+    // The repairs, and new data.
+    assert_eq!(desk.segments(at(205)), [1, 2, 9, 10]);
+    let (when, _) = desk.fire();
+    assert_eq!(desk.cc().timeouts.len(), 1, "no probe in a recovery");
+    // The repairs arrive, and then the new data.
+    desk.ack(when + ms(10), 9, &[], 10);
+    desk.ack(when + ms(11), 11, &[], 12);
+    assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (0, 0));
+}
+
+/// A mark proves congestion: no earlier reduction is undone (Linux, `tcp_enter_cwr`).
+#[test]
+fn a_mark_forbids_the_undo() {
+    for marked in [false, true] {
+        let mut desk = sending_with_ecn();
+        desk.ack(at(205), 1, &[(2, 9)], 8);
+        assert_eq!((desk.cc().loss_events, desk.segments(at(205)).len()), (1, 1));
+        desk.ack.ece = marked;
+        desk.ack(at(210), 9, &[], 8);
+        assert_eq!(desk.cc().spurious, u64::from(!marked));
+    }
+}
+
+/// A loss prolongs a mark's reduction, which was for the mark: it is not undone, however late the
+/// lost packet arrives.
+#[test]
+fn a_loss_within_a_marks_reduction_is_not_undone() {
+    let mut desk = sending_with_ecn();
+    desk.ack.ece = true;
+    desk.ack(at(203), 2, &[], 1);
+    desk.ack.ece = false;
+    assert_eq!(desk.cc().ecn_events, 1);
+    desk.ack(at(205), 2, &[(3, 9)], 8);
+    assert_eq!((desk.cc().loss_events, desk.sender.stats().lost), (0, 1));
+    desk.segments(at(205));
+    desk.ack(at(210), 9, &[], 8);
+    assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (0, 0));
+}
+
+/// A packet that the network duplicated was never retransmitted: no retransmission was spurious.
+#[test]
+fn a_duplicate_of_the_network_refutes_nothing() {
+    let mut desk = sending(tcp());
+    desk.ack(at(205), 1, &[(2, 9)], 8);
+    assert_eq!(desk.segments(at(205)), [1]);
+    desk.ack.duplicate = true;
+    desk.ack.tell_more().duplicates = Some(SegmentRange { start: 5, end: 6 });
+    desk.sender.on_ack(at(210), &desk.ack);
+    assert_eq!(desk.sender.stats().spurious_retransmissions, 0);
+    assert_eq!(desk.cc().spurious, 0);
+}
+
+/// A retransmission that arrives after it was declared lost is no evidence about the first
+/// transmission, which was lost.
+#[test]
+fn a_late_retransmission_undoes_nothing() {
+    let mut desk = sending(tcp());
+    desk.ack(at(205), 1, &[(2, 9)], 8);
+    let first = desk.send(at(205));
+    assert_eq!(first[0].segment, 1);
+    // It is late: the RTO retransmits the segment a third time, and then the second transmission
+    // arrives.
+    let (when, third) = desk.fire();
+    assert_eq!(third[0].segment, 1);
+    desk.ack(when + ms(10), 9, &[], first[0].number);
+    assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (0, 0));
+}
+
+/// QUIC: three packets overtake one, and it arrives before its retransmission.
+#[test]
+fn quic_finds_a_spurious_loss_by_packet_numbers() {
+    let mut desk = sending(config(Profile::Quic));
+    desk.ack(at(205), 1, &[(2, 5)], 4);
+    assert_eq!((desk.cc().loss_events, desk.segments(at(205))[0]), (1, 1));
+    desk.ack(at(210), 5, &[], 4);
+    assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (1, 1));
+    assert!(!desk.cc().last.in_recovery);
+}
