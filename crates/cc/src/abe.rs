@@ -16,7 +16,7 @@ pub(crate) const fn beta_ecn(doc: &'static str) -> Param {
 }
 
 /// The factor by which a mark multiplies the window.
-pub(crate) fn of_mark(setup: &Setup) -> f64 {
+pub(crate) fn mark_factor(setup: &Setup) -> f64 {
     match setup.params.number("beta_ecn") {
         0.0 => setup.params.number("beta"),
         beta_ecn => beta_ecn,

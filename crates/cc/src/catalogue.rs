@@ -12,12 +12,12 @@ use crate::{AnyController, all, find};
 /// there is no global list.
 #[derive(Clone, Default)]
 pub struct Catalogue {
-    own: Vec<Own>,
+    users: Vec<UserController>,
 }
 
 /// A user-defined controller.
 #[derive(Clone)]
-struct Own {
+struct UserController {
     info: Info,
     build: Arc<Build>,
 }
@@ -27,7 +27,7 @@ type Build = dyn Fn(&Setup) -> Box<dyn Controller> + Send + Sync;
 impl Catalogue {
     /// The built-in controllers only.
     pub const fn shipped() -> Catalogue {
-        Catalogue { own: Vec::new() }
+        Catalogue { users: Vec::new() }
     }
 
     /// Adds a controller; `build` makes one for each connection. User-defined controllers
@@ -42,7 +42,7 @@ impl Catalogue {
         build: impl Fn(&Setup) -> Box<dyn Controller> + Send + Sync + 'static,
     ) -> Result<Catalogue, String> {
         self.admits(&info)?;
-        self.own.push(Own { info, build: Arc::new(build) });
+        self.users.push(UserController { info, build: Arc::new(build) });
         Ok(self)
     }
 
@@ -52,8 +52,8 @@ impl Catalogue {
     /// The same as those of [`Catalogue::with`].
     pub fn admits(&self, info: &Info) -> Result<(), String> {
         let name = info.name;
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if name.is_empty() || !name.chars().all(plain) {
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || !name.chars().all(is_allowed) {
             return Err(format!(
                 "`{name}` cannot name a controller: names are made of letters, digits, `-` and `_`"
             ));
@@ -79,7 +79,7 @@ impl Catalogue {
 
     /// Registry entries, built-in controllers first.
     pub fn infos(&self) -> impl Iterator<Item = &Info> {
-        all().iter().map(|algorithm| algorithm.info).chain(self.own.iter().map(|own| &own.info))
+        all().iter().map(|algorithm| algorithm.info).chain(self.users.iter().map(|user| &user.info))
     }
 
     /// Registry entry of the controller of this name.
@@ -98,8 +98,8 @@ impl Catalogue {
         if let Some(algorithm) = find(name) {
             return Some((algorithm.build)(setup));
         }
-        let own = self.own.iter().find(|own| own.info.name == name)?;
-        Some(AnyController::User((own.build)(setup)))
+        let user = self.users.iter().find(|user| user.info.name == name)?;
+        Some(AnyController::User((user.build)(setup)))
     }
 }
 
@@ -112,9 +112,9 @@ impl fmt::Debug for Catalogue {
 /// Equal if they hold the very same controllers.
 impl PartialEq for Catalogue {
     fn eq(&self, other: &Catalogue) -> bool {
-        let same = |(one, two): (&Own, &Own)| {
+        let same = |(one, two): (&UserController, &UserController)| {
             one.info.name == two.info.name && Arc::ptr_eq(&one.build, &two.build)
         };
-        self.own.len() == other.own.len() && self.own.iter().zip(&other.own).all(same)
+        self.users.len() == other.users.len() && self.users.iter().zip(&other.users).all(same)
     }
 }

@@ -252,6 +252,19 @@ pub struct Needs {
     pub prr: bool,
 }
 
+impl Needs {
+    /// The needs of a window-based controller without ECN: the transport's own recovery, and no
+    /// optional feature. A controller states its differences: `Needs { ecn, ..Needs::BASE }`.
+    pub const BASE: Needs = Needs {
+        ecn: EcnUse::None,
+        receive_times: false,
+        rate_samples: false,
+        every_packet: false,
+        signal: false,
+        prr: true,
+    };
+}
+
 /// Registry entry of a controller.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {

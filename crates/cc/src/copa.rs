@@ -15,7 +15,7 @@
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::contract::{Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Setup};
+use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Setup};
 use crate::round::Round;
 use crate::undo::Undo;
 use crate::windowed::{Windowed, WindowedMax, WindowedMin};
@@ -71,12 +71,12 @@ pub struct Copa {
     max: WindowedMax,
     rtt_standing: Option<Duration>,
     nearly_empty_at: Instant,
-    undo: Undo<Before>,
+    undo: Undo<Saved>,
 }
 
 /// State that a spurious loss restores.
 #[derive(Clone, Copy, Debug)]
-struct Before {
+struct Saved {
     cwnd: f64,
     slow_start: bool,
     per_delta: f64,
@@ -203,14 +203,7 @@ impl Copa {
             },
         ],
         ordered: &[],
-        needs: Needs {
-            ecn: EcnUse::None,
-            receive_times: false,
-            rate_samples: false,
-            every_packet: false,
-            signal: false,
-            prr: false,
-        },
+        needs: Needs { prr: false, ..Needs::BASE },
         random: false,
     };
 
@@ -272,19 +265,19 @@ impl Copa {
         }
     }
 
-    fn before(&self) -> Before {
-        Before { cwnd: self.cwnd, slow_start: self.slow_start, per_delta: self.per_delta }
+    fn saved(&self) -> Saved {
+        Saved { cwnd: self.cwnd, slow_start: self.slow_start, per_delta: self.per_delta }
     }
 
     /// Restores the state after a spurious loss, and saves the state before a loss.
     fn follow_undo(&mut self, feedback: &Feedback<'_>) {
-        if let Some(before) = self.undo.on_feedback(feedback) {
-            self.cwnd = self.cwnd.max(before.cwnd);
-            self.per_delta = self.per_delta.max(before.per_delta);
-            self.slow_start = before.slow_start;
+        if let Some(saved) = self.undo.on_feedback(feedback) {
+            self.cwnd = self.cwnd.max(saved.cwnd);
+            self.per_delta = self.per_delta.max(saved.per_delta);
+            self.slow_start = saved.slow_start;
         }
         if feedback.loss_event {
-            self.undo.on_loss(self.before());
+            self.undo.on_loss(self.saved());
         }
     }
 
@@ -375,7 +368,7 @@ impl Controller for Copa {
     /// The paper does not cover timeouts. The window falls to its minimum and slow start
     /// begins, as in RFC 9002 section 7.6.2 for persistent congestion.
     fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
-        self.undo.on_timeout(self.before());
+        self.undo.on_timeout(self.saved());
         self.cwnd = LEAST;
         self.slow_start = true;
         self.velocity = Velocity::REST;

@@ -34,12 +34,12 @@ pub struct Cubic {
     cwnd_prior: f64,
     /// The congestion avoidance stage; `None` in slow start and recovery.
     epoch: Option<Epoch>,
-    undo: Undo<Before>,
+    undo: Undo<SavedState>,
 }
 
 /// State that a spurious loss restores (RFC 9438 section 4.9).
 #[derive(Clone, Copy, Debug)]
-struct Before {
+struct SavedState {
     window: Saved,
     w_max: Option<f64>,
     cwnd_prior: f64,
@@ -138,14 +138,7 @@ impl Cubic {
             hystart::TRAIN,
         ],
         ordered: &[],
-        needs: Needs {
-            ecn: EcnUse::Classic,
-            receive_times: false,
-            rate_samples: false,
-            every_packet: false,
-            signal: false,
-            prr: true,
-        },
+        needs: Needs { ecn: EcnUse::Classic, ..Needs::BASE },
         random: false,
     };
 
@@ -158,7 +151,7 @@ impl Cubic {
             per_byte: 1.0 / setup.mss.as_f64(),
             c: p.number("c"),
             beta: p.number("beta"),
-            beta_ecn: abe::of_mark(setup),
+            beta_ecn: abe::mark_factor(setup),
             fast_convergence: p.switch("fast_convergence"),
             tcp_friendliness: p.switch("tcp_friendliness"),
             slow_start: SlowStart::new(setup),
@@ -193,16 +186,16 @@ impl Cubic {
         }
     }
 
-    fn before(&self) -> Before {
+    fn saved(&self) -> SavedState {
         let Cubic { window, w_max, cwnd_prior, epoch, .. } = self;
-        Before { window: window.saved(), w_max: *w_max, cwnd_prior: *cwnd_prior, epoch: *epoch }
+        SavedState { window: window.saved(), w_max: *w_max, cwnd_prior: *cwnd_prior, epoch: *epoch }
     }
 
     /// Sections 4.9.1 and 4.9.2: undoes the whole reduction.
     #[cold]
-    fn restore(&mut self, before: Before) {
-        self.window.restore(before.window);
-        (self.w_max, self.cwnd_prior, self.epoch) = (before.w_max, before.cwnd_prior, before.epoch);
+    fn restore(&mut self, saved: SavedState) {
+        self.window.restore(saved.window);
+        (self.w_max, self.cwnd_prior, self.epoch) = (saved.w_max, saved.cwnd_prior, saved.epoch);
         self.fraction = 0.0;
     }
 
@@ -300,11 +293,11 @@ impl Controller for Cubic {
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        if let Some(before) = self.undo.on_feedback(feedback) {
-            self.restore(before);
+        if let Some(saved) = self.undo.on_feedback(feedback) {
+            self.restore(saved);
         }
         if feedback.loss_event {
-            self.undo.on_loss(self.before());
+            self.undo.on_loss(self.saved());
         }
         if feedback.loss_event || feedback.ecn_event {
             self.on_congestion(!feedback.loss_event);
@@ -323,7 +316,7 @@ impl Controller for Cubic {
     }
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
-        self.undo.on_timeout(self.before());
+        self.undo.on_timeout(self.saved());
         self.end_epoch();
         // Section 4.8: the stage after a timeout begins at its own plateau.
         self.w_max = None;

@@ -70,14 +70,7 @@ impl Dctcp {
             },
         ],
         ordered: &[],
-        needs: Needs {
-            ecn: EcnUse::Counts,
-            receive_times: false,
-            rate_samples: false,
-            every_packet: false,
-            signal: false,
-            prr: true,
-        },
+        needs: Needs { ecn: EcnUse::Counts, ..Needs::BASE },
         random: false,
     };
 

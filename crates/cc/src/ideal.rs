@@ -32,17 +32,9 @@ impl Ideal {
                   receiver, or straight back from the bottleneck",
             source: "A lower bound on latency spikes, figure 1",
         }],
-        // ECN-capable only so that an AQM marks and does not drop; the controller ignores
-        // both.
         ordered: &[],
-        needs: Needs {
-            ecn: EcnUse::Classic,
-            receive_times: false,
-            rate_samples: false,
-            every_packet: false,
-            signal: true,
-            prr: false,
-        },
+        // ECN-capable only so that an AQM marks and does not drop; the controller ignores both.
+        needs: Needs { ecn: EcnUse::Classic, signal: true, prr: false, ..Needs::BASE },
         random: false,
     };
 

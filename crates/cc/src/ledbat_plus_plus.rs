@@ -154,14 +154,7 @@ impl LedbatPlusPlus {
             },
         ],
         ordered: &[],
-        needs: Needs {
-            ecn: EcnUse::Classic,
-            receive_times: false,
-            rate_samples: false,
-            every_packet: false,
-            signal: false,
-            prr: true,
-        },
+        needs: Needs { ecn: EcnUse::Classic, ..Needs::BASE },
         random: false,
     };
 

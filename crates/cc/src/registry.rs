@@ -37,15 +37,15 @@ macro_rules! controllers {
 
         impl AnyController {
             #[inline(never)]
-            fn on_sent_apart(&mut self, now: Instant, sent: &Sent) {
+            fn on_sent_cold(&mut self, now: Instant, sent: &Sent) {
                 match self { $(Self::$variant(c) => c.on_sent(now, sent),)+ Self::User(c) => c.on_sent(now, sent) }
             }
             #[inline(never)]
-            fn on_feedback_apart(&mut self, now: Instant, feedback: &Feedback<'_>) {
+            fn on_feedback_cold(&mut self, now: Instant, feedback: &Feedback<'_>) {
                 match self { $(Self::$variant(c) => c.on_feedback(now, feedback),)+ Self::User(c) => c.on_feedback(now, feedback) }
             }
             #[inline(never)]
-            fn limits_apart(&self) -> Limits {
+            fn limits_cold(&self) -> Limits {
                 match self { $(Self::$variant(c) => c.limits(),)+ Self::User(c) => c.limits() }
             }
         }
@@ -54,12 +54,12 @@ macro_rules! controllers {
             #[inline]
             fn on_sent(&mut self, now: Instant, sent: &Sent) {
                 $($crate::registry::controllers!(@hot $place self $variant c c.on_sent(now, sent));)+
-                self.on_sent_apart(now, sent);
+                self.on_sent_cold(now, sent);
             }
             #[inline]
             fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
                 $($crate::registry::controllers!(@hot $place self $variant c c.on_feedback(now, feedback));)+
-                self.on_feedback_apart(now, feedback);
+                self.on_feedback_cold(now, feedback);
             }
             fn on_timeout(&mut self, now: Instant, in_flight: Bytes) {
                 match self { $(Self::$variant(c) => c.on_timeout(now, in_flight),)+ Self::User(c) => c.on_timeout(now, in_flight) }
@@ -76,7 +76,7 @@ macro_rules! controllers {
             #[inline]
             fn limits(&self) -> Limits {
                 $($crate::registry::controllers!(@hot $place self $variant c c.limits());)+
-                self.limits_apart()
+                self.limits_cold()
             }
             fn probe(&self) -> Probe {
                 match self { $(Self::$variant(c) => c.probe(),)+ Self::User(c) => c.probe() }

@@ -34,14 +34,7 @@ impl Reno {
             abe::beta_ecn("what a mark leaves of the window; zero: as much as a loss; ABE has 0.8"),
         ],
         ordered: &[],
-        needs: Needs {
-            ecn: EcnUse::Classic,
-            receive_times: false,
-            rate_samples: false,
-            every_packet: false,
-            signal: false,
-            prr: true,
-        },
+        needs: Needs { ecn: EcnUse::Classic, ..Needs::BASE },
         random: false,
     };
 
@@ -50,7 +43,7 @@ impl Reno {
         Reno {
             window: Window::new(setup),
             beta: setup.params.number("beta"),
-            beta_ecn: abe::of_mark(setup),
+            beta_ecn: abe::mark_factor(setup),
             undo: Undo::default(),
         }
     }

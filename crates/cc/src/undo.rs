@@ -7,14 +7,14 @@ use crate::contract::Feedback;
 /// `prior_ssthresh`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Undo<S> {
-    before: Option<S>,
-    under: Under,
+    saved: Option<S>,
+    cause: Cause,
 }
 
 /// The cause of the current recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Under {
-    Nothing,
+enum Cause {
+    None,
     Recovery,
     /// A timeout after which no packet has been acknowledged.
     Timeout,
@@ -22,48 +22,48 @@ enum Under {
 
 impl<S> Default for Undo<S> {
     fn default() -> Undo<S> {
-        Undo { before: None, under: Under::Nothing }
+        Undo { saved: None, cause: Cause::None }
     }
 }
 
 impl<S> Undo<S> {
-    /// Saves `before`, which a loss event is about to reduce.
-    pub(crate) fn on_loss(&mut self, before: S) {
-        self.before = Some(before);
-        self.under = Under::Recovery;
+    /// Saves `state`, which a loss event is about to reduce.
+    pub(crate) fn on_loss(&mut self, state: S) {
+        self.saved = Some(state);
+        self.cause = Cause::Recovery;
     }
 
-    /// Saves `before`, which a timeout is about to reduce.
-    pub(crate) fn on_timeout(&mut self, before: S) {
-        if self.under == Under::Nothing || self.before.is_none() {
-            self.before = Some(before);
+    /// Saves `state`, which a timeout is about to reduce.
+    pub(crate) fn on_timeout(&mut self, state: S) {
+        if self.cause == Cause::None || self.saved.is_none() {
+            self.saved = Some(state);
         }
-        self.under = Under::Timeout;
+        self.cause = Cause::Timeout;
     }
 
     /// Keeps the reduction.
     pub(crate) fn forget(&mut self) {
-        (self.before, self.under) = (None, Under::Nothing);
+        (self.saved, self.cause) = (None, Cause::None);
     }
 
     /// Follows the transport's recovery; call it before processing the rest of `feedback`.
     /// Returns the state to restore if the last reduction was spurious.
     #[inline]
     pub(crate) fn on_feedback(&mut self, feedback: &Feedback<'_>) -> Option<S> {
-        let restored = if feedback.spurious { self.before.take() } else { None };
+        let restored = if feedback.spurious { self.saved.take() } else { None };
         if feedback.spurious || feedback.ecn_event {
             // A mark proves congestion, so an earlier reduction must not be undone any more
             // (Linux, `tcp_enter_cwr`).
             self.forget();
             return restored;
         }
-        let over = match self.under {
-            Under::Nothing => false,
-            Under::Recovery => !feedback.in_recovery,
-            Under::Timeout => feedback.acked_packets > 0,
+        let over = match self.cause {
+            Cause::None => false,
+            Cause::Recovery => !feedback.in_recovery,
+            Cause::Timeout => feedback.acked_packets > 0,
         };
         if over {
-            self.under = Under::Nothing;
+            self.cause = Cause::None;
         }
         None
     }

@@ -116,14 +116,7 @@ impl Vegas {
             },
         ],
         ordered: &[("alpha", "beta")],
-        needs: Needs {
-            ecn: EcnUse::Classic,
-            receive_times: false,
-            rate_samples: false,
-            every_packet: false,
-            signal: false,
-            prr: true,
-        },
+        needs: Needs { ecn: EcnUse::Classic, ..Needs::BASE },
         random: false,
     };
 

@@ -23,9 +23,15 @@ impl<const GREATEST: bool> Windowed<GREATEST> {
     }
 
     /// As [`Self::update`], but keeps a sample that is not an extreme only at a distance of
-    /// `apart` from the previous one. At most `span / apart + 1` samples are kept, and the
-    /// window may be shorter by `apart`.
-    pub(crate) fn update_sparsely(&mut self, time: u64, value: u64, span: u64, apart: u64) -> u64 {
+    /// `spacing` from the previous one. At most `span / spacing + 1` samples are kept, and the
+    /// window may be shorter by `spacing`.
+    pub(crate) fn update_sparsely(
+        &mut self,
+        time: u64,
+        value: u64,
+        span: u64,
+        spacing: u64,
+    ) -> u64 {
         while self.samples.back().is_some_and(|s| Self::outlives(value, s.1)) {
             self.samples.pop_back();
         }
@@ -34,8 +40,8 @@ impl<const GREATEST: bool> Windowed<GREATEST> {
         }
         // A less extreme sample matters only after its predecessors expire, which one of
         // the same time never does.
-        let is_apart = |s: &(u64, u64)| time.saturating_sub(s.0) >= apart.max(1);
-        if self.samples.back().is_none_or(is_apart) {
+        let is_spaced = |s: &(u64, u64)| time.saturating_sub(s.0) >= spacing.max(1);
+        if self.samples.back().is_none_or(is_spaced) {
             self.samples.push_back((time, value));
         }
         self.get().unwrap_or(value)
@@ -94,19 +100,19 @@ mod tests {
             parts in 1_u64..100,
         ) {
             const SPAN: u64 = 640;
-            let apart = SPAN / parts;
+            let spacing = SPAN / parts;
             let (mut least, mut greatest) = (WindowedMin::default(), WindowedMax::default());
             let (mut now, mut all) = (0, Vec::new());
             for (wait, value) in steps {
                 now += wait;
                 all.push((now, value));
-                let low = least.update_sparsely(now, value, SPAN, apart);
+                let low = least.update_sparsely(now, value, SPAN, spacing);
                 prop_assert!(low >= within(&all, now, SPAN).min().unwrap());
-                prop_assert!(low <= within(&all, now, SPAN - apart).min().unwrap());
-                let high = greatest.update_sparsely(now, value, SPAN, apart);
+                prop_assert!(low <= within(&all, now, SPAN - spacing).min().unwrap());
+                let high = greatest.update_sparsely(now, value, SPAN, spacing);
                 prop_assert!(high <= within(&all, now, SPAN).max().unwrap());
-                prop_assert!(high >= within(&all, now, SPAN - apart).max().unwrap());
-                prop_assert!(least.samples.len() as u64 <= SPAN / apart + 1);
+                prop_assert!(high >= within(&all, now, SPAN - spacing).max().unwrap());
+                prop_assert!(least.samples.len() as u64 <= SPAN / spacing + 1);
             }
         }
     }

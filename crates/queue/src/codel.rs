@@ -19,11 +19,10 @@
 //! - 1/sqrt(count) is exact to the nanosecond; Linux approximates it by one
 //!   Newton step a drop, in 16 bits, and counts time in units of 1024 ns.
 
-use sojourn_units::{Bytes, Instant};
+use sojourn_units::Instant;
 
-use crate::apart::{Apart, refuse};
-use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
-use crate::fifo::Fifo;
+use crate::contract::{DropReason, Info, Packet, Setup};
+use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
 
 pub(crate) mod control;
 
@@ -49,52 +48,26 @@ pub(crate) const INFO: Info = Info {
 };
 
 /// A FIFO controlled by CoDel.
-pub struct Codel<P> {
-    fifo: Fifo<P>,
+pub(crate) type Codel<P> = FifoQueue<P, CodelPolicy>;
+
+/// The control loop and its state.
+pub struct CodelPolicy {
     state: State,
     control: Control,
-    limit: Limit,
 }
 
-impl<P: Packet> Codel<P> {
-    pub(crate) fn new(setup: &Setup) -> Codel<P> {
-        Codel {
-            fifo: Fifo::new(),
-            state: State::default(),
-            control: Control::new(setup),
-            limit: setup.limit,
-        }
-    }
-}
-
-impl<P: Packet + Send> Queue<P> for Codel<P> {
-    #[inline(always)]
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        if !self.limit.admits(self.fifo.backlog(), packet.size()) {
-            return refuse(&Apart(packet), drops);
-        }
-        self.fifo.push(now, packet);
+impl FifoPolicy for CodelPolicy {
+    fn new(setup: &Setup) -> CodelPolicy {
+        CodelPolicy { state: State::default(), control: Control::new(setup) }
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
-        self.state.dequeue(now, &self.control, &mut self.fifo, drops)
-    }
-
-    fn set_limit(&mut self, limit: Limit) {
-        self.limit = limit;
-    }
-
-    fn make_room(&mut self, _now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
-        self.fifo.drop_first(drops);
-    }
-
-    fn head_size(&self) -> Option<Bytes> {
-        self.fifo.head_size()
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.fifo.backlog()
+    fn dequeue<P: Packet>(
+        &mut self,
+        buffer: &mut LimitedFifo<P>,
+        now: Instant,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) -> Option<P> {
+        self.state.dequeue(now, &self.control, &mut buffer.fifo, drops)
     }
 }

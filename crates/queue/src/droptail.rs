@@ -1,10 +1,7 @@
 //! Drop-tail: one FIFO that refuses what does not fit.
 
-use sojourn_units::{Bytes, Instant};
-
-use crate::apart::{Apart, refuse};
-use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
-use crate::fifo::Fifo;
+use crate::contract::{Info, Setup};
+use crate::fifo::{FifoPolicy, FifoQueue};
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
@@ -21,45 +18,13 @@ pub(crate) const INFO: Info = Info {
 };
 
 /// A drop-tail FIFO.
-pub struct DropTail<P> {
-    fifo: Fifo<P>,
-    limit: Limit,
-}
+pub(crate) type DropTail<P> = FifoQueue<P, DropTailPolicy>;
 
-impl<P: Packet> DropTail<P> {
-    pub(crate) fn new(setup: &Setup) -> DropTail<P> {
-        DropTail { fifo: Fifo::new(), limit: setup.limit }
-    }
-}
+/// The rules of any [`FifoPolicy`].
+pub struct DropTailPolicy;
 
-impl<P: Packet + Send> Queue<P> for DropTail<P> {
-    #[inline(always)]
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        if !self.limit.admits(self.fifo.backlog(), packet.size()) {
-            return refuse(&Apart(packet), drops);
-        }
-        self.fifo.push(now, packet);
-    }
-
-    #[inline(always)]
-    fn dequeue(&mut self, _now: Instant, _drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
-        self.fifo.pop()
-    }
-
-    fn set_limit(&mut self, limit: Limit) {
-        self.limit = limit;
-    }
-
-    fn make_room(&mut self, _now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
-        self.fifo.drop_first(drops);
-    }
-
-    fn head_size(&self) -> Option<Bytes> {
-        self.fifo.head_size()
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.fifo.backlog()
+impl FifoPolicy for DropTailPolicy {
+    fn new(_setup: &Setup) -> DropTailPolicy {
+        DropTailPolicy
     }
 }

@@ -26,9 +26,9 @@ use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
 
 use crate::AnyQueue;
-use crate::apart::Apart;
 use crate::contract::{Backlog, DropReason, Info, Inner, Limit, Packet, Queue, Setup};
 use crate::hash::Buckets;
+use crate::slow_path::SlowPath;
 
 const QUANTUM: Param = Param {
     name: "quantum",
@@ -113,10 +113,10 @@ impl<P: Packet + Send> Drr<P> {
 
     /// The paper's enqueuing module.
     #[inline(never)]
-    fn take_in(
+    fn enqueue_slow(
         &mut self,
         now: Instant,
-        Apart(packet): &Apart<P>,
+        SlowPath(packet): &SlowPath<P>,
         drops: &mut dyn FnMut(P, DropReason),
     ) {
         let index = self.buckets.of(packet.flow_hash());
@@ -214,7 +214,7 @@ enum Served<P> {
 impl<P: Packet + Send> Queue<P> for Drr<P> {
     #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        self.take_in(now, &Apart(packet), drops);
+        self.enqueue_slow(now, &SlowPath(packet), drops);
     }
 
     /// The paper's dequeuing module.

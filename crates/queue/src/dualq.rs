@@ -8,9 +8,9 @@
 
 use sojourn_units::{Ecn, Instant};
 
-use crate::apart::{Apart, refuse};
 use crate::contract::{Backlog, DropReason, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
+use crate::slow_path::{SlowPath, drop_full};
 
 pub(crate) mod params;
 pub(crate) mod pi;
@@ -150,7 +150,7 @@ impl<P: Packet + Send, J: Judge> Queue<P> for DualQ<P, J> {
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
         self.update(now);
         if !self.limit.admits(self.total(), packet.size()) {
-            return refuse(&Apart(packet), drops);
+            return drop_full(&SlowPath(packet), drops);
         }
         // RFC 9331 section 5.1: ECT(1) and CE are L4S.
         match packet.ecn() {

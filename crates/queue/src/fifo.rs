@@ -1,9 +1,10 @@
-//! The FIFO with a byte count that most disciplines use.
+//! The FIFO with a byte count that most disciplines use, and queues that consist of one FIFO.
 
-use sojourn_ring::Ring;
+use sojourn_ring::RingBuffer;
 use sojourn_units::{Bytes, Instant};
 
-use crate::contract::{Backlog, DropReason, Packet};
+use crate::contract::{Backlog, DropReason, Limit, Packet, Queue, Setup};
+use crate::slow_path::{SlowPath, drop_full};
 
 /// Packets per block. Most disciplines have one queue per link, and hardware prefetches
 /// adjacent packets. A queue that never held a full block allocates only its maximum
@@ -12,13 +13,13 @@ const BLOCK: usize = 512;
 
 /// Packets in order of arrival. Allocates no memory until the first packet.
 pub(crate) struct Fifo<P> {
-    packets: Ring<P, BLOCK>,
+    packets: RingBuffer<P, BLOCK>,
     bytes: Bytes,
 }
 
 impl<P: Packet> Fifo<P> {
     pub(crate) fn new() -> Fifo<P> {
-        Fifo { packets: Ring::default(), bytes: Bytes::ZERO }
+        Fifo { packets: RingBuffer::default(), bytes: Bytes::ZERO }
     }
 
     /// Appends `packet` and stamps it with `now`, the start of its sojourn time.
@@ -59,5 +60,97 @@ impl<P: Packet> Fifo<P> {
     #[inline]
     pub(crate) fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len() as u64, bytes: self.bytes }
+    }
+}
+
+/// A FIFO with a limit.
+pub struct LimitedFifo<P> {
+    pub(crate) fifo: Fifo<P>,
+    pub(crate) limit: Limit,
+}
+
+impl<P: Packet> LimitedFifo<P> {
+    /// Whether a packet of `size` fits.
+    #[inline(always)]
+    pub(crate) fn admits(&self, size: Bytes) -> bool {
+        self.limit.admits(self.fifo.backlog(), size)
+    }
+}
+
+/// A discipline's rules over one FIFO. By default they are those of drop-tail.
+pub trait FifoPolicy: Send {
+    /// Reads the queue's parameters.
+    fn new(setup: &Setup) -> Self;
+
+    /// See [`Queue::enqueue`].
+    #[inline(always)]
+    fn enqueue<P: Packet>(
+        &mut self,
+        buffer: &mut LimitedFifo<P>,
+        now: Instant,
+        packet: P,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) {
+        if !buffer.admits(packet.size()) {
+            return drop_full(&SlowPath(packet), drops);
+        }
+        buffer.fifo.push(now, packet);
+    }
+
+    /// See [`Queue::dequeue`].
+    #[inline(always)]
+    fn dequeue<P: Packet>(
+        &mut self,
+        buffer: &mut LimitedFifo<P>,
+        _now: Instant,
+        _drops: &mut dyn FnMut(P, DropReason),
+    ) -> Option<P> {
+        buffer.fifo.pop()
+    }
+
+    /// Follows a drop by [`Queue::make_room`], which leaves `backlog`.
+    fn after_drop(&mut self, _now: Instant, _backlog: Backlog) {}
+}
+
+/// A queue that consists of one FIFO.
+pub struct FifoQueue<P, F> {
+    buffer: LimitedFifo<P>,
+    policy: F,
+}
+
+impl<P: Packet, F: FifoPolicy> FifoQueue<P, F> {
+    pub(crate) fn new(setup: &Setup) -> FifoQueue<P, F> {
+        let buffer = LimitedFifo { fifo: Fifo::new(), limit: setup.limit };
+        FifoQueue { buffer, policy: F::new(setup) }
+    }
+}
+
+impl<P: Packet + Send, F: FifoPolicy> Queue<P> for FifoQueue<P, F> {
+    #[inline(always)]
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+        self.policy.enqueue(&mut self.buffer, now, packet, drops);
+    }
+
+    #[inline(always)]
+    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+        self.policy.dequeue(&mut self.buffer, now, drops)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.buffer.fifo.backlog()
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.buffer.limit = limit;
+    }
+
+    fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        self.buffer.fifo.drop_first(drops);
+        self.policy.after_drop(now, self.buffer.fifo.backlog());
+    }
+
+    fn head_size(&self) -> Option<Bytes> {
+        self.buffer.fifo.head_size()
     }
 }

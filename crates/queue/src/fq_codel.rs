@@ -18,11 +18,11 @@ use std::collections::VecDeque;
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
 
-use crate::apart::Apart;
 use crate::codel::control::{self, Control, State};
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
 use crate::hash::Buckets;
+use crate::slow_path::SlowPath;
 
 const FLOWS: Param = Param {
     name: "flows",
@@ -178,10 +178,10 @@ impl<P: Packet> FqCodel<P> {
 impl<P: Packet> FqCodel<P> {
     /// RFC 8290 section 4.1.
     #[inline(never)]
-    fn take_in(
+    fn enqueue_slow(
         &mut self,
         now: Instant,
-        Apart(packet): &Apart<P>,
+        SlowPath(packet): &SlowPath<P>,
         drops: &mut dyn FnMut(P, DropReason),
     ) {
         let index = self.buckets.of(packet.flow_hash());
@@ -205,7 +205,7 @@ impl<P: Packet> FqCodel<P> {
 impl<P: Packet + Send> Queue<P> for FqCodel<P> {
     #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        self.take_in(now, &Apart(packet), drops);
+        self.enqueue_slow(now, &SlowPath(packet), drops);
     }
 
     // RFC 8290 section 4.2.

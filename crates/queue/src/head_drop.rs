@@ -3,11 +3,11 @@
 //! The sender detects a drop at the head sooner than one at the tail, by the queueing
 //! delay.
 
-use sojourn_units::{Bytes, Instant};
+use sojourn_units::Instant;
 
-use crate::apart::{Apart, refuse};
-use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
-use crate::fifo::Fifo;
+use crate::contract::{Backlog, DropReason, Info, Packet, Setup};
+use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
+use crate::slow_path::{SlowPath, drop_full};
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
@@ -25,60 +25,46 @@ pub(crate) const INFO: Info = Info {
 };
 
 /// A FIFO that drops from its head.
-pub struct HeadDrop<P> {
-    fifo: Fifo<P>,
-    limit: Limit,
-}
+pub(crate) type HeadDrop<P> = FifoQueue<P, HeadDropPolicy>;
 
-impl<P: Packet> HeadDrop<P> {
-    pub(crate) fn new(setup: &Setup) -> HeadDrop<P> {
-        HeadDrop { fifo: Fifo::new(), limit: setup.limit }
-    }
+/// Drops at the head.
+pub struct HeadDropPolicy;
 
-    /// Drops from the head until `packet` fits.
-    #[cold]
-    #[inline(never)]
-    fn make_room_for(&mut self, packet: &Apart<P>, drops: &mut dyn FnMut(P, DropReason)) {
-        while !self.limit.admits(self.fifo.backlog(), packet.0.size())
-            && let Some(oldest) = self.fifo.pop()
-        {
-            drops(oldest, DropReason::Full);
-        }
+/// Drops from the head until `packet` fits.
+#[cold]
+#[inline(never)]
+fn make_room_for<P: Packet>(
+    buffer: &mut LimitedFifo<P>,
+    packet: &SlowPath<P>,
+    drops: &mut dyn FnMut(P, DropReason),
+) {
+    while !buffer.admits(packet.0.size())
+        && let Some(oldest) = buffer.fifo.pop()
+    {
+        drops(oldest, DropReason::Full);
     }
 }
 
-impl<P: Packet + Send> Queue<P> for HeadDrop<P> {
+impl FifoPolicy for HeadDropPolicy {
+    fn new(_setup: &Setup) -> HeadDropPolicy {
+        HeadDropPolicy
+    }
+
     #[inline(always)]
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        if !self.limit.admits(self.fifo.backlog(), packet.size()) {
+    fn enqueue<P: Packet>(
+        &mut self,
+        buffer: &mut LimitedFifo<P>,
+        now: Instant,
+        packet: P,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) {
+        if !buffer.admits(packet.size()) {
             // A packet larger than the whole buffer must not drop other packets.
-            if !self.limit.admits(Backlog::default(), packet.size()) {
-                return refuse(&Apart(packet), drops);
+            if !buffer.limit.admits(Backlog::default(), packet.size()) {
+                return drop_full(&SlowPath(packet), drops);
             }
-            self.make_room_for(&Apart(packet), drops);
+            make_room_for(buffer, &SlowPath(packet), drops);
         }
-        self.fifo.push(now, packet);
-    }
-
-    #[inline(always)]
-    fn dequeue(&mut self, _now: Instant, _drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
-        self.fifo.pop()
-    }
-
-    fn set_limit(&mut self, limit: Limit) {
-        self.limit = limit;
-    }
-
-    fn make_room(&mut self, _now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
-        self.fifo.drop_first(drops);
-    }
-
-    fn head_size(&self) -> Option<Bytes> {
-        self.fifo.head_size()
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.fifo.backlog()
+        buffer.fifo.push(now, packet);
     }
 }

@@ -18,8 +18,8 @@ use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::AnyQueue;
-use crate::apart::Apart;
 use crate::contract::{Backlog, DropReason, Info, Inner, Limit, Packet, Queue, Setup, Shaping};
+use crate::slow_path::SlowPath;
 
 const RATE: Param = Param {
     name: "rate",
@@ -106,10 +106,10 @@ impl<P: Packet + Send> Htb<P> {
     }
 
     #[inline(never)]
-    fn take_in(
+    fn enqueue_slow(
         &mut self,
         now: Instant,
-        Apart(packet): &Apart<P>,
+        SlowPath(packet): &SlowPath<P>,
         drops: &mut dyn FnMut(P, DropReason),
     ) {
         self.inner.enqueue(now, *packet, drops);
@@ -119,7 +119,7 @@ impl<P: Packet + Send> Htb<P> {
 impl<P: Packet + Send> Queue<P> for Htb<P> {
     #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        self.take_in(now, &Apart(packet), drops);
+        self.enqueue_slow(now, &SlowPath(packet), drops);
     }
 
     #[inline(never)]

@@ -12,7 +12,6 @@
 
 use sojourn_units::{Bytes, Instant};
 
-mod apart;
 mod contract;
 mod discipline;
 mod dualq;
@@ -20,10 +19,11 @@ mod fifo;
 mod hash;
 mod random;
 mod registry;
+mod slow_path;
 
-use apart::Apart;
 pub use contract::{Backlog, DropReason, Info, Inner, Limit, Packet, Queue, Setup, Shaping};
 pub use discipline::Discipline;
+use slow_path::SlowPath;
 
 registry::queues! {
     DropTail = hot droptail,

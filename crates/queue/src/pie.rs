@@ -13,10 +13,10 @@
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
 
-use crate::apart::{Apart, refuse};
-use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
-use crate::fifo::Fifo;
+use crate::contract::{Backlog, DropReason, Info, Packet, Setup};
+use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
 use crate::random::Random;
+use crate::slow_path::{SlowPath, drop_full};
 
 mod control;
 mod dq_rate;
@@ -97,9 +97,10 @@ pub(crate) const INFO: Info = Info {
 };
 
 /// A FIFO controlled by PIE.
-pub struct Pie<P> {
-    fifo: Fifo<P>,
-    limit: Limit,
+pub(crate) type Pie<P> = FifoQueue<P, PiePolicy>;
+
+/// The control loop and its state.
+pub struct PiePolicy {
     control: Control,
     latency: Latency,
     /// Sum of the drop probabilities since the last drop (`accu_prob_`).
@@ -145,42 +146,23 @@ impl Latency {
     }
 }
 
-impl<P: Packet> Pie<P> {
-    pub(crate) fn new(setup: &Setup) -> Pie<P> {
-        let estimates = setup.params.switch("dq_rate_estimator");
-        Pie {
-            fifo: Fifo::new(),
-            limit: setup.limit,
-            control: Control::new(&setup.params),
-            latency: if estimates {
-                Latency::DqRate(DqRate::default())
-            } else {
-                Latency::Timestamp(Duration::ZERO)
-            },
-            accu_prob: 0.0,
-            ecn: setup.params.switch("ecn"),
-            mark_ecnth: setup.params.number("mark_ecnth"),
-            mtu: setup.mtu,
-            random: Random::new(setup.seed),
-        }
-    }
-
+impl PiePolicy {
     #[inline]
-    fn update(&mut self, now: Instant) {
+    fn update(&mut self, now: Instant, backlog: Backlog) {
         if self.control.is_due(now) {
-            self.control.update(now, self.latency.qdelay(self.fifo.backlog()));
+            self.control.update(now, self.latency.qdelay(backlog));
         }
     }
 
     /// Whether to drop or mark an arrival: `drop_early()` of RFC 8033, after the burst
     /// allowance (section 4.4).
-    fn judge(&mut self) -> bool {
-        if self.control.allows_burst(self.latency.qdelay(self.fifo.backlog())) {
+    fn judge(&mut self, backlog: Backlog) -> bool {
+        if self.control.allows_burst(self.latency.qdelay(backlog)) {
             return false;
         }
         // Section 4.1: do not drop from a calm queue or one of two packets. Linux counts
         // two of the MTU, the RFC two of MEAN_PKTSIZE.
-        if self.control.is_calm() || self.fifo.backlog().bytes <= self.mtu * 2 {
+        if self.control.is_calm() || backlog.bytes <= self.mtu * 2 {
             return false;
         }
         self.rolls()
@@ -205,63 +187,78 @@ impl<P: Packet> Pie<P> {
     }
 
     /// Section 5.1.
-    fn may_mark(&self, packet: &P) -> bool {
+    fn may_mark<P: Packet>(&self, packet: &P) -> bool {
         self.ecn && packet.ecn().is_capable() && self.control.drop_prob() <= self.mark_ecnth
     }
 
     #[inline(never)]
-    fn take_in(
+    fn enqueue_slow<P: Packet>(
         &mut self,
+        buffer: &mut LimitedFifo<P>,
         now: Instant,
-        Apart(packet): &mut Apart<P>,
+        SlowPath(packet): &mut SlowPath<P>,
         drops: &mut dyn FnMut(P, DropReason),
     ) {
-        if !self.limit.admits(self.fifo.backlog(), packet.size()) {
+        if !buffer.admits(packet.size()) {
             self.accu_prob = 0.0;
-            return refuse(&Apart(*packet), drops);
+            return drop_full(&SlowPath(*packet), drops);
         }
-        if self.judge() {
+        if self.judge(buffer.fifo.backlog()) {
             if !self.may_mark(packet) {
                 return drops(*packet, DropReason::Aqm);
             }
             packet.mark_ce();
         }
-        self.fifo.push(now, *packet);
+        buffer.fifo.push(now, *packet);
     }
 }
 
-impl<P: Packet + Send> Queue<P> for Pie<P> {
-    #[inline]
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        self.update(now);
-        self.take_in(now, &mut Apart(packet), drops);
+impl FifoPolicy for PiePolicy {
+    fn new(setup: &Setup) -> PiePolicy {
+        let estimates = setup.params.switch("dq_rate_estimator");
+        PiePolicy {
+            control: Control::new(&setup.params),
+            latency: if estimates {
+                Latency::DqRate(DqRate::default())
+            } else {
+                Latency::Timestamp(Duration::ZERO)
+            },
+            accu_prob: 0.0,
+            ecn: setup.params.switch("ecn"),
+            mark_ecnth: setup.params.number("mark_ecnth"),
+            mtu: setup.mtu,
+            random: Random::new(setup.seed),
+        }
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Instant, _drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
-        self.update(now);
-        let packet = self.fifo.pop()?;
+    fn enqueue<P: Packet>(
+        &mut self,
+        buffer: &mut LimitedFifo<P>,
+        now: Instant,
+        packet: P,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) {
+        self.update(now, buffer.fifo.backlog());
+        self.enqueue_slow(buffer, now, &mut SlowPath(packet), drops);
+    }
+
+    #[inline]
+    fn dequeue<P: Packet>(
+        &mut self,
+        buffer: &mut LimitedFifo<P>,
+        now: Instant,
+        _drops: &mut dyn FnMut(P, DropReason),
+    ) -> Option<P> {
+        self.update(now, buffer.fifo.backlog());
+        let packet = buffer.fifo.pop()?;
         let sojourn = now.since(packet.enqueued_at());
-        self.latency.on_dequeued(now, packet.size(), sojourn, self.fifo.backlog());
+        self.latency.on_dequeued(now, packet.size(), sojourn, buffer.fifo.backlog());
         Some(packet)
     }
 
-    fn set_limit(&mut self, limit: Limit) {
-        self.limit = limit;
-    }
-
-    fn make_room(&mut self, _now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+    fn after_drop(&mut self, _now: Instant, backlog: Backlog) {
         // A drop is not a departure, so the dequeue rate does not count it.
-        self.fifo.drop_first(drops);
-        self.latency.note_if_empty(self.fifo.backlog());
-    }
-
-    fn head_size(&self) -> Option<Bytes> {
-        self.fifo.head_size()
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.fifo.backlog()
+        self.latency.note_if_empty(backlog);
     }
 }

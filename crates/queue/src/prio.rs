@@ -11,8 +11,8 @@ use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
 
 use crate::AnyQueue;
-use crate::apart::Apart;
 use crate::contract::{Backlog, DropReason, Info, Inner, Limit, Packet, Queue, Setup};
+use crate::slow_path::SlowPath;
 
 const ACKS: Param = Param {
     name: "acks",
@@ -69,10 +69,10 @@ impl<P: Packet + Send> Prio<P> {
     }
 
     #[inline(never)]
-    fn take_in(
+    fn enqueue_slow(
         &mut self,
         now: Instant,
-        Apart(packet): &Apart<P>,
+        SlowPath(packet): &SlowPath<P>,
         drops: &mut dyn FnMut(P, DropReason),
     ) {
         let band = usize::from(!self.goes_first(packet));
@@ -91,7 +91,7 @@ impl<P: Packet + Send> Prio<P> {
 impl<P: Packet + Send> Queue<P> for Prio<P> {
     #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        self.take_in(now, &Apart(packet), drops);
+        self.enqueue_slow(now, &SlowPath(packet), drops);
     }
 
     #[inline(never)]

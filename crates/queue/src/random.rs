@@ -1,12 +1,15 @@
-//! Random numbers from a given seed.
+//! Random numbers from a given seed: SplitMix64 (Steele, Lea, Flood: Fast Splittable
+//! Pseudorandom Number Generators, OOPSLA 2014).
 
-/// A sequence of uniform numbers: SplitMix64 (Steele, Lea, Flood: Fast
-/// Splittable Pseudorandom Number Generators, OOPSLA 2014).
-pub(crate) struct Random(u64);
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::SplitMix64;
+
+/// A sequence of uniform numbers.
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Random {
-        Random(seed)
+        Random(SplitMix64::seed_from_u64(seed))
     }
 
     /// True with probability `p`: never at 0, always at 1.
@@ -18,20 +21,13 @@ impl Random {
     /// A number from [0, 1).
     #[inline]
     pub(crate) fn next(&mut self) -> f64 {
-        let number = mix(self.0);
-        self.0 = self.0.wrapping_add(GAMMA);
         // A float represents 53 bits exactly.
-        (number >> 11) as f64 / (1_u64 << 53) as f64
+        (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
-const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// Spreads a number over 64 bits: one step of SplitMix64.
+/// Spreads a number over 64 bits: the first draw with this seed.
 #[inline]
 pub(crate) fn mix(number: u64) -> u64 {
-    let z = number.wrapping_add(GAMMA);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    SplitMix64::seed_from_u64(number).next_u64()
 }

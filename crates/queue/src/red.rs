@@ -9,10 +9,10 @@
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::apart::{Apart, refuse};
-use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
-use crate::fifo::Fifo;
+use crate::contract::{Backlog, DropReason, Info, Packet, Setup};
+use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
 use crate::random::Random;
+use crate::slow_path::{SlowPath, drop_full};
 
 const MIN_TH: Param = Param {
     name: "min_th",
@@ -94,9 +94,10 @@ pub(crate) const INFO: Info = Info {
 };
 
 /// A FIFO controlled by RED.
-pub struct Red<P> {
-    fifo: Fifo<P>,
-    limit: Limit,
+pub(crate) type Red<P> = FifoQueue<P, RedPolicy>;
+
+/// The average queue, and the marking by it.
+pub struct RedPolicy {
     average: Average,
     marking: Marking,
     ecn: bool,
@@ -186,14 +187,63 @@ impl Marking {
     }
 }
 
-impl<P: Packet> Red<P> {
-    pub(crate) fn new(setup: &Setup) -> Red<P> {
+impl RedPolicy {
+    /// The queue in packets.
+    fn queue(&self, backlog: Backlog) -> f64 {
+        match self.packet_bytes {
+            Some(largest) => backlog.bytes.as_f64() / largest,
+            None => backlog.packets as f64,
+        }
+    }
+
+    /// Returns true if `packet` must be dropped; marks it if it may be marked instead.
+    fn drops<P: Packet>(&mut self, now: Instant, packet: &mut P, backlog: Backlog) -> bool {
+        self.average.update(now, self.queue(backlog));
+        let share = self.packet_bytes.map_or(1.0, |largest| packet.size().as_f64() / largest);
+        let may_mark = self.ecn && packet.ecn().is_capable();
+        let marks = match self.marking.judge(self.average.avg, share) {
+            Verdict::Pass => return false,
+            Verdict::Early => may_mark,
+            Verdict::Forced => may_mark && !self.harddrop,
+        };
+        if marks {
+            packet.mark_ce();
+        }
+        !marks
+    }
+
+    fn note_if_idle(&mut self, now: Instant, backlog: Backlog) {
+        if backlog.packets == 0 {
+            self.average.idle_since.get_or_insert(now);
+        }
+    }
+
+    #[inline(never)]
+    fn enqueue_slow<P: Packet>(
+        &mut self,
+        buffer: &mut LimitedFifo<P>,
+        now: Instant,
+        SlowPath(packet): &mut SlowPath<P>,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) {
+        if self.drops(now, packet, buffer.fifo.backlog()) {
+            drops(*packet, DropReason::Aqm);
+        } else if buffer.admits(packet.size()) {
+            buffer.fifo.push(now, *packet);
+        } else {
+            drop_full(&SlowPath(*packet), drops);
+        }
+        // The queue may still be empty, if the packet was dropped.
+        self.note_if_idle(now, buffer.fifo.backlog());
+    }
+}
+
+impl FifoPolicy for RedPolicy {
+    fn new(setup: &Setup) -> RedPolicy {
         let params = &setup.params;
         let s = params.rate("bandwidth").time_for(setup.mtu).max(Duration(1));
         let in_bytes = params.choice("unit") == "bytes";
-        Red {
-            fifo: Fifo::new(),
-            limit: setup.limit,
+        RedPolicy {
             average: Average { avg: 0.0, w_q: params.number("w_q"), idle_since: None, s },
             marking: Marking {
                 min_th: params.number("min_th"),
@@ -209,84 +259,30 @@ impl<P: Packet> Red<P> {
         }
     }
 
-    /// The queue in packets.
-    fn queue(&self) -> f64 {
-        let backlog = self.fifo.backlog();
-        match self.packet_bytes {
-            Some(largest) => backlog.bytes.as_f64() / largest,
-            None => backlog.packets as f64,
-        }
-    }
-
-    /// Returns true if `packet` must be dropped; marks it if it may be marked instead.
-    fn drops(&mut self, now: Instant, packet: &mut P) -> bool {
-        self.average.update(now, self.queue());
-        let share = self.packet_bytes.map_or(1.0, |largest| packet.size().as_f64() / largest);
-        let may_mark = self.ecn && packet.ecn().is_capable();
-        let marks = match self.marking.judge(self.average.avg, share) {
-            Verdict::Pass => return false,
-            Verdict::Early => may_mark,
-            Verdict::Forced => may_mark && !self.harddrop,
-        };
-        if marks {
-            packet.mark_ce();
-        }
-        !marks
-    }
-
-    fn note_if_idle(&mut self, now: Instant) {
-        if self.fifo.first().is_none() {
-            self.average.idle_since.get_or_insert(now);
-        }
-    }
-
-    #[inline(never)]
-    fn take_in(
+    #[inline]
+    fn enqueue<P: Packet>(
         &mut self,
+        buffer: &mut LimitedFifo<P>,
         now: Instant,
-        Apart(packet): &mut Apart<P>,
+        packet: P,
         drops: &mut dyn FnMut(P, DropReason),
     ) {
-        if self.drops(now, packet) {
-            drops(*packet, DropReason::Aqm);
-        } else if self.limit.admits(self.fifo.backlog(), packet.size()) {
-            self.fifo.push(now, *packet);
-        } else {
-            refuse(&Apart(*packet), drops);
-        }
-        // The queue may still be empty, if the packet was dropped.
-        self.note_if_idle(now);
-    }
-}
-
-impl<P: Packet + Send> Queue<P> for Red<P> {
-    #[inline]
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        self.take_in(now, &mut Apart(packet), drops);
+        self.enqueue_slow(buffer, now, &mut SlowPath(packet), drops);
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Instant, _drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
-        let packet = self.fifo.pop();
-        self.note_if_idle(now);
+    fn dequeue<P: Packet>(
+        &mut self,
+        buffer: &mut LimitedFifo<P>,
+        now: Instant,
+        _drops: &mut dyn FnMut(P, DropReason),
+    ) -> Option<P> {
+        let packet = buffer.fifo.pop();
+        self.note_if_idle(now, buffer.fifo.backlog());
         packet
     }
 
-    fn set_limit(&mut self, limit: Limit) {
-        self.limit = limit;
-    }
-
-    fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
-        self.fifo.drop_first(drops);
-        self.note_if_idle(now);
-    }
-
-    fn head_size(&self) -> Option<Bytes> {
-        self.fifo.head_size()
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.fifo.backlog()
+    fn after_drop(&mut self, now: Instant, backlog: Backlog) {
+        self.note_if_idle(now, backlog);
     }
 }

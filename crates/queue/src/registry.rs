@@ -5,7 +5,7 @@
 ///
 /// The place is an optimisation. The link inlines the code of `hot` queues. `cold`
 /// queues are called out of line: if they were inlined too, packets could no longer stay in
-/// registers on the path to the hot queues (see `apart.rs`).
+/// registers on the path to the hot queues (see `slow_path.rs`).
 macro_rules! queues {
     (@hot hot $any:ident $variant:ident $q:ident $call:expr) => {
         if let Self::$variant($q) = $any { return $call; }
@@ -41,7 +41,7 @@ macro_rules! queues {
             }
 
             #[inline(never)]
-            fn enqueue_apart(&mut self, now: Instant, packet: &Apart<P>, drops: &mut dyn FnMut(P, DropReason)) {
+            fn enqueue_cold(&mut self, now: Instant, packet: &SlowPath<P>, drops: &mut dyn FnMut(P, DropReason)) {
                 match self { $(Self::$variant(q) => q.enqueue(now, packet.0, drops),)+ Self::User(q) => q.enqueue(now, packet.0, drops) }
             }
         }
@@ -50,7 +50,7 @@ macro_rules! queues {
             #[inline(always)]
             fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
                 $($crate::registry::queues!(@hot $place self $variant q q.enqueue(now, packet, drops));)+
-                self.enqueue_apart(now, &Apart(packet), drops);
+                self.enqueue_cold(now, &SlowPath(packet), drops);
             }
             // One copy for queues with inner queues, for device rings, and for cold queues.
             #[inline(never)]

@@ -8,9 +8,9 @@
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
 
-use crate::apart::{Apart, refuse};
-use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
-use crate::fifo::Fifo;
+use crate::contract::{Backlog, DropReason, Info, Packet, Setup};
+use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
+use crate::slow_path::{SlowPath, drop_full};
 
 const K: Param = Param {
     name: "k",
@@ -43,61 +43,40 @@ pub(crate) const INFO: Info = Info {
 };
 
 /// A FIFO with a threshold.
-pub struct Step<P> {
-    fifo: Fifo<P>,
-    limit: Limit,
+pub(crate) type Step<P> = FifoQueue<P, StepPolicy>;
+
+/// The threshold.
+pub struct StepPolicy {
     k: u64,
     k_bytes: Bytes,
 }
 
-impl<P: Packet> Step<P> {
-    pub(crate) fn new(setup: &Setup) -> Step<P> {
-        Step {
-            fifo: Fifo::new(),
-            limit: setup.limit,
-            k: setup.params.integer("k"),
-            k_bytes: setup.params.data("k_bytes"),
-        }
-    }
-
+impl StepPolicy {
     #[inline]
-    fn is_beyond(&self) -> bool {
-        let backlog = self.fifo.backlog();
+    fn is_beyond(&self, backlog: Backlog) -> bool {
         backlog.packets > self.k || backlog.bytes > self.k_bytes
     }
 }
 
-impl<P: Packet + Send> Queue<P> for Step<P> {
+impl FifoPolicy for StepPolicy {
+    fn new(setup: &Setup) -> StepPolicy {
+        StepPolicy { k: setup.params.integer("k"), k_bytes: setup.params.data("k_bytes") }
+    }
+
     #[inline(always)]
-    fn enqueue(&mut self, now: Instant, mut packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        if !self.limit.admits(self.fifo.backlog(), packet.size()) {
-            return refuse(&Apart(packet), drops);
+    fn enqueue<P: Packet>(
+        &mut self,
+        buffer: &mut LimitedFifo<P>,
+        now: Instant,
+        mut packet: P,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) {
+        if !buffer.admits(packet.size()) {
+            return drop_full(&SlowPath(packet), drops);
         }
-        if self.is_beyond() && packet.ecn().is_capable() {
+        if self.is_beyond(buffer.fifo.backlog()) && packet.ecn().is_capable() {
             packet.mark_ce();
         }
-        self.fifo.push(now, packet);
-    }
-
-    #[inline(always)]
-    fn dequeue(&mut self, _now: Instant, _drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
-        self.fifo.pop()
-    }
-
-    fn set_limit(&mut self, limit: Limit) {
-        self.limit = limit;
-    }
-
-    fn make_room(&mut self, _now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
-        self.fifo.drop_first(drops);
-    }
-
-    fn head_size(&self) -> Option<Bytes> {
-        self.fifo.head_size()
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.fifo.backlog()
+        buffer.fifo.push(now, packet);
     }
 }

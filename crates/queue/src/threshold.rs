@@ -10,11 +10,10 @@
 //! That test also drops by delay: `buffer = "20ms"` does so here, for any queue.
 
 use sojourn_params::{Kind, Param};
-use sojourn_units::{Bytes, Duration, Instant};
+use sojourn_units::{Duration, Instant};
 
-use crate::apart::{Apart, refuse};
-use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
-use crate::fifo::Fifo;
+use crate::contract::{DropReason, Info, Packet, Setup};
+use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
@@ -44,60 +43,40 @@ pub(crate) const INFO: Info = Info {
 };
 
 /// A FIFO with a threshold.
-pub struct Threshold<P> {
-    fifo: Fifo<P>,
-    limit: Limit,
+pub(crate) type Threshold<P> = FifoQueue<P, ThresholdPolicy>;
+
+/// The threshold.
+pub struct ThresholdPolicy {
     /// `None` if marking is off.
     ce_threshold: Option<Duration>,
 }
 
-impl<P: Packet> Threshold<P> {
-    pub(crate) fn new(setup: &Setup) -> Threshold<P> {
-        let threshold = setup.params.time("ce_threshold");
-        let ce_threshold = setup.params.switch("ecn").then_some(threshold);
-        Threshold { fifo: Fifo::new(), limit: setup.limit, ce_threshold }
-    }
-
+impl ThresholdPolicy {
     /// Whether to mark `packet` CE.
     #[inline]
-    fn marks(&self, now: Instant, packet: &P) -> bool {
+    fn marks<P: Packet>(&self, now: Instant, packet: &P) -> bool {
         let waited = now.since(packet.enqueued_at());
         packet.ecn().is_capable() && self.ce_threshold.is_some_and(|least| waited >= least)
     }
 }
 
-impl<P: Packet + Send> Queue<P> for Threshold<P> {
-    #[inline(always)]
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        if !self.limit.admits(self.fifo.backlog(), packet.size()) {
-            return refuse(&Apart(packet), drops);
-        }
-        self.fifo.push(now, packet);
+impl FifoPolicy for ThresholdPolicy {
+    fn new(setup: &Setup) -> ThresholdPolicy {
+        let threshold = setup.params.time("ce_threshold");
+        ThresholdPolicy { ce_threshold: setup.params.switch("ecn").then_some(threshold) }
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Instant, _drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
-        let mut packet = self.fifo.pop()?;
+    fn dequeue<P: Packet>(
+        &mut self,
+        buffer: &mut LimitedFifo<P>,
+        now: Instant,
+        _drops: &mut dyn FnMut(P, DropReason),
+    ) -> Option<P> {
+        let mut packet = buffer.fifo.pop()?;
         if self.marks(now, &packet) {
             packet.mark_ce();
         }
         Some(packet)
-    }
-
-    fn set_limit(&mut self, limit: Limit) {
-        self.limit = limit;
-    }
-
-    fn make_room(&mut self, _now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
-        self.fifo.drop_first(drops);
-    }
-
-    fn head_size(&self) -> Option<Bytes> {
-        self.fifo.head_size()
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.fifo.backlog()
     }
 }

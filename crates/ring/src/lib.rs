@@ -1,7 +1,8 @@
-//! FIFO rings in blocks, for packets that are queued, on a wire, or unacknowledged.
+//! A ring buffer in blocks, for packets that are queued, on a wire, or unacknowledged. This is a
+//! data structure. A network device's transmit ring is part of the simulator.
 //!
 //! `VecDeque` doubles its buffer: a million packets in flight may occupy memory for two
-//! million, and the program touches all of it in turn. A ring in blocks needs at most three
+//! million, and the program touches all of it in turn. A ring buffer in blocks needs at most three
 //! blocks more than its contents: the used part of the first, the free part of the last,
 //! and a spare one. Blocks never move, except the very first, which grows to its size. Both
 //! ends are plain vectors, because almost all operations happen there.
@@ -10,19 +11,19 @@ use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
 /// A FIFO of small plain values in blocks of `BLOCK`, with access by position. Use large
-/// blocks if there are few rings, since hardware prefetches adjacent values. Use small
-/// blocks if there are many rings, to save memory.
+/// blocks if there are few buffers, since hardware prefetches adjacent values. Use small
+/// blocks if there are many buffers, to save memory.
 ///
 /// ```
-/// let mut ring = sojourn_ring::Ring::<u64, 64>::default();
+/// let mut ring = sojourn_ring::RingBuffer::<u64, 64>::default();
 /// (0..200).for_each(|value| ring.push(value));
 /// assert_eq!((ring.pop(), ring.len(), ring.get(99)), (Some(0), 199, Some(&100)));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Ring<T, const BLOCK: usize> {
-    /// The oldest block, whose first `gone` values have left.
+pub struct RingBuffer<T, const BLOCK: usize> {
+    /// The oldest block, whose first `taken` values have left.
     front: Vec<T>,
-    gone: usize,
+    taken: usize,
     /// Full blocks between `front` and `back`.
     middle: VecDeque<Vec<T>>,
     /// The newest block.
@@ -31,12 +32,12 @@ pub struct Ring<T, const BLOCK: usize> {
     len: usize,
 }
 
-impl<T, const BLOCK: usize> Default for Ring<T, BLOCK> {
-    fn default() -> Ring<T, BLOCK> {
+impl<T, const BLOCK: usize> Default for RingBuffer<T, BLOCK> {
+    fn default() -> RingBuffer<T, BLOCK> {
         const { assert!(BLOCK > 0, "a block holds something") };
-        Ring {
+        RingBuffer {
             front: Vec::new(),
-            gone: 0,
+            taken: 0,
             middle: VecDeque::new(),
             back: Vec::new(),
             spare: Vec::new(),
@@ -45,14 +46,14 @@ impl<T, const BLOCK: usize> Default for Ring<T, BLOCK> {
     }
 }
 
-impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
+impl<T: Copy, const BLOCK: usize> RingBuffer<T, BLOCK> {
     /// Number of values.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether the ring is empty.
+    /// Whether it is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -72,18 +73,18 @@ impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
     /// Removes the first value.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
-        if self.gone == self.front.len() {
+        if self.taken == self.front.len() {
             self.next_block();
         }
-        let value = *self.front.get(self.gone)?;
-        (self.gone, self.len) = (self.gone + 1, self.len - 1);
+        let value = *self.front.get(self.taken)?;
+        (self.taken, self.len) = (self.taken + 1, self.len - 1);
         Some(value)
     }
 
     /// The first value.
     #[inline]
     pub fn first(&self) -> Option<&T> {
-        match self.front.get(self.gone) {
+        match self.front.get(self.taken) {
             Some(first) => Some(first),
             None => self.get(0),
         }
@@ -112,9 +113,9 @@ impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
     /// The value at `place`, counted from the first.
     #[inline]
     pub fn get(&self, place: usize) -> Option<&T> {
-        let left = self.front.len() - self.gone;
+        let left = self.front.len() - self.taken;
         if place < left {
-            return self.front.get(self.gone + place);
+            return self.front.get(self.taken + place);
         }
         let place = place - left;
         match self.middle.get(place / BLOCK) {
@@ -126,9 +127,9 @@ impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
     /// The value at `place`, counted from the first, for modification.
     #[inline]
     pub fn get_mut(&mut self, place: usize) -> Option<&mut T> {
-        let left = self.front.len() - self.gone;
+        let left = self.front.len() - self.taken;
         if place < left {
-            return self.front.get_mut(self.gone + place);
+            return self.front.get_mut(self.taken + place);
         }
         let place = place - left;
         let full = self.middle.len() * BLOCK;
@@ -143,11 +144,11 @@ impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
     pub fn skip(&mut self, mut count: usize) {
         count = count.min(self.len);
         self.len -= count;
-        while count > self.front.len() - self.gone {
-            count -= self.front.len() - self.gone;
+        while count > self.front.len() - self.taken {
+            count -= self.front.len() - self.taken;
             self.next_block();
         }
-        self.gone += count;
+        self.taken += count;
     }
 
     /// Starts a new block when the one at the back is full.
@@ -162,7 +163,7 @@ impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
     #[cold]
     fn next_block(&mut self) {
         self.front.clear();
-        self.gone = 0;
+        self.taken = 0;
         match self.middle.pop_front() {
             Some(next) => self.spare = std::mem::replace(&mut self.front, next),
             None => std::mem::swap(&mut self.front, &mut self.back),
@@ -170,7 +171,7 @@ impl<T: Copy, const BLOCK: usize> Ring<T, BLOCK> {
     }
 }
 
-impl<T: Copy, const BLOCK: usize> Index<usize> for Ring<T, BLOCK> {
+impl<T: Copy, const BLOCK: usize> Index<usize> for RingBuffer<T, BLOCK> {
     type Output = T;
     #[inline]
     fn index(&self, place: usize) -> &T {
@@ -178,7 +179,7 @@ impl<T: Copy, const BLOCK: usize> Index<usize> for Ring<T, BLOCK> {
     }
 }
 
-impl<T: Copy, const BLOCK: usize> IndexMut<usize> for Ring<T, BLOCK> {
+impl<T: Copy, const BLOCK: usize> IndexMut<usize> for RingBuffer<T, BLOCK> {
     #[inline]
     fn index_mut(&mut self, place: usize) -> &mut T {
         self.get_mut(place).expect("a place in the ring")
@@ -187,7 +188,7 @@ impl<T: Copy, const BLOCK: usize> IndexMut<usize> for Ring<T, BLOCK> {
 
 #[cfg(test)]
 mod tests {
-    use super::Ring;
+    use super::RingBuffer;
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
@@ -195,7 +196,7 @@ mod tests {
     type Operation = (u8, usize);
 
     fn check<const BLOCK: usize>(operations: &[Operation]) -> Result<(), TestCaseError> {
-        let (mut ring, mut model) = (Ring::<u64, BLOCK>::default(), VecDeque::new());
+        let (mut ring, mut model) = (RingBuffer::<u64, BLOCK>::default(), VecDeque::new());
         let mut next = 0;
         for &(what, count) in operations {
             match what {

@@ -37,4 +37,4 @@ pub use ranges::RangeSet;
 pub use receiver::Receiver;
 pub use sender::{LossCause, Poll, Sender, Stats, Vitals, Why};
 pub use setting::{Choice, Setting};
-pub use wire::{Ack, Data, EcnCounts, More, SegmentRange};
+pub use wire::{Ack, AckDetails, Data, EcnCounts, SegmentRange};

@@ -84,10 +84,10 @@ impl Receiver {
     fn coalesce(&mut self, now: Instant, data: &Data) {
         let mut gro = self.gro.take().expect("it was just seen");
         if !gro.takes(data) {
-            self.hand_up(now, &mut gro);
+            self.receive_batch(now, &mut gro);
         }
         if gro.hold(now, data) {
-            self.hand_up(now, &mut gro);
+            self.receive_batch(now, &mut gro);
         }
         self.gro = Some(gro);
     }
@@ -96,20 +96,20 @@ impl Receiver {
     pub fn on_timer(&mut self, now: Instant) {
         if let Some(mut gro) = self.gro.take() {
             if gro.due() <= now {
-                self.hand_up(now, &mut gro);
+                self.receive_batch(now, &mut gro);
             }
             self.gro = Some(gro);
         }
     }
 
     /// Receives a batch at once, with one acknowledgement at most.
-    fn hand_up(&mut self, now: Instant, gro: &mut Gro) {
+    fn receive_batch(&mut self, now: Instant, gro: &mut Gro) {
         let held = gro.take();
         held.iter().for_each(|data| self.receive(now, data));
         gro.give_back(held);
     }
 
-    // `inline(always)`: a metered simulation beside the plain one calls it, too.
+    // `inline(always)`: the profiled simulation is a second caller.
     #[inline(always)]
     fn receive(&mut self, now: Instant, data: &Data) {
         let arrival = self.reassembly.receive(data, self.sack_ranges);
@@ -206,9 +206,9 @@ impl Receiver {
     #[inline(always)]
     pub fn take_ack(&mut self, now: Instant, ack: &mut Ack) {
         ack.cumulative = self.reassembly.next();
-        ack.tell_no_more();
+        ack.clear_details();
         if self.receive_times || self.duplicates.is_some() || self.reassembly.has_gaps() {
-            self.tell_more(ack);
+            self.add_details(ack);
         }
         ack.newest = self.newest;
         ack.delay = now.since(self.newest_at);
@@ -218,11 +218,11 @@ impl Receiver {
     }
 
     #[inline(never)]
-    fn tell_more(&mut self, ack: &mut Ack) {
-        let more = ack.tell_more();
-        more.ranges.extend_from_slice(self.reassembly.newest());
-        more.received.append(&mut self.received);
-        more.duplicates = self.duplicates;
+    fn add_details(&mut self, ack: &mut Ack) {
+        let details = ack.add_details();
+        details.ranges.extend_from_slice(self.reassembly.newest());
+        details.received.append(&mut self.received);
+        details.duplicates = self.duplicates;
     }
 
     /// The newest packet number and the first missing segment. The next packet is near them.

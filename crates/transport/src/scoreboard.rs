@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use sojourn_ring::Ring;
+use sojourn_ring::RingBuffer;
 use sojourn_units::Instant;
 
 use crate::delivery::Stamp;
@@ -65,7 +65,7 @@ pub(crate) struct Lost {
 /// State of losses, gaps and repairs. A separate struct keeps the fast path's memory small: with
 /// many connections, cache misses dominate.
 #[derive(Debug, Default)]
-struct Trouble {
+struct Repairs {
     sacked: RangeSet,
     /// Segments in `sacked`.
     sacked_segments: u64,
@@ -93,7 +93,7 @@ struct Trouble {
     watched: Option<Vec<u64>>,
 }
 
-impl Trouble {
+impl Repairs {
     /// Whether no delivery beyond a gap, loss or retransmission concerns a segment still in flight.
     fn is_over(&self) -> bool {
         self.sacked.is_empty() && self.lost.is_empty() && self.has_one_order()
@@ -111,12 +111,12 @@ impl Trouble {
 pub(crate) struct Scoreboard {
     base: u64,
     pub(crate) in_flight: u64,
-    segments: Ring<Segment, BLOCK>,
+    segments: RingBuffer<Segment, BLOCK>,
     /// The delivery state when each of them left; `None` if the controller needs no delivery rates.
-    stamps: Option<Box<Ring<Stamp, BLOCK>>>,
-    /// Whether `trouble` may have content. The fast path skips it if not.
-    troubled: bool,
-    trouble: Box<Trouble>,
+    stamps: Option<Box<RingBuffer<Stamp, BLOCK>>>,
+    /// Whether `repairs` may have content. The fast path does not read it.
+    has_repairs: bool,
+    repairs: Box<Repairs>,
 }
 
 impl Scoreboard {
@@ -126,21 +126,21 @@ impl Scoreboard {
     pub(crate) fn new(wants_numbers: bool, wants_stamps: bool, echoes: bool) -> Scoreboard {
         Scoreboard {
             stamps: wants_stamps.then(Box::default),
-            trouble: Box::new(Trouble { wants_numbers, echoes, ..Trouble::default() }),
+            repairs: Box::new(Repairs { wants_numbers, echoes, ..Repairs::default() }),
             ..Scoreboard::default()
         }
     }
 
     /// The state of losses and repairs, for a change.
-    fn trouble(&mut self) -> &mut Trouble {
-        self.troubled = true;
-        &mut self.trouble
+    fn repairs_mut(&mut self) -> &mut Repairs {
+        self.has_repairs = true;
+        &mut self.repairs
     }
 
-    /// Fast path check: whether no repair is pending.
+    /// Whether losses, gaps or repairs may be pending.
     #[inline]
-    pub(crate) fn is_untroubled(&self) -> bool {
-        !self.troubled
+    pub(crate) fn has_repairs(&self) -> bool {
+        self.has_repairs
     }
 
     /// The first segment not cumulatively acknowledged (SND.UNA).
@@ -182,33 +182,33 @@ impl Scoreboard {
 
     /// Bytes deemed lost that wait for retransmission.
     pub(crate) fn lost_bytes(&self) -> u64 {
-        if self.troubled { self.trouble.lost_bytes } else { 0 }
+        if self.has_repairs { self.repairs.lost_bytes } else { 0 }
     }
 
     /// Segments delivered beyond the first gap.
     pub(crate) fn sacked_segments(&self) -> u64 {
-        if self.troubled { self.trouble.sacked_segments } else { 0 }
+        if self.has_repairs { self.repairs.sacked_segments } else { 0 }
     }
 
     /// Packet numbers deemed lost since [`Scoreboard::forget_lost_numbers`], if the controller
     /// wants them.
     pub(crate) fn lost_numbers(&self) -> &[u64] {
-        &self.trouble.numbers
+        &self.repairs.numbers
     }
 
     /// Starts to record packets deemed lost for an observer.
     pub(crate) fn watch(&mut self) {
-        self.trouble.watched = Some(Vec::new());
+        self.repairs.watched = Some(Vec::new());
     }
 
     /// Takes the packets deemed lost since the last call.
     pub(crate) fn take_watched(&mut self) -> Vec<u64> {
-        self.trouble.watched.as_mut().map(std::mem::take).unwrap_or_default()
+        self.repairs.watched.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Clears the packet numbers after their report to the controller.
     pub(crate) fn forget_lost_numbers(&mut self) {
-        self.trouble.numbers.clear();
+        self.repairs.numbers.clear();
     }
 
     fn get(&self, segment: u64) -> Option<&Segment> {
@@ -233,27 +233,34 @@ impl Scoreboard {
         let segment = &mut self.segments[(place - self.base) as usize];
         let len = u64::from(segment.len);
         if segment.state == State::Lost {
-            self.trouble.lost_bytes -= len;
+            self.repairs.lost_bytes -= len;
             self.in_flight += len;
         }
         *segment = Segment {
             retransmitted: true,
             ..Segment::new(segment.offset, segment.len, number, now)
         };
-        let trouble = self.trouble();
-        trouble.resent.push_back((place, number));
-        trouble.suspicions.resend(place, number);
+        let repairs = self.repairs_mut();
+        repairs.resent.push_back((place, number));
+        repairs.suspicions.resend(place, number);
     }
 
-    /// Fast path: applies a cumulative acknowledgement if everything below it left once and in
-    /// order, and no segment beyond it was delivered. The first and last segment give the result.
-    /// Returns `None` if the slow path is necessary.
+    /// Whether the fast path applies: `ack` is cumulative and advances, every segment in flight left
+    /// once and in order, and after every delivered packet. Then loss detection can find no loss.
     #[inline(always)]
-    pub(crate) fn acknowledge_in_order(&mut self, ack: &Ack) -> Option<Newly> {
-        let count = ack.cumulative.min(self.next()).saturating_sub(self.base);
-        if count == 0 || !ack.ranges().is_empty() || self.troubled {
-            return None;
-        }
+    pub(crate) fn is_acked_in_order(&self, ack: &Ack, detector: &Detector) -> bool {
+        let Some(first) = self.segments.first() else { return false };
+        ack.cumulative > self.base
+            && ack.ranges().is_empty()
+            && !self.has_repairs
+            && !detector.is_behind(first.number)
+    }
+
+    /// Fast path: applies an acknowledgement for which [`Scoreboard::is_acked_in_order`] holds. The
+    /// first and last segment give the result.
+    #[inline(always)]
+    pub(crate) fn acknowledge_in_order(&mut self, ack: &Ack) -> Newly {
+        let count = ack.cumulative.min(self.next()) - self.base;
         let (first, last) = (&self.segments[0], &self.segments[count as usize - 1]);
         let newly = Newly {
             bytes: last.offset + u64::from(last.len) - first.offset,
@@ -265,7 +272,7 @@ impl Scoreboard {
         };
         self.in_flight -= newly.bytes;
         self.forget(count);
-        Some(newly)
+        newly
     }
 
     /// Slow path: applies an acknowledgement, and fills `newly`, which must be the default, with
@@ -279,19 +286,19 @@ impl Scoreboard {
     ) {
         let cumulative = ack.cumulative.clamp(self.base, self.next());
         // All segments below `base` are delivered, whether or not `highest` covers them.
-        newly.highest_before = self.trouble.highest.max(self.base);
+        newly.highest_before = self.repairs.highest.max(self.base);
         newly.advanced = cumulative > self.base;
         for place in self.base..cumulative {
             self.deliver(place, ack.newest, newly, each);
         }
-        if !(self.trouble.sacked.is_empty() && ack.ranges().is_empty()) {
-            self.take_in_ranges(ack, cumulative, newly, each);
+        if !(self.repairs.sacked.is_empty() && ack.ranges().is_empty()) {
+            self.acknowledge_ranges(ack, cumulative, newly, each);
         }
         newly.newest =
             newly.newest_place.map(|(_, place)| self.newest((place - self.base) as usize));
         newly.take_echoed();
         self.forget(cumulative - self.base);
-        self.troubled &= !self.trouble.is_over();
+        self.has_repairs &= !self.repairs.is_over();
     }
 
     /// The record of segment `place` as the newest delivered one.
@@ -317,24 +324,24 @@ impl Scoreboard {
     }
 
     /// Applies the selective acknowledgements.
-    fn take_in_ranges(
+    fn acknowledge_ranges(
         &mut self,
         ack: &Ack,
         cumulative: u64,
         newly: &mut Newly,
         each: &mut impl FnMut(&Segment),
     ) {
-        let (end, trouble) = (self.next(), self.trouble());
-        let mut sacked = std::mem::take(&mut trouble.sacked);
-        trouble.sacked_segments -= sacked.trim_below(cumulative);
+        let (end, repairs) = (self.next(), self.repairs_mut());
+        let mut sacked = std::mem::take(&mut repairs.sacked);
+        repairs.sacked_segments -= sacked.trim_below(cumulative);
         for range in ack.ranges() {
             let (from, to) = (range.start.max(cumulative), range.end.min(end));
             sacked.insert(from, to, |a, b| {
-                self.trouble.sacked_segments += b - a;
+                self.repairs.sacked_segments += b - a;
                 (a..b).for_each(|place| self.deliver(place, ack.newest, newly, each));
             });
         }
-        self.trouble.sacked = sacked;
+        self.repairs.sacked = sacked;
     }
 
     fn deliver(
@@ -344,13 +351,13 @@ impl Scoreboard {
         newly: &mut Newly,
         each: &mut impl FnMut(&Segment),
     ) {
-        let trouble = &mut *self.trouble;
+        let repairs = &mut *self.repairs;
         let segment = &mut self.segments[(place - self.base) as usize];
         let len = u64::from(segment.len);
         match segment.state {
             State::Delivered => return,
             State::InFlight => self.in_flight -= len,
-            State::Lost => trouble.lost_bytes -= len,
+            State::Lost => repairs.lost_bytes -= len,
         }
         newly.bytes += len;
         newly.packets += 1;
@@ -363,28 +370,28 @@ impl Scoreboard {
                 newly.oldest_sent_at = Some(segment.sent_at);
             }
         }
-        trouble.highest = trouble.highest.max(place + 1);
+        repairs.highest = repairs.highest.max(place + 1);
         // If the retransmission is newer than the echo, the original arrived (RFC 8985 section 6.2
         // step 1). Without an echo, the sender cannot distinguish them (Karn's algorithm).
-        let certain = !segment.retransmitted || (trouble.echoes && segment.number <= echo);
+        let certain = !segment.retransmitted || (repairs.echoes && segment.number <= echo);
         // Eifel detection (RFC 3522 section 3.2), or a segment that was never retransmitted (RFC
         // 5682 section 3.1, step 3 b).
         let late = match segment.retransmitted {
             false => segment.state == State::Lost,
-            true => trouble.echoes && !certain && trouble.suspicions.is_first(place, echo),
+            true => repairs.echoes && !certain && repairs.suspicions.is_first(place, echo),
         };
         segment.state = State::Delivered;
-        if late && !trouble.superseded.iter().any(|s| s.place == place) {
-            trouble.suspicions.refute(place);
+        if late && !repairs.superseded.iter().any(|s| s.place == place) {
+            repairs.suspicions.refute(place);
             newly.late = true;
         }
-        if !certain && !trouble.superseded.is_empty() {
+        if !certain && !repairs.superseded.is_empty() {
             // The echo names the original, even after a repeat: RFC 7323 section 4.1; RFC 9002
             // section 5.1. Without this sample, a timeout shorter than the round trip would never
             // grow.
             let is_echoed = |s: &&Superseded| s.place == place && s.number == echo;
-            newly.echoed = trouble.superseded.iter().find(is_echoed).copied().or(newly.echoed);
-            trouble.superseded.retain(|s| s.place != place);
+            newly.echoed = repairs.superseded.iter().find(is_echoed).copied().or(newly.echoed);
+            repairs.superseded.retain(|s| s.place != place);
         }
         if certain && newly.newest_place.is_none_or(|(number, _)| number < segment.number) {
             newly.newest_place = Some((segment.number, place));
@@ -392,12 +399,11 @@ impl Scoreboard {
         each(segment);
     }
 
-    /// Fast path check: whether every packet in flight left after every delivered one, so that loss
-    /// detection can find none.
-    #[inline(always)]
+    /// Whether every packet in flight left after every delivered one, so that loss detection can
+    /// find none.
     pub(crate) fn is_in_order(&self, detector: &Detector) -> bool {
         let first = self.segments.first();
-        (!self.troubled || self.trouble.has_one_order())
+        (!self.has_repairs || self.repairs.has_one_order())
             && first.is_none_or(|s| s.state == State::InFlight && !detector.is_behind(s.number))
     }
 
@@ -446,7 +452,7 @@ impl Scoreboard {
             self.lose(place, &mut lost);
             self.suspect(number, place);
         }
-        self.trouble.superseded.clear();
+        self.repairs.superseded.clear();
         lost
     }
 
@@ -458,8 +464,8 @@ impl Scoreboard {
         lost: &mut Lost,
         is_lost: impl Fn(&Superseded) -> bool,
     ) {
-        while let Some(front) = self.trouble.superseded.front().copied().filter(&is_lost) {
-            self.trouble.superseded.pop_front();
+        while let Some(front) = self.repairs.superseded.front().copied().filter(&is_lost) {
+            self.repairs.superseded.pop_front();
             self.note_run(detector, front.number, front.sent_at, lost);
         }
     }
@@ -474,7 +480,7 @@ impl Scoreboard {
     /// order; retransmissions are in `resent`.
     fn oldest_in_flight(&mut self) -> Option<(u64, u64)> {
         let end = self.next();
-        let mut first_sent = self.trouble.first_sent.max(self.base);
+        let mut first_sent = self.repairs.first_sent.max(self.base);
         while first_sent < end {
             let segment = &self.segments[(first_sent - self.base) as usize];
             if segment.state == State::InFlight && !segment.retransmitted {
@@ -482,15 +488,15 @@ impl Scoreboard {
             }
             first_sent += 1;
         }
-        self.trouble.first_sent = first_sent;
-        while let Some(&(place, number)) = self.trouble.resent.front() {
+        self.repairs.first_sent = first_sent;
+        while let Some(&(place, number)) = self.repairs.resent.front() {
             if self.get(place).is_some_and(|s| s.number == number && s.state == State::InFlight) {
                 break;
             }
-            self.trouble.resent.pop_front();
+            self.repairs.resent.pop_front();
         }
         let first = self.get(first_sent).map(|s| (s.number, first_sent));
-        let again = self.trouble.resent.front().map(|&(place, number)| (number, place));
+        let again = self.repairs.resent.front().map(|&(place, number)| (number, place));
         first.into_iter().chain(again).min()
     }
 
@@ -500,7 +506,7 @@ impl Scoreboard {
         segment.state = State::Lost;
         lost.newest = lost.newest.max(segment.number);
         self.in_flight -= len;
-        self.trouble().lost_bytes += len;
+        self.repairs_mut().lost_bytes += len;
         lost.end = lost.end.max(place + 1);
         lost.bytes += len;
         lost.packets += 1;
@@ -509,12 +515,12 @@ impl Scoreboard {
 
     /// Records packet `number` of segment `place` as deemed lost. A probe's repeat is not recorded.
     fn suspect(&mut self, number: u64, place: u64) {
-        let trouble = &mut *self.trouble;
-        trouble.suspicions.deem_lost(place);
-        if trouble.wants_numbers {
-            trouble.numbers.push(number);
+        let repairs = &mut *self.repairs;
+        repairs.suspicions.deem_lost(place);
+        if repairs.wants_numbers {
+            repairs.numbers.push(number);
         }
-        if let Some(watched) = &mut trouble.watched {
+        if let Some(watched) = &mut repairs.watched {
             watched.push(number);
         }
     }
@@ -522,7 +528,7 @@ impl Scoreboard {
     /// Inserts a lost segment into the sorted queue `lost`. A first loss belongs at the back, a
     /// repeated loss near the front, so the insertion moves few entries.
     fn await_resending(&mut self, place: u64) {
-        let lost = &mut self.trouble().lost;
+        let lost = &mut self.repairs_mut().lost;
         if lost.back().is_none_or(|last| *last < place) {
             return lost.push_back(place);
         }
@@ -534,24 +540,24 @@ impl Scoreboard {
     /// counts once in flight, not twice.
     pub(crate) fn repeat(&mut self, place: u64) {
         let Segment { number, sent_at, .. } = self.segments[(place - self.base) as usize];
-        self.trouble().superseded.push_back(Superseded { number, sent_at, place });
+        self.repairs_mut().superseded.push_back(Superseded { number, sent_at, place });
         self.lose(place, &mut Lost::default());
     }
 
     /// The next segment to retransmit, with its length.
     #[inline]
     pub(crate) fn next_lost(&mut self) -> Option<(u64, u32)> {
-        if self.troubled { self.first_lost() } else { None }
+        if self.has_repairs { self.first_lost() } else { None }
     }
 
     fn first_lost(&mut self) -> Option<(u64, u32)> {
-        while let Some(&place) = self.trouble.lost.front() {
+        while let Some(&place) = self.repairs.lost.front() {
             match self.get(place) {
                 Some(segment) if segment.state == State::Lost => return Some((place, segment.len)),
-                _ => self.trouble.lost.pop_front(),
+                _ => self.repairs.lost.pop_front(),
             };
         }
-        self.troubled &= !self.trouble.is_over();
+        self.has_repairs &= !self.repairs.is_over();
         None
     }
 

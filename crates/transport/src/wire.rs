@@ -39,7 +39,7 @@ pub struct EcnCounts {
 }
 
 /// An acknowledgement: start with the default, and set its fields. It fits a cache line; rare
-/// content is in [`More`].
+/// content is in [`AckDetails`].
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Ack {
@@ -56,16 +56,16 @@ pub struct Ack {
     pub ece: bool,
     /// A duplicate arrived (DSACK, RFC 2883); [`Ack::duplicates`] gives its segments.
     pub duplicate: bool,
-    /// Whether `more` belongs to this acknowledgement, and not to an earlier one.
-    has_more: bool,
-    more: Option<Box<More>>,
+    /// Whether `details` belongs to this acknowledgement, and not to an earlier one.
+    has_details: bool,
+    details: Option<Box<AckDetails>>,
 }
 
 const _: () = assert!(size_of::<Ack>() == 64);
 
 /// Rare content of an acknowledgement.
 #[derive(Debug, Default)]
-pub struct More {
+pub struct AckDetails {
     /// Segments received beyond the cumulative acknowledgement. The most recent arrivals come first
     /// (RFC 2018 section 4; in RFC 9000 section 19.3.1 they have the highest numbers).
     pub ranges: Vec<SegmentRange>,
@@ -80,40 +80,40 @@ impl Ack {
     /// Segments received beyond the cumulative acknowledgement, the most recent arrivals first.
     #[inline]
     pub fn ranges(&self) -> &[SegmentRange] {
-        self.more().map_or(&[], |more| &more.ranges)
+        self.details().map_or(&[], |details| &details.ranges)
     }
 
     /// Packet number and receive time of every packet since the last acknowledgement;
     /// empty unless the receiver was asked for them.
     #[inline]
     pub fn received(&self) -> &[(u64, Instant)] {
-        self.more().map_or(&[], |more| &more.received)
+        self.details().map_or(&[], |details| &details.received)
     }
 
     /// The segments that most recently arrived twice, if [`Ack::duplicate`] is set.
     #[inline]
     pub fn duplicates(&self) -> Option<SegmentRange> {
-        self.more().and_then(|more| more.duplicates).filter(|_| self.duplicate)
+        self.details().and_then(|details| details.duplicates).filter(|_| self.duplicate)
     }
 
     #[inline]
-    fn more(&self) -> Option<&More> {
-        if self.has_more { self.more.as_deref() } else { None }
+    fn details(&self) -> Option<&AckDetails> {
+        if self.has_details { self.details.as_deref() } else { None }
     }
 
     /// Resets the acknowledgement to its own fields.
     #[inline]
-    pub fn tell_no_more(&mut self) {
-        self.has_more = false;
+    pub fn clear_details(&mut self) {
+        self.has_details = false;
     }
 
-    /// Adds [`More`] with empty lists to fill, and reuses its memory.
-    pub fn tell_more(&mut self) -> &mut More {
-        self.has_more = true;
-        let more = self.more.get_or_insert_default();
-        more.ranges.clear();
-        more.received.clear();
-        more.duplicates = None;
-        more
+    /// Adds [`AckDetails`] with empty lists to fill, and reuses its memory.
+    pub fn add_details(&mut self) -> &mut AckDetails {
+        self.has_details = true;
+        let details = self.details.get_or_insert_default();
+        details.ranges.clear();
+        details.received.clear();
+        details.duplicates = None;
+        details
     }
 }

@@ -17,9 +17,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::contract::{
-    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
-};
+use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup};
 
 mod ack;
 mod ack_aggregation;
@@ -117,14 +115,7 @@ impl Bbr {
         source: "Linux 5.10 net/ipv4/tcp_bbr.c; draft-cardwell-iccrg-bbr-congestion-control-00",
         params: config::PARAMS,
         ordered: &[],
-        needs: Needs {
-            ecn: EcnUse::None,
-            receive_times: false,
-            rate_samples: true,
-            every_packet: true,
-            signal: false,
-            prr: false,
-        },
+        needs: Needs { rate_samples: true, every_packet: true, prr: false, ..Needs::BASE },
         random: true,
     };
 

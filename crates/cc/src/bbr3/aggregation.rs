@@ -31,19 +31,20 @@ impl Aggregation {
 impl Bbr3 {
     /// `UpdateACKAggregation` (section 5.5.9).
     pub(super) fn update_ack_aggregation(&mut self, rs: &Sample) {
-        let seen = &mut self.aggregation;
-        let mut expected = self.bandwidth.bw.bytes_in(rs.now.since(seen.interval_start));
+        let aggregation = &mut self.aggregation;
+        let mut expected = self.bandwidth.bw.bytes_in(rs.now.since(aggregation.interval_start));
         // Acknowledgements came no faster than the bandwidth: start a new interval.
-        if seen.delivered <= expected {
-            (seen.delivered, seen.interval_start) = (Bytes::ZERO, rs.now);
+        if aggregation.delivered <= expected {
+            (aggregation.delivered, aggregation.interval_start) = (Bytes::ZERO, rs.now);
             expected = Bytes::ZERO;
         }
-        seen.delivered += rs.newly_acked;
-        let extra = seen.delivered.saturating_sub(expected).min(self.window.cwnd);
+        aggregation.delivered += rs.newly_acked;
+        let extra = aggregation.delivered.saturating_sub(expected).min(self.window.cwnd);
         // In Startup the filter covers one round.
         let full = self.full_bw.reached;
         let length = if full { self.config.extra_acked_filter_len } else { 1 };
         // `length` includes this round.
-        seen.extra_acked = Bytes(seen.filter.update(self.round.count, extra.0, length - 1));
+        aggregation.extra_acked =
+            Bytes(aggregation.filter.update(self.round.count, extra.0, length - 1));
     }
 }

@@ -19,9 +19,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sojourn_units::{Bytes, Duration, Instant};
 
-use crate::contract::{
-    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
-};
+use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup};
 
 mod aggregation;
 mod bandwidth;
@@ -124,14 +122,7 @@ impl Bbr3 {
         source: "draft-ietf-ccwg-bbr-06",
         params: config::PARAMS,
         ordered: &[],
-        needs: Needs {
-            ecn: EcnUse::None,
-            receive_times: false,
-            rate_samples: true,
-            every_packet: true,
-            signal: false,
-            prr: false,
-        },
+        needs: Needs { rate_samples: true, every_packet: true, prr: false, ..Needs::BASE },
         random: true,
     };
 

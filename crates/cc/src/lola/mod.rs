@@ -12,9 +12,7 @@ mod delay;
 
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::contract::{
-    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
-};
+use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup};
 use crate::undo::Undo;
 use crate::window::{Saved, Window};
 use added::Added;
@@ -68,15 +66,8 @@ impl Lola {
                  Linux module, version 1.5, where that is silent",
         params: config::PARAMS,
         ordered: &[("q_low", "q_target")],
-        needs: Needs {
-            // Section VII: a response to ECN is future work.
-            ecn: EcnUse::None,
-            receive_times: false,
-            rate_samples: false,
-            every_packet: false,
-            signal: false,
-            prr: true,
-        },
+        // Section VII: a response to ECN is future work.
+        needs: Needs::BASE,
         random: false,
     };
 

@@ -21,12 +21,10 @@ pub(super) const INFO: Info = Info {
     ordered: &[],
     needs: Needs {
         ecn: EcnUse::L4s,
-        receive_times: false,
         rate_samples: true,
-        every_packet: false,
-        signal: false,
         // Linux's module has `cong_control`, which replaces PRR.
         prr: false,
+        ..Needs::BASE
     },
     random: false,
 };

@@ -149,7 +149,7 @@ impl Prague {
     }
 
     /// Whether the window must respond to marks now.
-    fn hears_mark(&self, feedback: &Feedback<'_>, verdict: Verdict) -> bool {
+    fn must_respond_to_mark(&self, feedback: &Feedback<'_>, verdict: Verdict) -> bool {
         match self.alpha.response {
             Response::Mark => feedback.ce_packets > 0,
             Response::Epoch => verdict == Verdict::Marked,
@@ -270,7 +270,8 @@ impl Controller for Prague {
         }
         if loses || verdict == Verdict::Onset {
             self.on_loss(now, feedback);
-        } else if self.hears_mark(feedback, verdict) && matches!(self.state, State::Open) {
+        } else if self.must_respond_to_mark(feedback, verdict) && matches!(self.state, State::Open)
+        {
             self.on_mark(now, feedback);
         }
         self.grow(feedback);

@@ -74,12 +74,12 @@ pub struct Rapid {
     /// `None` if the bottleneck itself reports the available bandwidth.
     collector: Option<Collector>,
     srtt: Duration,
-    undo: Undo<Before>,
+    undo: Undo<Saved>,
 }
 
 /// State that a spurious loss restores.
 #[derive(Clone, Copy, Debug)]
-struct Before {
+struct Saved {
     phase: Phase,
     rate: f64,
 }
@@ -147,8 +147,8 @@ impl Rapid {
         self.peak = self.peak.max(self.rate);
     }
 
-    fn before(&self) -> Before {
-        Before { phase: self.phase, rate: self.rate }
+    fn saved(&self) -> Saved {
+        Saved { phase: self.phase, rate: self.rate }
     }
 
     fn shape_of(&self, startup: bool) -> &Shape {
@@ -241,7 +241,7 @@ impl Rapid {
 
     /// Processes receive times. Returns whether the rate changed at once, which happens
     /// only in start-up.
-    fn take_in(&mut self, feedback: &Feedback<'_>) -> bool {
+    fn process_receive_times(&mut self, feedback: &Feedback<'_>) -> bool {
         let (mut collector, before) = (self.collector.take(), self.rate);
         for received in feedback.received {
             let arrived = collector.as_mut().and_then(|c| c.take(received));
@@ -274,14 +274,14 @@ impl Controller for Rapid {
 
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
         self.srtt = feedback.srtt;
-        let mut changed = self.take_in(feedback);
-        if let Some(before) = self.undo.on_feedback(feedback) {
-            self.phase = before.phase;
-            self.set_rate(self.rate.max(before.rate));
+        let mut changed = self.process_receive_times(feedback);
+        if let Some(saved) = self.undo.on_feedback(feedback) {
+            self.phase = saved.phase;
+            self.set_rate(self.rate.max(saved.rate));
             changed = true;
         }
         if feedback.loss_event {
-            self.undo.on_loss(self.before());
+            self.undo.on_loss(self.saved());
             self.phase = Phase::Steady;
             if self.collector.is_some() {
                 // Estimates from before the loss no longer count: the rate stays until the
@@ -299,7 +299,7 @@ impl Controller for Rapid {
     }
 
     fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
-        self.undo.on_timeout(self.before());
+        self.undo.on_timeout(self.saved());
         self.filter.reset();
         let mut rate = self.rate * self.beta;
         if self.collector.is_some() {

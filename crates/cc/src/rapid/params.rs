@@ -3,7 +3,7 @@
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Duration, Rate};
 
-use crate::contract::{EcnUse, Needs};
+use crate::contract::Needs;
 
 pub(super) const PARAMS: &[Param] = &[
     Param {
@@ -74,14 +74,8 @@ pub(super) const PARAMS: &[Param] = &[
 ];
 
 /// Needs with the default parameters. Rapid does not use ECN.
-pub(super) const NEEDS: Needs = Needs {
-    ecn: EcnUse::None,
-    receive_times: true,
-    rate_samples: false,
-    every_packet: true,
-    signal: false,
-    prr: false,
-};
+pub(super) const NEEDS: Needs =
+    Needs { receive_times: true, every_packet: true, prr: false, ..Needs::BASE };
 
 /// Whether the bottleneck itself reports the available bandwidth.
 pub(super) fn is_ideal(params: &Params) -> bool {

@@ -1,6 +1,7 @@
 //! DualPI2 as in RFC 9332 appendix A, and as in Linux.
 
 use crate::common::{MTU, Rig, TestPacket};
+use sojourn_params::Value;
 use sojourn_queue::{DropReason, Limit, Queue, find};
 use sojourn_units::{Duration, Ecn, Instant};
 

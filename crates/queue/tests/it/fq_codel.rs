@@ -1,6 +1,7 @@
 //! FQ-CoDel as in RFC 8290.
 
 use crate::common::{Rig, TestPacket};
+use sojourn_params::Value;
 use sojourn_queue::{DropReason, Limit, Queue};
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 

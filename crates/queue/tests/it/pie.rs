@@ -1,6 +1,7 @@
 //! PIE as in RFC 8033. The unit tests of its control loop cover the table of steps.
 
 use crate::common::{MTU, Rig, TestPacket};
+use sojourn_params::Value;
 use sojourn_queue::{DropReason, Limit, Queue, find};
 use sojourn_units::{Duration, Ecn, Instant};
 

@@ -1,6 +1,7 @@
 //! Strict priority: the order of service, waiting times, and drops.
 
 use crate::common::{ACKS, Rig, discipline};
+use sojourn_params::Value;
 use sojourn_queue::{DropReason, Limit, Queue};
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 

@@ -1,6 +1,7 @@
 //! RED as in Floyd and Jacobson's paper of 1993, and its step form.
 
 use crate::common::{MTU, Rig};
+use sojourn_params::Value;
 use sojourn_queue::{DropReason, Limit, Queue};
 use sojourn_units::{Duration, Ecn, Instant, Rate};
 

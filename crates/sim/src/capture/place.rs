@@ -1,5 +1,7 @@
 //! Addresses, ports and initial numbers of the hosts of a flow.
 
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::SplitMix64;
 use sojourn_trace::export::packet::End;
 
 /// Greatest number of flows whose hosts have an address.
@@ -50,9 +52,7 @@ pub(super) fn end(flow: usize, host: Host, service: Service) -> End {
 /// run: an initial sequence number (RFC 9293 section 3.4.1), the start of a timestamp clock (RFC
 /// 7323 section 7.1), a connection ID.
 pub(super) fn arbitrary(connection: usize, what: u64) -> u64 {
-    // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-    let mut z = (connection as u64 * 8 + what + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+    // The draw with this number of the generator with seed 0, which steps by the constant.
+    let seed = (connection as u64 * 8 + what).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    SplitMix64::seed_from_u64(seed).next_u64()
 }

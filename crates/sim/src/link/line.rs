@@ -2,7 +2,7 @@
 //! packet in transmission, and the packets of a drop-tail queue. Order is kept unless packets may
 //! overtake.
 
-use sojourn_ring::Ring;
+use sojourn_ring::RingBuffer;
 use sojourn_scenario::{Link, Loss};
 use sojourn_units::{Duration, Instant};
 
@@ -18,7 +18,7 @@ const BLOCK: usize = 512;
 /// arrives. One event serves all of them.
 #[derive(Debug)]
 pub(crate) struct DelayLine {
-    packets: Ring<Packet, BLOCK>,
+    packets: RingBuffer<Packet, BLOCK>,
     on_wire: usize,
     is_sending: bool,
     last_arrival: Instant,
@@ -44,7 +44,7 @@ impl DelayLine {
         draws: impl Fn(Stream) -> Uniform,
     ) -> DelayLine {
         DelayLine {
-            packets: Ring::default(),
+            packets: RingBuffer::default(),
             on_wire: 0,
             is_sending: false,
             last_arrival: Instant::ZERO,

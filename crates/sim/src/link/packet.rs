@@ -183,7 +183,7 @@ impl Packet {
     }
 
     /// Sets the size with this link's overhead and clears another link's mark. Stores only values
-    /// that change: see [`sojourn_ring::Ring::push`].
+    /// that change: see [`sojourn_ring::RingBuffer::push`].
     #[inline]
     pub(crate) fn enter_link(&mut self, overhead: u32) {
         let size = self.ip_size + overhead;

@@ -6,36 +6,36 @@ impl Scoreboard {
     /// A recovery begins with the losses `lost`.
     pub(crate) fn begin_recovery(&mut self, lost: &Lost) {
         let next = self.next();
-        self.trouble.suspicions.begin(lost.packets, self.base, next);
+        self.repairs.suspicions.begin(lost.packets, self.base, next);
     }
 
     /// Processes a duplicate of segment `place` (DSACK, RFC 2883). Returns whether a retransmission
     /// explains it.
     pub(crate) fn on_duplicate(&mut self, place: u64) -> bool {
-        self.trouble.suspicions.on_duplicate(place)
+        self.repairs.suspicions.on_duplicate(place)
     }
 
     /// Whether every segment that the latest recovery deemed lost arrived by its first
     /// transmission. True at most once a recovery.
     pub(crate) fn recovery_is_refuted(&mut self) -> bool {
-        self.trouble.suspicions.is_refuted()
+        self.repairs.suspicions.is_refuted()
     }
 
     /// Whether the latest recovery may still prove spurious.
     pub(crate) fn may_undo(&self) -> bool {
-        self.trouble.suspicions.is_undecided()
+        self.repairs.suspicions.is_undecided()
     }
 
     /// Makes the latest reduction final.
     pub(crate) fn forbid_undo(&mut self) {
-        self.trouble.suspicions.decide();
+        self.repairs.suspicions.decide();
     }
 
     /// The timeout was spurious: the segments that wait for retransmission are in flight again
     /// (Linux, `tcp_undo_cwnd_reduction` with `unmark_loss`).
     pub(crate) fn restore_lost(&mut self) {
-        self.trouble.suspicions.decide();
-        for place in std::mem::take(&mut self.trouble.lost) {
+        self.repairs.suspicions.decide();
+        for place in std::mem::take(&mut self.repairs.lost) {
             let Some(at) = place.checked_sub(self.base) else { continue };
             let Some(segment) = self.segments.get_mut(at as usize) else { continue };
             if segment.state != State::Lost {
@@ -43,22 +43,22 @@ impl Scoreboard {
             }
             segment.state = State::InFlight;
             self.in_flight += u64::from(segment.len);
-            self.trouble.lost_bytes -= u64::from(segment.len);
-            self.trouble.suspicions.refute(place);
+            self.repairs.lost_bytes -= u64::from(segment.len);
+            self.repairs.suspicions.refute(place);
             if segment.retransmitted {
-                let (resent, number) = (&mut self.trouble.resent, segment.number);
+                let (resent, number) = (&mut self.repairs.resent, segment.number);
                 let at = resent.partition_point(|(_, other)| *other < number);
                 if resent.get(at) != Some(&(place, number)) {
                     resent.insert(at, (place, number));
                 }
             }
         }
-        self.trouble.first_sent = self.base;
+        self.repairs.first_sent = self.base;
     }
 
     /// Prepares a probe: forgets segments that can no longer have a duplicate.
     pub(crate) fn begin_probe(&mut self) {
         let next = self.next();
-        self.trouble.suspicions.prune(self.base, next);
+        self.repairs.suspicions.prune(self.base, next);
     }
 }

@@ -12,115 +12,75 @@ use crate::scoreboard::Lost;
 use crate::tail_probe::Outcome;
 use crate::wire::{Ack, EcnCounts};
 
-/// The sender's state before an acknowledgement or a timer.
+/// The flight before an acknowledgement or a timer changes it.
 #[derive(Clone, Copy)]
-pub(super) struct Before {
+pub(super) struct FlightSnapshot {
     pub(super) in_flight: u64,
     outstanding: u64,
     cwnd: u64,
 }
 
-/// The result of reading one acknowledgement, before the sender reacts to it.
-#[derive(Clone, Copy)]
-struct Seen {
-    before: Before,
-    newly: Newly,
-    rtt: Option<Duration>,
-    rate: Option<RateSample>,
-}
-
-/// Slow path's argument. A separate struct lets the fast path keep its values in registers.
-struct Apart(Seen);
-
 impl<C: Controller> Sender<C> {
     /// Processes an acknowledgement. Returns its sample of the round-trip time.
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
         self.touched_at = now;
-        let before = self.before();
-        let Some(newly) = self.take_in_order(ack) else {
-            return self.on_ack_apart(now, ack, before);
-        };
-        let (rtt, rate) = self.learn(now, ack, &newly);
-        let seen = Seen { before, newly, rtt, rate };
-        if self.is_untroubled(ack, &seen.newly) {
-            self.go_on(now, ack, &seen);
+        if self.is_fast_path(ack) {
+            self.on_ack_fast_path(now, ack)
         } else {
-            self.see_to_trouble(now, ack, &Apart(seen));
+            self.on_ack_slow_path(now, ack)
         }
-        rtt
     }
 
-    /// Slow path of [`Sender::on_ack`]. A separate function lets the fast path keep its values in
-    /// registers. It fills `Seen` in place: a copy of a value that was just written in pieces
-    /// stalls on store forwarding.
-    #[inline(never)]
-    fn on_ack_apart(&mut self, now: Instant, ack: &Ack, before: Before) -> Option<Duration> {
-        let mut apart = Apart(Seen { before, newly: Newly::default(), rtt: None, rate: None });
-        let Apart(seen) = &mut apart;
-        self.take_in(ack, &mut seen.newly);
-        (seen.rtt, seen.rate) = self.learn(now, ack, &seen.newly);
-        let rtt = seen.rtt;
-        if self.is_untroubled(ack, &seen.newly) {
-            self.go_on(now, ack, seen);
-        } else {
-            self.see_to_trouble(now, ack, &apart);
-        }
-        rtt
-    }
-
-    /// Updates the estimates of round-trip time and delivery rate. `inline(always)`, like its
-    /// callees: the compiler finds it too large to inline twice.
+    /// Whether `ack` acknowledges packets in order, and no loss, mark, duplicate, probe or recovery
+    /// is pending.
     #[inline(always)]
-    fn learn(
-        &mut self,
-        now: Instant,
-        ack: &Ack,
-        newly: &Newly,
-    ) -> (Option<Duration>, Option<RateSample>) {
-        (self.measure(now, ack, newly), self.deliver(now, newly))
-    }
-
-    /// Whether the fast path applies: no loss, mark, duplicate, probe or recovery is pending.
-    #[inline(always)]
-    fn is_untroubled(&self, ack: &Ack, newly: &Newly) -> bool {
-        newly.packets > 0
-            && !newly.late
+    fn is_fast_path(&self, ack: &Ack) -> bool {
+        !self.needs.receive_times
             && matches!(self.episode, Episode::None)
             && self.tail_probe.is_none()
-            && self.untold.1 == 0
+            && self.unreported.packets == 0
             && self.lost_end <= self.scoreboard.base()
             && !(ack.ece | ack.duplicate)
-            && (ack.counts.ce == self.counts.ce || self.hears_flag())
-            && self.scoreboard.is_in_order(&self.detector)
+            && (ack.counts.ce == self.counts.ce || self.uses_ece_flag())
+            && self.scoreboard.is_acked_in_order(ack, &self.detector)
     }
 
-    /// Fast path: an acknowledgement of packets in order.
     #[inline(always)]
-    fn go_on(&mut self, now: Instant, ack: &Ack, seen: &Seen) {
+    fn on_ack_fast_path(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
+        let in_flight_before = Bytes(self.scoreboard.in_flight);
+        let newly = self.scoreboard.acknowledge_in_order(ack);
+        let rtt = self.measure(now, ack, &newly);
+        let rate = self.deliver(now, &newly);
+        debug_assert!(self.scoreboard.is_in_order(&self.detector), "no packet can be lost");
         self.reorder_at = Instant::MAX;
         let ecn = self.count_ecn(ack);
-        self.turn_round();
+        self.start_round_if_due();
         let feedback = Feedback {
-            acked: Bytes(seen.newly.bytes),
-            acked_packets: seen.newly.packets,
+            acked: Bytes(newly.bytes),
+            acked_packets: newly.packets,
             ect0_packets: ecn.ect0,
             ect1_packets: ecn.ect1,
-            rtt: seen.rtt,
-            rate: seen.rate,
-            in_flight_before: Bytes(seen.before.in_flight),
-            received: &self.received,
+            rtt,
+            rate,
+            in_flight_before,
             ..self.feedback()
         };
         self.controller.on_feedback(now, &feedback);
         self.refresh(now);
+        rtt
     }
 
-    /// Slow path: losses, marks and recovery.
+    /// Losses, marks, gaps and recovery. A separate function lets the fast path keep its values in
+    /// registers.
     #[inline(never)]
-    fn see_to_trouble(&mut self, now: Instant, ack: &Ack, Apart(seen): &Apart) {
-        let Seen { before, newly, rtt, rate } = seen;
+    fn on_ack_slow_path(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
+        let before = self.flight_snapshot();
+        let newly = &mut Newly::default();
+        self.acknowledge(ack, newly);
+        let rtt = self.measure(now, ack, newly);
+        let rate = self.deliver(now, newly);
         let ecn = self.count_ecn(ack);
-        let is_marked = self.hears_mark(ecn.ce > 0, ack.ece);
+        let is_marked = self.reports_mark(ecn.ce > 0, ack.ece);
         if is_marked {
             // Congestion is proven (Linux, `tcp_enter_cwr` and `tcp_fastretrans_alert`).
             self.scoreboard.forbid_undo();
@@ -128,20 +88,20 @@ impl<C: Controller> Sender<C> {
         let is_explained = self.count_duplicates(ack);
         let repaired = self.end_tail_probe(ack, is_explained);
         let spurious = self.undo_if_spurious(now, ack, newly);
-        self.follow_f_rto(newly);
+        self.advance_f_rto(newly);
         self.end_episode(newly);
         // Loss detection runs only after a delivery. The reordering timer calls it separately.
         let lost = if newly.packets > 0 { self.detect(now) } else { Lost::default() };
         let starts = self.begin_loss_episode(&lost);
-        let repaired = if starts { None } else { self.answer_for_probe(repaired) };
+        let repaired = if starts { None } else { self.respond_to_probe(repaired) };
         let ecn_event = repaired.is_none() && is_marked && self.begin_ecn_episode();
-        self.turn_round();
-        let untold = std::mem::take(&mut self.untold);
+        self.start_round_if_due();
+        let unreported = std::mem::take(&mut self.unreported);
         let feedback = Feedback {
             acked: Bytes(newly.bytes),
             acked_packets: newly.packets,
-            lost: Bytes(lost.bytes + untold.0 + repaired.unwrap_or(0)),
-            lost_packets: lost.packets + untold.1 + u64::from(repaired.is_some()),
+            lost: Bytes(lost.bytes + unreported.bytes + repaired.unwrap_or(0)),
+            lost_packets: lost.packets + unreported.packets + u64::from(repaired.is_some()),
             lost_numbers: self.scoreboard.lost_numbers(),
             ce_packets: ecn.ce,
             ect0_packets: ecn.ect0,
@@ -149,29 +109,33 @@ impl<C: Controller> Sender<C> {
             loss_event: starts || repaired.is_some(),
             ecn_event,
             spurious,
-            rtt: *rtt,
-            rate: *rate,
+            rtt,
+            rate,
             in_flight_before: Bytes(before.in_flight),
             received: &self.received,
             ..self.feedback()
         };
         self.controller.on_feedback(now, &feedback);
         self.scoreboard.forget_lost_numbers();
-        self.settle(now, before, starts || ecn_event, newly, &lost);
+        self.apply_decision(now, &before, starts || ecn_event, newly, &lost);
+        rtt
     }
 
-    pub(super) fn before(&self) -> Before {
-        let outstanding = self.scoreboard.outstanding();
-        Before { in_flight: self.scoreboard.in_flight, outstanding, cwnd: self.limits.cwnd.0 }
+    pub(super) fn flight_snapshot(&self) -> FlightSnapshot {
+        FlightSnapshot {
+            in_flight: self.scoreboard.in_flight,
+            outstanding: self.scoreboard.outstanding(),
+            cwnd: self.limits.cwnd.0,
+        }
     }
 
     /// Applies the controller's decision after it has received `newly` and `lost`. `reduces`: a
     /// reduction of the window begins.
     #[inline(always)]
-    pub(super) fn settle(
+    pub(super) fn apply_decision(
         &mut self,
         now: Instant,
-        before: &Before,
+        before: &FlightSnapshot,
         reduces: bool,
         newly: &Newly,
         lost: &Lost,
@@ -189,21 +153,15 @@ impl<C: Controller> Sender<C> {
         self.advance_prr(newly, lost);
     }
 
-    /// Fast path of the scoreboard. Returns `None` if the acknowledgement needs the slow path.
-    #[inline(always)]
-    fn take_in_order(&mut self, ack: &Ack) -> Option<Newly> {
-        if self.needs.receive_times { None } else { self.scoreboard.acknowledge_in_order(ack) }
-    }
-
-    fn take_in(&mut self, ack: &Ack, newly: &mut Newly) {
+    fn acknowledge(&mut self, ack: &Ack, newly: &mut Newly) {
         if self.needs.receive_times {
-            self.take_in_with_times(ack, newly);
+            self.acknowledge_with_times(ack, newly);
         } else {
             self.scoreboard.acknowledge(ack, newly, &mut |_| {});
         }
     }
 
-    fn take_in_with_times(&mut self, ack: &Ack, newly: &mut Newly) {
+    fn acknowledge_with_times(&mut self, ack: &Ack, newly: &mut Newly) {
         self.received.clear();
         let delivered = &mut self.delivered_now;
         delivered.clear();
@@ -287,7 +245,7 @@ impl<C: Controller> Sender<C> {
     /// Returns the bytes of a loss that a probe repaired, if the controller must still react to it
     /// (RFC 8985 section 7.4.2). It must unless an episode already lasts. The repair is complete,
     /// so the window shrinks at once (Linux, `tcp_process_tlp_ack`).
-    fn answer_for_probe(&mut self, outcome: Outcome) -> Option<u64> {
+    fn respond_to_probe(&mut self, outcome: Outcome) -> Option<u64> {
         let Outcome::Repaired(bytes) = outcome else { return None };
         self.stats.lost += 1;
         if !matches!(self.episode, Episode::None) {
@@ -409,7 +367,7 @@ impl<C: Controller> Sender<C> {
 
     /// Whether the sender uses the ECE flag and not exact counts: a TCP sender whose receiver has
     /// no exact counts, or whose controller uses classic ECN.
-    fn hears_flag(&self) -> bool {
+    fn uses_ece_flag(&self) -> bool {
         let classic =
             self.needs.ecn == EcnUse::Classic || self.config.ecn_feedback == EcnFeedback::Classic;
         classic && self.config.profile == Profile::Tcp
@@ -419,7 +377,7 @@ impl<C: Controller> Sender<C> {
     /// section 13.4.2.1).
     #[inline(always)]
     fn count_ecn(&mut self, ack: &Ack) -> EcnCounts {
-        if self.hears_flag() {
+        if self.uses_ece_flag() {
             return EcnCounts::default();
         }
         let new = EcnCounts {
@@ -436,8 +394,8 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Whether the controller is notified of a mark.
-    fn hears_mark(&self, counted: bool, ece: bool) -> bool {
-        let heard = if self.hears_flag() { ece } else { counted };
+    fn reports_mark(&self, counted: bool, ece: bool) -> bool {
+        let heard = if self.uses_ece_flag() { ece } else { counted };
         heard && self.needs.ecn != EcnUse::None && self.config.ecn
     }
 
@@ -453,7 +411,7 @@ impl<C: Controller> Sender<C> {
 
     /// Starts a new round trip for `limited`.
     #[inline(always)]
-    fn turn_round(&mut self) {
+    fn start_round_if_due(&mut self) {
         if self.largest_acked >= self.limited_until {
             self.limited = [false, self.limited[0]];
             self.limited_until = self.next_number;
@@ -498,7 +456,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    fn begin_prr(&mut self, before: &Before) {
+    fn begin_prr(&mut self, before: &FlightSnapshot) {
         let Some(rule) = self.config.prr else { return };
         let size = match rule {
             PrrRule::Rfc9937 => before.outstanding,

@@ -51,6 +51,13 @@ pub struct Stats {
     pub undone_reductions: u64,
 }
 
+/// Losses that a timeout found, not yet reported to the controller.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unreported {
+    bytes: u64,
+    packets: u64,
+}
+
 /// Sends a stream of bytes under a congestion controller.
 #[derive(Debug)]
 pub struct Sender<C> {
@@ -59,7 +66,7 @@ pub struct Sender<C> {
     /// ECN field of new data.
     codepoint: Ecn,
     controller: C,
-    /// No per-packet callbacks, no rate samples, no pacing so far, and no bursts.
+    /// No rate samples, no bursts, and no pacing so far.
     is_simple: bool,
     limits: Limits,
     scoreboard: Scoreboard,
@@ -101,8 +108,7 @@ pub struct Sender<C> {
     /// Packets that may leave regardless of the window.
     probes: u32,
     stats: Stats,
-    /// Losses that a timeout found, not yet reported to the controller.
-    untold: (u64, u64),
+    unreported: Unreported,
     received: Vec<Received>,
     delivered_now: Vec<(u64, Instant, u32)>,
     /// Packets deemed lost, for [`Sender::watch`]; `None` if it was not called.
@@ -115,8 +121,7 @@ impl<C: Controller> Sender<C> {
         let limits = controller.limits();
         Sender {
             codepoint: if config.ecn { needs.ecn.codepoint() } else { Ecn::NotEct },
-            is_simple: !(needs.every_packet || needs.rate_samples || config.pacing)
-                && config.tso == Bytes::ZERO,
+            is_simple: !(needs.rate_samples || config.pacing) && config.tso == Bytes::ZERO,
             needs,
             limits,
             controller,
@@ -151,7 +156,7 @@ impl<C: Controller> Sender<C> {
             tail_probe: None,
             probes: 0,
             stats: Stats::default(),
-            untold: (0, 0),
+            unreported: Unreported::default(),
             received: Vec::new(),
             delivered_now: Vec::new(),
             watched: None,

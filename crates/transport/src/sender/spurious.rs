@@ -3,7 +3,7 @@
 use sojourn_cc::{Controller, Feedback};
 use sojourn_units::{Bytes, Instant};
 
-use super::Sender;
+use super::{Sender, Unreported};
 use crate::newly::Newly;
 use crate::recovery::{Episode, Timeout};
 use crate::wire::Ack;
@@ -73,7 +73,7 @@ impl<C: Controller> Sender<C> {
     /// Reports the timeout's losses to the controller before the undo. A model of the path would
     /// take losses and an undo in one feedback for losses alone.
     fn report_timeout_losses(&mut self, now: Instant) {
-        let (bytes, packets) = std::mem::take(&mut self.untold);
+        let Unreported { bytes, packets } = std::mem::take(&mut self.unreported);
         let feedback = Feedback {
             lost: Bytes(bytes),
             lost_packets: packets,
@@ -86,7 +86,7 @@ impl<C: Controller> Sender<C> {
 
     /// Advances F-RTO (RFC 5682 section 3.1) if the acknowledgement has not proved the timeout
     /// spurious.
-    pub(super) fn follow_f_rto(&mut self, newly: &Newly) {
+    pub(super) fn advance_f_rto(&mut self, newly: &Newly) {
         let has_new_data = self.new_data() > 0;
         if let Episode::Timeout(timeout) = &mut self.episode {
             let is_beyond = newly.highest >= timeout.until;

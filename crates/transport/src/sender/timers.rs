@@ -15,7 +15,7 @@ const PTO_PROBES: u32 = 2;
 
 impl<C: Controller> Sender<C> {
     /// When to call [`Sender::on_timer`]; [`Instant::MAX`] for never.
-    // `inline(always)`: a metered simulation beside the plain one calls it, too.
+    // `inline(always)`: the profiled simulation is a second caller.
     #[inline(always)]
     pub fn timer(&self) -> Instant {
         if self.scoreboard.is_empty() {
@@ -71,7 +71,7 @@ impl<C: Controller> Sender<C> {
     }
 
     fn on_reorder_timer(&mut self, now: Instant) {
-        let before = self.before();
+        let before = self.flight_snapshot();
         let lost = self.detect(now);
         let starts = self.begin_loss_episode(&lost);
         let feedback = Feedback {
@@ -84,7 +84,7 @@ impl<C: Controller> Sender<C> {
         };
         self.controller.on_feedback(now, &feedback);
         self.scoreboard.forget_lost_numbers();
-        self.settle(now, &before, starts, &Newly::default(), &lost);
+        self.apply_decision(now, &before, starts, &Newly::default(), &lost);
     }
 
     /// `TLP_send_probe` (RFC 8985 section 7.3): sends new data, or else the last segment again,
@@ -130,8 +130,8 @@ impl<C: Controller> Sender<C> {
         if !mends {
             self.scoreboard.begin_recovery(&lost);
         }
-        self.untold.0 += lost.bytes;
-        self.untold.1 += lost.packets;
+        self.unreported.bytes += lost.bytes;
+        self.unreported.packets += lost.packets;
         self.controller.on_timeout(now, outstanding);
         self.refresh(now);
         self.probes = 1;

@@ -5,6 +5,7 @@ use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
 use super::{Poll, Sender};
 use crate::config::Profile;
+use crate::delivery::Stamp;
 use crate::recovery::Episode;
 use crate::scoreboard::Segment;
 use crate::wire::Data;
@@ -13,45 +14,61 @@ impl<C: Controller> Sender<C> {
     /// The packet to send now, if one may leave. Call it until it returns no packet.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Poll {
-        if self.is_plain() { self.poll::<true>(now) } else { self.poll_apart(now) }
+        if self.has_only_new_data() { self.poll_fast_path(now) } else { self.poll_slow_path(now) }
     }
 
-    /// Whether the fast path applies: only data and window decide.
+    /// Whether the fast path applies: only new data may leave, and only the window limits it.
     #[inline(always)]
-    fn is_plain(&self) -> bool {
+    fn has_only_new_data(&self) -> bool {
         self.is_simple
             && self.probes == 0
             && matches!(self.episode, Episode::None)
             && matches!(self.limits.pacing, Pacing::Unpaced)
-            && self.scoreboard.is_untroubled()
+            && !self.scoreboard.has_repairs()
     }
 
-    #[inline(never)]
-    fn poll_apart(&mut self, now: Instant) -> Poll {
-        self.poll::<false>(now)
-    }
-
-    /// `PLAIN`: skip the checks that [`Sender::is_plain`] has ruled out.
     #[inline(always)]
-    fn poll<const PLAIN: bool>(&mut self, now: Instant) -> Poll {
-        let lost = if PLAIN { None } else { self.next_lost() };
+    fn poll_fast_path(&mut self, now: Instant) -> Poll {
+        let len = self.new_data();
+        if len == 0 {
+            return self.nothing_to_send();
+        }
+        if self.is_blocked_by_window(self.limits.cwnd, len) {
+            return Poll::Blocked;
+        }
+        Poll::Packet(self.transmit(now, None, len, None))
+    }
+
+    /// Retransmissions, probes, pacing and bursts. A separate function lets the fast path keep its
+    /// values in registers.
+    #[inline(never)]
+    fn poll_slow_path(&mut self, now: Instant) -> Poll {
+        let lost = self.next_lost();
         let len = match lost {
             Some((_, len)) => u64::from(len),
-            None if !PLAIN && self.awaits_f_rto() => 0,
+            None if self.awaits_f_rto() => 0,
             None => self.new_data(),
         };
         if len == 0 {
             return self.nothing_to_send();
         }
-        if (PLAIN || self.probes == 0)
-            && let Some(hindrance) = self.hindrance::<PLAIN>(now, len)
+        if self.probes == 0
+            && let Some(hindrance) = self.hindrance(now, len)
         {
             return hindrance;
         }
-        if !PLAIN {
-            self.probes = self.probes.saturating_sub(1);
+        self.probes = self.probes.saturating_sub(1);
+        let is_first = self.scoreboard.is_empty();
+        let stamp = self.needs.rate_samples.then(|| self.delivery.on_sent(now, is_first));
+        let data = self.transmit(now, lost.map(|(place, _)| place), len, stamp);
+        self.tso.on_sent();
+        if let Some(prr) = self.episode.prr() {
+            prr.on_sent(len);
         }
-        Poll::Packet(self.transmit::<PLAIN>(now, lost.map(|(place, _)| place), len))
+        if let (None, Episode::Timeout(timeout)) = (lost, &mut self.episode) {
+            timeout.f_rto.on_new_data();
+        }
+        Poll::Packet(data)
     }
 
     /// The segment to retransmit now, if any.
@@ -75,21 +92,25 @@ impl<C: Controller> Sender<C> {
         self.f_rto_new_data() == Some(0)
     }
 
-    /// The reason why `len` bytes may not leave now.
+    /// Whether the window `cwnd` has no room for `len` bytes; if so, records that it limits the
+    /// sender. One packet may always be in flight: a sender with a window of less than one packet
+    /// would otherwise wait for ever (RFC 5681 section 3.1 has no such window). Only a window of zero
+    /// forbids it.
     #[inline(always)]
-    fn hindrance<const PLAIN: bool>(&mut self, now: Instant, len: u64) -> Option<Poll> {
-        let cwnd = if PLAIN { self.limits.cwnd.0 } else { self.cwnd().0 };
+    fn is_blocked_by_window(&mut self, cwnd: Bytes, len: u64) -> bool {
         let in_flight = self.scoreboard.in_flight;
-        // One packet may always be in flight: a sender with a window of less than one packet would
-        // otherwise wait for ever (RFC 5681 section 3.1 has no such window). Only a window of zero
-        // forbids it.
-        if in_flight + len > cwnd && (in_flight > 0 || cwnd == 0) {
+        let is_full = in_flight + len > cwnd.0 && (in_flight > 0 || cwnd == Bytes::ZERO);
+        if is_full {
             self.limited[0] = true;
             self.tso.end();
-            return Some(Poll::Blocked);
         }
-        if PLAIN {
-            return None;
+        is_full
+    }
+
+    /// The reason why `len` bytes may not leave now.
+    fn hindrance(&mut self, now: Instant, len: u64) -> Option<Poll> {
+        if self.is_blocked_by_window(self.cwnd(), len) {
+            return Some(Poll::Blocked);
         }
         if self.tso.is_under_way() {
             return None;
@@ -133,15 +154,19 @@ impl<C: Controller> Sender<C> {
         Poll::Blocked
     }
 
+    /// Sends segment `lost` again, or `len` bytes of new data. `stamp`: for a rate sample.
     #[inline(always)]
-    fn transmit<const PLAIN: bool>(&mut self, now: Instant, lost: Option<u64>, len: u64) -> Data {
+    fn transmit(
+        &mut self,
+        now: Instant,
+        lost: Option<u64>,
+        len: u64,
+        stamp: Option<Stamp>,
+    ) -> Data {
         let in_flight_before = self.scoreboard.in_flight;
         // RFC 5681 section 4.1: idle time counts from the last data sent.
         let is_idle = in_flight_before == 0 && self.next_number > 0;
         let idle = if is_idle { now.since(self.sent_at) } else { Duration::ZERO };
-        let is_first = self.scoreboard.is_empty();
-        let stamp =
-            (!PLAIN && self.needs.rate_samples).then(|| self.delivery.on_sent(now, is_first));
         let number = self.next_number;
         let segment = lost.unwrap_or(self.scoreboard.next());
         if lost.is_some() {
@@ -149,9 +174,6 @@ impl<C: Controller> Sender<C> {
         } else {
             self.scoreboard.push(Segment::new(self.offset, len as u32, number, now), stamp);
             self.offset += len;
-            if !PLAIN && let Episode::Timeout(timeout) = &mut self.episode {
-                timeout.f_rto.on_new_data();
-            }
         }
         // RFC 6298 section 5.1 starts the timer if it does not run. RFC 6675 section 6 restarts it
         // with every retransmission in a recovery, so that it does not expire while repairs make
@@ -161,20 +183,21 @@ impl<C: Controller> Sender<C> {
         }
         self.next_number += 1;
         self.stats.sent += 1;
-        if !PLAIN {
-            self.tso.on_sent();
-        }
         self.stats.retransmitted += u64::from(lost.is_some());
         (self.sent_at, self.touched_at) = (now, now);
-        if !PLAIN && let Some(prr) = self.episode.prr() {
-            prr.on_sent(len);
+        if self.needs.every_packet || is_idle {
+            let sent = Sent {
+                number,
+                bytes: Bytes(len),
+                in_flight_before: Bytes(in_flight_before),
+                retransmission: lost.is_some(),
+                app_limited: stamp.is_some_and(|stamp| stamp.app_limited > 0),
+                idle,
+                rto: if idle > Duration::ZERO { self.rtt.rto() } else { Duration::MAX },
+            };
+            self.report_sent(now, &sent);
         }
-        if (!PLAIN && self.needs.every_packet) || is_idle {
-            let marks = (lost.is_some(), stamp.is_some_and(|stamp| stamp.app_limited > 0));
-            self.tell_of(now, number, len, marks, (in_flight_before, idle));
-        }
-        // A controller may start to pace after an idle period.
-        if (!PLAIN || is_idle) && (self.limits.pacing != Pacing::Unpaced || self.config.pacing) {
+        if self.limits.pacing != Pacing::Unpaced || self.config.pacing {
             self.pace(now, Bytes(len));
         }
         let cwr = self.cwr && lost.is_none();
@@ -182,26 +205,9 @@ impl<C: Controller> Sender<C> {
         Data { number, segment, len: len as u32, ecn: self.codepoint(lost), cwr }
     }
 
-    /// Reports a departing packet to the controller. `marks`: whether it is a retransmission, and
-    /// whether it is application-limited. `before`: bytes in flight, and the idle time.
-    fn tell_of(
-        &mut self,
-        now: Instant,
-        number: u64,
-        len: u64,
-        marks: (bool, bool),
-        before: (u64, Duration),
-    ) {
-        let sent = Sent {
-            number,
-            bytes: Bytes(len),
-            in_flight_before: Bytes(before.0),
-            retransmission: marks.0,
-            app_limited: marks.1,
-            idle: before.1,
-            rto: if before.1 > Duration::ZERO { self.rtt.rto() } else { Duration::MAX },
-        };
-        self.controller.on_sent(now, &sent);
+    #[inline(never)]
+    fn report_sent(&mut self, now: Instant, sent: &Sent) {
+        self.controller.on_sent(now, sent);
         self.limits = self.controller.limits();
     }
 

@@ -139,7 +139,7 @@ fn duplicates_show_a_spurious_recovery() {
         assert_eq!(desk.cc().spurious, 0);
         for segment in 1..=reported {
             desk.ack.duplicate = true;
-            desk.ack.tell_more().duplicates =
+            desk.ack.add_details().duplicates =
                 Some(SegmentRange { start: segment, end: segment + 1 });
             desk.sender.on_ack(at(305), &desk.ack);
             desk.ack.duplicate = false;
@@ -218,7 +218,7 @@ fn a_duplicate_of_the_network_refutes_nothing() {
     desk.ack(at(205), 1, &[(2, 9)], 8);
     assert_eq!(desk.segments(at(205)), [1]);
     desk.ack.duplicate = true;
-    desk.ack.tell_more().duplicates = Some(SegmentRange { start: 5, end: 6 });
+    desk.ack.add_details().duplicates = Some(SegmentRange { start: 5, end: 6 });
     desk.sender.on_ack(at(210), &desk.ack);
     assert_eq!(desk.sender.stats().spurious_retransmissions, 0);
     assert_eq!(desk.cc().spurious, 0);

@@ -142,7 +142,7 @@ impl Desk {
     ) {
         self.ack.cumulative = cumulative;
         let ranges = ranges.iter().map(|&(start, end)| SegmentRange { start, end });
-        self.ack.tell_more().ranges.extend(ranges);
+        self.ack.add_details().ranges.extend(ranges);
         self.ack.newest = newest;
         self.sender.on_ack(now, &self.ack);
         self.ack.duplicate = false;

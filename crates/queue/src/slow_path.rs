@@ -8,11 +8,11 @@
 use crate::contract::{DropReason, Packet};
 
 /// A copy of a packet in memory, for functions that are not inlined.
-pub(crate) struct Apart<P>(pub(crate) P);
+pub(crate) struct SlowPath<P>(pub(crate) P);
 
 /// Drops a packet that does not fit into the buffer.
 #[cold]
 #[inline(never)]
-pub(crate) fn refuse<P: Packet>(packet: &Apart<P>, drops: &mut dyn FnMut(P, DropReason)) {
+pub(crate) fn drop_full<P: Packet>(packet: &SlowPath<P>, drops: &mut dyn FnMut(P, DropReason)) {
     drops(packet.0, DropReason::Full);
 }
