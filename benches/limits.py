@@ -175,44 +175,44 @@ def table(rows: list[Row]) -> str:
 
 INTRO = """# Limits
 
-`make limits` writes this page: it measures memory and time of scenarios that grow in one size
-after the other. `benches/limits.json` has the same figures.
+`make limits` writes this page: it measures memory and time of scenarios that grow in one
+dimension at a time. `benches/limits.json` has the same figures.
 
 Time is CPU time of the whole command, user and system; memory is the greatest resident set. The
-last two columns are what one more item takes, from the size above: where they stay the same, the
-cost is linear. Differences of small sizes are within what the start of Python varies by.
+last two columns are the cost of one more item since the row above: if they stay the same, the cost
+is linear. Differences between small sizes are within the variation of Python's start.
 
-`estimate` is what the command compares with the memory that is available before it runs anything
-(`MemAvailable` of `/proc/meminfo`). It is an upper bound, for the engine alone and its results: a
-Python process takes some 25 MB more. Several runs take as much each where they run at once, and
-those that are over keep their summaries and, until they are written, their series.
+`estimate` is compared with the available memory (`MemAvailable` of `/proc/meminfo`) before
+anything runs. It is an upper bound for the engine and its results: a Python process takes
+some 25 MB more. Each of several concurrent runs takes that much. Finished runs keep their
+summaries and, until they are written, their series.
 
 ## Limits of a scenario
 
-| what | at most |
+| item | limit |
 |---|--:|
 | text of the document | 4 MiB |
 | links | 20,000 |
 | tables of flows | 20,000 |
-| flows, with those that `count` stands for | 1,000,000 |
-| links that `path` and `back` of all flows name | 4,000,000 |
+| flows, `count` included | 1,000,000 |
+| links in `path` and `back` of all flows | 4,000,000 |
 | steps, and ramps, of one rate or delay | 100,000 |
 | controllers in `controls` | 10,000 |
 | pairs of a controller and a table of flows | 10,000,000 |
 
-They keep `sojourn check` near one second. Everything else is limited by memory: what the buffers
-and wires hold, initial windows, rows of the record.
+These limits keep `sojourn check` near one second. Everything else is limited by memory: packets in
+buffers and on wires, initial windows, rows of the record.
 
 A user's own controller may ask for any window. A run limits the packets that all flows with such
 controllers have in flight together: four times as many as the queues and wires of their paths
-hold, 100,000 at least, and their initial windows. More ends the run with an error that names both
-figures. `transport.receive_window` replaces that limit for its flow.
+hold, 100,000 at least, and their initial windows. If they exceed it, the run ends with an error
+that names both figures. `transport.receive_window` replaces that limit for its flow.
 
-Of many problems in one document the first 100 that are found are kept, and 20 are shown.
+`check` collects the first 100 problems of a document, and shows 20.
 
-The bound of a spike knows of the last 1,000 steps of capacity before the change. In a longer chain
-of changes without a pause it starts without a queue. A change takes longer the more of them are
-within one loop delay: some 2 ms with a thousand.
+The bound of a spike uses the last 1,000 steps of capacity before the change. In a longer chain
+of changes without a pause it starts without a queue. A change takes longer to compute the more
+changes are within one loop delay: some 2 ms with a thousand.
 """
 
 
