@@ -40,7 +40,7 @@ if now_ns > 2_000_000_000:
 
 
 class Fixed:
-    """Ten packets, always; keeps what it is told."""
+    """A window of ten packets; keeps its arguments for the test."""
 
     title = "Ten packets"
     receive_times = True

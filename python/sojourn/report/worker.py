@@ -2,8 +2,8 @@
 
 `render.py` starts this file as a script in Python's isolated mode, with the folders that may
 contain the renderer as its last argument. It imports only the standard library and the renderer,
-so that no file beside a user's controller can replace a module. The renderer contains V8, which ends
-its whole process, this one, when it runs out of memory.
+so that no file beside a user's controller can replace a module. The renderer contains V8, which
+ends its whole process, this one, when it runs out of memory.
 
 A request is a line of JSON, `{"make", "length"}` with the arguments, and `length` bytes of text.
 An answer is a line of JSON, `{"length"}` or `{"error", "length"}`, and `length` bytes.
