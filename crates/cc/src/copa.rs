@@ -117,8 +117,7 @@ impl Velocity {
     }
 }
 
-/// genericCC's `ReduceOnLoss`: detects a window that loses too many packets, whatever the
-/// delay.
+/// genericCC's `ReduceOnLoss`: detects a window that loses too many packets, at any delay.
 #[derive(Clone, Copy, Debug)]
 struct Ceiling {
     /// Loss ratio above which the window shrinks, and the factor by which it does.
@@ -310,7 +309,7 @@ impl Copa {
         self.slow_start &= rises;
         self.votes[usize::from(rises)] += acked;
         let packets = acked as f64;
-        // At most one packet per acknowledged packet, whatever the velocity: the window
+        // At most one packet per acknowledged packet, at any velocity: the window
         // then at most doubles per round trip (genericCC bounds the velocity too).
         let per_packet = (self.velocity.v * self.per_delta / self.cwnd).min(1.0);
         if !rises {

@@ -1,6 +1,6 @@
 //! The optimal controller of the paper on the lower bound of latency spikes (section II and
-//! figure 1c). It is an oracle: the bottleneck tells it its share, and it sends exactly at
-//! that rate. The delay of that signal causes any queue that remains.
+//! figure 1c). It is an oracle: the bottleneck signals the flow's share, and the flow sends at
+//! exactly that rate. The delay of that signal causes any queue that remains.
 
 use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Instant, Rate};

@@ -1,4 +1,4 @@
-//! Drop-tail: one FIFO that refuses what does not fit.
+//! Drop-tail: one FIFO that drops packets that do not fit.
 
 use sojourn_units::{Bytes, Instant};
 

@@ -186,7 +186,7 @@ impl<P: Packet> Pie<P> {
         self.rolls()
     }
 
-    /// Section 5.4: spaces drops neither too closely nor too far apart.
+    /// Section 5.4: draws a drop; the probability summed since the last drop bounds their spacing.
     fn rolls(&mut self) -> bool {
         let drop_prob = self.control.drop_prob();
         if drop_prob <= 0.0 {

@@ -13,7 +13,7 @@ use crate::error::{At, Problem};
 const MOST_TEXT: usize = 4 << 20;
 /// Flows in total, including those of `count`.
 const MOST_FLOWS: u64 = 1_000_000;
-/// Links that `path` and `back` of all flows name.
+/// Links in `path` and `back` of all flows.
 const MOST_HOPS: u64 = 4_000_000;
 /// Tables of links and of flows, each.
 const MOST_TABLES: u64 = 20_000;
@@ -85,7 +85,7 @@ fn changes(checker: &mut Checker, schedule: &Checked) -> bool {
     hold(checker, counts, MOST_CHANGES, "changes", help)
 }
 
-/// Refuses more than `most` of `what` in total; reports the one that exceeds the limit.
+/// Refuses a total above `most`; reports the item that exceeds it.
 fn hold<'a>(
     checker: &mut Checker,
     counts: impl Iterator<Item = (&'a At, u64)>,
