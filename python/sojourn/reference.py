@@ -16,7 +16,7 @@ _INTRO = """\
 # The scenario document
 
 Every key of a scenario file, written by `sojourn schema --markdown`. A scenario is TOML;
-`sojourn check FILE` tells what is wrong with one. A default of `–` means: nothing where absent.
+`sojourn check FILE` lists the errors of one. A default of `–` means that the key has none.
 """
 
 
@@ -43,7 +43,7 @@ def markdown(schema: Node, listed: Sequence[Listed]) -> str:
 
 
 def _units(definitions: Node) -> str:
-    lines = ["## Types", "", "| type | what it is | units |", "|---|---|---|"]
+    lines = ["## Types", "", "| type | meaning | units |", "|---|---|---|"]
     for name, node in definitions.items():
         lines.append(f"| {name} | {_cell(node['description'])} | {_unit_names(node)} |")
     return "\n".join([*lines, ""])
@@ -84,7 +84,7 @@ def _section(section: _Section, listed: Sequence[Listed]) -> str:
     lines = [_heading(section, depth), ""]
     if section.place and said:
         lines += [f"{said[0].upper()}{said[1:]}.", ""]
-    lines += ["| key | type | default | what it is |", "|---|---|---|---|"]
+    lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
     required = node.get("required", ())
     keys = sorted(node["properties"], key=lambda key: key not in _CHOOSES)
     lines += [_row(key, node["properties"][key], key in required, listed) for key in keys]

@@ -23,13 +23,13 @@ impl Ideal {
     /// Registry entry.
     pub const INFO: Info = Info {
         name: "ideal",
-        title: "Ideal: sends exactly what the bottleneck itself says it may",
+        title: "Ideal: an oracle that sends at exactly the rate that the bottleneck signals",
         source: "A lower bound on latency spikes, section II and figure 1c",
         params: &[Param {
             name: "signal",
             kind: Kind::Choice("receiver", &["receiver", "direct"]),
-            doc: "the way of the signal, which the simulator takes: with the packets via the \
-                  receiver, or straight back from the bottleneck",
+            doc: "path of the simulator's signal: with the packets via the receiver, or directly \
+                  back from the bottleneck",
             source: "A lower bound on latency spikes, figure 1",
         }],
         // ECN-capable only so that an AQM marks and does not drop; the controller ignores

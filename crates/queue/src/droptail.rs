@@ -9,7 +9,7 @@ use crate::fifo::Fifo;
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "droptail",
-    title: "Drop-tail: one FIFO that refuses what does not fit",
+    title: "Drop-tail: one FIFO that drops packets that do not fit",
     source: "RFC 7567 section 1",
     params: &[],
     ordered: &[],

@@ -124,7 +124,7 @@ fn flow_of_time(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>], 
         let Some(flow) = flow else { continue };
         let paced = matches!(flow.source, Source::OnOff { .. } | Source::Ping { .. });
         if !paced && flow.path.iter().chain(&flow.back).all(free) {
-            let message = format!("flow `{}` goes round in no time", flow.name);
+            let message = format!("flow `{}` has a path without delay and rate limit", flow.name);
             let help = "give one of its links a `rate` or a `delay`";
             checker.report(&value.at, message, help);
         }
@@ -170,7 +170,7 @@ fn controls(
     uncontrolled(checker, fields, given.is_empty() && matches!(list.value, Got::List(_)));
     let takers = fields.named("flow").iter().filter(|(_, flow)| takes(flow)).count();
     if takers == 0 && !given.is_empty() && !fields.named("flow").is_empty() {
-        let message = "`controls` does nothing: every flow names its own `control`";
+        let message = "`controls` has no effect: every flow names its own `control`";
         checker.report(&list.at, message, "remove `controls`, or `control` from a flow");
     }
     let read = given.iter().map(|value| {

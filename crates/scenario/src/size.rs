@@ -29,7 +29,7 @@ pub(crate) fn of_text(text: &str) -> Option<Problem> {
     let too_long = text.len() > MOST_TEXT;
     too_long.then(|| {
         let message = format!("the scenario is {} bytes long; at most {MOST_TEXT}", text.len());
-        let help = "`count` stands for many flows alike, and a trace for many changes of a rate";
+        let help = "use `count` for many equal flows, and a trace for many changes of a rate";
         Problem::new(&At::default(), message, help)
     })
 }
@@ -47,12 +47,12 @@ pub(crate) fn check(checker: &mut Checker, fields: &Fields) -> bool {
     let hopped = || tables().map(|(flow, table)| (&flow.at, hops(table)));
     let listed = fields.get("controls").map(|list| (&list.at, controls));
     let paired = fields.get("controls").map(|list| (&list.at, controls * flows.len() as u64));
-    let alike = "simulate fewer, or split the scenario";
+    let alike = "use fewer, or split the scenario";
     let mut is_small = [
         hold(checker, one_each(links), MOST_TABLES, "links", alike),
         hold(checker, one_each(flows), MOST_TABLES, "tables of flows", "use `count`"),
         hold(checker, counted(), MOST_FLOWS, "flows", "give a smaller `count`"),
-        hold(checker, hopped(), MOST_HOPS, "links on the ways of all flows", alike),
+        hold(checker, hopped(), MOST_HOPS, "links on the paths of all flows", alike),
         hold(checker, listed.into_iter(), MOST_CONTROLS, "controllers", "list fewer `controls`"),
         hold(
             checker,
@@ -81,7 +81,7 @@ fn changes(checker: &mut Checker, schedule: &Checked) -> bool {
     let Got::Table(table) = &schedule.value else { return true };
     let of = |key| Some((&table.get(key)?.at, table.list(key).len() as u64));
     let counts = ["steps", "ramps"].into_iter().filter_map(of);
-    let help = "a `trace` holds more changes of a rate; else split the scenario";
+    let help = "use a `trace` for more changes of a rate, or split the scenario";
     hold(checker, counts, MOST_CHANGES, "changes", help)
 }
 

@@ -55,56 +55,56 @@ fn plain(name: &'static str, title: &'static str, fields: &[Field]) -> Variant {
 /// Every source.
 pub(crate) fn sources(_: &Catalogue) -> Vec<Variant> {
     vec![
-        plain("bulk", "As much as the transport takes", &[]),
+        plain("bulk", "Unlimited data", &[]),
         plain("file", "One file", &[Field::required("size", SIZE, "size of the file")]),
         plain("files", "Files one after the other", FILES),
-        plain("on-off", "On and off at a constant rate; constant where `off` is 0s", ON_OFF),
+        plain("on-off", "On and off at a constant rate; without pauses if `off` is 0s", ON_OFF),
         Variant {
             exclusive: Some(("think", "interval")),
-            ..plain("request", "Requests the other way, each answered by a response", REQUEST)
+            ..plain("request", "Requests in the reverse direction, each with a response", REQUEST)
         },
         plain("ping", "ICMP echo requests, each answered at once; their RTT is recorded", PING),
     ]
 }
 
 const FILES: &[Field] = &[
-    Field::required("size", SIZE, "size of each"),
-    Field::required("count", COUNT, "how many files"),
+    Field::required("size", SIZE, "size of each file"),
+    Field::required("count", COUNT, "number of files"),
     Field::new("think", TIME, "0s", "pause between the delivery of one and the start of the next"),
 ];
 
 const ON_OFF: &[Field] = &[
     Field::required("rate", SPEED, "rate of payload while on"),
-    Field::required("on", SPAN, "time on; the mean where exponential"),
-    Field::required("off", TIME, "time off; the mean where exponential"),
-    Field::new("distribution", DISTRIBUTIONS, "periodic", "how the times are distributed"),
+    Field::required("on", SPAN, "time on; its mean if exponential"),
+    Field::required("off", TIME, "time off; its mean if exponential"),
+    Field::new("distribution", DISTRIBUTIONS, "periodic", "distribution of the times"),
 ];
 
 const REQUEST: &[Field] = &[
     Field::required("request", SIZE, "size of a request"),
     Field::required("response", SIZE, "size of a response"),
-    Field::optional("count", COUNT, "how many requests; no end where absent"),
+    Field::optional("count", COUNT, "number of requests; unlimited if absent"),
     Field::optional(
         "think",
         TIME,
-        "pause between the arrival of a response and the next request; 0s where absent",
+        "pause between the arrival of a response and the next request; 0s if absent",
     ),
     Field::optional(
         "interval",
         SPAN,
-        "time between requests, in place of `think`; a late response delays the next request",
+        "time between requests, instead of `think`; a late response delays the next request",
     ),
 ];
 
 const PING: &[Field] = &[
-    Field::new("interval", SPAN, "1s", "time between two requests, whatever comes back")
+    Field::new("interval", SPAN, "1s", "time between two requests, independent of the replies")
         .from("ping(8), -i"),
     Field::new(
         "size",
         // From ICMP's header alone to the size of the largest packet.
         Shape::Scalar(Kind::Data(Bytes(64), Bytes(8), Bytes(65_000))),
         "64B",
-        "the ICMP message, 8 bytes of header included; IP's 20 bytes come on top",
+        "size of the ICMP message, 8 bytes of header included; IP's 20 bytes are added",
     )
     .from("RFC 792; ping(8), -s: 56 bytes of data"),
 ];
@@ -124,7 +124,7 @@ const ECN_FEEDBACK: Field = Field::new(
     Shape::Scalar(Kind::Choice("accurate", &["accurate", "classic"])),
     "accurate",
     "how the receiver echoes ECN marks: `accurate` by exact counts, `classic` by a flag once a \
-     round trip, which is all that some hosts do",
+     round trip, as some hosts do",
 )
 .from("RFC 9768; RFC 3168 section 6.1.3");
 
@@ -132,9 +132,9 @@ const PRR: Field = Field::new(
     "prr",
     Shape::Scalar(Kind::Choice("rfc9937", &["rfc9937", "linux-5.10", "none"])),
     "rfc9937",
-    "how a reduction of the window is spread over a round trip, where the controller leaves it to \
-     the transport; by `linux-5.10` what is not sent at once is lost until the reduction ends, \
-     with `none` the window shrinks at once",
+    "how a reduction of the window is spread over a round trip, if the controller leaves it to \
+     the transport; with `linux-5.10` an unused opportunity to send is lost until the reduction \
+     ends; with `none` the window shrinks at once",
 )
 .from("RFC 9937; Linux 5.10 tcp_cwnd_reduction; RFC 6675");
 
@@ -142,8 +142,8 @@ const TIMESTAMPS: Field = Field::new(
     "timestamps",
     SWITCH,
     "true",
-    "timestamps, by which a sender tells a late segment from a lost one at once; without them, \
-     `header` and `ack_size` are 12B less, and F-RTO and DSACK have to find out",
+    "timestamps, by which a sender distinguishes a late segment from a lost one at once; without \
+     them, `header` and `ack_size` are 12B less, and F-RTO and DSACK detect it later",
 )
 .from("RFC 7323; RFC 3522 (Eifel)");
 
@@ -151,9 +151,9 @@ const RECOVERY_PERIOD: Field = Field::new(
     "recovery_period",
     Shape::Scalar(Kind::Choice("rfc9002", &["rfc9002", "picoquic-2022"])),
     "rfc9002",
-    "which losses begin a recovery period: those of packets that left after the last reduction, \
-     or, by `picoquic-2022`, any once the last period is over, so that one overflow may \
-     reduce the window twice",
+    "losses that begin a recovery period: those of packets sent after the last reduction; with \
+     `picoquic-2022`, all after the end of the last period, so that one overflow may reduce the \
+     window twice",
 )
 .from("RFC 9002 appendix B.6; picoquic until 31 August 2022");
 
@@ -183,7 +183,7 @@ struct Handshake {
 }
 
 const TCP: Profile = Profile {
-    mss: ("1448B", "Ethernet's 1500 bytes less the headers"),
+    mss: ("1448B", "Ethernet's 1500 bytes minus the headers"),
     header: ("52B", "IPv4 20, TCP 20, timestamps 12: RFC 7323 appendix A"),
     ack_size: ("52B", "the same headers"),
     ack_every: ("2", "RFC 9293 section 3.8.6.3"),
@@ -194,10 +194,10 @@ const TCP: Profile = Profile {
          its packets",
     ),
     sack_ranges: ("3", "RFC 2018 section 3, with timestamps"),
-    pacing: ("false", "Linux paces only where the controller asks for it"),
+    pacing: ("false", "Linux paces only if the controller requests it"),
     tso: (
         "0B",
-        "with it, a burst is what the pacing rate moves in about 1ms, and at least two packets: \
+        "with it, a burst is about 1ms of the pacing rate, and at least two packets: \
          Linux 6.12 tcp_tso_autosize",
     ),
     gro: ("0s", "ethtool -C rx-usecs, Linux gro_flush_timeout"),
@@ -223,12 +223,12 @@ const QUIC: Profile = Profile {
     receive_times: ("true", "draft-ietf-quic-receive-ts"),
     sack_ranges: ("32", "RFC 9000 section 13.2.3 leaves the number to the receiver"),
     pacing: ("true", "RFC 9002 section 7.7"),
-    tso: ("0B", "with it, batches of UDP GSO are filled whatever the rate; 14200B: ten packets"),
+    tso: ("0B", "with it, UDP GSO fills its batches at any rate; 14200B: ten packets"),
     gro: ("0s", "UDP GRO, as TCP's"),
     min_rto: ("1ms", "kGranularity, RFC 9002 section 6.1.2"),
     handshake: Handshake {
         doc: "`1-rtt`: an Initial of 1228B and three such packets in answer come before the data; \
-              `0-rtt`: data leave behind the Initial; `none`: the connection is open at `start`",
+              `0-rtt`: data follow the Initial; `none`: the connection is open at `start`",
         source: "RFC 9001 sections 4.1 and 4.6; RFC 9000 section 14.1: 1200 bytes with IPv4 20 \
                  and UDP 8, section 8.1: three times as much",
     },
@@ -249,7 +249,7 @@ fn transport(profile: &Profile) -> [Field; 17] {
     [
         field("mss", packet, profile.mss, "payload of a full packet"),
         field("header", up_to(1_000), profile.header, "headers of a data packet, IP included"),
-        field("ack_size", packet, profile.ack_size, "a packet that only acknowledges, IP included"),
+        field("ack_size", packet, profile.ack_size, "size of a pure acknowledgement, IP included"),
         field("initial_window", COUNT, window, "initial congestion window in packets"),
         Field::new("receive_window", WINDOW, "unlimited", "receive window"),
         field("ack_every", COUNT, profile.ack_every, "full packets for each acknowledgement"),
@@ -257,7 +257,7 @@ fn transport(profile: &Profile) -> [Field; 17] {
             "quick_acks",
             integer(0, 1_000_000_000),
             "0",
-            "packets at the beginning that are each acknowledged at once",
+            "number of first packets that are each acknowledged at once",
         )
         .from("up to 16 in Linux, TCP_MAX_QUICKACKS; 1 in ns-3"),
         field("ack_delay", TIME, profile.ack_delay, "longest delay of an acknowledgement"),
@@ -267,42 +267,42 @@ fn transport(profile: &Profile) -> [Field; 17] {
             profile.sack_ranges,
             "ranges that an acknowledgement reports beyond the cumulative one",
         ),
-        Field::new("ecn", SWITCH, "true", "ECN, where the controller uses it"),
+        Field::new("ecn", SWITCH, "true", "ECN, if the controller uses it"),
         field(
             "receive_times",
             SWITCH,
             profile.receive_times,
-            "acknowledgements say when each packet arrived, where the controller uses it",
+            "acknowledgements contain the arrival time of each packet, if the controller uses it",
         ),
         Field::new("handshake", HANDSHAKES, "1-rtt", profile.handshake.doc)
             .from(profile.handshake.source),
         Field::optional(
             "initial_burst",
             COUNT,
-            "packets at the beginning of a connection that leave unpaced where packets are paced \
-             by a rate; where absent, 10 for `bbr` and `lola` and for the pacing of this \
-             transport, as stacks have it, and none for other controllers that pace",
+            "number of first packets that leave unpaced if a rate paces packets; if absent, 10 \
+             for `bbr`, `lola` and the pacing of this transport, as in stacks, and 0 for other \
+             controllers that pace",
         )
         .from(
             "Linux tcp_update_skb_after_send; RFC 9002 section 7.7; \
              draft-briscoe-iccrg-prague-congestion-control and draft-ietf-ccwg-bbr-06 section \
              5.6.2 pace the initial window",
         ),
-        field("pacing", SWITCH, profile.pacing, "pacing, where the controller does not pace"),
+        field("pacing", SWITCH, profile.pacing, "pacing, if the controller does not pace"),
         field(
             "tso",
             up_to(65_536),
             profile.tso,
-            "greatest burst of payload that leaves back to back, as segmentation offload makes \
-             it; 0B for single packets",
+            "greatest burst of payload that leaves back to back, as with segmentation offload; 0B \
+             for single packets",
         ),
         field(
             "gro",
             COALESCING,
             profile.gro,
-            "how long the receiving host holds packets at most to hand them up, and acknowledge \
-             them, together; 0s for not at all",
+            "longest time for which the receiving host holds packets, to pass on and acknowledge \
+             them together; 0s: no coalescing",
         ),
-        field("min_rto", SPAN, profile.min_rto, "least retransmission timeout"),
+        field("min_rto", SPAN, profile.min_rto, "minimum retransmission timeout"),
     ]
 }
