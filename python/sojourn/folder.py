@@ -73,7 +73,7 @@ def require_apart(targets: Sequence[tuple[str, Path]]) -> None:
                 raise UsageError(f"{other} and {option} both name {target}; give each its own")
             if one in two.parents or two in one.parents:
                 raise UsageError(
-                    f"{other} {of} and {option} {target}: one lies in the other; "
+                    f"{other} {of} and {option} {target}: one contains the other; "
                     "give each a folder of its own"
                 )
 
@@ -136,7 +136,7 @@ class Choice:
                     raise
                 # Another process took the name meanwhile.
                 if not self.numbered:
-                    raise OutputExistsError(f"{target} was made by someone else") from error
+                    raise OutputExistsError(f"{target} was created by another process") from error
             else:
                 return target
 
@@ -167,7 +167,7 @@ def write_file(target: str | PathLike[str], fill: Fill, option: str = "--plot") 
         try:
             _core.complete(file, path)
         except FileExistsError as error:
-            raise OutputExistsError(f"{path} was made by someone else") from error
+            raise OutputExistsError(f"{path} was created by another process") from error
     return path
 
 
@@ -180,7 +180,7 @@ def _named(target: str | PathLike[str], option: str) -> Path:
         )
     path = Path(text)
     if path.name in ("", ".."):
-        raise UsageError(f"{option} {text!r}: that names nothing new; add a name, such as ./mine")
+        raise UsageError(f"{option} {text!r}: this is not a new name; add one, such as ./mine")
     return path
 
 
@@ -247,7 +247,7 @@ def _make(parent: Path, begins: str) -> tuple[Path, int | None]:
         except OSError as error:
             _core.settled(place)
             raise UsageError(
-                f"nothing can be made in {parent}: {error.strerror}; name a place elsewhere"
+                f"no folder can be created in {parent}: {error.strerror}; name a place elsewhere"
             ) from error
         try:
             lock = _lock(place)

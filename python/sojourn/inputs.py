@@ -63,7 +63,7 @@ def require_file(path: str | PathLike[str]) -> int:
     status = os.stat(file)  # noqa: PTH116
     kind = _KINDS.get(stat.S_IFMT(status.st_mode))
     if kind is not None:
-        raise UsageError(f"{file}: {kind}, where a file is needed; save it to a file first")
+        raise UsageError(f"{file}: {kind}, not a file; save it to a file first")
     return status.st_size
 
 

@@ -55,7 +55,7 @@ def spike(
         _require_text(max_queue=max_queue)
     given = [1.0] * len(delays) if shares is None else [float(share) for share in shares]
     if len(given) != len(delays):
-        raise ValueError(f"{len(delays)} delays and {len(given)} shares; each flow has one of both")
+        raise ValueError(f"{len(delays)} delays and {len(given)} shares; each flow has one of each")
     settings = None
     if mitigations is not False:
         own = {} if mitigations is True else mitigations

@@ -121,8 +121,8 @@ def _check_chosen(
 def _nothing_in_common(a: Side, b: Side, in_a: list[Name], in_b: list[Name]) -> str:
     return (
         f"no flow of {a.label} is in {b.label}: flows are matched by their name and their run's "
-        f"controller; {a.label} has {_listed(in_a)}; {b.label} has {_listed(in_b)}; controllers "
-        "are laid side by side by one run with both: `sojourn run SCENARIO --control ONE,OTHER`"
+        f"controller; {a.label} has {_listed(in_a)}; {b.label} has {_listed(in_b)}; to compare "
+        "controllers, simulate both in one run: `sojourn run SCENARIO --control ONE,OTHER`"
     )
 
 

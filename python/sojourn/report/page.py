@@ -76,7 +76,8 @@ def _head(run: "Run") -> str:
         about += (
             " Spike: peak queueing delay after a change of capacity. Bound: the least spike of "
             "senders that fill the link until it changes, whatever their controller. Bound "
-            "corrected: the same for what the link carried in the loop delay before the change. "
+            "corrected: the same for the rate that the link carried in the loop delay before the "
+            "change. "
             "A spike may be lower where the queue drops packets, or where the senders slow for "
             "another reason before they can know of the change."
         )
