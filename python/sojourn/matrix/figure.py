@@ -54,7 +54,7 @@ def together(found: MatrixSummary, queue: str) -> Spec:
         _across(found, "queue p99 (ms)", _WORSE, delays, controls),
         _across(found, "Jain's index", _FAIR, fairness, controls, digits=2),
     ]
-    return _document(found, f"Two against each other over {queue}", maps)
+    return _document(found, f"Pairs over {queue}", maps)
 
 
 def _permille(cell: Cell, key: str) -> float:
