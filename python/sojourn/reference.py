@@ -36,7 +36,7 @@ class _Section:
 
 
 def markdown(schema: Node, listed: Sequence[Listed]) -> str:
-    """The whole document."""
+    """Return the whole document."""
     first = _Section("", "", schema)
     parts = [_INTRO, _units(schema["$defs"]), *_sections(first, listed)]
     return "\n".join(parts)
@@ -57,7 +57,7 @@ def _unit_names(node: Node) -> str:
 
 
 def _sections(section: _Section, listed: Sequence[Listed]) -> Iterator[str]:
-    """The table of one section, followed by those of nested tables."""
+    """Yield the table of one section, followed by those of nested tables."""
     yield _section(section, listed)
     for key, node in section.node["properties"].items():
         place = f"{section.place}.{key}" if section.place else key
@@ -66,7 +66,7 @@ def _sections(section: _Section, listed: Sequence[Listed]) -> Iterator[str]:
 
 
 def _inside(place: str, node: Node, listed: Sequence[Listed]) -> Iterator[_Section]:
-    """The tables that the value of a key may hold."""
+    """Yield the tables that the value of a key may hold."""
     if "properties" in node:
         if _listing(node, listed) is None:
             yield _Section(place, node.get("title", ""), node)

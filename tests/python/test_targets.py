@@ -132,7 +132,7 @@ def test_nothing_is_written_over_what_came_meanwhile(tmp_path: Path) -> None:
 
 
 def _abandoned(target: Path) -> Path:
-    """A hidden folder of a killed process."""
+    """Return a hidden folder of a killed process."""
     with folder.Choice(target, numbered=False).opened() as opened:
         place = opened.place
     place.mkdir()

@@ -464,7 +464,7 @@ def settings_of(text: str) -> dict[str, str]:
 
 
 def _name(text: str) -> str:
-    """The name of a file or a folder."""
+    """Return the name of a file or a folder."""
     if not text:
         raise argparse.ArgumentTypeError("the name is empty")
     return text

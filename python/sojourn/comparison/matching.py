@@ -82,7 +82,7 @@ def match(a: Side, b: Side, chosen: Chosen) -> Matched:
 
 
 def controls(run: Run) -> list[str]:
-    """The controllers of a run directory, in its order."""
+    """Return the controllers of a run directory, in its order."""
     return list(dict.fromkeys(one["control"] for one in run.runs))
 
 
@@ -138,7 +138,7 @@ _Series = dict[Name, dict[int, pl.DataFrame]]
 
 
 def _series(side: Side, what: What) -> _Series:
-    """The series of every flow or link, by seed, ordered by time."""
+    """Return the series of every flow or link, by seed, ordered by time."""
     frame = side.run.flows if what == "flows" else side.run.links
     name = what.removesuffix("s")
     where = f"{side.label}: {what}.parquet"

@@ -166,7 +166,7 @@ def step_text(step_s: float) -> str:
 
 
 def _says_something(item: Mapping[str, Any], metrics: _Rows) -> bool:
-    """Whether a figure is other than null or zero: a link without a rate has no queue."""
+    """Return whether a figure is other than null or zero: a link without a rate has no queue."""
     return any(item[key][side] for key, _, _ in metrics for side in ("a", "b"))
 
 

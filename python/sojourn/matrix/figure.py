@@ -63,7 +63,7 @@ def _permille(cell: Cell, key: str) -> float:
 
 
 def _shares(cell: Cell) -> Iterator[Spec]:
-    """The share of each flow against the other."""
+    """Yield the share of each flow against the other."""
     first, second = cell["goodput_bps"]
     total = (first + second) or 1.0
     yield _square(cell, cell["controls"][1], cell["controls"][0], 100 * first / total)
@@ -72,7 +72,7 @@ def _shares(cell: Cell) -> Iterator[Spec]:
 
 
 def _both(cell: Cell, value: float) -> Iterator[Spec]:
-    """A value of the pair, on both sides of the diagonal."""
+    """Yield a value of the pair, on both sides of the diagonal."""
     for row, column in dict.fromkeys([tuple(cell["controls"]), tuple(cell["controls"][::-1])]):
         yield _square(cell, column, row, value)
 

@@ -51,7 +51,7 @@ class SpikeFigure(Drawing):
 
 
 def _extent(found: "SpikeTheory") -> tuple[float, float]:
-    """The drawn interval, in seconds after the drop."""
+    """Return the drawn interval, in seconds after the drop."""
     told = max(t for t, _ in found["arrivals"])
     span = max(told, found["time_to_peak_s"], 0.001)
     return -0.5 * span, 2 * span

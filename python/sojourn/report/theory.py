@@ -185,7 +185,7 @@ def _rate(found: "RapidTheory", t: float) -> float:
 
 
 def _bursts(found: "RapidTheory") -> list[chart.Point]:
-    """The corners of the cross traffic's rate: ms, Mbit/s."""
+    """Return the corners of the cross traffic's rate: ms, Mbit/s."""
     on, off, rate = 1e3 * found["on_s"], 1e3 * found["off_s"], 1e-6 * found["burst_bps"]
     corners = []
     for place in range(_PERIODS):
