@@ -1,13 +1,13 @@
 # `make demo` and `make test` set up everything themselves, in .venv and target/.
-# What the machine must have: a Rust toolchain, and Python 3.10 or later with venv.
+# The machine needs a Rust toolchain, and Python 3.10 or later with venv.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SCENARIO := scenarios/capacity-drop.toml
 
-# Whatever changes the installed package. Its stamps have the time at which a build began, so that
-# what changes meanwhile is built the next time.
+# All inputs of the installed package. The stamps have the time at which a build began, so that the
+# next build includes changes made meanwhile.
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates benches -name '*.rs' -o -name '*.toml') \
 	$(shell find python -type f -not -name '*.pyc' -not -path '*/__pycache__*')
 
@@ -16,10 +16,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: help demo bench limits interrupts test test-rust test-python fuzz fuzz-build fuzz-record \
 	install reference matrix papers lint tshark clean
 
-help:  ## what there is
+help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | expand -t 14
 
-demo: $(VENV)/.installed  ## set up, and run the capacity drop for every controller
+demo: $(VENV)/.installed  ## set up, and simulate the capacity drop with every controller
 	$(BIN)/sojourn run $(SCENARIO)
 
 limits: $(VENV)/.installed  ## write docs/limits.md anew: memory and time against size
@@ -54,15 +54,15 @@ lint: $(VENV)/.tested
 	$(BIN)/ruff format --check python tests/python docs benches papers fuzz
 	$(BIN)/mypy
 
-test-rust:  ## the tests of the Rust crates
+test-rust:  ## test the Rust crates
 	cargo test --workspace --quiet
 
-test-python: $(VENV)/.tested tshark  ## the tests of the installed package
+test-python: $(VENV)/.tested tshark  ## test the installed package
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadscope
 
-# Captures are held against tshark. It is no package of Python or Rust, so it is the one thing
-# that may have to be installed by hand; the tests that need it say so where it is missing.
-tshark:  ## install tshark, which some tests compare with
+# Tests compare captures with tshark, which neither Python's nor Rust's registry has. It is the only
+# dependency to install by hand. If it is missing, the tests that need it report that.
+tshark:  ## install tshark, for the tests of captures
 	@command -v tshark >/dev/null && command -v ip >/dev/null || { \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			echo "Installing tshark and iproute2, which the tests of captures compare with."; \
@@ -72,17 +72,17 @@ tshark:  ## install tshark, which some tests compare with
 		echo "tshark is missing, and its tests are left out; on Debian or Ubuntu:" \
 			"sudo apt-get install tshark iproute2" >&2
 
-# The instrumentation of libFuzzer's, by flags that a stable compiler takes; those that rustc does
-# not pass on to build scripts, since a target is named.
+# libFuzzer's instrumentation, by flags of the stable compiler. rustc does not pass them to build
+# scripts, because the command names a target.
 FUZZ_FLAGS := --cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
 	-Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares
 FUZZ_SECONDS ?= 3600
 
-fuzz: fuzz-build  ## fuzz every reader for an hour in all; FUZZ_SECONDS=60 is a minute
+fuzz: fuzz-build  ## fuzz all readers for an hour in total; FUZZ_SECONDS=60 is a minute
 	$(BIN)/python fuzz/run.py --seconds $(FUZZ_SECONDS) $(FUZZ_ARGS)
 
-fuzz-record:  ## put the counts of the last `make fuzz` into docs/fuzzing.md
+fuzz-record:  ## write the counts of the last `make fuzz` into docs/fuzzing.md
 	$(PYTHON) fuzz/run.py --record
 
 fuzz-build: $(VENV)/.installed
@@ -94,8 +94,8 @@ fuzz-build: $(VENV)/.installed
 		--features libfuzzer --bins --target-dir target/fuzz \
 		--target "$$(rustc --print host-tuple)"
 
-# The two tools of the build stand in the same environment, so that Cargo sees the same Python
-# each time and rebuilds only what changed.
+# Both build tools are in one environment, so that Cargo sees the same Python each time and rebuilds
+# only the changes.
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
 		|| { echo "Sojourn needs Python 3.10 or later; try: make PYTHON=python3.12 ..." >&2; exit 1; }
@@ -125,6 +125,6 @@ $(VENV)/.tested: $(VENV)/.made $(SOURCES) $(BIN)/sojourn-bare-loop
 	@cp -p $@.begun $(VENV)/.installed
 	@mv $@.begun $@
 
-clean:  ## remove what was built and installed; runs/ stays
+clean:  ## remove everything built and installed, except runs/
 	rm -rf $(VENV) target .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +

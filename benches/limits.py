@@ -1,8 +1,8 @@
-"""Memory and time against size: `.venv/bin/python benches/limits.py` writes docs/limits.md.
+"""Write docs/limits.md, memory and time against size: `.venv/bin/python benches/limits.py`.
 
-Each scenario is checked and run in a process of its own: `sojourn check` and `sojourn run --json`.
-Time is CPU time, user and system, so that other processes count for little; memory is the greatest
-resident set. `benches/limits.json` has the same figures.
+`sojourn check` and `sojourn run --json` each run in a separate process for every scenario.
+Time is CPU time, user and system, so that other processes have little effect. Memory is the
+greatest resident set. `benches/limits.json` has the same figures.
 """
 
 import json
@@ -27,12 +27,12 @@ SHORT = 'source = {{ kind = "file", size = "10kB" }}\n'
 
 
 def flows(count: int) -> str:
-    """One table that stands for many flows."""
+    """Return a scenario with one table for many flows."""
     return 'duration = "1s"\n' + LINK.format(rate="10Gbit") + FLOW + f"count = {count}\n" + SILENT
 
 
 def tables(count: int) -> str:
-    """A table for each flow."""
+    """Return a scenario with a table for each flow."""
     flow = '[flow.f{}]\npath = ["a"]\ncontrol = "reno"\n' + SHORT
     return (
         'duration = "1s"\n'
@@ -43,7 +43,7 @@ def tables(count: int) -> str:
 
 
 def links(count: int) -> str:
-    """A link for each flow."""
+    """Return a scenario with a link for each flow."""
     each = (
         '[link.l{0}]\nrate = "10Mbit"\ndelay = "10ms"\n'
         '[flow.f{0}]\npath = ["l{0}"]\ncontrol = "reno"\n' + SHORT
@@ -52,7 +52,7 @@ def links(count: int) -> str:
 
 
 def steps(count: int) -> str:
-    """A step each millisecond."""
+    """Return a scenario with a rate step each millisecond."""
     listed = ", ".join(
         f'{{ at = "{1 + place}ms", rate = "{5 + 5 * (place % 2)}Mbit" }}' for place in range(count)
     )
@@ -62,20 +62,20 @@ def steps(count: int) -> str:
 
 
 def points(count: int) -> str:
-    """One row for the flow and one for the link at each sample."""
+    """Return a scenario that records one row for the flow and one for the link at each sample."""
     record = f'[record]\ninterval = "{2 * 10**9 // count}ns"\n'
     return 'duration = "1s"\n' + LINK.format(rate="1Mbit") + FLOW + record
 
 
 def events(count: int) -> str:
-    """Packets of 1500 bytes; each is some two events."""
+    """Return a scenario with packets of 1500 bytes, each of some two events."""
     duration = count * 12_000 / 1e9
     return f'duration = "{duration + 0.1:.2f}s"\n' + LINK.format(rate="1Gbit") + FLOW + SILENT
 
 
 @dataclass(frozen=True)
 class Size:
-    """What grows, and the first size that is refused."""
+    """One dimension of a scenario, its sizes, and the first size that is refused."""
 
     name: str
     text: Callable[[int], str]
@@ -83,7 +83,7 @@ class Size:
     refused: int
 
 
-# The longest texts last: what this process holds counts for those that it starts.
+# The longest texts come last, because a child's resident set includes this process's memory.
 ALL = [
     Size("packets", events, (10_000, 100_000, 1_000_000, 10_000_000), 10**12),
     Size("rows of a record", points, (1_000, 10_000, 100_000, 1_000_000), 1_000_000_000),
@@ -96,7 +96,7 @@ ALL = [
 
 @dataclass
 class Row:
-    """One size."""
+    """The measurements of one size."""
 
     size: int
     check_s: float
@@ -107,7 +107,7 @@ class Row:
 
 
 def command(*arguments: str) -> tuple[float, float, str]:
-    """CPU seconds and greatest resident MB of `sojourn`, and what it said of an error."""
+    """Run `sojourn`; return its CPU seconds, greatest resident MB and standard error."""
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "sojourn", *arguments], stdout=subprocess.DEVNULL, stderr=errors
@@ -119,20 +119,20 @@ def command(*arguments: str) -> tuple[float, float, str]:
 
 
 def measured(size: Size, count: int, file: Path) -> Row:
-    """The scenario of one size, checked and run."""
+    """Measure `check` and `run` of one size."""
     file.write_text(size.text(count), "utf-8")
     check_s, check_mb, said = command("check", str(file))
     if said:
         raise SystemExit(said)
     run_s, run_mb, _ = command("run", str(file), "--json", "--jobs", "1")
-    # Not in this process: what it holds when it forks counts for the child.
+    # In another process, because a child's resident set includes this process's memory.
     asked = [sys.executable, "-c", ESTIMATE, str(file)]
     estimate = int(subprocess.run(asked, capture_output=True, check=True).stdout)
     return Row(count, check_s, check_mb, run_s, run_mb, estimate / 1e6)
 
 
 def refusal(size: Size, file: Path) -> str:
-    """The first line of what the first size beyond the limit is refused with."""
+    """Return the first line of the error for the first size beyond the limit."""
     file.write_text(size.text(size.refused), "utf-8")
     for arguments in (["check", str(file)], ["run", str(file), "--json"]):
         _, _, said = command(*arguments)
@@ -142,7 +142,7 @@ def refusal(size: Size, file: Path) -> str:
 
 
 def per_item(rows: list[Row], place: int, value: str) -> float | None:
-    """Growth for one more item since the size before."""
+    """Return the cost of one more item since the previous size."""
     if place == 0:
         return None
     last, this = rows[place - 1], rows[place]
@@ -150,7 +150,7 @@ def per_item(rows: list[Row], place: int, value: str) -> float | None:
 
 
 def shown(value: float | None, unit: float, digits: int = 3) -> str:
-    """A figure in a unit, or nothing."""
+    """Return the figure in a unit, or an empty text."""
     return "" if value is None else f"{value * unit:,.{digits}g}"
 
 
@@ -161,7 +161,7 @@ HEAD = (
 
 
 def table(rows: list[Row]) -> str:
-    """The rows in Markdown."""
+    """Return the rows as Markdown."""
     lines = []
     for place, row in enumerate(rows):
         time_us = shown(per_item(rows, place, "run_s"), 1e6)
@@ -175,49 +175,49 @@ def table(rows: list[Row]) -> str:
 
 INTRO = """# Limits
 
-`make limits` writes this page: it measures memory and time of scenarios that grow in one size
-after the other. `benches/limits.json` has the same figures.
+`make limits` writes this page: it measures memory and time of scenarios that grow in one
+dimension at a time. `benches/limits.json` has the same figures.
 
 Time is CPU time of the whole command, user and system; memory is the greatest resident set. The
-last two columns are what one more item takes, from the size above: where they stay the same, the
-cost is linear. Differences of small sizes are within what the start of Python varies by.
+last two columns are the cost of one more item since the row above: if they stay the same, the cost
+is linear. Differences between small sizes are within the variation of Python's start.
 
-`estimate` is what the command compares with the memory that is available before it runs anything
-(`MemAvailable` of `/proc/meminfo`). It is an upper bound, for the engine alone and its results: a
-Python process takes some 25 MB more. Several runs take as much each where they run at once, and
-those that are over keep their summaries and, until they are written, their series.
+`estimate` is compared with the available memory (`MemAvailable` of `/proc/meminfo`) before
+anything runs. It is an upper bound for the engine and its results: a Python process takes
+some 25 MB more. Each of several concurrent runs takes that much. Finished runs keep their
+summaries and, until they are written, their series.
 
 ## Limits of a scenario
 
-| what | at most |
+| item | limit |
 |---|--:|
 | text of the document | 4 MiB |
 | links | 20,000 |
 | tables of flows | 20,000 |
-| flows, with those that `count` stands for | 1,000,000 |
-| links that `path` and `back` of all flows name | 4,000,000 |
+| flows, `count` included | 1,000,000 |
+| links in `path` and `back` of all flows | 4,000,000 |
 | steps, and ramps, of one rate or delay | 100,000 |
 | controllers in `controls` | 10,000 |
 | pairs of a controller and a table of flows | 10,000,000 |
 
-They keep `sojourn check` near one second. Everything else is limited by memory: what the buffers
-and wires hold, initial windows, rows of the record.
+These limits keep `sojourn check` near one second. Everything else is limited by memory: packets in
+buffers and on wires, initial windows, rows of the record.
 
 A user's own controller may ask for any window. A run limits the packets that all flows with such
 controllers have in flight together: four times as many as the queues and wires of their paths
-hold, 100,000 at least, and their initial windows. More ends the run with an error that names both
-figures. `transport.receive_window` replaces that limit for its flow.
+hold, 100,000 at least, and their initial windows. If they exceed it, the run ends with an error
+that names both figures. `transport.receive_window` replaces that limit for its flow.
 
-Of many problems in one document the first 100 that are found are kept, and 20 are shown.
+`check` collects the first 100 problems of a document, and shows 20.
 
-The bound of a spike knows of the last 1,000 steps of capacity before the change. In a longer chain
-of changes without a pause it starts without a queue. A change takes longer the more of them are
-within one loop delay: some 2 ms with a thousand.
+The bound of a spike uses the last 1,000 steps of capacity before the change. In a longer chain
+of changes without a pause it starts without a queue. A change takes longer to compute the more
+changes are within one loop delay: some 2 ms with a thousand.
 """
 
 
 def main() -> None:
-    """Measures everything and writes both files."""
+    """Measure all sizes and write both files."""
     found = []
     text = INTRO
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
-"""Packets a CPU second through controllers in Python: `.venv/bin/python benches/own_controller.py`.
+"""Measure controllers in Python: `.venv/bin/python benches/own_controller.py`.
 
-The same window law each time, over 1 Gbit/s and 20 ms: in Rust (`reno`), in Python, and in Python
-that also hears of every packet that leaves and reads every field of every feedback.
+Print packets a CPU second of the same window law over 1 Gbit/s and 20 ms: in Rust (`reno`), in
+Python, and in Python with a call for every packet sent and a read of every field of every feedback.
 """
 
 import argparse
@@ -36,25 +36,25 @@ class Window:
         self.cwnd = 1700 * self.mss
 
     def on_feedback(self, now_ns: int, feedback: sojourn.Feedback) -> None:
-        """Additive increase, multiplicative decrease."""
+        """Increase additively, decrease multiplicatively."""
         if feedback.loss_event:
             self.cwnd = max(self.cwnd // 2, self.mss)
         elif not feedback.in_recovery and feedback.cwnd_limited:
             self.cwnd += self.mss * feedback.acked_bytes // self.cwnd
 
     def limits(self) -> sojourn.Limits:
-        """The window alone."""
+        """Limit the sender by the window only."""
         return sojourn.Limits(cwnd_bytes=self.cwnd)
 
 
 class Curious(Window):
-    """The same, and it asks for everything."""
+    """The same law, with all callbacks and all fields."""
 
     def on_sent(self, now_ns: int, sent: sojourn.Sent) -> None:
-        """Told of every packet that leaves."""
+        """Receive a call for every packet sent."""
 
     def on_feedback(self, now_ns: int, feedback: sojourn.Feedback) -> None:
-        """Reads every field, and then does the same."""
+        """Read every field, then apply the law."""
         for name in FIELDS:
             getattr(feedback, name)
         super().on_feedback(now_ns, feedback)
@@ -64,7 +64,7 @@ OWN: Mapping[str, type[Window]] = {"window": Window, "curious": Curious}
 
 
 def packets_per_second(control: str, seconds: float) -> float:
-    """Data packets sent in a run, over the CPU time that it took."""
+    """Return the data packets sent in a run, divided by its CPU time."""
     scenario = sojourn.Scenario.parse(SCENARIO.format(seconds=seconds, control=control))
     began = time.process_time()
     run = sojourn.run(scenario, controllers=OWN, jobs=1)
@@ -73,7 +73,7 @@ def packets_per_second(control: str, seconds: float) -> float:
 
 
 def main() -> None:
-    """Measures each, the best of some runs."""
+    """Measure each controller; print the best of several runs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10, help="simulated seconds a run")
     parser.add_argument("--runs", type=int, default=5, help="runs of which the fastest counts")

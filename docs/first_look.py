@@ -1,9 +1,9 @@
 # %% [markdown]
 # # A first look
 #
-# One link loses two thirds of its capacity while a flow fills it. How high does the queueing
-# delay go, how much of that could no controller have avoided, and what changes when the link
-# is a shorter one? Run this file as a script, or cell by cell in an editor that knows `# %%`.
+# A link loses two thirds of its capacity while a flow fills it. This script measures the
+# queueing delay, compares it with the unavoidable minimum, and repeats the run with a shorter
+# link. Run this file as a script, or cell by cell in an editor that knows `# %%`.
 
 # %%
 from pathlib import Path
@@ -15,7 +15,7 @@ scenario = sojourn.Scenario.load(Path("scenarios/capacity-drop.toml"))
 scenario["duration"] = "40s"
 
 # %% [markdown]
-# ## What theory says
+# ## The bound
 #
 # From 60 to 20 Mbit/s, r is 3. It takes 50 ms until the sender's reaction arrives at the
 # bottleneck, and until then the queue grows by r - 1 seconds every second.
@@ -25,7 +25,7 @@ bound = sojourn.theory.spike("60Mbit", "20Mbit", "50ms")
 print(f"no spike below {1000 * bound['spike_s']:.0f} ms")
 
 # %% [markdown]
-# ## What two controllers make of it
+# ## Two controllers
 
 # %%
 run = sojourn.run(scenario, control=["cubic", "dctcp"])
@@ -68,7 +68,7 @@ for delay in ("25ms", "2500us"):
     print(f"delay {delay} each way: spike {1000 * (spike['spike_s'] or 0):.1f} ms")
 
 # %% [markdown]
-# ## A scenario from nothing
+# ## A scenario in Python
 
 # %%
 built = (

@@ -6,7 +6,7 @@ import sojourn
 class Mine:
     """Additive increase, and a decrease to choose."""
 
-    params = {"beta": sojourn.Param(0.5, 0.1, 0.95, doc="what a loss leaves of the window")}
+    params = {"beta": sojourn.Param(0.5, 0.1, 0.95, doc="window factor after a loss")}
 
     def __init__(self, setup: sojourn.Setup) -> None:
         self.mss = setup.mss_bytes

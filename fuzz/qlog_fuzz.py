@@ -1,4 +1,4 @@
-"""Fuzzes the reader of qlog files: takes libFuzzer's options, as the other targets do."""
+"""Fuzz the reader of qlog files, with libFuzzer's options as for the other targets."""
 
 import random
 import sys

@@ -1,4 +1,4 @@
-"""The fuzz target of qlog files, and its mutations; the fuzzing library is not needed here."""
+"""The fuzz target of qlog files and its mutations, usable without the fuzzing library."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from sojourn import table
 from sojourn.errors import UsageError
 from sojourn.qlog import reading, run
 
-# What stands in no schema, beside the keys and names that the reader looks for.
+# Values outside of any schema; below, the keys and names that the reader looks for.
 _ODD: tuple[Any, ...] = (
     None, True, 0, -1, 1e-9, 1e300, -1e300, 10**25, 2**63, "", "0", "1RTT", "us", "delta", "ü\x00",
     [], {}, [[]], [0, 2], [2, 0], [[0, 10**12]],
@@ -29,7 +29,7 @@ _WORDS = (
 
 
 def check(data: bytes) -> None:
-    """Reads `data` as a file: damage has its place, and the figures are fit for JSON."""
+    """Read `data` as a file: damage must have its place, and the figures must be valid JSON."""
     with tempfile.TemporaryDirectory(dir=_memory()) as folder:
         file = Path(folder) / "fuzz.qlog"
         file.write_bytes(data)
@@ -57,12 +57,12 @@ def check(data: bytes) -> None:
 
 
 def _memory() -> str | None:
-    """A folder in memory, where there is one: files are written thousands of times a minute."""
+    """Return a folder in memory if there is one, for thousands of files a minute."""
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
 def mutate(data: bytes, chance: random.Random) -> bytes | None:
-    """Another file, with something else in the place of a part; None where it is no JSON."""
+    """Return the file with one part replaced; None if that part is not JSON."""
     separator = next((one for one in (b"\x1e", b"\n") if one in data), None)
     texts = data.split(separator) if separator else [data]
     place = chance.randrange(len(texts))

@@ -1,6 +1,6 @@
-"""Runs every fuzz target for its share of the time, and counts: see docs/fuzzing.md.
+"""Run every fuzz target for its share of the time, and count (docs/fuzzing.md).
 
-Only what a fresh Python has is needed; `make fuzz` builds the targets before.
+This needs only Python's standard library; `make fuzz` builds the targets first.
 """
 
 import argparse
@@ -25,16 +25,16 @@ BEGIN, END = "<!-- counts: begin -->", "<!-- counts: end -->"
 
 TARGETS = ("scenario", "json", "set", "capture", "capacity", "qlog")
 OPTIONS = ("-timeout=20", "-rss_limit_mb=3072", "-max_len=262144", "-print_final_stats=1")
-# libFuzzer's own status of its end after a timeout, too much memory, and a crash.
+# libFuzzer's exit status after a timeout and after too much memory.
 KINDS = {70: "over 20 s", 71: "over its memory"}
-# The same fault is met again and again: a target that has so many findings is at an end.
+# A target stops at this many findings, because it keeps finding the same fault.
 MOST_FINDINGS = 20
 REPORT_S = 20.0
 
 
 @dataclass
 class Count:
-    """What became of one target."""
+    """The counts and findings of one target."""
 
     target: str
     seconds: float = 0.0
@@ -50,7 +50,7 @@ class Count:
 
 
 def command(target: str) -> list[str]:
-    """The program of a target."""
+    """Return the command line of a target."""
     if target == "qlog":
         return [sys.executable, str(HERE / "qlog_fuzz.py")]
     (program,) = PROGRAMS.glob(f"*/fuzz/fuzz-{target}")
@@ -58,7 +58,7 @@ def command(target: str) -> list[str]:
 
 
 class Run:
-    """One target: again and again, until its time is over."""
+    """Repeated runs of one target until its time is over."""
 
     def __init__(self, target: str, seconds: int) -> None:
         self.count = Count(target)
@@ -70,7 +70,7 @@ class Run:
         self.is_over = False
 
     def work(self) -> Count:
-        """Fuzzes; a finding ends the program, which goes on with what it has collected."""
+        """Fuzz; restart the program with its corpus after each finding, which ends it."""
         for folder in (self.corpus, self.findings):
             folder.mkdir(parents=True, exist_ok=True)
         before, begun = len(list(self.corpus.iterdir())), time.monotonic()
@@ -121,11 +121,11 @@ class Run:
         file = str(Path(written.group(1)).relative_to(HERE.parent)) if written else str(self.log)
         count.findings.append({"file": file, "what": KINDS.get(status, found)})
         print(f"{count.target}: {count.findings[-1]['what']}\n  {file}", flush=True)
-        if not written:  # It did not even begin: it would not begin the next time.
+        if not written:  # The program did not start, so it would not start the next time.
             self.is_over = True
 
     def progress(self) -> str:
-        """Its last status line, in few words."""
+        """Return a summary of the last status line."""
         if not self.log.exists():
             return ""
         with self.log.open("rb") as log:
@@ -138,7 +138,7 @@ class Run:
         return f"{int(done):,} executions, {int(edges):,} edges, {int(corpus):,} inputs"
 
     def stop(self) -> None:
-        """Ends what is running."""
+        """Kill the running program."""
         self.is_over = True
         if self.process is not None and self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
@@ -150,7 +150,7 @@ def _last(pattern: str, text: str) -> int:
 
 
 def fuzz(targets: list[str], seconds: int, jobs: int) -> tuple[list[Count], bool]:
-    """Every target for its share of `seconds`, `jobs` of them at once; whether it was stopped."""
+    """Run every target for its share of `seconds`, `jobs` at once; also return if interrupted."""
     share = max(1, seconds * jobs // len(targets))
     runs = [Run(target, share) for target in targets]
     print(f"{len(targets)} targets, {share} s each, {jobs} at once", flush=True)
@@ -175,7 +175,7 @@ def fuzz(targets: list[str], seconds: int, jobs: int) -> tuple[list[Count], bool
 
 
 def table(result: dict[str, Any]) -> str:
-    """The counts as Markdown."""
+    """Return the counts as Markdown."""
     rows = [
         "| target | seconds | executions | a second | edges | inputs: given, kept | slowest "
         "| memory | findings |",
@@ -193,19 +193,19 @@ def table(result: dict[str, Any]) -> str:
 
 
 def usable() -> list[str]:
-    """The targets whose library is there."""
+    """Return the targets whose library is installed."""
     return [one for one in TARGETS if one != "qlog" or find_spec("atheris") is not None]
 
 
 def commit() -> str:
-    """The version that is fuzzed."""
+    """Return the fuzzed version."""
     show = ["git", "-C", str(HERE), "describe", "--always", "--dirty"]
     done = subprocess.run(show, capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"
 
 
 def record() -> None:
-    """Puts the last counts into the page."""
+    """Write the last counts into the page."""
     text = PAGE.read_text("utf-8")
     before, _, rest = text.partition(BEGIN)
     _, found, after = rest.partition(END)
@@ -216,7 +216,7 @@ def record() -> None:
 
 
 def main() -> int:
-    """Fuzzes, or records the last counts."""
+    """Fuzz, or record the last counts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=3600, help="for all targets together")
     parser.add_argument("--targets", default=",".join(usable()), help="names, with commas between")
@@ -230,7 +230,7 @@ def main() -> int:
     unknown = sorted(set(targets) - set(TARGETS))
     if unknown or args.seconds < 1 or args.jobs < 1:
         parser.error(f"unknown target {unknown[0]}" if unknown else "too little to do")
-    # Ends the targets too, which would go on by themselves.
+    # The handler also ends the targets, which would continue by themselves.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     OUT.mkdir(exist_ok=True)
     counts, was_stopped = fuzz(targets, args.seconds, args.jobs)

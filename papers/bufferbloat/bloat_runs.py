@@ -132,7 +132,7 @@ def in_ms(of: Sequence[Recording]) -> dict[str, list[float]]:
 
 
 def spread_ms(of: Sequence[Recording]) -> tuple[float, float]:
-    """The range of the means of all layers at both hosts, and the range of their medians."""
+    """Return the range of the means of all layers at both hosts, and the range of their medians."""
     each = in_ms(of).values()
     return _width([fmean(one) for one in each]), _width([median(one) for one in each])
 

@@ -74,7 +74,7 @@ def completion_s(run: Run) -> float:
 
 
 def rtt_over_least_ms(run: Run) -> float:
-    """The 99th percentile of the RTT minus its minimum, to represent the peaks.
+    """Return the 99th percentile of the RTT minus its minimum, to represent the peaks.
 
     It excludes the few samples of slow start and those with a delayed acknowledgement.
     """

@@ -130,7 +130,7 @@ def _contour(q: float, colour: str) -> chart.Layer:
 
 
 def _end(q: float) -> chart.Point:
-    """The point at which a contour leaves the picture on the right."""
+    """Return the point at which a contour leaves the picture on the right."""
     return GREATEST_D_MS + 7, 1 + q / GREATEST_D_MS
 
 

@@ -30,5 +30,5 @@ def flows(lab: Lab) -> list[Claim]:
 
 
 def weighted_ms(far_ms: float) -> float:
-    """The sum of equation 2's Q over both flows, each weighted by one half."""
+    """Return the sum of equation 2's Q over both flows, each weighted by one half."""
     return (R - 1) * (NEAR_MS + far_ms) / 2

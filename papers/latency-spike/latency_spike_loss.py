@@ -55,7 +55,7 @@ def q_ms(delay_ms: float) -> float:
 
 
 def excess(delay_ms: float) -> float:
-    """Packets that arrive in [t0, t0 + d] in excess of the link's capacity."""
+    """Return packets that arrive in [t0, t0 + d] in excess of the link's capacity."""
     return (BEFORE_BPS - AFTER_BPS) * delay_ms / 8e3 / PACKET_BYTES
 
 
@@ -109,7 +109,7 @@ def _disciplines(lab: Lab, control: str, delay_ms: int) -> dict[str, Paid]:
 
 
 def paid(run: Run) -> Paid:
-    """The median peak, and the losses and marks after the drop."""
+    """Return the median peak, and the losses and marks after the drop."""
     links = {seed: one for (seed,), one in run.links.filter(link="bottleneck").group_by("seed")}
     spikes = [one["spikes"][0] for one in run.runs]
     after = [

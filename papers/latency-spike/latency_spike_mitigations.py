@@ -156,7 +156,7 @@ _SETTINGS = {"back_queue": "12.5ms", "standing": "5ms", "users": "2"}
 
 
 def bounds_ms(name: str, setting: str) -> tuple[float, float]:
-    """The theory's maximum queueing delay without and with a mitigation."""
+    """Return the theory's maximum queueing delay without and with a mitigation."""
     table = theory.spike(BEFORE, AFTER, DELAY, mitigations={name: setting})["mitigations"]
     (row,) = (row for row in table if row["name"] == name)
     return 1e3 * row["before_s"], 1e3 * row["after_s"]
@@ -202,12 +202,12 @@ def degrees(lab: Lab, one: Degrees, controls: Sequence[str] = ("ideal", *REAL)) 
 
 
 def spike_ms(run: Run) -> float:
-    """The median spike over the runs."""
+    """Return the median spike over the runs."""
     return median(1e3 * (one["spikes"][0]["spike_s"] or 0.0) for one in run.runs)
 
 
 def duration_ms(run: Run) -> float:
-    """The median time until the queueing delay recovers, with the window as its maximum."""
+    """Return the median time until the queueing delay recovers, with the window as its maximum."""
     return median(1e3 * (one["spikes"][0]["duration_s"] or WITHIN_S) for one in run.runs)
 
 
@@ -224,7 +224,7 @@ def _switch(lab: Lab, one: Switch) -> tuple[Spikes, Spikes]:
 
 
 def _joined_ms(lab: Lab, control: str, side: Set) -> float:
-    """The median increase of the user's RTT when the second user starts."""
+    """Return the median increase of the user's RTT when the second user starts."""
     count = lab.pick(15, 4)
     starts = [round(JOINS_S + WITHIN_S * place / count, 3) for place in range(count)]
     asks = [

@@ -71,7 +71,7 @@ def row(control: str, ours: Cells, series: pl.DataFrame, peaks: pl.DataFrame, y:
 
 
 def simulated(control: str, delay_ms: float) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The range of the runs around the drop, and one run sampled like `ss`."""
+    """Return the range of the runs around the drop, and one run sampled like `ss`."""
     run = sojourn.run(scenario(delay_ms), control=control, runs=RUNS)
     drops = {one["seed"]: one["spikes"][0]["at_s"] for one in run.runs}
     since = pl.col("t_s") - pl.col("seed").replace_strict(drops)

@@ -171,13 +171,13 @@ def _last_rounds(run: sojourn.Run, delay_ms: float) -> list[float]:
 
 
 def around_drops(run: sojourn.Run) -> list[tuple[pl.DataFrame, float]]:
-    """The upload's samples of each run, and the time of its capacity drop."""
+    """Return the upload's samples of each run, and the time of its capacity drop."""
     flows = {seed: frame for (seed,), frame in run.flows.group_by("seed")}
     return [(flows[one["seed"]], one["spikes"][0]["at_s"]) for one in run.runs]
 
 
 def peak_srtt(after: pl.DataFrame, seed: int) -> float:
-    """The peak that sampling every 0.23 s with a random phase shows."""
+    """Return the peak that sampling every 0.23 s with a random phase shows."""
     phase = random.Random(seed).random() * SAMPLING_S
     start = after["t_s"][0]
     place = ((pl.col("t_s") - start - phase) / SAMPLING_S).floor()

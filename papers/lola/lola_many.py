@@ -130,7 +130,7 @@ def _fairness(lab: Lab, run: Run) -> Claim:
 
 
 def shares(run: Run, control: str | None = None) -> Sequence[float]:
-    """Every flow's goodput in the last 50 s with all eighteen flows."""
+    """Return every flow's goodput in the last 50 s with all eighteen flows."""
     return [goodput_bps(run.flow(flow, control).series, 150, FIRST_STOP_S) for flow in FLOWS]
 
 
@@ -141,6 +141,6 @@ def _utilisation(lab: Lab, run: Run) -> Claim:
 
 
 def median_queue_ms(run: Run, begin_s: float, end_s: float, control: str | None = None) -> float:
-    """The median over time of the longest queueing delay in each sample."""
+    """Return the median over time of the longest queueing delay in each sample."""
     waits = between(run.link("switch", control).series, begin_s, end_s)
     return 1e3 * float(waits.select(pl.col("queue_delay_s").median()).item())

@@ -35,7 +35,7 @@ def between(series: pl.DataFrame, begin_s: float, end_s: float) -> pl.DataFrame:
 
 
 def rounds(series: pl.DataFrame, from_s: float = 0.0) -> list[Round]:
-    """All rounds of a flow that begin after a given time and end within the run."""
+    """Return all rounds of a flow that begin after a given time and end within the run."""
     parts = list(_phases(series))
     return [
         Round(begin_s, leave_s, end_s)
@@ -57,33 +57,33 @@ def _phases(series: pl.DataFrame) -> Iterator[tuple[str, float, float]]:
 
 
 def queue_ms(run: Run, begin_s: float, end_s: float, control: str | None = None) -> float:
-    """The longest queueing delay of the switch in a time interval."""
+    """Return the longest queueing delay of the switch in a time interval."""
     waits = between(run.link("switch", control).series, begin_s, end_s)["queue_delay_s"]
     return 1e3 * largest(waits)
 
 
 def used(run: Run, begin_s: float, end_s: float, control: str | None = None) -> float:
-    """The utilisation of the switch in a time interval."""
+    """Return the utilisation of the switch in a time interval."""
     part = between(run.link("switch", control).series, begin_s, end_s)
     return float(part["carried_bps"].sum()) / float(part["capacity_bps"].sum())
 
 
 def goodput_bps(series: pl.DataFrame, begin_s: float, end_s: float) -> float:
-    """A flow's mean goodput in a time interval."""
+    """Return a flow's mean goodput in a time interval."""
     part = between(series, begin_s, end_s).select("t_s", "delivered_bytes")
     (first_s, first), (last_s, last) = part.row(0), part.row(-1)
     return float(8 * (last - first) / (last_s - first_s))
 
 
 def largest(values: pl.Series) -> float:
-    """The maximum of a column, ignoring nulls."""
+    """Return the maximum of a column, ignoring nulls."""
     return float(values.max())  # type: ignore[arg-type]
 
 
 def peak_bound_ms(
     rate_bps: float, rtt_ms: float, share: float, flows: int = 2, lagging: bool = True
 ) -> float:
-    """The maximum queueing delay of a round: Q_target plus the growth until flows detect it.
+    """Return the maximum queueing delay of a round: Q_target plus the growth until flows detect it.
 
     docs/lola.md has the derivation. A flow detects that the queue exceeds Q_target after T: a round
     trip at Q_target, the filter's `t_measure`, and the time until its next acknowledgement. `share`

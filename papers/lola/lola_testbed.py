@@ -36,24 +36,24 @@ class Testbed:
         return self.run.flow(flow).series
 
     def settled(self) -> list[Round]:
-        """The first flow's rounds after both slow starts.
+        """Return the first flow's rounds after both slow starts.
 
         The second flow's first reduction drains the queue that its slow start built up.
         """
         return rounds(self.series("first"), rounds(self.series("second"))[0].end_s)
 
     def shares(self, part: Round) -> tuple[float, float]:
-        """Both flows' goodput in a round."""
+        """Return both flows' goodput in a round."""
         first, second = (goodput_bps(self.series(f), part.begin_s, part.end_s) for f in FLOWS)
         return first, second
 
     def ratio(self, part: Round) -> float:
-        """The ratio of flow 1's goodput to flow 2's in a round."""
+        """Return the ratio of flow 1's goodput to flow 2's in a round."""
         first, second = self.shares(part)
         return first / second
 
     def peak_ms(self, part: Round) -> tuple[float, float]:
-        """The longest queueing delay of a round, and its bound for the measured shares."""
+        """Return the longest queueing delay of a round, and its bound for the measured shares."""
         shares = self.shares(part)
         share = min(shares) / sum(shares)
         bound = peak_bound_ms(self.rate_bps, max(self.rtts_ms), share)

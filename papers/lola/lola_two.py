@@ -76,7 +76,7 @@ def _rounds_to_fairness(lab: Lab, bed: Testbed) -> Claim:
 
 
 def _together(bed: Testbed) -> list[Round]:
-    """The first flow's rounds after the start of the second flow."""
+    """Return the first flow's rounds after the start of the second flow."""
     return rounds(bed.series("first"), SECOND_S)
 
 

@@ -85,7 +85,7 @@ def _claims_a(dots: Dots) -> list[Claim]:
 
 
 def _falls(points: Sequence[Point]) -> bool:
-    """Whether the values decrease, within the tolerance of packets."""
+    """Return whether the values decrease, within the tolerance of packets."""
     return all(b[1] < a[1] + 0.002 for a, b in pairwise(points))
 
 

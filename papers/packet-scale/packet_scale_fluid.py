@@ -65,7 +65,7 @@ def steady(setting: Setting, seconds: float = 3.0) -> Found:
 
 
 def growth(setting: Setting) -> float:
-    """The growth of the queue in ms per second, if it does not empty between bursts."""
+    """Return the growth of the queue in ms per second, if it does not empty between bursts."""
     settled = ceil(settling(setting) / setting.period)
     moments = list(course(setting, settled + 8))
     first, last = (moments[round(n * setting.period / _STEP_MS)] for n in (settled, settled + 7))

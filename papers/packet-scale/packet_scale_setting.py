@@ -87,13 +87,13 @@ class Setting:
         return self.load * self.period / self.on
 
     def model(self) -> RapidTheory:
-        """The fluid model at its worst phase."""
+        """Return the fluid model at its worst phase."""
         times = (f"{_us(ms)}us" for ms in (self.on, self.off, self.tau, self.eta))
         rates = (f"{round(1e6 * mbit)}bit" for mbit in (CAPACITY_MBIT, self.load))
         return sojourn.theory.rapid(*rates, *times)
 
     def round_trip(self) -> float:
-        """The round trip in ms: the given one, or one in the middle of the worst phases."""
+        """Return the round trip in ms: the given one, or one in the middle of the worst phases."""
         if self.rtt is not None:
             return self.rtt
         model = self.model()
@@ -101,7 +101,7 @@ class Setting:
         return rtt if rtt >= _LEAST_RTT_MS else rtt + self.period
 
     def at(self, rtt: float) -> "Setting":
-        """The same setting with this round trip, in ms."""
+        """Return the same setting with this round trip, in ms."""
         return replace(self, rtt=rtt)
 
 
@@ -124,18 +124,18 @@ class Job:
     seconds: float
 
     def warm_up(self) -> float:
-        """Seconds until the steady state (`settling`)."""
+        """Return seconds until the steady state (`settling`)."""
         return (start(self.setting, self.kind) + settling(self.setting)) / 1e3
 
     def measured(self) -> float:
-        """Seconds: whole periods, to weigh all parts equally, and whole samples."""
+        """Return seconds: whole periods, to weigh all parts equally, and whole samples."""
         period = self.setting.period
         return (
             _STEP_MS * round(max(1, round(1e3 * self.seconds / period)) * period / _STEP_MS) / 1e3
         )
 
     def assignments(self) -> dict[str, Any]:
-        """The values to set in the scenario."""
+        """Return the values to set in the scenario."""
         # A sample must fall on the start of the measured time, which ends with the run.
         total_ms = _STEP_MS * -(-1e3 * self.warm_up() // _STEP_MS) + 1e3 * self.measured()
         return {"duration": f"{_us(total_ms)}us", **assignments(self.setting, self.kind)}
@@ -149,7 +149,7 @@ class Job:
 
 
 def settling(setting: Setting) -> float:
-    """Milliseconds until the steady state.
+    """Return milliseconds until the steady state.
 
     The start-up takes three round trips, and after 4 tau the filter's memory is below 2 %. D also
     has to converge: each burst passes the share R_on / C of it on to the burst that meets Rapid's
@@ -177,7 +177,7 @@ def start(setting: Setting, kind: Kind) -> float:
 
 
 def assignments(setting: Setting, kind: Kind) -> dict[str, Any]:
-    """The scenario's values for a setting and a kind."""
+    """Return the scenario's values for a setting and a kind."""
     half = f"{_us(setting.round_trip() / 2)}us"
     return {
         "link.bottleneck.delay": half,

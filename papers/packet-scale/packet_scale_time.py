@@ -40,7 +40,7 @@ class Timeline:
     estimate: Sequence[Point] = ()
 
     def crossings(self, level: float) -> list[tuple[float, bool]]:
-        """Times at which the rate crosses a level, and whether it rises."""
+        """Return times at which the rate crosses a level, and whether it rises."""
         return [
             (b[0], b[1] > a[1]) for a, b in pairwise(self.rate) if (a[1] < level) != (b[1] < level)
         ]
@@ -89,7 +89,7 @@ def modelled(setting: Setting, periods: int) -> Timeline:
 
 
 def available(setting: Setting, periods: int) -> list[Point]:
-    """The capacity without the cross traffic, at the time of its arrival."""
+    """Return the capacity without the cross traffic, at the time of its arrival."""
     return [(at, CAPACITY_MBIT - rate) for at, rate in cross(setting, periods)]
 
 

@@ -24,7 +24,7 @@ def reason(spike: Mapping[str, Any]) -> str | None:
     packet = _PACKET_BITS / max(spike["to_bps"], 1.0)
     if -excess <= 2 * packet:
         return f"{by}: no more than the time of two packets ({2e3 * packet:.3g} ms)"
-    return f"{by}: no drop and no slower sender was measured; the queue may serve flows apart"
+    return f"{by}: no drop and no slower sender was measured; the queue may serve flows separately"
 
 
 def _drops(spike: Mapping[str, Any]) -> list[str]:

@@ -1,7 +1,7 @@
-"""What lies beside a user's Python file, for the imports of that folder alone.
+"""Let a user's Python files import the files beside them, and keep those from other importers.
 
-The folder is a package under a name of its own. In its files `import helper` looks there first;
-Sojourn and the libraries never look there. So a file that is called `html.py` or `numpy.py`
+The folder is a package under a private name. In its files, `import helper` searches the folder
+first. Sojourn and the libraries never search it, so a file with the name `html.py` or `numpy.py`
 shadows no other module. The standard library and Sojourn itself cannot be replaced.
 """
 
@@ -21,7 +21,7 @@ _NEVER = {"sojourn", *sys.stdlib_module_names}
 
 
 def package(folder: Path) -> str:
-    """The name under which the files of a folder can be imported."""
+    """Return the package name under which the files of a folder can be imported."""
     name = f"{_PREFIX}{zlib.crc32(bytes(folder)):08x}"
     if name not in sys.modules:
         module = ModuleType(name)
@@ -33,7 +33,7 @@ def package(folder: Path) -> str:
 
 
 def give_imports(module: ModuleType) -> None:
-    """Lets a module of such a package import what lies beside it by its plain name."""
+    """Let a module of such a package import the modules beside it by their plain names."""
     home = module.__name__.partition(".")[0]
 
     def imported(
@@ -62,7 +62,7 @@ def _is_there(home: str, top: str) -> bool:
     found = PathFinder.find_spec(name, sys.modules[home].__path__)
     if found is None or found.loader is not None:
         return found is not None
-    # A folder without `__init__.py` is a namespace package (PEP 420), and may be one of data.
+    # A folder without `__init__.py` is a namespace package (PEP 420), or holds only data.
     folders = [Path(one) for one in found.submodule_search_locations or ()]
     return any(map(_holds_python, folders)) and not _is_installed(top, folders)
 
@@ -72,7 +72,7 @@ def _holds_python(folder: Path) -> bool:
 
 
 def _is_installed(top: str, folders: Sequence[Path]) -> bool:
-    """Whether the name means anything but these folders, which the current one may hold."""
+    """Return whether the name has a module outside of these folders."""
     try:
         found = importlib.util.find_spec(top)
     except (ImportError, ValueError):
@@ -84,7 +84,7 @@ def _is_installed(top: str, folders: Sequence[Path]) -> bool:
 
 
 class _Finder(MetaPathFinder):
-    """Finds modules of those packages, as Python does, and gives them the same imports."""
+    """Find modules of those packages as Python does, and give them the same imports."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

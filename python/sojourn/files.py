@@ -1,4 +1,4 @@
-"""Single files that are written whole or not at all."""
+"""Write single files completely or not at all."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ from sojourn import folder
 
 
 def write(file: Path, content: str | bytes) -> Path:
-    """Writes a file by way of a hidden folder beside it; replaces the file if it exists.
+    """Write a file by way of a hidden folder beside it; replace the file if it exists.
 
-    A failure leaves neither a part of the file nor the hidden folder. The `OSError` names `file`:
-    the system calls that fail on a full disk name none.
+    A failure leaves neither a partial file nor the hidden folder. The `OSError` names `file`,
+    because the system calls that fail on a full disk report no name.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     try:

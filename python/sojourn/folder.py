@@ -1,8 +1,8 @@
-"""Folders and files that are written whole or not at all, and never over something else.
+"""Write folders and files completely or not at all, and never overwrite.
 
-Each is written into a hidden folder beside its place, `.sojourn-*.partial`, and moved when it is
-complete. A process holds a lock on its hidden folder while it lives (flock(2)), so the next one
-that writes to the same place knows which were abandoned, and removes these.
+Each is written into a hidden folder beside its target, `.sojourn-*.partial`, and moved when it is
+complete. A process locks its hidden folder while it lives (flock(2)). The next process with the
+same target therefore recognises abandoned folders, and removes them.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ from sojourn import _core
 from sojourn.errors import OutputExistsError, UsageError
 
 Fill = Callable[[Path], object]
-"""Writes the files into a folder, or one file."""
+"""Fills the folder, or the one file, at the path."""
 
 # Bytes of a name that leave room for a number behind it (NAME_MAX is 255).
 _LONGEST_BASE = 240
@@ -28,16 +28,16 @@ _LONGEST_BASE = 240
 
 @dataclass
 class Opened:
-    """What is being written."""
+    """A folder that is being written."""
 
     place: Path
     """The hidden folder that becomes the target."""
     target: Path
-    """Where it is once it is complete."""
+    """Its path after completion."""
 
 
 def require_free(target: str | PathLike[str], option: str = "--out") -> Path:
-    """Refuses a folder that cannot be made, or holds something; `option` names it."""
+    """Refuse a folder that cannot be created or is not empty; `option` names it in errors."""
     path = _named(target, option)
     found = _look(path, option)
     if found is not None and not stat.S_ISDIR(found.st_mode):
@@ -52,7 +52,7 @@ def require_free(target: str | PathLike[str], option: str = "--out") -> Path:
 
 
 def require_free_file(target: str | PathLike[str], option: str = "--plot") -> Path:
-    """Refuses a file that cannot be made, or exists."""
+    """Refuse a file that exists or cannot be created."""
     path = _named(target, option)
     if _look(path, option) is not None:
         raise OutputExistsError(
@@ -65,7 +65,7 @@ def require_free_file(target: str | PathLike[str], option: str = "--plot") -> Pa
 
 
 def require_apart(targets: Sequence[tuple[str, Path]]) -> None:
-    """Refuses folders that are one, or lie in one another: each is written whole or not at all."""
+    """Refuse targets that are equal or contain one another: each is moved on its own."""
     for number, (option, target) in enumerate(targets):
         for other, of in targets[:number]:
             one, two = of.resolve(), target.resolve()
@@ -73,16 +73,16 @@ def require_apart(targets: Sequence[tuple[str, Path]]) -> None:
                 raise UsageError(f"{other} and {option} both name {target}; give each its own")
             if one in two.parents or two in one.parents:
                 raise UsageError(
-                    f"{other} {of} and {option} {target}: one lies in the other; "
+                    f"{other} {of} and {option} {target}: one contains the other; "
                     "give each a folder of its own"
                 )
 
 
 def chosen(out: str | None, base: Path) -> "Choice":
-    """The folder that was asked for, which must be free, or else a free one named like `base`."""
+    """Return the requested folder, which must be free, or else a free one named like `base`."""
     if out is not None:
         return Choice(require_free(out), numbered=False)
-    # A number behind it must fit.
+    # Leave room for a number at the end.
     name = os.fsencode(base.name)[:_LONGEST_BASE].decode("utf-8", "ignore")
     base = base.with_name(name or "run")
     _require_parent(base, "--out")
@@ -91,14 +91,14 @@ def chosen(out: str | None, base: Path) -> "Choice":
 
 @dataclass(frozen=True)
 class Choice:
-    """A folder, or the first free one of it, `-2`, `-3`, ..."""
+    """A folder, or the first free name of it, `-2`, `-3`, ..."""
 
     path: Path
     numbered: bool
 
     @contextmanager
     def opened(self, option: str = "--out") -> Iterator[Opened]:
-        """Makes the hidden folder; it becomes the target at the end, or is gone after a fault."""
+        """Create the hidden folder; move it to the target at the end, or remove it on a fault."""
         if not self.numbered:
             require_free(self.path, option)
             _require_alone(self.path, option)
@@ -119,7 +119,7 @@ class Choice:
             raise
 
     def _rename_in(self, error: OSError) -> None:
-        """Gives a file of the hidden folder the name that the user knows."""
+        """Replace the hidden folder by the target in the error's file name."""
         file = Path(str(error.filename or ""))
         for part in (file, *file.parents):
             if part.name.startswith(_begins(self.path)):
@@ -136,13 +136,13 @@ class Choice:
                     raise
                 # Another process took the name meanwhile.
                 if not self.numbered:
-                    raise OutputExistsError(f"{target} was made by someone else") from error
+                    raise OutputExistsError(f"{target} was created by another process") from error
             else:
                 return target
 
 
 def next_free(base: Path) -> Path:
-    """`base`, or `base-2`, `base-3`, ... where it exists."""
+    """Return `base`, or if it exists the first free of `base-2`, `base-3`, ..."""
     path, number = base, 1
     while os.path.lexists(path):
         number += 1
@@ -151,28 +151,28 @@ def next_free(base: Path) -> Path:
 
 
 def write(target: Path, fill: Fill) -> Path:
-    """Writes a folder to `target`, which must be free."""
+    """Write a folder to `target`, which must be free."""
     with Choice(target, numbered=False).opened() as opened:
         fill(opened.place)
     return opened.target
 
 
 def write_file(target: str | PathLike[str], fill: Fill, option: str = "--plot") -> Path:
-    """Writes a file to `target`, which must be free."""
+    """Write a file to `target`, which must be free."""
     path = require_free_file(target, option)
     with hidden(path) as place:
-        # The ending says what kind of file it is.
+        # `fill` derives the format from the suffix.
         file = place / f"file{path.suffix}"
         fill(file)
         try:
             _core.complete(file, path)
         except FileExistsError as error:
-            raise OutputExistsError(f"{path} was made by someone else") from error
+            raise OutputExistsError(f"{path} was created by another process") from error
     return path
 
 
 def _named(target: str | PathLike[str], option: str) -> Path:
-    """A path whose last part is a name."""
+    """Return the path; refuse one whose last part is not a valid name."""
     text = os.fspath(target)
     if any(ord(sign) < 0x20 or ord(sign) == 0x7F for sign in text):
         raise UsageError(
@@ -180,12 +180,12 @@ def _named(target: str | PathLike[str], option: str) -> Path:
         )
     path = Path(text)
     if path.name in ("", ".."):
-        raise UsageError(f"{option} {text!r}: that names nothing new; add a name, such as ./mine")
+        raise UsageError(f"{option} {text!r}: this is not a new name; add one, such as ./mine")
     return path
 
 
 def _look(path: Path, option: str) -> os.stat_result | None:
-    """What is there, itself and not where it points to."""
+    """Return the status of the path, without following a symbolic link; None if it is free."""
     try:
         return path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -195,13 +195,13 @@ def _look(path: Path, option: str) -> os.stat_result | None:
 
 
 def _require_parent(path: Path, option: str) -> None:
-    """Refuses a place where nothing can be made."""
+    """Refuse a path whose nearest existing parent cannot be written to."""
     for parent in path.absolute().parents:
         if _look(parent, option) is None:
             continue
         if not parent.is_dir():
             raise UsageError(f"{option} {path}: {parent} is no folder; name a place elsewhere")
-        # Root may write anywhere but to what is mounted read-only.
+        # For root, this detects read-only mounts.
         if not os.access(parent, os.W_OK | os.X_OK):
             raise UsageError(
                 f"{option} {path}: the folder {parent} cannot be written to; name a place elsewhere"
@@ -211,7 +211,7 @@ def _require_parent(path: Path, option: str) -> None:
 
 @contextmanager
 def hidden(target: Path) -> Iterator[Path]:
-    """A hidden folder beside `target`, gone at the end unless it was moved."""
+    """Create a hidden folder beside `target`; remove it at the end unless it was moved."""
     begins = _begins(target)
     _remove_abandoned(target.parent, begins)
     place, lock = _make(target.parent, begins)
@@ -225,12 +225,12 @@ def hidden(target: Path) -> Iterator[Path]:
 
 
 def _begins(target: Path) -> str:
-    """What the names of a target's hidden folders begin with."""
+    """Return the common prefix of the names of a target's hidden folders."""
     return f".sojourn-{zlib.crc32(os.fsencode(target.name)):08x}-"
 
 
 def _require_alone(target: Path, option: str) -> None:
-    """Refuses a folder that another command is writing at the moment."""
+    """Refuse a folder that another command is writing."""
     if _remove_abandoned(target.parent, _begins(target)):
         raise OutputExistsError(
             f"{target} is being written by another command; name another with {option}, or wait"
@@ -240,22 +240,22 @@ def _require_alone(target: Path, option: str) -> None:
 def _make(parent: Path, begins: str) -> tuple[Path, int | None]:
     while True:
         place = parent / f"{begins}{os.urandom(4).hex()}.partial"
-        # First, so that an interrupt at any moment finds it.
+        # Registered before it exists, so that an interrupt at any moment removes it.
         _core.leftover(place)
         try:
             place.mkdir()
         except OSError as error:
             _core.settled(place)
             raise UsageError(
-                f"nothing can be made in {parent}: {error.strerror}; name a place elsewhere"
+                f"no folder can be created in {parent}: {error.strerror}; name a place elsewhere"
             ) from error
         try:
             lock = _lock(place)
         except (BlockingIOError, FileNotFoundError):
-            # Another process found it before it was locked, and removes it.
+            # Another process took the unlocked folder for an abandoned one, and removes it.
             continue
         except OSError:
-            # A file system without locks: nothing there is ever taken for abandoned.
+            # The file system has no locks, so no folder on it is ever treated as abandoned.
             return place, None
         if place.exists():
             return place, lock
@@ -263,7 +263,7 @@ def _make(parent: Path, begins: str) -> tuple[Path, int | None]:
 
 
 def _remove_abandoned(parent: Path, begins: str) -> bool:
-    """Removes what a killed process left; says whether a living one holds another."""
+    """Remove the folders of killed processes; return whether a live process holds one."""
     is_held = False
     for place in parent.glob(f"{begins}*.partial"):
         try:
@@ -280,7 +280,7 @@ def _remove_abandoned(parent: Path, begins: str) -> bool:
 
 
 def _lock(place: Path) -> int:
-    """Locks a folder until the descriptor is closed; refuses one that is locked."""
+    """Lock a folder until the descriptor is closed; refuse a locked one."""
     lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

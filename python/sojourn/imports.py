@@ -1,4 +1,4 @@
-"""Where a process of Sojourn's own may import from: never from a folder of the user's."""
+"""The folders that Sojourn's own processes may import from, which exclude the user's."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files that are read as a whole: bounded, whatever is there under the name."""
+"""Read whole files, with a bound on devices and pipes too."""
 
 import os
 import stat
@@ -8,11 +8,11 @@ from sojourn import memory
 from sojourn.errors import UsageError
 
 TEXT_LIMIT = 16 << 20
-"""Bytes of a scenario or of a Python file at most: a scenario of 100,000 flows has 10 MB."""
+"""Largest scenario or Python file in bytes: a scenario of 100,000 flows has 10 MB."""
 TRACE_LIMIT = 128 << 20
-"""Bytes of a capacity over time at most: ten hours of 100 Mbit/s as a mahimahi trace."""
+"""Largest capacity file in bytes: ten hours of 100 Mbit/s as a mahimahi trace."""
 _CHUNK = 1 << 20
-# What is read is held as bytes and as text.
+# Memory holds the file as bytes and as text.
 _BYTES_A_BYTE = 2
 
 _KINDS = {
@@ -24,12 +24,12 @@ _KINDS = {
 
 
 def opened_as(argument: str) -> str:
-    """The file that an argument of the command line names: `-` is standard input."""
+    """Return the file of a command-line argument: `-` is standard input."""
     return "/dev/stdin" if argument == "-" else argument
 
 
 def text(path: str | PathLike[str], limit: int = TEXT_LIMIT) -> str:
-    """UTF-8 text from a file or a pipe; refuses more than `limit` bytes, and what is no text."""
+    """Read UTF-8 text from a file or a pipe; refuse other bytes, and more than `limit` of them."""
     file = os.fspath(path)
     with open(file, "rb") as source:  # noqa: PTH123 - Path("") is another folder
         data = _read(source.fileno(), limit)
@@ -42,13 +42,13 @@ def text(path: str | PathLike[str], limit: int = TEXT_LIMIT) -> str:
 
 
 def whole_text(path: str | PathLike[str]) -> str:
-    """The same of a file with an end alone: one of a folder that a run wrote."""
+    """Read UTF-8 text from a regular file, such as one of a run directory."""
     require_file(path)
     return text(path)
 
 
 def _read(descriptor: int, limit: int) -> bytes:
-    """Up to one byte more than the limit."""
+    """Read up to one byte more than the limit."""
     parts: list[bytes] = []
     left = limit + 1
     while left > 0 and (part := os.read(descriptor, min(left, _CHUNK))):
@@ -58,17 +58,17 @@ def _read(descriptor: int, limit: int) -> bytes:
 
 
 def require_file(path: str | PathLike[str]) -> int:
-    """Refuses what is no file with an end, such as a pipe or /dev/zero; answers with its bytes."""
+    """Return the size in bytes; refuse a file without an end, such as a pipe or /dev/zero."""
     file = os.fspath(path)
     status = os.stat(file)  # noqa: PTH116
     kind = _KINDS.get(stat.S_IFMT(status.st_mode))
     if kind is not None:
-        raise UsageError(f"{file}: {kind}, where a file is needed; save it to a file first")
+        raise UsageError(f"{file}: {kind}, not a file; save it to a file first")
     return status.st_size
 
 
 def whole(path: str | PathLike[str], bytes_a_byte: int = _BYTES_A_BYTE) -> bytes:
-    """A file that fits into memory, where each of its bytes takes so many in all."""
+    """Read a file that fits into memory, which takes `bytes_a_byte` for each of its bytes."""
     size = require_file(path)
     memory.require(bytes_a_byte * size, f"{os.fspath(path)} is read as a whole; shorten it")
     with open(path, "rb") as source:  # noqa: PTH123

@@ -108,8 +108,8 @@ def _check_format(given: Mapping[str, Any], file: str) -> None:
         return
     if version is None:
         raise RunDirectoryError(
-            f'{file}: it has no `format`; write `"format": {FORMAT}` where it is laid out as '
-            "docs/run-directory.md says"
+            f'{file}: it has no `format`; write `"format": {FORMAT}` if it follows '
+            "docs/run-directory.md"
         )
     raise RunDirectoryError(
         f"{file}: format {version!r}, and this Sojourn reads format {FORMAT}; "
@@ -222,7 +222,7 @@ def _check_counts(frame: "pl.DataFrame", counts: list[Column], file: str) -> Non
         least: Any = frame[name].min()
         if least is not None and least < 0:
             raise RunDirectoryError(
-                f"{file}: column `{name}` has {least}; a count is 0 or more, null where unknown"
+                f"{file}: column `{name}` has {least}; a count is 0 or more, null if unknown"
             )
 
 

@@ -9,16 +9,16 @@ from sojourn.errors import NotEnoughMemoryError
 
 _MEMINFO = Path("/proc/meminfo")
 _STATUS = Path("/proc/self/status")
-# Limits of a process (`ulimit -v`, `ulimit -d`) with what they count (proc(5)).
+# Limits of a process (`ulimit -v`, `ulimit -d`), each with its counter in proc(5).
 _LIMITS = ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData"))
-# Addresses that polars takes when it is loaded, and for each of its threads (stack and arena):
-# measured with polars 2.1 and 1, 2 and 16 threads. It aborts the process where they run out.
+# Addresses that polars reserves at import, and for each of its threads (stack and arena),
+# measured with polars 2.1 and 1, 2 and 16 threads. If they run out, polars aborts the process.
 _POLARS_BYTES = 800_000_000
 _POLARS_THREAD_BYTES = 128_000_000
 
 
 def available_bytes() -> int | None:
-    """Memory that this process can have without swapping; None if the system does not report it."""
+    """Return the memory available without swapping; None if the system does not report it."""
     free = _fields(_MEMINFO).get("MemAvailable")
     if free is None:
         return None
@@ -37,7 +37,7 @@ def _limit(kind: int) -> int | None:
 
 
 def _fields(file: Path) -> dict[str, int]:
-    """The sizes in a file of /proc, in bytes; none where there is no such file."""
+    """Return the sizes in a file of /proc, in bytes; empty if the file does not exist."""
     try:
         lines = file.read_text().splitlines()
     except OSError:
@@ -57,7 +57,7 @@ def require(needed: int, advice: str) -> None:
 
 
 def require_polars() -> None:
-    """Refuses to load polars under a limit on addresses that it would abort at."""
+    """Refuse to load polars if it would abort at the limit on addresses."""
     limit = _limit(resource.RLIMIT_AS)
     if limit is None or "polars.dataframe" in sys.modules:
         return

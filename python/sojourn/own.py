@@ -128,7 +128,7 @@ class Own:
             return None
         return (
             f"note: {', '.join(used)}: a controller in Python is slow: {packets / took_s:,.0f} "
-            "packets a second here; what is written in Rust passes millions"
+            "packets a second here; a controller in Rust processes millions"
         )
 
 

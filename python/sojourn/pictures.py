@@ -1,4 +1,4 @@
-"""Pictures beside data: drawn after the data are written, and never at their cost."""
+"""Draw pictures after the data are written, so that a failed picture never costs data."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sojourn.report import Drawing
 
 ReportMissing = Callable[[str], None]
-"""Receives a text of a sentence or two: which pictures are missing, and why."""
+"""Receives one or two sentences: the missing pictures, and the reason."""
 
 
 def warn(text: str) -> None:
@@ -28,23 +28,23 @@ class Pictures:
         self._missing: dict[str, list[str]] = {}
 
     def report(self, figure: "Drawing", place: Path) -> None:
-        """Draws the three files of a report."""
+        """Draw the three files of a report."""
         fault = self._fault("report.svg", lambda: figure.save(place / "report.svg"))
         if fault is None:
             self._fault("report.png", lambda: figure.save(place / "report.png"))
         else:
-            # A PNG is made of the SVG.
+            # The PNG is converted from the SVG.
             self._missing[fault].append("report.png")
         self._fault("report.html", lambda: figure.save(place / "report.html"))
 
     def draw(self, spec: Mapping[str, Any], base: Path) -> bool:
-        """Draws a Vega-Lite figure as `base` with .svg and .png; says whether both are there."""
+        """Draw a Vega-Lite figure as `base` with .svg and .png; return whether both succeeded."""
         from sojourn.report import render
 
         return self.picture(lambda: render.svg(dict(spec)), base)
 
     def picture(self, svg: Callable[[], str], base: Path) -> bool:
-        """Writes a picture in SVG, and as PNG."""
+        """Write a picture as SVG and PNG."""
         from sojourn.report import render
 
         def save() -> None:
@@ -55,7 +55,7 @@ class Pictures:
         return self._fault(f"{base.name}.svg and .png", save) is None
 
     def finish(self, place: Path | str, again: str | None = None) -> None:
-        """Reports what is missing from a place; `again` is a command that draws it, with `{}`."""
+        """Report the missing pictures of a folder; `again` is a command to redraw it (`{}`)."""
         for reason, names in self._missing.items():
             redraw = f"; `{again.format(place)}` draws again" if again else ""
             self._report_missing(
@@ -64,10 +64,10 @@ class Pictures:
             )
 
     def _fault(self, name: str, save: Callable[[], Any]) -> str | None:
-        """Saves a picture; returns the reason if that fails."""
+        """Save a picture; return the reason if that fails."""
         try:
             save()
-        # Whatever goes wrong in a picture, the data stay.
+        # No fault of a picture may discard the data.
         except Exception as error:
             reason = reason_of(error)
             self._missing.setdefault(reason, []).append(name)
@@ -93,7 +93,7 @@ def write_folder(
 
 
 def reason_of(error: Exception) -> str:
-    """Why a picture could not be drawn or written."""
+    """Return the reason why a picture could not be drawn or written."""
     if isinstance(error, (PictureError, NotEnoughMemoryError)):
         return str(error)
     if isinstance(error, OSError):

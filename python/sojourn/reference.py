@@ -16,7 +16,7 @@ _INTRO = """\
 # The scenario document
 
 Every key of a scenario file, written by `sojourn schema --markdown`. A scenario is TOML;
-`sojourn check FILE` tells what is wrong with one. A default of `–` means: nothing where absent.
+`sojourn check FILE` lists the errors of one. A default of `–` means that the key has none.
 """
 
 
@@ -36,14 +36,14 @@ class _Section:
 
 
 def markdown(schema: Node, listed: Sequence[Listed]) -> str:
-    """The whole document."""
+    """Return the whole document."""
     first = _Section("", "", schema)
     parts = [_INTRO, _units(schema["$defs"]), *_sections(first, listed)]
     return "\n".join(parts)
 
 
 def _units(definitions: Node) -> str:
-    lines = ["## Types", "", "| type | what it is | units |", "|---|---|---|"]
+    lines = ["## Types", "", "| type | meaning | units |", "|---|---|---|"]
     for name, node in definitions.items():
         lines.append(f"| {name} | {_cell(node['description'])} | {_unit_names(node)} |")
     return "\n".join([*lines, ""])
@@ -57,7 +57,7 @@ def _unit_names(node: Node) -> str:
 
 
 def _sections(section: _Section, listed: Sequence[Listed]) -> Iterator[str]:
-    """The table of one section, followed by those of nested tables."""
+    """Yield the table of one section, followed by those of nested tables."""
     yield _section(section, listed)
     for key, node in section.node["properties"].items():
         place = f"{section.place}.{key}" if section.place else key
@@ -66,7 +66,7 @@ def _sections(section: _Section, listed: Sequence[Listed]) -> Iterator[str]:
 
 
 def _inside(place: str, node: Node, listed: Sequence[Listed]) -> Iterator[_Section]:
-    """The tables that the value of a key may hold."""
+    """Yield the tables that the value of a key may hold."""
     if "properties" in node:
         if _listing(node, listed) is None:
             yield _Section(place, node.get("title", ""), node)
@@ -84,7 +84,7 @@ def _section(section: _Section, listed: Sequence[Listed]) -> str:
     lines = [_heading(section, depth), ""]
     if section.place and said:
         lines += [f"{said[0].upper()}{said[1:]}.", ""]
-    lines += ["| key | type | default | what it is |", "|---|---|---|---|"]
+    lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
     required = node.get("required", ())
     keys = sorted(node["properties"], key=lambda key: key not in _CHOOSES)
     lines += [_row(key, node["properties"][key], key in required, listed) for key in keys]

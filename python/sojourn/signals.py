@@ -1,4 +1,4 @@
-"""Whether a signal came while a user's code ran, which may raise the same exceptions by itself."""
+"""Record signals while a user's code runs, which may raise the same exceptions by itself."""
 
 import signal
 import threading
@@ -11,9 +11,9 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def noticed() -> Iterator[list[int]]:
-    """The signals of the user's that came meanwhile; each is handled as it was before."""
+    """Yield a list that receives each signal; the previous handlers still run."""
     came: list[int] = []
-    # Python runs handlers on its main thread alone.
+    # Python runs handlers only on its main thread.
     if threading.current_thread() is not threading.main_thread():
         yield came
         return
@@ -32,6 +32,6 @@ def noticed() -> Iterator[list[int]]:
         yield came
     finally:
         for number in handled:
-            # A handler may have put another in its place.
+            # The user's code may have installed another handler.
             if signal.getsignal(number) is note:
                 signal.signal(number, before[number])

@@ -19,7 +19,7 @@ def quantile(ordered: Sequence[float], p: float) -> float:
 
 
 def interval_ranks(n: int) -> tuple[int, int] | None:
-    """Ranks (from 1) of the values that bound the median with 95 % confidence.
+    """Return ranks (from 1) of the values that bound the median with 95 % confidence.
 
     The interval is valid for any distribution. The number of values below the median is
     binomial(n, 1/2), so the interval from rank j to n + 1 - j misses it with probability

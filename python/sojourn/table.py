@@ -87,26 +87,26 @@ _BOUND = Metric(
     "bound_s",
     "bound",
     "ms",
-    "least spike possible end to end, for senders that filled the link until the change",
+    "smallest possible spike end to end, for senders that filled the link until the change",
 )
 _CORRECTED = Metric(
     "spike",
     "bound_corrected_s",
     "bound corrected",
     "ms",
-    "the same for what the link carried in the loop delay before the change",
+    "the same for the rate that the link carried in the loop delay before the change",
 )
-_EXCESS = Metric("spike", "excess_s", "excess", "ms", "spike less bound")
+_EXCESS = Metric("spike", "excess_s", "excess", "ms", "spike minus bound")
 _EXCESS_CORRECTED = Metric(
-    "spike", "excess_corrected_s", "excess corrected", "ms", "spike less bound corrected"
+    "spike", "excess_corrected_s", "excess corrected", "ms", "spike minus bound corrected"
 )
-_LASTS = Metric("spike", "duration_s", "duration", "ms", "how long the spike stood")
+_LASTS = Metric("spike", "duration_s", "duration", "ms", "duration of the spike")
 _MAX = Metric("link", "queue_delay_max_s", "queue max", "ms", "greatest queueing delay")
 _LINK_DROPS = Metric("link", "dropped_packets", "drops", "count", "packets dropped")
 _LINK_MARKS = Metric("link", "marked_packets", "marks", "count", "packets marked CE")
 _DROPS = Metric("flow", "dropped_packets", "drops", "count", "packets dropped")
 _MARKS = Metric("flow", "marked_packets", "marks", "count", "packets marked CE")
-_RESENT = Metric("flow", "retransmitted_packets", "re-sent", "count", "packets sent again")
+_RESENT = Metric("flow", "retransmitted_packets", "re-sent", "count", "retransmitted packets")
 _RESPONSE_P50 = Metric("flow", "response_p50_s", "resp. p50", "ms", "median response time")
 _RESPONSE_P99 = Metric(
     "flow", "response_p99_s", "resp. p99", "ms", "99th percentile of response times"
@@ -140,19 +140,19 @@ _NOTES: list[list[tuple[Metric, str]]] = [
         (_DROPS, "drops: of the flow, on its whole path"),
     ],
     [
-        (_BOUND, "bound: least spike of senders that fill the link until it changes"),
+        (_BOUND, "bound: smallest spike of senders that fill the link until it changes"),
         (
             _CORRECTED,
-            "bound corrected: the same for what it carried in the loop delay before",
+            "bound corrected: the same for the rate that it carried in the loop delay before",
         ),
-        (_EXCESS, "excess: spike less bound"),
-        (_EXCESS_CORRECTED, "excess corrected: spike less bound corrected"),
+        (_EXCESS, "excess: spike minus bound"),
+        (_EXCESS_CORRECTED, "excess corrected: spike minus bound corrected"),
     ],
     [
         (
             _LASTS,
-            "duration: from the change until the queueing delay is first back near what it was "
-            f"before; {MISSING} where it never was",
+            "duration: from the change until the queueing delay first returns near its previous "
+            f"value; {MISSING} if it never does",
         )
     ],
     [(_RTT_P50, "RTT p50, p99: of all round trips that the flow measured, or its pings took")],
@@ -241,7 +241,7 @@ def build_links(summary: Summary) -> Table | None:
     caption = "Every link with a rate"
     if not shown:
         focus = focus_link(summary)
-        shown, caption = [focus] if focus else [], "The first link; none has a rate"
+        shown, caption = [focus] if focus else [], "The first link, because none has a rate"
     key = legend.of(summary)
     names: list[Name] = []
     rows: list[Mapping[Of, Any]] = []

@@ -55,7 +55,7 @@ def spike(
         _require_text(max_queue=max_queue)
     given = [1.0] * len(delays) if shares is None else [float(share) for share in shares]
     if len(given) != len(delays):
-        raise ValueError(f"{len(delays)} delays and {len(given)} shares; each flow has one of both")
+        raise ValueError(f"{len(delays)} delays and {len(given)} shares; each flow has one of each")
     settings = None
     if mitigations is not False:
         own = {} if mitigations is True else mitigations
@@ -83,7 +83,7 @@ def rapid(capacity: str, load: str, on: str, off: str, tau: str, eta: str) -> Ra
 def trace(
     file: str | PathLike[str], delay: str, stretch: str = "10ms", series: bool = False
 ) -> TraceTheory:
-    """The unavoidable delay of a link whose capacity follows a file.
+    """Return the unavoidable delay of a link whose capacity follows a file.
 
     The file is a mahimahi trace, whose capacity is averaged over each `stretch`, or a
     comma-separated table of times and rates (docs/theory/trace.md). `delay` is the loop delay: the
@@ -104,7 +104,7 @@ def process(
     duration: str = "60s",
     series: bool = False,
 ) -> TraceTheory:
-    """The unavoidable delay of a link whose capacity changes at random.
+    """Return the unavoidable delay of a link whose capacity changes at random.
 
     The process is `wifi` or `cellular`, two published models; docs/theory/trace.md lists their
     parameters. The same seed gives the same capacity.
@@ -125,7 +125,7 @@ def fit(
     duration: str = "60s",
     series: bool = False,
 ) -> TraceTheory:
-    """The unavoidable delay of a Markov chain that is fitted to a measured capacity.
+    """Return the unavoidable delay of a Markov chain that is fitted to a measured capacity.
 
     The file has the format of `trace`. The chain has at most `levels` rates and makes one
     transition per `stretch`. The result describes it under `fitted`, and compares it with the file

@@ -1,10 +1,10 @@
-"""Makes the captures of this folder: real TCP connections of this machine's kernel, by dumpcap.
+"""Record the captures of this folder: real TCP connections of this machine's kernel, by dumpcap.
 
     python3 tests/captures/make.py DIR [NAME ...]     # as root
 
-Two hosts and a path between them, each a network namespace of its own. The path is a process
-that forwards frames after a delay, and drops some. All ends with the script: namespaces have
-its process number in their names, and are removed whatever happens.
+Two hosts and the path between them are separate network namespaces. The path is a process
+that forwards frames after a delay, and drops some. The names of the namespaces contain the
+script's process number. The script removes them when it ends, after an error too.
 """
 
 import ctypes
@@ -26,13 +26,13 @@ from pathlib import Path
 DELAY_S = 0.015
 PORT = 5001
 REQUEST, RESPONSE = 200, 6_000
-# Without its headers nothing of a packet is looked at: Ethernet, IPv6, TCP with all its options.
+# Only headers are captured: Ethernet, IPv6, TCP with all its options.
 SNAP_LEN = 14 + 40 + 60
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """One capture: where it is taken, of what."""
+    """A capture: its host, its interface and its traffic."""
 
     file: str
     where: str
@@ -66,7 +66,7 @@ WANTED = (
 
 
 def main() -> None:
-    """Makes those that are named, or all."""
+    """Record the named captures, or all."""
     folder, names = Path(sys.argv[1]), sys.argv[2:]
     for wanted in WANTED:
         if not names or wanted.file in names:
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def make(wanted: Wanted, file: Path) -> None:
-    """Sets up the path, captures while the connections run, and takes all down."""
+    """Set up the path, capture while the connections run, and remove the path."""
     spaces = {name: f"sojourn-{os.getpid()}-{name}" for name in ("client", "path", "server")}
     with _namespaces(spaces, wanted):
         forward = ("forward", str(DELAY_S), str(wanted.loss))
@@ -82,7 +82,7 @@ def make(wanted: Wanted, file: Path) -> None:
             dumpcap = ["dumpcap", "-q", "-i", wanted.interface, "-s", str(SNAP_LEN), "-w", "-"]
             inside = ["ip", "netns", "exec", spaces[wanted.where]]
             capture = _start([*inside, *dumpcap, *wanted.options, "-f", "tcp"], file)
-            # What dumpcap needs to begin is not told before the first packet.
+            # dumpcap does not report that it is ready.
             time.sleep(1.5)
             send = ("send", wanted.address % 2, str(wanted.upload), str(wanted.requests))
             subprocess.run(_inside(spaces["client"], send), check=True, timeout=60)
@@ -140,7 +140,7 @@ def _namespaces(spaces: dict[str, str], wanted: Wanted) -> Iterator[None]:
 
 
 def prepare(interface: str, timestamps: str) -> None:
-    """Packets as they would be on a cable: none larger than the MTU, with their checksums."""
+    """Disable offload, so that packets are as on a cable: at most one MTU, with checksums."""
     Path("/proc/sys/net/ipv4/tcp_timestamps").write_text(timestamps)
     siocethtool, names = 0x8946, interface.encode().ljust(16, b"\0")
     # linux/ethtool.h: STXCSUM, STSO, SGSO, SGRO.
@@ -152,7 +152,7 @@ def prepare(interface: str, timestamps: str) -> None:
 
 
 def forward(delay: str, loss: str) -> None:
-    """Passes frames from one side to the other, late; drops some that have a payload."""
+    """Forward frames after a delay; drop some of those with a payload."""
     chance, dice = float(loss), random.Random(1)
     sides = [socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) for _ in range(2)]
     for number, side in enumerate(sides, start=1):
@@ -164,7 +164,7 @@ def forward(delay: str, loss: str) -> None:
         left = max(0.0, waiting[0][0] - time.monotonic()) if waiting else 60.0
         for side in select.select(sides, [], [], left)[0]:
             frame, (_, _, kind, *_) = side.recvfrom(65_536)
-            # What we send ourselves is seen as well.
+            # A packet socket also receives the frames that this process sends.
             if kind == socket.PACKET_OUTGOING or (len(frame) > 200 and dice.random() < chance):
                 continue
             count += 1
@@ -176,7 +176,7 @@ def forward(delay: str, loss: str) -> None:
 
 
 def serve() -> None:
-    """Takes in all of one connection; then answers the requests of another."""
+    """Read uploads to their end, and answer requests."""
     with socket.create_server(
         ("::", PORT), family=socket.AF_INET6, dualstack_ipv6=True
     ) as listening:
@@ -191,7 +191,7 @@ def serve() -> None:
 
 
 def send(address: str, upload: str, requests: str) -> None:
-    """One connection that uploads; then another that sends requests, some time apart."""
+    """Upload over one connection; then send requests over another, 0.3 s between them."""
     if int(upload):
         with socket.create_connection((address, PORT)) as connection:
             connection.sendall(b"u" + bytes(int(upload)))

@@ -11,7 +11,7 @@ Columns = Mapping[str, Sequence[Any]]
 
 
 def run_of(control: str, seed: int, flows: Sequence[str], links: Sequence[str]) -> dict[str, Any]:
-    """An entry of `runs` with only the required keys."""
+    """Return an entry of `runs` with only the required keys."""
     return {
         "control": control,
         "seed": seed,

@@ -15,7 +15,7 @@ TEXT: Schema = {"type": "string"}
 
 
 def thing(required: dict[str, Schema], **optional: Schema) -> Schema:
-    """An object with exactly these fields."""
+    """Return an object with exactly these fields."""
     return {
         "type": "object",
         "properties": {**required, **optional},

@@ -33,12 +33,12 @@ Sojourn = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def command(*args: str | Path) -> list[str]:
-    """The command line of this environment's Sojourn."""
+    """Return the command line of this environment's Sojourn."""
     return [sys.executable, "-m", "sojourn", *map(str, args)]
 
 
 def environment() -> dict[str, str]:
-    """The environment without variables that change the output, with our commands first."""
+    """Return the environment without variables that change the output, with our commands first."""
     kept = {
         key: value for key, value in os.environ.items() if key not in ("COLUMNS", "FORCE_COLOR")
     }

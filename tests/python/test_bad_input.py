@@ -62,7 +62,7 @@ def test_scenario_is_refused_at_its_line(
         (["run", "small.toml", "--set", "link.back.dealy=1ms"], ["dealy", "delay"]),
         (["run", "small.toml", "--spread", "5"], ["5"]),
         (["theory", "spike", "--from", "60", "--to", "20Mbit", "--delay", "50ms"], ["60", "unit"]),
-        (["theory"], ["WHAT"]),
+        (["theory"], ["COMMAND"]),
         (["controllers", "cubc"], ["cubc", "cubic"]),
         (["queues", "cake"], ["cake", "codel"]),
         (["frobnicate"], ["frobnicate"]),

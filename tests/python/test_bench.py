@@ -101,7 +101,7 @@ def test_a_case_alone(sojourn: Sojourn) -> None:
 
 @pytest.mark.parametrize(
     ("args", "says"),
-    [(("--case", "D"), "there are: A, B"), (("--case", "A", "--out", "."), "names nothing new")],
+    [(("--case", "D"), "there are: A, B"), (("--case", "A", "--out", "."), "is not a new name")],
 )
 def test_bad_input_is_told_before_anything_runs(
     sojourn: Sojourn, small: Path, args: tuple[str, ...], says: str

@@ -60,7 +60,7 @@ def pair(tmp_path: Path) -> Both:
 def compared(
     a: Any, b: Any, difference: Any, ratio: Any, cells: tuple[int, int] | None = None
 ) -> dict[str, Any]:
-    """A compared figure; figures over steps also have the number of steps with a value."""
+    """Return a compared figure; figures over steps also have the number of steps with a value."""
     figure = {
         "a": None if a is None else pytest.approx(a),
         "b": None if b is None else pytest.approx(b),

@@ -25,7 +25,7 @@ def cells_of_b(frame: pl.DataFrame, column: str) -> list[Any]:
 
 
 def figure(a: float, b: float, cells_b: int) -> dict[str, Any]:
-    """A figure with a value in each of A's four steps."""
+    """Return a figure with a value in each of A's four steps."""
     between = {"difference": pytest.approx(b - a), "ratio": pytest.approx(b / a)}
     return {
         "a": pytest.approx(a),

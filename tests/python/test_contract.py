@@ -179,7 +179,7 @@ def test_theory_of_a_trace_prints_its_contract(sojourn: Sojourn, tmp_path: Path)
     [
         ("0,60Mbit\n1,x\n", "line 2"),
         ("0,60Mbit\n1,0\n", "ends without capacity"),
-        ("3\n2\n", "2 ms stands after 3 ms"),
+        ("3\n2\n", "2 ms is less than the 3 ms before it"),
         ("", "is empty"),
     ],
 )

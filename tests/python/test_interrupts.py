@@ -162,7 +162,7 @@ def test_a_signal_to_a_forked_child_is_its_own(tmp_path: Path, number: signal.Si
     assert list((tmp_path / "events").iterdir())
 
 
-# Where a signal comes late, or where other code turns an interrupt into something else.
+# Signals that arrive late, or whose interrupt other code replaces by another exception.
 LATE = {
     "an error that is being told": """
 def failing(*_):

@@ -39,7 +39,7 @@ def test_every_combination_is_there_once(sojourn: Sojourn) -> None:
     # The ideal controller shares a link only with its own kind; this must be reported.
     refused = [(one["queue"], one["controls"]) for one in found["refused"]]
     assert refused == [("droptail", ["cubic", "ideal"]), ("codel", ["cubic", "ideal"])]
-    assert all("told the capacity" in one["reason"] for one in found["refused"])
+    assert all("receives signals of link" in one["reason"] for one in found["refused"])
 
 
 def test_one_s_own_stands_among_them(sojourn: Sojourn) -> None:
@@ -84,7 +84,7 @@ def test_files_are_written_whole(sojourn: Sojourn, tmp_path: Path) -> None:
         ["matrix.json", "matrix.md", *(f"{m}.{end}" for m in maps for end in ("png", "svg"))]
     )
     # Only the shipped table is checked by a test.
-    assert "a test holds it" not in (tmp_path / "out" / "matrix.md").read_text("utf-8")
+    assert "a test compares it" not in (tmp_path / "out" / "matrix.md").read_text("utf-8")
     assert sojourn("matrix", *SMALL, "--out", "out").returncode == 2
 
 

@@ -16,7 +16,7 @@ import sojourn
 class Mine:
     '''A window that grows by a packet a round trip.'''
 
-    params = {"beta": sojourn.Param(0.5, 0.1, 0.95, doc="what a loss leaves")}
+    params = {"beta": sojourn.Param(0.5, 0.1, 0.95, doc="window factor")}
 
     def __init__(self, setup):
         self.mss, self.beta = setup.mss_bytes, setup.params["beta"]
@@ -40,7 +40,7 @@ if now_ns > 2_000_000_000:
 
 
 class Fixed:
-    """Ten packets, always; keeps what it is told."""
+    """A window of ten packets; keeps its arguments for the test."""
 
     title = "Ten packets"
     receive_times = True
@@ -162,7 +162,7 @@ def test_its_parameters_are_set_and_held_to_their_range(
     assert "mine" in schema["properties"]["controls"]["items"]["anyOf"][0]["enum"]
     listed = sojourn("controllers", "mine", *own).stdout
     assert "A window that grows by a packet a round trip." in listed
-    assert "what a loss leaves" in listed
+    assert "window factor" in listed
 
 
 def test_without_it_its_name_is_refused(sojourn: Sojourn, small: Path, mine: Path) -> None:

@@ -142,7 +142,7 @@ def lines() -> str:
 
 
 def deltas() -> str:
-    """The same with `time_format` delta, declared after the events."""
+    """Return the same with `time_format` delta, declared after the events."""
     events, before = [], 0.0
     for at, name, data in packets(*OLD, "recovery:packet_lost"):
         events.append({"time": at - before, "name": name, "data": data})

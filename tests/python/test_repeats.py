@@ -93,7 +93,7 @@ def test_draws_go_by_name_and_not_by_place() -> None:
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ("start_jitter=10s", ["start_jitter", "10s", "when the run is over"]),
+        ("start_jitter=10s", ["start_jitter", "10s", "at or after the end of the run"]),
         ("start_jitter=1", ["start_jitter", "unit"]),
         ("host_noise=-1us", ["host_noise"]),
     ],

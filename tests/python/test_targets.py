@@ -18,10 +18,10 @@ LONG = "x" * 256
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--out", "."], ["--out '.'", "add a name"]),
-        (["--out", ""], ["--out ''", "add a name"]),
-        (["--out", "y/.."], ["--out 'y/..'", "add a name"]),
-        (["--out", "/"], ["--out '/'", "add a name"]),
+        (["--out", "."], ["--out '.'", "add one"]),
+        (["--out", ""], ["--out ''", "add one"]),
+        (["--out", "y/.."], ["--out 'y/..'", "add one"]),
+        (["--out", "/"], ["--out '/'", "add one"]),
         (["--out", "small.toml"], ["small.toml", "is no folder", "--out"]),
         (["--out", "small.toml/x"], ["small.toml is no folder", "--out"]),
         (["--out", "/dev/null"], ["/dev/null", "is no folder"]),
@@ -31,11 +31,11 @@ LONG = "x" * 256
         (["--out", "dangling"], ["dangling", "is no folder"]),
         (["--out", "dangling/x"], ["dangling is no folder"]),
         (["--out", "/proc/x"], ["/proc"]),
-        (["--out", "o", "--pcapng", "o/p"], ["--out o", "--pcapng o/p", "lies in the other"]),
-        (["--out", "o/p", "--pcapng", "o"], ["--out o/p", "--pcapng o", "lies in the other"]),
+        (["--out", "o", "--pcapng", "o/p"], ["--out o", "--pcapng o/p", "contains the other"]),
+        (["--out", "o/p", "--pcapng", "o"], ["--out o/p", "--pcapng o", "contains the other"]),
         (["--out", "o", "--qlog", "./o"], ["--out and --qlog both name o"]),
         (["--out", "o", "--qlog", "here/o"], ["--out and --qlog both name here/o"]),
-        (["--pcapng", "o", "--qlog", "o/p"], ["--pcapng o", "--qlog o/p", "lies in the other"]),
+        (["--pcapng", "o", "--qlog", "o/p"], ["--pcapng o", "--qlog o/p", "contains the other"]),
         (["--pcapng", "small.toml"], ["small.toml", "is no folder", "--pcapng"]),
         (["--qlog", "small.toml/x"], ["--qlog small.toml/x", "is no folder"]),
     ],
@@ -123,16 +123,16 @@ def test_nothing_is_written_over_what_came_meanwhile(tmp_path: Path) -> None:
         target.mkdir()
         (target / "other").write_text("kept")
 
-    with pytest.raises(OutputExistsError, match="someone else"):
+    with pytest.raises(OutputExistsError, match="another process"):
         folder.write(target, meanwhile)
-    with pytest.raises(OutputExistsError, match="someone else"):
+    with pytest.raises(OutputExistsError, match="another process"):
         folder.write_file(file, lambda part: (part.write_text("new"), file.write_text("kept")))
     assert (target / "other").read_text() == file.read_text() == "kept"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["target", "target.svg"]
 
 
 def _abandoned(target: Path) -> Path:
-    """A hidden folder of a killed process."""
+    """Return a hidden folder of a killed process."""
     with folder.Choice(target, numbered=False).opened() as opened:
         place = opened.place
     place.mkdir()

@@ -67,9 +67,12 @@ def test_the_mitigations_are_a_table(sojourn: Sojourn, tmp_path: Path) -> None:
         (("theory", "trace", "--process", "lte", "--delay", "40ms"), "there are: wifi, cellular"),
         (
             ("theory", "trace", "--process", "wifi", "--fit", "--delay", "40ms"),
-            "--fit is of a FILE",
+            "--fit needs a FILE",
         ),
-        (("theory", "trace", "x", "--seed", "1", "--delay", "40ms"), "--seed is of what is made"),
+        (
+            ("theory", "trace", "x", "--seed", "1", "--delay", "40ms"),
+            "--seed needs --process or --fit",
+        ),
         (
             (*FINE, "--duration", "86400s", "--delay", "40ms"),
             "a duration of 500s, or steps that last",

@@ -55,7 +55,7 @@ impl Catalogue {
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || !name.chars().all(is_allowed) {
             return Err(format!(
-                "`{name}` cannot name a controller: names are made of letters, digits, `-` and `_`"
+                "`{name}` cannot name a controller: names consist of letters, digits, `-` and `_`"
             ));
         }
         // In a scenario, `none` means a flow without a controller.

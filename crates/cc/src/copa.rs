@@ -117,8 +117,7 @@ impl Velocity {
     }
 }
 
-/// genericCC's `ReduceOnLoss`: detects a window that loses too many packets, whatever the
-/// delay.
+/// genericCC's `ReduceOnLoss`: detects a window that loses too many packets, at any delay.
 #[derive(Clone, Copy, Debug)]
 struct Ceiling {
     /// Loss ratio above which the window shrinks, and the factor by which it does.
@@ -167,13 +166,14 @@ impl Copa {
             Param {
                 name: "delta",
                 kind: Kind::Number(0.5, 0.004, 4.0),
-                doc: "weight of delay: about 1/delta packets of a flow wait, in the default mode",
+                doc: "weight of delay: in the default mode a flow keeps about 1/delta packets in \
+                      the queue",
                 source: "Arun and Balakrishnan 2018 section 2.2; range: 250 packets to a quarter",
             },
             Param {
                 name: "mode_switching",
                 kind: Kind::Switch(true),
-                doc: "compete where the queue is never nearly empty",
+                doc: "use the competitive mode if the queue is never nearly empty",
                 source: "Arun and Balakrishnan 2018 section 2.2",
             },
             Param {
@@ -183,22 +183,22 @@ impl Copa {
                     Duration::from_millis(100),
                     Duration::from_secs(3600),
                 ),
-                doc: "age at which the least round-trip time is forgotten",
+                doc: "length of the filter of the minimum round-trip time",
                 source: "Arun and Balakrishnan 2018 section 2.1: 10 s",
             },
             Param {
                 name: "loss_limit",
                 kind: Kind::Number(0.3, 0.0, 1.0),
                 doc: "share of packets lost in two round trips above which the window shrinks, in \
-                      either mode: the ceiling where the buffer is smaller than the queue's swing; \
-                      1: none, as in the paper",
+                      either mode: a ceiling for buffers smaller than the queue's oscillation; 1: \
+                      no ceiling, as in the paper",
                 source: "genericCC 18299d6, estimators.cc, ReduceOnLoss::update (since d223989, \
                          2018: 30 % in 2 RTTs)",
             },
             Param {
                 name: "loss_beta",
                 kind: Kind::Number(0.7, 0.1, 1.0),
-                doc: "what of the window is left then",
+                doc: "factor by which the window then shrinks",
                 source: "genericCC 18299d6, markoviancc.cc, MarkovianCC::onACK",
             },
         ],
@@ -303,7 +303,7 @@ impl Copa {
         self.slow_start &= rises;
         self.votes[usize::from(rises)] += acked;
         let packets = acked as f64;
-        // At most one packet per acknowledged packet, whatever the velocity: the window
+        // At most one packet per acknowledged packet, at any velocity: the window
         // then at most doubles per round trip (genericCC bounds the velocity too).
         let per_packet = (self.velocity.v * self.per_delta / self.cwnd).min(1.0);
         if !rises {

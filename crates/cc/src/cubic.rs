@@ -101,37 +101,35 @@ impl Cubic {
             Param {
                 name: "c",
                 kind: Kind::Number(0.4, 0.001, 100.0),
-                doc: "how steep the cubic function is, in segments per second cubed",
+                doc: "steepness of the cubic function, in segments per second cubed",
                 source: "RFC 9438 section 5.1",
             },
             Param {
                 name: "beta",
                 kind: Kind::Number(0.7, 0.1, 0.95),
-                doc: "what a congestion event, loss or mark, leaves of the window",
+                doc: "factor applied to the window after a congestion event, loss or mark",
                 source: "RFC 9438 section 4.6",
             },
-            abe::beta_ecn(
-                "what a mark leaves of the window; zero: as much as a loss; ABE has 0.85",
-            ),
+            abe::beta_ecn("factor of the window after a mark; zero: as after a loss; ABE has 0.85"),
             Param {
                 name: "fast_convergence",
                 kind: Kind::Switch(true),
-                doc: "lower w_max further where the window did not reach it again",
+                doc: "reduce w_max further if the window did not reach it again",
                 source: "RFC 9438 section 4.7",
             },
             Param {
                 name: "tcp_friendliness",
                 kind: Kind::Switch(true),
-                doc: "never grow slower than Reno would; without it the window follows the cubic \
-                      function alone, as older simulators have it",
+                doc: "never grow slower than Reno; without it, the window follows only the cubic \
+                      function, as in older simulators",
                 source: "RFC 9438 section 4.3; Linux tcp_friendliness",
             },
             Param {
                 name: "slow_start",
                 kind: Kind::Choice("hystart", SlowStart::NAMES),
-                doc: "how slow start ends before a loss; the default is what Linux deploys, with \
-                      its growth of 5 % a round trip until the first congestion event, where RFC \
-                      9438 recommends hystart++",
+                doc: "how slow start ends before a loss; the default is Linux's, with its growth \
+                      of 5 % a round trip until the first congestion event; RFC 9438 recommends \
+                      hystart++",
                 source: "Linux tcp_cubic.c; RFC 9406; RFC 5681",
             },
             hystart::DETECT,

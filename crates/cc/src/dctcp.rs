@@ -58,14 +58,14 @@ impl Dctcp {
             Param {
                 name: "alpha_init",
                 kind: Kind::Number(1.0, 0.0, 1.0),
-                doc: "alpha before anything was observed",
+                doc: "initial alpha",
                 source: "RFC 8257 section 3.3; Linux dctcp_alpha_on_init",
             },
             Param {
                 name: "arithmetic",
                 kind: Kind::Choice("exact", &["exact", "linux"]),
-                doc: "alpha in floats, or in Linux's 1/1024 with its rounding, by which few \
-                      marks in a large window count for nothing",
+                doc: "alpha in floats, or in Linux's units of 1/1024, whose rounding ignores few \
+                      marks in a large window",
                 source: "RFC 8257 section 4.2; Linux dctcp_update_alpha",
             },
         ],

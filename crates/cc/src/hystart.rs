@@ -12,7 +12,8 @@ use crate::window::Window;
 pub(crate) const DETECT: Param = Param {
     name: "hystart_detect",
     kind: Kind::Choice("both", &["both", "train", "delay"]),
-    doc: "what ends HyStart's slow start: a long train of ACKs, a grown delay, or either",
+    doc: "condition that ends HyStart's slow start: a long train of ACKs, an increased delay, or \
+          either",
     source: "Linux hystart_detect",
 };
 
@@ -20,8 +21,8 @@ pub(crate) const DETECT: Param = Param {
 pub(crate) const TRAIN: Param = Param {
     name: "hystart_train",
     kind: Kind::Number(0.5, 0.1, 2.0),
-    doc: "how long a train of ACKs must last to end HyStart's slow start, in least round-trip \
-          times; Linux doubles it where packets are paced",
+    doc: "length of a train of ACKs that ends HyStart's slow start, in minimum round-trip times; \
+          Linux doubles it if packets are paced",
     source: "Linux hystart_update",
 };
 

@@ -1,6 +1,6 @@
 //! The optimal controller of the paper on the lower bound of latency spikes (section II and
-//! figure 1c). It is an oracle: the bottleneck tells it its share, and it sends exactly at
-//! that rate. The delay of that signal causes any queue that remains.
+//! figure 1c). It is an oracle: the bottleneck signals the flow's share, and the flow sends at
+//! exactly that rate. The delay of that signal causes any queue that remains.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant, Rate};
@@ -23,13 +23,13 @@ impl Ideal {
     /// Registry entry.
     pub const INFO: Info = Info {
         name: "ideal",
-        title: "Ideal: sends exactly what the bottleneck itself says it may",
+        title: "Ideal: an oracle that sends at exactly the rate that the bottleneck signals",
         source: "A lower bound on latency spikes, section II and figure 1c",
         params: &[Param {
             name: "signal",
             kind: Kind::Choice("receiver", &["receiver", "direct"]),
-            doc: "the way of the signal, which the simulator takes: with the packets via the \
-                  receiver, or straight back from the bottleneck",
+            doc: "path of the simulator's signal: with the packets via the receiver, or directly \
+                  back from the bottleneck",
             source: "A lower bound on latency spikes, figure 1",
         }],
         ordered: &[],

@@ -109,7 +109,7 @@ impl LedbatPlusPlus {
     /// Registry entry.
     pub const INFO: Info = Info {
         name: "ledbat++",
-        title: "LEDBAT++: background traffic that yields to all other",
+        title: "LEDBAT++: background traffic that yields to all other traffic",
         source: draft!(", RFC 6817"),
         params: &[
             Param {
@@ -125,31 +125,31 @@ impl LedbatPlusPlus {
             Param {
                 name: "gain_constant",
                 kind: Kind::Integer(16, 1, 1_000),
-                doc: "how many times slower than Reno the window grows at most",
+                doc: "greatest factor by which the window grows slower than Reno's",
                 source: draft!(" section 4.2"),
             },
             Param {
                 name: "constant",
                 kind: Kind::Number(1.0, 0.01, 10.0),
-                doc: "how much of the window a queue beyond the target takes",
+                doc: "strength of the window's reduction for a queueing delay above the target",
                 source: draft!(" section 4.3"),
             },
             Param {
                 name: "slowdown_interval",
                 kind: Kind::Integer(9, 1, 1_000),
-                doc: "how many times as long as a slowdown lasted the next one is away",
+                doc: "time until the next slowdown, in durations of the last one",
                 source: draft!(" section 4.4"),
             },
             Param {
                 name: "current_filter",
                 kind: Kind::Integer(4, 1, 1_000),
-                doc: "of so many samples the least is the current round-trip time",
+                doc: "number of samples whose minimum is the current round-trip time",
                 source: draft!(" section 4.5; RFC 6817 CURRENT_FILTER"),
             },
             Param {
                 name: "base_history",
                 kind: Kind::Integer(10, 1, 1_000),
-                doc: "of so many minutes the least is the round-trip time without a queue",
+                doc: "number of minutes whose minimum is the round-trip time without a queue",
                 source: "RFC 6817 section 2.5, BASE_HISTORY",
             },
         ],

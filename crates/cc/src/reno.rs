@@ -28,10 +28,10 @@ impl Reno {
             Param {
                 name: "beta",
                 kind: Kind::Number(0.5, 0.1, 0.95),
-                doc: "what a congestion event leaves of the window",
+                doc: "factor applied to the window after a congestion event",
                 source: "RFC 5681 section 3.1, equation 4",
             },
-            abe::beta_ecn("what a mark leaves of the window; zero: as much as a loss; ABE has 0.8"),
+            abe::beta_ecn("factor of the window after a mark; zero: as after a loss; ABE has 0.8"),
         ],
         ordered: &[],
         needs: Needs { ecn: EcnUse::Classic, ..Needs::BASE },

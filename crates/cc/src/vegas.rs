@@ -111,7 +111,7 @@ impl Vegas {
                 name: "slow_start",
                 kind: Kind::Choice("every-other", &["every-other", "every"]),
                 doc: "round trips of slow start in which the window doubles: every other one, so \
-                      that the rate is measured while the window stays as it is, or every one",
+                      that the rate is measured at a constant window, or every one",
                 source: "Brakmo and Peterson 1995, section III-D; every: Linux tcp_vegas_cong_avoid",
             },
         ],

@@ -11,8 +11,8 @@ pyo3::create_exception!(
     sojourn,
     ControllerError,
     PyRuntimeError,
-    "A controller of the user's own raised an exception, which is the cause of this one, or had \
-     more in flight than its way can hold."
+    "A user's controller raised an exception, which is the cause of this one, or had more packets \
+     in flight than its path's capacity."
 );
 
 /// An exception with the user's text, and with `items` for programs.

@@ -1,4 +1,4 @@
-//! The files that a scenario names.
+//! The files named by a scenario.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -12,10 +12,10 @@ const LIMIT: u64 = 128 << 20;
 pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     let found = path.metadata().map_err(|error| error.to_string())?;
     if found.is_dir() {
-        return Err("a folder, where a file is needed".to_owned());
+        return Err("a folder, not a file".to_owned());
     }
     if !found.is_file() {
-        return Err("a pipe or a device, where a file is needed; save it to a file".to_owned());
+        return Err("a pipe or a device, not a file; save it to a file".to_owned());
     }
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();

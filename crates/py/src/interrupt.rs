@@ -1,9 +1,9 @@
-//! Interrupts: Ctrl-C and SIGTERM end the command within a second, whatever holds Python's
-//! interpreter, and what it was writing is complete or gone.
+//! Interrupts: Ctrl-C and SIGTERM end the command within a second, even if a library blocks
+//! Python's interpreter. Each output is then either complete or removed.
 //!
 //! Python runs its signal handlers on its main thread, between two instructions: not while a
-//! library computes, and not while another thread keeps the interpreter. The command is given a
-//! while to end by itself, which is the usual case; then a thread without Python ends it.
+//! library computes, and not while another thread holds the interpreter. Usually the command ends
+//! by itself within the grace period. Otherwise, a thread without Python ends it.
 
 use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, PipeReader, Read};
@@ -22,21 +22,21 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::errors::os_error;
 
-/// Between two looks at whether a signal arrived.
+/// Interval of polls for signals.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What this process writes.
+/// The outputs of this process.
 #[derive(Default)]
 struct Writing {
-    /// Hidden folders that are not complete.
+    /// Hidden folders with incomplete output.
     leftovers: Vec<PathBuf>,
-    /// Folders that were made to hold these, inner ones first.
+    /// Parent folders created for these, inner ones first.
     parents: Vec<PathBuf>,
-    /// What is complete, in order of time.
+    /// Complete outputs, in order of time.
     complete: Vec<PathBuf>,
     /// Whether the interrupt was reported to the user.
     is_reported: bool,
-    /// The process that writes this. A forked child inherits the list, and must not undo it.
+    /// The owner of these outputs. A forked child inherits the list, and must not undo it.
     owner: u32,
 }
 
@@ -49,7 +49,7 @@ static WRITING: Mutex<Writing> = Mutex::new(Writing {
 });
 
 fn writing() -> MutexGuard<'static, Writing> {
-    // Each change is one step: a panic in between leaves nothing half changed.
+    // Each change is one step, so the state is consistent after a panic.
     let mut writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     if writing.owner != process::id() {
         *writing = Writing { owner: process::id(), ..Writing::default() };
@@ -58,21 +58,21 @@ fn writing() -> MutexGuard<'static, Writing> {
 }
 
 impl Writing {
-    /// Removes what is not complete.
+    /// Removes incomplete output.
     fn undo(&mut self) {
         for place in self.leftovers.drain(..) {
-            // Threads that still append to captures may put a file into a folder meanwhile.
+            // Threads that still write captures may create a file in the folder meanwhile.
             (0..10).any(|_| fs::remove_dir_all(&place).is_ok() || !place.exists());
         }
         for parent in self.parents.drain(..) {
-            // Refused where it is not empty.
+            // Fails if the folder is not empty.
             let _ = fs::remove_dir(parent);
         }
     }
 
     fn message(&mut self) -> String {
         self.is_reported = true;
-        // What was complete in a temporary folder is gone again.
+        // Output in a temporary folder may have been removed again.
         let complete = self.complete.iter().filter(|path| path.exists());
         let complete: Vec<String> = complete.map(|path| path.display().to_string()).collect();
         match complete.as_slice() {
@@ -82,8 +82,8 @@ impl Writing {
     }
 }
 
-/// Ends the process `grace_s` after a signal whose number is written to the descriptor that is
-/// returned, which is for `signal.set_wakeup_fd`.
+/// Ends the process `grace_s` after a signal. Returns the descriptor for `signal.set_wakeup_fd`,
+/// which receives the signal's number.
 #[pyfunction]
 pub(crate) fn guard(grace_s: f64) -> PyResult<RawFd> {
     let (signals, written_to) = io::pipe()?;
@@ -103,21 +103,21 @@ fn watch(mut signals: PipeReader, grace: Duration) {
     }
 }
 
-/// Ends the process as a shell says of one that a signal ended. No destructor runs, of Python or
-/// of a library: threads that are still at work would meet what is destroyed already.
+/// Ends the process with the exit status that a shell reports for a signal. No destructors run, of
+/// Python or of a library, because running threads would access destroyed objects.
 fn end(signal: i32) -> ! {
-    // Kept to the end, so that nothing more becomes complete.
+    // Held to the end, so that no further output becomes complete.
     let mut writing = writing();
     writing.undo();
     if !writing.is_reported {
-        // The line of a progress bar, which hides the cursor.
+        // Clears the line of a progress bar, and shows the cursor that it hides.
         let clear = if io::stderr().is_terminal() { "\r\x1b[2K\x1b[?25h" } else { "" };
         eprintln!("{clear}sojourn: {}", writing.message());
     }
     signal_hook::low_level::exit(128 + signal)
 }
 
-/// Removes what is not complete; returns the message for the user. The guard does not print it again.
+/// Removes incomplete output; returns the message for the user. The guard does not print it again.
 #[pyfunction]
 pub(crate) fn interrupted() -> String {
     let mut writing = writing();
@@ -125,26 +125,26 @@ pub(crate) fn interrupted() -> String {
     writing.message()
 }
 
-/// Folders that were made for a hidden one, inner ones first.
+/// Registers folders created for a hidden one, inner ones first.
 #[pyfunction]
 pub(crate) fn parents(made: Vec<PathBuf>) {
     writing().parents.extend(made);
 }
 
-/// A hidden folder that is to be removed where the process is interrupted.
+/// Registers a hidden folder, to be removed if the process is interrupted.
 #[pyfunction]
 pub(crate) fn leftover(place: PathBuf) {
     writing().leftovers.push(place);
 }
 
-/// A hidden folder that is gone.
+/// Unregisters a hidden folder that was removed.
 #[pyfunction]
 pub(crate) fn settled(place: PathBuf) {
     writing().leftovers.retain(|one| *one != place);
 }
 
-/// Moves what is complete to where it was asked for: a folder, or a file of one. Never over
-/// something else, except an empty folder.
+/// Moves complete output, a hidden folder or a file in one, to its target. Replaces no existing
+/// file or folder, except an empty folder.
 #[pyfunction]
 pub(crate) fn complete(place: PathBuf, target: PathBuf) -> PyResult<()> {
     let mut writing = writing();
@@ -155,11 +155,11 @@ pub(crate) fn complete(place: PathBuf, target: PathBuf) -> PyResult<()> {
     Ok(())
 }
 
-/// A second name for a file, which refuses one that is taken, as a rename would not.
+/// Moves a file by a hard link, which fails if the target exists; a rename would replace it.
 fn link(place: &Path, target: &Path) -> io::Result<()> {
     match fs::hard_link(place, target) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
-        // Some file systems have no second names (FAT).
+        // Some file systems have no hard links (FAT).
         Err(_) if !target.exists() => fs::rename(place, target),
         done => done,
     }
@@ -177,7 +177,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
     // The receiver is gone if a signal arrived.
     let worker = thread::spawn(move || drop(tell.send(work(&seen))));
     loop {
-        // A receiver is of one thread: it goes along, and comes back.
+        // A receiver is not `Sync`, so the closure takes it and returns it.
         let (back, found) = py.detach(move || {
             let found = told.recv_timeout(PATIENCE);
             (told, found)

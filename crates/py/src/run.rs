@@ -54,7 +54,7 @@ impl Simulation {
         // Does not block: the holder may be waiting for the interpreter.
         let mut inner = self.inner.try_lock().map_err(|error| match error {
             TryLockError::Poisoned(_) => PyRuntimeError::new_err("the simulation failed"),
-            TryLockError::WouldBlock => PyRuntimeError::new_err("the simulation is at work"),
+            TryLockError::WouldBlock => PyRuntimeError::new_err("the simulation is running"),
         })?;
         f(&mut inner).ok_or_else(|| PyRuntimeError::new_err("the simulation is finished"))
     }

@@ -31,7 +31,7 @@ use control::{Control, State};
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "codel",
-    title: "CoDel: drops or marks when even the least sojourn time of an interval is above target",
+    title: "CoDel: drops or marks if the minimum sojourn time of an interval is above target",
     source: "RFC 8289",
     params: &[
         control::TARGET,

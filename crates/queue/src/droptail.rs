@@ -1,4 +1,4 @@
-//! Drop-tail: one FIFO that refuses what does not fit.
+//! Drop-tail: one FIFO that drops packets that do not fit.
 
 use crate::contract::{Info, Setup};
 use crate::fifo::{FifoPolicy, FifoQueue};
@@ -6,7 +6,7 @@ use crate::fifo::{FifoPolicy, FifoQueue};
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "droptail",
-    title: "Drop-tail: one FIFO that refuses what does not fit",
+    title: "Drop-tail: one FIFO that drops packets that do not fit",
     source: "RFC 7567 section 1",
     params: &[],
     ordered: &[],

@@ -42,14 +42,14 @@ const QUANTUM: Param = Param {
 const FLOWS: Param = Param {
     name: "flows",
     kind: Kind::Integer(1024, 1, 65_536),
-    doc: "Queues that flows are hashed into",
+    doc: "Number of queues that flows are hashed into",
     source: "RFC 8290 section 5.2.5, as FQ-CoDel; the paper's stochastic fair queueing hashes too",
 };
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "drr",
-    title: "DRR: flows take turns by bytes, each with a queue of its own inside",
+    title: "DRR: flows take turns by bytes, each with its own inner queue",
     source: "Shreedhar and Varghese, IEEE/ACM ToN 4(3), 1996",
     params: &[QUANTUM, FLOWS],
     ordered: &[],

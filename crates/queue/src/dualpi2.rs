@@ -26,7 +26,7 @@ const MIN_TH: Param = Param {
 const RANGE: Param = Param {
     name: "range",
     kind: Kind::Time(Duration::from_micros(400), Duration::ZERO, Duration::MAX),
-    doc: "Above min_th, where the L queue's own AQM marks all; 0 makes a step of the ramp",
+    doc: "Width above min_th of the ramp to full marking by the L queue's own AQM; 0: a step",
     source: "RFC 9332 appendix A.1",
 };
 

@@ -28,7 +28,7 @@ const STEP_THRESH: Param = Param {
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "dualpi2_linux",
-    title: "DualPI2 as in Linux: its defaults, its step, its dice",
+    title: "DualPI2 as in Linux: its defaults, its step, its random decisions",
     source: "net/sched/sch_dualpi2.c, Linux 6.17; RFC 9332",
     params: &[
         params::TARGET,

@@ -27,7 +27,7 @@ use crate::slow_path::SlowPath;
 const FLOWS: Param = Param {
     name: "flows",
     kind: Kind::Integer(1024, 1, 65_536),
-    doc: "Queues that flows are hashed into",
+    doc: "Number of queues that flows are hashed into",
     source: "RFC 8290 section 5.2.5; range of tc-fq_codel(8)",
 };
 
@@ -42,14 +42,15 @@ const QUANTUM: Param = Param {
 const DROP_BATCH: Param = Param {
     name: "drop_batch",
     kind: Kind::Integer(64, 1, u32::MAX as u64),
-    doc: "Most packets dropped at once from the fattest flow when the buffer is full",
+    doc: "Greatest number of packets dropped at once from the longest queue when the buffer is \
+          full",
     source: "RFC 8290 section 4.1; tc-fq_codel(8)",
 };
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "fq_codel",
-    title: "FQ-CoDel: flows take turns, sparse ones first, each under its own CoDel",
+    title: "FQ-CoDel: flows take turns, sparse ones first, each with its own CoDel",
     source: "RFC 8290",
     params: &[
         control::TARGET,

@@ -12,7 +12,7 @@ use crate::slow_path::{SlowPath, drop_full};
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "head_drop",
-    title: "Head-drop: one FIFO that drops the oldest packets for what does not fit",
+    title: "Head-drop: one FIFO that drops its oldest packets to make room for new ones",
     source: "Lakshman, Neidhardt, Ott: The drop from front strategy in TCP and in TCP over \
              ATM, INFOCOM 1996; pfifo_head_drop in Linux",
     params: &[],

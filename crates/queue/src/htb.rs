@@ -26,25 +26,25 @@ const RATE: Param = Param {
     // Above the minimum, no packet's debt lasts the 60 s after which Linux forgives it. The
     // default lies outside the range, because a shaper needs an explicit rate.
     kind: Kind::Rate(Rate::ZERO, Rate(32_000), Rate(1_000_000_000_000_000)),
-    doc: "Rate that it holds all that leaves to",
+    doc: "Rate of the shaper",
     source: "tc-htb(8); mbuffer in sch_htb.c",
 };
 
 const BURST: Param = Param {
     name: "burst",
     kind: Kind::Data(Bytes(1600), Bytes(1), Bytes(1_000_000_000)),
-    doc: "Bytes that may leave at once after a pause",
+    doc: "Greatest burst after a pause",
     source: "tc-htb(8); iproute2 q_htb.c: one Ethernet packet and what a timer's tick carries",
 };
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "htb",
-    title: "HTB: a shaper, which holds what leaves the queue inside it to a rate and a burst",
+    title: "HTB: a shaper, which limits its inner queue to a rate and a burst",
     source: "Linux net/sched/sch_htb.c",
     params: &[RATE, BURST],
     ordered: &[],
-    inner: &[Inner { name: "inner", default: "droptail", doc: "queue that waits for the tokens" }],
+    inner: &[Inner { name: "inner", default: "droptail", doc: "queue that waits for tokens" }],
     default_packets: 0,
     random: false,
     shaping: Some(shaping),

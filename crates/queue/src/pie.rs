@@ -27,7 +27,7 @@ use dq_rate::DqRate;
 const TARGET: Param = Param {
     name: "target",
     kind: Kind::Time(Duration::from_millis(15), Duration::ZERO, Duration::MAX),
-    doc: "Queueing delay that is aimed at",
+    doc: "Target queueing delay",
     source: "RFC 8033 section 4.2, QDELAY_REF",
 };
 
@@ -43,28 +43,28 @@ const TUPDATE: Param = Param {
 const ALPHA: Param = Param {
     name: "alpha",
     kind: Kind::Number(0.125, 0.0, 2.0),
-    doc: "Integral gain in Hz: of the delay beyond target",
+    doc: "Integral gain in Hz, for the delay above target",
     source: "RFC 8033 section 4.2; range of tc-pie(8), 0 to 32 sixteenths",
 };
 
 const BETA: Param = Param {
     name: "beta",
     kind: Kind::Number(1.25, 0.0, 2.0),
-    doc: "Proportional gain in Hz: of the delay's change since the last update",
+    doc: "Proportional gain in Hz, for the delay's change since the last update",
     source: "RFC 8033 section 4.2; range of tc-pie(8), 0 to 32 sixteenths",
 };
 
 const MAX_BURST: Param = Param {
     name: "max_burst",
     kind: Kind::Time(Duration::from_millis(150), Duration::ZERO, Duration::MAX),
-    doc: "How long a burst into a calm queue is let pass",
+    doc: "Duration of a burst into a calm queue that passes without drops",
     source: "RFC 8033 section 4.4, MAX_BURST",
 };
 
 const ECN: Param = Param {
     name: "ecn",
     kind: Kind::Switch(false),
-    doc: "Marks ECN-capable packets CE in place of dropping them, up to mark_ecnth",
+    doc: "Marks ECN-capable packets CE instead of dropping them, up to mark_ecnth",
     source: "RFC 8033 section 5.1; tc-pie(8)",
 };
 
@@ -78,14 +78,14 @@ const MARK_ECNTH: Param = Param {
 const DQ_RATE_ESTIMATOR: Param = Param {
     name: "dq_rate_estimator",
     kind: Kind::Switch(false),
-    doc: "Takes the delay from the bytes that wait and the dequeue rate, not from timestamps",
+    doc: "Computes the delay from the queued bytes and the dequeue rate, not from timestamps",
     source: "RFC 8033 sections 4.3 and 5.2; tc-pie(8)",
 };
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "pie",
-    title: "PIE: drops arrivals at random, as often as holds the queueing delay at target",
+    title: "PIE: drops arrivals at random to keep the queueing delay at target",
     source: "RFC 8033",
     params: &[TARGET, TUPDATE, ALPHA, BETA, MAX_BURST, ECN, MARK_ECNTH, DQ_RATE_ESTIMATOR],
     // tc-pie(8): limit.
@@ -168,7 +168,7 @@ impl PiePolicy {
         self.rolls()
     }
 
-    /// Section 5.4: spaces drops neither too closely nor too far apart.
+    /// Section 5.4: draws a drop; the probability summed since the last drop bounds their spacing.
     fn rolls(&mut self) -> bool {
         let drop_prob = self.control.drop_prob();
         if drop_prob <= 0.0 {

@@ -17,27 +17,27 @@ use crate::slow_path::SlowPath;
 const ACKS: Param = Param {
     name: "acks",
     kind: Kind::Switch(true),
-    doc: "Packets that only acknowledge go first",
+    doc: "Sends pure acknowledgements first",
     source: "RFC 3449 section 5.4.2, ACKs-first scheduling",
 };
 
 const SMALL: Param = Param {
     name: "small",
     kind: Kind::Data(Bytes::ZERO, Bytes::ZERO, Bytes(65_535)),
-    doc: "Packets up to this size go first, whatever they are",
+    doc: "Sends all packets up to this size first",
     source: "The range is that of an IPv4 packet: RFC 791 section 3.1",
 };
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "prio",
-    title: "Strict priority: acknowledgements or small packets before all else",
+    title: "Strict priority: acknowledgements or small packets before all other packets",
     source: "tc-prio(8); RFC 3449 section 5.4.2, ACKs-first scheduling",
     params: &[ACKS, SMALL],
     ordered: &[],
     inner: &[
-        Inner { name: "first", default: "droptail", doc: "queue of what goes first" },
-        Inner { name: "inner", default: "droptail", doc: "queue of all else" },
+        Inner { name: "first", default: "droptail", doc: "queue of packets with priority" },
+        Inner { name: "inner", default: "droptail", doc: "queue of all other packets" },
     ],
     default_packets: 0,
     random: false,

@@ -17,14 +17,14 @@ use crate::slow_path::{SlowPath, drop_full};
 const MIN_TH: Param = Param {
     name: "min_th",
     kind: Kind::Number(5.0, 0.0, f64::MAX),
-    doc: "Average queue in packets from which on packets may be marked",
+    doc: "Average queue in packets at which marking begins",
     source: "Floyd and Jacobson 1993, section 5",
 };
 
 const MAX_TH: Param = Param {
     name: "max_th",
     kind: Kind::Number(15.0, 0.0, f64::MAX),
-    doc: "Average queue in packets from which on every packet is marked",
+    doc: "Average queue in packets at which every packet is marked",
     source: "Floyd and Jacobson 1993, section 5",
 };
 
@@ -39,7 +39,7 @@ const W_Q: Param = Param {
     name: "w_q",
     // With a weight of 0 the average would ignore the queue.
     kind: Kind::Number(0.002, 1e-9, 1.0),
-    doc: "Weight of the queue of the moment in its average",
+    doc: "Weight of the current queue in its average",
     source: "Floyd and Jacobson 1993, section 6",
 };
 
@@ -53,7 +53,7 @@ const GENTLE: Param = Param {
 const UNIT: Param = Param {
     name: "unit",
     kind: Kind::Choice("packets", &["packets", "bytes"]),
-    doc: "What the queue is measured in; bytes count as parts of the largest packet, and \
+    doc: "Unit of the queue; bytes count as parts of the largest packet, and \
           larger packets are marked more often",
     source: "Floyd and Jacobson 1993, section 4",
 };
@@ -61,28 +61,28 @@ const UNIT: Param = Param {
 const BANDWIDTH: Param = Param {
     name: "bandwidth",
     kind: Kind::Rate(Rate::from_mbit(10), Rate(1), Rate::MAX),
-    doc: "Rate by which the average falls while the queue is empty; to be the link's",
+    doc: "Rate by which the average falls while the queue is empty; set it to the link's",
     source: "Floyd and Jacobson 1993, section 4 (s); tc-red(8)",
 };
 
 const ECN: Param = Param {
     name: "ecn",
     kind: Kind::Switch(false),
-    doc: "Marks ECN-capable packets CE in place of dropping them",
+    doc: "Marks ECN-capable packets CE instead of dropping them",
     source: "tc-red(8)",
 };
 
 const HARDDROP: Param = Param {
     name: "harddrop",
     kind: Kind::Switch(false),
-    doc: "Drops all packets, those that could be marked too, where all are to be marked",
+    doc: "Drops all packets, ECN-capable ones too, if every packet would be marked",
     source: "RFC 3168 section 7; tc-red(8)",
 };
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "red",
-    title: "RED: drops or marks at random, more often the longer the average queue",
+    title: "RED: drops or marks at random, more often with a longer average queue",
     source: "Floyd and Jacobson, IEEE/ACM ToN, August 1993",
     params: &[MIN_TH, MAX_TH, MAX_P, W_Q, GENTLE, UNIT, BANDWIDTH, ECN, HARDDROP],
     // Linux's default transmit queue length.

@@ -16,7 +16,7 @@ const K: Param = Param {
     name: "k",
     // No flow has more than 10^7 packets in flight.
     kind: Kind::Integer(65, 0, 10_000_000),
-    doc: "Packets that wait beyond which an arriving packet is marked",
+    doc: "Queue in packets above which an arriving packet is marked",
     source: "Alizadeh et al.: Data Center TCP (DCTCP), SIGCOMM 2010, section 3.1 and, for \
              10 Gbit/s, section 4",
 };
@@ -24,7 +24,7 @@ const K: Param = Param {
 const K_BYTES: Param = Param {
     name: "k_bytes",
     kind: Kind::Data(Bytes::MAX, Bytes::ZERO, Bytes::MAX),
-    doc: "Bytes that wait beyond which an arriving packet is marked; off at the default",
+    doc: "Queue in bytes above which an arriving packet is marked; off by default",
     source: "RFC 8257 section 3.1: the threshold, as switches that count bytes have it",
 };
 

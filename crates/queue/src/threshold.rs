@@ -18,13 +18,13 @@ use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "threshold",
-    title: "Threshold: one FIFO that marks whatever waited longer than a threshold",
+    title: "Threshold: one FIFO that marks packets whose sojourn time exceeds a threshold",
     source: "Huitema: A Low Latency Internet with L4S, 2022; RFC 8257 section 3.1, by delay",
     params: &[
         Param {
             name: "ce_threshold",
             kind: Kind::Time(Duration::from_millis(5), Duration::ZERO, Duration::MAX),
-            doc: "Sojourn time from which on ECN-capable packets are marked",
+            doc: "Sojourn time at which ECN-capable packets are marked",
             source: "Huitema: A Low Latency Internet with L4S, 2022",
         },
         Param {

@@ -78,7 +78,7 @@ fn check_stretches(
     let least = Duration(period.0.div_ceil(MOST_STRETCHES));
     Err(CapacityFileError(format!(
         "`{name}` lasts {period}, which is more than {MOST_STRETCHES} stretches of {stretch}; \
-         a stretch of {least} or more will do"
+         a stretch of {least} or more is possible"
     )))
 }
 
@@ -116,8 +116,8 @@ fn table(name: &str, text: &str) -> Result<CapacityFile, CapacityFileError> {
             Ok(CapacityFile { until: *until, steps })
         }
         Some(_) if steps.len() > 1 => Err(CapacityFileError(format!(
-            "the table `{name}` ends without capacity: what waits then would wait for ever; \
-             add a row with the rate that follows"
+            "the table `{name}` ends without capacity: its last queue would never drain; add a \
+             row with the rate that follows"
         ))),
         _ => Err(CapacityFileError(format!(
             "the table `{name}` has less than two rows: each is a time and the rate from then \
@@ -134,7 +134,7 @@ fn row(line: &str, before: Option<&(Instant, Rate)>) -> Result<(Instant, Rate), 
     match before {
         None if time > Duration::ZERO => Err(format!("the first time is {time}, not 0")),
         Some((last, _)) if at <= *last => {
-            Err(format!("{time} does not come after {}", last.since(Instant::ZERO)))
+            Err(format!("{time} is not after {}", last.since(Instant::ZERO)))
         }
         _ => Ok((at, rate)),
     }

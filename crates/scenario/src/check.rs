@@ -132,7 +132,7 @@ impl Checker {
         if entry.key.is_empty() || !entry.key.chars().all(plain) {
             let at = at.below(&entry.key, entry.key_span);
             let message = format!("`{}` cannot name a {}", entry.key, form.title);
-            self.report(&at, message, "names are made of letters, digits, `-` and `_`");
+            self.report(&at, message, "names consist of letters, digits, `-` and `_`");
         }
     }
 
@@ -222,7 +222,7 @@ impl Checker {
     fn exclusive(&mut self, node: &Node, first: &str, second: &str, at: &At) {
         if let (Some(_), Some(other)) = (node.get(first), node.get(second)) {
             let at = at.below(second, other.span);
-            let message = format!("`{second}` cannot be given beside `{first}`");
+            let message = format!("`{second}` cannot be combined with `{first}`");
             self.report(&at, message, format!("remove `{first}` or `{second}`"));
         }
     }

@@ -45,7 +45,7 @@ pub(crate) fn check(checker: &mut Checker, fields: &Fields) {
     for (name, flow) in flows {
         single(checker, flow);
         if let (1, Some(group)) = (copies(flow), group_of(name, &groups)) {
-            let message = format!("flow `{name}` is one of the flows that `{group}` stands for");
+            let message = format!("`{name}` is also the name of one of the flows of `{group}`");
             checker.report(&flow.at, message, "give one of them another name");
         }
     }
@@ -64,7 +64,7 @@ fn single(checker: &mut Checker, flow: &Checked) {
     let Some(table) = flow.table() else { return };
     let is_given = |key| table.get(key).filter(|value| value.given);
     if let (Some(stagger), None) = (is_given("stagger"), is_given("count")) {
-        let message = "`stagger` does nothing without `count`";
+        let message = "`stagger` has no effect without `count`";
         checker.report(&stagger.at, message, "add `count`, or remove `stagger`");
     }
 }

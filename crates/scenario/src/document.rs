@@ -138,7 +138,7 @@ const TOML: &str = "scenarios are written in TOML: https://toml.io";
 fn help(message: &str) -> &'static str {
     match () {
         () if message.contains("must be quoted") => "put text in quotation marks",
-        () if message == DUPLICATE => "leave only one of them",
+        () if message == DUPLICATE => "keep only one of them",
         () => TOML,
     }
 }
@@ -151,7 +151,7 @@ fn syntax(fault: &toml::de::Error, text: &str, place: FromToml) -> Problem {
     let range = fault.span().unwrap_or(0..0);
     let written = text.get(range.clone()).unwrap_or("").trim();
     let message = match fault.message() {
-        DUPLICATE => format!("the key `{written}` is here twice"),
+        DUPLICATE => format!("the key `{written}` occurs twice"),
         message => message.to_owned(),
     };
     let at = At { span: Some(place.span(range)), path: String::new() };

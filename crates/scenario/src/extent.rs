@@ -53,6 +53,6 @@ pub(crate) fn check(checker: &mut Checker, fields: &Fields, links: usize, flows:
     if duration.time().is_some_and(|time| time > longest) {
         let (flows, seconds) = (flows.len(), Duration::from_secs(longest.0 / 1_000_000_000));
         let message = format!("`duration` is too long for {flows} flows: at most {seconds}");
-        checker.report(&duration.at, message, "make the run shorter, or the flows fewer");
+        checker.report(&duration.at, message, "shorten the run, or use fewer flows");
     }
 }

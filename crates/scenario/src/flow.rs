@@ -79,7 +79,7 @@ fn times(checker: &mut Checker, fields: &Fields, end: Option<End>) {
         let message = format!("`stop` is {stop}, but `stagger` starts the last flow at {last}");
         checker.report(&given.at, message, "a flow stops after it starts");
     } else if let Some(end) = end.filter(|end| stop > end.duration) {
-        let message = format!("`stop` is {stop}, when the run is over");
+        let message = format!("`stop` is {stop}, at or after the end of the run");
         let help = format!("the run ends at {} (`duration`)", end.duration);
         checker.report(&given.at, message, help);
     }
@@ -140,7 +140,7 @@ fn check_echo(checker: &mut Checker, flow: &Fields, source: Option<&Source>) {
         checker.report(at, message, "give the flow control = \"none\"");
     }
     if flow.list("back").is_empty() {
-        let message = format!("a `{name}` is answered, and the flow has no way back");
+        let message = format!("a `{name}` needs a path for its replies");
         checker.report(&source.at, message, "name the links of the replies in `back`");
     }
     if let Some(given) = flow.get("transport").filter(|transport| transport.given) {

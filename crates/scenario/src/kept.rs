@@ -49,8 +49,8 @@ fn shortened(stem: &str, rest: &str) -> String {
     format!("{}{rest}", &stem[..end])
 }
 
-/// Whether another file of a run directory may have the name. Every trace's name has a `-`, so this
-/// is the source of a controller in Python.
+/// Whether another file of a run directory may have the name. Every trace's name has a `-`, so only
+/// the source of a controller in Python can.
 fn is_reserved(name: &str) -> bool {
     let name = name.to_lowercase();
     name.starts_with("controller-") && name.ends_with(".py")

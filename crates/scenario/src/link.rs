@@ -54,7 +54,7 @@ fn idle(checker: &mut Checker, name: &str, fields: &Fields) {
     let values = ["queue", "buffer", "ring"].into_iter().filter_map(|name| fields.get(name));
     for value in values.filter(|value| value.given) {
         let what = value.at.subject();
-        let message = format!("`{what}` does nothing: no packet waits at a link without `rate`");
+        let message = format!("`{what}` has no effect: a link without `rate` has no queue");
         checker.report(&value.at, message, format!("add `rate`, or remove `{what}`"));
     }
 }
@@ -72,7 +72,7 @@ fn no_delay_to_skip(checker: &mut Checker, fields: &Fields, delay: Option<&Sched
     }
     if let Some(value) = fields.get("reorder") {
         let what = value.at.subject();
-        let message = format!("`{what}` does nothing: the link has no delay to skip");
+        let message = format!("`{what}` has no effect: the link has no delay to skip");
         checker.report(&value.at, message, "add `delay`, or give `late` in a table");
     }
 }
@@ -93,8 +93,8 @@ fn capacity(
     };
     let moves = |rate: &Rate| *rate > Rate::ZERO;
     if !moves(&schedule.start) && !schedule.changes.iter().any(|change| moves(&change.value)) {
-        let message = "the rate is 0bit for all time: nothing would ever pass";
-        checker.report(&rate.at, message, "an outage is a step to 0bit, and a step back");
+        let message = "the rate is always 0bit: no packet would ever pass";
+        checker.report(&rate.at, message, "for an outage, write a step to 0bit and a step back");
     }
     Some(Capacity::Rate(schedule))
 }
@@ -105,15 +105,15 @@ fn trace(checker: &mut Checker, file: &Checked, read_file: ReadFile<'_>) -> Opti
         Ok(text) => text,
         Err(reason) => {
             let message = format!("the trace `{name}` cannot be read: {reason}");
-            checker.report(&file.at, message, "a trace's path starts at the scenario's folder");
+            checker.report(&file.at, message, "write the path relative to the scenario's folder");
             return None;
         }
     };
     match trace::parse(name, &text) {
         Ok(opportunities_ms) => Some(Trace { file: name.to_owned(), opportunities_ms }),
         Err(malformed) => {
-            let help = "a mahimahi trace has on each line when a packet may leave, \
-                        in whole milliseconds that never decrease";
+            let help = "each line of a mahimahi trace is a time at which a packet may leave, in \
+                        whole milliseconds that never decrease";
             let problem = Problem::new(&file.at, malformed.message, help);
             let evidence = malformed.evidence.map(Box::new);
             checker.problems.add(|| Problem { evidence, ..problem });
@@ -144,7 +144,7 @@ pub(crate) fn params(declared: &[Param], values: &Fields) -> Option<Params> {
 pub(crate) fn in_order(checker: &mut Checker, at: &At, key: &str, wrong: Option<Ordered>) {
     if let Some((least, most)) = wrong {
         let message = format!("`{key}` has `{least}` above `{most}`");
-        checker.report(at, message, format!("set `{least}` to `{most}` at most"));
+        checker.report(at, message, format!("set `{least}` to at most `{most}`"));
     }
 }
 

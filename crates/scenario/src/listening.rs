@@ -38,7 +38,7 @@ pub(crate) fn check(
         let me = flows[place];
         if let Some(link) = shaped(me, links) {
             let message = format!(
-                "flow `{}` is told the rate of link `{link}`, but a shaper there lets less through",
+                "flow `{}` receives the rate of link `{link}`, but a shaper there has a lower rate",
                 me.name
             );
             let help = "remove the shaper from the link's `queue`, and make its rate the link's";
@@ -46,11 +46,11 @@ pub(crate) fn check(
         }
         if let Some((link, other)) = found[place] {
             let message = format!(
-                "flow `{}` is told the capacity of link `{link}`, but flow `{other}` uses it untold",
+                "flow `{}` receives signals of link `{link}`, but flow `{other}` on it does not",
                 me.name
             );
-            let help = "it can share a link only with flows that are told too, and with those \
-                        without control";
+            let help = "it can share a link only with flows that also receive its signals, and \
+                        with flows without control";
             checker.report(&value.at, message, help);
         }
     }

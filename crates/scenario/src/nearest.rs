@@ -7,7 +7,7 @@ const MANY: usize = 1000;
 /// Bytes of a name that are compared: the cost is the product of two lengths.
 const LONGEST: usize = 100;
 
-/// Help for `name`, which is none of `names`: the nearest one if it is close, otherwise all of
+/// Help for `name`, which is not in `names`: the nearest one if it is close, otherwise all of
 /// them.
 pub(crate) fn help(name: &str, names: &[&str]) -> String {
     match nearest(name, names) {

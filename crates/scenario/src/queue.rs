@@ -45,10 +45,10 @@ fn extent(checker: &mut Checker, value: &Checked, queue: &Discipline) {
     let (depth, queues) = (queue.depth(), queue.queues());
     if depth > DEEPEST {
         let message = format!("`queue` is {depth} queues deep; it must be at most {DEEPEST}");
-        checker.report(&value.at, message, "put fewer inside each other");
+        checker.report(&value.at, message, "nest fewer queues");
     } else if queues > MOST {
         let message = format!("`queue` is {queues} queues in all; it must be at most {MOST}");
-        checker.report(&value.at, message, "give fewer `flows`, or put fewer inside each other");
+        checker.report(&value.at, message, "give fewer `flows`, or nest fewer queues");
     }
 }
 
@@ -61,7 +61,7 @@ fn constant_rate(checker: &mut Checker, value: &Checked, rate: &Capacity) {
         Capacity::Rate(_) => "whose rate changes",
         Capacity::Trace(_) => "with a trace",
     };
-    let message = format!("`queue` has a shaper, but stands at a link {what}");
+    let message = format!("`queue` has a shaper, but is at a link {what}");
     let help = "give the shaper a link of its own before this one, with a constant `rate` \
                 above the shaper's";
     checker.report(&value.at, message, help);

@@ -123,7 +123,7 @@ fn flow_of_time(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>], 
     for (flow, (_, value)) in flows.iter().zip(fields.named("flow")) {
         let Some(flow) = flow else { continue };
         if !flow.source.carrier().is_paced() && flow.path.iter().chain(&flow.back).all(free) {
-            let message = format!("flow `{}` goes round in no time", flow.name);
+            let message = format!("flow `{}` has a path without delay and rate limit", flow.name);
             let help = "give one of its links a `rate` or a `delay`";
             checker.report(&value.at, message, help);
         }
@@ -169,7 +169,7 @@ fn controls(
     uncontrolled(checker, fields, given.is_empty() && matches!(list.value, Got::List(_)));
     let takers = fields.named("flow").iter().filter(|(_, flow)| takes(flow)).count();
     if takers == 0 && !given.is_empty() && !fields.named("flow").is_empty() {
-        let message = "`controls` does nothing: every flow names its own `control`";
+        let message = "`controls` has no effect: every flow names its own `control`";
         checker.report(&list.at, message, "remove `controls`, or `control` from a flow");
     }
     let read = given.iter().map(|value| {

@@ -239,7 +239,7 @@ pub(crate) fn buffer(node: &Node) -> Result<Buffer, Fault> {
     };
     let write = format!("write {BUFFER}");
     match buffer {
-        None => Err(Fault::new(format!("is `{text}`, which is no size of a buffer"), write)),
+        None => Err(Fault::new(format!("is `{text}`, not a size of a buffer"), write)),
         Some(Buffer::Bytes(Bytes(0)) | Buffer::Packets(0) | Buffer::Time(Duration(0))) => {
             Err(Fault::new(format!("is `{text}`: every packet would be dropped"), write))
         }

@@ -19,7 +19,7 @@ impl End {
     pub(crate) fn holds(self, checker: &mut Checker, time: Duration, at: &At) -> bool {
         let within = time < self.duration;
         if !within {
-            let message = format!("`{}` is {time}, when the run is over", at.subject());
+            let message = format!("`{}` is {time}, at or after the end of the run", at.subject());
             let help = format!("the run ends at {} (`duration`)", self.duration);
             checker.report(at, message, help);
         }
@@ -97,7 +97,7 @@ fn read_ramp<T>(
     let (begin, complete) = (from.time()?, to.time()?);
     if complete <= begin {
         let message = format!("`to` is {complete}, not after `from`, which is {begin}");
-        checker.report(&to.at, message, "a change that takes no time is one of `steps`");
+        checker.report(&to.at, message, "write a change without duration as one of `steps`");
         return None;
     }
     let change = Change {
@@ -114,7 +114,7 @@ fn in_order<T>(checker: &mut Checker, changes: &[Placed<T>]) -> bool {
         let (earlier, later) = (pair[0].change.from, pair[1].change.from);
         if later < earlier {
             ordered = false;
-            let message = format!("{later} stands after {earlier}");
+            let message = format!("{later} is listed after {earlier}");
             checker.report(&pair[1].at, message, "write changes in the order of time");
         }
     }
@@ -134,11 +134,11 @@ fn merge<T>(
         let (before, after) = (&pair[0], &pair[1]);
         if before.change.from == after.change.from {
             let message = format!("there are two changes at {}", after.change.from);
-            checker.report(&after.at, message, "leave only one of them");
+            checker.report(&after.at, message, "keep only one of them");
         } else if after.change.from < before.change.to {
             let Change { from, to, .. } = before.change;
             let message = format!("{} is within the ramp from {from} to {to}", after.change.from);
-            checker.report(&after.at, message, "a change may begin when the last one is complete");
+            checker.report(&after.at, message, "a change may begin at the end of the previous one");
         }
     }
     all.into_iter().map(|placed| placed.change).collect()

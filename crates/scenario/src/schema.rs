@@ -16,20 +16,20 @@ pub(crate) static DOCUMENT: Form = Form {
     title: "scenario",
     fields: &[
         Field::new("schema", integer(VERSION, VERSION), "1", "version of this schema"),
-        Field::new("title", Shape::Text, "", "what the scenario shows, in one line"),
-        Field::required("duration", SPAN, "how long it runs"),
+        Field::new("title", Shape::Text, "", "subject of the scenario, in one line"),
+        Field::required("duration", SPAN, "simulated time"),
         // The greatest integer of TOML (TOML 1.0, Integer).
         Field::new(
             "seed",
             integer(0, i64::MAX as u64),
             "1",
-            "seed of everything random; each link and each flow draws by its name",
+            "seed of all random draws; each link and each flow draws by its own name",
         ),
         Field::new(
             "spread",
             TIME,
             "0s",
-            "every change of a link and every stop comes later by one draw from [0, spread)",
+            "every change of a link and every stop is delayed by one draw from [0, spread)",
         ),
         // A packet of 1500 bytes takes 1 ms at 12 Mbit/s. At that rate and above, the draw covers
         // more than one service time, which breaks phase effects.
@@ -37,7 +37,7 @@ pub(crate) static DOCUMENT: Form = Form {
             "start_jitter",
             TIME,
             "1ms",
-            "each flow starts later by one draw of its own from [0, start_jitter), so that seeds \
+            "each flow's start is delayed by its own draw from [0, start_jitter), so that seeds \
              differ",
         )
         .from("Floyd and Jacobson 1992, On Traffic Phase Effects in Packet-Switched Gateways"),
@@ -45,17 +45,17 @@ pub(crate) static DOCUMENT: Form = Form {
             "host_noise",
             TIME,
             "10us",
-            "each packet that arrives at a host is handed to it later by one draw from \
-             [0, host_noise), without reordering",
+            "each packet that arrives at a host is delayed by its own draw from [0, host_noise), \
+             without reordering",
         )
         .from("ns-2's `overhead_`, the same on the sending side"),
         Field::new(
             "controls",
             Shape::List(&Shape::OneOf(&CONTROLLER), 0),
             "[]",
-            "controllers to run one after the other, for the flows that name none",
+            "controllers to run one after the other, for flows without `control`",
         ),
-        Field::new("record", Shape::Table(&RECORD), "{}", "what is recorded"),
+        Field::new("record", Shape::Table(&RECORD), "{}", "settings of the recording"),
         Field::required("link", Shape::Named(&LINK), "the links, as [link.NAME]"),
         Field::required("flow", Shape::Named(&FLOW), "the flows, as [flow.NAME]"),
     ],
@@ -69,7 +69,7 @@ static RECORD: Form = Form {
             "spike_window",
             SPAN,
             "5s",
-            "how long after a change of capacity its spike is looked for",
+            "time after a change of capacity in which its spike is measured",
         ),
     ],
 };
@@ -80,29 +80,34 @@ static LINK: Form = Form {
         Field::optional(
             "rate",
             Shape::Either(&CAPACITY),
-            "what it carries: a rate, a schedule of rates, or a trace; unlimited where absent",
+            "capacity: a rate, a schedule of rates, or a trace; unlimited if absent",
         ),
         Field::new("delay", Shape::Either(&DELAY), "0s", "propagation delay"),
-        Field::new("queue", Shape::OneOf(&QUEUE), "droptail", "queue discipline in front of it"),
+        Field::new(
+            "queue",
+            Shape::OneOf(&QUEUE),
+            "droptail",
+            "queue discipline in front of the link",
+        ),
         Field::optional(
             "buffer",
             Shape::Buffer,
-            "how much may wait: \"300kB\", \"100packets\", \"50ms\" (what the link carries in \
-             that time) or \"unlimited\"; the discipline's own default where absent",
+            "size of the buffer: \"300kB\", \"100packets\", \"50ms\" (the link's capacity in that \
+             time) or \"unlimited\"; the discipline's default if absent",
         ),
         Field::optional(
             "ring",
             Shape::Table(&RING),
-            "the device's transmit ring below the queue, held short by byte queue limits; where \
-             absent the queue hands over one packet at a time",
+            "the device's transmit ring below the queue, kept short by byte queue limits; if \
+             absent, the queue passes on one packet at a time",
         ),
         Field::new("loss", Shape::Either(&LOSS), "0", "loss on the wire, after the queue"),
         Field::new(
             "jitter",
             Shape::Either(&JITTER),
             "0s",
-            "extra delay, uniform in [0, jitter]; packets keep their order unless the table says \
-             otherwise",
+            "extra delay, uniform in [0, jitter]; packets keep their order unless the table has \
+             `reorder`",
         ),
         Field::new(
             "reorder",
@@ -136,13 +141,13 @@ static CAPACITY: Either = Either {
             fields: &[Field::required(
                 "trace",
                 Shape::Text,
-                "a mahimahi trace; its path starts at the scenario's folder",
+                "a mahimahi trace; its path is relative to the scenario's folder",
             )],
         },
         Form {
             title: "schedule of rates",
             fields: &[
-                Field::required("start", RATE, "rate at the beginning"),
+                Field::required("start", RATE, "initial rate"),
                 Field::new(
                     "steps",
                     Shape::List(&Shape::Table(&RATE_STEP), 0),
@@ -163,7 +168,7 @@ static CAPACITY: Either = Either {
 static RATE_STEP: Form = Form {
     title: "step",
     fields: &[
-        Field::required("at", TIME, "when it happens"),
+        Field::required("at", TIME, "time of the step"),
         Field::required("rate", RATE, "rate afterwards"),
     ],
 };
@@ -171,8 +176,8 @@ static RATE_STEP: Form = Form {
 static RATE_RAMP: Form = Form {
     title: "ramp",
     fields: &[
-        Field::required("from", TIME, "when it begins"),
-        Field::required("to", TIME, "when it is complete"),
+        Field::required("from", TIME, "start of the ramp"),
+        Field::required("to", TIME, "end of the ramp"),
         Field::required("rate", RATE, "rate afterwards"),
     ],
 };
@@ -183,7 +188,7 @@ static DELAY: Either = Either {
     forms: &[Form {
         title: "schedule of delays",
         fields: &[
-            Field::required("start", TIME, "delay at the beginning"),
+            Field::required("start", TIME, "initial delay"),
             Field::new("steps", Shape::List(&Shape::Table(&DELAY_STEP), 0), "[]", "sudden changes"),
             Field::new("ramps", Shape::List(&Shape::Table(&DELAY_RAMP), 0), "[]", "linear changes"),
         ],
@@ -193,7 +198,7 @@ static DELAY: Either = Either {
 static DELAY_STEP: Form = Form {
     title: "step",
     fields: &[
-        Field::required("at", TIME, "when it happens"),
+        Field::required("at", TIME, "time of the step"),
         Field::required("delay", TIME, "delay afterwards"),
     ],
 };
@@ -201,8 +206,8 @@ static DELAY_STEP: Form = Form {
 static DELAY_RAMP: Form = Form {
     title: "ramp",
     fields: &[
-        Field::required("from", TIME, "when it begins"),
-        Field::required("to", TIME, "when it is complete"),
+        Field::required("from", TIME, "start of the ramp"),
+        Field::required("to", TIME, "end of the ramp"),
         Field::required("delay", TIME, "delay afterwards"),
     ],
 };
@@ -212,16 +217,16 @@ static LOSS: Either =
 
 const PERIODIC_LOSS: Form = Form {
     title: "periodic loss",
-    fields: &[Field::required("every", COUNT, "packets of which the last is lost")
+    fields: &[Field::required("every", COUNT, "period in packets, of which the last is lost")
         .from("RFC 9438 section 5: the deterministic loss model")],
 };
 
 const GILBERT_ELLIOTT: Form = Form {
     title: "Gilbert-Elliott loss",
     fields: &[
-        Field::required("p", PROBABILITY, "probability a packet to enter the bad state")
+        Field::required("p", PROBABILITY, "probability that a packet enters the bad state")
             .from("tc-netem(8), gemodel"),
-        Field::required("r", PROBABILITY, "probability a packet to leave the bad state")
+        Field::required("r", PROBABILITY, "probability that a packet leaves the bad state")
             .from("tc-netem(8), gemodel"),
         Field::new("loss_bad", PROBABILITY, "1", "loss in the bad state")
             .from("tc-netem(8), gemodel: 1-h"),
@@ -241,7 +246,7 @@ static JITTER: Either = Either {
                 "reorder",
                 SWITCH,
                 "false",
-                "whether packets overtake each other, by jitter and where the delay shrinks",
+                "whether packets overtake each other, by jitter and by a shrinking delay",
             )
             .from("tc-netem(8), delay: netem does so"),
             CORRELATION,
@@ -298,20 +303,20 @@ const CORRELATION: Field = Field::new(
     "correlation",
     PROBABILITY,
     "0",
-    "weight of the draw before in each draw; draws then gather around their mean, so that a \
-     small probability chooses fewer packets",
+    "weight of the previous draw in each draw; draws then concentrate around their mean, so that \
+     a small probability selects fewer packets",
 )
 .from("tc-netem(8); Linux get_crandom");
 
 static RING: Form = Form {
     title: "transmit ring",
     fields: &[
-        Field::required("packets", COUNT, "greatest number of packets in it"),
+        Field::required("packets", COUNT, "greatest number of packets in the ring"),
         Field::new(
             "hold_time",
             TIME,
             "1s",
-            "how long bytes that it may hold must go unused before they are taken back",
+            "time after which an unused part of its limit is withdrawn",
         )
         .from("Linux dql_init, slack_hold_time"),
     ],
@@ -323,7 +328,7 @@ static FLOW: Form = Form {
         Field::optional(
             "control",
             Shape::OneOf(&CONTROL),
-            "its congestion controller; `controls` decide where absent",
+            "congestion controller; if absent, those of `controls`",
         ),
         Field::required(
             "path",
@@ -336,22 +341,22 @@ static FLOW: Form = Form {
             "[]",
             "the links from receiver to sender, by name",
         ),
-        Field::new("source", Shape::OneOf(&SOURCE), "bulk", "what it sends"),
-        Field::new("start", TIME, "0s", "when it starts"),
-        Field::optional("stop", TIME, "when it stops; it goes on to the end where absent"),
+        Field::new("source", Shape::OneOf(&SOURCE), "bulk", "source of its data"),
+        Field::new("start", TIME, "0s", "start time"),
+        Field::optional("stop", TIME, "stop time; the end of the run if absent"),
         Field::new(
             "count",
             integer(1, MOST_COPIES),
             "1",
-            "how many flows alike it stands for; two or more are called NAME-1, NAME-2, ...",
+            "number of equal flows; two or more get the names NAME-1, NAME-2, ...",
         ),
         Field::new(
             "stagger",
             TIME,
             "0s",
-            "time over which the flows of `count` start, at even distances",
+            "time over which the flows of `count` start, evenly spaced",
         ),
-        Field::new("transport", Shape::OneOf(&TRANSPORT), "tcp", "how it is carried"),
+        Field::new("transport", Shape::OneOf(&TRANSPORT), "tcp", "transport of its data"),
     ],
 };
 

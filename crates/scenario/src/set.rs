@@ -18,7 +18,7 @@ pub(crate) fn set(root: &mut Node, text: &str, source: usize) -> Result<(), Prob
     let whole = FromToml { source, offset: 0 };
     let everything = At { span: Some(whole.span(0..text.len())), path: String::new() };
     let Some((left, right)) = text.split_once('=') else {
-        let message = format!("`{text}` sets nothing");
+        let message = format!("`{text}` has no `=`");
         let help = "write PATH=VALUE, such as link.bottleneck.rate=10Mbit";
         return Err(Problem::new(&everything, message, help));
     };

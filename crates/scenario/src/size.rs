@@ -13,7 +13,7 @@ use crate::error::{At, Problem};
 const MOST_TEXT: usize = 4 << 20;
 /// Flows in total, including those of `count`.
 const MOST_FLOWS: u64 = 1_000_000;
-/// Links that `path` and `back` of all flows name.
+/// Links in `path` and `back` of all flows.
 const MOST_HOPS: u64 = 4_000_000;
 /// Tables of links and of flows, each.
 const MOST_TABLES: u64 = 20_000;
@@ -29,7 +29,7 @@ pub(crate) fn of_text(text: &str) -> Option<Problem> {
     let too_long = text.len() > MOST_TEXT;
     too_long.then(|| {
         let message = format!("the scenario is {} bytes long; at most {MOST_TEXT}", text.len());
-        let help = "`count` stands for many flows alike, and a trace for many changes of a rate";
+        let help = "use `count` for many equal flows, and a trace for many changes of a rate";
         Problem::new(&At::default(), message, help)
     })
 }
@@ -47,12 +47,12 @@ pub(crate) fn check(checker: &mut Checker, fields: &Fields) -> bool {
     let hopped = || tables().map(|(flow, table)| (&flow.at, hops(table)));
     let listed = fields.get("controls").map(|list| (&list.at, controls));
     let paired = fields.get("controls").map(|list| (&list.at, controls * flows.len() as u64));
-    let alike = "simulate fewer, or split the scenario";
+    let alike = "use fewer, or split the scenario";
     let mut is_small = [
         hold(checker, one_each(links), MOST_TABLES, "links", alike),
         hold(checker, one_each(flows), MOST_TABLES, "tables of flows", "use `count`"),
         hold(checker, counted(), MOST_FLOWS, "flows", "give a smaller `count`"),
-        hold(checker, hopped(), MOST_HOPS, "links on the ways of all flows", alike),
+        hold(checker, hopped(), MOST_HOPS, "links on the paths of all flows", alike),
         hold(checker, listed.into_iter(), MOST_CONTROLS, "controllers", "list fewer `controls`"),
         hold(
             checker,
@@ -81,11 +81,11 @@ fn changes(checker: &mut Checker, schedule: &Checked) -> bool {
     let Got::Table(table) = &schedule.value else { return true };
     let of = |key| Some((&table.get(key)?.at, table.list(key).len() as u64));
     let counts = ["steps", "ramps"].into_iter().filter_map(of);
-    let help = "a `trace` holds more changes of a rate; else split the scenario";
+    let help = "use a `trace` for more changes of a rate, or split the scenario";
     hold(checker, counts, MOST_CHANGES, "changes", help)
 }
 
-/// Refuses more than `most` of `what` in total; reports the one that exceeds the limit.
+/// Refuses a total above `most`; reports the item that exceeds it.
 fn hold<'a>(
     checker: &mut Checker,
     counts: impl Iterator<Item = (&'a At, u64)>,

@@ -24,7 +24,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<u64>, Malformed> {
     }
     match opportunities.last() {
         None => Err(whole(format!("the trace `{file}` is empty"))),
-        Some(0) => Err(whole(format!("the trace `{file}` lasts no time: it ends at 0 ms"))),
+        Some(0) => Err(whole(format!("the trace `{file}` has no duration: it ends at 0 ms"))),
         Some(_) => Ok(opportunities),
     }
 }
@@ -34,7 +34,7 @@ fn opportunity(line: &str, last: u64) -> Result<u64, String> {
     match line.parse::<u64>() {
         _ if line.is_empty() => Err("the line is empty".to_owned()),
         Err(_) => Err(format!("`{shown}` is not a whole number of milliseconds")),
-        Ok(ms) if ms < last => Err(format!("{ms} ms stands after {last} ms")),
+        Ok(ms) if ms < last => Err(format!("{ms} ms is less than the {last} ms before it")),
         Ok(ms) if ms > LATEST_MS => Err(format!("{ms} ms is more than {LATEST_MS} ms")),
         Ok(ms) => Ok(ms),
     }

@@ -1,4 +1,4 @@
-//! What bursts of offload add to a queue: the tables of `docs/bursts.md`.
+//! The effect of offload bursts on a queue: the tables of `docs/bursts.md`.
 //!
 //! `cargo run --release -p sojourn-sim --example bursts`
 
@@ -16,7 +16,7 @@ const QUEUES: [(&str, &[&str]); 3] = [
     ("codel", &["link.bottleneck.queue.kind=codel"]),
     ("fq_codel", &[]),
 ];
-/// `tso` and `gro`, and what the columns are called.
+/// `tso`, `gro` and the names of the columns.
 const OFFLOADS: [(&str, &str, &str); 5] = [
     ("0B", "0s", "no offload"),
     ("16kB", "0s", "tso 16kB"),
@@ -99,7 +99,7 @@ fn head(first: &str) {
     println!("| {first} | {} |\n|{}", names.join(" | "), "---|".repeat(1 + names.len()));
 }
 
-/// A sender at exactly the bottleneck's rate: what it queues is its bursts.
+/// A sender at exactly the bottleneck's rate, whose queue is its bursts.
 fn alone() {
     println!("| rate | tso | greatest queueing delay, ms |\n|---|---|---|");
     for rate in ["10Mbit", "100Mbit", "1Gbit"] {

@@ -1,5 +1,5 @@
 //! Seeds: every random thing draws from a generator of its own, so that
-//! adding one does not change what the others draw.
+//! adding one does not change the draws of the others.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -18,7 +18,7 @@ pub(crate) enum Stream {
     Start,
     /// Processing noise of the host behind a link.
     HostNoise,
-    /// Their numbers are apart, so that streams added before them leave them alone.
+    /// Numbered with a gap, so that new streams before them do not change them.
     Reorder = 16,
     Duplicate = 17,
 }

@@ -17,7 +17,7 @@ pub(crate) struct Bulk {
 impl Model for Bulk {
     const INFO: Info = Info {
         name: "bulk",
-        title: "As much as the transport takes",
+        title: "Unlimited data",
         params: &[],
         optional: &[],
         exclusive: None,

@@ -20,8 +20,8 @@ impl Model for Files {
         name: "files",
         title: "Files one after the other",
         params: &[
-            Param { name: "size", kind: SIZE, doc: "size of each", source: "" },
-            Param { name: "count", kind: COUNT, doc: "how many files", source: "" },
+            Param { name: "size", kind: SIZE, doc: "size of each file", source: "" },
+            Param { name: "count", kind: COUNT, doc: "number of files", source: "" },
             Param {
                 name: "think",
                 kind: PAUSE,

@@ -30,25 +30,15 @@ pub(crate) struct OnOff {
 impl Model for OnOff {
     const INFO: Info = Info {
         name: "on-off",
-        title: "On and off at a constant rate; constant where `off` is 0s",
+        title: "On and off at a constant rate; without pauses if `off` is 0s",
         params: &[
             Param { name: "rate", kind: SPEED, doc: "rate of payload while on", source: "" },
-            Param {
-                name: "on",
-                kind: SPAN,
-                doc: "time on; the mean where exponential",
-                source: "",
-            },
-            Param {
-                name: "off",
-                kind: TIME,
-                doc: "time off; the mean where exponential",
-                source: "",
-            },
+            Param { name: "on", kind: SPAN, doc: "time on; its mean if exponential", source: "" },
+            Param { name: "off", kind: TIME, doc: "time off; its mean if exponential", source: "" },
             Param {
                 name: "distribution",
                 kind: Kind::Choice("periodic", &["periodic", "exponential"]),
-                doc: "how the times are distributed",
+                doc: "distribution of the times",
                 source: "",
             },
         ],

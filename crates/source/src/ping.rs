@@ -25,14 +25,15 @@ impl Model for Ping {
             Param {
                 name: "interval",
                 kind: span_of(Duration::from_secs(1)),
-                doc: "time between two requests, whatever comes back",
+                doc: "time between two requests, independent of the replies",
                 source: "ping(8), -i",
             },
             Param {
                 name: "size",
                 // From ICMP's header alone to the size of the largest packet.
                 kind: Kind::Data(Bytes(64), Bytes(8), Bytes(65_000)),
-                doc: "the ICMP message, 8 bytes of header included; IP's 20 bytes come on top",
+                doc: "size of the ICMP message, 8 bytes of header included; IP's 20 bytes are \
+                      added",
                 source: "RFC 792; ping(8), -s: 56 bytes of data",
             },
         ],

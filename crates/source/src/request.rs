@@ -28,26 +28,26 @@ enum Pause {
 impl Model for Request {
     const INFO: Info = Info {
         name: "request",
-        title: "Requests the other way, each answered by a response",
+        title: "Requests in the reverse direction, each with a response",
         params: &[
             Param { name: "request", kind: SIZE, doc: "size of a request", source: "" },
             Param { name: "response", kind: SIZE, doc: "size of a response", source: "" },
             Param {
                 name: "count",
                 kind: COUNT,
-                doc: "how many requests; no end where absent",
+                doc: "number of requests; unlimited if absent",
                 source: "",
             },
             Param {
                 name: "think",
                 kind: PAUSE,
-                doc: "pause between the arrival of a response and the next request; 0s where absent",
+                doc: "pause between the arrival of a response and the next request; 0s if absent",
                 source: "",
             },
             Param {
                 name: "interval",
                 kind: SPAN,
-                doc: "time between requests, in place of `think`; a late response delays the next \
+                doc: "time between requests, instead of `think`; a late response delays the next \
                       request",
                 source: "",
             },

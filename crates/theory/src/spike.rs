@@ -35,7 +35,7 @@ pub struct Spike {
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum SpikeError {
     /// The capacity after the change is zero, so the queue never drains.
-    #[error("capacity changes from {from} to zero: what is queued would wait for ever")]
+    #[error("capacity changes from {from} to zero: the queue would never drain")]
     ToZero {
         /// Capacity before the change.
         from: Rate,

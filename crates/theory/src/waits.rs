@@ -61,8 +61,7 @@ pub fn quantile(waits: &[Wait], q: f64) -> f64 {
         return f64::INFINITY;
     }
     let (mut low, mut high) = (0.0, most);
-    // Half a nanosecond, or adjacent floats: beyond 2^22 s they are further apart than
-    // that.
+    // Half a nanosecond, or adjacent floats, whose distance is greater beyond 2^22 s.
     while high - low > 0.5e-9 {
         let middle = low + (high - low) / 2.0;
         if middle <= low || middle >= high {

@@ -80,7 +80,7 @@ settings! {
     mss: Bytes = Declared {
         doc: "payload of a full packet",
         kind: PACKET,
-        tcp: Key("1448B", "Ethernet's 1500 bytes less the headers"),
+        tcp: Key("1448B", "Ethernet's 1500 bytes minus the headers"),
         quic: Key("1420B", "1475 bytes a packet with its headers: within Ethernet's 1500"),
     };
 
@@ -98,7 +98,7 @@ settings! {
 
     /// Size of a pure acknowledgement, including IP.
     ack_size: Bytes = Declared {
-        doc: "a packet that only acknowledges, IP included",
+        doc: "size of a pure acknowledgement, IP included",
         kind: PACKET,
         tcp: Key("52B", "the same headers"),
         quic: Key(
@@ -135,7 +135,7 @@ settings! {
 
     /// Packets at the beginning of a connection that the receiver acknowledges at once.
     quick_acks: u64 = Declared {
-        doc: "packets at the beginning that are each acknowledged at once",
+        doc: "number of first packets that are each acknowledged at once",
         kind: integer(0, 1_000_000_000),
         tcp: Key("0", "up to 16 in Linux, TCP_MAX_QUICKACKS; 1 in ns-3"),
         quic: Key("0", "up to 16 in Linux, TCP_MAX_QUICKACKS; 1 in ns-3"),
@@ -161,7 +161,7 @@ settings! {
 
     /// Whether packets are ECN-capable if the controller uses ECN.
     ecn: bool = Declared {
-        doc: "ECN, where the controller uses it",
+        doc: "ECN, if the controller uses it",
         kind: Kind::Switch(false),
         tcp: Key("true", ""),
         quic: Key("true", ""),
@@ -169,7 +169,7 @@ settings! {
 
     /// Whether acknowledgements can give the arrival time of each packet.
     receive_times: bool = Declared {
-        doc: "acknowledgements say when each packet arrived, where the controller uses it",
+        doc: "acknowledgements contain the arrival time of each packet, if the controller uses it",
         kind: Kind::Switch(false),
         tcp: Key(
             "false",
@@ -195,7 +195,7 @@ settings! {
             "RFC 9001 sections 4.1 and 4.6; RFC 9000 section 14.1: 1200 bytes with IPv4 20 and \
              UDP 8, section 8.1: three times as much",
             "`1-rtt`: an Initial of 1228B and three such packets in answer come before the data; \
-             `0-rtt`: data leave behind the Initial; `none`: the connection is open at `start`",
+             `0-rtt`: data follow the Initial; `none`: the connection is open at `start`",
         ),
     };
 
@@ -204,9 +204,9 @@ settings! {
     /// controller whose stack does so ([`sojourn_cc::Controller::paces_initial_window`]), and
     /// otherwise the controller's burst.
     initial_burst: Option<u64> = Declared {
-        doc: "packets at the beginning of a connection that leave unpaced where packets are paced \
-              by a rate; where absent, 10 for `bbr` and `lola` and for the pacing of this \
-              transport, as stacks have it, and none for other controllers that pace",
+        doc: "number of first packets that leave unpaced if a rate paces packets; if absent, 10 \
+              for `bbr`, `lola` and the pacing of this transport, as in stacks, and 0 for other \
+              controllers that pace",
         kind: Kind::COUNT,
         tcp: Key("", INITIAL_BURST),
         quic: Key("", INITIAL_BURST),
@@ -214,33 +214,33 @@ settings! {
 
     /// Whether the transport paces packets if the controller does not.
     pacing: bool = Declared {
-        doc: "pacing, where the controller does not pace",
+        doc: "pacing, if the controller does not pace",
         kind: Kind::Switch(false),
-        tcp: Key("false", "Linux paces only where the controller asks for it"),
+        tcp: Key("false", "Linux paces only if the controller requests it"),
         quic: Key("true", "RFC 9002 section 7.7"),
     };
 
     /// Greatest burst of segmentation offload, which leaves back to back, in bytes of payload; zero
     /// disables bursts.
     tso: Bytes = Declared {
-        doc: "greatest burst of payload that leaves back to back, as segmentation offload makes \
-              it; 0B for single packets",
+        doc: "greatest burst of payload that leaves back to back, as with segmentation offload; \
+              0B for single packets",
         kind: data(0, 65_536),
         tcp: Key(
             "0B",
-            "with it, a burst is what the pacing rate moves in about 1ms, and at least two \
-             packets: Linux 6.12 tcp_tso_autosize",
+            "with it, a burst is about 1ms of the pacing rate, and at least two packets: Linux \
+             6.12 tcp_tso_autosize",
         ),
         quic: Key(
             "0B",
-            "with it, batches of UDP GSO are filled whatever the rate; 14200B: ten packets",
+            "with it, UDP GSO fills its batches at any rate; 14200B: ten packets",
         ),
     };
 
     /// Longest time for which the receiving host holds packets for a batch; zero disables batches.
     gro: Duration = Declared {
-        doc: "how long the receiving host holds packets at most to hand them up, and acknowledge \
-              them, together; 0s for not at all",
+        doc: "longest time for which the receiving host holds packets, to pass on and \
+              acknowledge them together; 0s: no coalescing",
         // Hosts delay interrupts by tens of microseconds, rarely hundreds.
         kind: Kind::Time(Duration::ZERO, Duration::ZERO, Duration::from_millis(10)),
         tcp: Key("0s", "ethtool -C rx-usecs, Linux gro_flush_timeout"),
@@ -249,7 +249,7 @@ settings! {
 
     /// Floor of the variance term of RTO and PTO.
     min_rto: Duration = Declared {
-        doc: "least retransmission timeout",
+        doc: "minimum retransmission timeout",
         kind: Kind::SPAN,
         tcp: Key("200ms", "Linux TCP_RTO_MIN; RFC 6298 has 1s"),
         quic: Key("1ms", "kGranularity, RFC 9002 section 6.1.2"),
@@ -258,7 +258,7 @@ settings! {
     /// The receiver's echo of marks. QUIC always has exact counts.
     ecn_feedback: EcnFeedback = Declared {
         doc: "how the receiver echoes ECN marks: `accurate` by exact counts, `classic` by a flag \
-              once a round trip, which is all that some hosts do",
+              once a round trip, as some hosts do",
         kind: choice::<EcnFeedback>(),
         tcp: Key("accurate", "RFC 9768; RFC 3168 section 6.1.3"),
         quic: Fixed("accurate"),
@@ -268,9 +268,9 @@ settings! {
     /// only (RFC 9002 section 7.3.2 leaves it open). `None`: the new window applies at once, and no
     /// packet leaves until the bytes in flight fit it (RFC 6675).
     prr: Option<PrrRule> = Declared {
-        doc: "how a reduction of the window is spread over a round trip, where the controller \
-              leaves it to the transport; by `linux-5.10` what is not sent at once is lost until \
-              the reduction ends, with `none` the window shrinks at once",
+        doc: "how a reduction of the window is spread over a round trip, if the controller \
+              leaves it to the transport; with `linux-5.10` an unused opportunity to send is \
+              lost until the reduction ends; with `none` the window shrinks at once",
         kind: choice_or_none::<PrrRule>(),
         tcp: Key("rfc9937", "RFC 9937; Linux 5.10 tcp_cwnd_reduction; RFC 6675"),
         quic: Fixed("none"),
@@ -280,8 +280,9 @@ settings! {
     /// transmission that it answers. Without them, only F-RTO and DSACK detect spurious
     /// retransmissions. QUIC has packet numbers in either case.
     timestamps: bool = Declared {
-        doc: "timestamps, by which a sender tells a late segment from a lost one at once; without \
-              them, `header` and `ack_size` are 12B less, and F-RTO and DSACK have to find out",
+        doc: "timestamps, by which a sender distinguishes a late segment from a lost one at \
+              once; without them, `header` and `ack_size` are 12B less, and F-RTO and DSACK \
+              detect it later",
         kind: Kind::Switch(false),
         tcp: Key("true", "RFC 7323; RFC 3522 (Eifel)"),
         quic: Fixed("false"),
@@ -289,8 +290,8 @@ settings! {
 
     /// The losses that begin a recovery period; QUIC only.
     recovery_period: RecoveryPeriod = Declared {
-        doc: "which losses begin a recovery period: those of packets that left after the last \
-              reduction, or, by `picoquic-2022`, any once the last period is over, so that one \
+        doc: "losses that begin a recovery period: those of packets sent after the last \
+              reduction; with `picoquic-2022`, all after the end of the last period, so that one \
               overflow may reduce the window twice",
         kind: choice::<RecoveryPeriod>(),
         tcp: Fixed("rfc9002"),

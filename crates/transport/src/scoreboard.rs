@@ -107,7 +107,7 @@ impl Repairs {
 
 /// The segments from the first unacknowledged one to the last sent.
 #[derive(Debug, Default)]
-#[repr(C)] // The order is that of use: what every packet touches is in front.
+#[repr(C)] // In order of use: the fields that every packet accesses are in front.
 pub(crate) struct Scoreboard {
     base: u64,
     pub(crate) in_flight: u64,

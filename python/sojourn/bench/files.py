@@ -32,7 +32,7 @@ def figure(found: Bench) -> Spec:
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "title": {
             "text": f"Sojourn {found['version']}: speed"
-            + (" (--quick: shows that it works, measures nothing)" if found["quick"] else ""),
+            + (" (--quick: a smoke test, not a measurement)" if found["quick"] else ""),
             "subtitle": f"bare loop: {bare:.1f} million packets a CPU second",
             "anchor": "start",
             "fontSize": 18,

@@ -106,7 +106,7 @@ def _bottleneck(outcome: _core.Outcome) -> dict[str, Any]:
 
 
 def _most_in_flight(outcome: _core.Outcome) -> int:
-    """The maximum over all samples of packets sent but not yet acknowledged."""
+    """Return the maximum over all samples of packets sent but not yet acknowledged."""
     import io
 
     import polars as pl

@@ -53,7 +53,7 @@ def show(found: Bench, out: Console) -> None:
     for line in _lines(found):
         out.print(line, highlight=False)
     if found["quick"]:
-        out.print("With --quick, figures show that it works, and measure nothing.", style="dim")
+        out.print("With --quick, the figures are a smoke test, not a measurement.", style="dim")
 
 
 def _m(pps: float) -> str:

@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM: the command ends within a second, and says what is written.
+"""End a command within a second of Ctrl-C or SIGTERM, and report what was written.
 
-The first one raises KeyboardInterrupt, which undoes what is not complete; more of them change
-nothing. If Python cannot run the handler, since a library or the user's own code keeps it, a
+The first signal raises KeyboardInterrupt, which removes incomplete output. Further signals have no
+effect. If Python cannot run the handler, because a library or the user's own code blocks it, a
 thread without Python ends the process (crates/py/src/interrupt.rs).
 """
 
@@ -11,7 +11,7 @@ import sys
 import threading
 from types import FrameType, TracebackType
 
-# For the usual end. After it the guard ends the process, at once.
+# Time for the usual end. After it, the guard ends the process.
 _GRACE_S = 0.5
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -22,13 +22,13 @@ _forking = threading.local()
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, as Ctrl-C but for the exit status."""
+    """SIGTERM: like Ctrl-C, with another exit status."""
 
 
 def install() -> None:
-    """Serves both signals in this process from now on."""
+    """Install the handlers of both signals."""
     for number in _SIGNALS:
-        # A shell without job control has what runs in the background ignore Ctrl-C.
+        # A shell without job control starts background processes with SIGINT ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
     sys.unraisablehook = _unraisable
@@ -37,31 +37,31 @@ def install() -> None:
 
 
 def arm() -> None:
-    """Starts the guard, which needs the core."""
+    """Start the guard, which needs the core."""
     from sojourn import _core
 
     wake = _core.guard(_GRACE_S)
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     if _received:
-        # Raised where it was ignored, such as in a destructor.
+        # The first exception was ignored, for instance in a destructor.
         raise _interrupt_of(_received[0])
 
 
 def settle() -> None:
-    """Ignores both signals from now on: the exit status is decided."""
+    """Ignore both signals from now on: the exit status is decided."""
     for number in _SIGNALS:
-        # Python ends with the defaults of signals that it handles: one more would end it then.
+        # At its exit Python restores the defaults of handled signals: one more would kill it then.
         signal.signal(number, signal.SIG_IGN)
 
 
 def received() -> KeyboardInterrupt | None:
-    """The interrupt of this process, even if other code turned it into another exception."""
+    """Return the interrupt of this process, even if other code replaced the exception."""
     return _interrupt_of(_received[0]) if _received else None
 
 
 def status(interrupt: KeyboardInterrupt) -> int:
-    """The exit status, as shells have it: 128 and the number of the signal."""
+    """Return the exit status as shells do: 128 plus the signal's number."""
     return 128 + (signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT)
 
 
@@ -72,17 +72,17 @@ def _interrupt(number: int, _frame: FrameType | None) -> None:
 
 
 def _unraisable(unraisable: "sys.UnraisableHookArgs") -> None:
-    # An interrupt that came in a destructor: the guard ends the process.
+    # An interrupt in a destructor: the guard ends the process.
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
         return
-    # CPython says so of a signal that came while `settle` changed its handler.
+    # CPython's text for a signal that arrives while `settle` changes its handler.
     if _RACE in str(unraisable.exc_value):
         return
     sys.__unraisablehook__(unraisable)
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    # Libraries in C print exceptions by this hook, and go on.
+    # Libraries in C print exceptions by this hook, and continue.
     if not issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
 
@@ -92,7 +92,7 @@ def _interrupt_of(number: int) -> KeyboardInterrupt:
 
 
 def _hold() -> None:
-    # A signal to a child that still has the parent's pipe would end the parent.
+    # A signal to a child that still has the parent's wake-up pipe would end the parent.
     _forking.blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
 
 
@@ -101,7 +101,7 @@ def _release() -> None:
 
 
 def _reset() -> None:
-    """A forked child handles signals as any process does."""
+    """Restore the default handling of signals in a forked child."""
     signal.set_wakeup_fd(-1)
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:

@@ -63,8 +63,8 @@ def _show_one(entry: Mapping[str, Any]) -> None:
         out.print(name(f"Holds `{inner['name']}`: {inner['doc']}; default {inner['default']}"))
     if "default_packets" in entry:
         packets = entry["default_packets"]
-        held = f"{packets} packets" if packets else "those of the queues inside it together"
-        out.print(f"Buffer where a link names none: {held}")
+        held = f"{packets} packets" if packets else "the sum of its inner queues"
+        out.print(f"Buffer of a link without one: {held}")
     if not entry["params"]:
         out.print("It has no parameters.")
         return
@@ -83,8 +83,8 @@ def _rest(param: Mapping[str, Any]) -> list[Text]:
 
 _NEEDS = {
     "prr": "proportional rate reduction (prr)",
-    "signal": "what the bottleneck tells (signal)",
-    "every_packet": "word of every packet that leaves (every_packet)",
+    "signal": "signals of the bottleneck (signal)",
+    "every_packet": "a call for every packet sent (every_packet)",
 }
 
 

@@ -60,7 +60,7 @@ def _show(found: MatrixSummary, out: Console) -> None:
         out.print(name(line, "dim"))
     if hidden := len(rows) - len(shown):
         out.print(
-            f"{hidden:,} rows of two against each other are not shown: name fewer --controls or "
+            f"{hidden:,} rows of pairs are not shown: name fewer --controls or "
             "--queues, or write all with --out DIR",
             style="dim",
             highlight=False,

@@ -9,7 +9,7 @@ from sojourn.cli.terminal import line
 _CONTRACT = (
     'prints {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '
     '"spikes"}]} and, with --runs, "medians" (one entry a controller), and nothing else on '
-    "standard output; writes a run directory only where --out names one"
+    "standard output; writes a run directory only if --out names one"
 )
 
 
@@ -73,14 +73,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_controller(check)
     _add_qlog(commands)
-    report = _add(commands, "report", "report:report", "draw the report of a run directory anew")
+    report = _add(commands, "report", "report:report", "redraw the report of a run directory")
     report.add_argument(
-        "directory", metavar="DIR", type=_name, help="the run directory; its data stay"
+        "directory", metavar="DIR", type=_name, help="the run directory; its data do not change"
     )
     _add_bench(commands)
     schema = _add(commands, "schema", "scenarios:schema", "print the JSON Schema of scenario files")
     schema.add_argument(
-        "--markdown", action="store_true", help="print it as a reference to read: every key"
+        "--markdown", action="store_true", help="print a Markdown reference of all keys instead"
     )
     _add_controller(schema)
     return parser
@@ -109,62 +109,61 @@ def _add_run(commands: Any) -> None:
         "--control",
         metavar="A,B",
         type=_names,
-        help="run these controllers instead of the scenario's; where every flow names one of "
-        "its own, they replace these",
+        help="run these controllers instead of the scenario's; if every flow names its own, they "
+        "replace those",
     )
     _add_controller(run)
-    add("--seed", metavar="N", type=_whole, help="seed of everything random")
+    add("--seed", metavar="N", type=_whole, help="seed of all random draws")
     add(
         "--runs",
         metavar="N",
         type=_positive,
         default=1,
-        help="repeat with N seeds in a row; the table then shows medians with their 95 %% "
+        help="repeat with N consecutive seeds; the table then shows medians with their 95 %% "
         "confidence intervals (from 6 runs on)",
     )
     add(
         "--spread",
         metavar="DURATION",
-        help="move every change of a link later by a random time up to this, the same for all "
-        "changes (--set spread=DURATION)",
+        help="delay every change of a link by one random time up to this (--set spread=DURATION)",
     )
-    add("--jobs", metavar="N", type=_positive, help="threads (default: one a core)")
+    add("--jobs", metavar="N", type=_positive, help="number of threads (default: one a core)")
     add("--out", metavar="DIR", help="run directory (default: runs/NAME, -2, -3, ... if taken)")
     add(
         "--pcapng",
         metavar="DIR",
-        help="write every packet to this folder, two capture files a run: as the senders see them, "
-        "and as the receivers do (docs/exports.md)",
+        help="write every packet to this folder, in two capture files a run: at the senders, and "
+        "at the receivers (docs/exports.md)",
     )
     add(
         "--qlog",
         metavar="DIR",
-        help="write what each transport does to this folder, two qlog files a connection "
+        help="write the events of each transport to this folder, in two qlog files a connection "
         "(docs/exports.md)",
     )
     add("--json", action="store_true", help=_CONTRACT)
 
 
 def _add_matrix(commands: Any) -> None:
-    doc = "every controller over every queue, alone and two against each other"
+    doc = "run every controller over every queue, alone and in pairs"
     matrix = _add(commands, "matrix", "matrix:matrix", doc)
     add = matrix.add_argument
-    add("--controls", metavar="A,B", type=_names, help="these controllers (default: all)")
+    add("--controls", metavar="A,B", type=_names, help="run these controllers (default: all)")
     _add_controller(matrix)
-    add("--queues", metavar="X,Y", type=_names, help="these queues (default: all)")
+    add("--queues", metavar="X,Y", type=_names, help="run over these queues (default: all)")
     add("--rtts", metavar="T,U", type=_names, help="base RTTs (default: 10ms,40ms,160ms)")
-    add("--rate", metavar="RATE", help="of the bottleneck (default: 50Mbit)")
-    add("--buffer", metavar="SIZE", help="in bytes, packets or time (default: 100ms)")
-    add("--duration", metavar="DURATION", help="of each simulation (default: 30s)")
-    add("--seed", metavar="N", type=_whole, help="seed of everything random (default: 1)")
+    add("--rate", metavar="RATE", help="rate of the bottleneck (default: 50Mbit)")
+    add("--buffer", metavar="SIZE", help="buffer in bytes, packets or time (default: 100ms)")
+    add("--duration", metavar="DURATION", help="duration of each simulation (default: 30s)")
+    add("--seed", metavar="N", type=_whole, help="seed of all random draws (default: 1)")
     add(
         "--runs",
         metavar="N",
         type=_positive,
-        help="repeat each combination with N seeds in a row; figures are then means with their "
+        help="repeat each combination with N consecutive seeds; figures are then means with their "
         "95 %% confidence intervals (default: 1)",
     )
-    add("--jobs", metavar="N", type=_positive, help="threads (default: one a core)")
+    add("--jobs", metavar="N", type=_positive, help="number of threads (default: one a core)")
     add("--out", metavar="DIR", help="write matrix.json, matrix.md and heat maps to this folder")
     form = matrix.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print every figure as one JSON object")
@@ -172,50 +171,55 @@ def _add_matrix(commands: Any) -> None:
 
 
 def _add_compare(commands: Any) -> None:
-    doc = "lay two run directories side by side, whoever wrote them (docs/run-directory.md)"
+    doc = "compare two run directories, of Sojourn or another program (docs/run-directory.md)"
     compare = _add(commands, "compare", "compare:compare", doc)
     compare.description = (
-        "Lay two run directories side by side, whoever wrote them (docs/run-directory.md). Both "
-        "are compared in steps of the longer of their intervals. Percentiles of peaks (`_peak_` in "
-        "--json) are over the greatest value in each step, since that is what a series has: they "
-        "depend on the step, and as a rule lie above those over all packets, which are given "
-        "beside them, for whole runs, where both summaries have them."
+        "Compare two run directories, of Sojourn or another program (docs/run-directory.md), in "
+        "steps of the longer of their intervals. A series has the greatest value in each step. "
+        "Percentiles of peaks (`_peak_` in --json) are over these values: they depend on the "
+        "step, and are usually above those over all packets. The latter are shown beside them, "
+        "for whole runs, if both summaries have them."
     )
     add = compare.add_argument
-    add("a", metavar="A", type=_name, help="the run directory that differences are counted from")
-    add("b", metavar="B", type=_name, help="the other one")
+    add("a", metavar="A", type=_name, help="the reference run directory")
+    add("b", metavar="B", type=_name, help="the other run directory")
     for kind in ("flow", "link"):
-        add(f"--{kind}", metavar="X,Y", type=_names, help=f"only these {kind}s")
-    add("--control", metavar="X,Y", type=_names, help="only the runs of these controllers")
+        add(f"--{kind}", metavar="X,Y", type=_names, help=f"compare only these {kind}s")
+    add("--control", metavar="X,Y", type=_names, help="compare only the runs of these controllers")
     add(
         "--shift-b",
         metavar="SECONDS",
         type=float,
         default=0.0,
-        help="add this to the times of B, whose clock may have begun at another moment",
+        help="add this to the times of B, whose clock may have another origin",
     )
     place = compare.add_mutually_exclusive_group()
     place.add_argument(
-        "--out", metavar="DIR", help="where to write (default: runs/A-vs-B, -2, -3, ... if taken)"
+        "--out",
+        metavar="DIR",
+        help="folder to write to (default: runs/A-vs-B, -2, -3, ... if taken)",
     )
     place.add_argument(
-        "--plot", metavar="FILE", help="write the figure alone, as .html, .svg or .png"
+        "--plot", metavar="FILE", help="write only the figure, as .html, .svg or .png"
     )
     add(
         "--json",
         action="store_true",
         help='prints {"version", "a", "b", "shift_b_s", "only_in_a", "only_in_b", '
-        '"not_compared", "flows", "links"} and nothing else on standard output; writes only what '
-        "--out or --plot names",
+        '"not_compared", "flows", "links"} and nothing else on standard output; writes files '
+        "only with --out or --plot",
     )
 
 
 def _add_theory(commands: Any) -> None:
     theory = _add(
-        commands, "theory", "theory_spike:spike", "bounds in closed form, without simulation"
+        commands,
+        "theory",
+        "theory_spike:spike",
+        "compute bounds in closed form, without simulation",
     )
-    kinds = theory.add_subparsers(title="what", metavar="WHAT", required=True)
-    doc = "the least latency spike after a drop of capacity, or the loss instead of it"
+    kinds = theory.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    doc = "compute the minimum latency spike, or loss, after a drop of capacity"
     spike = _add(kinds, "spike", "theory_spike:spike", doc)
     add = spike.add_argument
     add("--from", dest="before", metavar="RATE", required=True, help="capacity before: 60Mbit")
@@ -225,8 +229,8 @@ def _add_theory(commands: Any) -> None:
         metavar="DURATION[,DURATION]",
         type=_names,
         required=True,
-        help="time until the sender knows, plus time in flight: 50ms; one for each flow where "
-        "several share a FIFO",
+        help="loop delay, the time until the sender knows plus the time in flight: 50ms; one for "
+        "each flow that shares the FIFO",
     )
     add(
         "--share",
@@ -238,7 +242,7 @@ def _add_theory(commands: Any) -> None:
         "--users",
         metavar="N,N",
         type=_names,
-        help="users of a fair queue before and after: 1,2; then --to may be left out",
+        help="users of a fair queue before and after: 1,2; --to is then optional",
     )
     add("--max-queue", metavar="DURATION", help="greatest delay that the queue allows: 20ms")
     add(
@@ -247,7 +251,7 @@ def _add_theory(commands: Any) -> None:
         type=settings_of,
         nargs="?",
         const={},
-        help="show what each mitigation makes of it; with settings of your own, of headroom, "
+        help="show the effect of each mitigation; the settings are headroom, "
         "ramp, warning, near, back_queue, standing, users and node (docs/theory/spike.md): "
         "headroom=0.2,ramp=80ms",
     )
@@ -258,7 +262,7 @@ def _add_theory(commands: Any) -> None:
 
 
 def _add_theory_trace(kinds: Any) -> None:
-    doc = "the unavoidable delay of any link: the least queueing delay under a capacity over time"
+    doc = "compute the unavoidable queueing delay of any link, from its capacity over time"
     trace = _add(kinds, "trace", "theory_trace:trace", doc)
     add = trace.add_argument
     add(
@@ -270,34 +274,34 @@ def _add_theory_trace(kinds: Any) -> None:
     add(
         "--process",
         metavar="NAME[,PARAM=VALUE]",
-        help="a link at random in place of a file: wifi or cellular, such as wifi,snr=15",
+        help="a random link instead of a file: wifi or cellular, such as wifi,snr=15",
     )
     add(
         "--fit",
         action="store_true",
-        help="fit a chain of rates to the file, and take what it makes",
+        help="fit a chain of rates to the file, and use the capacity that it generates",
     )
     add("--levels", metavar="N", type=_positive, help="greatest number of its rates (default: 8)")
-    add("--seed", metavar="N", type=_whole, help="seed of what is made at random (default: 1)")
-    add("--duration", metavar="DURATION", help="how much is made at random (default: 60s)")
+    add("--seed", metavar="N", type=_whole, help="seed of the random capacity (default: 1)")
+    add("--duration", metavar="DURATION", help="duration of the random capacity (default: 60s)")
     add(
         "--delay",
         metavar="DURATION",
         required=True,
-        help="time until the sender knows, plus time in flight: 40ms",
+        help="loop delay, the time until the sender knows plus the time in flight: 40ms",
     )
     add(
         "--stretch",
         metavar="DURATION",
         default="10ms",
-        help="over which a mahimahi trace is averaged (default: 10ms)",
+        help="averaging time of a mahimahi trace (default: 10ms)",
     )
     add("--plot", metavar="FILE", help="draw capacity and delays, as .html, .svg or .png")
     add("--json", action="store_true", help="print the figures as one JSON object")
 
 
 def _add_theory_rapid(kinds: Any) -> None:
-    doc = "what periodic bursts of cross traffic cost the packet-scale paradigm"
+    doc = "compute the cost of periodic bursts of cross traffic for the packet-scale paradigm"
     rapid = _add(kinds, "rapid", "theory_rapid:rapid", doc)
     add = rapid.add_argument
     for name, metavar, what in (
@@ -305,8 +309,8 @@ def _add_theory_rapid(kinds: Any) -> None:
         ("load", "RATE", "R_avg, mean rate of the cross traffic: 111Mbit"),
         ("on", "DURATION", "T_on, length of a burst: 100ms"),
         ("off", "DURATION", "T_off, pause between two: 350ms"),
-        ("tau", "DURATION", "how long Rapid's rate takes to rise: 150ms"),
-        ("eta", "DURATION", "how long it takes to fall: 75ms"),
+        ("tau", "DURATION", "time in which Rapid's rate rises: 150ms"),
+        ("eta", "DURATION", "time in which Rapid's rate falls: 75ms"),
     ):
         add(f"--{name}", metavar=metavar, required=True, help=what)
     add("--plot", metavar="FILE", help="draw rate and queue, as .html, .svg or .png")
@@ -314,22 +318,32 @@ def _add_theory_rapid(kinds: Any) -> None:
 
 
 def _add_paper(commands: Any) -> None:
-    paper = _add(commands, "paper", "paper:show_list", "reproduce the papers behind all of this")
-    kinds = paper.add_subparsers(title="what", metavar="WHAT", required=True)
+    paper = _add(commands, "paper", "paper:show_list", "reproduce the published papers")
+    kinds = paper.add_subparsers(title="commands", metavar="COMMAND", required=True)
     listed = _add(kinds, "list", "paper:show_list", "list the papers and their figures")
-    doc = "run a paper's figures, and lay what was published beside what is found here"
+    doc = "run a paper's figures, and compare the published values with Sojourn's"
     run = _add(kinds, "run", "paper:run", doc)
     run.add_argument("name", metavar="NAME", help="the paper (sojourn paper list), or `all`")
     add = run.add_argument
-    add("--figure", metavar="F", action="append", default=[], help="only this; may be repeated")
-    add("--quick", action="store_true", help="fewer points and shorter runs: minutes for all")
-    add("--out", metavar="DIR", help="where to write (default: runs/paper-NAME, -2, -3, ...)")
-    add("--jobs", metavar="N", type=_positive, help="threads (default: one a core)")
+    add(
+        "--figure",
+        metavar="F",
+        action="append",
+        default=[],
+        help="run only this figure; may be repeated",
+    )
+    add(
+        "--quick",
+        action="store_true",
+        help="run fewer and shorter simulations: minutes for all papers",
+    )
+    add("--out", metavar="DIR", help="folder to write to (default: runs/paper-NAME, -2, -3, ...)")
+    add("--jobs", metavar="N", type=_positive, help="number of threads (default: one a core)")
     add(
         "--data",
         metavar="PATH",
-        help="the authors' measurements that do not ship, a file or a folder of them; "
-        "latency-spike has more to say with latency-spike-testbed.csv",
+        help="file or folder with the authors' measurements, which are not included; with "
+        "latency-spike-testbed.csv, latency-spike checks more claims",
     )
     form = run.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print every figure as JSON")
@@ -342,7 +356,7 @@ def _add_paper(commands: Any) -> None:
 
 
 def _add_rtt(commands: Any) -> None:
-    doc = "the round-trip times of every TCP flow in a capture, both directions"
+    doc = "compute the round-trip times of every TCP flow in a capture, in both directions"
     rtt = _add(commands, "rtt", "rtt:rtt", doc)
     add = rtt.add_argument
     add("file", metavar="FILE", type=_name, help="a pcap or pcapng file; - for standard input")
@@ -358,7 +372,7 @@ def _add_rtt(commands: Any) -> None:
         metavar="N",
         type=_positive,
         default=1 << 18,
-        help="flows that are held at most (default: 262144)",
+        help="greatest number of flows (default: 262144)",
     )
     add("--plot", metavar="FILE", help="draw RTTs over time, as .html, .svg or .png")
     add(
@@ -374,8 +388,8 @@ def _add_controller(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]FILE.py:CLASS",
         action="append",
         default=[],
-        help="add a controller of your own to those that scenarios may name (CONTRIBUTING.md); "
-        "NAME is the class's in snake case where it is left out; may be repeated",
+        help="add your own controller, for use by name (CONTRIBUTING.md); NAME is by default the "
+        "class's name in snake case; may be repeated",
     )
 
 
@@ -387,7 +401,7 @@ def _add_listing(commands: Any, name: str, doc: str) -> argparse.ArgumentParser:
 
 
 def _add_qlog(commands: Any) -> None:
-    doc = "read qlog, whoever wrote it, into the figures and plots of a run (docs/exports.md)"
+    doc = "show the figures and plots of qlog files of any program (docs/exports.md)"
     qlog = _add(commands, "qlog", "qlog:qlog_command", doc)
     add = qlog.add_argument
     add("files", metavar="FILE", type=_name, nargs="+", help="a .qlog or .sqlog file")
@@ -396,36 +410,36 @@ def _add_qlog(commands: Any) -> None:
         metavar="SECONDS",
         type=float,
         default=None,
-        help="between two samples (default: a 500th of the time, 1 ms at least)",
+        help="time between samples (default: a 500th of the time, at least 1 ms)",
     )
     add(
         "--control",
         metavar="NAME",
         default="qlog",
-        help="what its controller is called, by which `sojourn compare` matches (default: qlog)",
+        help="name of its controller, by which `sojourn compare` matches runs (default: qlog)",
     )
     place = qlog.add_mutually_exclusive_group()
     place.add_argument("--out", metavar="DIR", help="write a run directory, for `sojourn compare`")
     place.add_argument(
-        "--plot", metavar="FILE", help="write the figure alone, as .html, .svg or .png"
+        "--plot", metavar="FILE", help="write only the figure, as .html, .svg or .png"
     )
-    add("--json", action="store_true", help="print what `sojourn run --json` does")
+    add("--json", action="store_true", help="print the JSON object of `sojourn run --json`")
 
 
 def _add_bench(commands: Any) -> None:
     bench = _add(commands, "bench", "bench:bench", "measure speed, memory and start-up")
     add = bench.add_argument
-    add("--quick", action="store_true", help="only show that everything can be measured")
+    add("--quick", action="store_true", help="run a smoke test of the benchmark")
     add(
         "--case",
         metavar="NAME",
         nargs="+",
         action="extend",
         default=[],
-        help="measure these cases alone, and neither scaling nor memory, start-up and threads: "
+        help="measure only these cases, without scaling, memory, start-up and threads: "
         "A B B-lossless C C-codel",
     )
-    add("--out", metavar="DIR", help="write bench.json and a figure to this folder as well")
+    add("--out", metavar="DIR", help="also write bench.json and a figure to this folder")
     add(
         "--json",
         action="store_true",
@@ -450,7 +464,7 @@ def settings_of(text: str) -> dict[str, str]:
 
 
 def _name(text: str) -> str:
-    """The name of a file or a folder."""
+    """Return the name of a file or a folder."""
     if not text:
         raise argparse.ArgumentTypeError("the name is empty")
     return text

@@ -103,12 +103,12 @@ def _summary(found: CaptureRtt) -> str:
 
 
 _REASONS = {
-    "link_type": "of a link type that is not known",
+    "link_type": "of an unknown link type",
     "not_ip": "not IP",
     "not_tcp": "not TCP",
     "fragments": "IP fragments",
     "cut": "cut off within their headers",
-    "malformed": "with headers that contradict themselves",
+    "malformed": "with contradictory headers",
     "without_time": "without a time",
     "beyond_max_flows": "of flows beyond --max-flows",
 }
@@ -121,12 +121,12 @@ def _notes(found: CaptureRtt) -> Iterator[str]:
     skipped = {reason: found["skipped"][reason] for reason in _REASONS}  # type: ignore[literal-required]
     told = [f"{count:,} {_REASONS[reason]}" for reason, count in skipped.items() if count]
     if told:
-        yield f"not looked at: {', '.join(told)}"
+        yield f"skipped: {', '.join(told)}"
     backward = sum(x["backward_pairs"] for flow in found["flows"] for x in flow["directions"])
     if backward:
-        yield f"{backward:,} answers have an earlier time than what they answer, and are left out"
+        yield f"{backward:,} answers are earlier than their segments, and are left out"
     if found["flows"]:
         yield (
-            "each row: from a segment of the first end, seen where the capture was taken, to the "
-            "answer of the second, seen there; both rows together are the whole round trip"
+            "each row: time at the capture point from a segment of the first end to the answer "
+            "of the second; both rows together are the whole round trip"
         )

@@ -1,8 +1,8 @@
-r"""Standard output and standard error: the one way by which user-supplied text is printed.
+r"""Print user-supplied text safely on standard output and standard error.
 
-Titles, names, paths and exceptions may hold any character. One that controls a terminal is
-written as its escape: `\x1b` for the escape character. So is one that the encoding lacks, unless
-ASCII has a likeness.
+Titles, names, paths and exceptions may contain any character. A character that controls a terminal
+is written as its escape: `\x1b` for the escape character. A character that the encoding lacks is
+written as a similar ASCII character, or else as its escape.
 """
 
 import codecs
@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-# C0 but tabulator and line feed, DEL, C1, line separators, and what turns the direction of text:
-# Unicode's Bidi_Control.
+# C0 except tabulator and line feed, DEL, C1, line separators, and the characters that change the
+# direction of text (Unicode's Bidi_Control).
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -24,34 +24,34 @@ OUTPUT = "standard output"
 """File name reported in write errors."""
 
 _ERRORS = "sojourn"
-# A name or a message that is longer is cut: nobody reads more of it.
+# Longer names and messages are cut, so that they stay readable.
 _LONGEST = 2_000
 
 
 def shown(text: str) -> str:
-    """The text with escapes in place of what would control a terminal; lines stay lines."""
+    """Return the text with escapes for characters that control a terminal; keep line breaks."""
     return _CONTROLS.sub(lambda found: _escape(found[0]), text)
 
 
 def line(text: str) -> str:
-    """The same as one line of readable length: a name, or a message."""
+    """Return a name or a message as one escaped line of readable length."""
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
     return shown(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def say(message: str) -> None:
-    """Writes a line to standard error."""
+    """Write a line to standard error."""
     print(line(message), file=sys.stderr)
 
 
 def styled(stream: Any) -> Any:
-    """The stream for a writer of its own escape sequences (Rich); escapes the rest."""
+    """Return a stream for a writer that emits its own escape sequences (Rich)."""
     return _Styled(stream) if isinstance(stream, _Stream) else stream
 
 
 def require_text(argv: Sequence[str]) -> str | None:
-    """Says which argument is not text: every output has to be able to name it."""
+    """Return an error for an argument that is not text, because outputs could not name it."""
     for place, argument in enumerate(argv, 1):
         if re.search("[\ud800-\udfff]", argument):
             return (
@@ -63,14 +63,14 @@ def require_text(argv: Sequence[str]) -> str | None:
 
 def _escape(character: str) -> str:
     number = ord(character)
-    # A byte of a file's name that is no text (PEP 383).
+    # A surrogate for a byte of a file name that is not text (PEP 383).
     if 0xDC80 <= number <= 0xDCFF:
         number -= 0xDC00
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:
-    """What stands for characters that an encoding does not have."""
+    """Return the replacement for characters that an encoding lacks."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]
@@ -97,18 +97,18 @@ class _Stream(io.TextIOWrapper):
 
     def flush(self) -> None:
         with self._faults():
-            # `argparse` passes over what its `write` raises, which has let go of the text.
+            # `argparse` ignores an error of `write`, which has lost the text by then.
             if self._fault is not None:
                 raise self._fault
             super().flush()
 
     def forgive(self) -> None:
-        """Forgets a fault: what is written from now on goes to nowhere."""
+        """Clear the fault: the output now goes to the null device."""
         self._fault = None
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
-        """Gives an error the name that its file has for the user."""
+        """Give an error the user's name for the stream."""
         try:
             yield
         except BrokenPipeError as error:
@@ -120,7 +120,7 @@ class _Stream(io.TextIOWrapper):
 
 
 class _Errors(_Stream):
-    """Standard error: there is no other place to say that it cannot be written."""
+    """Standard error, which cannot report its own write errors elsewhere."""
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -131,7 +131,7 @@ class _Errors(_Stream):
 
 
 class _Styled:
-    """Writes past the escaping."""
+    """Writes without escaping."""
 
     def __init__(self, stream: _Stream) -> None:
         self._stream = stream
@@ -142,7 +142,7 @@ class _Styled:
 
 
 def abandon(stream: TextIO) -> None:
-    """Sends the rest to nowhere, so that Python does not fail once more at its exit."""
+    """Discard further output, so that Python does not fail again at its exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
@@ -152,7 +152,7 @@ def abandon(stream: TextIO) -> None:
 
 @contextmanager
 def streams() -> Iterator[None]:
-    """Standard output and error as they are here, until the end; other streams are left alone."""
+    """Replace the interpreter's standard output and error until the end; keep other streams."""
     _fill_closed()
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = _like(sys.stdout, _Stream, 1), _like(sys.stderr, _Errors, 2)
@@ -170,13 +170,13 @@ def _end(stream: _Stream) -> None:
     try:
         stream.flush()
     except OSError:
-        # Its status is told; this comes after an error of another kind.
+        # The exit status is already that of another error.
         abandon(stream)
     stream.detach()
 
 
 def _fill_closed() -> None:
-    """Opens what was closed: the next file would have its number, and get what is written there."""
+    """Open closed descriptors 0 to 2, or the next file would get their number and their output."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -187,7 +187,7 @@ def _fill_closed() -> None:
 def _like(stream: Any, kind: type[_Stream], descriptor: int) -> Any:
     if stream is None:
         return kind(os.fdopen(descriptor, "wb", closefd=False), "utf-8", _ERRORS)
-    # Exactly the interpreter's own: a test or a notebook has streams of other kinds.
+    # Only the interpreter's own type: a test or a notebook has streams of other types.
     if type(stream) is not io.TextIOWrapper:
         return stream
     return kind(

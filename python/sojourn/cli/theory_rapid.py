@@ -34,7 +34,7 @@ def _rapid_lines(args: argparse.Namespace, found: RapidTheory) -> list[str]:
     phase = ms_text(least) if most - least < 1e-9 else f"{ms_text(least)} to {ms_text(most)}"
     lines = [
         f"case           {found['case']}: {_CASES[found['case']]}",
-        f"D              {ms_text(found['D_s'])}, by which news of a burst's end is late",
+        f"D              {ms_text(found['D_s'])}, delay of the signal of a burst's end",
         f"queue          at most {found['queue_max_bytes']:,} bytes",
         f"rate           {rate_text(found['rate_low_bps'])} to {rate_text(found['rate_high_bps'])}",
     ]
@@ -51,11 +51,11 @@ def _rapid_lines(args: argparse.Namespace, found: RapidTheory) -> list[str]:
 
 _CASES = {
     "L1": "rise and fall are complete; Rapid sends at C throughout the worst burst",
-    "L2": "rise and fall are complete; all that exceeds C - R_on falls into the worst burst",
+    "L2": "rise and fall are complete; all traffic above C - R_on is in the worst burst",
     "L3": "rise and fall are complete; the worst burst lies across both",
     "S1": "the fall is cut short; Rapid sends at C throughout the worst burst",
     "S2": "the fall is cut short; the worst burst lies across rise and fall",
-    "S3": "the rise is cut short; all that exceeds C - R_on falls into the worst burst",
+    "S3": "the rise is cut short; all traffic above C - R_on is in the worst burst",
     "S4": "the rise is cut short; the worst burst lies across rise and fall",
     "S5": "rise and fall are cut short",
 }

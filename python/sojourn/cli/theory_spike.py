@@ -129,4 +129,4 @@ def _lost(found: SpikeTheory, whole: float) -> str:
     if found["lost_fraction"] == 0:
         return f"lost           {share}: the cap is above the bound"
     numbers = f"({ms_text(whole)} - {ms_text(found['spike_s'])}) / {ms_text(whole)}"
-    return f"lost           (Q - q) / Q = {numbers} = {share} of what arrives in excess during d"
+    return f"lost           (Q - q) / Q = {numbers} = {share} of the excess that arrives during d"

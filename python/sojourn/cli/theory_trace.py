@@ -35,16 +35,16 @@ def trace(args: argparse.Namespace) -> int:
 
 def _require_one_source(args: argparse.Namespace) -> None:
     if args.file is not None and args.process is not None:
-        raise UsageError("FILE and --process are both capacities over time; give one of them")
+        raise UsageError("FILE and --process both give a capacity over time; use one of them")
     if args.file is None and args.process is None:
         raise UsageError("give a FILE, or --process wifi or cellular: the capacity over time")
     if args.fit and args.file is None:
-        raise UsageError("--fit is of a FILE; a process is known already")
+        raise UsageError("--fit needs a FILE; a process needs no fit")
     for name in ("seed", "duration"):
         if getattr(args, name) is not None and args.process is None and not args.fit:
-            raise UsageError(f"--{name} is of what is made at random: --process or --fit")
+            raise UsageError(f"--{name} needs --process or --fit")
     if args.levels is not None and not args.fit:
-        raise UsageError("--levels is of --fit")
+        raise UsageError("--levels needs --fit")
 
 
 def _found(args: argparse.Namespace) -> TraceTheory:
@@ -111,7 +111,7 @@ def _trace_lines(found: TraceTheory) -> list[str]:
     mean = rate_text(found["mean_rate_bps"])
     lines = [
         f"capacity       {mean} on average over {found['duration_s']:g} s",
-        "least queueing delay of traffic that fills the link, over all that arrives:",
+        "minimum queueing delay of traffic that fills the link, over all arrivals:",
         f"{'loop delay':14} {'sender':9}" + "".join(f"{name:>11}" for name in _SHARES),
     ]
     for one in found["by_delay"]:
@@ -119,12 +119,12 @@ def _trace_lines(found: TraceTheory) -> list[str]:
         lines.append(_shares_line("", "draining", one["drained"]))
     for worst in found["worst"]:
         lines.append(
-            f"worst          {ms_text(worst['delay_s'])} for what arrives at {worst['at_s']:.4g} s"
+            f"worst          {ms_text(worst['delay_s'])} for arrivals at {worst['at_s']:.4g} s"
         )
     return [
         *lines,
-        "matching: sends at the capacity it last heard of; draining: falls silent as well until "
-        "the queue that it caused is gone",
+        "matching: sends at the last known capacity; draining: also pauses until the queue that "
+        "it caused is empty",
     ]
 
 

@@ -57,7 +57,7 @@ def grid_of(pair: Pair) -> Grid | str:
 
 
 def aligned(pair: Pair, grid: Grid) -> pl.DataFrame:
-    """One row per side, seed and cell; its time is the end of the cell."""
+    """Return one row per side, seed and cell; its time is the end of the cell."""
     sides: tuple[tuple[str, Mapping[int, pl.DataFrame]], ...] = (("a", pair.a), ("b", pair.b))
     frames = [
         _cells(part, pair.what, grid).with_columns(
@@ -96,7 +96,7 @@ def _carried(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
 
 
 def _before(part: pl.DataFrame, column: str, times: pl.DataFrame, longest_ns: int) -> pl.Series:
-    """The last value; null if it is older than the interval of the coarser run."""
+    """Return the last value; null if it is older than the interval of the coarser run."""
     known = part.select("ns", column).drop_nulls()
     return times.join_asof(known, on="ns", strategy="backward", tolerance=longest_ns)[column]
 
@@ -110,7 +110,7 @@ def _greatest(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
 
 
 def _counted(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
-    """The increase of a counter in each cell.
+    """Return the increase of a counter in each cell.
 
     Counts are whole numbers; each is valid from its sample on. After a gap, the next sample has
     the whole increase since the previous one.
@@ -121,7 +121,7 @@ def _counted(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
 
 
 def _rate(part: pl.DataFrame, bits: pl.Expr, grid: Grid) -> pl.Series:
-    """The mean rate in each cell, with bits spread evenly between samples.
+    """Return the mean rate in each cell, with bits spread evenly between samples.
 
     Null if the bits of any part of the cell are unknown, because null differs from zero.
     """
@@ -149,7 +149,7 @@ def _delivered(part: pl.DataFrame) -> pl.Expr:
 
 
 def _bits(column: str) -> pl.Expr:
-    """Bits that a rate carried since the previous sample; null if the rate is unknown."""
+    """Return bits that a rate carried since the previous sample; null if the rate is unknown."""
     return pl.col(column).cast(pl.Float64) * (pl.col("ns").diff() / NS)
 
 
@@ -162,7 +162,7 @@ def _last(part: pl.DataFrame) -> int:
 
 
 def _interval(part: pl.DataFrame) -> int:
-    """The usual time between samples; the median is robust against gaps."""
+    """Return the usual time between samples; the median is robust against gaps."""
     spans = sorted(part["ns"].diff().drop_nulls())
     return int(spans[len(spans) // 2])
 

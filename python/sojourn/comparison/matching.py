@@ -82,7 +82,7 @@ def match(a: Side, b: Side, chosen: Chosen) -> Matched:
 
 
 def controls(run: Run) -> list[str]:
-    """The controllers of a run directory, in its order."""
+    """Return the controllers of a run directory, in its order."""
     return list(dict.fromkeys(one["control"] for one in run.runs))
 
 
@@ -121,8 +121,8 @@ def _check_chosen(
 def _nothing_in_common(a: Side, b: Side, in_a: list[Name], in_b: list[Name]) -> str:
     return (
         f"no flow of {a.label} is in {b.label}: flows are matched by their name and their run's "
-        f"controller; {a.label} has {_listed(in_a)}; {b.label} has {_listed(in_b)}; controllers "
-        "are laid side by side by one run with both: `sojourn run SCENARIO --control ONE,OTHER`"
+        f"controller; {a.label} has {_listed(in_a)}; {b.label} has {_listed(in_b)}; to compare "
+        "controllers, simulate both in one run: `sojourn run SCENARIO --control ONE,OTHER`"
     )
 
 
@@ -138,7 +138,7 @@ _Series = dict[Name, dict[int, pl.DataFrame]]
 
 
 def _series(side: Side, what: What) -> _Series:
-    """The series of every flow or link, by seed, ordered by time."""
+    """Return the series of every flow or link, by seed, ordered by time."""
     frame = side.run.flows if what == "flows" else side.run.links
     name = what.removesuffix("s")
     where = f"{side.label}: {what}.parquet"

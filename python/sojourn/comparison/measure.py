@@ -54,7 +54,7 @@ def link(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: _Whole) -> LinkComp
 
 
 def _compared_over(pair: Pair, grid: Grid) -> PairComparison:
-    """The identity of the compared pair: its names, seeds and steps."""
+    """Return the identity of the compared pair: its names, seeds and steps."""
     return {
         "control": pair.control,
         "name": pair.name,
@@ -68,7 +68,7 @@ def _compared_over(pair: Pair, grid: Grid) -> PairComparison:
 
 
 def trajectories(cells: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Columns `t_s`, `a`, `b`: the median over the seeds of each side, per cell."""
+    """Return columns `t_s`, `a`, `b`: the median over the seeds of each side, per cell."""
     sides = []
     for side in ("a", "b"):
         own = cells.filter(pl.col("side") == side)
@@ -77,7 +77,7 @@ def trajectories(cells: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def window(both: pl.DataFrame) -> WindowComparison | None:
-    """The difference between two windows; None if one side recorded no window."""
+    """Return the difference between two windows; None if one side recorded no window."""
     known = both.drop_nulls().filter(pl.col("a") > 0)
     if known.is_empty():
         return None
@@ -111,7 +111,7 @@ def _rtt_column(cells: pl.DataFrame) -> str | None:
 
 
 def between(a: float | None, b: float | None) -> Compared:
-    """A figure of both runs, with their difference and ratio."""
+    """Return a figure of both runs, with their difference and ratio."""
     if a is None or b is None:
         return {"a": a, "b": b, "difference": None, "ratio": None}
     return {"a": a, "b": b, "difference": b - a, "ratio": b / a if a else None}
@@ -121,7 +121,7 @@ _Measure = Callable[[pl.Series], float | None]
 
 
 def _compared(cells: pl.DataFrame, column: str | None, measure: _Measure) -> ComparedSteps:
-    """A figure over the cells with a value, of all seeds."""
+    """Return a figure over the cells with a value, of all seeds."""
     if column is None:
         return _of_steps((None, None), (0, 0))
     a, b = (cells.filter(pl.col("side") == side)[column] for side in ("a", "b"))
@@ -137,12 +137,12 @@ def _mean(values: pl.Series) -> float | None:
 
 
 def _quantile(q: float) -> _Measure:
-    """A quantile with the same interpolation as all of Sojourn's medians."""
+    """Return a quantile with the same interpolation as all of Sojourn's medians."""
     return lambda values: _number(values.quantile(q, interpolation="linear"))
 
 
 def _per_run(cells: pl.DataFrame, column: str) -> ComparedSteps:
-    """A count over the whole time, as the mean over the seeds."""
+    """Return a count over the whole time, as the mean over the seeds."""
     seeds = {side: cells.filter(pl.col("side") == side)["seed"].n_unique() for side in ("a", "b")}
     totals = _compared(cells, column, _sum)
     a, b = totals["a"], totals["b"]

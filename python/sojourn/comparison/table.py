@@ -53,12 +53,11 @@ _MAY_LACK = {
 NOTES = (
     "goodput: mean over the time in common; RTT peak, queue peak: percentiles of the greatest "
     "value in each step of it, which depend on the step",
-    "run: from both summaries, over all packets of whole runs, on whatever time each has",
+    "run: from both summaries, over all packets of whole runs, each over its own time",
     "drops, marks: of the link, in the time in common, a run; window: congestion window, B less A "
     "over A, step by step",
-    "srtt: smoothed RTT, where one of both has no other; "
-    "several seeds: percentiles are over all of them, other figures their means, and a window is "
-    "their median at each moment",
+    "srtt: smoothed RTT (used if one run recorded no other); several seeds: percentiles over all "
+    "of them, means of other figures, and the median window at each time",
 )
 
 
@@ -167,7 +166,7 @@ def step_text(step_s: float) -> str:
 
 
 def _says_something(item: Mapping[str, Any], metrics: _Rows) -> bool:
-    """Whether a figure is other than null or zero: a link without a rate has no queue."""
+    """Return whether a figure is other than null or zero: a link without a rate has no queue."""
     return any(item[key][side] for key, _, _ in metrics for side in ("a", "b"))
 
 

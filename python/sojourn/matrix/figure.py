@@ -54,7 +54,7 @@ def together(found: MatrixSummary, queue: str) -> Spec:
         _across(found, "queue p99 (ms)", _WORSE, delays, controls),
         _across(found, "Jain's index", _FAIR, fairness, controls, digits=2),
     ]
-    return _document(found, f"Two against each other over {queue}", maps)
+    return _document(found, f"Pairs over {queue}", maps)
 
 
 def _permille(cell: Cell, key: str) -> float:
@@ -63,7 +63,7 @@ def _permille(cell: Cell, key: str) -> float:
 
 
 def _shares(cell: Cell) -> Iterator[Spec]:
-    """The share of each flow against the other."""
+    """Yield the share of each flow against the other."""
     first, second = cell["goodput_bps"]
     total = (first + second) or 1.0
     yield _square(cell, cell["controls"][1], cell["controls"][0], 100 * first / total)
@@ -72,7 +72,7 @@ def _shares(cell: Cell) -> Iterator[Spec]:
 
 
 def _both(cell: Cell, value: float) -> Iterator[Spec]:
-    """A value of the pair, on both sides of the diagonal."""
+    """Yield a value of the pair, on both sides of the diagonal."""
     for row, column in dict.fromkeys([tuple(cell["controls"]), tuple(cell["controls"][::-1])]):
         yield _square(cell, column, row, value)
 

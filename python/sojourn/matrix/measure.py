@@ -106,7 +106,7 @@ def _cell(place: Place, runs: Sequence[RunSummary]) -> Cell:
 
 
 def _figures(run: RunSummary) -> dict[str, Any]:
-    """The figures of a cell for one run."""
+    """Return the figures of a cell for one run."""
     link: Any = next(link for link in run["links"] if link["name"] == plan.BOTTLENECK)
     goodputs = [flow["goodput_bps"] for flow in run["flows"]]
     return {

@@ -121,13 +121,13 @@ def _queue(of: Axes, name: str) -> dict[str, Any]:
 
 
 def _measures_arrivals(of: Axes, control: str) -> bool:
-    """Whether a controller needs the receiver's timestamps, which TCP lacks by default."""
+    """Return whether a controller needs the receiver's timestamps, which TCP lacks by default."""
     return bool(controllers(of.own)[control]["needs"]["receive_times"])
 
 
 @cache
 def controllers(own: Own) -> dict[str, Any]:
-    """Every available controller with its description."""
+    """Return every available controller with its description."""
     return {one["name"]: one for one in json.loads(own.catalogue.controllers())}
 
 

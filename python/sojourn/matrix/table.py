@@ -78,7 +78,7 @@ def about(found: MatrixSummary) -> str:
     return (
         f"One bottleneck of {found['rate']} with a buffer of {found['buffer']}, bulk flows for "
         f"{found['duration']}, {_seeds(found)}; the second flow starts after a second. "
-        f"Figures stand for base RTTs of {rtts}, in this order; marks and drops are per thousand "
+        f"Figures are for base RTTs of {rtts}, in this order; marks and drops are per thousand "
         "packets delivered; all count from the start, slow start included."
     )
 
@@ -114,7 +114,7 @@ def markdown(found: MatrixSummary) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_WRITTEN = " Written by `make matrix`; a test holds it against what is simulated."
+_WRITTEN = " Written by `make matrix`; a test compares it with the simulation."
 
 
 def _is_shipped(found: MatrixSummary) -> bool:

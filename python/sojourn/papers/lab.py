@@ -30,7 +30,7 @@ class Ask:
     spread: str | None = None
 
     def key(self, runs: int) -> str:
-        """A key that equal simulations share."""
+        """Return a key that equal simulations share."""
         asked = [self.scenario, dict(self.set), self.control, runs, self.spread]
         return json.dumps(asked, sort_keys=True)
 

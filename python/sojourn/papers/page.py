@@ -42,14 +42,15 @@ def document(done: Sequence[PaperSummary]) -> str:
     head = [
         "# The papers, reproduced",
         "",
-        "What each paper claims, beside what is found here. Written by `make papers` from the full "
-        "runs; `sojourn paper run NAME` draws the figures. A claim holds where ours agrees with "
-        "what is published as the last column says; – stands where nothing was published. "
-        "`--quick` runs fewer points, shorter, and says so. Exit status is 0 whatever holds: "
+        "The claims of each paper, beside the results of Sojourn. `make papers` writes this page "
+        "from the full runs; `sojourn paper run NAME` draws the figures. A claim holds if our "
+        "result agrees with the published one as the last column says; – means that nothing was "
+        "published. `--quick` runs fewer and shorter simulations, and says so. The exit status "
+        "is 0 even if a claim does not hold: "
         "`paper.json` beside the figures has every claim, with `published`, `ours`, `unit`, "
         "`holds` and `why`.",
         "",
-        "| paper | what it is about | claims that hold |",
+        "| paper | subject | claims that hold |",
         "|---|---|---|",
         *rows,
     ]

@@ -26,7 +26,7 @@ def read(
     for file in map(Path, named):
         found, damage = reading.traces(file)
         if not found:
-            raise UsageError(str(damage) if damage else f"{file}: it holds no qlog events")
+            raise UsageError(str(damage) if damage else f"{file}: it has no qlog events")
         traces += found
         damages += [damage] if damage else []
     return run.of(traces, control, interval_s), damages

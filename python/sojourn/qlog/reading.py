@@ -74,7 +74,7 @@ def _read(file: Path, found: list[Trace]) -> None:
     memory.require(cursor.bytes(), f"{file} is one JSON text, read as a whole")
     _contained(cursor, file, found)
     if cursor.peek():
-        raise cursor.fault("there is more behind the JSON text")
+        raise cursor.fault("there are data after the JSON text")
     return None
 
 
@@ -105,7 +105,7 @@ class _Sequence:
 
 def _begin(header: Any, cursor: Cursor, file: Path) -> Trace:
     if not isinstance(header, dict) or not isinstance(header.get("trace"), dict):
-        raise cursor.fault("the first text is no qlog header: it has no `trace`", 0)
+        raise cursor.fault("the first text is not a qlog header: it has no `trace`", 0)
     trace = Trace(file.stem)
     trace.describe(header["trace"])
     return trace
@@ -121,12 +121,12 @@ def _contained(cursor: Cursor, file: Path, found: list[Trace]) -> None:
         else:
             cursor.value()
     if not is_qlog:
-        raise FaultyTextError(0, "no qlog: it has no `traces`")
+        raise FaultyTextError(0, "not qlog: it has no `traces`")
 
 
 def _trace(cursor: Cursor, file: Path, found: list[Trace]) -> None:
     if cursor.peek() != "{":
-        raise cursor.fault("a trace is no object")
+        raise cursor.fault("a trace is not an object")
     trace, events = Trace(f"{file.stem}-{len(found) + 1}" if found else file.stem), []
     about: dict[str, Any] = {}
     try:

@@ -153,7 +153,7 @@ class _Columns:
         self._delivered += delivered
 
     def frame(self) -> "pl.DataFrame":
-        """The columns of `flows.parquet` that a log provides."""
+        """Return the columns of `flows.parquet` that a log provides."""
         memory.require_polars()
         import polars as pl
 

@@ -145,4 +145,4 @@ def _one(text: bytes, at: int, each: Callable[[Cursor], None]) -> None:
     if cursor.peek():
         each(cursor)
         if cursor.peek():
-            raise cursor.fault("there is more behind a JSON text")
+            raise cursor.fault("there are data after a JSON text")

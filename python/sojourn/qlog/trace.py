@@ -309,12 +309,12 @@ def _frames(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _is_unknown(data: Mapping[str, Any]) -> bool:
-    """Whether the log omits the frames of a packet."""
+    """Return whether the log omits the frames of a packet."""
     return not isinstance(data.get("frames"), list)
 
 
 def _number(data: Mapping[str, Any]) -> tuple[str, int | None]:
-    """The number space and the number of a packet."""
+    """Return the number space and the number of a packet."""
     header = mapping(data.get("header"))
     kinds = (header.get("packet_type"), data.get("packet_type"), data.get("type"), "1RTT")
     kind = str(next(one for one in kinds if one is not None)).lower()
@@ -323,7 +323,7 @@ def _number(data: Mapping[str, Any]) -> tuple[str, int | None]:
 
 
 def _pieces(data: Mapping[str, Any]) -> list[tuple[Any, int, int]]:
-    """The data of a packet: stream, offset, length."""
+    """Return the data of a packet: stream, offset, length."""
     found = []
     for frame in _frames(data):
         kind = frame.get("frame_type")
@@ -338,7 +338,7 @@ def _pieces(data: Mapping[str, Any]) -> list[tuple[Any, int, int]]:
 
 
 def _acked(frame: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
-    """The packet ranges that a frame acknowledges, each as first and last number."""
+    """Yield the packet ranges that a frame acknowledges, each as first and last number."""
     ranges = frame.get("acked_ranges")
     for one in ranges if isinstance(ranges, list) else []:
         ends = [count(end) for end in one] if isinstance(one, list) else [count(one)]

@@ -64,7 +64,7 @@ def line(
     interpolate: Literal["linear", "step-after", "step-before"] = "linear",
     width: float = 1.6,
 ) -> Layer:
-    """A line through the points, in their order."""
+    """Return a line through the points, in their order."""
     mark: Spec = {"type": "line", "strokeWidth": width, "interpolate": interpolate, "clip": True}
     if dash:
         mark["strokeDash"] = list(dash)

@@ -41,7 +41,7 @@ def figure(comparison: "Comparison", interactive: bool = True) -> Spec:
 
 
 def title(comparison: "Comparison") -> str:
-    """The common title of both runs, or both titles."""
+    """Return the common title of both runs, or both titles."""
     titles = dict.fromkeys((comparison.a.run.title, comparison.b.run.title))
     return " / ".join(titles)
 
@@ -141,7 +141,7 @@ class _Rows:
         self.canvas.row(frame, panel, goodput, scale, behind=behind)
 
     def _capacities(self, control: str, link: str | None) -> dict[str, pl.DataFrame]:
-        """The capacity of the link by colour: grey if both runs have the same capacity."""
+        """Return the capacity of the link by colour: grey if both runs have the same capacity."""
         if link is None:
             return {}
         both = self._link(control, link, "capacity_bps")
@@ -162,7 +162,7 @@ class _Rows:
         return self._drawn(own, control, column, pl.lit("").alias("flow"))
 
     def _drawn(self, frame: pl.DataFrame, control: str, column: str, flow: pl.Expr) -> pl.DataFrame:
-        """Columns `t`, `v`, `series`, `flow`: the median over the seeds."""
+        """Return columns `t`, `v`, `series`, `flow`: the median over the seeds."""
         label = pl.col("side").replace_strict(self.labels).alias("series")
         drawn = frame.filter(pl.col("control") == control).select(
             pl.col("t_s").alias("t"), pl.col(column).alias("v"), label, flow
@@ -193,7 +193,7 @@ class _Rows:
         return drawn if drawn in names else next(iter(names), None)
 
     def _changes(self) -> list[float]:
-        """Times at which the capacity of a drawn link changes, in either run."""
+        """Return times at which the capacity of a drawn link changes, in either run."""
         links = {self._focus(control) for control in self.controls}
         sides = (self.comparison.a, self.comparison.b)
         times = set().union(*(_changes_of(side, self.controls, links) for side in sides))
@@ -230,7 +230,7 @@ class _Rows:
 
 
 def _changes_of(side: "Side", controls: list[str], links: set[str | None]) -> set[float]:
-    """Times of the changes that all runs of a side share; a spread makes them differ."""
+    """Return times of the changes that all runs of a side share; a spread makes them differ."""
     each = [
         {
             round(spike["at_s"] + side.shift_s, 6)
@@ -244,7 +244,7 @@ def _changes_of(side: "Side", controls: list[str], links: set[str | None]) -> se
 
 
 def _around(changes: list[float], begin_s: float, end_s: float) -> list[tuple[float, float]]:
-    """The detailed windows in addition to the initial one."""
+    """Return the detailed windows in addition to the initial one."""
     spans = ((at - spec.BEFORE_S, at + spec.AFTER_S) for at in changes[: spec.MOST_WINDOWS])
     return [(max(begin_s, begin), min(end_s, end)) for begin, end in spans]
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 _OVERLAY = "A is the wide line, B the narrow one over it. "
 _HOW = (
-    "Left: the whole run; drag over it to choose what the right side shows. "
+    "Left: the whole run; drag over it to select the range on the right. "
     "Click a name in the legend to show only that one, and others to add them; "
-    "double-click for all. Point anywhere for the figures of that moment."
+    "double-click for all. Point anywhere for the figures at that time."
 )
 
 
@@ -74,11 +74,12 @@ def _head(run: "Run") -> str:
     about = f"Sojourn {run.summary['version']}: {what}."
     if first["spikes"]:
         about += (
-            " Spike: peak queueing delay after a change of capacity. Bound: the least spike of "
-            "senders that fill the link until it changes, whatever their controller. Bound "
-            "corrected: the same for what the link carried in the loop delay before the change. "
-            "A spike may be lower where the queue drops packets, or where the senders slow for "
-            "another reason before they can know of the change."
+            " Spike: peak queueing delay after a change of capacity. Bound: the smallest spike "
+            "of senders that fill the link until it changes, with any controller. Bound "
+            "corrected: the same for the rate that the link carried in the loop delay before the "
+            "change. "
+            "A spike may be lower if the queue drops packets, or if the senders slow for another "
+            "reason before they can know of the change."
         )
     return f"<header>\n<h1>{escape(run.title)}</h1>\n<p>{escape(about)}</p>\n</header>"
 

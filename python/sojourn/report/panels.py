@@ -57,7 +57,7 @@ def row(
     before: Guides,
     banded: bool = False,
 ) -> list[Spec]:
-    """Both panels of a row: lines over time, with guides behind and in front of them.
+    """Return both panels of a row: lines over time, with guides behind and in front of them.
 
     If `banded` is set, each line is a median, drawn over shaded percentiles.
     """
@@ -86,7 +86,7 @@ def data_names(one: Panel, frame: Frame) -> list[str]:
 
 
 def views(panels: list[Panel], side: str, part: str) -> list[str]:
-    """Names of the layers that hold a selection."""
+    """Return names of the layers that hold a selection."""
     return [f"{one.name}_{side}_{part}" for one in panels]
 
 

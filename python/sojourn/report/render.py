@@ -1,4 +1,4 @@
-"""The figure as SVG, PNG and page, drawn by a process of its own (`worker.py`)."""
+"""Draw figures as SVG, PNG and HTML page in a separate process (`worker.py`)."""
 
 import atexit
 import json
@@ -16,50 +16,50 @@ from typing import IO, Any
 from sojourn import imports
 from sojourn.errors import PictureError
 
-# One version by name, so that an upgrade of the renderer does not change the figure by itself.
+# A fixed version, so that an upgrade of the renderer does not change the figures.
 VEGA_LITE = "6.4"
-# What one picture may take. A figure of 24 lines needs a tenth of either.
+# Limits of one picture. A figure of 24 lines needs a tenth of either.
 _MEMORY_BYTES = 4_000_000_000
 _CPU_S = 120
-# A process that waits uses no CPU time. Generous, since the machine may be busy.
+# For a process that blocks, and so uses no CPU time. Generous, because the machine may be busy.
 _WALL_S = 5 * _CPU_S
-# A title makes the picture as wide as itself.
+# Longest texts in characters: a title makes the picture as wide as itself.
 _LONGEST = dict.fromkeys(("text", "title", "subtitle"), 300)
-# V8, the system's loader and Python, where addresses run out.
+# Messages of V8, the system's loader and Python when addresses run out.
 _NO_ADDRESSES = re.compile(
     "CagedHeap|reservation|failed to map segment|Cannot allocate memory|MemoryError"
 )
-# The characters that XML 1.0 cannot carry (section 2.2), in any form: the renderer panics at them.
+# Characters that XML 1.0 cannot carry in any form (section 2.2): the renderer panics at them.
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def svg(spec: dict[str, Any]) -> str:
-    """A Vega-Lite figure as SVG."""
+    """Draw a Vega-Lite figure as SVG."""
     return _renumbered(_drawn("svg", to_json(spec)).decode("utf-8"))
 
 
 def png(picture: str, scale: float = 2) -> bytes:
-    """A picture in SVG as PNG, `scale` pixels for each of its own."""
+    """Convert a picture from SVG to PNG, with `scale` pixels for each of its own."""
     return _drawn("png", picture, scale=scale)
 
 
 def page(spec: dict[str, Any]) -> str:
-    """A Vega-Lite figure as a page of its own that works offline."""
+    """Return a Vega-Lite figure as a page that works offline."""
     return _drawn("page", to_json(spec)).decode("utf-8")
 
 
 def script(snippet: str) -> str:
-    """Vega, Vega-Lite and a few lines that use them, as one script."""
+    """Bundle Vega, Vega-Lite and a snippet that uses them into one script."""
     return _drawn("script", snippet).decode("utf-8")
 
 
 def to_json(spec: dict[str, Any]) -> str:
-    """A Vega-Lite figure as JSON, with text that a picture can carry."""
+    """Return a Vega-Lite figure as JSON, without characters that a picture cannot carry."""
     return json.dumps(_carried(spec), ensure_ascii=False, separators=(",", ":"))
 
 
 def carried(text: str) -> str:
-    """The text with U+FFFD for each character that SVG and HTML cannot carry."""
+    """Return the text with U+FFFD for each character that SVG and HTML cannot carry."""
     return _NOT_XML.sub("\ufffd", text)
 
 
@@ -75,7 +75,7 @@ def _carried(value: Any, longest: int | None = None) -> Any:
 
 
 def _renumbered(text: str) -> str:
-    """Counts the clip paths from 0: the renderer goes on from the last figure of the process."""
+    """Number the clip paths from 0, because the renderer continues from its last figure."""
     order: dict[str, str] = {}
 
     def number(match: re.Match[str]) -> str:
@@ -85,14 +85,14 @@ def _renumbered(text: str) -> str:
 
 
 class _Worker:
-    """The drawing process, and how to talk to it. It ends when its standard input does."""
+    """The drawing process. It ends when its standard input does."""
 
     def __init__(self) -> None:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         self._is_late = False
         limits = str(_MEMORY_BYTES), str(_CPU_S)
         try:
-            # A session of its own: Ctrl-C in a terminal is for the command, which ends the worker.
+            # In its own session, so that Ctrl-C reaches only the command, which ends the worker.
             self._process = subprocess.Popen(
                 [sys.executable, "-I", _WORKER, *limits, json.dumps(imports.places())],
                 stdin=subprocess.PIPE,
@@ -104,7 +104,7 @@ class _Worker:
             raise PictureError(f"the drawing process does not start: {error}") from error
 
     def ask(self, make: str, text: str, arguments: dict[str, Any]) -> bytes:
-        """What it makes of the text; raises `PictureError` where it fails, or where it ended."""
+        """Return the worker's result; raise `PictureError` if it fails or has ended."""
         data = text.encode("utf-8")
         head = {"make": make, "version": VEGA_LITE, "length": len(data), **arguments}
         limit = threading.Timer(_WALL_S, self._give_up)
@@ -153,19 +153,19 @@ class _Worker:
         return f"the drawing process ended with {how}: {_beginning(said) or 'it said nothing'}"
 
     def leave(self) -> None:
-        """Closes the pipes in a forked child, which would keep the worker alive."""
+        """Close the pipes in a forked child, because they would keep the worker alive."""
         nowhere = os.open(os.devnull, os.O_RDWR)
         for pipe in (self._process.stdin, self._process.stdout):
-            # In place: `close` would write to the worker what the parent has buffered.
+            # Not `close`, which would write the parent's buffered data to the worker.
             os.dup2(nowhere, _pipe(pipe).fileno(), inheritable=False)
         os.close(nowhere)
 
     def end(self) -> None:
-        """Ends it at once."""
+        """End the process at once."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
-            # What the worker has not read is still to be written, and cannot be.
+            # Data that the worker has not read are still buffered, and cannot be written.
             with suppress(OSError):
                 _pipe(pipe).close()
         self._said.close()
@@ -182,7 +182,7 @@ def _drawn(make: str, text: str, **arguments: Any) -> bytes:
         try:
             return worker.ask(make, text, arguments)
         except BaseException:
-            # Whatever it was about to answer is not the answer to the next request.
+            # A late answer would be taken for the answer to the next request.
             _end()
             raise
 
@@ -203,7 +203,7 @@ def _end() -> None:
 
 
 def _leave() -> None:
-    """A forked child draws with a worker of its own."""
+    """Let a forked child start its own worker."""
     global _lock, _worker
     _lock = threading.Lock()
     left, _worker = _worker, None

@@ -29,8 +29,7 @@ class RttFigure(Drawing):
         left_out = f"; {more:,} more flows are not drawn" if more else ""
         return chart.document(
             f"Round-trip times in {Path(self._found['file']).name}",
-            "from a segment seen by the capture to its answer seen there, both directions"
-            + left_out,
+            "from a segment at the capture point to its answer there, both directions" + left_out,
             [_panel(flow) for flow in drawn] or [_nothing()],
         )
 
@@ -74,7 +73,7 @@ def _panel(flow: "Flow") -> Spec:
 
 def _nothing() -> Spec:
     return {
-        "data": {"values": [{"text": "no TCP segment in it was answered"}]},
+        "data": {"values": [{"text": "it has no answered TCP segment"}]},
         "mark": {"type": "text", "fontSize": 13},
         "encoding": {"text": {"field": "text"}},
     }

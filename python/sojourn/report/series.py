@@ -29,7 +29,7 @@ _HOVER_MOMENTS = 1000
 
 
 def flow_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
-    """Columns `t`, `v`, `series`, `flow`: one figure of every flow, without nulls."""
+    """Return columns `t`, `v`, `series`, `flow`: one figure of every flow, without nulls."""
     return (
         _first_seed(run, run.flows)
         .select(
@@ -43,7 +43,7 @@ def flow_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
 
 
 def mean_width_s(duration_s: float) -> float:
-    """The averaging time of goodput."""
+    """Return the averaging time of goodput."""
     return min(max(_MEAN_S, duration_s / 600), duration_s / 20)
 
 
@@ -73,7 +73,7 @@ def link_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
 
 
 def capacity(run: "Run", legend: Legend, width_s: float) -> pl.DataFrame:
-    """Columns `t`, `v`: the capacity of the link in focus, up to the time of each change.
+    """Return columns `t`, `v`: the capacity of the link in focus, up to the time of each change.
 
     A trace has delivery opportunities rather than a rate, so it is averaged like goodput.
     """
@@ -144,7 +144,7 @@ def few(
 
 
 def _stretch(duration_s: float, windows: Sequence[tuple[float, float]]) -> pl.Expr:
-    """The number of the interval that contains `t`; an interval is about a pixel wide."""
+    """Return the number of the interval that contains `t`; an interval is about a pixel wide."""
     stretch = (pl.col("t") / (duration_s / _WHOLE_STRETCHES)).floor()
     for place, (begin, end) in enumerate(windows, start=1):
         width = (end - begin) / max(_DETAIL_STRETCHES // len(windows), 1)
@@ -159,7 +159,7 @@ def moments(
     columns: dict[tuple[str, str], str],
     windows: Sequence[tuple[float, float]],
 ) -> pl.DataFrame:
-    """One row per time with a column for each line, for tooltips."""
+    """Return one row per time with a column for each line, for tooltips."""
     times = series.select(pl.col("t").unique().sort())
     inside = pl.any_horizontal(pl.col("t").is_between(*window) for window in windows)
     near, far = times.filter(inside), times.filter(~inside)

@@ -33,7 +33,7 @@ def figure(run: "Run", interactive: bool, goodput: pl.DataFrame) -> Spec:
 
 
 def goodput(run: "Run") -> pl.DataFrame:
-    """Columns `t`, `v`, `series`, `flow`: the averaged goodput of every drawn flow."""
+    """Return columns `t`, `v`, `series`, `flow`: the averaged goodput of every drawn flow."""
     drawn = legend.drawn(legend.of(run.summary))
     samples = series.flow_series(run, drawn, "goodput_bps")
     return series.mean_over(samples, series.mean_width_s(run.runs[0]["duration_s"]))
@@ -57,14 +57,14 @@ def document(canvas: Canvas, heading: Spec, shown: tuple[float, float], interact
 
 
 def windows(run: "Run") -> list[tuple[float, float]]:
-    """The time around each change of capacity; the start of the run if it never changes."""
+    """Return the time around each change of capacity; the start of the run if it never changes."""
     end = run.runs[0]["duration_s"]
     spans = [(max(0.0, at - BEFORE_S), min(end, at + AFTER_S)) for at in _change_times(run)]
     return spans[:MOST_WINDOWS] or [(0.0, min(end, BEFORE_S + AFTER_S))]
 
 
 def _first_shown(run: "Run") -> tuple[float, float]:
-    """The time around the drop with the largest spike."""
+    """Return the time around the drop with the largest spike."""
     spans = windows(run)
     focus = table.focus_link(run.summary)
     greatest = [0.0] * len(spans)
@@ -159,13 +159,13 @@ def _left_out(rows: _Rows) -> list[str]:
 
 
 def largest(frame: pl.DataFrame) -> float:
-    """The greatest `v`; 0 for an empty frame."""
+    """Return the greatest `v`; 0 for an empty frame."""
     found: Any = frame["v"].max() if frame.height else None
     return float(found or 0.0)
 
 
 def _changes(run: "Run") -> list[SpikeSummary]:
-    """The changes of the link in focus, in the first run."""
+    """Return the changes of the link in focus, in the first run."""
     focus = table.focus_link(run.summary)
     return [spike for spike in run.runs[0]["spikes"] if spike["link"] == focus]
 
@@ -187,7 +187,7 @@ def _bounds(run: "Run") -> list[Spec]:
 
 
 def _corrected(run: "Run", key: legend.Legend) -> list[Spec]:
-    """Each controller's corrected bound, if the link's carried traffic lowers it visibly."""
+    """Return each controller's corrected bound, if the link's carried traffic lowers it visibly."""
     ticks = []
     for one in run.runs:
         own = one["seed"] == run.runs[0]["seed"] and one["control"] in key.colours

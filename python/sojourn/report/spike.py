@@ -11,11 +11,11 @@ Spec = dict[str, Any]
 
 MITIGATIONS = {
     "headroom": ("headroom", "{} of the capacity left unused before the drop"),
-    "ramp": ("gradual ramp", "capacity falls over {}, and senders drain what they caused"),
-    "warning": ("early warning", "senders are told {} before the drop"),
+    "ramp": ("gradual ramp", "capacity falls over {}, and senders drain their queue"),
+    "warning": ("early warning", "senders receive the signal {} before the drop"),
     "near": ("shorter loop", "a server or proxy at a loop delay of {}"),
     "back_queue": ("ACK priority", "signals do not wait {} in the reverse path's queue"),
-    "standing": ("signal at dequeue", "a queue of {} stands before the drop"),
+    "standing": ("signal at dequeue", "a standing queue of {} before the drop"),
     "users": ("fair queueing", "among {} users, of whom others caused the drop"),
     "node": ("several fidelities", "a node at a loop delay of {} chooses what to forward"),
 }
@@ -44,14 +44,14 @@ class SpikeFigure(Drawing):
         rows: list[chart.Panel | Spec] = [_rates(found), _delay(found)]
         if "mitigations" in found:
             rows.append(_bars(found["mitigations"]))
-        return chart.document("The least latency spike of one drop of capacity", subtitle, rows)
+        return chart.document("The minimum latency spike of one drop of capacity", subtitle, rows)
 
     def __repr__(self) -> str:
         return f"<sojourn.SpikeFigure of r = {self._found['r']:.4g}>"
 
 
 def _extent(found: "SpikeTheory") -> tuple[float, float]:
-    """The drawn interval, in seconds after the drop."""
+    """Return the drawn interval, in seconds after the drop."""
     told = max(t for t, _ in found["arrivals"])
     span = max(told, found["time_to_peak_s"], 0.001)
     return -0.5 * span, 2 * span
@@ -77,7 +77,7 @@ def _delay(found: "SpikeTheory") -> chart.Panel:
     begin, end = _extent(found)
     corners = [(begin, 0.0), *((t, delay) for t, delay in found["queue"])]
     corners.append((end, corners[-1][1]))
-    title = "What arrives waits, from senders that match the capacity once they are told"
+    title = "Queueing delay of arrivals, from senders that match the signalled capacity"
     layers = [chart.line("queue", _scaled(corners, 1e3), _QUEUE, width=2.5)]
     return chart.Panel(title, _AFTER, "ms", layers, height=180, legend=False)
 

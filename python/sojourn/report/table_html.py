@@ -25,7 +25,7 @@ def comparison_tables(summary: ComparisonSummary) -> str:
 
 
 def comparison_html(summary: ComparisonSummary) -> str:
-    """The same with a description of A and B, for notebooks."""
+    """Return the same with a description of A and B, for notebooks."""
     about = "<br>".join(map(escape, comparison_table.about(summary)))
     return f"<p>{about}</p>\n{comparison_tables(summary)}"
 

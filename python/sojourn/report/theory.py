@@ -36,7 +36,7 @@ class RapidFigure(Drawing):
         waits = [chart.line("queue", queue, _QUEUE, width=2)]
         subtitle = (
             f"case {found['case']}: D = {1e3 * found['D_s']:.2f} ms, "
-            f"utilisation {found['utilisation']:.3f}, at the phase that makes the queue greatest"
+            f"utilisation {found['utilisation']:.3f}, at the phase with the greatest queue"
         )
         return chart.document(
             "Rapid under periodic bursts: the fluid model",
@@ -62,8 +62,8 @@ class TraceFigure(Drawing):
         found = self._found
         title = f"The unavoidable delay of {self._name}"
         subtitle = (
-            f"loop delay {1e3 * found['delay_s']:g} ms; matching: sends at the capacity last "
-            "heard of; draining: falls silent as well until its queue is gone"
+            f"loop delay {1e3 * found['delay_s']:g} ms; matching: sends at the last known "
+            "capacity; draining: also pauses until its queue is empty"
         )
         senders = [("matching", 2), ("draining", 3)]
         rows: list[Any] = found["series"]
@@ -84,7 +84,7 @@ class TraceFigure(Drawing):
                     "step-before",
                 ),
                 _over_time(
-                    "Least queueing delay (ms); no line where nothing arrives",
+                    "Minimum queueing delay (ms); no line without arrivals",
                     delays,
                     _SENDERS,
                     "linear",
@@ -136,7 +136,7 @@ def _by_loop(found: "TraceTheory") -> Spec:
                     {"d": 1e3 * one["delay_s"], "v": 1e3 * value, "sender": sender, "share": share}
                 )
     return {
-        "title": {"text": "How it falls with the loop delay (ms)", "anchor": "start"},
+        "title": {"text": "Decrease with the loop delay (ms)", "anchor": "start"},
         "width": 640,
         "height": 180,
         "data": {"values": values},
@@ -185,7 +185,7 @@ def _rate(found: "RapidTheory", t: float) -> float:
 
 
 def _bursts(found: "RapidTheory") -> list[chart.Point]:
-    """The corners of the cross traffic's rate: ms, Mbit/s."""
+    """Return the corners of the cross traffic's rate: ms, Mbit/s."""
     on, off, rate = 1e3 * found["on_s"], 1e3 * found["off_s"], 1e-6 * found["burst_bps"]
     corners = []
     for place in range(_PERIODS):

@@ -1,9 +1,9 @@
-"""The process that draws: one request after the other, until its standard input ends.
+"""Draw pictures in a separate process, one request at a time, until standard input ends.
 
-`render.py` starts this file as a script in Python's isolated mode, with the folders that may hold
-the renderer as its last argument. It imports the standard library and the renderer alone, so that
-no file beside a user's controller can stand in for a module. The renderer contains V8, which ends
-its whole process when it runs out of memory: this one.
+`render.py` starts this file as a script in Python's isolated mode, with the folders that may
+contain the renderer as its last argument. It imports only the standard library and the renderer,
+so that no file beside a user's controller can replace a module. The renderer contains V8, which
+ends its whole process, this one, when it runs out of memory.
 
 A request is a line of JSON, `{"make", "length"}` with the arguments, and `length` bytes of text.
 An answer is a line of JSON, `{"length"}` or `{"error", "length"}`, and `length` bytes.
@@ -25,7 +25,7 @@ _Limit = tuple[int, int]
 
 
 def main() -> None:
-    """Answers requests. Standard output carries nothing else."""
+    """Answer requests. Standard output carries only the answers."""
     memory_bytes, cpu_s = map(int, sys.argv[1:])
     _limit_memory(memory_bytes)
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
@@ -39,14 +39,14 @@ def main() -> None:
         _end_with_parent(requests, False)
         answers.write(json.dumps({**head, "length": len(body)}).encode() + b"\n" + body)
         answers.flush()
-    # V8's own end takes a while, and there is nothing left to save.
+    # Skip V8's slow shutdown: all answers are written.
     os._exit(0)
 
 
 def _answer(request: dict[str, Any], text: str) -> tuple[dict[str, str], bytes]:
     try:
         made = _MAKERS[request["make"]](text, request)
-    # A panic of the renderer is no `Exception`.
+    # A panic of the renderer is a `BaseException`, not an `Exception`.
     except BaseException as error:
         return {"error": str(error) or type(error).__name__}, b""
     return {}, made if isinstance(made, bytes) else made.encode("utf-8")
@@ -63,7 +63,7 @@ _MAKERS: dict[str, Any] = {
 
 
 def _limit_memory(memory_bytes: int) -> None:
-    """Limits the memory that can be written to, in place of the address space.
+    """Limit the writable memory instead of the address space.
 
     V8 reserves some 64 GB of addresses and uses few of them. A limit on the address space that
     the user set (`ulimit -v`) is therefore lifted as far as the system allows, and holds for the
@@ -82,7 +82,7 @@ def _limit_memory(memory_bytes: int) -> None:
 
 
 def _limit_time(cpu_s: int) -> None:
-    """The system ends this process when the next picture takes more than `cpu_s` of a core."""
+    """Let the system end this process if the next picture takes more than `cpu_s` of CPU time."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     until = int(used.ru_utime + used.ru_stime) + cpu_s
@@ -93,12 +93,12 @@ def _try_limit(kind: int, limit: _Limit) -> None:
     try:
         resource.setrlimit(kind, limit)
     except (ValueError, OSError):
-        # The system does not allow it, or does not have it.
+        # The system does not allow this limit, or does not have it.
         return
 
 
 def _end_with_parent(requests: BinaryIO, drawing: bool) -> None:
-    """While it draws, this process does not read: let the end of its input kill it (SIGIO)."""
+    """Let the end of the input kill this process by SIGIO while it draws and does not read."""
     fcntl.fcntl(requests, fcntl.F_SETOWN, os.getpid())
     flags = fcntl.fcntl(requests, fcntl.F_GETFL)
     flags = flags | os.O_ASYNC if drawing else flags & ~os.O_ASYNC

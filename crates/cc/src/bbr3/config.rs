@@ -35,7 +35,7 @@ pub(super) const PARAMS: &[Param] = &[
     Param {
         name: "pacing_margin_percent",
         kind: Kind::Integer(1, 0, 50),
-        doc: "how far below the estimated bandwidth to pace",
+        doc: "margin of the pacing rate below the estimated bandwidth",
         source: "draft-ietf-ccwg-bbr-06 section 2.5",
     },
     Param {
@@ -65,7 +65,7 @@ pub(super) const PARAMS: &[Param] = &[
     Param {
         name: "beta",
         kind: Kind::Number(0.7, 0.1, 1.0),
-        doc: "what a round trip with losses leaves of the bounds at least",
+        doc: "minimum factor applied to the bounds after a round trip with losses",
         source: "draft-ietf-ccwg-bbr-06 section 2.8",
     },
     Param {
@@ -77,25 +77,25 @@ pub(super) const PARAMS: &[Param] = &[
     Param {
         name: "min_pipe_cwnd",
         kind: Kind::Integer(4, 1, 1_000),
-        doc: "least window, in packets",
+        doc: "minimum window, in packets",
         source: "draft-ietf-ccwg-bbr-06 section 2.8",
     },
     Param {
         name: "max_bw_filter_len",
         kind: Kind::Integer(2, 1, 100),
-        doc: "cycles of bandwidth probing that the estimate of bandwidth looks back",
+        doc: "length of the bandwidth filter, in cycles of bandwidth probing",
         source: "draft-ietf-ccwg-bbr-06 section 2.11",
     },
     Param {
         name: "extra_acked_filter_len",
         kind: Kind::Integer(10, 1, 1_000),
-        doc: "round trips that the estimate of aggregation looks back",
+        doc: "length of the aggregation filter, in round trips",
         source: "draft-ietf-ccwg-bbr-06 section 2.12",
     },
     Param {
         name: "startup_full_loss_cnt",
         kind: Kind::Integer(6, 1, 1_000),
-        doc: "lost ranges in a round trip, at the least, for loss to end Startup",
+        doc: "minimum number of lost ranges in a round trip for losses to end Startup",
         source: "draft-ietf-ccwg-bbr-06 section 5.3.1.3",
     },
     Param {
@@ -105,7 +105,7 @@ pub(super) const PARAMS: &[Param] = &[
             Duration::from_millis(100),
             Duration::from_secs(3600),
         ),
-        doc: "age at which the least round-trip time is measured anew",
+        doc: "age at which the minimum round-trip time is measured again",
         source: "draft-ietf-ccwg-bbr-06 section 2.16.1",
     },
     Param {
@@ -115,7 +115,8 @@ pub(super) const PARAMS: &[Param] = &[
             Duration::from_millis(100),
             Duration::from_secs(3600),
         ),
-        doc: "time between two ProbeRTT; flows must have the same to work together",
+        doc: "time between two ProbeRTT phases; flows must have the same value to drain the queue \
+              together",
         source: "draft-ietf-ccwg-bbr-06 section 2.16.2",
     },
     Param {
@@ -125,19 +126,19 @@ pub(super) const PARAMS: &[Param] = &[
             Duration::from_millis(1),
             Duration::from_secs(10),
         ),
-        doc: "least time in ProbeRTT with little in flight",
+        doc: "minimum time in ProbeRTT with few packets in flight",
         source: "draft-ietf-ccwg-bbr-06 section 2.16.2",
     },
     Param {
         name: "offload_budget",
         kind: Kind::Integer(3, 1, 3),
-        doc: "send quanta that the window has room for at least: 3 for TCP, 1 for QUIC",
+        doc: "minimum window in send quanta: 3 for TCP, 1 for QUIC",
         source: "draft-ietf-ccwg-bbr-06 section 5.5.8",
     },
     Param {
         name: "offload",
         kind: Kind::Switch(false),
-        doc: "after a pause, make up for a whole send quantum at once, not for a packet",
+        doc: "after a pause, send a whole send quantum at once, not one packet",
         source: "draft-ietf-ccwg-bbr-06 section 5.6.3",
     },
 ];

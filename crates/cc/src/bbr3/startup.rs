@@ -12,7 +12,7 @@ use super::{Bbr3, State};
 const GROWTH: Factor = Factor::percent(125);
 /// Rounds below that growth after which the pipe is full (section 5.3.1.2).
 const ROUNDS: u64 = 3;
-/// Rounds after which Drain ends, whatever the data in flight (section 5.3.2).
+/// Rounds after which Drain ends with any amount of data in flight (section 5.3.2).
 const DRAIN_ROUNDS: u64 = 3;
 
 /// The full-pipe estimator.

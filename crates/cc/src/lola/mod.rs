@@ -61,7 +61,7 @@ impl Lola {
     /// Registry entry.
     pub const INFO: Info = Info {
         name: "lola",
-        title: "TCP LoLa: a queue of a few milliseconds, the same part of it for every flow",
+        title: "TCP LoLa: keeps a queue of a few milliseconds, with an equal share for every flow",
         source: "Hock, Neumeister, Zitterbart, Bless, \"TCP LoLa\", IEEE LCN 2017; TCP LoLa's \
                  Linux module, version 1.5, where that is silent",
         params: config::PARAMS,

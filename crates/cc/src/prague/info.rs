@@ -15,7 +15,7 @@ macro_rules! draft {
 /// Registry entry.
 pub(super) const INFO: Info = Info {
     name: "prague",
-    title: "Prague: the scalable controller of L4S, DCTCP made for the Internet",
+    title: "Prague: the scalable controller of L4S, DCTCP adapted to the Internet",
     source: draft!("; Huitema, \"A Low Latency Internet with L4S\", 2022"),
     params: &[G, ALPHA_INIT, RTT_VIRT_MIN, D, CWR, MAX_BURST_DELAY, RESPONSE, SUSPECT_EPOCH],
     ordered: &[],
@@ -39,15 +39,15 @@ const G: Param = Param {
 const ALPHA_INIT: Param = Param {
     name: "alpha_init",
     kind: Kind::Number(1.0, 0.0, 1.0),
-    doc: "alpha with the first mark, which is answered by it and ends slow start",
+    doc: "alpha at the first mark, which reduces by this alpha and ends slow start",
     source: "Linux prague_init; picoquic's prague.c begins at zero",
 };
 
 const RTT_VIRT_MIN: Param = Param {
     name: "rtt_virt_min",
     kind: Kind::Time(Duration::from_millis(25), Duration::ZERO, Duration::from_secs(1)),
-    doc: "round-trip time that shorter ones count as, so that they get no more of the link; \
-          0s for each its own",
+    doc: "virtual round-trip time of flows with a shorter one, so that they get no larger share \
+          of the link; 0s: none",
     source: draft!(" section 2.4.4; Linux prague_rtt_target"),
 };
 
@@ -61,33 +61,33 @@ const D: Param = Param {
 const CWR: Param = Param {
     name: "cwr",
     kind: Kind::Choice("virtual", &["virtual", "linux"]),
-    doc: "how long marks are not answered again where the round-trip time is below rtt_virt_min: \
-          for a virtual round trip; or as in Linux for a real one, and where the next mark comes \
-          before the virtual one is over, for one more",
+    doc: "time without another reduction if the round-trip time is below rtt_virt_min: a virtual \
+          round trip; or as in Linux a real one, and one more if the next mark arrives before the \
+          virtual one is over",
     source: draft!(" section 2.4.4; L4STeam Linux prague_enter_cwr, module version 0.7"),
 };
 
 const MAX_BURST_DELAY: Param = Param {
     name: "max_burst_delay",
     kind: Kind::Time(Duration::from_micros(250), Duration::ZERO, Duration::from_secs(1)),
-    doc: "how long a burst may take at the pacing rate; one packet always leaves",
+    doc: "greatest duration of a burst at the pacing rate; one packet may always leave",
     source: draft!(" section 2.5.2; Linux prague_burst_shift"),
 };
 
 const RESPONSE: Param = Param {
     name: "response",
     kind: Kind::Choice("mark", &["mark", "epoch"]),
-    doc: "reduce at the first mark of a round trip, by alpha as it is then; or when an epoch that \
-          had marks ends, as a loss where more than half of its packets were marked, since alpha \
-          follows a sudden onset too late",
+    doc: "reduce at the first mark of a round trip, by the present alpha; or at the end of an \
+          epoch with marks, as for a loss if more than half of its packets were marked, because \
+          alpha follows a sudden onset too late",
     source: draft!(" section 2.4.2; Huitema 2022 and picoquic's prague.c"),
 };
 
 const SUSPECT_EPOCH: Param = Param {
     name: "suspect_epoch",
     kind: Kind::Switch(true),
-    doc: "count an epoch with more than half of its packets marked as 1/8 where alpha was below \
-          1/8 and the epoch lasted longer than the smoothed round trip: what was sent after a \
-          pause met its own burst",
+    doc: "count an epoch with more than half of its packets marked as 1/8 if alpha was below 1/8 \
+          and the epoch lasted longer than the smoothed round trip: packets sent after a pause \
+          met their own burst",
     source: "Huitema 2022, what was edited in; picoquic's prague.c",
 };

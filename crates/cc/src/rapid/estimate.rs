@@ -2,8 +2,8 @@
 //!
 //! It is the highest probing rate at which the gaps show no increasing trend (TR11-007
 //! section II.A). A queue caused by the stream grows until the stream ends; a queue caused
-//! by other traffic drains. PathChirp (Ribeiro et al., 2003, section 3) tells the two
-//! apart: a delay excursion that falls back has ended, and is ignored.
+//! by other traffic drains. PathChirp (Ribeiro et al., 2003, section 3) distinguishes
+//! the two: a delay excursion that falls back has ended, and is ignored.
 
 use super::stream::Shape;
 

@@ -88,7 +88,8 @@ impl Rapid {
     /// Registry entry.
     pub const INFO: Info = Info {
         name: "rapid",
-        title: "Rapid: the packet-scale paradigm, every packet a probe of the available bandwidth",
+        title: "Rapid: the packet-scale paradigm, which probes the available bandwidth with every \
+                packet",
         source: "Konda and Kaur, \"RAPID\", INFOCOM 2009; Lovewell and Kaur, \"Impact of Cross \
                  Traffic Burstiness on the Packet-scale Paradigm\", UNC TR11-007",
         params: params::PARAMS,

@@ -15,8 +15,8 @@ pub(super) const PARAMS: &[Param] = &[
     Param {
         name: "spread",
         kind: Kind::Number(1.045, 1.001, 1.5),
-        doc: "each packet probes at so many times the rate of the one before; 30 packets then \
-              look from 0.57 to 2 times the mean rate",
+        doc: "ratio of the probing rates of consecutive packets; 30 packets then probe from 0.57 \
+              to 2 times the mean rate",
         source: "ours; PathChirp's spread factor, which is 1.2",
     },
     Param {
@@ -28,8 +28,8 @@ pub(super) const PARAMS: &[Param] = &[
     Param {
         name: "eta",
         kind: Kind::Time(Duration::from_millis(175), Duration::ZERO, Duration::from_secs(60)),
-        doc: "time to fall to a smaller estimate; 0s: at once, as in the paper of 2009. Stable \
-              where it is less than tau",
+        doc: "time to fall to a smaller estimate; 0s: at once, as in the paper of 2009. Stable if \
+              it is less than tau",
         source: "TR11-007 section VI, figure 8; footnotes 3 and 6",
     },
     Param {
@@ -42,33 +42,34 @@ pub(super) const PARAMS: &[Param] = &[
     Param {
         name: "estimator",
         kind: Kind::Choice("probe", &["probe", "ideal"]),
-        doc: "where the estimate is from: what the p-streams met, or the bottleneck itself, \
-              which only a simulation has",
+        doc: "source of the estimate: the p-streams, or a signal of the bottleneck, which only a \
+              simulation can give",
         source: "TR11-007 section II.A, where a p-stream returns a perfect estimate",
     },
     Param {
         name: "decrease_factor",
         kind: Kind::Number(1.5, 1.0, 100.0),
-        doc: "an excursion of the delay is over when it has fallen to its height divided by this",
+        doc: "an excursion of the delay ends when the delay has fallen to its height divided by \
+              this",
         source: "PathChirp (Ribeiro et al. 2003), section 3: 1.5",
     },
     Param {
         name: "resolution",
         kind: Kind::Time(Duration::from_nanos(2), Duration::ZERO, Duration::from_millis(1)),
-        doc: "delays that differ by no more are the same: what the timestamps leave open",
+        doc: "greatest difference of delays that count as equal: the resolution of the timestamps",
         source: "both times are in whole nanoseconds here",
     },
     Param {
         name: "beta",
         kind: Kind::Number(0.5, 0.1, 0.95),
-        doc: "what a congestion event leaves of the rate",
+        doc: "factor applied to the rate after a congestion event",
         source: "RFC 5681 section 3.1, equation 4",
     },
     Param {
         name: "initial_rate",
         kind: Kind::Rate(Rate::from_mbit(25), Rate(10_000), Rate::from_mbit(100_000)),
-        doc: "mean rate of the first p-stream, which probes up to 39 times as fast; no other leaves \
-              before it is heard of",
+        doc: "mean rate of the first p-stream, which probes up to 39 times as fast; the next one \
+              leaves after its feedback",
         source: "ours: 30 packets in some 14 ms",
     },
 ];

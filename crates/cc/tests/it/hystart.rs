@@ -33,7 +33,7 @@ fn round_at(driver: &mut Driver, rtt: Duration) -> Option<u64> {
     })
 }
 
-/// A round of ACKs `gap` apart. Returns the time from its first ACK to its last.
+/// A round of ACKs, one every `gap`. Returns the time from its first ACK to its last.
 fn train(driver: &mut Driver, gap: Duration) -> Duration {
     driver.spacing = Some(gap);
     // The first ACK of the round starts it.
@@ -88,7 +88,7 @@ fn what_hystart_looks_for_can_be_chosen() {
     }
 }
 
-/// HYSTART_ACK_DELTA: ACKs more than 2 ms apart are not a train.
+/// HYSTART_ACK_DELTA: ACKs with gaps above 2 ms are not a train.
 #[test]
 fn a_gap_of_over_two_milliseconds_breaks_the_train() {
     for (gap_us, ends) in [(2_000, true), (2_001, false)] {

@@ -15,7 +15,7 @@ fn phase(d: &Driver) -> &'static str {
     d.cc.probe().phase
 }
 
-/// `n` acknowledgements, a millisecond apart, with this round-trip time.
+/// `n` acknowledgements, one every millisecond, with this round-trip time.
 fn acks(d: &mut Driver, n: u64, rtt_ms: u64) {
     d.rtt = Duration::from_millis(rtt_ms);
     (0..n).for_each(|_| d.ack(|_| {}));

@@ -10,7 +10,7 @@ use crate::fifo::Fifo;
 pub(crate) const TARGET: Param = Param {
     name: "target",
     kind: Kind::Time(Duration::from_millis(5), Duration::ZERO, Duration::MAX),
-    doc: "Least sojourn time over an interval that is still acceptable",
+    doc: "Acceptable minimum sojourn time over an interval",
     source: "RFC 8289 section 4.3",
 };
 
@@ -20,8 +20,8 @@ pub(crate) const INTERVAL: Param = Param {
     name: "interval",
     // Linux counts in microseconds; no shorter interval can be configured.
     kind: Kind::Time(Duration::from_millis(100), Duration::from_micros(1), Duration::MAX),
-    doc: "How long the sojourn time must stay above target before the first drop; \
-          a round-trip time that is long for the link's flows",
+    doc: "Time that the sojourn time must stay above target before the first drop; a long \
+          round-trip time among the link's flows",
     source: "RFC 8289 section 4.2",
 };
 
@@ -29,7 +29,7 @@ pub(crate) const INTERVAL: Param = Param {
 pub(crate) const CE_THRESHOLD: Param = Param {
     name: "ce_threshold",
     kind: Kind::Time(Duration::MAX, Duration::ZERO, Duration::MAX),
-    doc: "Marks every ECN-capable packet whose sojourn time is above this; off at the default",
+    doc: "Marks every ECN-capable packet whose sojourn time is above this; off by default",
     source: "tc-codel(8)",
 };
 
@@ -38,7 +38,7 @@ pub(crate) const fn ecn(default: bool, source: &'static str) -> Param {
     Param {
         name: "ecn",
         kind: Kind::Switch(default),
-        doc: "Marks ECN-capable packets CE in place of dropping them",
+        doc: "Marks ECN-capable packets CE instead of dropping them",
         source,
     }
 }

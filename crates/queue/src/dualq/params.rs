@@ -7,7 +7,7 @@ use sojourn_units::Duration;
 pub(crate) const TARGET: Param = Param {
     name: "target",
     kind: Kind::Time(Duration::from_millis(15), Duration::ZERO, Duration::MAX),
-    doc: "Queueing delay that Classic traffic is held to",
+    doc: "Target queueing delay of Classic traffic",
     source: "RFC 9332 appendix A.1; dualpi2_reset_default in Linux",
 };
 
@@ -28,7 +28,7 @@ pub(crate) const fn alpha(default: f64, source: &'static str) -> Param {
         name: "alpha",
         // Linux's minimum and maximum: 1/256 and (2^31 - 1)/256.
         kind: Kind::Number(default, 0.003_906_25, 8_388_607.996_093_75),
-        doc: "Integral gain in Hz: of the delay beyond target",
+        doc: "Integral gain in Hz, for the delay above target",
         source,
     }
 }
@@ -38,7 +38,7 @@ pub(crate) const fn beta(default: f64, source: &'static str) -> Param {
     Param {
         name: "beta",
         kind: Kind::Number(default, 0.003_906_25, 8_388_607.996_093_75),
-        doc: "Proportional gain in Hz: of the delay's change since the last update",
+        doc: "Proportional gain in Hz, for the delay's change since the last update",
         source,
     }
 }
@@ -55,7 +55,7 @@ pub(crate) const K: Param = Param {
 pub(crate) const DROP_ON_OVERLOAD: Param = Param {
     name: "drop_on_overload",
     kind: Kind::Switch(true),
-    doc: "Drops from both queues once the L queue is marked wholly; otherwise ECN-capable \
+    doc: "Drops from both queues once all L packets are marked; otherwise ECN-capable \
           packets are never dropped, and overload fills the buffer",
     source: "RFC 9332 section 4.2.3 and appendix A.2; tc-dualpi2(8), drop_on_overload and overflow",
 };
@@ -64,7 +64,7 @@ pub(crate) const DROP_ON_OVERLOAD: Param = Param {
 pub(crate) const SCHEDULER: Param = Param {
     name: "scheduler",
     kind: Kind::Choice("wrr", &["wrr", "ts-fifo"]),
-    doc: "Weighted round robin, or the FIFO shifted in time",
+    doc: "Weighted round robin, or a time-shifted FIFO",
     source: "RFC 9332 appendix A.1; dequeue_packet in Linux",
 };
 
@@ -73,7 +73,8 @@ pub(crate) const fn classic_protection(default: f64, source: &'static str) -> Pa
     Param {
         name: "classic_protection",
         kind: Kind::Number(default, 0.0, 1.0),
-        doc: "Share of the link that the C queue has while both wait, with scheduler = \"wrr\"",
+        doc: "Share of the link for the C queue while both queues have packets, with scheduler = \
+              \"wrr\"",
         source,
     }
 }
@@ -82,7 +83,7 @@ pub(crate) const fn classic_protection(default: f64, source: &'static str) -> Pa
 pub(crate) const TSHIFT: Param = Param {
     name: "tshift",
     kind: Kind::Time(Duration::from_millis(40), Duration::ZERO, Duration::MAX),
-    doc: "How much longer than the L queue's a Classic packet must have waited to go first, \
-          with scheduler = \"ts-fifo\"",
+    doc: "Extra waiting time after which a Classic packet leaves before one of the L queue, with \
+          scheduler = \"ts-fifo\"",
     source: "the L4S team's first dualq qdisc (sch_pi2.c, tshift)",
 };

@@ -65,7 +65,7 @@ impl Control {
         for _ in 0..due.min(MOST_UPDATES) {
             let before = (self.drop_prob, self.qdelay_old);
             self.step(qdelay);
-            // At a bound, further updates change nothing more.
+            // At a bound, further updates have no effect.
             if before == (self.drop_prob, self.qdelay_old) {
                 break;
             }

@@ -93,7 +93,7 @@ impl Link {
 }
 
 /// A link with a standing queue of `packets` for its first 150 ms, in which PIE does not
-/// drop, whatever the probability.
+/// drop, at any probability.
 fn after_the_first_burst(packets: u64, values: &[(&str, Value)]) -> Link {
     let mut link = Link::new(values);
     link.put(packets, Ecn::NotEct);

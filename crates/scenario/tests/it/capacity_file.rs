@@ -41,7 +41,7 @@ fn what_is_malformed_is_told_with_its_line() {
     let told = |text: &str| capacity_file("f", text, STRETCH).unwrap_err().to_string();
     for (text, expected) in [
         ("0,60Mbit\n1,\n", "line 2: `` is not a rate"),
-        ("0,60Mbit\n0,20Mbit\n", "line 2: 0s does not come after 0s"),
+        ("0,60Mbit\n0,20Mbit\n", "line 2: 0s is not after 0s"),
         ("1,60Mbit\n2,20Mbit\n", "line 1: the first time is 1s, not 0"),
         ("0,60Mbit\n1s\n", "line 2: it has no comma"),
         ("0,60Mbit\n-1,20Mbit\n", "line 2"),
@@ -66,6 +66,6 @@ fn a_stretch_too_short_for_its_trace_is_refused_with_one_that_will_do() {
     let told = |stretch| capacity_file("f", "60000\n", stretch).map(|file| file.steps.len());
     let said = told(Duration::from_micros(1)).unwrap_err().to_string();
     assert!(said.contains("`f` lasts 60s, which is more than 5000000 stretches of 1us"), "{said}");
-    assert!(said.contains("a stretch of 12us or more will do"), "{said}");
+    assert!(said.contains("a stretch of 12us or more is possible"), "{said}");
     assert!(told(Duration::from_millis(10)).is_ok());
 }

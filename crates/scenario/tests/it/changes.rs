@@ -108,7 +108,7 @@ fn lists_grow_by_one_place() {
 
 #[test]
 fn malformed_changes_are_refused_at_once() {
-    assert_eq!(refused_at_once("duration"), "--set:1:1 `duration` sets nothing");
+    assert_eq!(refused_at_once("duration"), "--set:1:1 `duration` has no `=`");
     assert_eq!(
         refused_at_once("duration.x=1"),
         "--set:1:10 `duration` is a string, which has no keys"

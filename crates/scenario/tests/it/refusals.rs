@@ -113,7 +113,7 @@ error: the trace `word.trace` is malformed in line 3: `three` is not a whole num
 3 | three
   | ^^^^^
   |
-  = help: a mahimahi trace has on each line when a packet may leave, in whole milliseconds that never decrease"#;
+  = help: each line of a mahimahi trace is a time at which a packet may leave, in whole milliseconds that never decrease"#;
     assert_eq!(errors.to_string(), right.trim_start());
     assert!(errors.to_ansi().contains("\u{1b}["), "the coloured form has colours");
 }

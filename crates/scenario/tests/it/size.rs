@@ -50,7 +50,7 @@ fn sizes_have_limits() {
 
     let long = vec!["\"a\""; 5_000_000 / 1000].join(", ");
     let hops = refused(&flows(1, |_| format!("control = \"reno\"\ncount = 1000\npath = [{long}]")));
-    assert_eq!(hops[0].1, "there are 5000000 links on the ways of all flows; at most 4000000");
+    assert_eq!(hops[0].1, "there are 5000000 links on the paths of all flows; at most 4000000");
 
     let steps: String = (0..100_001).map(|i| format!("{{at=\"{i}us\",rate=\"1Mbit\"}},")).collect();
     let text = flows(1, |_| one.to_owned())

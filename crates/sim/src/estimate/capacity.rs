@@ -1,4 +1,4 @@
-//! Upper bounds of the packets that the links of a scenario hold.
+//! Upper bounds on the packets in the links of a scenario.
 
 use sojourn_cc::Catalogue;
 use sojourn_scenario::{Buffer, Capacity, Control, Flow, Link, Loss, Reorder, Scenario, Trace};
@@ -25,23 +25,23 @@ pub(crate) const CHECK_EVERY: u64 = 64;
 /// Packets of a link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Held {
-    /// In its queue, in its ring, and in flight over the paths of which it is the bottleneck.
+    /// In its queue, in its ring, and in flight over the paths whose bottleneck it is.
     pub(crate) packets: u64,
-    /// Sent for these, and not known to be delivered or lost.
+    /// Outstanding packets: sent, and not known to be delivered or lost.
     pub(crate) outstanding: u64,
-    /// Lost of the outstanding ones.
+    /// Lost packets among the outstanding ones.
     pub(crate) lost: u64,
 }
 
-/// What the links of a scenario hold at most.
+/// The greatest number of packets in each link of a scenario.
 ///
-/// A window grows by at most what is delivered, so that the bottleneck bounds a flow: no more
-/// is in flight than what it carries in a round trip and what the queues hold, and no more
-/// than it carries in the whole run. Sources and receive windows may bound it further.
+/// A window grows by at most the delivered packets, so the bottleneck bounds the packets in
+/// flight: at most the packets of a round trip at its rate plus those in the queues, and at most
+/// the packets of the whole run. Sources and receive windows may reduce this further.
 pub(crate) struct PathCapacity<'a> {
     scenario: &'a Scenario,
     pub(crate) links: Vec<Held>,
-    /// How long the last packet of each queue waits.
+    /// The longest queueing delay of each link.
     waits: Vec<Duration>,
 }
 
@@ -84,8 +84,8 @@ impl<'a> PathCapacity<'a> {
         links.chain(flows).fold(0, u64::saturating_add)
     }
 
-    /// Packets that the limited flows of one run may have in flight together, where `control`
-    /// is for the flows that name none of their own. More ends the run
+    /// Packets that the limited flows of one run may have in flight together. `control` applies
+    /// to flows without a controller of their own. If they exceed this limit, the run ends
     /// ([`crate::Simulation::overrun`]).
     pub(crate) fn in_flight_limit(&self, control: Option<&Control>) -> u64 {
         let controls = control.map_or(&[][..], std::slice::from_ref);
@@ -106,11 +106,11 @@ impl<'a> PathCapacity<'a> {
         held.saturating_mul(OWN_FLIGHT).max(OWN_LEAST).saturating_add(extra)
     }
 
-    /// Packets that flows may have in flight beside what the links hold: initial windows, and
-    /// what user-defined controllers ask for.
+    /// Packets in flight beyond the links' bounds: initial windows, and the requests of
+    /// user-defined controllers.
     pub(crate) fn extra_in_flight(&self) -> u64 {
         let controls = &self.scenario.controls;
-        // Packets that limited flows have to send, and that they send before a check.
+        // Packets that limited flows have to send, and those they may send before a check.
         let (mut limited, mut unchecked, mut extra) = (0_u64, 0_u64, 0_u64);
         for flow in &self.scenario.flows {
             let has = source_packets(flow, self.scenario.duration);
@@ -133,8 +133,8 @@ impl<'a> PathCapacity<'a> {
         extra
     }
 
-    /// What a flow over links without a rate may have in flight: the path does not slow the
-    /// growth of its window.
+    /// Bound on the packets in flight of a flow over links without a rate. The path does not slow
+    /// the growth of its window.
     pub(crate) fn without_rate(&self, flow: &Flow) -> u64 {
         let links = &self.scenario.links;
         let is_rated = |link: &usize| links[*link].rate != Capacity::Unlimited;
@@ -142,7 +142,7 @@ impl<'a> PathCapacity<'a> {
         if !flow.path.iter().any(is_rated) {
             return source_packets(flow, duration);
         }
-        // Datagrams have no window that bounds them on wires beside the link with a rate.
+        // No window bounds datagrams on the wires of links without a rate.
         let wires = flow.path.iter().filter(|link| !is_rated(link));
         let span = wires.fold(Duration::ZERO, |sum, link| sum + greatest_delay(&links[*link]));
         if flow.source.carrier().is_paced() { source_packets(flow, span.min(duration)) } else { 0 }
@@ -162,30 +162,30 @@ fn uses_own(flow: &Flow, controls: &[Control]) -> bool {
 }
 
 /// Whether the run's limit applies to `flow`: a user-defined controller sets its window, and
-/// no receive window bounds that.
+/// no receive window limits it.
 pub(crate) fn is_limited(flow: &Flow, controls: &[Control]) -> bool {
     flow.transport.receive_window.is_none() && uses_own(flow, controls)
 }
 
-/// One for the data, and one for the requests of a flow that asks.
+/// One for the data, and one for the requests of a request/response flow.
 pub(crate) fn connections(flow: &Flow) -> u64 {
     if flow.source.carrier() == Carrier::Requests { 2 } else { 1 }
 }
 
-/// Packets of payload that a flow's source has for its sender within `span`, as far as its
-/// receive window lets them.
+/// Packets of payload that a flow's source produces within `span`, limited by its receive
+/// window.
 fn source_packets(flow: &Flow, span: Duration) -> u64 {
     let window = flow.transport.receive_window.unwrap_or(Bytes::MAX);
     let mss = flow.transport.mss;
     (window.min(flow.source.bytes_in(mss, span)).0 / mss.0).saturating_add(1)
 }
 
-/// What the flows of a link ask of it.
+/// The demand of the flows of a link.
 #[derive(Clone, Copy, Debug, Default)]
 struct Demand {
-    /// Packets that their sources and receive windows allow them.
+    /// Packets that their sources and receive windows allow.
     packets: u64,
-    /// Longest loop of a flow of which this link is the bottleneck.
+    /// Longest loop delay of the flows whose bottleneck this link is.
     longest_loop: Option<Duration>,
 }
 
@@ -199,7 +199,7 @@ fn demands(scenario: &Scenario) -> Vec<Demand> {
             demands[link].packets = demands[link].packets.saturating_add(packets);
         }
         let around = links_of(flow).fold(Duration::ZERO, |sum, link| sum + delays[link]);
-        // Requests are data on the way back.
+        // Requests are data on the reverse path.
         let requests = if connections(flow) > 1 { &flow.back[..] } else { &[] };
         for path in [&flow.path[..], requests] {
             let rated = path.iter().filter_map(|link| rates[*link].map(|rate| (rate, *link)));
@@ -228,12 +228,12 @@ fn held(link: &Link, demand: &Demand, least: Bytes, duration: Duration, lossy: b
     let packets = demand.longest_loop.map_or(0, in_time);
     let packets = packets.saturating_add(waiting).saturating_add(ring).min(most);
     let outstanding = packets.saturating_mul(OUTSTANDING).min(most);
-    // A queue without limit drops nothing, unless it manages its delay.
+    // An unlimited queue drops packets only if it manages its delay.
     let drops = lossy || link.buffer != Buffer::Unlimited || !link.queue.is_drop_tail();
     Held { packets, outstanding, lost: if drops { packets } else { 0 } }
 }
 
-/// Doublings between two times in a histogram, and one at either end.
+/// Number of doublings between two times in a histogram, plus one at either end.
 fn octaves(least: Duration, greatest: Duration) -> u64 {
     /// Below 512 ns each nanosecond has its bucket.
     const FINEST: u64 = 512;
@@ -241,7 +241,7 @@ fn octaves(least: Duration, greatest: Duration) -> u64 {
     u64::from((greatest.0 / least).max(1).ilog2()) + 2
 }
 
-/// The most that a link carries within any time of length `span`; none without a rate.
+/// The greatest amount that a link carries in any `span`; `None` without a rate.
 fn greatest_in(link: &Link, span: Duration) -> Option<Bytes> {
     match &link.rate {
         Capacity::Trace(trace) => Some(Trace::OPPORTUNITY * most_opportunities(trace, span)),
@@ -249,8 +249,8 @@ fn greatest_in(link: &Link, span: Duration) -> Option<Bytes> {
     }
 }
 
-/// The most opportunities of a trace within any time of length `span`, both ends included:
-/// capacity may come in bursts far above the mean.
+/// The greatest number of a trace's opportunities in any `span`, both ends included: bursts may
+/// be far above the mean.
 fn most_opportunities(trace: &Trace, span: Duration) -> u64 {
     let times = &trace.opportunities_ms;
     let period = trace.period().0 / 1_000_000;
@@ -268,7 +268,7 @@ fn most_opportunities(trace: &Trace, span: Duration) -> u64 {
     (span / period).saturating_mul(count).saturating_add(most as u64)
 }
 
-/// The greatest rate of a link, of a trace its mean.
+/// The greatest rate of a link; the mean rate of a trace.
 fn greatest_rate(link: &Link) -> Option<Rate> {
     match &link.rate {
         Capacity::Unlimited => None,
@@ -277,7 +277,7 @@ fn greatest_rate(link: &Link) -> Option<Rate> {
     }
 }
 
-/// The least rate of a link. During an outage every packet waits, for the whole run at most.
+/// The least rate of a link. During an outage every packet waits, at most for the whole run.
 fn least_rate(link: &Link) -> Option<Rate> {
     match &link.rate {
         Capacity::Unlimited => None,

@@ -1,4 +1,4 @@
-//! How much memory a run will need, before it begins.
+//! An estimate of a run's memory before it starts.
 
 use sojourn_scenario::{Capacity, Change, Control, Flow, Link, Loss, Reorder, Scenario};
 use sojourn_units::{Bytes, Duration};
@@ -6,53 +6,52 @@ use sojourn_units::{Bytes, Duration};
 use crate::estimate::capacity::{Held, PathCapacity, connections};
 use crate::record::measure::LONGEST;
 
-/// A packet in a queue or on a wire, 32 bytes, and what its sender remembers of it,
-/// 32 and as much again where delivery rates are measured. Rings take blocks of 64 of
-/// them or more: the block's own vector, in a list that grows by doubling, and what the
-/// allocator keeps are less than a byte a packet.
+/// A packet takes 32 bytes in a queue or on a wire, and 32 in its sender's record, or twice as
+/// much if delivery rates are measured. Rings allocate blocks of at least 64 packets: the
+/// block's own vector, in a list that grows by doubling, and the allocator's overhead are
+/// less than a byte a packet.
 const PER_PACKET: u64 = 33;
 const PER_SEGMENT: u64 = 66;
-/// Of a lost packet, in lists that grow by doubling: its place among those to be sent again,
-/// its retransmission, its entry among suspicions, and the gap that its receiver sees.
+/// A lost packet, in lists that grow by doubling: its entry in the retransmission queue, its
+/// retransmission, its entry among suspicions, and the gap at its receiver.
 const PER_LOSS: u64 = 16 + 32 + 96 + 48;
-/// An acknowledgement under way but for its ranges: its packet, 64 bytes of what it says, 48
-/// of what few tell, both with the allocator's 16, and its place in the list of free ones,
-/// which grows by doubling.
+/// An acknowledgement in flight without its ranges: its packet, 64 bytes of content, 48 of rare
+/// content, the allocator's 16, and its place in the free list, which grows by doubling.
 const PER_ACK: u64 = PER_PACKET + 64 + (48 + 16) + 16 + 8;
 /// A range in an acknowledgement, and the receive time of a packet.
 const PER_RANGE: u64 = 16;
-/// A row of a series, and its columns when they are written.
+/// A row of a series, and its columns while they are written.
 const PER_ROW: u64 = 320;
 /// A step of a ramp, in every list that holds it.
 const PER_STEP: u64 = 256;
-/// A change of a rate or a delay as it is written, while the document is read.
+/// The text of a change of a rate or a delay, while the document is read.
 const PER_WRITTEN: u64 = 4 << 10;
-/// A change of capacity: loads around it, its spike, and its entry in the summary, which is
-/// JSON and then a dict.
+/// A change of capacity: loads around it, its spike, and its entry in the summary as JSON and
+/// as a dict.
 const PER_CHANGE: u64 = 6 << 10;
 /// Waiting times after a change of capacity are kept by the millisecond, in lists that grow
 /// by doubling.
 const PER_MILLISECOND: u64 = 16;
 /// A connection, its part of the scenario, and its flow's entry in the summary.
 const PER_CONNECTION: u64 = 12 << 10;
-/// A link without what is in it, and its entry in the summary.
+/// A link without its packets, and its entry in the summary.
 const PER_LINK: u64 = 12 << 10;
 /// A queue inside a queue.
 const PER_QUEUE: u64 = 512;
 /// A doubling of a time in a histogram: 256 buckets of 8 bytes.
 const PER_OCTAVE: u64 = 2 << 10;
-/// A run that is over, without its entries: what waits for it in Python.
+/// A finished run's objects in Python, without its entries.
 const PER_RUN: u64 = 4 << 10;
 /// The entry of a flow, a link or a change of capacity in a summary.
 const PER_ENTRY: u64 = 4 << 10;
-/// A signal under way to a flow, while they are sorted.
+/// A signal in flight to a flow, while signals are sorted.
 const PER_SIGNAL: u64 = 96;
 
-/// An upper estimate in bytes of what simulating `scenario` takes.
+/// An upper estimate of the memory in bytes of a simulation of `scenario`.
 ///
-/// [`PathCapacity`] bounds the packets of the controllers that ship. A user's own controller
-/// may ask for more, up to [`PathCapacity::in_flight_limit`]. A path without a rate bounds
-/// nothing: its flows have as much in flight as their sources and receive windows allow.
+/// [`PathCapacity`] bounds the packets of the built-in controllers. A user-defined controller
+/// may request more, up to [`PathCapacity::in_flight_limit`]. On a path without a rate, only the
+/// sources and receive windows bound the packets in flight.
 pub fn estimate(scenario: &Scenario) -> Bytes {
     let capacity = PathCapacity::of(scenario);
     let (flows, links) = (&scenario.flows, &scenario.links);
@@ -76,8 +75,8 @@ pub fn estimate(scenario: &Scenario) -> Bytes {
 }
 
 impl Held {
-    /// Memory of the packets, with the state that their senders keep. `way`: memory of each
-    /// packet on the way.
+    /// Memory of the packets and of their senders' state. `way`: memory of each packet in a queue
+    /// or on a wire.
     fn memory(&self, way: u64) -> Bytes {
         Bytes(self.outstanding) * PER_SEGMENT
             + Bytes(self.outstanding.saturating_sub(self.packets)) * PER_PACKET
@@ -86,8 +85,8 @@ impl Held {
     }
 }
 
-/// Bytes that a run leaves when it is over: its summary, which is JSON and then a dict, and
-/// its series, where they are wanted.
+/// Memory in bytes of a finished run: its summary as JSON and as a dict, and its series if
+/// `series`.
 pub fn kept(scenario: &Scenario, series: bool) -> Bytes {
     let changes = scenario.links.iter().map(|link| match &link.rate {
         Capacity::Rate(rates) => rates.changes.len() as u64,
@@ -113,8 +112,8 @@ fn per_packet_on_the_way(scenario: &Scenario) -> u64 {
     one.saturating_mul(copies(scenario))
 }
 
-/// Places that a packet takes with its copies: the copies of all links multiply. A packet
-/// that arrives out of order takes 48 bytes, in a heap that grows by doubling.
+/// The number of packets for each sent one, copies included: the copies of all links multiply.
+/// A packet that arrives out of order takes 48 bytes, in a heap that grows by doubling.
 fn copies(scenario: &Scenario) -> u64 {
     let links = &scenario.links;
     let of_path = |path: &[usize]| -> f64 {
@@ -124,14 +123,14 @@ fn copies(scenario: &Scenario) -> u64 {
     each.fold(1.0, f64::max).ceil() as u64 + u64::from(links.iter().any(Link::may_reorder))
 }
 
-/// Changes of capacity, with what is kept around them.
+/// Memory of changes of capacity and the measurements around them.
 fn of_changes(scenario: &Scenario, connections: u64) -> Bytes {
     let changes = scenario.links.iter().filter_map(|link| match &link.rate {
         Capacity::Rate(rates) if !rates.changes.is_empty() => Some(rates.changes.len() as u64),
         _ => None,
     });
     let followed = |count| scenario.duration.min(LONGEST * count).0 / 1_000_000;
-    // Bytes sent by each, now and a loop delay before a change.
+    // Bytes sent by each connection, now and a loop delay before a change.
     let sent_by = Bytes(connections) * 24;
     changes.fold(Bytes::ZERO, |sum, count| {
         let waits = Bytes(followed(count)) * PER_MILLISECOND;
@@ -139,8 +138,8 @@ fn of_changes(scenario: &Scenario, connections: u64) -> Bytes {
     })
 }
 
-/// Signals to flows whose controllers the bottlenecks tell: of each change of a link and
-/// of each flow that comes and goes there.
+/// Number of signals to oracle controllers: one for each change of a link, and one for each flow
+/// that starts or stops there.
 fn signals(scenario: &Scenario) -> u64 {
     let needs_signal =
         |control: &Control| control.needs(&scenario.controllers).is_some_and(|needs| needs.signal);
@@ -173,7 +172,7 @@ fn ramp_steps(link: &Link) -> u64 {
     rates + rate_steps(&link.delay.changes)
 }
 
-/// Changes of a link as they are written.
+/// Changes of a link in the document.
 fn written(link: &Link) -> u64 {
     let rates = match &link.rate {
         Capacity::Rate(rates) => rates.changes.len(),
@@ -182,7 +181,7 @@ fn written(link: &Link) -> u64 {
     (rates + link.delay.changes.len()) as u64
 }
 
-/// Whether the wire chooses packets at random: neither none nor all.
+/// Whether the wire chooses packets at random, with a probability between 0 and 1.
 fn draws(link: &Link) -> bool {
     let reorder = match link.reorder {
         Reorder::None => 0.0,

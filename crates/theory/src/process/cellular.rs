@@ -30,7 +30,7 @@ pub(super) const PARAMS: &[Param] = &[
     Param {
         name: "escape",
         kind: Kind::Number(1.0, 0.001, 1_000.0),
-        doc: "how often a second an outage ends",
+        doc: "rate at which an outage ends, per second",
         source: "Sprout: 1",
     },
     Param {
@@ -40,7 +40,7 @@ pub(super) const PARAMS: &[Param] = &[
             Duration::from_micros(100),
             Duration::from_secs(10),
         ),
-        doc: "how long a rate holds",
+        doc: "duration of a rate",
         source: "Sprout: 20 ms",
     },
 ];

@@ -38,7 +38,7 @@ pub enum FitError {
     /// Too few intervals to estimate the transition probabilities.
     #[error(
         "the capacity has {stretches} stretches of {stretch}, too few for a chain of {levels} \
-         levels: it needs {least} (ten for each move that can be)"
+         levels: it needs {least} (ten for each possible move)"
     )]
     Short {
         /// Number of intervals.

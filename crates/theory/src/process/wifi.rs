@@ -44,8 +44,8 @@ pub(super) const PARAMS: &[Param] = &[
         name: "doppler",
         kind: Kind::Number(6.0, 0.01, 10_000.0),
         doc: "greatest Doppler frequency in Hz",
-        source: "IEEE 802.11-03/940r4 (TGn channel models): what moves indoors moves at 1.2 km/h, \
-                 which is 6 Hz at 5.25 GHz",
+        source: "IEEE 802.11-03/940r4 (TGn channel models): movement indoors at 1.2 km/h, which \
+                 is 6 Hz at 5.25 GHz",
     },
 ];
 

@@ -135,7 +135,7 @@ fn a_signal_at_dequeue_does_not_wait_in_the_standing_queue() {
     }
 }
 
-/// Max-min shares: whatever other users demand, r is at most the number of users, and at
+/// Max-min shares: at any demand of other users, r is at most the number of users, and at
 /// most its value without fair queueing.
 #[test]
 fn fair_queueing_leaves_a_share_whatever_others_send() {

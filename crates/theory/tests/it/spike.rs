@@ -88,7 +88,7 @@ fn refuses_what_has_no_bound() {
     assert_eq!(spike(Rate::ZERO, MBIT(1), MS(1), None), Err(SpikeError::FromZero { to: MBIT(1) }));
     let long = spike(Rate(3), Rate(1), Duration::MAX, None);
     assert_eq!(long, Err(SpikeError::TooLong { r: 3.0, delay: Duration::MAX }));
-    // With a cap there is a finite spike, whatever Q is.
+    // With a cap the spike is finite for any Q.
     assert_eq!(spike(Rate(3), Rate(1), Duration::MAX, Some(MS(9))).unwrap().spike, MS(9));
     assert!(to_zero.unwrap_err().to_string().starts_with("capacity changes from 60Mbit to zero"));
 }

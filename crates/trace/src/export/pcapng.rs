@@ -30,7 +30,7 @@ const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Tells a reader the byte order (section 4.1).
+/// Marks the byte order (section 4.1).
 const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
 /// Version 1.0, and a section of unknown length.
 const VERSION: [u16; 2] = [1, 0];

@@ -87,7 +87,7 @@ pub struct Skipped {
     pub malformed: u64,
     /// Without a time (pcapng's Simple Packet Blocks).
     pub without_time: u64,
-    /// Of flows beyond [`Options::max_flows`].
+    /// In flows beyond [`Options::max_flows`].
     pub beyond_max_flows: u64,
 }
 

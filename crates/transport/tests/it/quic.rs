@@ -134,7 +134,7 @@ fn acknowledgement_delay_is_taken_out() {
     assert_eq!(srtt, [100_000, 100_000, 101_250, 104_218]);
 }
 
-/// Five packets, 300 ms apart from 200 ms on.
+/// Five packets, one every 300 ms from 200 ms on.
 fn every_300_ms() -> Desk {
     let mut desk = after_a_round_trip(20);
     for place in 0..5 {

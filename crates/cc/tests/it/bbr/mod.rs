@@ -390,7 +390,7 @@ fn after_idleness_it_paces_at_the_bandwidth() {
         net.run_until(net.now + Duration::from_micros(1));
         let Pacing::Rate(rate) = net.limits().pacing else { panic!() };
         restarts += 1;
-        // At gain 1 with the margin of 1 %, whatever the phase of the cycle.
+        // At gain 1 with the margin of 1 %, in any phase of the cycle.
         assert!((970..=1_005).contains(&permille(rate.0, RATE.0)), "{rate}");
         net.run_until(at(f64::from(second) + 1.0));
     }

@@ -7,9 +7,9 @@ use crate::host::Hosts;
 use crate::meter::Metering;
 use crate::tap::Tap;
 
-/// User-defined controllers had far more packets in flight than the links of their paths
-/// hold. The links dropped the rest, but the senders keep state of each packet. The run ended
-/// there.
+/// The end of a run whose user-defined controllers had far more packets in flight than the links
+/// of their paths can carry and queue. The links dropped the rest, but the senders keep state of
+/// each packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overrun {
     /// The flow with the most packets in flight.
@@ -23,8 +23,8 @@ pub struct Overrun {
     /// Packets in flight of all flows with user-defined controllers and without a receive
     /// window.
     pub in_flight: u64,
-    /// Limit of `in_flight`: four times what the queues and wires of their paths hold,
-    /// 100,000 at least, and their initial windows.
+    /// Limit of `in_flight`: four times the packets that fit into the queues and wires of their
+    /// paths, at least 100,000, plus their initial windows.
     pub limit: u64,
 }
 

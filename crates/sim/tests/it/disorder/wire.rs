@@ -105,8 +105,9 @@ fn jitter_may_reorder() {
     let (link, seen) = wire("delay = \"1ms\"\njitter = { span = \"8ms\", reorder = true }", 20);
     let mut delays = seen.delays();
     assert!(delays.iter().all(|delay| (1_000_000..=9_000_000).contains(delay)));
-    // Of two packets d ms apart the first arrives later with probability (8 - d)^2 / (2 * 8^2). A
-    // packet keeps its place with at least the product of 1 minus that for d = 1 to 7.
+    // For two packets at a distance of d ms, the first arrives later with probability
+    // (8 - d)^2 / (2 * 8^2). A packet keeps its place with at least the product of 1 minus that
+    // for d = 1 to 7.
     let keeps: f64 = (1..8).map(|d| 1.0 - f64::from((8 - d) * (8 - d)) / 128.0).product();
     let reordered = link.reordered_packets as f64 / 20_000.0;
     assert!(reordered > 0.3 && reordered < 1.0 - keeps, "{reordered}, {keeps}");
@@ -228,7 +229,7 @@ fn copies_travel_on_their_own() {
     // Exactly one of the two is late in half of the cases. Its distance is then 10 ms plus the
     // difference of two draws from 8 ms: more than 9 ms with probability 1 - (7/8)^2 / 2.
     let expected = 0.5 * (1.0 - 49.0 / 128.0);
-    // With both late or neither: at most 8 ms apart.
+    // If both or neither are late, their distance is at most 8 ms.
     assert_near(apart / 5_000.0, expected, within(5_000, expected) / 5_000.0, "far apart");
 }
 
