@@ -8,12 +8,14 @@ SCENARIO := scenarios/capacity-drop.toml
 
 # All inputs of the installed package. The stamps have the time at which a build began, so that the
 # next build includes changes made meanwhile.
-SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find crates benches -name '*.rs' -o -name '*.toml') \
+SOURCES := pyproject.toml Cargo.toml Cargo.lock \
+	$(shell find crates benches -name tests -prune -o -type f -name '*.rs' -print -o -name '*.toml' -print) \
 	$(shell find python -type f -not -name '*.pyc' -not -path '*/__pycache__*')
 
+PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo bench limits interrupts test test-rust test-python fuzz fuzz-build fuzz-record \
+.PHONY: help demo bench limits interrupts test test-all test-rust test-python fuzz fuzz-build fuzz-record \
 	install reference matrix papers lint tshark clean
 
 help:  ## list the targets
@@ -25,7 +27,11 @@ demo: $(VENV)/.installed  ## set up, and simulate the capacity drop with every c
 limits: $(VENV)/.installed  ## write docs/limits.md anew: memory and time against size
 	$(BIN)/python benches/limits.py
 
-test: lint test-rust test-python  ## set up, and run every test
+test: lint test-rust test-python  ## set up, and run the tests but for the long ones
+
+test-all: lint tshark  ## set up, and run every test, the long ones too
+	cargo test --workspace --quiet -- --include-ignored
+	$(PYTEST) -m 'long or not long'
 
 bench: $(VENV)/.installed  ## measure speed, memory and start-up; takes a few minutes
 	$(BIN)/sojourn bench
@@ -58,7 +64,7 @@ test-rust:  ## test the Rust crates
 	cargo test --workspace --quiet
 
 test-python: $(VENV)/.tested tshark  ## test the installed package
-	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadscope
+	$(PYTEST)
 
 # Tests compare captures with tshark, which neither Python's nor Rust's registry has. It is the only
 # dependency to install by hand. If it is missing, the tests that need it report that.

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support import ROOT, SMALL, Sojourn, command, environment
+from sojourn.pictures import Pictures
+from support import ROOT, SMALL, Sojourn, command, environment, undrawn
 
 # A slow machine is not a failure; benchmarks measure speed.
 settings.register_profile("sojourn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -23,13 +24,20 @@ def small(tmp_path: Path) -> Path:
 @pytest.fixture
 def sojourn(tmp_path: Path) -> Sojourn:
     """Run the command in an empty folder, without a terminal or colours."""
+    return lambda *args, cwd=tmp_path: _run(command(*args), cwd)
 
-    def run(*args: str | Path, cwd: Path = tmp_path) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            command(*args), cwd=cwd, env=environment(), capture_output=True, text=True, timeout=300
-        )
 
-    return run
+@pytest.fixture
+def without_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sojourn:
+    """Run the command as `sojourn` does, but draw no report of a run, and none in this process."""
+    monkeypatch.setattr(Pictures, "report", lambda *_: None)
+    return lambda *args, cwd=tmp_path: _run(undrawn(*args), cwd)
+
+
+def _run(line: list[str], cwd: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        line, cwd=cwd, env=environment(), capture_output=True, text=True, timeout=300
+    )
 
 
 @pytest.fixture(params=sorted((ROOT / "scenarios").glob("*.toml")), ids=lambda path: path.stem)

@@ -1,9 +1,28 @@
 """Shared helpers of the paper tests."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
 from sojourn.papers import Claim, Lab, find, work
 from support import ROOT
 
 PAPERS = ROOT / "papers"
+
+
+def shared(name: str, jobs: int | None = None) -> Callable[[pytest.TempPathFactory], Lab]:
+    """Define a module's fixture: the paper's lab, whose simulations all tests of it share."""
+
+    @pytest.fixture(scope="module")
+    def simulated(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+        return Lab(PAPERS / name, tmp_path_factory.mktemp(name), quick=True, jobs=jobs)
+
+    return simulated
+
+
+def fresh(simulated: Lab) -> Lab:
+    """The lab with its simulations, and without the pictures and notes of other tests."""
+    return replace(simulated, pictures=[], notes=[])
 
 
 def claims_of(lab: Lab, figure: str) -> dict[str, Claim]:

@@ -145,6 +145,7 @@ def test_errors_in_built_scenarios_name_the_key() -> None:
         scenario.check()
 
 
+@pytest.mark.usefixtures("without_report")
 def test_run_directory_is_read_back(run: sojourn.Run, tmp_path: Path) -> None:
     where = run.save(tmp_path / "kept")
     again = sojourn.load(where)

@@ -159,13 +159,13 @@ def test_equal_capacities_are_drawn_once(place: Path) -> None:
 
 
 def test_a_simulated_run_beside_one_that_was_measured(
-    sojourn: Sojourn, small: Path, place: Path
+    without_report: Sojourn, small: Path, place: Path
 ) -> None:
     times = [0.23 * step for step in range(1, 26)]
     measured: Columns = {"t_s": times, "cwnd_bytes": [30_000] * 25, "srtt_s": [0.021] * 25}
     write(place / "lab", {("cubic", 1, "upload"): measured})
-    assert sojourn("run", small, "--out", "sim", "--json").returncode == 0
-    done = sojourn("compare", "sim", "lab", "--json")
+    assert without_report("run", small, "--out", "sim", "--json").returncode == 0
+    done = without_report("compare", "sim", "lab", "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     (flow,) = summary["flows"]
@@ -177,7 +177,7 @@ def test_a_simulated_run_beside_one_that_was_measured(
     assert flow["rtt_p50_s"]["a"] > 0.02
     assert flow["rtt_p50_s"]["b"] is None
     assert summary["only_in_a"]["controls"] == ["dctcp"]
-    shown = sojourn("compare", "sim", "lab").stdout
+    shown = without_report("compare", "sim", "lab").stdout
     assert " srtt peak p95 " in shown
     assert "run: RTT p50" not in shown
 

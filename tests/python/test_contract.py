@@ -72,9 +72,9 @@ def test_json_alone_writes_nothing(sojourn: Sojourn, small: Path) -> None:
     assert [path.name for path in small.parent.iterdir()] == ["small.toml"]
 
 
-def test_summary_file_holds_what_json_prints(sojourn: Sojourn, small: Path) -> None:
+def test_summary_file_holds_what_json_prints(without_report: Sojourn, small: Path) -> None:
     out = small.parent / "out"
-    printed = sojourn("run", small, "--json", "--out", out)
+    printed = without_report("run", small, "--json", "--out", out)
     assert printed.returncode == 0, printed.stderr
     assert (out / "summary.json").read_text() == printed.stdout
 
@@ -206,10 +206,10 @@ def test_listings_say_everything(sojourn: Sojourn, what: str, more: str) -> None
             assert param["source"]
 
 
-def test_series_have_their_columns(sojourn: Sojourn, small: Path) -> None:
+def test_series_have_their_columns(without_report: Sojourn, small: Path) -> None:
     import polars as pl
 
-    assert sojourn("run", small, "--out", "out").returncode == 0
+    assert without_report("run", small, "--out", "out").returncode == 0
     flows = pl.read_parquet(small.parent / "out" / "flows.parquet")
     links = pl.read_parquet(small.parent / "out" / "links.parquet")
     assert set(flows.columns) >= {

@@ -108,9 +108,9 @@ def test_what_it_is_told(small: Path) -> None:
         assert all(one.sent_at_ns < one.received_at_ns for one in feedback.received)
 
 
-def test_the_same_from_the_command_line(sojourn: Sojourn, small: Path, mine: Path) -> None:
+def test_the_same_from_the_command_line(without_report: Sojourn, small: Path, mine: Path) -> None:
     asked = ("run", small, "--controller", f"{mine}:Mine", "--control", "mine,cubic")
-    done = sojourn(*asked, "--json", "--out", "out")
+    done = without_report(*asked, "--json", "--out", "out")
     assert done.returncode == 0, done.stderr
     assert "note: mine: a controller in Python is slow" in done.stderr
     assert "packets a second" in done.stderr
@@ -122,25 +122,27 @@ def test_the_same_from_the_command_line(sojourn: Sojourn, small: Path, mine: Pat
     assert (small.parent / "out" / "controller-mine.py").read_text() == MINE
 
 
-def test_its_run_is_read_back(small: Path, mine: Path, tmp_path: Path, sojourn: Sojourn) -> None:
+def test_its_run_is_read_back(
+    small: Path, mine: Path, tmp_path: Path, without_report: Sojourn
+) -> None:
     asked = ("run", small, "--controller", f"own={mine}:Mine", "--control", "own", "--out", "out")
-    assert sojourn(*asked).returncode == 0
+    assert without_report(*asked).returncode == 0
     again = _load(tmp_path / "out")
     assert again.title == "A small drop"
     assert [one["name"] for one in again.summary["controllers"]] == ["own"]
     again.save(tmp_path / "again")
     assert (tmp_path / "again" / "controller-own.py").read_text() == MINE
-    assert sojourn("compare", "out", "again").returncode == 0
+    assert without_report("compare", "out", "again").returncode == 0
 
 
 def _load(directory: Path) -> "sojourn.Run":
     return sojourn.load(directory)
 
 
-def test_threads_change_nothing(sojourn: Sojourn, small: Path, mine: Path) -> None:
+def test_threads_change_nothing(without_report: Sojourn, small: Path, mine: Path) -> None:
     for jobs in ("1", "3"):
         asked = ("--control", "mine,reno", "--runs", "3", "--spread", "1s", "--jobs", jobs)
-        done = sojourn("run", small, "--controller", f"{mine}:Mine", *asked, "--out", jobs)
+        done = without_report("run", small, "--controller", f"{mine}:Mine", *asked, "--out", jobs)
         assert done.returncode == 0, done.stderr
     for name in ("summary.json", "flows.parquet", "links.parquet"):
         one, three = (small.parent / jobs / name for jobs in ("1", "3"))

@@ -1,17 +1,18 @@
 """`papers/bufferbloat`: three layers over oversized queues."""
 
 from bisect import bisect_left
-from pathlib import Path
 
 import pytest
 from bloat_runs import hosts
-from paper_claims import PAPERS, claims_of
+from paper_claims import claims_of, fresh, shared
 from sojourn.papers import Lab
+
+simulated = shared("bufferbloat")
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    return Lab(PAPERS / "bufferbloat", tmp_path, quick=True)
+def lab(simulated: Lab) -> Lab:
+    return fresh(simulated)
 
 
 def test_the_layers_agree(lab: Lab) -> None:

@@ -1,18 +1,19 @@
 """`papers/l4s-prague`: four downloads, and the effect of a pause."""
 
 import json
-from pathlib import Path
 
 import pytest
 import qlog_schema
 from jsonschema import Draft202012Validator
-from paper_claims import PAPERS, claims_of
+from paper_claims import claims_of, fresh, shared
 from sojourn.papers import Lab
+
+simulated = shared("l4s-prague")
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    return Lab(PAPERS / "l4s-prague", tmp_path, quick=True)
+def lab(simulated: Lab) -> Lab:
+    return fresh(simulated)
 
 
 def test_the_repair_and_early_marks_save_time(lab: Lab) -> None:

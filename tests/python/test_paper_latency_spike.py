@@ -7,30 +7,33 @@ from latency_spike_fig5 import BOUND, SPIKE, WINDOW, below, measurements, outsid
 from latency_spike_loss import Paid, excess, is_between, paid, q_ms
 from latency_spike_mitigations import DEGREES, agreement, bounds_ms, degrees
 from latency_spike_testbed import Cell, spikes
-from paper_claims import PAPERS, claims_of
+from paper_claims import claims_of, fresh, shared
 from sojourn.errors import UsageError
 from sojourn.papers import Ask, Claim, Lab
 
-FOLDER = PAPERS / "latency-spike"
+simulated = shared("latency-spike")
 
 
-def figure(name: str, out: Path) -> dict[str, Claim]:
+@pytest.fixture
+def lab(simulated: Lab) -> Lab:
+    return fresh(simulated)
+
+
+def figure(lab: Lab, name: str) -> dict[str, Claim]:
     """Run a figure in quick mode and return its claims by name."""
-    lab = Lab(FOLDER, out, quick=True)
     claims = claims_of(lab, name)
     assert lab.pictures
     return claims
 
 
 @pytest.mark.parametrize("name", ["3", "flows"])
-def test_ideal_senders_meet_the_bound_to_a_few_packets(name: str, tmp_path: Path) -> None:
-    claims = figure(name, tmp_path)
+def test_ideal_senders_meet_the_bound_to_a_few_packets(name: str, lab: Lab) -> None:
+    claims = figure(lab, name)
     assert claims
     assert all(claim.holds for claim in claims.values()), claims
 
 
-def test_a_capped_queue_loses_what_equation_3_says(tmp_path: Path) -> None:
-    lab = Lab(FOLDER, tmp_path, quick=True)
+def test_a_capped_queue_loses_what_equation_3_says(lab: Lab) -> None:
     cap_ms = 60
     size = round(15e6 / 8e3 * cap_ms)
     run = lab.run("aqm.toml", {"link.bottleneck.buffer": f"{size}B"}, "ideal")
@@ -43,8 +46,7 @@ def test_a_capped_queue_loses_what_equation_3_says(tmp_path: Path) -> None:
     assert Paid(60.0, 94.0, 0.0).share(50) == pytest.approx(0.5, abs=0.01)
 
 
-def test_codel_pays_in_loss_and_its_peak_is_still_q(tmp_path: Path) -> None:
-    lab = Lab(FOLDER, tmp_path, quick=True)
+def test_codel_pays_in_loss_and_its_peak_is_still_q(lab: Lab) -> None:
     run = lab.run("aqm.toml", {"link.bottleneck.queue": "codel"}, "ideal")
     spike_s = run.runs[0]["spikes"][0]["spike_s"]
     assert spike_s is not None
@@ -75,8 +77,7 @@ def test_a_measurement_outside_is_so_far_outside(measured_ms: float, apart_ms: f
     assert cell.is_inside == (apart_ms == 0.0)
 
 
-def test_headroom_and_a_shorter_loop_are_what_the_theory_says(tmp_path: Path) -> None:
-    lab = Lab(FOLDER, tmp_path, quick=True)
+def test_headroom_and_a_shorter_loop_are_what_the_theory_says(lab: Lab) -> None:
     # The ideal sender gains nothing from a ramp, so the ramp is excluded.
     found = [(one, degrees(lab, one, ("ideal",))) for one in DEGREES]
     assert agreement(found).holds
@@ -90,8 +91,7 @@ def test_headroom_and_a_shorter_loop_are_what_the_theory_says(tmp_path: Path) ->
             assert rest[-1] < first / 5
 
 
-def test_bbr_s_spike_is_above_the_bound_on_the_testbed(tmp_path: Path) -> None:
-    lab = Lab(FOLDER, tmp_path, quick=True)
+def test_bbr_s_spike_is_above_the_bound_on_the_testbed(lab: Lab) -> None:
     ask = Ask("../../scenarios/testbed.toml", {"link.netem.delay": "25ms"}, "bbr")
     one = spikes(lab.runs([ask], runs=3)[0], "bbr", 25)
     assert below(one.true_spikes_ms, one.bounds_ms) == 0
@@ -100,8 +100,7 @@ def test_bbr_s_spike_is_above_the_bound_on_the_testbed(tmp_path: Path) -> None:
     assert one.quantile(0.5) == pytest.approx(3 * 25, rel=0.15)
 
 
-def test_measurements_are_read_where_they_are(tmp_path: Path) -> None:
-    lab = Lab(FOLDER, tmp_path, quick=True)
+def test_measurements_are_read_where_they_are(lab: Lab, tmp_path: Path) -> None:
     assert measurements(lab) == {}
     lab.data = tmp_path
     assert measurements(lab) == {}

@@ -1,6 +1,5 @@
 """The claims of the LoLa paper, with figures small enough for a test."""
 
-from pathlib import Path
 from typing import cast
 
 import lola_testbed
@@ -8,22 +7,28 @@ import polars as pl
 import pytest
 from lola_measure import peak_bound_ms, rounds
 from lola_two import alike
-from paper_claims import PAPERS, claims_of
+from paper_claims import claims_of, fresh, shared
 from sojourn.papers import Claim, Lab
 
+simulated = shared("lola")
 
-def figure(name: str, out: Path) -> dict[str, Claim]:
+
+@pytest.fixture
+def lab(simulated: Lab) -> Lab:
+    return fresh(simulated)
+
+
+def figure(lab: Lab, name: str) -> dict[str, Claim]:
     """Run a figure in quick mode and return its claims by name."""
-    lab = Lab(PAPERS / "lola", out, quick=True)
     claims = claims_of(lab, name)
     assert lab.pictures
     return claims
 
 
-def test_two_flows_at_100_mbit_share_the_link_and_the_queue(tmp_path: Path) -> None:
-    shares = figure("5a", tmp_path)
+def test_two_flows_at_100_mbit_share_the_link_and_the_queue(lab: Lab) -> None:
+    shares = figure(lab, "5a")
     assert all(claim.holds for claim in shares.values() if claim.published is not None), shares
-    queue = figure("5b", tmp_path)
+    queue = figure(lab, "5b")
     peak = queue.pop("peak above 21 ms")
     assert all(claim.holds for claim in queue.values()), queue
     assert isinstance(peak.ours, float)
@@ -34,7 +39,7 @@ def test_two_flows_at_100_mbit_share_the_link_and_the_queue(tmp_path: Path) -> N
     assert peak.holds is False
 
 
-def test_what_was_not_seen_does_not_hold(tmp_path: Path) -> None:
+def test_what_was_not_seen_does_not_hold(lab: Lab) -> None:
     class Unseen:
         """Two flows without any sample."""
 
@@ -43,14 +48,13 @@ def test_what_was_not_seen_does_not_hold(tmp_path: Path) -> None:
         def series(self, flow: str) -> pl.DataFrame:
             return pl.DataFrame(schema={"t_s": pl.Float64, "rtt_s": pl.Float64})
 
-    lab = Lab(PAPERS / "lola", tmp_path, quick=True)
     claim = alike(lab, cast(lola_testbed.Testbed, Unseen()))
     assert (claim.ours, claim.holds) == (None, False)
     assert "nothing" in claim.why
 
 
-def test_the_first_flow_holds_its_window_and_the_second_follows_x(tmp_path: Path) -> None:
-    found = figure("4b", tmp_path)
+def test_the_first_flow_holds_its_window_and_the_second_follows_x(lab: Lab) -> None:
+    found = figure(lab, "4b")
     grown = found["flow 1's window grows in a round by"]
     assert grown.ours == 0.0
     assert grown.holds
@@ -59,8 +63,7 @@ def test_the_first_flow_holds_its_window_and_the_second_follows_x(tmp_path: Path
     assert found["rounds until the shares are fair"].ours in (3, 4)
 
 
-def test_a_round_ends_with_a_reduction(tmp_path: Path) -> None:
-    lab = Lab(PAPERS / "lola", tmp_path, quick=True)
+def test_a_round_ends_with_a_reduction(lab: Lab) -> None:
     bed = lola_testbed.hundred_megabit(lab)
     series = bed.series("first")
     found = bed.settled()

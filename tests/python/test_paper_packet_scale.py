@@ -1,9 +1,7 @@
 """The packet-scale paradigm: the model at any phase, and the claims at packet level."""
 
-from pathlib import Path
-
 import pytest
-from paper_claims import PAPERS, claims_of
+from paper_claims import PAPERS, claims_of, fresh, shared
 from sojourn.papers import Lab, Paper, find
 
 
@@ -18,9 +16,12 @@ def paper() -> Paper:
     return find.load(PAPERS, "packet-scale")
 
 
+simulated = shared("packet-scale", jobs=2)
+
+
 @pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    return Lab(PAPERS / "packet-scale", tmp_path, quick=True, jobs=2)
+def lab(simulated: Lab) -> Lab:
+    return fresh(simulated)
 
 
 def test_the_fluid_system_has_the_models_worst_case(paper: Paper) -> None:

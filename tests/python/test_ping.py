@@ -71,13 +71,13 @@ def test_tshark_finds_the_pings_of_a_run(tmp_path: Path) -> None:
 
 
 def test_the_table_has_the_round_trips_of_pings(
-    tmp_path: Path, small: Path, sojourn: Command
+    tmp_path: Path, small: Path, without_report: Command
 ) -> None:
     source = tmp_path / "ping.toml"
     source.write_text(SCENARIO)
-    shown = sojourn("run", source).stdout
+    shown = without_report("run", source).stdout
     assert "RTT p50, p99" in shown
     (ping,) = (line for line in shown.splitlines() if " ping " in line)
     # The queue is empty in five of 19 seconds, and adds up to 80 ms in the others.
     assert 80 < float(ping.split()[-2]) < 20 + 80 + 2
-    assert "RTT p50" not in sojourn("run", small).stdout
+    assert "RTT p50" not in without_report("run", small).stdout

@@ -12,6 +12,7 @@ from made_runs import change_summary, write
 from sojourn import layout
 from sojourn.contract import Compared, ComparisonSummary, FlowComparison
 from sojourn.layout import What
+from sojourn.pictures import Pictures
 from support import ROOT
 from test_compare import FLOW_A, LINK_A
 
@@ -35,7 +36,10 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     place = tmp_path_factory.mktemp("format")
     (place / "small.toml").write_text(SMALL)
-    return sojourn.run(place / "small.toml", runs=2, spread="1s").save(place / "run")
+    with pytest.MonkeyPatch.context() as patch:
+        # No test looks at the report, which takes most of the time.
+        patch.setattr(Pictures, "report", lambda *_: None)
+        return sojourn.run(place / "small.toml", runs=2, spread="1s").save(place / "run")
 
 
 @pytest.mark.parametrize("what", ["flows", "links"])

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import SMALL, Sojourn, command, environment
+from support import SMALL, Sojourn, command, environment, undrawn
 
 # Modules that neither the help nor the import of the package may load.
 HEAVY = {"polars", "rich", "vl_convert", "sojourn._core", "json", "concurrent.futures", "tempfile"}
@@ -35,8 +35,8 @@ def loaded_by_typing() -> set[str]:
     return loaded("from importlib import import_module\nimport typing") - loaded("")
 
 
-def test_table_has_a_row_a_controller(sojourn: Sojourn, small: Path) -> None:
-    done = sojourn("run", small)
+def test_table_has_a_row_a_controller(without_report: Sojourn, small: Path) -> None:
+    done = without_report("run", small)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     lines = done.stdout.splitlines()
@@ -56,20 +56,22 @@ def is_number(text: str) -> bool:
     return text.lstrip("-").replace(".", "", 1).isdigit() or text == "–"
 
 
-def test_without_a_change_of_capacity_there_is_no_spike(sojourn: Sojourn, small: Path) -> None:
+def test_without_a_change_of_capacity_there_is_no_spike(
+    without_report: Sojourn, small: Path
+) -> None:
     steady = SMALL.replace(', steps = [{ at = "3s", rate = "6Mbit" }]', "")
     small.write_text(steady)
-    done = sojourn("run", small)
+    done = without_report("run", small)
     assert done.returncode == 0, done.stderr
     assert "spike" not in done.stdout
     assert "util." in done.stdout
 
 
-def test_several_flows_and_changes_have_their_rows(sojourn: Sojourn, small: Path) -> None:
+def test_several_flows_and_changes_have_their_rows(without_report: Sojourn, small: Path) -> None:
     second = '[flow.second]\npath = ["bottleneck"]\nback = ["back"]\nstart = "1s"\n'
     twice = SMALL.replace('rate = "6Mbit" }', 'rate = "6Mbit" }, { at = "5s", rate = "4Mbit" }')
     small.write_text(twice + second)
-    done = sojourn("run", small)
+    done = without_report("run", small)
     assert done.returncode == 0, done.stderr
     assert (
         len([line for line in done.stdout.splitlines() if "●" in line and " second " in line]) == 2
@@ -78,10 +80,9 @@ def test_several_flows_and_changes_have_their_rows(sojourn: Sojourn, small: Path
     assert "bottleneck 6 Mbit/s → 4 Mbit/s at 5 s" in done.stdout
 
 
-def test_of_many_flows_the_first_are_shown(sojourn: Sojourn, small: Path) -> None:
-    # With few samples, because the figure of so many flows takes most of the time.
+def test_of_many_flows_the_first_are_shown(without_report: Sojourn, small: Path) -> None:
     small.write_text(f"{SMALL}count = 101\n".replace('"6s"', '"4s"'))
-    done = sojourn("run", small, "--control", "cubic", "--set", "record.interval=200ms")
+    done = without_report("run", small, "--control", "cubic")
     assert done.returncode == 0, done.stderr
     flows = done.stdout.split("Every change of capacity")[0]
     rows = [line.split()[2] for line in flows.splitlines() if " ● " in line]
@@ -90,9 +91,9 @@ def test_of_many_flows_the_first_are_shown(sojourn: Sojourn, small: Path) -> Non
     assert "upload-101" in (small.parent / "runs" / "small" / "summary.json").read_text()
 
 
-def test_several_links_with_a_rate_have_their_rows(sojourn: Sojourn, small: Path) -> None:
+def test_several_links_with_a_rate_have_their_rows(without_report: Sojourn, small: Path) -> None:
     small.write_text(SMALL.replace("[link.back]", '[link.back]\nrate = "1Mbit"'))
-    done = sojourn("run", small, "--control", "cubic")
+    done = without_report("run", small, "--control", "cubic")
     assert done.returncode == 0, done.stderr
     rows = done.stdout.split("Every link with a rate")[1].splitlines()
     assert [line.split()[2] for line in rows if "● cubic" in line] == ["bottleneck", "back"]
@@ -111,7 +112,7 @@ def in_terminal(small: Path, width: int, *args: str | Path) -> list[str]:
     ours, theirs = pty.openpty()
     env = {**environment(), "COLUMNS": str(width), "NO_COLOR": "1", "TERM": "dumb"}
     process = subprocess.Popen(
-        command(*args), cwd=small.parent, env=env, stdout=theirs, stderr=subprocess.DEVNULL
+        undrawn(*args), cwd=small.parent, env=env, stdout=theirs, stderr=subprocess.DEVNULL
     )
     os.close(theirs)
     text = b""
@@ -143,8 +144,8 @@ def test_a_reader_that_leaves_is_no_fault(what: str) -> None:
     assert process.wait(timeout=60) == 141
 
 
-def test_columns_are_explained_where_they_are_shown(sojourn: Sojourn, small: Path) -> None:
-    shown = sojourn("run", small, "--control", "cubic").stdout
+def test_columns_are_explained_where_they_are_shown(without_report: Sojourn, small: Path) -> None:
+    shown = without_report("run", small, "--control", "cubic").stdout
     notes = shown.rsplit("●", 1)[1].splitlines()[2:-1]
     assert 3 <= len(notes) <= 5
     for column in ("util. before", "queue p50", "bound", "excess", "duration", "drops"):
@@ -153,7 +154,7 @@ def test_columns_are_explained_where_they_are_shown(sojourn: Sojourn, small: Pat
     small.write_text(
         SMALL.replace('"bulk"', '{ kind = "request", request = "1kB", response = "9kB" }')
     )
-    shown = sojourn("run", small, "--control", "cubic").stdout
+    shown = without_report("run", small, "--control", "cubic").stdout
     assert "resp. p50, p99: " in shown
 
 

@@ -56,10 +56,10 @@ def test_a_trace_that_changes_during_the_runs_changes_nothing(tmp_path: Path) ->
     assert run.files["a-b-x-2.trace"].startswith("2\n4\n")
 
 
-def test_traces_of_the_same_name_are_told_apart(sojourn: Sojourn, tmp_path: Path) -> None:
+def test_traces_of_the_same_name_are_told_apart(without_report: Sojourn, tmp_path: Path) -> None:
     write(tmp_path, slow=5, fast=2)
     for scenario, out in (("scenario.toml", "first"), ("first/scenario.toml", "second")):
-        done = sojourn("run", scenario, "--out", out)
+        done = without_report("run", scenario, "--out", out)
         assert done.returncode == 0, done.stderr
     first, second = tmp_path / "first", tmp_path / "second"
     traces = {"a-b-x.trace", "a-b-x-2.trace"}
