@@ -30,10 +30,9 @@ pub(crate) fn read(
     let source = fields.get("source").and_then(source);
     if let (Some(value), Some(source), Some(transport)) =
         (fields.get("source"), &source, fields.get("transport").and_then(transport))
+        && let Some(fault) = source.fault(transport.mss)
     {
-        if let Some(fault) = source.fault(transport.mss) {
-            checker.report(&value.at, fault.message, fault.help);
-        }
+        checker.report(&value.at, fault.message, fault.help);
     }
     check_tso(checker, fields);
     check_echo(checker, fields, source.as_ref());

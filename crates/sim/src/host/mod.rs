@@ -228,7 +228,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     fn forward(&mut self, packet: Packet) {
         match self.net.routes.link(packet.next()) {
             Some(link) => self.enter(link, packet),
-            // Out of line: see `sojourn_queue`'s `apart.rs`.
+            // Out of line: see `sojourn_queue`'s `slow_path.rs`.
             None => self.deliver_slow(&Delivered(packet)),
         }
     }

@@ -176,7 +176,7 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    // `inline(always)`: see `sojourn_queue`'s `apart.rs`.
+    // `inline(always)`: see `sojourn_queue`'s `slow_path.rs`.
     #[inline(always)]
     pub(crate) fn lose(&mut self, packet: Packet) {
         self.counts.lost += 1;

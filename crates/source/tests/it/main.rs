@@ -26,7 +26,7 @@ fn params(info: &Info, draws: &[u64]) -> Params {
         let draw = draws[place];
         let is_optional = info.optional.contains(&param.name);
         let is_exclusive = info.exclusive.is_some_and(|(a, b)| [a, b].contains(&param.name));
-        if is_optional && (draw % 2 == 0 || is_exclusive && excluded) {
+        if is_optional && (draw.is_multiple_of(2) || is_exclusive && excluded) {
             continue;
         }
         excluded |= is_exclusive;
