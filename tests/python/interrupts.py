@@ -29,6 +29,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 LONGEST_S = 2.0
 # While Python starts or exits, its signal handlers are not installed.
 _UNHANDLED = {signal.SIGINT: -2, signal.SIGTERM: -15, signal.SIGKILL: -9}
+# The message of `python -m` if SIGINT arrives before it has begun any program.
+_BEFORE_PROGRAM = "Could not import runpy module"
 
 _INPUTS: dict[str, Sequence[str]] = {
     "a": ("run", "small.toml", "--out", "a", "--pcapng", "packets", "--qlog", "events"),
@@ -145,7 +147,9 @@ class Trials:
         found.faults += [f"{after_s:.3f} s: {fault}" for fault in faults]
 
     def _ending(self, number: signal.Signals, status: int, took_s: float, stderr: str) -> list[str]:
-        faults = []
+        faults: list[str] = []
+        if number == signal.SIGINT and _BEFORE_PROGRAM in stderr:
+            return faults
         if status not in (0, 128 + number, _UNHANDLED[number]):
             faults.append(f"status {status}: {stderr}")
         if took_s > LONGEST_S:
