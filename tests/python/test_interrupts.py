@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import interrupts
@@ -239,6 +240,15 @@ sys.exit(cli.main())
     assert stdout
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let SIGINT raise `KeyboardInterrupt`, which a background process ignores."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_python_is_interrupted_in_a_controller_that_never_ends() -> None:
     """In a program or a notebook, only the run ends, not the process."""
 
