@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use sojourn_source::{Action, Source, Transfers};
+use sojourn_source::{Action, IP_HEADER, Source, Transfers};
 use sojourn_trace::Histogram;
 use sojourn_units::{Duration, Instant};
 
-use super::seen::Seen;
+use super::counts::Counts;
 use super::{Datagram, Host, Report, Setup};
 use crate::record::measure::Peak;
 
@@ -17,14 +17,7 @@ const MOST_WAITING: usize = 1 << 16;
 /// The host of a flow of echo requests.
 pub(crate) struct Echo {
     source: Box<dyn Source>,
-    /// Header of each packet beside the ICMP message.
-    header: u32,
-    sent: u64,
-    dropped: u64,
-    received_bytes: u64,
-    /// Numbers of the requests that have arrived, if a link may copy packets.
-    seen: Option<Seen>,
-    is_stopped: bool,
+    counts: Counts,
     replies: Replies,
 }
 
@@ -43,31 +36,22 @@ impl Echo {
     pub(crate) fn new(setup: &Setup<'_>) -> Echo {
         Echo {
             source: setup.source(),
-            header: IP_HEADER,
-            sent: 0,
-            dropped: 0,
-            received_bytes: 0,
-            seen: setup.may_copy(&setup.spec.path).then(Seen::new),
-            is_stopped: false,
+            counts: Counts::new(setup, IP_HEADER.0 as u32),
             replies: Replies::default(),
         }
     }
 }
 
-/// An IPv4 header without options (RFC 791 section 3.1).
-const IP_HEADER: u32 = 20;
-
 impl Host for Echo {
     fn next_at(&self) -> Instant {
-        if self.is_stopped { Instant::MAX } else { self.source.next_at() }
+        self.source.next_at()
     }
 
     fn act(&mut self, now: Instant, out: &mut Vec<Datagram>) {
         let (Action::Write(bytes) | Action::Request(bytes)) = self.source.act(now);
-        self.sent += 1;
-        let number = self.sent as u32;
-        self.replies.on_request(now, number);
-        out.push(Datagram { is_reply: false, number, size: bytes as u32 + self.header });
+        let request = self.counts.send(bytes);
+        self.replies.on_request(now, request.number);
+        out.push(request);
     }
 
     /// The other end answers a request at once.
@@ -75,27 +59,19 @@ impl Host for Echo {
         if datagram.is_reply {
             return self.replies.on_reply(now, datagram.number);
         }
-        if self.seen.as_mut().is_none_or(|seen| seen.is_new(datagram.number)) {
-            self.received_bytes += u64::from(datagram.size - self.header);
-        }
+        self.counts.receive(datagram);
         out.push(Datagram { is_reply: true, ..*datagram });
     }
 
     fn on_dropped(&mut self, _: &Datagram) {
-        self.dropped += 1;
-    }
-
-    fn stop(&mut self, _: Instant) {
-        self.is_stopped = true;
+        self.counts.dropped += 1;
     }
 
     fn report(&self) -> Report<'_> {
         Report {
-            received_bytes: self.received_bytes,
-            sent: self.sent,
-            dropped: self.dropped,
             transfers: Transfers { completed: self.replies.count, completed_at: None },
             rtts: Some(&self.replies.rtts),
+            ..Report::of(&self.counts)
         }
     }
 

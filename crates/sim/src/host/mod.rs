@@ -6,6 +6,7 @@
 //! Sojourn's own transport is a host too. Almost all packets are its data and acknowledgements, so
 //! the engine calls it directly, without a virtual call: see [`transport`].
 
+mod counts;
 mod datagrams;
 mod echo;
 mod fate;
@@ -23,6 +24,7 @@ use crate::link::packet::{Packet, PacketKind};
 use crate::meter::Metering;
 use crate::seed::{Stream, seed};
 use crate::tap::{Passage, Tap, Wiring};
+use counts::Counts;
 use transport::{AckSlab, Connection, InFlight, Overrun, TransportHost};
 
 /// The two ends of a flow.
@@ -39,8 +41,8 @@ pub(crate) trait Host: Send {
     /// A queue dropped a datagram, or a wire lost it. Neither end observes that.
     fn on_dropped(&mut self, datagram: &Datagram);
 
-    /// The flow stops: no further action.
-    fn stop(&mut self, now: Instant);
+    /// The flow stops: [`Host::act`] is not called again.
+    fn stop(&mut self, _now: Instant) {}
 
     /// What it has done so far.
     fn report(&self) -> Report<'_>;
@@ -77,6 +79,17 @@ pub(crate) struct Report<'a> {
     pub(crate) dropped: u64,
     pub(crate) transfers: Transfers,
     pub(crate) rtts: Option<&'a Histogram>,
+}
+
+impl Report<'_> {
+    fn of(counts: &Counts) -> Self {
+        Report {
+            received_bytes: counts.received_bytes,
+            sent: counts.sent,
+            dropped: counts.dropped,
+            ..Report::default()
+        }
+    }
 }
 
 /// Any host.
@@ -275,7 +288,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         }
         let begins = !std::mem::replace(&mut flow.started, true);
         let next_at = match &flow.host {
-            AnyHost::Transport(host) => host.source_at(),
+            AnyHost::Transport(host) => host.source().next_at(),
             AnyHost::Other(host) => host.next_at(),
         };
         if next_at != now {

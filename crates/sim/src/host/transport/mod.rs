@@ -37,7 +37,6 @@ pub(crate) struct TransportHost {
     pub(crate) requests: Option<usize>,
     /// The handshake of its connections; `None` if they are open from the start.
     opening: Option<Box<Opening>>,
-    is_stopped: bool,
     /// Requests that have arrived at the responding host.
     answered: u64,
     /// Response times, and the greatest since the last sample.
@@ -80,7 +79,6 @@ pub(super) fn build<M: Metering>(
         data,
         requests,
         opening: Opening::new(&spec.transport, (data, requests), connections),
-        is_stopped: false,
         answered: 0,
         responses: Histogram::default(),
         longest_response: Peak::default(),
@@ -88,18 +86,12 @@ pub(super) fn build<M: Metering>(
 }
 
 impl TransportHost {
-    /// Time of the source's next action.
-    pub(super) fn source_at(&self) -> Instant {
-        if self.is_stopped { Instant::MAX } else { self.source.next_at() }
-    }
-
     /// Its source.
     pub(crate) fn source(&self) -> &dyn Source {
         &*self.source
     }
 
-    pub(super) fn stop<M: Metering>(&mut self, connections: &mut [Connection<M>]) {
-        self.is_stopped = true;
+    pub(super) fn stop<M: Metering>(&self, connections: &mut [Connection<M>]) {
         for id in [Some(self.data), self.requests].into_iter().flatten() {
             connections[id].sender.stop();
         }
@@ -268,7 +260,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         let target = host.source.target().unwrap_or(u64::MAX);
         let (data, requests) = (host.data, host.requests);
         let request_target = host.next_request_target();
-        self.net.events.push(host.source_at(), Kind::Source, index);
+        self.net.events.push(host.source.next_at(), Kind::Source, index);
         self.connections[data].watch = target;
         match (action, requests) {
             (Action::Write(bytes), _) => self.write(data, bytes),
@@ -300,7 +292,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             host.longest_response.note(response);
         }
         self.connections[id].watch = u64::MAX;
-        self.net.events.push(host.source_at(), Kind::Source, flow);
+        self.net.events.push(host.source.next_at(), Kind::Source, flow);
     }
 
     /// A request has arrived at the responding host.
