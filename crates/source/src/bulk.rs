@@ -24,8 +24,8 @@ impl Model for Bulk {
         carrier: Carrier::Connection,
     };
 
-    fn new(setup: &Setup) -> Bulk {
-        Bulk { next_at: setup.start }
+    fn build(setup: &Setup) -> Box<dyn Source> {
+        Box::new(Bulk { next_at: setup.start })
     }
 
     fn bytes_in(_: &Params, _: Bytes, _: Duration) -> Bytes {

@@ -22,6 +22,9 @@ pub struct Info {
     pub carrier: Carrier,
 }
 
+/// An IPv4 header without options (RFC 791 section 3.1), in front of an ICMP message.
+pub const IP_HEADER: Bytes = Bytes(20);
+
 /// What carries the data of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
@@ -115,12 +118,12 @@ pub struct Setup {
 }
 
 /// What is known of a kind of source before a run, from the values of its keys.
-pub trait Model: Source + Sized + 'static {
+pub trait Model {
     /// Its registry entry.
     const INFO: Info;
 
-    /// Builds it.
-    fn new(setup: &Setup) -> Self;
+    /// Builds the source.
+    fn build(setup: &Setup) -> Box<dyn Source>;
 
     /// The most data that it has for its sender within any time of length `span`.
     fn bytes_in(params: &Params, mss: Bytes, span: Duration) -> Bytes;

@@ -1,19 +1,14 @@
 //! Files one after the other.
 
 use sojourn_params::{Param, Params};
-use sojourn_units::{Bytes, Duration, Instant};
+use sojourn_units::{Bytes, Duration};
 
-use crate::contract::{Action, Carrier, Info, Model, Setup, Source, Transfers};
+use crate::contract::{Carrier, Info, Model, Setup, Source};
 use crate::kinds::{COUNT, PAUSE, SIZE};
-use crate::transfers::Series;
+use crate::transfers::{Series, Transfer};
 
 /// The source of several files.
-#[derive(Debug)]
-pub(crate) struct Files {
-    size: u64,
-    think: Duration,
-    series: Series,
-}
+pub(crate) enum Files {}
 
 impl Model for Files {
     const INFO: Info = Info {
@@ -34,40 +29,16 @@ impl Model for Files {
         carrier: Carrier::Connection,
     };
 
-    fn new(setup: &Setup) -> Files {
+    fn build(setup: &Setup) -> Box<dyn Source> {
         let params = &setup.params;
-        Files {
+        Box::new(Transfer {
             size: params.data("size").0,
             think: params.time("think"),
             series: Series::new(setup.start, Some(params.integer("count"))),
-        }
+        })
     }
 
     fn bytes_in(params: &Params, _: Bytes, _: Duration) -> Bytes {
         params.data("size")
-    }
-}
-
-impl Source for Files {
-    fn next_at(&self) -> Instant {
-        self.series.next_at
-    }
-
-    fn act(&mut self, now: Instant) -> Action {
-        self.series.begin(now);
-        Action::Write(self.size)
-    }
-
-    fn target(&self) -> Option<u64> {
-        Some(self.series.target(self.size))
-    }
-
-    fn on_delivered(&mut self, now: Instant) -> Option<Duration> {
-        self.series.complete(now, now + self.think);
-        None
-    }
-
-    fn transfers(&self) -> Transfers {
-        self.series.done
     }
 }

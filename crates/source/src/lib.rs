@@ -11,7 +11,7 @@ mod registry;
 mod spec;
 mod transfers;
 
-pub use contract::{Action, Carrier, Fault, Info, Model, Setup, Source, Transfers};
+pub use contract::{Action, Carrier, Fault, IP_HEADER, Info, Model, Setup, Source, Transfers};
 pub use spec::Spec;
 
 registry::sources! {

@@ -47,9 +47,9 @@ impl Model for OnOff {
         carrier: Carrier::Paced,
     };
 
-    fn new(setup: &Setup) -> OnOff {
+    fn build(setup: &Setup) -> Box<dyn Source> {
         let params = &setup.params;
-        OnOff {
+        Box::new(OnOff {
             rate: params.rate("rate"),
             on: params.time("on"),
             off: params.time("off"),
@@ -61,7 +61,7 @@ impl Model for OnOff {
             due: Duration::ZERO,
             left: Duration::ZERO,
             turns: None,
-        }
+        })
     }
 
     fn bytes_in(params: &Params, _: Bytes, span: Duration) -> Bytes {

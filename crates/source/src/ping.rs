@@ -3,11 +3,8 @@
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant};
 
-use crate::contract::{Action, Carrier, Info, Model, Setup, Source};
+use crate::contract::{Action, Carrier, IP_HEADER, Info, Model, Setup, Source};
 use crate::kinds::span_of;
-
-/// An IPv4 header without options (RFC 791 section 3.1), in front of the ICMP message.
-const IP_HEADER: Bytes = Bytes(20);
 
 /// The source of echo requests.
 #[derive(Debug)]
@@ -42,13 +39,13 @@ impl Model for Ping {
         carrier: Carrier::Echo,
     };
 
-    fn new(setup: &Setup) -> Ping {
+    fn build(setup: &Setup) -> Box<dyn Source> {
         let params = &setup.params;
-        Ping {
+        Box::new(Ping {
             interval: params.time("interval"),
             size: params.data("size").0,
             next_at: setup.start,
-        }
+        })
     }
 
     fn bytes_in(params: &Params, mss: Bytes, span: Duration) -> Bytes {

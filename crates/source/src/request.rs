@@ -57,7 +57,7 @@ impl Model for Request {
         carrier: Carrier::Requests,
     };
 
-    fn new(setup: &Setup) -> Request {
+    fn build(setup: &Setup) -> Box<dyn Source> {
         let params = &setup.params;
         let pause = match (params.has("interval"), params.has("think")) {
             (true, _) => Pause::Interval(params.time("interval")),
@@ -65,12 +65,12 @@ impl Model for Request {
             (false, false) => Pause::Think(Duration::ZERO),
         };
         let count = params.has("count").then(|| params.integer("count"));
-        Request {
+        Box::new(Request {
             request: params.data("request").0,
             response: params.data("response").0,
             pause,
             series: Series::new(setup.start, count),
-        }
+        })
     }
 
     fn bytes_in(params: &Params, _: Bytes, _: Duration) -> Bytes {

@@ -22,7 +22,7 @@ impl Registered {
     pub(crate) const fn of<M: Model>() -> Registered {
         Registered {
             info: &M::INFO,
-            build: |setup| Box::new(M::new(setup)),
+            build: M::build,
             bytes_in: M::bytes_in,
             rate: M::rate,
             packet: M::packet,

@@ -1,8 +1,8 @@
 //! The state of sources that transfer one amount of data after the other.
 
-use sojourn_units::Instant;
+use sojourn_units::{Duration, Instant};
 
-use crate::contract::Transfers;
+use crate::contract::{Action, Source, Transfers};
 
 /// Transfers one after the other, each begun after the one before was delivered.
 #[derive(Clone, Copy, Debug)]
@@ -37,5 +37,38 @@ impl Series {
     /// Bytes after which the next transfer of `size` is complete.
     pub(crate) fn target(&self, size: u64) -> u64 {
         size * (self.done.completed + 1)
+    }
+}
+
+/// Files of one size, one after the other.
+#[derive(Debug)]
+pub(crate) struct Transfer {
+    pub(crate) size: u64,
+    /// Pause between the delivery of one and the start of the next.
+    pub(crate) think: Duration,
+    pub(crate) series: Series,
+}
+
+impl Source for Transfer {
+    fn next_at(&self) -> Instant {
+        self.series.next_at
+    }
+
+    fn act(&mut self, now: Instant) -> Action {
+        self.series.begin(now);
+        Action::Write(self.size)
+    }
+
+    fn target(&self) -> Option<u64> {
+        Some(self.series.target(self.size))
+    }
+
+    fn on_delivered(&mut self, now: Instant) -> Option<Duration> {
+        self.series.complete(now, now + self.think);
+        None
+    }
+
+    fn transfers(&self) -> Transfers {
+        self.series.done
     }
 }
