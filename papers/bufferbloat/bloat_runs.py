@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sojourn import captures
 from sojourn.papers import Lab
-from sojourn.record import Run
+from sojourn.results import Run
 
 SCENARIO = "hosts.toml"
 BEGIN_S = 10.0

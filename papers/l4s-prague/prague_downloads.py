@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from sojourn.contract import FlowSummary
 from sojourn.papers import Lab
-from sojourn.record import Run
+from sojourn.results import Run
 
 SCENARIO = "download.toml"
 HANDSHAKE_S = 0.020

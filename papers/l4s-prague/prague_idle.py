@@ -12,8 +12,8 @@ from prague_downloads import (
     reductions,
 )
 from sojourn.papers import Claim, Lab
-from sojourn.record import Run
 from sojourn.report import chart
+from sojourn.results import Run
 
 BEFORE_S, AFTER_S = 0.050, 0.200
 """Displayed time before and after the end of a file."""

@@ -16,8 +16,8 @@ from prague_downloads import (
     rtt_over_least_ms,
 )
 from sojourn.papers import Claim, Lab
-from sojourn.record import Run
 from sojourn.report import chart
+from sojourn.results import Run
 
 Published = dict[str, Any]
 LAST_S = 4.2

@@ -6,8 +6,8 @@ from prague_downloads import SENDERS, download, flow_of
 from prague_pictures import counts, rtts, window
 from sojourn import qlog
 from sojourn.papers import Claim, Lab
-from sojourn.record import Run
 from sojourn.report import chart
+from sojourn.results import Run
 
 # Sampling interval, the same as in the scenario.
 _INTERVAL_S = 0.001

@@ -10,8 +10,8 @@ from statistics import median
 
 import polars as pl
 from sojourn.papers import Ask, Claim, Lab
-from sojourn.record import Run
 from sojourn.report import chart
+from sojourn.results import Run
 
 BEFORE_BPS, R, PACKET_BYTES = 60e6, 4.0, 1500
 AFTER_BPS = BEFORE_BPS / R

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 from sojourn import theory
 from sojourn.papers import Ask, Claim, Lab
-from sojourn.record import Run
 from sojourn.report import chart
+from sojourn.results import Run
 
 BEFORE, AFTER, DELAY = "60Mbit", "20Mbit", "50ms"
 PACKET_MS = 0.6

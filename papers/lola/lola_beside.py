@@ -7,8 +7,8 @@ from lola_testbed import QUICK, SECOND_S, scale
 from lola_two import rtt
 from sojourn.matrix.measure import jain
 from sojourn.papers import Ask, Claim, Lab
-from sojourn.record import Run
 from sojourn.report import chart
+from sojourn.results import Run
 
 CONTROLS = ("lola", "cubic", "bbr", "bbr3")
 TWO_END_S = 60.0

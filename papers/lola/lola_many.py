@@ -9,8 +9,8 @@ from lola_testbed import GIGABIT, QUICK, QUICK_GIGABIT, scale
 from lola_two import TIME, goodput, megabytes, rtt
 from sojourn.matrix.measure import jain
 from sojourn.papers import Ask, Claim, Lab
-from sojourn.record import Run
 from sojourn.report import chart
+from sojourn.results import Run
 
 FLOWS = [f"f{number:02}" for number in range(1, 19)]
 EVERY_S, FIRST_STOP_S = 4.0, 200.0

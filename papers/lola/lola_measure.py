@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import polars as pl
-from sojourn.record import Run
+from sojourn.results import Run
 
 BALANCING, HOLD = "fair_flow_balancing", "cwnd_hold"
 MSS = 1448

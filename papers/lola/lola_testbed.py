@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 from lola_measure import Round, goodput_bps, peak_bound_ms, queue_ms, rounds
 from sojourn.papers import Ask, Lab
-from sojourn.record import Run
+from sojourn.results import Run
 
 SECOND_S = 20.0
 """Start time of the second flow."""

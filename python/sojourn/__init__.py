@@ -33,19 +33,19 @@ if TYPE_CHECKING:
     from sojourn.api import queues as queues
     from sojourn.api import run as run
     from sojourn.api import schema as schema
-    from sojourn.comparison import Comparison as Comparison
+    from sojourn.comparison.result import Comparison as Comparison
     from sojourn.errors import NotEnoughMemoryError as NotEnoughMemoryError
     from sojourn.errors import OutputExistsError as OutputExistsError
     from sojourn.errors import RunDirectoryError as RunDirectoryError
     from sojourn.own import Controller as Controller
     from sojourn.own import Param as Param
-    from sojourn.record import Run as Run
     from sojourn.record import Selection as Selection
     from sojourn.report import Figure as Figure
+    from sojourn.results import Run as Run
     from sojourn.scenario import Scenario as Scenario
 
 _HOME = {
-    "Comparison": "sojourn.comparison",
+    "Comparison": "sojourn.comparison.result",
     "Controller": "sojourn.own",
     "ControllerError": "sojourn._core",
     "Feedback": "sojourn._core",
@@ -56,7 +56,7 @@ _HOME = {
     "Param": "sojourn.own",
     "RateSample": "sojourn._core",
     "Received": "sojourn._core",
-    "Run": "sojourn.record",
+    "Run": "sojourn.results",
     "RunDirectoryError": "sojourn.errors",
     "Scenario": "sojourn.scenario",
     "ScenarioError": "sojourn._core",

@@ -9,15 +9,15 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sojourn import _core, experiment, memory, stats
+from sojourn import _core, experiment, memory, results, stats
 from sojourn.contract import FORMAT, RunSummary, Summary
 from sojourn.exports import Captures, Files
 from sojourn.own import Factory, Own
-from sojourn.record import Run
+from sojourn.results import Run
 from sojourn.scenario import Scenario
 
 if TYPE_CHECKING:
-    from sojourn.comparison import Comparison
+    from sojourn.comparison.result import Comparison
 
 T = TypeVar("T")
 
@@ -71,9 +71,7 @@ def run(
 
 def load(directory: str | PathLike[str]) -> Run:
     """Read a run directory."""
-    from sojourn import rundir
-
-    return rundir.read(Path(directory))
+    return results.read(Path(directory))
 
 
 def compare(
@@ -90,12 +88,12 @@ def compare(
     that both runs have. `shift_b` seconds are added to the times of `b`.
     """
     memory.require_polars()
-    from sojourn import comparison
     from sojourn.comparison.matching import Chosen, Side
+    from sojourn.comparison.result import Comparison
 
     chosen = Chosen(_listed(flow), _listed(link), _listed(control))
     sides = Side("a", *_labelled(a)), Side("b", *_labelled(b), shift_b)
-    return comparison.compare(*sides, chosen)
+    return Comparison.compare(*sides, chosen)
 
 
 def controllers() -> list[dict[str, Any]]:

@@ -1,10 +1,8 @@
-"""The result of a scenario: its summary, series and figure, and selections of one flow or link."""
+"""The data of a run: its summary, its series, and selections of one flow or link."""
 
 import io
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from sojourn import layout, memory
@@ -14,13 +12,11 @@ from sojourn.layout import What
 if TYPE_CHECKING:
     import polars as pl
 
-    from sojourn.report import Figure
-
 S = TypeVar("S")
 
 
-class Run:
-    """The result of a scenario: one simulation for each of its controllers and seeds."""
+class Record:
+    """The data of a scenario's simulations: one for each of its controllers and seeds."""
 
     def __init__(
         self,
@@ -68,18 +64,6 @@ class Run:
         """Select a link; `control` and `seed` are optional if only one run matches."""
         return self._select("links", "link", name, control, seed)
 
-    def plot(self) -> "Figure":
-        """Return the figure, which notebooks display and `save` writes to a file."""
-        from sojourn.report import Figure
-
-        return Figure(self)
-
-    def save(self, directory: str | PathLike[str]) -> Path:
-        """Write the run directory, which must not exist yet or be empty."""
-        from sojourn import rundir
-
-        return rundir.write(self, Path(directory))
-
     def _select(
         self, what: What, kind: str, name: str, control: str | None, seed: int | None
     ) -> "Selection[Any]":
@@ -98,16 +82,6 @@ class Run:
         import polars as pl
 
         return layout.complete_series(pl.read_parquet(io.BytesIO(self.series[what])), what)
-
-    def __repr__(self) -> str:
-        controls = list(dict.fromkeys(run["control"] for run in self.runs))
-        count = "1 run" if len(self.runs) == 1 else f"{len(self.runs)} runs"
-        return f"<sojourn.Run {self.title!r}: {', '.join(controls)}; {count}>"
-
-    def _repr_html_(self) -> str:
-        from sojourn.report.table_html import to_html
-
-        return to_html(self.summary)
 
 
 class Selection(Generic[S]):

@@ -9,10 +9,11 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import api, folder, rundir
+from sojourn import api, folder, results
 from sojourn.cli.figures import Figures
 from sojourn.cli.tables import console, name
-from sojourn.comparison import Comparison, directory, table
+from sojourn.comparison import result, table
+from sojourn.comparison.result import Comparison
 from sojourn.pictures import Pictures
 from sojourn.report import require_free_figure
 
@@ -37,7 +38,7 @@ def compare(args: argparse.Namespace) -> int:
     figures = Figures()
     written = _write(comparison, args, out, figures)
     if args.json:
-        sys.stdout.write(rundir.summary_text(comparison.summary))
+        sys.stdout.write(results.summary_text(comparison.summary))
     else:
         _show(comparison, written)
     return figures.status()
@@ -53,7 +54,7 @@ def _write(
         return ""
     drawn = Pictures(figures.tell)
     with out.opened() as opened:
-        directory.fill(comparison, opened.place, drawn)
+        result.fill(comparison, opened.place, drawn)
     drawn.finish(opened.target)
     return f"Comparison: {opened.target} (open report.html)"
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sojourn import folder, qlog, rundir
+from sojourn import folder, qlog, results
 from sojourn.cli import terminal
 from sojourn.cli.figures import Figures
 from sojourn.errors import UsageError
@@ -23,12 +23,12 @@ def qlog_command(args: argparse.Namespace) -> int:
     written = None
     figures = Figures()
     if args.out is not None:
-        target = rundir.write(run, Path(args.out), figures.tell)
+        target = results.write(run, Path(args.out), figures.tell)
         written = f"Run directory: {target} (open report.html)"
     elif args.plot is not None and figures.plot(run.plot(), args.plot):
         written = f"Figure: {args.plot}"
     if args.json:
-        sys.stdout.write(rundir.summary_text(run.summary))
+        sys.stdout.write(results.summary_text(run.summary))
     else:
         from sojourn.cli import tables
 

@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from sojourn import _core, api, experiment, folder, rundir
+from sojourn import _core, api, experiment, folder, results
 from sojourn.cli import terminal
 from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
@@ -41,11 +41,11 @@ def run(args: argparse.Namespace) -> int:
         )
         took_s = time.perf_counter() - began
         bar.writing()
-        rundir.fill(record, opened.place, drawn)
-    drawn.finish(opened.target, rundir.AGAIN)
+        results.fill(record, opened.place, drawn)
+    drawn.finish(opened.target, results.AGAIN)
     _note_own(controllers, record.summary, args, took_s)
     if args.json:
-        sys.stdout.write(rundir.summary_text(record.summary))
+        sys.stdout.write(results.summary_text(record.summary))
         return figures.status()
     from sojourn.cli import tables
 
@@ -63,7 +63,7 @@ def _summarise(
             core, args.file, args.runs, args.jobs, bar.simulating, controllers, files
         )
     _note_own(controllers, summary, args, time.perf_counter() - began)
-    sys.stdout.write(rundir.summary_text(summary))
+    sys.stdout.write(results.summary_text(summary))
     return 0
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from sojourn import legend, table
 from sojourn.cli import terminal
-from sojourn.record import Run
+from sojourn.results import Run
 
 # Without a terminal or COLUMNS, the width is unknown; this width fits the table of one run.
 _PIPED_WIDTH = "160"

@@ -12,7 +12,7 @@ from sojourn import _core, api, experiment, inputs, layout
 from sojourn.contract import RunSummary
 from sojourn.exports import Captures
 from sojourn.pictures import Pictures, warn
-from sojourn.record import Run
+from sojourn.results import Run
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sojourn.errors import UsageError
 from sojourn.qlog.reading import Damage as Damage
-from sojourn.record import Run
+from sojourn.results import Run
 
 
 def read(

@@ -9,7 +9,7 @@ from sojourn import _core, layout, memory
 from sojourn.contract import FORMAT, FlowSummary, Summary
 from sojourn.qlog.texts import said
 from sojourn.qlog.trace import Row, Trace
-from sojourn.record import Run
+from sojourn.results import Run
 
 if TYPE_CHECKING:
     import polars as pl

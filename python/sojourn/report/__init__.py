@@ -13,8 +13,8 @@ from sojourn.errors import UsageError
 if TYPE_CHECKING:
     import polars as pl
 
-    from sojourn.comparison import Comparison
-    from sojourn.record import Run
+    from sojourn.comparison.compared import ComparedRuns
+    from sojourn.record import Record
 
 
 ENDINGS = (".html", ".svg", ".png")
@@ -79,7 +79,7 @@ class Drawing(ABC):
 class Figure(Drawing):
     """Goodput, queueing delay, congestion window and RTT over time, with the bound."""
 
-    def __init__(self, run: "Run") -> None:
+    def __init__(self, run: "Record") -> None:
         self._run = run
 
     def _document(self, interactive: bool) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Figure(Drawing):
 class ComparisonFigure(Drawing):
     """The figure of a comparison, with one run drawn over the other."""
 
-    def __init__(self, comparison: "Comparison") -> None:
+    def __init__(self, comparison: "ComparedRuns") -> None:
         self._comparison = comparison
 
     def _document(self, interactive: bool) -> dict[str, Any]:

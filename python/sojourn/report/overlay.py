@@ -15,7 +15,7 @@ from sojourn.report.canvas import Canvas
 from sojourn.report.panels import Frame, Panel, Spec
 
 if TYPE_CHECKING:
-    from sojourn.comparison import Comparison
+    from sojourn.comparison.compared import ComparedRuns
     from sojourn.comparison.matching import Side
 
 # No controller has these colours. A is a wide line behind B, so that both show if they coincide.
@@ -30,7 +30,7 @@ _MOST_BLOCKS = 8
 _FEWEST_CELLS = 20
 
 
-def figure(comparison: "Comparison", interactive: bool = True) -> Spec:
+def figure(comparison: "ComparedRuns", interactive: bool = True) -> Spec:
     """Goodput, queueing delay, window and RTT of both runs, for each controller of both."""
     rows = _Rows(comparison, interactive)
     for place, control in enumerate(rows.controls):
@@ -40,13 +40,13 @@ def figure(comparison: "Comparison", interactive: bool = True) -> Spec:
     return spec.document(rows.canvas, heading, rows.shown, interactive)
 
 
-def title(comparison: "Comparison") -> str:
+def title(comparison: "ComparedRuns") -> str:
     """The common title of both runs, or both titles."""
     titles = dict.fromkeys((comparison.a.run.title, comparison.b.run.title))
     return " / ".join(titles)
 
 
-def subtitle(comparison: "Comparison") -> str:
+def subtitle(comparison: "ComparedRuns") -> str:
     """Describe the compared time and the number of seeds."""
     parts = [time_text(comparison.summary)]
     flows = comparison.summary["flows"]
@@ -55,7 +55,7 @@ def subtitle(comparison: "Comparison") -> str:
     return "; ".join(parts)
 
 
-def labels(comparison: "Comparison") -> dict[str, str]:
+def labels(comparison: "ComparedRuns") -> dict[str, str]:
     """Label each side by the last part of its directory, if the two differ."""
     names = [Path(side.label).name for side in (comparison.a, comparison.b)]
     if names[0] == names[1] or not all(names):
@@ -64,7 +64,7 @@ def labels(comparison: "Comparison") -> dict[str, str]:
 
 
 class _Rows:
-    def __init__(self, comparison: "Comparison", interactive: bool) -> None:
+    def __init__(self, comparison: "ComparedRuns", interactive: bool) -> None:
         summary = comparison.summary
         items = (*summary["flows"], *summary["links"])
         self.comparison = comparison

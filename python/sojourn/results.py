@@ -1,17 +1,21 @@
-"""The run directory: all results of a run, written completely or not at all."""
+"""The result of a run as users hold it: data, figure and run directory."""
 
 import errno
 import json
 import os
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sojourn import _core, files, inputs, layout, pictures
 from sojourn.contract import ComparisonSummary, OwnController, Summary
 from sojourn.errors import RunDirectoryError, UsageError
 from sojourn.layout import What
 from sojourn.own import kept_as
-from sojourn.record import Run
+from sojourn.record import Record
+
+if TYPE_CHECKING:
+    from sojourn.report import Figure
 
 AGAIN = "sojourn report {}"
 # Memory of a parsed summary per byte of its text.
@@ -39,6 +43,30 @@ def _indented(value: Any, line: str) -> str:
         keys = (f"{json.dumps(key)}: {_indented(item, deeper)}" for key, item in value.items())
         return f"{{{deeper}{f',{deeper}'.join(keys)}{line}}}"
     return f"[{deeper}{f',{deeper}'.join(_indented(item, deeper) for item in value)}{line}]"
+
+
+class Run(Record):
+    """The result of a scenario: one simulation for each of its controllers and seeds."""
+
+    def plot(self) -> "Figure":
+        """Return the figure, which notebooks display and `save` writes to a file."""
+        from sojourn.report import Figure
+
+        return Figure(self)
+
+    def save(self, directory: str | PathLike[str]) -> Path:
+        """Write the run directory, which must not exist yet or be empty."""
+        return write(self, Path(directory))
+
+    def __repr__(self) -> str:
+        controls = list(dict.fromkeys(run["control"] for run in self.runs))
+        count = "1 run" if len(self.runs) == 1 else f"{len(self.runs)} runs"
+        return f"<sojourn.Run {self.title!r}: {', '.join(controls)}; {count}>"
+
+    def _repr_html_(self) -> str:
+        from sojourn.report.table_html import to_html
+
+        return to_html(self.summary)
 
 
 def write(run: Run, target: Path, report_missing: pictures.ReportMissing = pictures.warn) -> Path:
