@@ -8,7 +8,7 @@ from sojourn import _core
 from sojourn._core import Feedback, Limits, Setup
 from sojourn.contract import OwnController, RunSummary, Summary
 from sojourn.errors import UsageError
-from sojourn.source import Source, running
+from sojourn.user_code import Source, running
 
 Quantity = bool | int | float | str
 """A plain value, or a value with a unit as in scenarios: "20ms", "60Mbit", "15kB"."""

@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from sojourn import imports
+from sojourn import user_code
 
 # An isolated interpreter (-I) ignores the environment and the current folder, whose files could
 # shadow modules.
@@ -20,7 +20,7 @@ sys.argv = {argv!r}
 
 def command(code: str, argv: Sequence[str] = ()) -> list[str]:
     """Build the command that runs Python code with this Sojourn and this process's libraries."""
-    start = _START.format(path=imports.places(), argv=["sojourn", *argv], code=code)
+    start = _START.format(path=user_code.installed_paths(), argv=["sojourn", *argv], code=code)
     return [sys.executable, "-I", "-c", start]
 
 

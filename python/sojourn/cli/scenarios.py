@@ -13,7 +13,7 @@ from sojourn import _core, api, inputs, reference
 from sojourn.cli import show_scenario_error, terminal
 from sojourn.errors import UsageError
 from sojourn.own import Factory, Own
-from sojourn.source import Loader, Source
+from sojourn.user_code import Loader, Source
 
 
 def own(arguments: Sequence[str]) -> Own:

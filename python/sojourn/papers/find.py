@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sojourn import source
+from sojourn import user_code
 from sojourn.errors import UsageError
 from sojourn.papers.paper import Paper
 
@@ -25,7 +25,7 @@ def load(place: Path, name: str) -> Paper:
     known = names(place)
     if name not in known:
         raise UsageError(f"there is no paper {name!r}; there are: {', '.join(known)}")
-    paper, _ = source.Loader().load(str(_module(place / name)), "PAPER")
+    paper, _ = user_code.Loader().load(str(_module(place / name)), "PAPER")
     if not isinstance(paper, Paper):
         raise UsageError(f"{_module(place / name)}: PAPER is no sojourn.papers.Paper")
     return paper
