@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn import files, folder
+from sojourn import output
 from sojourn.errors import NotEnoughMemoryError, PictureError, PictureWarning
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ class Pictures:
 
         def save() -> None:
             drawn = svg()
-            files.write(base.with_name(f"{base.name}.svg"), drawn)
-            files.write(base.with_name(f"{base.name}.png"), render.png(drawn))
+            output.write_file(base.with_name(f"{base.name}.svg"), drawn)
+            output.write_file(base.with_name(f"{base.name}.png"), render.png(drawn))
 
         return self._fault(f"{base.name}.svg and .png", save) is None
 
@@ -87,7 +87,7 @@ def write_folder(
     `report_missing` is called for it; `again` is a command that draws it, with `{}`.
     """
     drawn = Pictures(report_missing)
-    done = folder.write(target, lambda place: fill(place, drawn))
+    done = output.write_folder(target, lambda place: fill(place, drawn))
     drawn.finish(done, again)
     return done
 

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn import _core, files, inputs, layout, pictures
+from sojourn import _core, inputs, layout, output, pictures
 from sojourn.contract import ComparisonSummary, OwnController, Summary
 from sojourn.errors import RunDirectoryError, UsageError
 from sojourn.layout import What
@@ -156,10 +156,10 @@ def _read_series(directory: Path, what: What) -> bytes:
 
 
 def _write_data(run: Run, place: Path) -> None:
-    files.write(place / "summary.json", summary_text(run.summary))
+    output.write_file(place / "summary.json", summary_text(run.summary))
     if run.scenario:
-        files.write(place / "scenario.toml", run.scenario)
+        output.write_file(place / "scenario.toml", run.scenario)
     for name, text in run.files.items():
-        files.write(place / name, text)
+        output.write_file(place / name, text)
     for what in SERIES:
-        files.write(place / f"{what}.parquet", run.series[what])
+        output.write_file(place / f"{what}.parquet", run.series[what])

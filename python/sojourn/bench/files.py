@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sojourn import files, pictures
+from sojourn import output, pictures
 from sojourn.bench.contract import Bench
 from sojourn.report.look import CONFIG
 
@@ -21,7 +21,7 @@ def write(
 
 
 def _write_files(found: Bench, place: Path, drawn: pictures.Pictures) -> None:
-    files.write(place / "bench.json", json.dumps(found, indent=1) + "\n")
+    output.write_file(place / "bench.json", json.dumps(found, indent=1) + "\n")
     drawn.draw(figure(found), place / "bench")
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import folder
+from sojourn import output
 from sojourn.bench import measure, parts, plan
 from sojourn.bench.contract import Bench
 from sojourn.cli.figures import Figures
@@ -24,7 +24,7 @@ def bench(args: argparse.Namespace) -> int:
     for name in args.case:
         chosen.case(name)
     if args.out is not None:
-        folder.require_free(args.out)
+        output.require_free(args.out)
     figures = Figures()
     with Bar() as bar:
         found = measure.bench(chosen, args.case, bar.measuring, parts.teller(chosen))

@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import api, folder, results
+from sojourn import api, output, results
 from sojourn.cli.figures import Figures
 from sojourn.cli.tables import console, name
 from sojourn.comparison import result, table
@@ -24,7 +24,7 @@ _FOLDED = 2
 def compare(args: argparse.Namespace) -> int:
     """Compare two runs, write the report, show the table."""
     a, b = (Path(name).resolve().name for name in (args.a, args.b))
-    out = folder.chosen(args.out, Path("runs") / f"{a}-vs-{b}")
+    out = output.choose(args.out, Path("runs") / f"{a}-vs-{b}")
     if args.plot is not None:
         require_free_figure(args.plot)
     comparison = api.compare(
@@ -45,7 +45,7 @@ def compare(args: argparse.Namespace) -> int:
 
 
 def _write(
-    comparison: Comparison, args: argparse.Namespace, out: folder.Choice, figures: Figures
+    comparison: Comparison, args: argparse.Namespace, out: output.Choice, figures: Figures
 ) -> str:
     """Write the requested files; return a line with their location."""
     if args.plot is not None:

@@ -2,7 +2,7 @@
 
 import sys
 
-from sojourn import folder
+from sojourn import output
 from sojourn.cli import terminal
 from sojourn.pictures import reason_of
 from sojourn.report import Drawing
@@ -21,7 +21,7 @@ class Figures:
     def plot(self, figure: Drawing, file: str) -> bool:
         """Write the figure of --plot; return whether it succeeded."""
         try:
-            folder.write_file(file, figure.save)
+            output.write_new_file(file, figure.save)
         except Exception as error:
             self.tell(f"{file}: the figure could not be written: {reason_of(error)}")
             return False

@@ -8,7 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from sojourn import api, folder
+from sojourn import api, output
 from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
 from sojourn.cli.scenarios import own, prints_aside
@@ -23,7 +23,7 @@ _MOST_ROWS = 100
 def matrix(args: argparse.Namespace) -> int:
     """Simulate every combination, show the table, and write the files on request."""
     if args.out is not None:
-        folder.require_free(args.out)
+        output.require_free(args.out)
     axes = plan.axes(
         args.controls,
         args.queues,

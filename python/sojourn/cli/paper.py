@@ -11,7 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from sojourn import folder
+from sojourn import output
 from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
 from sojourn.cli.tables import console, name
@@ -58,7 +58,7 @@ class _Wanted:
 
 def run(args: argparse.Namespace) -> int:
     """Run figures of papers, show the tables, and write pictures and tables."""
-    out = folder.chosen(args.out, Path("runs") / f"paper-{args.name}")
+    out = output.choose(args.out, Path("runs") / f"paper-{args.name}")
     wanted = _wanted(args)
     data = _data(args.data, Path(args.papers))
     done: list[PaperSummary] = []

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sojourn import folder, qlog, results
+from sojourn import output, qlog, results
 from sojourn.cli import terminal
 from sojourn.cli.figures import Figures
 from sojourn.errors import UsageError
@@ -14,7 +14,7 @@ from sojourn.report import require_free_figure
 def qlog_command(args: argparse.Namespace) -> int:
     """Read the files, write the requested output, show the table; report damaged files."""
     if args.out is not None:
-        folder.require_free(args.out)
+        output.require_free(args.out)
     if args.plot is not None:
         require_free_figure(args.plot)
     if args.interval is not None and not args.interval > 0:

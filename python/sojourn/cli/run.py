@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from sojourn import _core, api, experiment, folder, results
+from sojourn import _core, api, experiment, output, results
 from sojourn.cli import terminal
 from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
@@ -19,7 +19,7 @@ from sojourn.pictures import Pictures
 def run(args: argparse.Namespace) -> int:
     """Simulate a scenario, write the run directory, show the table."""
     summary_alone = args.json and args.out is None
-    out = folder.chosen(
+    out = output.choose(
         args.out, Path("runs") / ("stdin" if args.file == "-" else Path(args.file).stem)
     )
     captures = Captures.to(args.pcapng, args.qlog)

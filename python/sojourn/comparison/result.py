@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sojourn import files, pictures, results
+from sojourn import output, pictures, results
 from sojourn.comparison.compared import ComparedRuns
 
 if TYPE_CHECKING:
@@ -40,5 +40,5 @@ def write(comparison: Comparison, target: Path) -> Path:
 
 def fill(comparison: Comparison, place: Path, drawn: pictures.Pictures) -> None:
     """Write the files of the comparison into an existing folder."""
-    files.write(place / "comparison.json", results.summary_text(comparison.summary))
+    output.write_file(place / "comparison.json", results.summary_text(comparison.summary))
     drawn.report(comparison.plot(), place)

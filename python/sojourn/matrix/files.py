@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from sojourn import files, pictures
+from sojourn import output, pictures
 from sojourn.matrix import figure, table
 from sojourn.matrix.contract import MatrixSummary
 
@@ -21,8 +21,8 @@ def text(found: MatrixSummary) -> str:
 
 
 def _write_files(found: MatrixSummary, place: Path, drawn: pictures.Pictures) -> None:
-    files.write(place / "matrix.json", text(found))
-    files.write(place / "matrix.md", table.markdown(found))
+    output.write_file(place / "matrix.json", text(found))
+    output.write_file(place / "matrix.md", table.markdown(found))
     drawn.draw(figure.alone(found), place / "alone")
     for queue in found["queues"]:
         drawn.draw(figure.together(found, queue), place / f"together-{queue}")

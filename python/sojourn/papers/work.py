@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from sojourn import _core, files
+from sojourn import _core, output
 from sojourn.errors import UsageError
 from sojourn.papers import page
 from sojourn.papers.contract import FigureSummary, PaperSummary
@@ -72,6 +72,6 @@ def _keeps_contract(paper: str, figure: str, claim: Claim) -> None:
 
 def write(summary: PaperSummary, place: Path) -> None:
     """Write `paper.json`, `paper.md` and `index.html`."""
-    files.write(place / "paper.json", json.dumps(summary, indent=1))
-    files.write(place / "paper.md", page.markdown(summary))
-    files.write(place / "index.html", page.html(summary))
+    output.write_file(place / "paper.json", json.dumps(summary, indent=1))
+    output.write_file(place / "paper.md", page.markdown(summary))
+    output.write_file(place / "index.html", page.html(summary))

@@ -1,4 +1,6 @@
-"""Folders and files that are written whole or not at all, and never over something else.
+"""Output folders and files, each written completely or not at all.
+
+A folder or file that the user names is never overwritten.
 
 Each is written into a hidden folder beside its place, `.sojourn-*.partial`, and moved when it is
 complete. A process holds a lock on its hidden folder while it lives (flock(2)), so the next one
@@ -28,18 +30,18 @@ _LONGEST_BASE = 240
 
 @dataclass
 class Opened:
-    """What is being written."""
+    """A folder that is being written."""
 
     place: Path
     """The hidden folder that becomes the target."""
     target: Path
-    """Where it is once it is complete."""
+    """The place of the complete folder."""
 
 
 def require_free(target: str | PathLike[str], option: str = "--out") -> Path:
-    """Refuses a folder that cannot be made, or holds something; `option` names it."""
+    """Refuse a folder that cannot be made or is not empty; `option` names it in errors."""
     path = _named(target, option)
-    found = _look(path, option)
+    found = _status(path, option)
     if found is not None and not stat.S_ISDIR(found.st_mode):
         raise OutputExistsError(f"{path} exists and is no folder; name another with {option}")
     if found is not None and any(path.iterdir()):
@@ -52,9 +54,9 @@ def require_free(target: str | PathLike[str], option: str = "--out") -> Path:
 
 
 def require_free_file(target: str | PathLike[str], option: str = "--plot") -> Path:
-    """Refuses a file that cannot be made, or exists."""
+    """Refuse a file that cannot be made or exists."""
     path = _named(target, option)
-    if _look(path, option) is not None:
+    if _status(path, option) is not None:
         raise OutputExistsError(
             f"{path} exists, and nothing is ever overwritten; name another or remove it"
         )
@@ -65,7 +67,7 @@ def require_free_file(target: str | PathLike[str], option: str = "--plot") -> Pa
 
 
 def require_apart(targets: Sequence[tuple[str, Path]]) -> None:
-    """Refuses folders that are one, or lie in one another: each is written whole or not at all."""
+    """Refuse equal or nested folders, because each is written completely or not at all."""
     for number, (option, target) in enumerate(targets):
         for other, of in targets[:number]:
             one, two = of.resolve(), target.resolve()
@@ -78,8 +80,8 @@ def require_apart(targets: Sequence[tuple[str, Path]]) -> None:
                 )
 
 
-def chosen(out: str | None, base: Path) -> "Choice":
-    """The folder that was asked for, which must be free, or else a free one named like `base`."""
+def choose(out: str | None, base: Path) -> "Choice":
+    """Return the requested folder, which must be free, or else a free one named after `base`."""
     if out is not None:
         return Choice(require_free(out), numbered=False)
     # A number behind it must fit.
@@ -91,14 +93,14 @@ def chosen(out: str | None, base: Path) -> "Choice":
 
 @dataclass(frozen=True)
 class Choice:
-    """A folder, or the first free one of it, `-2`, `-3`, ..."""
+    """A folder; if `numbered`, the first free one of it, `-2`, `-3`, ..."""
 
     path: Path
     numbered: bool
 
     @contextmanager
     def opened(self, option: str = "--out") -> Iterator[Opened]:
-        """Makes the hidden folder; it becomes the target at the end, or is gone after a fault."""
+        """Make the hidden folder; it becomes the target, or is removed after an error."""
         if not self.numbered:
             require_free(self.path, option)
             _require_alone(self.path, option)
@@ -119,10 +121,10 @@ class Choice:
             raise
 
     def _rename_in(self, error: OSError) -> None:
-        """Gives a file of the hidden folder the name that the user knows."""
+        """Replace the hidden folder by the target in an error's file name."""
         file = Path(str(error.filename or ""))
         for part in (file, *file.parents):
-            if part.name.startswith(_begins(self.path)):
+            if part.name.startswith(_prefix(self.path)):
                 error.filename = str(self.path / file.relative_to(part))
 
     def _moved(self, place: Path) -> Path:
@@ -142,7 +144,7 @@ class Choice:
 
 
 def next_free(base: Path) -> Path:
-    """`base`, or `base-2`, `base-3`, ... where it exists."""
+    """Return `base`, or the first free one of `base-2`, `base-3`, ... if it exists."""
     path, number = base, 1
     while os.path.lexists(path):
         number += 1
@@ -150,15 +152,15 @@ def next_free(base: Path) -> Path:
     return path
 
 
-def write(target: Path, fill: Fill) -> Path:
-    """Writes a folder to `target`, which must be free."""
+def write_folder(target: Path, fill: Fill) -> Path:
+    """Write a folder to `target`, which must be free."""
     with Choice(target, numbered=False).opened() as opened:
         fill(opened.place)
     return opened.target
 
 
-def write_file(target: str | PathLike[str], fill: Fill, option: str = "--plot") -> Path:
-    """Writes a file to `target`, which must be free."""
+def write_new_file(target: str | PathLike[str], fill: Fill, option: str = "--plot") -> Path:
+    """Write a file to `target`, which must be free."""
     path = require_free_file(target, option)
     with hidden(path) as place:
         # The ending says what kind of file it is.
@@ -171,8 +173,25 @@ def write_file(target: str | PathLike[str], fill: Fill, option: str = "--plot") 
     return path
 
 
+def write_file(file: Path, content: str | bytes) -> Path:
+    """Write a file by way of a hidden folder beside it; replace the file if it exists.
+
+    A failure leaves neither a part of the file nor the hidden folder. The `OSError` names `file`:
+    the system calls that fail on a full disk name none.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    try:
+        with hidden(file) as place:
+            part = place / "file"
+            part.write_bytes(data)
+            part.replace(file)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(file)) from error
+    return file
+
+
 def _named(target: str | PathLike[str], option: str) -> Path:
-    """A path whose last part is a name."""
+    """Return the path; refuse one whose last part is not a name."""
     text = os.fspath(target)
     if any(ord(sign) < 0x20 or ord(sign) == 0x7F for sign in text):
         raise UsageError(
@@ -184,8 +203,8 @@ def _named(target: str | PathLike[str], option: str) -> Path:
     return path
 
 
-def _look(path: Path, option: str) -> os.stat_result | None:
-    """What is there, itself and not where it points to."""
+def _status(path: Path, option: str) -> os.stat_result | None:
+    """Return the status of the path itself, without following links; None if nothing is there."""
     try:
         return path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -195,9 +214,9 @@ def _look(path: Path, option: str) -> os.stat_result | None:
 
 
 def _require_parent(path: Path, option: str) -> None:
-    """Refuses a place where nothing can be made."""
+    """Refuse a folder in which nothing can be created."""
     for parent in path.absolute().parents:
-        if _look(parent, option) is None:
+        if _status(parent, option) is None:
             continue
         if not parent.is_dir():
             raise UsageError(f"{option} {path}: {parent} is no folder; name a place elsewhere")
@@ -211,10 +230,10 @@ def _require_parent(path: Path, option: str) -> None:
 
 @contextmanager
 def hidden(target: Path) -> Iterator[Path]:
-    """A hidden folder beside `target`, gone at the end unless it was moved."""
-    begins = _begins(target)
-    _remove_abandoned(target.parent, begins)
-    place, lock = _make(target.parent, begins)
+    """Make a hidden folder beside `target`; remove it at the end unless it was moved."""
+    prefix = _prefix(target)
+    _remove_abandoned(target.parent, prefix)
+    place, lock = _make(target.parent, prefix)
     try:
         yield place
     finally:
@@ -224,22 +243,22 @@ def hidden(target: Path) -> Iterator[Path]:
             os.close(lock)
 
 
-def _begins(target: Path) -> str:
-    """What the names of a target's hidden folders begin with."""
+def _prefix(target: Path) -> str:
+    """Return the prefix of the names of a target's hidden folders."""
     return f".sojourn-{zlib.crc32(os.fsencode(target.name)):08x}-"
 
 
 def _require_alone(target: Path, option: str) -> None:
-    """Refuses a folder that another command is writing at the moment."""
-    if _remove_abandoned(target.parent, _begins(target)):
+    """Refuse a folder that another command is writing."""
+    if _remove_abandoned(target.parent, _prefix(target)):
         raise OutputExistsError(
             f"{target} is being written by another command; name another with {option}, or wait"
         )
 
 
-def _make(parent: Path, begins: str) -> tuple[Path, int | None]:
+def _make(parent: Path, prefix: str) -> tuple[Path, int | None]:
     while True:
-        place = parent / f"{begins}{os.urandom(4).hex()}.partial"
+        place = parent / f"{prefix}{os.urandom(4).hex()}.partial"
         # First, so that an interrupt at any moment finds it.
         _core.leftover(place)
         try:
@@ -262,10 +281,10 @@ def _make(parent: Path, begins: str) -> tuple[Path, int | None]:
         os.close(lock)
 
 
-def _remove_abandoned(parent: Path, begins: str) -> bool:
-    """Removes what a killed process left; says whether a living one holds another."""
+def _remove_abandoned(parent: Path, prefix: str) -> bool:
+    """Remove the folders of killed processes; return whether a running process holds another."""
     is_held = False
-    for place in parent.glob(f"{begins}*.partial"):
+    for place in parent.glob(f"{prefix}*.partial"):
         try:
             lock = _lock(place)
         except BlockingIOError:
@@ -280,7 +299,7 @@ def _remove_abandoned(parent: Path, begins: str) -> bool:
 
 
 def _lock(place: Path) -> int:
-    """Locks a folder until the descriptor is closed; refuses one that is locked."""
+    """Lock a folder until the descriptor is closed; raise `BlockingIOError` if it is locked."""
     lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
