@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from sojourn import layout, memory
+from sojourn import memory, run_directory
 from sojourn.contract import FlowSummary, LinkSummary, RunSummary, Summary
-from sojourn.layout import What
+from sojourn.run_directory import What
 
 if TYPE_CHECKING:
     import polars as pl
@@ -81,7 +81,7 @@ class Record:
         memory.require_polars()
         import polars as pl
 
-        return layout.complete_series(pl.read_parquet(io.BytesIO(self.series[what])), what)
+        return run_directory.complete_series(pl.read_parquet(io.BytesIO(self.series[what])), what)
 
 
 class Selection(Generic[S]):

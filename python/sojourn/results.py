@@ -7,12 +7,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn import _core, inputs, layout, output, pictures
+from sojourn import _core, inputs, output, pictures, run_directory
 from sojourn.contract import ComparisonSummary, OwnController, Summary
 from sojourn.errors import RunDirectoryError, UsageError
-from sojourn.layout import What
 from sojourn.own import kept_as
 from sojourn.record import Record
+from sojourn.run_directory import What
 
 if TYPE_CHECKING:
     from sojourn.report import Figure
@@ -141,17 +141,17 @@ def _read_summary(directory: Path) -> Summary:
         raise RunDirectoryError(f"{file}: nested too deeply for a summary") from error
     except ValueError as error:
         raise RunDirectoryError(f"{file}: not JSON ({error})") from error
-    return layout.check_summary(given, str(file))
+    return run_directory.check_summary(given, str(file))
 
 
 def _read_series(directory: Path, what: What) -> bytes:
     file = directory / f"{what}.parquet"
     if what == "links" and not file.exists():
-        return layout.empty_series(what)
+        return run_directory.empty_series(what)
     if not file.exists():
-        raise RunDirectoryError(f"{directory}: it has no {file.name}; {layout.WHERE}")
+        raise RunDirectoryError(f"{directory}: it has no {file.name}; {run_directory.WHERE}")
     data = inputs.whole(file)
-    layout.check_series(data, what, str(file))
+    run_directory.check_series(data, what, str(file))
     return data
 
 

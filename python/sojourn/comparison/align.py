@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from sojourn.comparison.matching import NS, Pair
-from sojourn.layout import What
+from sojourn.run_directory import What
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from sojourn.comparison import align, measure, whole
 from sojourn.comparison.matching import LATEST_S, Chosen, Matched, Pair, Side, controls, match
 from sojourn.contract import ComparisonSummary, NotCompared, OnlyIn
 from sojourn.errors import UsageError
-from sojourn.layout import What
+from sojourn.run_directory import What
 
 C = TypeVar("C", bound="ComparedRuns")
 

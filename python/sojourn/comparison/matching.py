@@ -7,8 +7,8 @@ from typing import Any, Literal
 import polars as pl
 
 from sojourn.errors import RunDirectoryError, UsageError
-from sojourn.layout import What
 from sojourn.record import Record
+from sojourn.run_directory import What
 
 NS = 1_000_000_000
 LATEST_S = 4e9

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sojourn import _core, api, experiment, inputs, layout
+from sojourn import _core, api, experiment, inputs, run_directory
 from sojourn.contract import RunSummary
 from sojourn.exports import Captures
 from sojourn.pictures import Pictures, warn
@@ -56,11 +56,11 @@ class Cell:
         """The series of its links."""
         return self._read("links")
 
-    def _read(self, what: layout.What) -> "pl.DataFrame":
+    def _read(self, what: run_directory.What) -> "pl.DataFrame":
         import polars as pl
 
         series = _core.series_parquet([self._outcome], what)
-        return layout.complete_series(pl.read_parquet(io.BytesIO(series)), what)
+        return run_directory.complete_series(pl.read_parquet(io.BytesIO(series)), what)
 
 
 @dataclass

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from sojourn import _core, layout, memory
+from sojourn import _core, memory, run_directory
 from sojourn.contract import FORMAT, FlowSummary, Summary
 from sojourn.qlog.texts import said
 from sojourn.qlog.trace import Row, Trace
@@ -53,7 +53,7 @@ def of(traces: Sequence[Trace], control: str, interval_s: float | None) -> Run:
     columns = _Columns(control)
     for (trace, start), name in zip(pairs, names, strict=True):
         columns.add(list(_samples(trace, start, interval)), name, interval)
-    series = {"flows": _parquet(columns.frame()), "links": layout.empty_series("links")}
+    series = {"flows": _parquet(columns.frame()), "links": run_directory.empty_series("links")}
     return Run(summary, "", title, cast(Any, series), {})
 
 
@@ -191,5 +191,5 @@ class _Columns:
 
 def _parquet(frame: "pl.DataFrame") -> bytes:
     file = io.BytesIO()
-    layout.complete_series(frame, "flows").write_parquet(file)
+    run_directory.complete_series(frame, "flows").write_parquet(file)
     return file.getvalue()

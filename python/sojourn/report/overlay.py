@@ -8,11 +8,11 @@ import polars as pl
 from sojourn import table
 from sojourn.comparison import measure
 from sojourn.comparison.table import step_text, time_text
-from sojourn.layout import What
 from sojourn.legend import Legend
 from sojourn.report import panels, series, spec
 from sojourn.report.canvas import Canvas
 from sojourn.report.panels import Frame, Panel, Spec
+from sojourn.run_directory import What
 
 if TYPE_CHECKING:
     from sojourn.comparison.compared import ComparedRuns
