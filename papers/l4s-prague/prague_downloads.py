@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from sojourn.contract import FlowSummary
 from sojourn.papers import Lab
 from sojourn.results import Run
+from sojourn.run_summary import FlowSummary
 
 SCENARIO = "download.toml"
 HANDSHAKE_S = 0.020

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from sojourn.contract import RunSummary
 from sojourn.papers import Claim, Lab
 from sojourn.report import chart
+from sojourn.run_summary import RunSummary
 
 GREATEST_D_MS, GREATEST_R = 100.0, 10.0
 CONTOURS_MS = (50, 100, 200, 400, 600, 800)

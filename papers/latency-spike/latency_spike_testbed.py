@@ -14,7 +14,7 @@ from statistics import median
 
 import polars as pl
 import sojourn
-from sojourn.contract import SpikeSummary
+from sojourn.run_summary import SpikeSummary
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data" / "latency-spike-testbed.csv"

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 import sojourn.theory
-from sojourn.contract import RapidTheory
 from sojourn.papers import Lab
 from sojourn.papers.lab import Cell
+from sojourn.theory import RapidTheory
 
 SCENARIO = "dumbbell.toml"
 CAPACITY_MBIT = 1000.0

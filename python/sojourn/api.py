@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sojourn import _core, experiment, memory, results, stats
-from sojourn.contract import FORMAT, RunSummary, Summary
 from sojourn.exports import Captures, Files
 from sojourn.own import Factory, Own
 from sojourn.results import Run
+from sojourn.run_summary import FORMAT, RunSummary, Summary
 from sojourn.scenario import Scenario
 
 if TYPE_CHECKING:

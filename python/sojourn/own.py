@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 from sojourn import _core
 from sojourn._core import Feedback, Limits, Setup
-from sojourn.contract import OwnController, RunSummary, Summary
 from sojourn.errors import UsageError
+from sojourn.run_summary import OwnController, RunSummary, Summary
 from sojourn.user_code import Source, running
 
 Quantity = bool | int | float | str

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from sojourn import memory, run_directory
-from sojourn.contract import FlowSummary, LinkSummary, RunSummary, Summary
 from sojourn.run_directory import What
+from sojourn.run_summary import FlowSummary, LinkSummary, RunSummary, Summary
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _core, inputs, output, pictures, run_directory
-from sojourn.contract import ComparisonSummary, OwnController, Summary
+from sojourn.comparison.summary import ComparisonSummary
 from sojourn.errors import RunDirectoryError, UsageError
 from sojourn.own import kept_as
 from sojourn.record import Record
 from sojourn.run_directory import What
+from sojourn.run_summary import OwnController, Summary
 
 if TYPE_CHECKING:
     from sojourn.report import Figure

@@ -11,7 +11,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
 from sojourn import memory
-from sojourn.contract import (
+from sojourn.errors import RunDirectoryError
+from sojourn.run_summary import (
     FORMAT,
     FlowSummary,
     LinkSummary,
@@ -20,7 +21,6 @@ from sojourn.contract import (
     SpikeSummary,
     Summary,
 )
-from sojourn.errors import RunDirectoryError
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,7 +5,7 @@ from functools import cache
 from math import atan, comb, cos, pi, sin, sqrt
 from typing import Any
 
-from sojourn.contract import Medians, RunSummary, Spread
+from sojourn.run_summary import Medians, RunSummary, Spread
 
 CONFIDENCE = 0.95
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sojourn import below, legend
-from sojourn.contract import Summary
+from sojourn.run_summary import Summary
 from sojourn.stats import interval_ranks
 
 Unit = Literal["rate", "ms", "percent", "count"]

@@ -10,7 +10,7 @@ import pytest
 import sojourn
 from made_runs import change_summary, write
 from sojourn import run_directory
-from sojourn.contract import Compared, ComparisonSummary, FlowComparison
+from sojourn.comparison.summary import Compared, ComparisonSummary, FlowComparison
 from sojourn.run_directory import What
 from support import ROOT
 from test_compare import FLOW_A, LINK_A

@@ -10,10 +10,10 @@ from sojourn.cli import terminal
 from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
 from sojourn.cli.scenarios import own, prints_aside, read
-from sojourn.contract import Summary
 from sojourn.exports import Captures
 from sojourn.own import Own
 from sojourn.pictures import Pictures
+from sojourn.run_summary import Summary
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,11 +7,11 @@ from sojourn import theory
 from sojourn.cli.figures import Figures
 from sojourn.cli.terminal import line
 from sojourn.cli.units import ms_text
-from sojourn.contract import RapidTheory
 from sojourn.errors import UsageError
 from sojourn.report import require_free_figure
 from sojourn.report.theory import RapidFigure
 from sojourn.table import rate_text
+from sojourn.theory import RapidTheory
 
 
 def rapid(args: argparse.Namespace) -> int:

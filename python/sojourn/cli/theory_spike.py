@@ -7,10 +7,10 @@ from sojourn import theory
 from sojourn.cli.figures import Figures
 from sojourn.cli.terminal import line
 from sojourn.cli.units import ms_text
-from sojourn.contract import Mitigation, SpikeTheory
 from sojourn.errors import UsageError
 from sojourn.report import require_free_figure
 from sojourn.report.spike import MITIGATIONS, SpikeFigure
+from sojourn.theory import Mitigation, SpikeTheory
 
 
 def spike(args: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ import polars as pl
 from sojourn import _core
 from sojourn.comparison import align, measure, whole
 from sojourn.comparison.matching import LATEST_S, Chosen, Matched, Pair, Side, controls, match
-from sojourn.contract import ComparisonSummary, NotCompared, OnlyIn
+from sojourn.comparison.summary import ComparisonSummary, NotCompared, OnlyIn
 from sojourn.errors import UsageError
 from sojourn.run_directory import What
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from sojourn.comparison.align import Grid
 from sojourn.comparison.matching import NS, Pair
-from sojourn.contract import (
+from sojourn.comparison.summary import (
     Compared,
     ComparedSteps,
     FlowComparison,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.contract import ComparisonSummary, FlowComparison, OnlyIn
+from sojourn.comparison.summary import ComparisonSummary, FlowComparison, OnlyIn
 from sojourn.table import MISSING, Unit, digits_of, scale_of
 
 

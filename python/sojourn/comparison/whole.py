@@ -9,7 +9,7 @@ from typing import Any
 
 from sojourn.comparison.matching import Pair
 from sojourn.comparison.measure import between
-from sojourn.contract import Compared
+from sojourn.comparison.summary import Compared
 from sojourn.record import Record
 
 Whole = Callable[[str], Compared]

@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from sojourn import _core, experiment, stats
-from sojourn.contract import RunSummary
 from sojourn.errors import UsageError
 from sojourn.experiment import Progress
 from sojourn.matrix import plan
 from sojourn.matrix.contract import Cell, MatrixSummary, Refusal
 from sojourn.matrix.plan import Axes, Place
+from sojourn.run_summary import RunSummary
 
 
 def measure(of: Axes, threads: int, progress: Progress | None = None) -> MatrixSummary:

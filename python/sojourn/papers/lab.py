@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sojourn import _core, api, experiment, inputs, run_directory
-from sojourn.contract import RunSummary
 from sojourn.exports import Captures
 from sojourn.pictures import Pictures, warn
 from sojourn.results import Run
+from sojourn.run_summary import RunSummary
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from sojourn import _core, memory, run_directory
-from sojourn.contract import FORMAT, FlowSummary, Summary
 from sojourn.qlog.texts import said
 from sojourn.qlog.trace import Row, Trace
 from sojourn.results import Run
+from sojourn.run_summary import FORMAT, FlowSummary, Summary
 
 if TYPE_CHECKING:
     import polars as pl

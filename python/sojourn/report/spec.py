@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sojourn import legend, table
-from sojourn.contract import SpikeSummary
 from sojourn.report import panels, series
 from sojourn.report.canvas import Canvas
 from sojourn.report.look import CONFIG
 from sojourn.report.panels import Frame, Panel, Spec
+from sojourn.run_summary import SpikeSummary
 
 if TYPE_CHECKING:
     from sojourn.record import Record

@@ -4,7 +4,8 @@ from html import escape
 
 from sojourn import table
 from sojourn.comparison import table as comparison_table
-from sojourn.contract import ComparisonSummary, Summary
+from sojourn.comparison.summary import ComparisonSummary
+from sojourn.run_summary import Summary
 
 
 def to_html(summary: Summary) -> str:

@@ -1,0 +1,151 @@
+"""JSON of a run: `run --json` and `summary.json`.
+
+Changes may add keys but never rename one. Keys end in their unit (`_s`, `_bps`, `_bytes`,
+`_packets`); ratios have no suffix.
+"""
+
+from typing import Any, TypedDict
+
+FORMAT = 1
+"""Version of the run directory's format (docs/run-directory.md). It increases only if a reader of
+the previous version would misread the files; added keys do not increase it."""
+
+
+class FlowSummary(TypedDict):
+    """One flow of one run."""
+
+    name: str
+    control: str
+    start_s: float | None
+    goodput_bps: float
+    rtt_min_s: float | None
+    rtt_p50_s: float | None
+    rtt_p99_s: float | None
+    rtt_max_s: float | None
+    rtt_mean_s: float | None
+    sent_packets: int
+    retransmitted_packets: int
+    spurious_retransmissions: int
+    undone_reductions: int
+    marked_packets: int
+    completion_s: float | None
+    base_rtt_s: float
+    dropped_packets: int
+    timeouts: int
+    completed_transfers: int
+    response_p50_s: float | None
+    response_p99_s: float | None
+    response_mean_s: float | None
+
+
+class LinkSummary(TypedDict):
+    """One link of one run."""
+
+    name: str
+    utilisation: float | None
+    queue_delay_p50_s: float | None
+    queue_delay_p99_s: float | None
+    queue_delay_max_s: float | None
+    dropped_packets: int
+    marked_packets: int
+    capacity_bps: float | None
+    arrived_packets: int
+    delivered_packets: int
+    duplicated_packets: int
+    reordered_packets: int
+
+
+class SpikeSummary(TypedDict):
+    """One change of a link's capacity, and the queueing delay that followed.
+
+    Both kinds of excess are null if the capacity rises, because a rise builds up no queue.
+    """
+
+    link: str
+    at_s: float
+    from_bps: float
+    to_bps: float
+    spike_s: float | None
+    bound_s: float | None
+    bound_corrected_s: float | None
+    bound_lost_fraction: float
+    excess_s: float | None
+    excess_corrected_s: float | None
+    duration_s: float | None
+    utilisation_before: float | None
+    utilisation_after: float | None
+    peak_at_s: float | None
+    carried_before_bps: float | None
+    loop_s: float | None
+    carried_loop_bps: float | None
+    offered_loop_bps: float | None
+    dropped_to_peak_packets: int | None
+
+
+class RunSummary(TypedDict):
+    """One simulation: a controller with a seed."""
+
+    control: str
+    seed: int
+    duration_s: float
+    flows: list[FlowSummary]
+    links: list[LinkSummary]
+    spikes: list[SpikeSummary]
+
+
+class Spread(TypedDict):
+    """A figure over repeated runs: `distinct` of the `n` values differ.
+
+    `low` and `high` are the confidence interval of the median and need at least six runs.
+    `mean_low` and `mean_high` are the confidence interval of the mean and need at least two.
+    """
+
+    n: int
+    distinct: int
+    median: float
+    low: float | None
+    high: float | None
+    p5: float
+    p95: float
+    mean: float
+    mean_low: float | None
+    mean_high: float | None
+
+
+class Medians(TypedDict):
+    """All runs of one controller; every figure in the lists is a `Spread` or null.
+
+    `distinct` counts the runs that differ in the goodput of a flow or in a spike.
+    """
+
+    control: str
+    runs: int
+    distinct: int
+    flows: list[dict[str, Any]]
+    links: list[dict[str, Any]]
+    spikes: list[dict[str, Any]]
+
+
+OwnController = TypedDict(
+    "OwnController",
+    {"name": str, "class": str | None, "file": str | None, "sha256": str | None},
+)
+"""A user's own controller that ran; fields are null if its source is unknown."""
+
+
+class _Required(TypedDict):
+    format: int
+    scenario: str
+    version: str
+    runs: list[RunSummary]
+
+
+class Summary(_Required, total=False):
+    """The whole summary.
+
+    `medians` is present if a controller ran more than once, `controllers` if a controller was the
+    user's own.
+    """
+
+    medians: list[Medians]
+    controllers: list[OwnController]
