@@ -13,9 +13,9 @@ from rich.text import Text
 from sojourn import output
 from sojourn.bench import measure, parts, plan
 from sojourn.bench.contract import Bench
+from sojourn.cli.console import console
 from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
-from sojourn.cli.tables import console
 
 
 def bench(args: argparse.Namespace) -> int:

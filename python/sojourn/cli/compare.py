@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn import api, output, results
+from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
-from sojourn.cli.tables import console, name
-from sojourn.comparison import result, table
+from sojourn.comparison import result, text_tables
 from sojourn.comparison.result import Comparison
 from sojourn.pictures import Pictures
 from sojourn.report import require_free_figure
@@ -62,20 +62,20 @@ def _write(
 def _show(comparison: Comparison, written: str) -> None:
     out = console()
     summary = comparison.summary
-    for line in table.about(summary):
+    for line in text_tables.about(summary):
         out.print(name(line, "bold"), soft_wrap=True)
-    for one in table.build_all(summary):
+    for one in text_tables.build_all(summary):
         out.print(name(one.caption, "dim"))
         out.print(_table(one))
-    for line in table.gaps(summary):
+    for line in text_tables.gaps(summary):
         out.print(name(line))
-    for line in table.NOTES:
+    for line in text_tables.NOTES:
         out.print(Text(line, style="dim"))
     if written:
         out.print(name(written), soft_wrap=True)
 
 
-def _table(grid: table.TextTable) -> Table:
+def _table(grid: text_tables.TextTable) -> Table:
     part = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for place, head in enumerate(grid.heads):
         justify: Literal["left", "right"] = "left" if place < grid.names else "right"

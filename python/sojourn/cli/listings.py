@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn import api, names
+from sojourn.cli.console import console, name
 from sojourn.cli.scenarios import own
-from sojourn.cli.tables import console, name
 
 
 def controllers(args: argparse.Namespace) -> int:

@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.table import Table
 
 from sojourn import api, output
+from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
 from sojourn.cli.scenarios import own, prints_aside
-from sojourn.cli.tables import console, name
-from sojourn.matrix import files, measure, plan, table
-from sojourn.matrix.contract import MatrixSummary
+from sojourn.matrix import matrix_tables, measure, plan
+from sojourn.matrix.measure import MatrixSummary
 
 # With more rows, the terminal shows only single flows; the files also have the pairs.
 _MOST_ROWS = 100
@@ -40,11 +40,11 @@ def matrix(args: argparse.Namespace) -> int:
         found = measure.measure(axes, api.threads_of(args.jobs), bar.simulating)
         if args.out is not None:
             bar.writing()
-            files.write(found, Path(args.out), figures.tell)
+            matrix_tables.write(found, Path(args.out), figures.tell)
     if args.json:
-        sys.stdout.write(files.text(found))
+        sys.stdout.write(matrix_tables.json_text(found))
     elif args.markdown:
-        sys.stdout.write(table.markdown(found))
+        sys.stdout.write(matrix_tables.markdown(found))
     else:
         _show(found, console())
     return figures.status()
@@ -52,11 +52,11 @@ def matrix(args: argparse.Namespace) -> int:
 
 def _show(found: MatrixSummary, out: Console) -> None:
     """Print the rows; if there are too many to read, only those of single flows."""
-    rows = list(table.rows(found))
+    rows = list(matrix_tables.rows(found))
     shown = rows if len(rows) <= _MOST_ROWS else [row for row in rows if row.alone]
     for queue in found["queues"]:
         out.print(_table(queue, [row for row in shown if row.queue == queue]))
-    for line in (table.about(found), *table.refusals(found)):
+    for line in (matrix_tables.about(found), *matrix_tables.refusals(found)):
         out.print(name(line, "dim"))
     if hidden := len(rows) - len(shown):
         out.print(
@@ -67,10 +67,10 @@ def _show(found: MatrixSummary, out: Console) -> None:
         )
 
 
-def _table(queue: str, rows: list[table.Row]) -> Table:
+def _table(queue: str, rows: list[matrix_tables.Row]) -> Table:
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     shown.add_column(queue, no_wrap=True)
-    for metric in table.METRICS:
+    for metric in matrix_tables.METRICS:
         shown.add_column(f"{metric.name}\n{metric.unit}", justify="right")
     for row in rows:
         shown.add_row(name(row.flows), *("  ".join(texts) for texts in row.texts))

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from sojourn import output
+from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
-from sojourn.cli.tables import console, name
 from sojourn.errors import UsageError
 from sojourn.papers import find, page, work
 from sojourn.papers.contract import PaperSummary

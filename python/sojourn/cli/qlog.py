@@ -30,9 +30,9 @@ def qlog_command(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(results.summary_text(run.summary))
     else:
-        from sojourn.cli import tables
+        from sojourn.cli import console
 
-        tables.show_figures(run, written)
+        console.show_figures(run, written)
     for damage in damages:
         terminal.say(f"sojourn: {damage}")
     return figures.status(1 if damages else 0)

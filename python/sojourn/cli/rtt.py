@@ -12,8 +12,8 @@ from rich.text import Text
 from sojourn import captures, inputs
 from sojourn.captures import CaptureRtt, Direction, Whole
 from sojourn.cli import BAD_INPUT, terminal
+from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
-from sojourn.cli.tables import console, name
 from sojourn.report import require_free_figure
 from sojourn.report.rtt import DRAWN, RttFigure
 from sojourn.table import MISSING

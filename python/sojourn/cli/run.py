@@ -47,9 +47,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(results.summary_text(record.summary))
         return figures.status()
-    from sojourn.cli import tables
+    from sojourn.cli import console
 
-    tables.show(record, opened.target)
+    console.show(record, opened.target)
     return figures.status()
 
 

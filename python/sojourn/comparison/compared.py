@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from sojourn import _core
-from sojourn.comparison import align, measure, whole
+from sojourn.comparison import align, measure
 from sojourn.comparison.matching import LATEST_S, Chosen, Matched, Pair, Side, controls, match
 from sojourn.comparison.summary import ComparisonSummary, NotCompared, OnlyIn
 from sojourn.errors import UsageError
@@ -67,10 +67,12 @@ class ComparedRuns:
             "only_in_b": _only(matched, b, a, chosen),
             "not_compared": left_out,
             "flows": [
-                measure.flow(*one, whole.of(one[0], a.run, b.run)) for one in compared["flows"]
+                measure.flow(*one, measure.of_whole_runs(one[0], a.run, b.run))
+                for one in compared["flows"]
             ],
             "links": [
-                measure.link(*one, whole.of(one[0], a.run, b.run)) for one in compared["links"]
+                measure.link(*one, measure.of_whole_runs(one[0], a.run, b.run))
+                for one in compared["links"]
             ],
         }
         return cls(a, b, summary, _frame(compared["flows"]), _frame(compared["links"]))

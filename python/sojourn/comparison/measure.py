@@ -1,6 +1,7 @@
 """The figures of a pair: A, B, their difference, and the difference of their windows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -15,11 +16,13 @@ from sojourn.comparison.summary import (
     PairComparison,
     WindowComparison,
 )
+from sojourn.record import Record
 
-_Whole = Callable[[str], Compared]
+WholeRuns = Callable[[str], Compared]
+"""Compares the figures of both summaries for a key."""
 
 
-def flow(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: _Whole) -> FlowComparison:
+def flow(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: WholeRuns) -> FlowComparison:
     """Goodput, round-trip times and the window of one flow."""
     rtt = _rtt_column(cells)
     return {
@@ -35,7 +38,7 @@ def flow(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: _Whole) -> FlowComp
     }
 
 
-def link(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: _Whole) -> LinkComparison:
+def link(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: WholeRuns) -> LinkComparison:
     """Queueing delay, utilisation, drops and marks of one link."""
     delay = "queue_delay_s"
     return {
@@ -115,6 +118,29 @@ def between(a: float | None, b: float | None) -> Compared:
     if a is None or b is None:
         return {"a": a, "b": b, "difference": None, "ratio": None}
     return {"a": a, "b": b, "difference": b - a, "ratio": b / a if a else None}
+
+
+def of_whole_runs(pair: Pair, a: Record, b: Record) -> WholeRuns:
+    """Compare the figures of both summaries: the median over the seeds, as in `medians`.
+
+    They cover all packets of whole runs, so the steps of the comparison do not affect them.
+    """
+    return lambda key: between(
+        _summary_median(a, pair, pair.a, key), _summary_median(b, pair, pair.b, key)
+    )
+
+
+def _summary_median(run: Record, pair: Pair, seeds: Iterable[int], key: str) -> float | None:
+    values = [_summary_value(run, pair, seed, key) for seed in seeds]
+    known = [value for value in values if value is not None]
+    return float(median(known)) if known else None
+
+
+def _summary_value(run: Record, pair: Pair, seed: int, key: str) -> float | None:
+    (own,) = (one for one in run.runs if one["control"] == pair.control and one["seed"] == seed)
+    items: Any = own[pair.what]
+    found: float | None = next(item for item in items if item["name"] == pair.name).get(key)
+    return found
 
 
 _Measure = Callable[[pl.Series], float | None]

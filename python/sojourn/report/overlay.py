@@ -7,7 +7,7 @@ import polars as pl
 
 from sojourn import table
 from sojourn.comparison import measure
-from sojourn.comparison.table import step_text, time_text
+from sojourn.comparison.text_tables import step_text, time_text
 from sojourn.legend import Legend
 from sojourn.report import panels, series, spec
 from sojourn.report.canvas import Canvas

@@ -5,7 +5,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from sojourn.comparison import table
+from sojourn.comparison import text_tables
 from sojourn.report import overlay, render, spec
 from sojourn.report.panels import Spec
 from sojourn.report.table_html import comparison_tables, to_html
@@ -31,7 +31,7 @@ def html(run: "Record", document: Spec) -> str:
 def comparison_html(comparison: "ComparedRuns", document: Spec) -> str:
     """Build the page of a comparison."""
     title = overlay.title(comparison)
-    about = "<br>\n".join(map(escape, table.about(comparison.summary)))
+    about = "<br>\n".join(map(escape, text_tables.about(comparison.summary)))
     head = f"<header>\n<h1>{escape(title)}</h1>\n<p>{about}</p>\n</header>"
     parts = [head, _card(comparison_tables(comparison.summary)), _caption(_OVERLAY + _HOW)]
     return _page(title, parts, document)

@@ -3,7 +3,7 @@
 from html import escape
 
 from sojourn import table
-from sojourn.comparison import table as comparison_table
+from sojourn.comparison import text_tables
 from sojourn.comparison.summary import ComparisonSummary
 from sojourn.run_summary import Summary
 
@@ -17,21 +17,21 @@ def to_html(summary: Summary) -> str:
 
 def comparison_tables(summary: ComparisonSummary) -> str:
     """Format the tables of a comparison, its gaps, and explanations of its figures."""
-    tables = map(_text_table_html, comparison_table.build_all(summary))
+    tables = map(_text_table_html, text_tables.build_all(summary))
     gaps, notes = (
         f'<p class="notes">{"<br>".join(map(escape, lines))}</p>'
-        for lines in (comparison_table.gaps(summary), comparison_table.NOTES)
+        for lines in (text_tables.gaps(summary), text_tables.NOTES)
     )
-    return "\n".join([*tables, *([gaps] if comparison_table.gaps(summary) else []), notes])
+    return "\n".join([*tables, *([gaps] if text_tables.gaps(summary) else []), notes])
 
 
 def comparison_html(summary: ComparisonSummary) -> str:
     """The same with a description of A and B, for notebooks."""
-    about = "<br>".join(map(escape, comparison_table.about(summary)))
+    about = "<br>".join(map(escape, text_tables.about(summary)))
     return f"<p>{about}</p>\n{comparison_tables(summary)}"
 
 
-def _text_table_html(data: comparison_table.TextTable) -> str:
+def _text_table_html(data: text_tables.TextTable) -> str:
     heads = "".join(
         f'<th scope="col" class="text">{escape(head)}</th>'
         if place < data.names
@@ -45,7 +45,7 @@ def _text_table_html(data: comparison_table.TextTable) -> str:
     )
 
 
-def _text_row_html(data: comparison_table.TextTable, place: int) -> str:
+def _text_row_html(data: text_tables.TextTable, place: int) -> str:
     row = data.rows[place]
     names = "".join(f"<td>{escape(text)}</td>" for text in row[: data.names])
     figures = "".join(f'<td class="number">{escape(text)}</td>' for text in row[data.names :])

@@ -1,12 +1,17 @@
-"""The matrix as tables: one row per queue and flow or pair, and one figure per RTT in a cell."""
+"""The matrix as tables and files.
 
+A table has one row per queue and flow or pair, and one figure per RTT in a cell.
+"""
+
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from sojourn import stats
-from sojourn.matrix import plan
-from sojourn.matrix.contract import Cell, MatrixSummary
+from sojourn import output, pictures, stats
+from sojourn.matrix import figure, plan
+from sojourn.matrix.measure import Cell, MatrixSummary
 from sojourn.table import MISSING
 
 
@@ -141,3 +146,23 @@ def _markdown_table(own: Sequence[Row]) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def write(
+    found: MatrixSummary, target: Path, report_missing: pictures.ReportMissing = pictures.warn
+) -> None:
+    """Write `matrix.json`, `matrix.md` and the maps to `target`, which must be free."""
+    pictures.write_folder(target, lambda *to: _write_files(found, *to), report_missing)
+
+
+def json_text(found: MatrixSummary) -> str:
+    """Format the whole matrix as JSON."""
+    return json.dumps(found, indent=1) + "\n"
+
+
+def _write_files(found: MatrixSummary, place: Path, drawn: pictures.Pictures) -> None:
+    output.write_file(place / "matrix.json", json_text(found))
+    output.write_file(place / "matrix.md", markdown(found))
+    drawn.draw(figure.alone(found), place / "alone")
+    for queue in found["queues"]:
+        drawn.draw(figure.together(found, queue), place / f"together-{queue}")
