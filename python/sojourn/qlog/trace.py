@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sojourn.qlog.order import Order
+from sojourn.qlog.ranges import Ranges, UnderWay
 
 # Minimum time between two rows; samples are made from rows at the end.
 ROW_S = 1e-3
@@ -14,10 +14,6 @@ ROW_S = 1e-3
 _CALENDAR_MS = 1e11
 # Greater RTTs and windows are errors of the writer.
 _MOST = 1e18
-
-# A packet is forgotten if one sent this many packet numbers later is acknowledged. RFC 9002
-# (section 6.1.1) declares it lost after 3. Later acknowledgements of it are ignored.
-_LATEST = 1 << 16
 
 _TIME_KEYS = ("time", "relative_time", "delta_time", "timestamp")
 _METRICS = ("metrics_updated", "metric_update", "recovery_metrics_updated")
@@ -47,27 +43,6 @@ class Row:
     phase: str = ""
 
 
-class Ranges:
-    """The byte ranges of a stream that were seen."""
-
-    def __init__(self) -> None:
-        self._starts = Order()
-        self._ends: dict[int, int] = {}
-
-    def add(self, start: int, end: int) -> int:
-        """Add `start..end`; return the number of new bytes."""
-        before = self._starts.before(start)
-        low = start if before is None or self._ends[before] < start else before
-        high, new = end, end - start
-        for one in self._starts.take(low, end):
-            one_end = self._ends.pop(one)
-            new -= max(0, min(end, one_end) - max(start, one))
-            high = max(high, one_end)
-        self._starts.add(low)
-        self._ends[low] = high
-        return new
-
-
 def number(value: Any) -> float | None:
     """Parse a finite number; early drafts write whole numbers as text."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 20:
@@ -88,41 +63,6 @@ def count(value: Any) -> int | None:
 def mapping(value: Any) -> Mapping[str, Any]:
     """Return an object; any other value becomes an empty one."""
     return value if isinstance(value, dict) else {}
-
-
-Sent = tuple[float, list[tuple[Any, int, int]]]
-"""A packet in flight: its sending time, and its data as stream, offset, length."""
-
-
-class UnderWay:
-    """Packets in flight of one number space, ordered by packet number.
-
-    An acknowledged range may be arbitrarily long, and packets without an outcome stay in flight.
-    The cost of a range therefore depends only on the packets found in it.
-    """
-
-    def __init__(self) -> None:
-        self._sent: dict[int, Sent] = {}
-        self._order = Order()
-
-    def __len__(self) -> int:
-        return len(self._sent)
-
-    def add(self, place: int, sent: Sent) -> None:
-        """Add a sent packet; it replaces one with the same number."""
-        if place not in self._sent:
-            self._order.add(place)
-        self._sent[place] = sent
-
-    def take(self, low: int, high: int) -> list[tuple[int, Sent]]:
-        """Remove the packets from `low` to `high`, both included."""
-        return [(place, self._sent.pop(place)) for place in self._order.take(low, high)]
-
-    def forget_before(self, acked: int) -> None:
-        """Forget packets `_LATEST` or more numbers below an acknowledged one."""
-        first = self._order.first()
-        if first is not None and first <= acked - _LATEST:
-            self.take(0, acked - _LATEST)
 
 
 class Trace:
