@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from sojourn import table
+from sojourn import summary_table
 from sojourn.errors import UsageError
 from sojourn.qlog import reading, run
 
@@ -52,7 +52,7 @@ def check(data: bytes) -> None:
         known = [rtt for rtt in rtts if rtt is not None]
         assert known == sorted(known), flow
         assert all(math.isfinite(rtt) and rtt >= 0 for rtt in known), flow
-    assert table.build_all(record.summary)
+    assert summary_table.build_all(record.summary)
     assert record.flows.height > 0
 
 

@@ -4,6 +4,7 @@ Changes may add keys but never rename one. Keys end in their unit (`_s`, `_bps`,
 `_packets`); ratios have no suffix.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 FORMAT = 1
@@ -149,3 +150,30 @@ class Summary(_Required, total=False):
 
     medians: list[Medians]
     controllers: list[OwnController]
+
+
+def entries(summary: Summary) -> Sequence[Mapping[str, Any]]:
+    """Return one entry per run or, for repeated runs, the medians of each controller."""
+    medians: Sequence[Mapping[str, Any]] | None = summary.get("medians")
+    return medians if medians else summary["runs"]
+
+
+def value_of(figure: Any) -> float | None:
+    """Return the figure of one run, or the median over several."""
+    value: float | None = figure["median"] if isinstance(figure, Mapping) else figure
+    return value
+
+
+def focus_link(summary: Summary) -> str | None:
+    """Choose the displayed link: the one whose capacity changes, else the first with a rate."""
+    run = summary["runs"][0]
+    if run["spikes"]:
+        return run["spikes"][0]["link"]
+    limited = [link["name"] for link in run["links"] if link["capacity_bps"] is not None]
+    return next(iter([*limited, *(link["name"] for link in run["links"])]), None)
+
+
+def worst_spike(spikes: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Return the greatest spike after a drop of capacity; a rise builds up no queue."""
+    drops = [spike for spike in spikes if spike["to_bps"] < spike["from_bps"]]
+    return max(drops, key=lambda spike: value_of(spike["spike_s"]) or 0.0, default=None)

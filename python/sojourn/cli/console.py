@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import legend, table
+from sojourn import legend, summary_table
 from sojourn.cli import terminal
 from sojourn.results import Run
 
@@ -65,7 +65,7 @@ def show_figures(run: Run, last: str | None) -> None:
     """Print the tables, and a last line."""
     out = console()
     out.print(name(run.title, "bold"))
-    tables = table.build_all(run.summary)
+    tables = summary_table.build_all(run.summary)
     for one in tables:
         out.print(name(one.caption, "dim"))
         for part in _parts(_first_rows(one), out):
@@ -75,21 +75,21 @@ def show_figures(run: Run, last: str | None) -> None:
             out.print(Text(rest, style="dim"))
         for remark in one.remarks:
             out.print(name(remark))
-    for note in table.notes(tables):
+    for note in summary_table.notes(tables):
         out.print(Text(note, style="dim"))
     if last is not None:
         out.print(name(last), soft_wrap=True)
 
 
-def _first_rows(data: table.Table) -> table.Table:
+def _first_rows(data: summary_table.Table) -> summary_table.Table:
     """Shorten a table to the rows that a terminal can show."""
     columns = [replace(column, cells=column.cells[:_MOST_ROWS]) for column in data.columns]
     return replace(data, names=data.names[:_MOST_ROWS], columns=columns)
 
 
-def _parts(data: table.Table, out: Console) -> Iterator[Table]:
+def _parts(data: summary_table.Table, out: Console) -> Iterator[Table]:
     """Split a table into parts that each fit the width."""
-    columns: list[table.Column] = []
+    columns: list[summary_table.Column] = []
     for column in data.columns:
         wider = _table(data, [*columns, column])
         if columns and _width(wider, out) > out.width:
@@ -104,7 +104,7 @@ def _width(part: Table, out: Console) -> int:
     return Measurement.get(out, out.options.update(width=10_000), part).maximum
 
 
-def _table(data: table.Table, columns: Sequence[table.Column]) -> Table:
+def _table(data: summary_table.Table, columns: Sequence[summary_table.Column]) -> Table:
     part = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     part.add_column("", no_wrap=True)
     if data.detail:
@@ -119,17 +119,17 @@ def _table(data: table.Table, columns: Sequence[table.Column]) -> Table:
     return part
 
 
-def _head(column: table.Column) -> str:
+def _head(column: summary_table.Column) -> str:
     first, _, second = column.metric.head.partition(" ")
     return f"{first}\n{second}\n{column.unit}"
 
 
-def _cell(cell: table.Cell) -> Text:
+def _cell(cell: summary_table.Cell) -> Text:
     text = Text(cell.text)
     return text.append(f"\n{cell.interval}", style="dim") if cell.interval else text
 
 
-def _control(of: table.Name) -> Text:
+def _control(of: summary_table.Name) -> Text:
     # Near-black is invisible on a dark terminal; the default colour is always visible.
     colour = "default" if of.colour == legend.DARKEST else of.colour
     return Text("● ", style=colour).append(name(of.control, "default"))

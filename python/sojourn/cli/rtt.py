@@ -14,9 +14,9 @@ from sojourn.captures import CaptureRtt, Direction, Whole
 from sojourn.cli import BAD_INPUT, terminal
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
+from sojourn.formatting import MISSING
 from sojourn.report import require_free_figure
 from sojourn.report.rtt import DRAWN, RttFigure
-from sojourn.table import MISSING
 
 # Points per direction, for a figure that is 640 pixels wide.
 _POINTS = 2_000

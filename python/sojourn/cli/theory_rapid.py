@@ -6,11 +6,10 @@ import json
 from sojourn import theory
 from sojourn.cli.figures import Figures
 from sojourn.cli.terminal import line
-from sojourn.cli.units import ms_text
 from sojourn.errors import UsageError
+from sojourn.formatting import ms_text, rate_text
 from sojourn.report import require_free_figure
 from sojourn.report.theory import RapidFigure
-from sojourn.table import rate_text
 from sojourn.theory import RapidTheory
 
 

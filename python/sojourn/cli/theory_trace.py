@@ -8,11 +8,10 @@ from sojourn import theory
 from sojourn.cli.figures import Figures
 from sojourn.cli.parser import settings_of
 from sojourn.cli.terminal import line
-from sojourn.cli.units import ms_text
 from sojourn.errors import UsageError
+from sojourn.formatting import ms_text, rate_text
 from sojourn.report import require_free_figure
 from sojourn.report.theory import TraceFigure
-from sojourn.table import rate_text
 from sojourn.theory import Fitted, Percentiles, TraceTheory
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn.comparison.summary import ComparisonSummary, FlowComparison, OnlyIn
-from sojourn.table import MISSING, Unit, digits_of, scale_of
+from sojourn.formatting import MISSING, Unit, digits_of, scale_of
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import output, pictures, stats
+from sojourn.formatting import MISSING
 from sojourn.matrix import figure, plan
 from sojourn.matrix.measure import Cell, MatrixSummary
-from sojourn.table import MISSING
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sojourn import table
 from sojourn.comparison import measure
 from sojourn.comparison.text_tables import step_text, time_text
+from sojourn.formatting import rate_unit
 from sojourn.legend import Legend
 from sojourn.report import panels, series, spec
 from sojourn.report.canvas import Canvas
 from sojourn.report.panels import Frame, Panel, Spec
 from sojourn.run_directory import What
+from sojourn.run_summary import focus_link
 
 if TYPE_CHECKING:
     from sojourn.comparison.compared import ComparedRuns
@@ -130,7 +131,7 @@ class _Rows:
             for colour, one_side in self._capacities(control, link).items()
         }
         largest = max((spec.largest(one) for one in (goodput, *capacity.values())), default=0.0)
-        scale, unit = table.rate_unit(largest)
+        scale, unit = rate_unit(largest)
         behind = []
         for at, (colour, steps) in enumerate(capacity.items()):
             name = f"{one.name}_capacity{at}"
@@ -189,7 +190,7 @@ class _Rows:
         """Choose the drawn link: the focus of A if both runs have it."""
         summary = self.comparison.summary
         names = [link["name"] for link in summary["links"] if link["control"] == control]
-        drawn = table.focus_link(self.comparison.a.run.summary)
+        drawn = focus_link(self.comparison.a.run.summary)
         return drawn if drawn in names else next(iter(names), None)
 
     def _changes(self) -> list[float]:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sojourn import table
 from sojourn.legend import Legend
+from sojourn.run_summary import focus_link
 
 if TYPE_CHECKING:
     from sojourn.record import Record
@@ -61,7 +61,7 @@ def link_series(run: "Record", legend: Legend, column: str) -> pl.DataFrame:
     """The same for the link in focus; `series` is empty if no single series owns its queue."""
     return (
         _first_seed(run, run.links)
-        .filter(pl.col("link").eq_missing(pl.lit(table.focus_link(run.summary))))
+        .filter(pl.col("link").eq_missing(pl.lit(focus_link(run.summary))))
         .select(
             pl.col("t_s").alias("t"),
             pl.col(column).cast(pl.Float64).alias("v"),

@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from sojourn import legend, table
+from sojourn import legend
+from sojourn.formatting import change_text, rate_unit
 from sojourn.report import panels, series
 from sojourn.report.canvas import Canvas
 from sojourn.report.look import CONFIG
 from sojourn.report.panels import Frame, Panel, Spec
-from sojourn.run_summary import SpikeSummary
+from sojourn.run_summary import SpikeSummary, focus_link
 
 if TYPE_CHECKING:
     from sojourn.record import Record
@@ -66,7 +67,7 @@ def windows(run: "Record") -> list[tuple[float, float]]:
 def _first_shown(run: "Record") -> tuple[float, float]:
     """The time around the drop with the largest spike."""
     spans = windows(run)
-    focus = table.focus_link(run.summary)
+    focus = focus_link(run.summary)
     greatest = [0.0] * len(spans)
     for one in run.runs:
         spikes = [spike for spike in one["spikes"] if spike["link"] == focus]
@@ -90,7 +91,7 @@ class _Rows:
         width_s = series.mean_width_s(self.frame.duration_s)
         capacity = series.capacity(self.run, self.frame.legend, width_s)
         fastest = max(largest(one) for one in (goodput, capacity))
-        scale, unit = table.rate_unit(fastest)
+        scale, unit = rate_unit(fastest)
         scaled = capacity.with_columns(pl.col("v") / scale)
         self.canvas.datasets["capacity"] = series.to_csv(scaled)
         behind = [panels.capacity_step()] if capacity.height else []
@@ -99,7 +100,7 @@ class _Rows:
 
     def delay(self) -> None:
         delays = series.link_series(self.run, self.frame.legend, "queue_delay_s")
-        focus = table.focus_link(self.run.summary)
+        focus = focus_link(self.run.summary)
         guides = _key(self._levels(), self._ticks())
         title = f"Queueing delay of {focus}" if focus else "Queueing delay: no link was recorded"
         one = Panel("delay", title, "ms", 210, key=guides)
@@ -129,7 +130,7 @@ class _Rows:
 
 def _subtitle(run: "Record") -> str:
     changes = _changes(run)
-    parts = [table.change_text(spike) for spike in changes[:1]]
+    parts = [change_text(spike) for spike in changes[:1]]
     if len(changes) > 1:
         parts = [f"{len(changes)} changes of the capacity of {changes[0]['link']}"]
     if "medians" in run.summary:
@@ -166,7 +167,7 @@ def largest(frame: pl.DataFrame) -> float:
 
 def _changes(run: "Record") -> list[SpikeSummary]:
     """The changes of the link in focus, in the first run."""
-    focus = table.focus_link(run.summary)
+    focus = focus_link(run.summary)
     return [spike for spike in run.runs[0]["spikes"] if spike["link"] == focus]
 
 
