@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sojourn import _core, experiment, memory, results, stats
 from sojourn.exports import Captures, Files
-from sojourn.own import Factory, Own
 from sojourn.results import Run
 from sojourn.run_summary import FORMAT, RunSummary, Summary
 from sojourn.scenario import Scenario
+from sojourn.user_controllers import Factory, UserControllers
 
 if TYPE_CHECKING:
     from sojourn.comparison.result import Comparison
@@ -50,21 +50,28 @@ def run(
     (docs/exports.md).
     """
     source = as_scenario(scenario)
-    own = Own(controllers or {})
+    user_controllers = UserControllers(controllers or {})
     core = experiment.prepare(
-        source.compile(), assignments=set, control=control, seed=seed, spread=spread, own=own
+        source.compile(),
+        assignments=set,
+        control=control,
+        seed=seed,
+        spread=spread,
+        user_controllers=user_controllers,
     )
     captures = Captures.to(pcapng, qlog)
     captures.require_possible(core)
     if not progress:
         with captures.opened() as files:
-            return record(core, source.origin, runs, jobs, own=own, files=files)
+            return record(
+                core, source.origin, runs, jobs, user_controllers=user_controllers, files=files
+            )
     from sojourn.cli.progress import Bar
 
     began = time.perf_counter()
     with Bar() as bar, captures.opened() as files:
-        done = record(core, source.origin, runs, jobs, bar.simulating, own, files)
-    if slowness := own.slowness(done.summary, time.perf_counter() - began):
+        done = record(core, source.origin, runs, jobs, bar.simulating, user_controllers, files)
+    if slowness := user_controllers.slowness(done.summary, time.perf_counter() - began):
         print(slowness, file=sys.stderr)
     return done
 
@@ -138,13 +145,13 @@ def record(
     runs: int,
     jobs: int | None,
     progress: experiment.Progress | None = None,
-    own: Own | None = None,
+    user_controllers: UserControllers | None = None,
     files: Files | None = None,
 ) -> Run:
     """Simulate a prepared scenario and keep the series."""
     experiment.require_room([core], runs, threads_of(jobs))
     outcomes = _simulated(core, runs, jobs, lambda outcome: outcome, progress, files)
-    return _recorded(core, name, runs, outcomes, own)
+    return _recorded(core, name, runs, outcomes, user_controllers)
 
 
 def record_all(
@@ -169,7 +176,7 @@ def _recorded(
     name: str,
     runs: int,
     outcomes: list[_core.Outcome],
-    own: Own | None = None,
+    user_controllers: UserControllers | None = None,
 ) -> Run:
     summary = _summary(core, name, runs, [json.loads(one.summary_json()) for one in outcomes])
     series = {
@@ -177,7 +184,7 @@ def _recorded(
         "links": _core.series_parquet(outcomes, "links"),
     }
     scenario, files = _as_run(core, runs)
-    sources = own.record(summary) if own else {}
+    sources = user_controllers.record(summary) if user_controllers else {}
     return Run(summary, scenario, core.title(), cast(Any, series), {**files, **sources})
 
 
@@ -187,7 +194,7 @@ def summarise(
     runs: int,
     jobs: int | None,
     progress: experiment.Progress | None = None,
-    own: Own | None = None,
+    user_controllers: UserControllers | None = None,
     files: Files | None = None,
 ) -> Summary:
     """Simulate a prepared scenario and keep only its summary."""
@@ -198,8 +205,8 @@ def summarise(
 
     done = _simulated(core, runs, jobs, take, progress, files)
     summary = _summary(core, name, runs, done)
-    if own:
-        own.record(summary)
+    if user_controllers:
+        user_controllers.record(summary)
     return summary
 
 

@@ -13,7 +13,7 @@ class UsageError(ValueError):
     """The request cannot be carried out; the message is one sentence for the user."""
 
 
-class OwnCodeError(UsageError):
+class UserCodeError(UsageError):
     """The user's Python code raised an exception while it was loaded; it is the `__cause__`."""
 
 

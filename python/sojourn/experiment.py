@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar, overload
 
 from sojourn import _core, memory
 from sojourn.exports import Files
-from sojourn.own import Own
+from sojourn.user_controllers import UserControllers
 
 T = TypeVar("T")
 
@@ -50,11 +50,11 @@ def prepare(
     control: str | Sequence[str] | None = None,
     seed: int | None = None,
     spread: str | None = None,
-    own: Own | None = None,
+    user_controllers: UserControllers | None = None,
 ) -> _core.Scenario:
     """Apply the requested changes to a scenario and check it."""
-    if own:
-        scenario.use_controllers(own.catalogue)
+    if user_controllers:
+        scenario.use_controllers(user_controllers.catalogue)
     for assignment in _assignments(assignments):
         scenario.set(assignment)
     if spread is not None:

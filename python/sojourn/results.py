@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from sojourn import _core, inputs, output, pictures, run_directory
 from sojourn.comparison.summary import ComparisonSummary
 from sojourn.errors import RunDirectoryError, UsageError
-from sojourn.own import kept_as
 from sojourn.record import Record
 from sojourn.run_directory import What
-from sojourn.run_summary import OwnController, Summary
+from sojourn.run_summary import Summary, UserController
+from sojourn.user_controllers import source_file_name
 
 if TYPE_CHECKING:
     from sojourn.report import Figure
@@ -116,8 +116,8 @@ def read(directory: Path) -> Run:
     return Run(summary, scenario, str(title), series, {**named, **_sources(directory, own)})
 
 
-def _sources(directory: Path, own: list[OwnController]) -> dict[str, str]:
-    names = [kept_as(one["name"]) for one in own]
+def _sources(directory: Path, controllers: list[UserController]) -> dict[str, str]:
+    names = [source_file_name(one["name"]) for one in controllers]
     # A name with a slash would lead out of the directory.
     kept = [name for name in names if Path(name).name == name and (directory / name).is_file()]
     return {name: inputs.whole_text(directory / name) for name in kept}

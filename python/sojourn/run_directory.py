@@ -16,10 +16,10 @@ from sojourn.run_summary import (
     FORMAT,
     FlowSummary,
     LinkSummary,
-    OwnController,
     RunSummary,
     SpikeSummary,
     Summary,
+    UserController,
 )
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def check_summary(given: Any, file: str) -> Summary:
     complete: Any = {**given, "runs": runs}
     if given.get("controllers") is not None:
         complete["controllers"] = [
-            _complete(entry, ("name",), OwnController, file, f"controllers[{at}]")
+            _complete(entry, ("name",), UserController, file, f"controllers[{at}]")
             for at, entry in enumerate(given["controllers"])
         ]
     return complete  # type: ignore[no-any-return]

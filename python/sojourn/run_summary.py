@@ -127,8 +127,8 @@ class Medians(TypedDict):
     spikes: list[dict[str, Any]]
 
 
-OwnController = TypedDict(
-    "OwnController",
+UserController = TypedDict(
+    "UserController",
     {"name": str, "class": str | None, "file": str | None, "sha256": str | None},
 )
 """A user's own controller that ran; fields are null if its source is unknown."""
@@ -149,7 +149,7 @@ class Summary(_Required, total=False):
     """
 
     medians: list[Medians]
-    controllers: list[OwnController]
+    controllers: list[UserController]
 
 
 def entries(summary: Summary) -> Sequence[Mapping[str, Any]]:

@@ -23,7 +23,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from sojourn import inputs
-from sojourn.errors import OwnCodeError, UsageError
+from sojourn.errors import UsageError, UserCodeError
 
 _PREFIX = "sojourn_own_"
 _NEVER = {"sojourn", *sys.stdlib_module_names}
@@ -91,7 +91,7 @@ def running(fault: str) -> Iterator[None]:
             # A signal also raises an exception; only that one is not the fault of the user's code.
             if arrived:
                 raise
-            raise OwnCodeError(fault) from error
+            raise UserCodeError(fault) from error
 
 
 def _executed(file: str, text: str) -> ModuleType:

@@ -95,12 +95,12 @@ def _failed(error: BaseException) -> int:
         traceback.print_exception(error)
         return 1
     from sojourn._core import ControllerError, ScenarioError
-    from sojourn.errors import NotEnoughMemoryError, OwnCodeError, UsageError
+    from sojourn.errors import NotEnoughMemoryError, UsageError, UserCodeError
 
     if isinstance(error, ScenarioError):
         show_scenario_error(error)
         return BAD_INPUT
-    if isinstance(error, (ControllerError, OwnCodeError)):
+    if isinstance(error, (ControllerError, UserCodeError)):
         _show_own_fault(error.__cause__)
     if isinstance(error, ControllerError):
         return _say(f"{error}; nothing was written", 1)

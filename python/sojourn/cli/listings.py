@@ -11,12 +11,14 @@ from rich.text import Text
 
 from sojourn import api, names
 from sojourn.cli.console import console, name
-from sojourn.cli.scenarios import own
+from sojourn.cli.scenarios import load_controllers
 
 
 def controllers(args: argparse.Namespace) -> int:
     """List the congestion controllers, or show one."""
-    return _list(args, json.loads(own(args.controller).catalogue.controllers()), "controller")
+    return _list(
+        args, json.loads(load_controllers(args.controller).catalogue.controllers()), "controller"
+    )
 
 
 def queues(args: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from sojourn import api, output
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
-from sojourn.cli.scenarios import own, prints_aside
+from sojourn.cli.scenarios import load_controllers, prints_aside
 from sojourn.matrix import matrix_tables, measure, plan
 from sojourn.matrix.measure import MatrixSummary
 
@@ -27,7 +27,7 @@ def matrix(args: argparse.Namespace) -> int:
     axes = plan.axes(
         args.controls,
         args.queues,
-        own(args.controller),
+        load_controllers(args.controller),
         rtts=args.rtts,
         rate=args.rate,
         buffer=args.buffer,

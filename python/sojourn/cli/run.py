@@ -9,11 +9,11 @@ from sojourn import _core, api, experiment, output, results
 from sojourn.cli import terminal
 from sojourn.cli.figures import Figures
 from sojourn.cli.progress import Bar
-from sojourn.cli.scenarios import own, prints_aside, read
+from sojourn.cli.scenarios import load_controllers, prints_aside, read
 from sojourn.exports import Captures
-from sojourn.own import Own
 from sojourn.pictures import Pictures
 from sojourn.run_summary import Summary
+from sojourn.user_controllers import UserControllers
 
 
 def run(args: argparse.Namespace) -> int:
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     captures = Captures.to(args.pcapng, args.qlog)
     captures.require_free()
     captures.require_apart_from(out.path)
-    controllers = own(args.controller)
+    controllers = load_controllers(args.controller)
     core = _prepared(args, controllers)
     captures.require_possible(core)
     _note(core, args)
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         bar.writing()
         results.fill(record, opened.place, drawn)
     drawn.finish(opened.target, results.AGAIN)
-    _note_own(controllers, record.summary, args, took_s)
+    _note_user_controllers(controllers, record.summary, args, took_s)
     if args.json:
         sys.stdout.write(results.summary_text(record.summary))
         return figures.status()
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _summarise(
-    args: argparse.Namespace, core: _core.Scenario, controllers: Own, captures: Captures
+    args: argparse.Namespace, core: _core.Scenario, controllers: UserControllers, captures: Captures
 ) -> int:
     """Run without a run directory."""
     began = time.perf_counter()
@@ -62,12 +62,12 @@ def _summarise(
         summary = api.summarise(
             core, args.file, args.runs, args.jobs, bar.simulating, controllers, files
         )
-    _note_own(controllers, summary, args, time.perf_counter() - began)
+    _note_user_controllers(controllers, summary, args, time.perf_counter() - began)
     sys.stdout.write(results.summary_text(summary))
     return 0
 
 
-def _prepared(args: argparse.Namespace, controllers: Own) -> _core.Scenario:
+def _prepared(args: argparse.Namespace, controllers: UserControllers) -> _core.Scenario:
     with prints_aside():
         return experiment.prepare(
             read(args.file),
@@ -75,7 +75,7 @@ def _prepared(args: argparse.Namespace, controllers: Own) -> _core.Scenario:
             control=args.control,
             seed=args.seed,
             spread=args.spread,
-            own=controllers,
+            user_controllers=controllers,
         )
 
 
@@ -90,7 +90,9 @@ def _note(core: _core.Scenario, args: argparse.Namespace) -> None:
         terminal.say("note: a 95 % confidence interval of a median needs 6 runs")
 
 
-def _note_own(controllers: Own, summary: Summary, args: argparse.Namespace, took_s: float) -> None:
+def _note_user_controllers(
+    controllers: UserControllers, summary: Summary, args: argparse.Namespace, took_s: float
+) -> None:
     """Report the speed of Python controllers, and the user's controllers without a flow."""
     if slowness := controllers.slowness(summary, took_s):
         terminal.say(slowness)

@@ -12,11 +12,11 @@ from typing import Any
 from sojourn import _core, api, inputs, reference
 from sojourn.cli import show_scenario_error, terminal
 from sojourn.errors import UsageError
-from sojourn.own import Factory, Own
 from sojourn.user_code import Loader, Source
+from sojourn.user_controllers import Factory, UserControllers
 
 
-def own(arguments: Sequence[str]) -> Own:
+def load_controllers(arguments: Sequence[str]) -> UserControllers:
     """Load the controllers of `--controller`."""
     found: dict[str, tuple[Factory, Source]] = {}
     loader = Loader()
@@ -27,7 +27,7 @@ def own(arguments: Sequence[str]) -> Own:
                 raise UsageError(f"--controller names {name!r} twice; write NAME=FILE.py:CLASS")
             found[name] = loader.load(file, thing)
         factories = {name: one[0] for name, one in found.items()}
-        return Own(factories, [one[1] for one in found.values()])
+        return UserControllers(factories, [one[1] for one in found.values()])
 
 
 def prints_aside() -> AbstractContextManager[Any]:
@@ -58,7 +58,7 @@ def read(file: str) -> _core.Scenario:
 
 def check(args: argparse.Namespace) -> int:
     """Validate every file and report whether it is correct."""
-    controllers = own(args.controller)
+    controllers = load_controllers(args.controller)
     return max(_check_one(file, controllers) for file in args.files)
 
 
@@ -72,7 +72,7 @@ def schema(args: argparse.Namespace) -> int:
 
 
 def _schema(args: argparse.Namespace) -> dict[str, Any]:
-    schema: dict[str, Any] = json.loads(own(args.controller).catalogue.schema())
+    schema: dict[str, Any] = json.loads(load_controllers(args.controller).catalogue.schema())
     return schema
 
 
@@ -80,14 +80,17 @@ def _reference(args: argparse.Namespace) -> str:
     listed = [
         reference.Listed({one["name"] for one in entries}, command)
         for entries, command in (
-            (json.loads(own(args.controller).catalogue.controllers()), "sojourn controllers"),
+            (
+                json.loads(load_controllers(args.controller).catalogue.controllers()),
+                "sojourn controllers",
+            ),
             (api.queues(), "sojourn queues"),
         )
     ]
     return reference.markdown(_schema(args), listed)
 
 
-def _check_one(file: str, controllers: Own) -> int:
+def _check_one(file: str, controllers: UserControllers) -> int:
     try:
         scenario = read(file)
         with prints_aside():

@@ -115,7 +115,7 @@ def _possible(of: Axes) -> tuple[list[Place], list[_core.Scenario], list[Refusal
     places, scenarios, refused = [], [], []
     for place in plan.places(of):
         core = plan.scenario(of, place).compile()
-        core.use_controllers(of.own.catalogue)
+        core.use_controllers(of.user_controllers.catalogue)
         try:
             core.check()
         except _core.ScenarioError as error:

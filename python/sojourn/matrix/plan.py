@@ -8,8 +8,8 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from sojourn import api, names
-from sojourn.own import Own
 from sojourn.scenario import Scenario
+from sojourn.user_controllers import UserControllers
 
 # Paths to a nearby data centre (a few milliseconds), across a continent, and around half the
 # world; each RTT is four times the previous one.
@@ -44,7 +44,7 @@ class Axes:
     seed: int = 1
     runs: int = 1
     """Number of consecutive seeds per combination."""
-    own: Own = field(default_factory=lambda: Own({}))
+    user_controllers: UserControllers = field(default_factory=lambda: UserControllers({}))
     """The user's own controllers among the named ones."""
 
 
@@ -60,11 +60,11 @@ class Place:
 def axes(
     controls: Sequence[str] | None,
     queues: Sequence[str] | None,
-    own: Own | None = None,
+    user_controllers: UserControllers | None = None,
     **others: Any,
 ) -> Axes:
     """Build the axes; by default, every built-in controller and queue, and the user's own."""
-    mine = own or Own({})
+    mine = user_controllers or UserControllers({})
     given = {key: value for key, value in others.items() if value is not None}
     if "rtts" in given:
         given["rtts"] = list(dict.fromkeys(given["rtts"]))
@@ -72,7 +72,7 @@ def axes(
         _chosen("controller", controls, list(controllers(mine))),
         _chosen("queue", queues, list(_queues())),
         **given,
-        own=mine,
+        user_controllers=mine,
     )
 
 
@@ -122,13 +122,13 @@ def _queue(of: Axes, name: str) -> dict[str, Any]:
 
 def _measures_arrivals(of: Axes, control: str) -> bool:
     """Whether a controller needs the receiver's timestamps, which TCP lacks by default."""
-    return bool(controllers(of.own)[control]["needs"]["receive_times"])
+    return bool(controllers(of.user_controllers)[control]["needs"]["receive_times"])
 
 
 @cache
-def controllers(own: Own) -> dict[str, Any]:
+def controllers(user_controllers: UserControllers) -> dict[str, Any]:
     """Every available controller with its description."""
-    return {one["name"]: one for one in json.loads(own.catalogue.controllers())}
+    return {one["name"]: one for one in json.loads(user_controllers.catalogue.controllers())}
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from sojourn import _core
 from sojourn._core import Feedback, Limits, Setup
 from sojourn.errors import UsageError
-from sojourn.run_summary import OwnController, RunSummary, Summary
+from sojourn.run_summary import RunSummary, Summary, UserController
 from sojourn.user_code import Source, running
 
 Quantity = bool | int | float | str
@@ -76,7 +76,7 @@ class Declaration:
     factory: Factory
 
 
-class Own:
+class UserControllers:
     """The user's own controllers, and the source of each."""
 
     def __init__(self, controllers: Mapping[str, Factory], origins: Iterable[Source] = ()) -> None:
@@ -108,9 +108,13 @@ class Own:
             return {}
         summary["controllers"] = [self._entry(name) for name in used]
         origins = {name: self._origins[name] for name in used}
-        return {kept_as(name): one.text for name, one in origins.items() if one.text is not None}
+        return {
+            source_file_name(name): one.text
+            for name, one in origins.items()
+            if one.text is not None
+        }
 
-    def _entry(self, name: str) -> OwnController:
+    def _entry(self, name: str) -> UserController:
         origin = self._origins[name]
         return {
             "name": name,
@@ -132,7 +136,7 @@ class Own:
         )
 
 
-def kept_as(name: str) -> str:
+def source_file_name(name: str) -> str:
     """Return the name of the run directory's file with the source of this controller."""
     return f"controller-{name}.py"
 
