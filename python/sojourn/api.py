@@ -66,7 +66,7 @@ def run(
             return record(
                 core, source.origin, runs, jobs, user_controllers=user_controllers, files=files
             )
-    from sojourn.cli.progress import Bar
+    from sojourn.progress import Bar
 
     began = time.perf_counter()
     with Bar() as bar, captures.opened() as files:

@@ -221,7 +221,7 @@ def test_a_signal_after_the_status_is_decided_changes_nothing(
     body = f"""
 import atexit, os, sys, time
 from sojourn import cli
-from sojourn.cli import terminal
+from sojourn import terminal
 def kill():
     os.kill(os.getpid(), {int(number)})
     time.sleep(0.1)

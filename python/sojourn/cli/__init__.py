@@ -6,7 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sojourn.cli import interrupts, terminal
+from sojourn import terminal
+from sojourn.cli import interrupts
 
 if TYPE_CHECKING:
     import argparse

@@ -15,7 +15,7 @@ from sojourn.bench import measure, parts, plan
 from sojourn.bench.contract import Bench
 from sojourn.cli.console import console
 from sojourn.cli.figures import Figures
-from sojourn.cli.progress import Bar
+from sojourn.progress import Bar
 
 
 def bench(args: argparse.Namespace) -> int:

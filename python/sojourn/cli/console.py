@@ -13,8 +13,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import legend, summary_table
-from sojourn.cli import terminal
+from sojourn import legend, summary_table, terminal
 from sojourn.results import Run
 
 # Without a terminal or COLUMNS, the width is unknown; this width fits the table of one run.

@@ -2,8 +2,7 @@
 
 import sys
 
-from sojourn import output
-from sojourn.cli import terminal
+from sojourn import output, terminal
 from sojourn.pictures import reason_of
 from sojourn.report import Drawing
 

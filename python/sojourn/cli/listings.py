@@ -9,9 +9,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import api, names
+from sojourn import api
 from sojourn.cli.console import console, name
 from sojourn.cli.scenarios import load_controllers
+from sojourn.errors import require_known
 
 
 def controllers(args: argparse.Namespace) -> int:
@@ -40,7 +41,7 @@ def _list(args: argparse.Namespace, entries: list[dict[str, Any]], kind: str) ->
 
 def _find(name: str, entries: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
     named = {entry["name"]: entry for entry in entries}
-    names.require(kind, name, list(named))
+    require_known(kind, name, list(named))
     return named[name]
 
 

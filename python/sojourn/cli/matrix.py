@@ -11,10 +11,10 @@ from rich.table import Table
 from sojourn import api, output
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
-from sojourn.cli.progress import Bar
 from sojourn.cli.scenarios import load_controllers, prints_aside
 from sojourn.matrix import matrix_tables, measure, plan
 from sojourn.matrix.measure import MatrixSummary
+from sojourn.progress import Bar
 
 # With more rows, the terminal shows only single flows; the files also have the pairs.
 _MOST_ROWS = 100
@@ -24,7 +24,7 @@ def matrix(args: argparse.Namespace) -> int:
     """Simulate every combination, show the table, and write the files on request."""
     if args.out is not None:
         output.require_free(args.out)
-    axes = plan.axes(
+    axes = plan.choose_axes(
         args.controls,
         args.queues,
         load_controllers(args.controller),

@@ -14,13 +14,13 @@ from rich.table import Table
 from sojourn import output
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
-from sojourn.cli.progress import Bar
 from sojourn.errors import UsageError
 from sojourn.papers import find, page, work
 from sojourn.papers.contract import PaperSummary
 from sojourn.papers.lab import Lab
 from sojourn.papers.paper import Paper
 from sojourn.pictures import Pictures
+from sojourn.progress import Bar
 
 _ALL = "all"
 # Measurements that no paper includes, relative to the folder of papers.

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from sojourn.cli.terminal import line
+from sojourn.terminal import line
 
 _CONTRACT = (
     'prints {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '

@@ -4,8 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sojourn import output, qlog, results
-from sojourn.cli import terminal
+from sojourn import output, qlog, results, terminal
 from sojourn.cli.figures import Figures
 from sojourn.errors import UsageError
 from sojourn.report import require_free_figure

@@ -9,9 +9,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import captures, inputs
+from sojourn import captures, inputs, terminal
 from sojourn.captures import CaptureRtt, Direction, Whole
-from sojourn.cli import BAD_INPUT, terminal
+from sojourn.cli import BAD_INPUT
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
 from sojourn.formatting import MISSING

@@ -5,13 +5,12 @@ import sys
 import time
 from pathlib import Path
 
-from sojourn import _core, api, experiment, output, results
-from sojourn.cli import terminal
+from sojourn import _core, api, experiment, output, results, terminal
 from sojourn.cli.figures import Figures
-from sojourn.cli.progress import Bar
 from sojourn.cli.scenarios import load_controllers, prints_aside, read
 from sojourn.exports import Captures
 from sojourn.pictures import Pictures
+from sojourn.progress import Bar
 from sojourn.run_summary import Summary
 from sojourn.user_controllers import UserControllers
 

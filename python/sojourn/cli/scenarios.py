@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, api, inputs, reference
-from sojourn.cli import show_scenario_error, terminal
+from sojourn import _core, api, inputs, reference, terminal
+from sojourn.cli import show_scenario_error
 from sojourn.errors import UsageError
 from sojourn.user_code import Loader, Source
 from sojourn.user_controllers import Factory, UserControllers

@@ -5,11 +5,11 @@ import json
 
 from sojourn import theory
 from sojourn.cli.figures import Figures
-from sojourn.cli.terminal import line
 from sojourn.errors import UsageError
 from sojourn.formatting import ms_text
 from sojourn.report import require_free_figure
 from sojourn.report.spike import MITIGATIONS, SpikeFigure
+from sojourn.terminal import line
 from sojourn.theory import Mitigation, SpikeTheory
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from sojourn import theory
 from sojourn.cli.figures import Figures
 from sojourn.cli.parser import settings_of
-from sojourn.cli.terminal import line
 from sojourn.errors import UsageError
 from sojourn.formatting import ms_text, rate_text
 from sojourn.report import require_free_figure
 from sojourn.report.theory import TraceFigure
+from sojourn.terminal import line
 from sojourn.theory import Fitted, Percentiles, TraceTheory
 
 

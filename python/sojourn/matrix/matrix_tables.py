@@ -22,7 +22,7 @@ class Metric:
     name: str
     unit: str
     digits: int
-    of: Callable[[Mapping[str, Any]], Sequence[float]]
+    values: Callable[[Mapping[str, Any]], Sequence[float]]
 
     @property
     def head(self) -> str:
@@ -31,7 +31,7 @@ class Metric:
 
     def text(self, cell: Cell) -> str:
         """Format the figures; for several runs, means with half of their confidence intervals."""
-        runs = [self.of(one) for one in cell["each"]] or [self.of(cell)]
+        runs = [self.values(one) for one in cell["each"]] or [self.values(cell)]
         return "+".join(map(self._one, zip(*runs, strict=True))) or MISSING
 
     def _one(self, values: Sequence[float]) -> str:
@@ -51,11 +51,11 @@ class Row:
 
 
 def _permille(key: str) -> Callable[[Mapping[str, Any]], Sequence[float]]:
-    def of(cell: Mapping[str, Any]) -> Sequence[float]:
+    def values(cell: Mapping[str, Any]) -> Sequence[float]:
         delivered = cell["delivered_packets"]
         return [1000 * cell[key] / delivered if delivered else 0.0]
 
-    return of
+    return values
 
 
 METRICS = [
@@ -72,8 +72,8 @@ def rows(found: MatrixSummary) -> Iterator[Row]:
     cells: dict[tuple[str, tuple[str, ...]], list[Cell]] = {}
     for cell in found["cells"]:
         cells.setdefault((cell["queue"], tuple(cell["controls"])), []).append(cell)
-    for (queue, controls), of in cells.items():
-        texts = [[metric.text(cell) for cell in of] for metric in METRICS]
+    for (queue, controls), group in cells.items():
+        texts = [[metric.text(cell) for cell in group] for metric in METRICS]
         yield Row(queue, " + ".join(controls), texts, len(controls) == 1)
 
 
@@ -125,7 +125,7 @@ _WRITTEN = " Written by `make matrix`; a test holds it against what is simulated
 def _is_shipped(found: MatrixSummary) -> bool:
     """Whether this is the matrix of docs/matrix.md, which a test checks; only it may say so."""
     asked: dict[str, Any] = {**found}
-    whole = plan.axes(None, None)
+    whole = plan.choose_axes(None, None)
     lists = ("controls", "queues", "rtts")
     return all(list(asked[key]) == list(getattr(whole, key)) for key in lists) and (
         all(

@@ -75,24 +75,25 @@ class MatrixSummary(TypedDict):
     refused: list[Refusal]
 
 
-def measure(of: Axes, threads: int, progress: Progress | None = None) -> MatrixSummary:
+def measure(axes: Axes, threads: int, progress: Progress | None = None) -> MatrixSummary:
     """Simulate every possible combination, in the order of queues, controllers and RTTs."""
-    places, scenarios, refused = _possible(of)
-    experiment.require_room(scenarios, of.runs, threads, series=False)
-    jobs = [job for core in scenarios for job in experiment.jobs_of(core, of.runs)]
+    places, scenarios, refused = _possible(axes)
+    experiment.require_room(scenarios, axes.runs, threads, series=False)
+    jobs = [job for core in scenarios for job in experiment.jobs_of(core, axes.runs)]
     runs = experiment.simulate(jobs, threads, _summary, progress)
     return {
         "version": _core.__version__,
-        "controls": list(of.controls),
-        "queues": list(of.queues),
-        "rtts": list(of.rtts),
-        "rate": of.rate,
-        "buffer": of.buffer,
-        "duration": of.duration,
-        "seed": of.seed,
-        "runs": of.runs,
+        "controls": list(axes.controls),
+        "queues": list(axes.queues),
+        "rtts": list(axes.rtts),
+        "rate": axes.rate,
+        "buffer": axes.buffer,
+        "duration": axes.duration,
+        "seed": axes.seed,
+        "runs": axes.runs,
         "cells": [
-            _cell(place, runs[at * of.runs : (at + 1) * of.runs]) for at, place in enumerate(places)
+            _cell(place, runs[at * axes.runs : (at + 1) * axes.runs])
+            for at, place in enumerate(places)
         ],
         "refused": refused,
     }
@@ -107,15 +108,15 @@ def jain(goodputs: Sequence[float]) -> float:
     return sum(goodputs) ** 2 / (len(goodputs) * squares) if squares else 1.0
 
 
-def _possible(of: Axes) -> tuple[list[Place], list[_core.Scenario], list[Refusal]]:
+def _possible(axes: Axes) -> tuple[list[Place], list[_core.Scenario], list[Refusal]]:
     """Separate possible combinations, with their scenarios, from refused ones.
 
     A refusal covers all RTTs.
     """
     places, scenarios, refused = [], [], []
-    for place in plan.places(of):
-        core = plan.scenario(of, place).compile()
-        core.use_controllers(of.user_controllers.catalogue)
+    for place in plan.places(axes):
+        core = plan.scenario(axes, place).compile()
+        core.use_controllers(axes.user_controllers.catalogue)
         try:
             core.check()
         except _core.ScenarioError as error:
@@ -186,12 +187,14 @@ def _figures(run: RunSummary) -> dict[str, Any]:
     }
 
 
-def _over(each: Sequence[dict[str, Any]], of: Callable[[Sequence[float]], Any]) -> dict[str, Any]:
-    """Apply `of` to each figure over all runs; None if a run has no value."""
+def _over(
+    each: Sequence[dict[str, Any]], combine: Callable[[Sequence[float]], Any]
+) -> dict[str, Any]:
+    """Apply `combine` to each figure over all runs; None if a run has no value."""
 
     def one(values: Sequence[Any]) -> Any:
         if isinstance(values[0], list):
             return [one(flow) for flow in zip(*values, strict=True)]
-        return None if None in values else of(values)
+        return None if None in values else combine(values)
 
     return {key: one([figures[key] for figures in each]) for key in each[0]}

@@ -7,7 +7,8 @@ from functools import cache
 from itertools import combinations_with_replacement
 from typing import Any
 
-from sojourn import api, names
+from sojourn import api
+from sojourn.errors import require_known
 from sojourn.scenario import Scenario
 from sojourn.user_controllers import UserControllers
 
@@ -57,7 +58,7 @@ class Place:
     controls: tuple[str, ...]
 
 
-def axes(
+def choose_axes(
     controls: Sequence[str] | None,
     queues: Sequence[str] | None,
     user_controllers: UserControllers | None = None,
@@ -76,26 +77,26 @@ def axes(
     )
 
 
-def places(of: Axes) -> Iterator[Place]:
+def places(axes: Axes) -> Iterator[Place]:
     """For each queue, every single controller, then every pair, each with all RTTs."""
-    alone = [(one,) for one in of.controls]
-    pairs = combinations_with_replacement(of.controls, 2)
+    alone = [(one,) for one in axes.controls]
+    pairs = combinations_with_replacement(axes.controls, 2)
     who: list[tuple[str, ...]] = [*alone, *pairs]
-    for queue in of.queues:
+    for queue in axes.queues:
         for controls in who:
-            for rtt in of.rtts:
+            for rtt in axes.rtts:
                 yield Place(queue, rtt, controls)
 
 
-def scenario(of: Axes, place: Place) -> Scenario:
+def scenario(axes: Axes, place: Place) -> Scenario:
     """Build a scenario with one bottleneck, all delay on the reverse path, and bulk flows."""
     built = Scenario(
         title=" against ".join(place.controls),
-        duration=of.duration,
-        seed=of.seed,
+        duration=axes.duration,
+        seed=axes.seed,
         record={"interval": "0s"},
     )
-    built.link(BOTTLENECK, rate=of.rate, buffer=of.buffer, queue=_queue(of, place.queue))
+    built.link(BOTTLENECK, rate=axes.rate, buffer=axes.buffer, queue=_queue(axes, place.queue))
     built.link(_BACK, delay=place.rtt)
     for number, control in enumerate(place.controls):
         built.flow(
@@ -104,25 +105,25 @@ def scenario(of: Axes, place: Place) -> Scenario:
             path=[BOTTLENECK],
             back=[_BACK],
             start=_SECOND_STARTS if number else "0s",
-            transport={"receive_times": True} if _measures_arrivals(of, control) else None,
+            transport={"receive_times": True} if _measures_arrivals(axes, control) else None,
         )
     return built
 
 
-def _queue(of: Axes, name: str) -> dict[str, Any]:
+def _queue(axes: Axes, name: str) -> dict[str, Any]:
     """The queue with its defaults, ECN if it is optional, and the link's rate for a shaper."""
     table: dict[str, Any] = {"kind": name}
     for param in _queues()[name]["params"]:
         if param["name"] == "ecn":
             table["ecn"] = True
         elif param["default"] == "required":
-            table[param["name"]] = of.rate
+            table[param["name"]] = axes.rate
     return table
 
 
-def _measures_arrivals(of: Axes, control: str) -> bool:
+def _measures_arrivals(axes: Axes, control: str) -> bool:
     """Whether a controller needs the receiver's timestamps, which TCP lacks by default."""
-    return bool(controllers(of.user_controllers)[control]["needs"]["receive_times"])
+    return bool(controllers(axes.user_controllers)[control]["needs"]["receive_times"])
 
 
 @cache
@@ -141,5 +142,5 @@ def _chosen(kind: str, asked: Sequence[str] | None, known: list[str]) -> list[st
     if asked is None:
         return known
     for name in asked:
-        names.require(kind, name, known)
+        require_known(kind, name, known)
     return list(dict.fromkeys(asked))
