@@ -12,7 +12,13 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from sojourn._core import ScenarioError
+
+BAD_INPUT = 2
+"""Exit status of a command whose input is at fault."""
 
 # C0 but tabulator and line feed, DEL, C1, line separators, and what turns the direction of text:
 # Unicode's Bidi_Control.
@@ -43,6 +49,14 @@ def line(text: str) -> str:
 def say(message: str) -> None:
     """Writes a line to standard error."""
     print(line(message), file=sys.stderr)
+
+
+def say_scenario_error(error: "ScenarioError") -> None:
+    """Report the errors of a scenario, in colour on terminals that support it."""
+    coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    # Both texts are free of terminal control characters, except for the colours.
+    out = styled(sys.stderr)
+    out.write((error.ansi if coloured else str(error)).rstrip() + "\n")
 
 
 def styled(stream: Any) -> Any:

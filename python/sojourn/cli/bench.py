@@ -18,7 +18,30 @@ from sojourn.cli.figures import Figures
 from sojourn.progress import Bar
 
 
-def bench(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn bench`."""
+    add = parser.add_argument
+    add("--quick", action="store_true", help="only show that everything can be measured")
+    add(
+        "--case",
+        metavar="NAME",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="measure these cases alone, and neither scaling nor memory, start-up and threads: "
+        "A B B-lossless C C-codel",
+    )
+    add("--out", metavar="DIR", help="write bench.json and a figure to this folder as well")
+    add(
+        "--json",
+        action="store_true",
+        help='print {"version", "quick", "machine", "bare_loop_pps", "cases", "scaling", "memory", '
+        '"startup", "jobs"} and nothing else on standard output',
+    )
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Run the benchmark, show the tables, and write the files on request."""
     chosen = plan.QUICK if args.quick else plan.FULL
     for name in args.case:

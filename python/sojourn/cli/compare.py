@@ -12,6 +12,7 @@ from rich.text import Text
 from sojourn import api, output, results
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
+from sojourn.cli.options import file_name, name_list
 from sojourn.comparison import result, text_tables
 from sojourn.comparison.result import Comparison
 from sojourn.pictures import Pictures
@@ -21,7 +22,48 @@ from sojourn.report import require_free_figure
 _FOLDED = 2
 
 
-def compare(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn compare`."""
+    parser.description = (
+        "Lay two run directories side by side, whoever wrote them (docs/run-directory.md). Both "
+        "are compared in steps of the longer of their intervals. Percentiles of peaks (`_peak_` in "
+        "--json) are over the greatest value in each step, since that is what a series has: they "
+        "depend on the step, and as a rule lie above those over all packets, which are given "
+        "beside them, for whole runs, where both summaries have them."
+    )
+    add = parser.add_argument
+    add(
+        "a", metavar="A", type=file_name, help="the run directory that differences are counted from"
+    )
+    add("b", metavar="B", type=file_name, help="the other one")
+    for kind in ("flow", "link"):
+        add(f"--{kind}", metavar="X,Y", type=name_list, help=f"only these {kind}s")
+    add("--control", metavar="X,Y", type=name_list, help="only the runs of these controllers")
+    add(
+        "--shift-b",
+        metavar="SECONDS",
+        type=float,
+        default=0.0,
+        help="add this to the times of B, whose clock may have begun at another moment",
+    )
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument(
+        "--out", metavar="DIR", help="where to write (default: runs/A-vs-B, -2, -3, ... if taken)"
+    )
+    place.add_argument(
+        "--plot", metavar="FILE", help="write the figure alone, as .html, .svg or .png"
+    )
+    add(
+        "--json",
+        action="store_true",
+        help='prints {"version", "a", "b", "shift_b_s", "only_in_a", "only_in_b", '
+        '"not_compared", "flows", "links"} and nothing else on standard output; writes only what '
+        "--out or --plot names",
+    )
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Compare two runs, write the report, show the table."""
     a, b = (Path(name).resolve().name for name in (args.a, args.b))
     out = output.choose(args.out, Path("runs") / f"{a}-vs-{b}")

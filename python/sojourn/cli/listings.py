@@ -11,8 +11,27 @@ from rich.text import Text
 
 from sojourn import api
 from sojourn.cli.console import console, name
+from sojourn.cli.options import add_controller_option
 from sojourn.cli.scenarios import load_controllers
 from sojourn.errors import require_known
+
+
+def declare_controllers(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn controllers`."""
+    _declare(parser)
+    add_controller_option(parser)
+    parser.set_defaults(execute=controllers)
+
+
+def declare_queues(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn queues`."""
+    _declare(parser)
+    parser.set_defaults(execute=queues)
+
+
+def _declare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", help="show this one in full")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def controllers(args: argparse.Namespace) -> int:

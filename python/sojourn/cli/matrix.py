@@ -11,6 +11,7 @@ from rich.table import Table
 from sojourn import api, output
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
+from sojourn.cli.options import add_controller_option, name_list, positive, whole
 from sojourn.cli.scenarios import load_controllers, prints_aside
 from sojourn.matrix import matrix_tables, measure, plan
 from sojourn.matrix.measure import MatrixSummary
@@ -20,7 +21,33 @@ from sojourn.progress import Bar
 _MOST_ROWS = 100
 
 
-def matrix(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn matrix`."""
+    add = parser.add_argument
+    add("--controls", metavar="A,B", type=name_list, help="these controllers (default: all)")
+    add_controller_option(parser)
+    add("--queues", metavar="X,Y", type=name_list, help="these queues (default: all)")
+    add("--rtts", metavar="T,U", type=name_list, help="base RTTs (default: 10ms,40ms,160ms)")
+    add("--rate", metavar="RATE", help="of the bottleneck (default: 50Mbit)")
+    add("--buffer", metavar="SIZE", help="in bytes, packets or time (default: 100ms)")
+    add("--duration", metavar="DURATION", help="of each simulation (default: 30s)")
+    add("--seed", metavar="N", type=whole, help="seed of everything random (default: 1)")
+    add(
+        "--runs",
+        metavar="N",
+        type=positive,
+        help="repeat each combination with N seeds in a row; figures are then means with their "
+        "95 %% confidence intervals (default: 1)",
+    )
+    add("--jobs", metavar="N", type=positive, help="threads (default: one a core)")
+    add("--out", metavar="DIR", help="write matrix.json, matrix.md and heat maps to this folder")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print every figure as one JSON object")
+    form.add_argument("--markdown", action="store_true", help="print the whole table as Markdown")
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Simulate every combination, show the table, and write the files on request."""
     if args.out is not None:
         output.require_free(args.out)

@@ -14,6 +14,7 @@ from rich.table import Table
 from sojourn import output
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
+from sojourn.cli.options import positive
 from sojourn.errors import UsageError
 from sojourn.papers import find, page, work
 from sojourn.papers.contract import PaperSummary
@@ -25,6 +26,40 @@ from sojourn.progress import Bar
 _ALL = "all"
 # Measurements that no paper includes, relative to the folder of papers.
 _DATA = Path("../../shared/data")
+
+
+def declare_list(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn paper list`."""
+    _add_folder(parser)
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+    parser.set_defaults(execute=show_list)
+
+
+def declare_run(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn paper run`."""
+    parser.add_argument("name", metavar="NAME", help="the paper (sojourn paper list), or `all`")
+    add = parser.add_argument
+    add("--figure", metavar="F", action="append", default=[], help="only this; may be repeated")
+    add("--quick", action="store_true", help="fewer points and shorter runs: minutes for all")
+    add("--out", metavar="DIR", help="where to write (default: runs/paper-NAME, -2, -3, ...)")
+    add("--jobs", metavar="N", type=positive, help="threads (default: one a core)")
+    add(
+        "--data",
+        metavar="PATH",
+        help="the authors' measurements that do not ship, a file or a folder of them; "
+        "latency-spike has more to say with latency-spike-testbed.csv",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print every figure as JSON")
+    form.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    _add_folder(parser)
+    parser.set_defaults(execute=run)
+
+
+def _add_folder(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--papers", metavar="DIR", default="papers", help="folder of papers (default: papers)"
+    )
 
 
 def show_list(args: argparse.Namespace) -> int:

@@ -6,11 +6,38 @@ from pathlib import Path
 
 from sojourn import output, qlog, results, terminal
 from sojourn.cli.figures import Figures
+from sojourn.cli.options import file_name
 from sojourn.errors import UsageError
 from sojourn.report import require_free_figure
 
 
-def qlog_command(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn qlog`."""
+    add = parser.add_argument
+    add("files", metavar="FILE", type=file_name, nargs="+", help="a .qlog or .sqlog file")
+    add(
+        "--interval",
+        metavar="SECONDS",
+        type=float,
+        default=None,
+        help="between two samples (default: a 500th of the time, 1 ms at least)",
+    )
+    add(
+        "--control",
+        metavar="NAME",
+        default="qlog",
+        help="what its controller is called, by which `sojourn compare` matches (default: qlog)",
+    )
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--out", metavar="DIR", help="write a run directory, for `sojourn compare`")
+    place.add_argument(
+        "--plot", metavar="FILE", help="write the figure alone, as .html, .svg or .png"
+    )
+    add("--json", action="store_true", help="print what `sojourn run --json` does")
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Read the files, write the requested output, show the table; report damaged files."""
     if args.out is not None:
         output.require_free(args.out)

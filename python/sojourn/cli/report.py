@@ -5,9 +5,18 @@ from pathlib import Path
 
 from sojourn import results
 from sojourn.cli.figures import Figures
+from sojourn.cli.options import file_name
 
 
-def report(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn report`."""
+    parser.add_argument(
+        "directory", metavar="DIR", type=file_name, help="the run directory; its data stay"
+    )
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Redraw the report of a run directory."""
     figures = Figures()
     results.draw(Path(args.directory), figures.tell)

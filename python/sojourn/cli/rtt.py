@@ -11,9 +11,9 @@ from rich.text import Text
 
 from sojourn import captures, inputs, terminal
 from sojourn.captures import CaptureRtt, Direction, Whole
-from sojourn.cli import BAD_INPUT
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
+from sojourn.cli.options import file_name, positive
 from sojourn.formatting import MISSING
 from sojourn.report import require_free_figure
 from sojourn.report.rtt import DRAWN, RttFigure
@@ -24,7 +24,34 @@ _POINTS = 2_000
 _MOST_FLOWS = 50
 
 
-def rtt(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn rtt`."""
+    add = parser.add_argument
+    add("file", metavar="FILE", type=file_name, help="a pcap or pcapng file; - for standard input")
+    add(
+        "--method",
+        choices=("auto", "timestamps", "acks"),
+        default="auto",
+        help="pair segments and answers by the timestamps option, or by sequence numbers and "
+        "acknowledgements (default: timestamps in directions that have them, acks elsewhere)",
+    )
+    add(
+        "--max-flows",
+        metavar="N",
+        type=positive,
+        default=1 << 18,
+        help="flows that are held at most (default: 262144)",
+    )
+    add("--plot", metavar="FILE", help="draw RTTs over time, as .html, .svg or .png")
+    add(
+        "--json",
+        action="store_true",
+        help='print {"format", "file", "packets", "flows", "skipped", "error"} as one JSON object',
+    )
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Show the round-trip times of a capture's flows, up to the first malformed byte."""
     if args.plot is not None:
         require_free_figure(args.plot)
@@ -66,7 +93,7 @@ def _ending(whole: Whole) -> int:
     before = f"{whole['packets']:,} packets before it were read"
     terminal.say(f"sojourn: {place}; {before}")
     # BAD_INPUT means that the input gave no result; here it gave some.
-    return 1 if whole["packets"] else BAD_INPUT
+    return 1 if whole["packets"] else terminal.BAD_INPUT
 
 
 def _show(found: CaptureRtt) -> None:

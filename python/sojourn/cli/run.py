@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sojourn import _core, api, experiment, output, results, terminal
 from sojourn.cli.figures import Figures
+from sojourn.cli.options import add_controller_option, file_name, name_list, positive, whole
 from sojourn.cli.scenarios import load_controllers, prints_aside, read
 from sojourn.exports import Captures
 from sojourn.pictures import Pictures
@@ -14,8 +15,71 @@ from sojourn.progress import Bar
 from sojourn.run_summary import Summary
 from sojourn.user_controllers import UserControllers
 
+_JSON_HELP = (
+    'prints {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '
+    '"spikes"}]} and, with --runs, "medians" (one entry a controller), and nothing else on '
+    "standard output; writes a run directory only where --out names one"
+)
 
-def run(args: argparse.Namespace) -> int:
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn run`."""
+    add = parser.add_argument
+    add(
+        "file",
+        metavar="FILE",
+        type=file_name,
+        help="the scenario, a TOML file; - for standard input",
+    )
+    add(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="change a value, such as link.bottleneck.rate.steps.0.rate=10Mbit; may be repeated",
+    )
+    add(
+        "--control",
+        metavar="A,B",
+        type=name_list,
+        help="run these controllers instead of the scenario's; where every flow names one of "
+        "its own, they replace these",
+    )
+    add_controller_option(parser)
+    add("--seed", metavar="N", type=whole, help="seed of everything random")
+    add(
+        "--runs",
+        metavar="N",
+        type=positive,
+        default=1,
+        help="repeat with N seeds in a row; the table then shows medians with their 95 %% "
+        "confidence intervals (from 6 runs on)",
+    )
+    add(
+        "--spread",
+        metavar="DURATION",
+        help="move every change of a link later by a random time up to this, the same for all "
+        "changes (--set spread=DURATION)",
+    )
+    add("--jobs", metavar="N", type=positive, help="threads (default: one a core)")
+    add("--out", metavar="DIR", help="run directory (default: runs/NAME, -2, -3, ... if taken)")
+    add(
+        "--pcapng",
+        metavar="DIR",
+        help="write every packet to this folder, two capture files a run: as the senders see them, "
+        "and as the receivers do (docs/exports.md)",
+    )
+    add(
+        "--qlog",
+        metavar="DIR",
+        help="write what each transport does to this folder, two qlog files a connection "
+        "(docs/exports.md)",
+    )
+    add("--json", action="store_true", help=_JSON_HELP)
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Simulate a scenario, write the run directory, show the table."""
     summary_alone = args.json and args.out is None
     out = output.choose(

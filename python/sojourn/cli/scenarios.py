@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _core, api, inputs, reference, terminal
-from sojourn.cli import show_scenario_error
+from sojourn.cli.options import add_controller_option, file_name
 from sojourn.errors import UsageError
 from sojourn.user_code import Loader, Source
 from sojourn.user_controllers import Factory, UserControllers
@@ -56,10 +56,28 @@ def read(file: str) -> _core.Scenario:
     return _core.Scenario.from_toml(file, text, str(Path(file).parent))
 
 
+def declare_check(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn check`."""
+    parser.add_argument(
+        "files", metavar="FILE", type=file_name, nargs="+", help="scenarios; - for standard input"
+    )
+    add_controller_option(parser)
+    parser.set_defaults(execute=check)
+
+
 def check(args: argparse.Namespace) -> int:
     """Validate every file and report whether it is correct."""
     controllers = load_controllers(args.controller)
     return max(_check_one(file, controllers) for file in args.files)
+
+
+def declare_schema(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn schema`."""
+    parser.add_argument(
+        "--markdown", action="store_true", help="print it as a reference to read: every key"
+    )
+    add_controller_option(parser)
+    parser.set_defaults(execute=schema)
 
 
 def schema(args: argparse.Namespace) -> int:
@@ -97,14 +115,14 @@ def _check_one(file: str, controllers: UserControllers) -> int:
             scenario.use_controllers(controllers.catalogue)
             scenario.check()
     except _core.ScenarioError as error:
-        show_scenario_error(error)
-        return 2
+        terminal.say_scenario_error(error)
+        return terminal.BAD_INPUT
     except UsageError as error:
         terminal.say(f"sojourn: {error}")
-        return 2
+        return terminal.BAD_INPUT
     except OSError as error:
         terminal.say(f"sojourn: {file}: {error.strerror}")
-        return 2
+        return terminal.BAD_INPUT
     print(terminal.line(f"{file}: ok ({_describe(scenario)})"))
     return 0
 

@@ -13,7 +13,24 @@ from sojourn.terminal import line
 from sojourn.theory import RapidTheory
 
 
-def rapid(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn theory rapid`."""
+    add = parser.add_argument
+    for name, metavar, what in (
+        ("capacity", "RATE", "C, of the bottleneck: 1Gbit"),
+        ("load", "RATE", "R_avg, mean rate of the cross traffic: 111Mbit"),
+        ("on", "DURATION", "T_on, length of a burst: 100ms"),
+        ("off", "DURATION", "T_off, pause between two: 350ms"),
+        ("tau", "DURATION", "how long Rapid's rate takes to rise: 150ms"),
+        ("eta", "DURATION", "how long it takes to fall: 75ms"),
+    ):
+        add(f"--{name}", metavar=metavar, required=True, help=what)
+    add("--plot", metavar="FILE", help="draw rate and queue, as .html, .svg or .png")
+    add("--json", action="store_true", help="print the figures as one JSON object")
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Show the fluid model of Rapid under bursts, with the case and its rates."""
     if args.plot is not None:
         require_free_figure(args.plot)

@@ -5,6 +5,7 @@ import json
 
 from sojourn import theory
 from sojourn.cli.figures import Figures
+from sojourn.cli.options import name_list, settings_of
 from sojourn.errors import UsageError
 from sojourn.formatting import ms_text
 from sojourn.report import require_free_figure
@@ -13,7 +14,48 @@ from sojourn.terminal import line
 from sojourn.theory import Mitigation, SpikeTheory
 
 
-def spike(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn theory spike`."""
+    add = parser.add_argument
+    add("--from", dest="before", metavar="RATE", required=True, help="capacity before: 60Mbit")
+    add("--to", dest="after", metavar="RATE", help="capacity after: 20Mbit")
+    add(
+        "--delay",
+        metavar="DURATION[,DURATION]",
+        type=name_list,
+        required=True,
+        help="time until the sender knows, plus time in flight: 50ms; one for each flow where "
+        "several share a FIFO",
+    )
+    add(
+        "--share",
+        metavar="S,S",
+        type=name_list,
+        help="the flows' shares, or rates, before the drop: 3,1 (default: equal)",
+    )
+    add(
+        "--users",
+        metavar="N,N",
+        type=name_list,
+        help="users of a fair queue before and after: 1,2; then --to may be left out",
+    )
+    add("--max-queue", metavar="DURATION", help="greatest delay that the queue allows: 20ms")
+    add(
+        "--mitigations",
+        metavar="NAME=VALUE,...",
+        type=settings_of,
+        nargs="?",
+        const={},
+        help="show what each mitigation makes of it; with settings of your own, of headroom, "
+        "ramp, warning, near, back_queue, standing, users and node (docs/theory/spike.md): "
+        "headroom=0.2,ramp=80ms",
+    )
+    add("--plot", metavar="FILE", help="draw rates and queue, as .html, .svg or .png")
+    add("--json", action="store_true", help="print the figures as one JSON object")
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Show the bound on a latency spike, with the values of the equation."""
     if args.plot is not None:
         require_free_figure(args.plot)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sojourn import theory
 from sojourn.cli.figures import Figures
-from sojourn.cli.parser import settings_of
+from sojourn.cli.options import positive, settings_of, whole
 from sojourn.errors import UsageError
 from sojourn.formatting import ms_text, rate_text
 from sojourn.report import require_free_figure
@@ -15,7 +15,46 @@ from sojourn.terminal import line
 from sojourn.theory import Fitted, Percentiles, TraceTheory
 
 
-def trace(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn theory trace`."""
+    add = parser.add_argument
+    add(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="a mahimahi trace, or a table of times and rates: 0,60Mbit",
+    )
+    add(
+        "--process",
+        metavar="NAME[,PARAM=VALUE]",
+        help="a link at random in place of a file: wifi or cellular, such as wifi,snr=15",
+    )
+    add(
+        "--fit",
+        action="store_true",
+        help="fit a chain of rates to the file, and take what it makes",
+    )
+    add("--levels", metavar="N", type=positive, help="greatest number of its rates (default: 8)")
+    add("--seed", metavar="N", type=whole, help="seed of what is made at random (default: 1)")
+    add("--duration", metavar="DURATION", help="how much is made at random (default: 60s)")
+    add(
+        "--delay",
+        metavar="DURATION",
+        required=True,
+        help="time until the sender knows, plus time in flight: 40ms",
+    )
+    add(
+        "--stretch",
+        metavar="DURATION",
+        default="10ms",
+        help="over which a mahimahi trace is averaged (default: 10ms)",
+    )
+    add("--plot", metavar="FILE", help="draw capacity and delays, as .html, .svg or .png")
+    add("--json", action="store_true", help="print the figures as one JSON object")
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Show the unavoidable delay of a varying capacity: percentiles, worst times, by loop delay."""
     _require_one_source(args)
     if args.plot is not None:
