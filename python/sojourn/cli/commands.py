@@ -78,7 +78,7 @@ COMMANDS = (
         "sojourn.cli.qlog:declare",
     ),
     Command("report", "draw the report of a run directory anew", "sojourn.cli.report:declare"),
-    Command("bench", "measure speed, memory and start-up", "sojourn.cli.bench:declare"),
+    Command("bench", "measure speed, memory and start-up", "sojourn_bench.command:declare"),
     Command(
         "schema", "print the JSON Schema of scenario files", "sojourn.cli.scenarios:declare_schema"
     ),

@@ -1,4 +1,4 @@
-"""One measurement in its own process: reads a job as JSON and prints its figures as JSON.
+"""One measurement in a process of its own, which reads a job as JSON and prints its figures.
 
 CPU time is the user and system time of this process. The time of a case covers everything from
 building the simulation of a checked scenario to its summary. It excludes reading and checking
@@ -6,18 +6,39 @@ the scenario, and writing series as Parquet.
 """
 
 import json
+import os
+import resource
+import subprocess
 import sys
+import threading
 import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypedDict, cast
 
 from sojourn import _core
-from sojourn.bench import child, resident
-from sojourn.bench.plan import Case
+from sojourn.user_code import installed_paths
+
+from sojourn_bench.cases import Case, Plan
 
 # Simulated time of each run of the bare loop, equal to case A's.
 _BARE_LOOP_S = 60.0
 # Payload of a full packet, the same in all cases.
 _MSS = 1448
+
+# An isolated interpreter (-I) ignores the environment and the current folder, whose files could
+# shadow modules.
+_START = """\
+import sys
+sys.path[:] = {path!r}
+sys.argv = {argv!r}
+{code}
+"""
+
+_STATUS = Path("/proc/self/status")
+# proc_pid_clear_refs(5): writing 5 resets the peak to the current value.
+_CLEAR_REFS = Path("/proc/self/clear_refs")
 
 
 class Job(TypedDict):
@@ -29,7 +50,7 @@ class Job(TypedDict):
     bare_cpu_s: float
     count_in_flight: bool
     # Minimum number of profile samples; 0 disables the profile.
-    looks: int
+    samples: int
 
 
 class Figures(TypedDict):
@@ -43,7 +64,7 @@ class Figures(TypedDict):
     dropped_packets: int
     in_flight_packets: int | None
     # Number of profile samples per component, in metered runs.
-    looks: dict[str, int]
+    samples: dict[str, int]
 
 
 def scenario(case: Case) -> _core.Scenario:
@@ -60,14 +81,59 @@ def _scenario(file: str, changes: list[str] | tuple[str, ...]) -> _core.Scenario
     return core
 
 
+def run_worker(plan: Plan, case: Case, count_in_flight: bool = False, samples: int = 0) -> Figures:
+    """Measure a case in its own process."""
+    job: Job = {
+        "file": case.file,
+        "changes": list(case.changes),
+        "case_cpu_s": plan.case_cpu_s,
+        "bare_cpu_s": plan.bare_cpu_s,
+        "count_in_flight": count_in_flight,
+        "samples": samples,
+    }
+    done = _run_child("from sojourn_bench.worker import main; main()", json.dumps(job))
+    if done.returncode != 0:
+        last = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
+        raise RuntimeError(f"measuring {case.name} failed: {last[0]}")
+    figures: Figures = json.loads(done.stdout)
+    return figures
+
+
+def command(code: str, argv: Sequence[str] = ()) -> list[str]:
+    """Build the command that runs Python code with this Sojourn and this process's libraries."""
+    start = _START.format(path=installed_paths(), argv=["sojourn", *argv], code=code)
+    return [sys.executable, "-I", "-c", start]
+
+
+def _run_child(code: str, text: str) -> "subprocess.CompletedProcess[str]":
+    """Run code that calls `_end_with_parent` first; `text` is its standard input.
+
+    The child ends with this process, even after SIGKILL, because the kernel then closes the pipe.
+    """
+    ours, theirs = os.pipe()
+    try:
+        # Job and figures may contain any name; -I leaves the encoding to the locale.
+        return subprocess.run(
+            command(code, [str(ours)]),
+            input=text,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            pass_fds=[ours],
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
 def measure(job: Job) -> Figures:
     """Run the bare loop, the case, and the bare loop again."""
     core = _scenario(job["file"], job["changes"])
     before = _bare_loop(job["bare_cpu_s"])
-    baseline = resident.begin()
+    baseline = _begin_memory()
     outcome, setup_s, spent = _run(core)
     # Before reading the outcome, whose memory is not part of the simulation's state.
-    peak = resident.peak() - baseline
+    peak = _peak_memory() - baseline
     link = _bottleneck(outcome)
     in_flight = _most_in_flight(outcome) if job["count_in_flight"] else None
     runs = 1
@@ -77,7 +143,7 @@ def measure(job: Job) -> Figures:
         spent += cpu_s
         runs += 1
     after = _bare_loop(job["bare_cpu_s"])
-    looks = dict(_core.bench_parts(core, job["looks"])) if job["looks"] else {}
+    samples = dict(_core.bench_parts(core, job["samples"])) if job["samples"] else {}
     return {
         "pps": runs * link["delivered_packets"] / spent,
         "bare_loop_pps": (before + after) / 2,
@@ -86,7 +152,7 @@ def measure(job: Job) -> Figures:
         "delivered_packets": link["delivered_packets"],
         "dropped_packets": link["dropped_packets"],
         "in_flight_packets": in_flight,
-        "looks": looks,
+        "samples": samples,
     }
 
 
@@ -127,7 +193,49 @@ def _bare_loop(least_cpu_s: float) -> float:
     return packets / spent
 
 
+def _begin_memory() -> int:
+    """Return the resident bytes, and reset the peak if the system allows it."""
+    with suppress(OSError):
+        _CLEAR_REFS.write_text("5")
+    return _status("VmRSS") or _peak_of_process()
+
+
+def _peak_memory() -> int:
+    """Return the peak of the resident bytes since `_begin_memory`."""
+    # getrusage includes the parent's peak, because exec keeps the greater of both.
+    return _status("VmHWM") or _peak_of_process()
+
+
+def _status(key: str) -> int | None:
+    try:
+        lines = _STATUS.read_text().splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        if line.startswith(f"{key}:"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def _peak_of_process() -> int:
+    # macOS reports bytes, other systems KiB.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
+
+
+def _end_with_parent() -> None:
+    """End this process when the pipe in its first argument is closed."""
+    watched = int(sys.argv[1])
+
+    def watch() -> None:
+        os.read(watched, 1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def main() -> None:
     """Measure one job."""
-    child.end_with_parent()
+    _end_with_parent()
     json.dump(measure(json.load(sys.stdin)), sys.stdout)

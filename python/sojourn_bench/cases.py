@@ -49,7 +49,7 @@ class Plan:
     case_cpu_s: float
     bare_cpu_s: float
     # Minimum number of profile samples per case.
-    looks: int
+    samples: int
     flows: tuple[int, ...]
     startups: int
     job_rounds: int
@@ -85,7 +85,7 @@ FULL = Plan(
     case_cpu_s=0.5,
     bare_cpu_s=0.3,
     # The standard deviation of a share of a tenth is then 0.003.
-    looks=10_000,
+    samples=10_000,
     flows=(1, 10, 100, 1_000, 10_000, 100_000),
     startups=10,
     job_rounds=3,
@@ -97,7 +97,7 @@ QUICK = Plan(
     rounds=1,
     case_cpu_s=0.01,
     bare_cpu_s=0.01,
-    looks=1_000,
+    samples=1_000,
     flows=(1, 10, 100),
     startups=2,
     job_rounds=1,

@@ -1,34 +1,34 @@
-"""Measures all cases, one process at a time, and computes the figures."""
+"""Measurement of all cases, one process at a time, and their figures."""
 
-import json
 import os
 import platform
 from collections.abc import Callable, Sequence
 from statistics import median
 
 from sojourn import _core
-from sojourn.bench import child, jobs, startup
-from sojourn.bench.contract import Bench, Memory, Parts, Scaling
-from sojourn.bench.contract import Case as CaseFigures
-from sojourn.bench.plan import CASES, SAMPLED, Case, Plan
-from sojourn.bench.worker import Figures, Job
+
+from sojourn_bench import wall_clock
+from sojourn_bench.cases import CASES, SAMPLED, Case, Plan
+from sojourn_bench.figures import Bench, Memory, Parts, Scaling
+from sojourn_bench.figures import Case as CaseFigures
+from sojourn_bench.worker import Figures, run_worker
 
 # Splits the nanoseconds per packet of a case by component.
 PartsOf = Callable[[Case, float], Parts]
 
 
 class Progress:
-    """Reports the current measurement and the number of completed ones."""
+    """Report the current measurement and the number of completed ones."""
 
-    def __init__(self, tell: Callable[[str, int, int], None], total: int) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[str, int, int], None], total: int) -> None:
+        self._report = report
         self._total = total
         self._done = -1
 
     def step(self, what: str) -> None:
         """Report the start of the next measurement."""
         self._done += 1
-        self._tell(what, self._done, self._total)
+        self._report(what, self._done, self._total)
 
 
 class _Bare:
@@ -46,17 +46,17 @@ class _Bare:
 def bench(
     plan: Plan,
     names: Sequence[str],
-    tell: Callable[[str, int, int], None],
+    report: Callable[[str, int, int], None],
     parts_of: PartsOf | None = None,
 ) -> Bench:
     """Measure the named cases; without names, measure everything.
 
-    `parts_of` splits the time of a case's packets by component: see `parts.py`.
+    `parts_of` splits the time of a case's packets by component.
     """
     everything = not names
     cases = [plan.case(name) for name in names or [case.name for case in CASES]]
     bare = _Bare()
-    progress = Progress(tell, _steps(plan, len(cases), everything, parts_of is not None))
+    progress = Progress(report, _steps(plan, len(cases), everything, parts_of is not None))
     measured = {case.name: _case(plan, case, bare, progress, parts_of) for case in cases}
     scaling = [_scaling(plan, flows, bare, progress) for flows in plan.flows if everything]
     found: Bench = {
@@ -72,9 +72,9 @@ def bench(
     if everything:
         found["memory"] = _memory(plan, progress)
         progress.step("start-up")
-        found["startup"] = startup.measure(plan.startups)
+        found["startup"] = wall_clock.startup(plan.startups)
         progress.step("threads")
-        found["jobs"] = jobs.measure(plan)
+        found["jobs"] = wall_clock.threads(plan)
     return found
 
 
@@ -158,19 +158,28 @@ def _memory(plan: Plan, progress: Progress) -> Memory:
     }
 
 
-def run_worker(plan: Plan, case: Case, count_in_flight: bool = False, looks: int = 0) -> Figures:
-    """Measure a case in its own process."""
-    job: Job = {
-        "file": case.file,
-        "changes": list(case.changes),
-        "case_cpu_s": plan.case_cpu_s,
-        "bare_cpu_s": plan.bare_cpu_s,
-        "count_in_flight": count_in_flight,
-        "looks": looks,
+def split_by_component(plan: Plan) -> PartsOf:
+    """Build the function that splits a case's time per packet by component, recording included.
+
+    A metered run publishes its active component, and another thread samples it. The resulting
+    shares are applied to the time per packet of runs without metering.
+    """
+
+    def parts_of(case: Case, whole: float) -> Parts:
+        return by_share(
+            whole, run_worker(plan, case.changed(SAMPLED), samples=plan.samples)["samples"]
+        )
+
+    return parts_of
+
+
+def by_share(whole: float, samples: dict[str, int]) -> Parts:
+    """Split the time of a packet in proportion to the samples of each component."""
+    each = {part: whole * count / sum(samples.values()) for part, count in samples.items()}
+    return {
+        "queue": each["queue"],
+        "transport": each["transport"],
+        "controller": each["controller"],
+        "engine": each["engine"],
+        "recording": each["recording"],
     }
-    done = child.run("from sojourn.bench.worker import main; main()", json.dumps(job))
-    if done.returncode != 0:
-        last = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
-        raise RuntimeError(f"measuring {case.name} failed: {last[0]}")
-    figures: Figures = json.loads(done.stdout)
-    return figures

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import output, pictures
-from sojourn.bench.contract import Bench
 from sojourn.report.look import CONFIG
+
+from sojourn_bench.figures import Bench
 
 Spec = dict[str, Any]
 

@@ -9,13 +9,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-
 from sojourn import output
-from sojourn.bench import measure, parts, plan
-from sojourn.bench.contract import Bench
 from sojourn.cli.console import console
 from sojourn.cli.figures import Figures
 from sojourn.progress import Bar
+
+from sojourn_bench import cases, measure
+from sojourn_bench.figures import Bench
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -43,16 +43,16 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run the benchmark, show the tables, and write the files on request."""
-    chosen = plan.QUICK if args.quick else plan.FULL
+    chosen = cases.QUICK if args.quick else cases.FULL
     for name in args.case:
         chosen.case(name)
     if args.out is not None:
         output.require_free(args.out)
     figures = Figures()
     with Bar() as bar:
-        found = measure.bench(chosen, args.case, bar.measuring, parts.teller(chosen))
+        found = measure.bench(chosen, args.case, bar.measuring, measure.split_by_component(chosen))
     if args.out is not None:
-        from sojourn.bench import files
+        from sojourn_bench import files
 
         files.write(found, Path(args.out), figures.tell)
     if args.json:
