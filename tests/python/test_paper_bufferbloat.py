@@ -4,9 +4,10 @@ from bisect import bisect_left
 from pathlib import Path
 
 import pytest
-from bloat_runs import hosts
 from paper_claims import PAPERS, claims_of
-from sojourn.papers import Lab
+from sojourn_papers import Lab
+
+from papers.bufferbloat.runs import hosts
 
 
 @pytest.fixture

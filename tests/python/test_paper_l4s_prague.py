@@ -1,4 +1,4 @@
-"""`papers/l4s-prague`: four downloads, and the effect of a pause."""
+"""`papers/l4s_prague`: four downloads, and the effect of a pause."""
 
 import json
 from pathlib import Path
@@ -7,12 +7,12 @@ import pytest
 import qlog_schema
 from jsonschema import Draft202012Validator
 from paper_claims import PAPERS, claims_of
-from sojourn.papers import Lab
+from sojourn_papers import Lab
 
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
-    return Lab(PAPERS / "l4s-prague", tmp_path, quick=True)
+    return Lab(PAPERS / "l4s_prague", tmp_path, quick=True)
 
 
 def test_the_repair_and_early_marks_save_time(lab: Lab) -> None:

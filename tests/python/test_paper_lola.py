@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import cast
 
-import lola_testbed
 import polars as pl
 import pytest
-from lola_measure import peak_bound_ms, rounds
-from lola_two import alike
 from paper_claims import PAPERS, claims_of
-from sojourn.papers import Claim, Lab
+from sojourn_papers import Claim, Lab
+
+from papers.lola import testbed
+from papers.lola.measure import peak_bound_ms, rounds
+from papers.lola.two_flows import alike
 
 
 def figure(name: str, out: Path) -> dict[str, Claim]:
@@ -44,7 +45,7 @@ def test_what_was_not_seen_does_not_hold(tmp_path: Path) -> None:
             return pl.DataFrame(schema={"t_s": pl.Float64, "rtt_s": pl.Float64})
 
     lab = Lab(PAPERS / "lola", tmp_path, quick=True)
-    claim = alike(lab, cast(lola_testbed.Testbed, Unseen()))
+    claim = alike(lab, cast(testbed.Testbed, Unseen()))
     assert (claim.ours, claim.holds) == (None, False)
     assert "nothing" in claim.why
 
@@ -61,7 +62,7 @@ def test_the_first_flow_holds_its_window_and_the_second_follows_x(tmp_path: Path
 
 def test_a_round_ends_with_a_reduction(tmp_path: Path) -> None:
     lab = Lab(PAPERS / "lola", tmp_path, quick=True)
-    bed = lola_testbed.hundred_megabit(lab)
+    bed = testbed.hundred_megabit(lab)
     series = bed.series("first")
     found = bed.settled()
     assert len(found) > 5

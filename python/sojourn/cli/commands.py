@@ -50,11 +50,13 @@ COMMANDS = (
         "what periodic bursts of cross traffic cost the packet-scale paradigm",
         "sojourn.cli.theory_rapid:declare",
     ),
-    Command("paper list", "list the papers and their figures", "sojourn.cli.paper:declare_list"),
+    Command(
+        "paper list", "list the papers and their figures", "sojourn_papers.command:declare_list"
+    ),
     Command(
         "paper run",
         "run a paper's figures, and lay what was published beside what is found here",
-        "sojourn.cli.paper:declare_run",
+        "sojourn_papers.command:declare_run",
     ),
     Command(
         "rtt",
