@@ -4,11 +4,10 @@ Sojourn writes all of them. Other programs may omit the optional ones, which the
 """
 
 import io
-import types
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
 
 from sojourn import memory
 from sojourn.errors import RunDirectoryError
@@ -74,32 +73,29 @@ ENTRIES: Mapping[str, tuple[tuple[str, ...], type]] = {
     "links": (("name",), LinkSummary),
     "spikes": (("link", "at_s", "from_bps", "to_bps"), SpikeSummary),
 }
-_KIND_NAMES = {str: "text", int: "a whole number of 0 or more", list: "a list"}
 
 
-def check_summary(given: Any, file: str) -> Summary:
+def check_summary(given: object, file: str) -> Summary:
     """Check a summary and return it with every optional key; absent keys become null."""
+    import msgspec
+
     if not isinstance(given, dict):
         raise RunDirectoryError(f"{file}: not a JSON object; {WHERE}")
     _check_format(given, file)
-    _require(given, SUMMARY_KEYS, Summary, file, "the summary")
+    try:
+        msgspec.convert(given, _summary_type())
+    except msgspec.ValidationError as error:
+        fault, _, place = str(error).partition(" - at `$")
+        where = place.strip(".`") or "the summary"
+        raise RunDirectoryError(f"{file}: {where}: {fault}; {WHERE}") from error
     if not given["runs"]:
         raise RunDirectoryError(f"{file}: `runs` is empty; there is nothing to read")
-    runs = [_complete_run(run, file, place) for place, run in enumerate(given["runs"])]
-    names = [(run["control"], run["seed"]) for run in runs]
-    for control, seed in names:
-        if names.count((control, seed)) > 1:
-            raise RunDirectoryError(
-                f"{file}: two of its runs have control {control!r} and seed {seed}; "
-                "number repeated runs by `seed`"
-            )
-    complete: Any = {**given, "runs": runs}
+    _check_repeats(given["runs"], file)
+    runs = [_complete_run(run) for run in given["runs"]]
+    complete = {**given, "runs": runs}
     if given.get("controllers") is not None:
-        complete["controllers"] = [
-            _complete(entry, ("name",), UserController, file, f"controllers[{at}]")
-            for at, entry in enumerate(given["controllers"])
-        ]
-    return complete  # type: ignore[no-any-return]
+        complete["controllers"] = [_complete(one, UserController) for one in given["controllers"]]
+    return cast(Summary, complete)
 
 
 def _check_format(given: Mapping[str, Any], file: str) -> None:
@@ -117,63 +113,49 @@ def _check_format(given: Mapping[str, Any], file: str) -> None:
     )
 
 
-def _complete_run(run: Any, file: str, place: int) -> dict[str, Any]:
-    where = f"runs[{place}]"
-    _require(run, RUN_KEYS, RunSummary, file, where)
+def _check_repeats(runs: Sequence[RunSummary], file: str) -> None:
+    names = [(run["control"], run["seed"]) for run in runs]
+    for control, seed in names:
+        if names.count((control, seed)) > 1:
+            raise RunDirectoryError(
+                f"{file}: two of its runs have control {control!r} and seed {seed}; "
+                "number repeated runs by `seed`"
+            )
+
+
+@cache
+def _summary_type() -> Any:
+    """Build the type of a summary: as written, but keys that are not required may be absent."""
+    entries = {name: list[_type(form, keys)] for name, (keys, form) in ENTRIES.items()}  # type: ignore[misc]
+    run = _type(RunSummary, RUN_KEYS, **entries)
+    user_controller = _type(UserController, ("name",))
+    parts = {"runs": list[run], "controllers": list[user_controller], "medians": list[Any]}  # type: ignore[valid-type]
+    return _type(Summary, SUMMARY_KEYS, **parts)
+
+
+def _type(form: type, required: Collection[str], **parts: Any) -> Any:
+    """Build the type of a table with the keys of `form`; counts are 0 or more."""
+    from msgspec import Meta, defstruct
+
+    count = Annotated[int, Meta(ge=0)]
+    counts = {int: count, int | None: count | None}
+    fields: list[Any] = []
+    for key, hint in {**get_type_hints(form), **parts}.items():
+        kind = counts.get(hint, hint)
+        fields.append((key, kind) if key in required else (key, kind | None, None))
+    return defstruct(form.__name__, fields)
+
+
+def _complete_run(run: Mapping[str, Any]) -> dict[str, Any]:
     lists = {
-        name: [
-            _complete(entry, required, form, file, f"{where}.{name}[{at}]")
-            for at, entry in enumerate(run.get(name) or [])
-        ]
-        for name, (required, form) in ENTRIES.items()
+        name: [_complete(entry, form) for entry in run.get(name) or []]
+        for name, (_, form) in ENTRIES.items()
     }
     return {**run, **lists}
 
 
-def _complete(
-    entry: Any, required: tuple[str, ...], form: type, file: str, where: str
-) -> dict[str, Any]:
-    _require(entry, required, form, file, where)
-    return {**dict.fromkeys(_hints(form)), **entry}
-
-
-def _require(given: Any, keys: tuple[str, ...], form: type, file: str, where: str) -> None:
-    if not isinstance(given, dict):
-        raise RunDirectoryError(f"{file}: {where} is {given!r}, not an object; {WHERE}")
-    hints = _hints(form)
-    for key in keys:
-        if key not in given:
-            raise RunDirectoryError(f"{file}: {where} has no `{key}`, which is required; {WHERE}")
-    for key in set(given) & set(hints):
-        _check_type(given[key], hints[key], f"{file}: {where}: `{key}`", key in keys)
-
-
-def _check_type(value: Any, hint: Any, where: str, required: bool) -> None:
-    plain = _plain(hint)
-    if value is None and not required:
-        return
-    # JSON has a single number type: accept 60 as well as 60.0.
-    right = (int, float) if plain is float else plain
-    if not isinstance(value, right) or isinstance(value, bool) or _is_below_zero(value, plain):
-        name = _KIND_NAMES.get(plain, "a number")
-        raise RunDirectoryError(f"{where} is {value!r} and must be {name}; {WHERE}")
-
-
-def _is_below_zero(value: Any, plain: type) -> bool:
-    return plain is int and bool(value < 0)
-
-
-@cache
-def _hints(form: type) -> dict[str, Any]:
-    return get_type_hints(form)
-
-
-def _plain(hint: Any) -> type:
-    """`float` of `float | None`, `list` of `list[FlowSummary]`."""
-    if isinstance(hint, types.UnionType):
-        hint = next(one for one in get_args(hint) if one is not type(None))
-    plain: type = getattr(hint, "__origin__", hint)
-    return plain
+def _complete(entry: Mapping[str, Any], form: type) -> dict[str, Any]:
+    return {**dict.fromkeys(form.__annotations__), **entry}
 
 
 def check_series(data: bytes, what: What, file: str) -> None:
