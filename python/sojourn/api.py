@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from sojourn import _core, experiment, memory, results, stats
 from sojourn.exports import Captures, Files
 from sojourn.results import Run
+from sojourn.run_directory import What
 from sojourn.run_summary import FORMAT, RunSummary, Summary
 from sojourn.scenario import Scenario
 from sojourn.user_controllers import Factory, UserControllers
@@ -29,7 +30,7 @@ def run(
     control: str | Sequence[str] | None = None,
     seed: int | None = None,
     runs: int = 1,
-    set: Mapping[str, Any] | Iterable[str] = (),
+    set: Mapping[str, object] | Iterable[str] = (),
     jobs: int | None = None,
     progress: bool = False,
     spread: str | None = None,
@@ -179,13 +180,13 @@ def _recorded(
     user_controllers: UserControllers | None = None,
 ) -> Run:
     summary = _summary(core, name, runs, [json.loads(one.summary_json()) for one in outcomes])
-    series = {
+    series: dict[What, bytes] = {
         "flows": _core.series_parquet(outcomes, "flows"),
         "links": _core.series_parquet(outcomes, "links"),
     }
     scenario, files = _as_run(core, runs)
     sources = user_controllers.record(summary) if user_controllers else {}
-    return Run(summary, scenario, core.title(), cast(Any, series), {**files, **sources})
+    return Run(summary, scenario, core.title(), series, {**files, **sources})
 
 
 def summarise(

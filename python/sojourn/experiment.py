@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, overload
+from typing import Generic, Protocol, TypeVar, overload
 
 from sojourn import _core, memory
 from sojourn.exports import Files
@@ -46,7 +46,7 @@ class Stopped(BaseException):
 def prepare(
     scenario: _core.Scenario,
     *,
-    assignments: Mapping[str, Any] | Iterable[str] = (),
+    assignments: Mapping[str, object] | Iterable[str] = (),
     control: str | Sequence[str] | None = None,
     seed: int | None = None,
     spread: str | None = None,
@@ -148,10 +148,10 @@ def simulate(
             if wait(futures, timeout=_END_S).not_done:
                 pool.break_off()
     pool.raise_first()
-    return pool.results
+    return [pool.results[place] for place in range(len(jobs))]
 
 
-def _wait(futures: Sequence[Future[Any]]) -> None:
+def _wait(futures: Sequence[Future[None]]) -> None:
     """Wait until all workers are done or one has failed.
 
     Another thread than this one may receive a signal; this thread then detects Ctrl-C only when its
@@ -164,13 +164,13 @@ def _wait(futures: Sequence[Future[Any]]) -> None:
             return
 
 
-class _Pool:
+class _Pool(Generic[T]):
     """The jobs that several workers take in turn, and their results."""
 
     def __init__(
         self,
         jobs: Sequence[Job],
-        take: Callable[[_core.Outcome], Any],
+        take: Callable[[_core.Outcome], T],
         progress: Progress | None,
     ) -> None:
         self.jobs = jobs
@@ -182,7 +182,7 @@ class _Pool:
         self.begin = threading.Event()
         self.stop = threading.Event()
         self.at_work: set[int] = set()
-        self.results: list[Any] = [None] * len(jobs)
+        self.results: dict[int, T] = {}
         self._places = itertools.count()
         self._errors: dict[int, BaseException] = {}
 
@@ -199,7 +199,7 @@ class _Pool:
 
     def _run(self, place: int) -> None:
         try:
-            self.results[place] = self._one(self.jobs[place])
+            self.results[place] = self._simulated(self.jobs[place])
         except BaseException as error:
             self._errors[place] = error
             raise
@@ -217,18 +217,18 @@ class _Pool:
         for thread in self.at_work.copy():
             pythonapi.PyThreadState_SetAsyncExc(c_ulong(thread), py_object(Stopped))
 
-    def _one(self, job: Job) -> Any:
+    def _simulated(self, job: Job) -> T:
         simulation = job.scenario.simulation(job.control, job.seed, *job.captures)
         now = 0.0
         while now < simulation.duration_s:
             if self.stop.is_set():
                 raise Stopped
             simulation.advance(simulation.duration_s, _PIECE_WALL_S)
-            self._tell(simulation.now_s - now)
+            self._report(simulation.now_s - now)
             now = simulation.now_s
         return self.take(simulation.finish())
 
-    def _tell(self, advanced_s: float) -> None:
+    def _report(self, advanced_s: float) -> None:
         if self.progress is None:
             return
         with self.lock:
@@ -236,18 +236,18 @@ class _Pool:
             self.progress(self.done_s, self.total_s)
 
 
-def _assignments(given: Mapping[str, Any] | Iterable[str]) -> list[str]:
+def _assignments(given: Mapping[str, object] | Iterable[str]) -> list[str]:
     if isinstance(given, Mapping):
         return [f"{key}={toml_value(value)}" for key, value in given.items()]
     return list(given)
 
 
-def toml_value(value: Any) -> str:
+def toml_value(value: object) -> str:
     """Format a value for `--set`: text unchanged, everything else as TOML."""
     return value if isinstance(value, str) else _toml(value)
 
 
-def _toml(value: Any) -> str:
+def _toml(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):

@@ -1,7 +1,9 @@
 """Figures as text for readers: rates, times and counts with their units."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
+
+from sojourn.run_summary import Item
 
 Unit = Literal["rate", "ms", "percent", "count"]
 
@@ -28,7 +30,7 @@ def ms_text(seconds: float) -> str:
     return f"{1000 * seconds:.4g} ms" if seconds < 9.9995 else f"{seconds:.5g} s"
 
 
-def change_text(spike: Mapping[str, Any]) -> str:
+def change_text(spike: Item) -> str:
     """Describe a change of capacity in a few words."""
     change = f"{spike['link']} {rate_text(spike['from_bps'])} → {rate_text(spike['to_bps'])}"
     # With a spread, the time differs between seeds; show it only if it is the same.

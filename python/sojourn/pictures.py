@@ -63,7 +63,7 @@ class Pictures:
                 f"The data beside are complete{redraw}"
             )
 
-    def _fault(self, name: str, save: Callable[[], Any]) -> str | None:
+    def _fault(self, name: str, save: Callable[[], object]) -> str | None:
         """Saves a picture; returns the reason if that fails."""
         try:
             save()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from sojourn import memory, run_directory
 from sojourn.run_directory import What
-from sojourn.run_summary import FlowSummary, LinkSummary, RunSummary, Summary
+from sojourn.run_summary import FlowSummary, Item, LinkSummary, RunSummary, Summary
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,7 +68,7 @@ class Record:
         self, what: What, kind: str, name: str, control: str | None, seed: int | None
     ) -> "Selection[Any]":
         run = _only(self.runs, control, seed)
-        items = cast(Sequence[Mapping[str, Any]], run[what])
+        items = cast(Sequence[Item], run[what])
         found = [item for item in items if item["name"] == name]
         if not found:
             names = ", ".join(item["name"] for item in items)
@@ -87,7 +87,7 @@ class Record:
 class Selection(Generic[S]):
     """One flow or link of one run, with its figures and its series."""
 
-    def __init__(self, summary: S, frame: "pl.DataFrame", where: Mapping[str, Any]):
+    def __init__(self, summary: S, frame: "pl.DataFrame", where: Mapping[str, object]):
         self.summary = summary
         """Its figures, with the keys of `sojourn run --json`."""
         self._frame = frame

@@ -156,7 +156,7 @@ def _listing(node: Node, listed: Sequence[Listed]) -> Listed | None:
     return next((one for one in listed if name in one.names), None)
 
 
-def _without_default(said: str, default: Any) -> str:
+def _without_default(said: str, default: object) -> str:
     """Remove the default, which has its own column, unless a reason for it follows."""
     text = default if isinstance(default, str) else _toml(default)
     return re.sub(rf"(; )?the default is {re.escape(text)}(?! \()(; )?", _seam, said, count=1)
@@ -166,7 +166,7 @@ def _seam(match: re.Match[str]) -> str:
     return "; " if match[1] and match[2] else ""
 
 
-def _toml(value: Any) -> str:
+def _toml(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return json.dumps(value, ensure_ascii=False)

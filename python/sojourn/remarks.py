@@ -1,10 +1,7 @@
 """Remarks below the summary table: identical runs, and spikes below their bound."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from sojourn.formatting import change_text
-from sojourn.run_summary import Summary, entries, value_of, worst_spike
+from sojourn.run_summary import Item, Summary, entries, value_of, worst_spike
 
 # Maximum number of remarks below a table.
 _MOST_REMARKS = 8
@@ -45,7 +42,7 @@ def _shortened(lines: list[str]) -> list[str]:
     return [*lines[:_MOST_REMARKS], f"{more} more like these"] if more > 0 else lines
 
 
-def reason_below_bound(spike: Mapping[str, Any]) -> str | None:
+def reason_below_bound(spike: Item) -> str | None:
     """Explain why the excess over the corrected bound is negative; return None if it is not.
 
     Figures may be those of one run or medians of several.
@@ -63,12 +60,12 @@ def reason_below_bound(spike: Mapping[str, Any]) -> str | None:
     return f"{by}: no drop and no slower sender was measured; the queue may serve flows apart"
 
 
-def _drops(spike: Mapping[str, Any]) -> list[str]:
+def _drops(spike: Item) -> list[str]:
     dropped = _value(spike, "dropped_to_peak_packets")
     return [f"the queue dropped {dropped:,.0f} packets before the peak"] if dropped else []
 
 
-def _slower(spike: Mapping[str, Any]) -> list[str]:
+def _slower(spike: Item) -> list[str]:
     """Report senders that slow down before they can detect the change."""
     carried, offered = _value(spike, "carried_loop_bps"), _value(spike, "offered_loop_bps")
     if carried is None or offered is None or offered >= _SAME * carried:
@@ -80,6 +77,6 @@ def _slower(spike: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _value(spike: Mapping[str, Any], key: str) -> float | None:
+def _value(spike: Item, key: str) -> float | None:
     """Return the figure of one run, or the median of several; None if unknown."""
     return value_of(spike.get(key))

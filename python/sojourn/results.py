@@ -5,7 +5,7 @@ import json
 import os
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sojourn import _core, inputs, output, pictures, run_directory
 from sojourn.comparison.summary import ComparisonSummary
@@ -29,15 +29,15 @@ def summary_text(summary: Summary | ComparisonSummary) -> str:
     return _indented(summary, "\n") + "\n"
 
 
-def _indented(value: Any, line: str) -> str:
+def _indented(value: object, line: str) -> str:
     """Format JSON with one line per table of plain values.
 
     Python's own encoder takes seconds to indent the output of thousands of flows.
     """
+    if not isinstance(value, (dict, list)):
+        return json.dumps(value)
     inside = value.values() if isinstance(value, dict) else value
-    if not isinstance(value, (dict, list)) or not any(
-        isinstance(item, (dict, list)) for item in inside
-    ):
+    if not any(isinstance(item, (dict, list)) for item in inside):
         return json.dumps(value)
     deeper = f"{line} "
     if isinstance(value, dict):

@@ -7,6 +7,7 @@ import io
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
 
 from sojourn import memory
@@ -126,10 +127,15 @@ def _check_repeats(runs: Sequence[RunSummary], file: str) -> None:
 @cache
 def _summary_type() -> Any:
     """Build the type of a summary: as written, but keys that are not required may be absent."""
-    entries = {name: list[_type(form, keys)] for name, (keys, form) in ENTRIES.items()}  # type: ignore[misc]
-    run = _type(RunSummary, RUN_KEYS, **entries)
-    user_controller = _type(UserController, ("name",))
-    parts = {"runs": list[run], "controllers": list[user_controller], "medians": list[Any]}  # type: ignore[valid-type]
+    entries = {
+        name: GenericAlias(list, (_type(form, required),))
+        for name, (required, form) in ENTRIES.items()
+    }
+    parts = {
+        "runs": GenericAlias(list, (_type(RunSummary, RUN_KEYS, **entries),)),
+        "controllers": GenericAlias(list, (_type(UserController, ("name",)),)),
+        "medians": list,
+    }
     return _type(Summary, SUMMARY_KEYS, **parts)
 
 
@@ -138,7 +144,7 @@ def _type(form: type, required: Collection[str], **parts: Any) -> Any:
     from msgspec import Meta, defstruct
 
     count = Annotated[int, Meta(ge=0)]
-    counts = {int: count, int | None: count | None}
+    counts: dict[Any, Any] = {int: count, int | None: count | None}
     fields: list[Any] = []
     for key, hint in {**get_type_hints(form), **parts}.items():
         kind = counts.get(hint, hint)

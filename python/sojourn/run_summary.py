@@ -12,6 +12,10 @@ FORMAT = 1
 the previous version would misread the files; added keys do not increase it."""
 
 
+Item = Mapping[str, Any]
+"""A run, a flow, a link or a change of capacity: its figures, or their spreads over runs."""
+
+
 class FlowSummary(TypedDict):
     """One flow of one run."""
 
@@ -122,9 +126,9 @@ class Medians(TypedDict):
     control: str
     runs: int
     distinct: int
-    flows: list[dict[str, Any]]
-    links: list[dict[str, Any]]
-    spikes: list[dict[str, Any]]
+    flows: list[Item]
+    links: list[Item]
+    spikes: list[Item]
 
 
 UserController = TypedDict(
@@ -152,9 +156,9 @@ class Summary(_Required, total=False):
     controllers: list[UserController]
 
 
-def entries(summary: Summary) -> Sequence[Mapping[str, Any]]:
+def entries(summary: Summary) -> Sequence[Item]:
     """Return one entry per run or, for repeated runs, the medians of each controller."""
-    medians: Sequence[Mapping[str, Any]] | None = summary.get("medians")
+    medians: Sequence[Item] | None = summary.get("medians")
     return medians if medians else summary["runs"]
 
 
@@ -173,7 +177,7 @@ def focus_link(summary: Summary) -> str | None:
     return next(iter([*limited, *(link["name"] for link in run["links"])]), None)
 
 
-def worst_spike(spikes: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def worst_spike(spikes: Sequence[Item]) -> Item | None:
     """Return the greatest spike after a drop of capacity; a rise builds up no queue."""
     drops = [spike for spike in spikes if spike["to_bps"] < spike["from_bps"]]
     return max(drops, key=lambda spike: value_of(spike["spike_s"]) or 0.0, default=None)

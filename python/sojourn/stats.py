@@ -1,11 +1,10 @@
 """Figures over repeated runs: medians and means with confidence intervals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from math import atan, comb, cos, pi, sin, sqrt
-from typing import Any
 
-from sojourn.run_summary import Medians, RunSummary, Spread
+from sojourn.run_summary import Item, Medians, RunSummary, Spread
 
 CONFIDENCE = 0.95
 
@@ -127,10 +126,10 @@ def _one_control(control: str, runs: list[RunSummary]) -> Medians:
     }
 
 
-def _over(lists: Sequence[Sequence[Any]], same: tuple[str, ...]) -> list[dict[str, Any]]:
+def _over(lists: Sequence[Sequence[Item]], same: tuple[str, ...]) -> list[Item]:
     # Spikes are matched across runs by their position: the nth spike of a link is the same change
     # in every run. A spike that the spread moved past the end is missing only in that run.
-    alike: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+    alike: dict[tuple[str, int], list[Item]] = {}
     for items in lists:
         seen: dict[str, int] = {}
         for item in items:
@@ -140,8 +139,8 @@ def _over(lists: Sequence[Sequence[Any]], same: tuple[str, ...]) -> list[dict[st
     return [_over_one(items, same) for items in alike.values()]
 
 
-def _over_one(items: Sequence[Mapping[str, Any]], same: tuple[str, ...]) -> dict[str, Any]:
-    merged: dict[str, Any] = {key: items[0][key] for key in same}
+def _over_one(items: Sequence[Item], same: tuple[str, ...]) -> Item:
+    merged: dict[str, object] = {key: items[0][key] for key in same}
     for key in items[0]:
         if key in same:
             continue

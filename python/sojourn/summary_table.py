@@ -7,7 +7,7 @@ from typing import Any
 from sojourn import legend
 from sojourn.formatting import MISSING, change_text, digits_of, scale_of
 from sojourn.remarks import below_bound, identical_runs
-from sojourn.run_summary import Summary, entries, focus_link, value_of, worst_spike
+from sojourn.run_summary import Item, Summary, entries, focus_link, value_of, worst_spike
 from sojourn.stats import interval_ranks
 from sojourn.summary_metrics import (
     AFTER,
@@ -28,6 +28,9 @@ from sojourn.summary_metrics import (
     Metric,
     Subject,
 )
+
+Row = Mapping[Subject, Any]
+"""The entries of a summary that a row shows: a flow, a link, a change of capacity."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ def build(summary: Summary) -> Table:
     several = _has_several_flows(summary)
     focus, key = focus_link(summary), legend.of(summary)
     names: list[Name] = []
-    rows: list[Mapping[Subject, Any]] = []
+    rows: list[Row] = []
     for entry in entries(summary):
         of_link = {} if several else _of_link(entry, focus)
         if several and key.by == "run":
@@ -99,9 +102,7 @@ def build(summary: Summary) -> Table:
     return Table(caption, names, detail, _columns(metrics, rows), remarks)
 
 
-def _metrics(
-    summary: Summary, rows: Sequence[Mapping[Subject, Any]], several: bool
-) -> Sequence[Metric]:
+def _metrics(summary: Summary, rows: Sequence[Row], several: bool) -> Sequence[Metric]:
     """Choose the metrics of flows; with a single flow, also those of its link."""
     metrics = CHANGING if any(row.get("spike") for row in rows) else AT_REST
     if several:
@@ -124,7 +125,7 @@ def _has_several_flows(summary: Summary) -> bool:
     return any(len(entry["flows"]) > 1 for entry in entries(summary))
 
 
-def _of_link(entry: Mapping[str, Any], focus: str | None) -> dict[Subject, Any]:
+def _of_link(entry: Item, focus: str | None) -> Row:
     return {
         "link": next((one for one in entry["links"] if one["name"] == focus), None),
         "spike": worst_spike(entry["spikes"]),
@@ -138,7 +139,7 @@ def build_changes(summary: Summary) -> Table | None:
         return None
     key = legend.of(summary)
     names: list[Name] = []
-    rows: list[Mapping[Subject, Any]] = []
+    rows: list[Row] = []
     for entry in entries(summary):
         for spike in entry["spikes"]:
             names.append(_of_run(summary, key, entry, change_text(spike)))
@@ -159,7 +160,7 @@ def build_links(summary: Summary) -> Table | None:
         shown, caption = [focus] if focus else [], "The first link; none has a rate"
     key = legend.of(summary)
     names: list[Name] = []
-    rows: list[Mapping[Subject, Any]] = []
+    rows: list[Row] = []
     for entry in entries(summary):
         for link in entry["links"]:
             if link["name"] in shown:
@@ -168,7 +169,7 @@ def build_links(summary: Summary) -> Table | None:
     return Table(caption, names, "link", _columns(LINKS, rows)) if rows else None
 
 
-def _of_run(summary: Summary, key: legend.Legend, entry: Mapping[str, Any], detail: str) -> Name:
+def _of_run(summary: Summary, key: legend.Legend, entry: Item, detail: str) -> Name:
     """Name a row about a link after its run; flows that share the link have no one controller."""
     several = len(entries(summary)) > 1
     is_own = not _has_several_flows(summary)
@@ -203,7 +204,7 @@ def _repeats(runs: int) -> str:
     return f"medians of {runs} runs" + (" with 95 % confidence intervals" if intervals else "")
 
 
-def _columns(metrics: Sequence[Metric], rows: Sequence[Mapping[Subject, Any]]) -> list[Column]:
+def _columns(metrics: Sequence[Metric], rows: Sequence[Row]) -> list[Column]:
     columns = [_column(metric, rows) for metric in metrics]
     texts = {column.metric.key: column.cells for column in columns}
     # Show the excess over the bound in the column beside it: the corrected bound if it differs.
@@ -212,7 +213,7 @@ def _columns(metrics: Sequence[Metric], rows: Sequence[Mapping[Subject, Any]]) -
     return [column for column in columns if column.metric not in left_out]
 
 
-def _column(metric: Metric, rows: Sequence[Mapping[Subject, Any]]) -> Column:
+def _column(metric: Metric, rows: Sequence[Row]) -> Column:
     figures = [row[metric.subject][metric.key] if row.get(metric.subject) else "" for row in rows]
     largest = max((abs(value) for figure in figures for value in _values(figure)), default=0.0)
     scale, unit = scale_of(metric.unit, largest)

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 from sojourn import _core
 from sojourn._core import Feedback, Limits, Setup
 from sojourn.errors import UsageError
 from sojourn.run_summary import RunSummary, Summary, UserController
 from sojourn.user_code import Source, running
+
+T = TypeVar("T")
 
 Quantity = bool | int | float | str
 """A plain value, or a value with a unit as in scenarios: "20ms", "60Mbit", "15kB"."""
@@ -157,19 +159,22 @@ def _declaration(name: str, factory: Factory, origin: Source) -> Declaration:
         every_packet=hasattr(factory, "on_sent"),
         prr=_attribute(factory, "prr", bool, True),
         random=_attribute(factory, "random", bool, False),
-        params=_params(_attribute(factory, "params", Mapping, {})),
+        params=_params(factory),
         factory=factory,
     )
 
 
-def _attribute(factory: Factory, name: str, kind: type, default: Any) -> Any:
-    value = getattr(factory, name, default)
+def _attribute(factory: Factory, name: str, kind: type[T], default: T) -> T:
+    value: object = getattr(factory, name, default)
     if not isinstance(value, kind):
         raise TypeError(f"`{name}` is {value!r}, not of type {kind.__name__.lower()}")
     return value
 
 
-def _params(given: Mapping[Any, Any]) -> list[tuple[str, Param]]:
+def _params(factory: Factory) -> list[tuple[str, Param]]:
+    given: object = getattr(factory, "params", {})
+    if not isinstance(given, Mapping):
+        raise TypeError(f"`params` is {given!r}, not of type mapping")
     for name, param in given.items():
         if not isinstance(name, str) or not isinstance(param, Param):
             raise TypeError(f"`params` has {name!r}: {param!r}; write a name and a sojourn.Param")

@@ -25,7 +25,7 @@ class Ask:
     """A scenario of the paper's folder, and the changes for one simulation."""
 
     scenario: str
-    set: Mapping[str, Any] = field(default_factory=dict)
+    set: Mapping[str, object] = field(default_factory=dict)
     control: str | Sequence[str] | None = None
     spread: str | None = None
 
@@ -107,7 +107,7 @@ class Lab:
     def run(
         self,
         scenario: str,
-        set: Mapping[str, Any] | None = None,
+        set: Mapping[str, object] | None = None,
         control: str | Sequence[str] | None = None,
         runs: int = 1,
         spread: str | None = None,
@@ -160,7 +160,7 @@ class Lab:
     def sweep(
         self,
         scenario: str,
-        cells: Sequence[Mapping[str, Any]],
+        cells: Sequence[Mapping[str, object]],
         take: Callable[[RunSummary], T],
     ) -> list[T]:
         """Apply `take` to the summary of each cell, as `measure` does."""
@@ -169,7 +169,7 @@ class Lab:
     def measure(
         self,
         scenario: str,
-        cells: Sequence[Mapping[str, Any]],
+        cells: Sequence[Mapping[str, object]],
         take: Callable[[Cell], T],
     ) -> list[T]:
         """Simulate the cells in a thread pool and apply `take` to each summary and series.

@@ -15,6 +15,9 @@ from sojourn.cli.options import add_controller_option
 from sojourn.cli.scenarios import load_controllers
 from sojourn.errors import require_known
 
+Entry = Mapping[str, Any]
+"""A controller, a queue or a parameter, as the catalogue describes it."""
+
 
 def declare_controllers(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn controllers`."""
@@ -46,7 +49,7 @@ def queues(args: argparse.Namespace) -> int:
     return _list(args, api.queues(), "queue")
 
 
-def _list(args: argparse.Namespace, entries: list[dict[str, Any]], kind: str) -> int:
+def _list(args: argparse.Namespace, entries: Sequence[Entry], kind: str) -> int:
     if args.name is not None:
         entries = [_find(args.name, entries, kind)]
     if args.json:
@@ -58,13 +61,13 @@ def _list(args: argparse.Namespace, entries: list[dict[str, Any]], kind: str) ->
     return 0
 
 
-def _find(name: str, entries: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
+def _find(name: str, entries: Sequence[Entry], kind: str) -> Entry:
     named = {entry["name"]: entry for entry in entries}
     require_known(kind, name, list(named))
     return named[name]
 
 
-def _show_all(entries: Sequence[Mapping[str, Any]], kind: str) -> None:
+def _show_all(entries: Sequence[Entry], kind: str) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for head in (kind, "what it is", "parameters", "source"):
         table.add_column(head, overflow="fold", no_wrap=head == kind)
@@ -75,7 +78,7 @@ def _show_all(entries: Sequence[Mapping[str, Any]], kind: str) -> None:
     console().print(f"In full: sojourn {kind}s NAME", style="dim")
 
 
-def _show_one(entry: Mapping[str, Any]) -> None:
+def _show_one(entry: Entry) -> None:
     out = console()
     out.print(Text.assemble(name(entry["name"], "bold"), ": ", name(entry["title"])))
     out.print(name(f"Source: {entry['source']}"))
@@ -98,7 +101,7 @@ def _show_one(entry: Mapping[str, Any]) -> None:
     out.print(table)
 
 
-def _rest(param: Mapping[str, Any]) -> list[Text]:
+def _rest(param: Entry) -> list[Text]:
     unit = f" ({param['unit']})" if param["unit"] else ""
     return [name(text) for text in (param["range"] + unit, param["doc"], param["source"])]
 
@@ -110,7 +113,7 @@ _NEEDS = {
 }
 
 
-def _needs(needs: Mapping[str, Any]) -> list[str]:
+def _needs(needs: Entry) -> list[str]:
     """Describe the features that a controller needs from the transport."""
     asked = {key: value for key, value in needs.items() if value not in (False, "none")}
     return [

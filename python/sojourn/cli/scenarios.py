@@ -30,7 +30,7 @@ def load_controllers(arguments: Sequence[str]) -> UserControllers:
         return UserControllers(factories, [one[1] for one in found.values()])
 
 
-def prints_aside() -> AbstractContextManager[Any]:
+def prints_aside() -> AbstractContextManager[object]:
     """Send a controller's prints to standard error, since standard output is for data."""
     return redirect_stdout(sys.stderr)
 

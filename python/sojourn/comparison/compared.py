@@ -5,14 +5,14 @@ of the steps of all seeds, goodput and counts are means over the seeds, and a tr
 median over the seeds at each time. Percentiles over all packets come from the summaries.
 """
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
 from sojourn import _core
 from sojourn.comparison import align, measure
 from sojourn.comparison.matching import LATEST_S, Chosen, Matched, Pair, Side, controls, match
-from sojourn.comparison.summary import ComparisonSummary, NotCompared, OnlyIn
+from sojourn.comparison.summary import ComparedRun, ComparisonSummary, Named, NotCompared, OnlyIn
 from sojourn.errors import UsageError
 from sojourn.run_directory import What
 
@@ -78,14 +78,17 @@ class ComparedRuns:
         return cls(a, b, summary, _frame(compared["flows"]), _frame(compared["links"]))
 
 
-def _about(side: Side) -> Any:
+def _about(side: Side) -> ComparedRun:
     summary = side.run.summary
-    about = {"directory": side.label, "scenario": summary["scenario"]}
-    return {**about, "version": summary["version"]}
+    return {
+        "directory": side.label,
+        "scenario": summary["scenario"],
+        "version": summary["version"],
+    }
 
 
 def _only(matched: Matched, one: Side, other: Side, chosen: Chosen) -> OnlyIn:
-    def named(what: What) -> Any:
+    def named(what: What) -> list[Named]:
         return [
             {"control": control, "name": name} for control, name in matched.only[one.letter][what]
         ]

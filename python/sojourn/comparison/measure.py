@@ -1,6 +1,6 @@
 """The figures of a pair: A, B, their difference, and the difference of their windows."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 from typing import Any
 
@@ -17,6 +17,7 @@ from sojourn.comparison.summary import (
     WindowComparison,
 )
 from sojourn.record import Record
+from sojourn.run_summary import Item
 
 WholeRuns = Callable[[str], Compared]
 """Compares the figures of both summaries for a key."""
@@ -138,7 +139,7 @@ def _summary_median(run: Record, pair: Pair, seeds: Iterable[int], key: str) -> 
 
 def _summary_value(run: Record, pair: Pair, seed: int, key: str) -> float | None:
     (own,) = (one for one in run.runs if one["control"] == pair.control and one["seed"] == seed)
-    items: Any = own[pair.what]
+    items: Sequence[Item] = own[pair.what]
     found: float | None = next(item for item in items if item["name"] == pair.name).get(key)
     return found
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sojourn.comparison.summary import ComparisonSummary, FlowComparison, OnlyIn
 from sojourn.formatting import MISSING, Unit, digits_of, scale_of
+from sojourn.run_summary import Item
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def gaps(summary: ComparisonSummary) -> list[str]:
     return lines
 
 
-def _lacking(item: Mapping[str, Any]) -> Iterator[str]:
+def _lacking(item: Item) -> Iterator[str]:
     """Count the steps without a value; the table itself shows figures without any value."""
     for side in ("a", "b"):
         cells = item["cells"] * len(item[f"seeds_{side}"])
@@ -126,7 +126,7 @@ def _lacking(item: Mapping[str, Any]) -> Iterator[str]:
             yield f"of {cells:,} steps {side.upper()} has no {', '.join(short)}"
 
 
-def _items(summary: ComparisonSummary) -> Iterator[tuple[str, _Rows, Mapping[str, Any]]]:
+def _items(summary: ComparisonSummary) -> Iterator[tuple[str, _Rows, Item]]:
     """For each controller, its flows and then its links."""
     for control in dict.fromkeys(flow["control"] for flow in summary["flows"]):
         for kind, metrics, items in (
@@ -166,12 +166,12 @@ def step_text(step_s: float) -> str:
     return f"{step_s:.4g} s" if step_s >= 1 else f"{1000 * step_s:.4g} ms"
 
 
-def _says_something(item: Mapping[str, Any], metrics: _Rows) -> bool:
+def _says_something(item: Item, metrics: _Rows) -> bool:
     """Whether a figure is other than null or zero: a link without a rate has no queue."""
     return any(item[key][side] for key, _, _ in metrics for side in ("a", "b"))
 
 
-def _rows(item: Mapping[str, Any], metrics: _Rows) -> Iterator[list[str]]:
+def _rows(item: Item, metrics: _Rows) -> Iterator[list[str]]:
     for key, name, unit in metrics:
         compared = item[key]
         known = [abs(compared[side]) for side in ("a", "b") if compared[side] is not None]

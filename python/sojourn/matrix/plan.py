@@ -110,9 +110,9 @@ def scenario(axes: Axes, place: Place) -> Scenario:
     return built
 
 
-def _queue(axes: Axes, name: str) -> dict[str, Any]:
+def _queue(axes: Axes, name: str) -> dict[str, object]:
     """The queue with its defaults, ECN if it is optional, and the link's rate for a shaper."""
-    table: dict[str, Any] = {"kind": name}
+    table: dict[str, object] = {"kind": name}
     for param in _queues()[name]["params"]:
         if param["name"] == "ecn":
             table["ecn"] = True

@@ -1,7 +1,6 @@
 """Byte ranges and packets in flight, in order, with fast insertion and removal anywhere."""
 
 from bisect import bisect_left, bisect_right, insort
-from typing import Any
 
 # Longer blocks are split in two. A change moves at most one block of this length, and one entry
 # per block.
@@ -83,7 +82,7 @@ class Ranges:
         return new
 
 
-Sent = tuple[float, list[tuple[Any, int, int]]]
+Sent = tuple[float, list[tuple[str, int, int]]]
 """A packet in flight: its sending time, and its data as stream, offset, length."""
 
 

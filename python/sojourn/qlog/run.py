@@ -3,12 +3,13 @@
 import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from sojourn import _core, memory, run_directory
 from sojourn.qlog.texts import said
 from sojourn.qlog.trace import Row, Trace
 from sojourn.results import Run
+from sojourn.run_directory import What
 from sojourn.run_summary import FORMAT, FlowSummary, Summary
 
 if TYPE_CHECKING:
@@ -53,8 +54,11 @@ def of(traces: Sequence[Trace], control: str, interval_s: float | None) -> Run:
     columns = _Columns(control)
     for (trace, start), name in zip(pairs, names, strict=True):
         columns.add(list(_samples(trace, start, interval)), name, interval)
-    series = {"flows": _parquet(columns.frame()), "links": run_directory.empty_series("links")}
-    return Run(summary, "", title, cast(Any, series), {})
+    series: dict[What, bytes] = {
+        "flows": _parquet(columns.frame()),
+        "links": run_directory.empty_series("links"),
+    }
+    return Run(summary, "", title, series, {})
 
 
 def _interval(duration: float, asked: float | None) -> float:
@@ -89,7 +93,7 @@ def _summary(trace: Trace, name: str, control: str) -> FlowSummary:
     span = last.t - trace.rows[0].t
     delivered = _delivered(last, is_sender)
     rtts = sorted(trace.samples)
-    known: dict[str, Any] = {
+    known: dict[str, object] = {
         "name": name,
         "control": control,
         "goodput_bps": delivered * 8 / span if span > 0 else None,
@@ -158,14 +162,14 @@ class _Columns:
         import polars as pl
 
         rows = self._rows
-        counts: dict[str, Sequence[Any]] = {
+        counts: dict[str, Sequence[object]] = {
             "in_flight_bytes": [row.in_flight for row in rows],
             "delivered_bytes": self._delivered,
             "lost_packets": [row.lost for row in rows],
             "retransmitted_packets": [row.again for row in rows],
             "marked_packets": [row.marked for row in rows],
         }
-        numbers: dict[str, Sequence[Any]] = {
+        numbers: dict[str, Sequence[object]] = {
             "t_s": [row.t for row in rows],
             "cwnd_bytes": [row.cwnd for row in rows],
             "ssthresh_bytes": [row.ssthresh for row in rows],
@@ -175,7 +179,7 @@ class _Columns:
             "pacing_bps": [row.pacing for row in rows],
             "goodput_bps": self._goodputs,
         }
-        texts: dict[str, Sequence[Any]] = {
+        texts: dict[str, Sequence[object]] = {
             "flow": self._names,
             "phase": [said(row.phase) for row in rows],
         }

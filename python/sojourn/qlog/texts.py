@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from sojourn import inputs, memory
 
@@ -34,7 +33,7 @@ class FaultyTextError(Exception):
         self.what = what
 
 
-def said(text: Any) -> str | None:
+def said(text: object) -> str | None:
     """Restore a name to the original text."""
     if not isinstance(text, str):
         return None
@@ -59,7 +58,7 @@ class Cursor:
         """Upper bound of the memory of all values in CPython, by their types."""
         return sum(most * self.text.count(sign) for sign, most in _BYTES.items())
 
-    def value(self) -> Any:
+    def value(self) -> object:
         """Parse the next complete value."""
         self.peek()
         try:

@@ -4,7 +4,6 @@ import math
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sojourn.qlog.ranges import Ranges, UnderWay
 
@@ -20,6 +19,9 @@ _METRICS = ("metrics_updated", "metric_update", "recovery_metrics_updated")
 _WINDOWS = ("congestion_window", "cwnd")
 _FLIGHTS = ("bytes_in_flight", "in_flight")
 _DATA_FRAMES = ("stream", "crypto", "datagram")
+
+
+JsonObject = Mapping[str, object]
 
 
 @dataclass
@@ -43,7 +45,7 @@ class Row:
     phase: str = ""
 
 
-def number(value: Any) -> float | None:
+def number(value: object) -> float | None:
     """Parse a finite number; early drafts write whole numbers as text."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 20:
         value = int(value)
@@ -54,13 +56,13 @@ def number(value: Any) -> float | None:
     return float(value) if -_MOST < value < _MOST else None
 
 
-def count(value: Any) -> int | None:
+def count(value: object) -> int | None:
     """Parse a whole number of zero or more."""
     found = number(value)
     return None if found is None or found < 0 else int(found)
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
+def mapping(value: object) -> JsonObject:
     """Return an object; any other value becomes an empty one."""
     return value if isinstance(value, dict) else {}
 
@@ -88,11 +90,11 @@ class Trace:
         self._measured = False
         """Whether RTT samples come from packets and acknowledgements."""
         self._sent: dict[str, UnderWay] = {}
-        self._streams: dict[tuple[str, Any], Ranges] = {}
+        self._streams: dict[tuple[str, str], Ranges] = {}
         self.sent_packets = 0
         self.received_packets = 0
 
-    def describe(self, about: Mapping[str, Any]) -> None:
+    def describe(self, about: JsonObject) -> None:
         """Read the properties of all events: the time format and the endpoint."""
         common, setup = mapping(about.get("common_fields")), mapping(about.get("configuration"))
         vantage = mapping(about.get("vantage_point"))
@@ -109,7 +111,7 @@ class Trace:
         fields = about.get("event_fields")
         self._fields = [str(one).lower() for one in fields] if isinstance(fields, list) else []
 
-    def add(self, event: Any) -> None:
+    def add(self, event: object) -> None:
         """Add the next event; events of unknown types only count."""
         self.events += 1
         if isinstance(event, list):
@@ -127,7 +129,7 @@ class Trace:
         if self.events:
             self.rows.append(self._row)
 
-    def _tick(self, event: Mapping[str, Any]) -> None:
+    def _tick(self, event: JsonObject) -> None:
         given = next((number(event[key]) for key in _TIME_KEYS if key in event), None)
         if given is None:
             return
@@ -141,7 +143,7 @@ class Trace:
                 self.rows.append(self._row)
             self._row = replace(self._row, t=self._now, rtt=None)
 
-    def _take(self, name: str, data: Mapping[str, Any]) -> None:
+    def _take(self, name: str, data: JsonObject) -> None:
         if name in _METRICS:
             self._metrics(data)
         elif name == "packet_sent":
@@ -153,7 +155,7 @@ class Trace:
         elif name == "congestion_state_updated":
             self._row.phase = str(data.get("new", ""))
 
-    def _metrics(self, data: Mapping[str, Any]) -> None:
+    def _metrics(self, data: JsonObject) -> None:
         row = self._row
         latest = self._time(data, "latest_rtt")
         # Writers omit unchanged values, so a repeated value is a new sample.
@@ -171,9 +173,7 @@ class Trace:
             self.timeouts += pto > self._pto
             self._pto = pto
 
-    def _time(
-        self, data: Mapping[str, Any], key: str, otherwise: float | None = None
-    ) -> float | None:
+    def _time(self, data: JsonObject, key: str, otherwise: float | None = None) -> float | None:
         found = number(data.get(key))
         return otherwise if found is None or found < 0 else found * self._scale
 
@@ -184,7 +184,7 @@ class Trace:
         self.samples.append(rtt)
         self._row.rtt = max(rtt, self._row.rtt or 0.0)
 
-    def _packet_sent(self, data: Mapping[str, Any]) -> None:
+    def _packet_sent(self, data: JsonObject) -> None:
         space, place = _number(data)
         pieces = _pieces(data)
         self._own_marks(data)
@@ -198,7 +198,7 @@ class Trace:
         if place is not None:
             self._sent.setdefault(space, UnderWay()).add(place, (self._now, pieces))
 
-    def _packet_received(self, data: Mapping[str, Any]) -> None:
+    def _packet_received(self, data: JsonObject) -> None:
         pieces = _pieces(data)
         self.received_packets += bool(pieces)
         self._row.received += sum(self._cover("received", *piece) for piece in pieces)
@@ -207,13 +207,13 @@ class Trace:
             if frame.get("frame_type") == "ack":
                 self._acknowledged(space, frame)
 
-    def _packet_lost(self, data: Mapping[str, Any]) -> None:
+    def _packet_lost(self, data: JsonObject) -> None:
         self._row.lost += 1
         space, place = _number(data)
         if place is not None and space in self._sent:
             self._sent[space].take(place, place)
 
-    def _acknowledged(self, space: str, frame: Mapping[str, Any]) -> None:
+    def _acknowledged(self, space: str, frame: JsonObject) -> None:
         self._row.marked = max(self._row.marked, count(frame.get("ce")) or 0)
         newest: tuple[int, float] | None = None
         under_way = self._sent.setdefault(space, UnderWay())
@@ -228,32 +228,32 @@ class Trace:
                 del self.samples[:]
             self._sample(self._now - newest[1])
 
-    def _own_marks(self, data: Mapping[str, Any]) -> None:
+    def _own_marks(self, data: JsonObject) -> None:
         """Take the CE count from the acknowledgements that a receiver sends."""
         for frame in _frames(data):
             if frame.get("frame_type") == "ack":
                 self._row.marked = max(self._row.marked, count(frame.get("ce")) or 0)
 
-    def _cover(self, what: str, stream: Any, start: int, length: int) -> int:
+    def _cover(self, what: str, stream: str, start: int, length: int) -> int:
         return self._streams.setdefault((what, stream), Ranges()).add(start, start + length)
 
 
-def _first(data: Mapping[str, Any], keys: tuple[str, ...], otherwise: float | None) -> float | None:
+def _first(data: JsonObject, keys: tuple[str, ...], otherwise: float | None) -> float | None:
     found = next((count(data[key]) for key in keys if key in data), None)
     return otherwise if found is None else float(found)
 
 
-def _frames(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _frames(data: JsonObject) -> list[JsonObject]:
     frames = data.get("frames")
     return [one for one in frames if isinstance(one, dict)] if isinstance(frames, list) else []
 
 
-def _is_unknown(data: Mapping[str, Any]) -> bool:
+def _is_unknown(data: JsonObject) -> bool:
     """Whether the log omits the frames of a packet."""
     return not isinstance(data.get("frames"), list)
 
 
-def _number(data: Mapping[str, Any]) -> tuple[str, int | None]:
+def _number(data: JsonObject) -> tuple[str, int | None]:
     """The number space and the number of a packet."""
     header = mapping(data.get("header"))
     kinds = (header.get("packet_type"), data.get("packet_type"), data.get("type"), "1RTT")
@@ -262,7 +262,7 @@ def _number(data: Mapping[str, Any]) -> tuple[str, int | None]:
     return space, count(header.get("packet_number", data.get("packet_number")))
 
 
-def _pieces(data: Mapping[str, Any]) -> list[tuple[Any, int, int]]:
+def _pieces(data: JsonObject) -> list[tuple[str, int, int]]:
     """The data of a packet: stream, offset, length."""
     found = []
     for frame in _frames(data):
@@ -277,7 +277,7 @@ def _pieces(data: Mapping[str, Any]) -> list[tuple[Any, int, int]]:
     return found
 
 
-def _acked(frame: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+def _acked(frame: JsonObject) -> Iterator[tuple[int, int]]:
     """The packet ranges that a frame acknowledges, each as first and last number."""
     ranges = frame.get("acked_ranges")
     for one in ranges if isinstance(ranges, list) else []:
