@@ -43,7 +43,7 @@ def check(data: bytes) -> None:
     if not traces:
         return
     try:
-        record = run.of(traces, "qlog", None)
+        record = run.to_run(traces, "qlog", None)
     except UsageError:
         return
     json.dumps(record.summary, allow_nan=False)

@@ -116,7 +116,7 @@ class Jobs(Sequence[Job]):
 
     def _job(self, place: int) -> Job:
         control, seed = divmod(place, len(self._seeds))
-        files = self._files.of(self._controls[control], self._seeds[seed])
+        files = self._files.prefixes(self._controls[control], self._seeds[seed])
         return Job(self._scenario, control, self._seeds[seed], files)
 
 
@@ -146,7 +146,7 @@ def simulate(
             pool.stop.set()
             pool.begin.set()
             if wait(futures, timeout=_END_S).not_done:
-                pool.break_off()
+                pool.interrupt_workers()
     pool.raise_first()
     return [pool.results[place] for place in range(len(jobs))]
 
@@ -181,7 +181,7 @@ class _Pool(Generic[T]):
         self.lock = threading.Lock()
         self.begin = threading.Event()
         self.stop = threading.Event()
-        self.at_work: set[int] = set()
+        self.working_threads: set[int] = set()
         self.results: dict[int, T] = {}
         self._places = itertools.count()
         self._errors: dict[int, BaseException] = {}
@@ -190,12 +190,12 @@ class _Pool(Generic[T]):
         """Run one job after another, until none is left or the work is stopped."""
         self.begin.wait()
         thread = threading.get_ident()
-        self.at_work.add(thread)
+        self.working_threads.add(thread)
         try:
             while not self.stop.is_set() and (place := next(self._places)) < len(self.jobs):
                 self._run(place)
         finally:
-            self.at_work.discard(thread)
+            self.working_threads.discard(thread)
 
     def _run(self, place: int) -> None:
         try:
@@ -210,11 +210,11 @@ class _Pool(Generic[T]):
             if not any(isinstance(e, Stopped) for e in (error, error.__cause__)):
                 raise error
 
-    def break_off(self) -> None:
+    def interrupt_workers(self) -> None:
         """Raise `Stopped` inside the threads' Python code: a user's controller may never return."""
         from ctypes import c_ulong, py_object, pythonapi
 
-        for thread in self.at_work.copy():
+        for thread in self.working_threads.copy():
             pythonapi.PyThreadState_SetAsyncExc(c_ulong(thread), py_object(Stopped))
 
     def _simulated(self, job: Job) -> T:

@@ -72,7 +72,7 @@ class Files:
     pcapng: Path | None = None
     qlog: Path | None = None
 
-    def of(self, control: str | None, seed: int) -> tuple[str | None, str | None]:
+    def prefixes(self, control: str | None, seed: int) -> tuple[str | None, str | None]:
         """Return the path prefixes of one run's packet files and event files."""
         name = name_of(control, seed)
         pcapng, qlog = (str(one / name) if one else None for one in (self.pcapng, self.qlog))
@@ -84,5 +84,5 @@ def name_of(control: str | None, seed: int) -> str:
     name = control or "run"
     plain = re.sub(r"[^A-Za-z0-9._+-]", "_", name)
     # Labels may differ only in characters that file names cannot have; a checksum separates them.
-    told_apart = plain if plain == name else f"{plain}-{zlib.crc32(name.encode()):08x}"
-    return f"{told_apart}-{seed}"
+    distinct = plain if plain == name else f"{plain}-{zlib.crc32(name.encode()):08x}"
+    return f"{distinct}-{seed}"

@@ -24,12 +24,12 @@ _KINDS = {
 
 
 def opened_as(argument: str) -> str:
-    """The file that an argument of the command line names: `-` is standard input."""
+    """Return the file that an argument of the command line names: `-` is standard input."""
     return "/dev/stdin" if argument == "-" else argument
 
 
 def text(path: str | PathLike[str], limit: int = TEXT_LIMIT) -> str:
-    """UTF-8 text from a file or a pipe; refuses more than `limit` bytes, and what is no text."""
+    """Read UTF-8 text from a file or a pipe of at most `limit` bytes."""
     file = os.fspath(path)
     with open(file, "rb") as source:  # noqa: PTH123 - Path("") is another folder
         data = _read(source.fileno(), limit)
@@ -42,13 +42,13 @@ def text(path: str | PathLike[str], limit: int = TEXT_LIMIT) -> str:
 
 
 def whole_text(path: str | PathLike[str]) -> str:
-    """The same of a file with an end alone: one of a folder that a run wrote."""
+    """Read UTF-8 text from a regular file."""
     require_file(path)
     return text(path)
 
 
 def _read(descriptor: int, limit: int) -> bytes:
-    """Up to one byte more than the limit."""
+    """Read up to one byte more than the limit."""
     parts: list[bytes] = []
     left = limit + 1
     while left > 0 and (part := os.read(descriptor, min(left, _CHUNK))):
@@ -58,7 +58,7 @@ def _read(descriptor: int, limit: int) -> bytes:
 
 
 def require_file(path: str | PathLike[str]) -> int:
-    """Refuses what is no file with an end, such as a pipe or /dev/zero; answers with its bytes."""
+    """Refuse pipes and devices, such as /dev/zero; return the size of the file."""
     file = os.fspath(path)
     status = os.stat(file)  # noqa: PTH116
     kind = _KINDS.get(stat.S_IFMT(status.st_mode))
@@ -68,7 +68,7 @@ def require_file(path: str | PathLike[str]) -> int:
 
 
 def whole(path: str | PathLike[str], bytes_a_byte: int = _BYTES_A_BYTE) -> bytes:
-    """A file that fits into memory, where each of its bytes takes so many in all."""
+    """Read a whole file; refuse one that takes more memory than is available."""
     size = require_file(path)
     memory.require(bytes_a_byte * size, f"{os.fspath(path)} is read as a whole; shorten it")
     with open(path, "rb") as source:  # noqa: PTH123

@@ -88,7 +88,7 @@ def drawn(whole: Legend) -> Legend:
 
 
 def takes(run: str, control: str) -> bool:
-    """Whether a run is named after this controller, alone or with parameters or a number."""
+    """Return whether a run is named after this controller, alone or with parameters or a number."""
     return run == control or run.startswith(f"{control} ")
 
 

@@ -28,7 +28,7 @@ class Pictures:
         self._missing: dict[str, list[str]] = {}
 
     def report(self, figure: "Drawing", place: Path) -> None:
-        """Draws the three files of a report."""
+        """Draw the three files of a report."""
         fault = self._fault("report.svg", lambda: figure.save(place / "report.svg"))
         if fault is None:
             self._fault("report.png", lambda: figure.save(place / "report.png"))
@@ -38,13 +38,13 @@ class Pictures:
         self._fault("report.html", lambda: figure.save(place / "report.html"))
 
     def draw(self, spec: Mapping[str, Any], base: Path) -> bool:
-        """Draws a Vega-Lite figure as `base` with .svg and .png; says whether both are there."""
+        """Draw a Vega-Lite figure as `base` with .svg and .png; return whether both exist."""
         from sojourn.report import render
 
         return self.picture(lambda: render.svg(dict(spec)), base)
 
     def picture(self, svg: Callable[[], str], base: Path) -> bool:
-        """Writes a picture in SVG, and as PNG."""
+        """Write a picture in SVG, and as PNG; return whether both exist."""
         from sojourn.report import render
 
         def save() -> None:
@@ -55,7 +55,7 @@ class Pictures:
         return self._fault(f"{base.name}.svg and .png", save) is None
 
     def finish(self, place: Path | str, again: str | None = None) -> None:
-        """Reports what is missing from a place; `again` is a command that draws it, with `{}`."""
+        """Report the missing pictures; `again` is a command that draws them, with `{}`."""
         for reason, names in self._missing.items():
             redraw = f"; `{again.format(place)}` draws again" if again else ""
             self._report_missing(
@@ -64,7 +64,7 @@ class Pictures:
             )
 
     def _fault(self, name: str, save: Callable[[], object]) -> str | None:
-        """Saves a picture; returns the reason if that fails."""
+        """Save a picture; return the reason if that fails."""
         try:
             save()
         # Whatever goes wrong in a picture, the data stay.
@@ -93,7 +93,7 @@ def write_folder(
 
 
 def reason_of(error: Exception) -> str:
-    """Why a picture could not be drawn or written."""
+    """Describe why a picture could not be drawn or written."""
     if isinstance(error, (PictureError, NotEnoughMemoryError)):
         return str(error)
     if isinstance(error, OSError):

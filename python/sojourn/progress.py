@@ -58,4 +58,4 @@ class Bar:
 
 
 def _named(doing: str, name: str) -> str:
-    return f"{doing} {escape(terminal.line(name))}"
+    return f"{doing} {escape(terminal.one_line(name))}"

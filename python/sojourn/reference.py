@@ -36,7 +36,7 @@ class _Section:
 
 
 def markdown(schema: Node, listed: Sequence[Listed]) -> str:
-    """The whole document."""
+    """Format the whole document."""
     first = _Section("", "", schema)
     parts = [_INTRO, _units(schema["$defs"]), *_sections(first, listed)]
     return "\n".join(parts)
@@ -57,7 +57,7 @@ def _unit_names(node: Node) -> str:
 
 
 def _sections(section: _Section, listed: Sequence[Listed]) -> Iterator[str]:
-    """The table of one section, followed by those of nested tables."""
+    """Yield the table of one section, followed by those of nested tables."""
     yield _section(section, listed)
     for key, node in section.node["properties"].items():
         place = f"{section.place}.{key}" if section.place else key
@@ -66,7 +66,7 @@ def _sections(section: _Section, listed: Sequence[Listed]) -> Iterator[str]:
 
 
 def _inside(place: str, node: Node, listed: Sequence[Listed]) -> Iterator[_Section]:
-    """The tables that the value of a key may hold."""
+    """Yield the tables that the value of a key may hold."""
     if "properties" in node:
         if _listing(node, listed) is None:
             yield _Section(place, node.get("title", ""), node)
@@ -80,16 +80,16 @@ def _inside(place: str, node: Node, listed: Sequence[Listed]) -> Iterator[_Secti
 
 def _section(section: _Section, listed: Sequence[Listed]) -> str:
     node, depth = section.node, section.place.count(".")
-    said = _without_default(node.get("description", ""), node.get("default"))
+    description = _without_default(node.get("description", ""), node.get("default"))
     lines = [_heading(section, depth), ""]
-    if section.place and said:
-        lines += [f"{said[0].upper()}{said[1:]}.", ""]
+    if section.place and description:
+        lines += [f"{description[0].upper()}{description[1:]}.", ""]
     lines += ["| key | type | default | what it is |", "|---|---|---|---|"]
     required = node.get("required", ())
     keys = sorted(node["properties"], key=lambda key: key not in _CHOOSES)
     lines += [_row(key, node["properties"][key], key in required, listed) for key in keys]
-    if apart := node.get("not", {}).get("required"):
-        lines += ["", f"Only one of {' and '.join(f'`{key}`' for key in apart)} may be given."]
+    if exclusive := node.get("not", {}).get("required"):
+        lines += ["", f"Only one of {' and '.join(f'`{key}`' for key in exclusive)} may be given."]
     return "\n".join([*lines, ""])
 
 
@@ -106,8 +106,8 @@ def _row(key: str, node: Node, required: bool, listed: Sequence[Listed]) -> str:
     if "default" in node:
         default = f"`{_toml(node['default'])}`"
     chooses = "chooses this table" if key in _CHOOSES else ""
-    said = _without_default(node.get("description", chooses), node.get("default"))
-    return f"| `{key}` | {_cell(_type(node, listed))} | {default} | {_cell(said)} |"
+    description = _without_default(node.get("description", chooses), node.get("default"))
+    return f"| `{key}` | {_cell(_type(node, listed))} | {default} | {_cell(description)} |"
 
 
 def _type(node: Node, listed: Sequence[Listed]) -> str:
@@ -156,10 +156,12 @@ def _listing(node: Node, listed: Sequence[Listed]) -> Listed | None:
     return next((one for one in listed if name in one.names), None)
 
 
-def _without_default(said: str, default: object) -> str:
+def _without_default(description: str, default: object) -> str:
     """Remove the default, which has its own column, unless a reason for it follows."""
     text = default if isinstance(default, str) else _toml(default)
-    return re.sub(rf"(; )?the default is {re.escape(text)}(?! \()(; )?", _seam, said, count=1)
+    return re.sub(
+        rf"(; )?the default is {re.escape(text)}(?! \()(; )?", _seam, description, count=1
+    )
 
 
 def _seam(match: re.Match[str]) -> str:

@@ -18,7 +18,7 @@ from sojourn.user_controllers import source_file_name
 if TYPE_CHECKING:
     from sojourn.report import Figure
 
-AGAIN = "sojourn report {}"
+REDRAW = "sojourn report {}"
 # Memory of a parsed summary per byte of its text.
 _JSON_BYTES_A_BYTE = 30
 SERIES: tuple[What, What] = ("flows", "links")
@@ -75,7 +75,7 @@ def write(run: Run, target: Path, report_missing: pictures.ReportMissing = pictu
 
     A picture that cannot be drawn is left out; `report_missing` is called for it.
     """
-    return pictures.write_folder(target, lambda *to: fill(run, *to), report_missing, AGAIN)
+    return pictures.write_folder(target, lambda *to: fill(run, *to), report_missing, REDRAW)
 
 
 def fill(run: Run, place: Path, drawn: pictures.Pictures) -> None:
@@ -88,7 +88,7 @@ def draw(directory: Path, report_missing: pictures.ReportMissing = pictures.warn
     """Redraw the report of a run directory from its data."""
     drawn = pictures.Pictures(report_missing)
     drawn.report(read(directory).plot(), directory)
-    drawn.finish(directory, AGAIN)
+    drawn.finish(directory, REDRAW)
 
 
 def read(directory: Path) -> Run:

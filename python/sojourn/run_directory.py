@@ -191,15 +191,15 @@ def check_series(data: bytes, what: What, file: str) -> None:
 def _check_column(column: Column, found: "pl.DataType", file: str) -> None:
     import polars as pl
 
-    right, said = {
+    fits, expected = {
         "text": (found in (pl.String, pl.Categorical, pl.Enum), "text"),
         "count": (found.is_integer(), "whole numbers"),
         "number": (found.is_numeric(), "numbers"),
     }[column.kind]
     # Polars gives a column of nulls alone the type Null.
-    if not right and (found != pl.Null or column.required):
+    if not fits and (found != pl.Null or column.required):
         raise RunDirectoryError(
-            f"{file}: column `{column.name}` holds {found} and must hold {said}; {WHERE}"
+            f"{file}: column `{column.name}` holds {found} and must hold {expected}; {WHERE}"
         )
 
 

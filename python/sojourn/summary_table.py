@@ -83,7 +83,7 @@ def build(summary: Summary) -> Table:
     names: list[Name] = []
     rows: list[Row] = []
     for entry in entries(summary):
-        of_link = {} if several else _of_link(entry, focus)
+        link_figures = {} if several else _link_figures(entry, focus)
         if several and key.by == "run":
             colour = key.colours[entry["control"]]
             names.append(Name(f"run {entry['control']}", "", colour, is_head=True))
@@ -94,7 +94,7 @@ def build(summary: Summary) -> Table:
             colour = key.colours[key.label(entry["control"], flow["name"])]
             detail = flow["name"] if several or not control else ""
             names.append(Name(control, detail, colour))
-            rows.append({"flow": flow, **of_link})
+            rows.append({"flow": flow, **link_figures})
     metrics = _metrics(summary, rows, several)
     detail = "flow" if any(name.detail for name in names) else ""
     remarks = [*identical_runs(summary), *([] if several else below_bound(summary, worst=True))]
@@ -125,7 +125,7 @@ def _has_several_flows(summary: Summary) -> bool:
     return any(len(entry["flows"]) > 1 for entry in entries(summary))
 
 
-def _of_link(entry: Item, focus: str | None) -> Row:
+def _link_figures(entry: Item, focus: str | None) -> Row:
     return {
         "link": next((one for one in entry["links"] if one["name"] == focus), None),
         "spike": worst_spike(entry["spikes"]),
@@ -142,7 +142,7 @@ def build_changes(summary: Summary) -> Table | None:
     rows: list[Row] = []
     for entry in entries(summary):
         for spike in entry["spikes"]:
-            names.append(_of_run(summary, key, entry, change_text(spike)))
+            names.append(_run_name(summary, key, entry, change_text(spike)))
             rows.append({"spike": spike})
     columns = _columns([BEFORE, AFTER, *SPIKES], rows)
     remarks = below_bound(summary, worst=False) if _has_several_flows(summary) else []
@@ -164,12 +164,12 @@ def build_links(summary: Summary) -> Table | None:
     for entry in entries(summary):
         for link in entry["links"]:
             if link["name"] in shown:
-                names.append(_of_run(summary, key, entry, link["name"]))
+                names.append(_run_name(summary, key, entry, link["name"]))
                 rows.append({"link": link})
     return Table(caption, names, "link", _columns(LINKS, rows)) if rows else None
 
 
-def _of_run(summary: Summary, key: legend.Legend, entry: Item, detail: str) -> Name:
+def _run_name(summary: Summary, key: legend.Legend, entry: Item, detail: str) -> Name:
     """Name a row about a link after its run; flows that share the link have no one controller."""
     several = len(entries(summary)) > 1
     is_own = not _has_several_flows(summary)
@@ -245,5 +245,5 @@ def notes(tables: Sequence[Table]) -> list[str]:
     shown = {column.metric for one in tables for column in one.columns}
     if EXCESS_CORRECTED in shown:
         shown.discard(EXCESS)
-    lines = ["; ".join(said for metric, said in line if metric in shown) for line in NOTES]
+    lines = ["; ".join(text for metric, text in line if metric in shown) for line in NOTES]
     return [line for line in lines if line]

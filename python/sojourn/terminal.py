@@ -25,7 +25,7 @@ BAD_INPUT = 2
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_LIKE = {"–": "-", "→": "->", "●": "*", "…": "...", "±": "+/-", "·": "*", "¦": "|", "‰": "o/oo"}
+_ASCII = {"–": "-", "→": "->", "●": "*", "…": "...", "±": "+/-", "·": "*", "¦": "|", "‰": "o/oo"}
 OUTPUT = "standard output"
 """File name reported in write errors."""
 
@@ -34,21 +34,21 @@ _ERRORS = "sojourn"
 _LONGEST = 2_000
 
 
-def shown(text: str) -> str:
-    """The text with escapes in place of what would control a terminal; lines stay lines."""
+def escaped(text: str) -> str:
+    """Escape the characters that control a terminal, except line feeds."""
     return _CONTROLS.sub(lambda found: _escape(found[0]), text)
 
 
-def line(text: str) -> str:
-    """The same as one line of readable length: a name, or a message."""
+def one_line(text: str) -> str:
+    """Escape a name or a message, as one line of readable length."""
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
-    return shown(text).replace("\n", "\\n").replace("\t", "\\t")
+    return escaped(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def say(message: str) -> None:
-    """Writes a line to standard error."""
-    print(line(message), file=sys.stderr)
+    """Write a line to standard error."""
+    print(one_line(message), file=sys.stderr)
 
 
 def say_scenario_error(error: "ScenarioError") -> None:
@@ -60,17 +60,18 @@ def say_scenario_error(error: "ScenarioError") -> None:
 
 
 def styled(stream: Any) -> Any:
-    """The stream for a writer of its own escape sequences (Rich); escapes the rest."""
+    """Return the stream for a writer of its own escape sequences, such as Rich."""
     return _Styled(stream) if isinstance(stream, _Stream) else stream
 
 
 def require_text(argv: Sequence[str]) -> str | None:
-    """Says which argument is not text: every output has to be able to name it."""
+    """Return an error for an argument that is not text, since every output may name it."""
     for place, argument in enumerate(argv, 1):
         if re.search("[\ud800-\udfff]", argument):
+            encoding = sys.getfilesystemencoding()
             return (
-                f"argument {place}, {line(argument)}, is not text in {sys.getfilesystemencoding()}"
-                "; give the file a name in that encoding, or a link to it"
+                f"argument {place}, {one_line(argument)}, is not text in {encoding}; "
+                "give the file a name in that encoding, or a link to it"
             )
     return None
 
@@ -84,11 +85,11 @@ def _escape(character: str) -> str:
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:
-    """What stands for characters that an encoding does not have."""
+    """Replace characters that an encoding lacks, as an error handler of `codecs`."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]
-    parts = [_LIKE.get(one) or one.encode("ascii", "backslashreplace").decode() for one in missing]
+    parts = [_ASCII.get(one) or one.encode("ascii", "backslashreplace").decode() for one in missing]
     return "".join(parts), error.end
 
 
@@ -101,7 +102,7 @@ class _Stream(io.TextIOWrapper):
     _fault: OSError | None = None
 
     def write(self, text: str) -> int:
-        self.write_styled(shown(text))
+        self.write_styled(escaped(text))
         return len(text)
 
     def write_styled(self, text: str) -> int:
@@ -117,12 +118,12 @@ class _Stream(io.TextIOWrapper):
             super().flush()
 
     def forgive(self) -> None:
-        """Forgets a fault: what is written from now on goes to nowhere."""
+        """Forget a fault, because later output is discarded."""
         self._fault = None
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
-        """Gives an error the name that its file has for the user."""
+        """Name the stream in write errors as the user knows it."""
         try:
             yield
         except BrokenPipeError as error:
@@ -145,7 +146,7 @@ class _Errors(_Stream):
 
 
 class _Styled:
-    """Writes past the escaping."""
+    """Write without escaping."""
 
     def __init__(self, stream: _Stream) -> None:
         self._stream = stream
@@ -156,7 +157,7 @@ class _Styled:
 
 
 def abandon(stream: TextIO) -> None:
-    """Sends the rest to nowhere, so that Python does not fail once more at its exit."""
+    """Discard further output, so that Python does not fail again at its exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
@@ -166,10 +167,10 @@ def abandon(stream: TextIO) -> None:
 
 @contextmanager
 def streams() -> Iterator[None]:
-    """Standard output and error as they are here, until the end; other streams are left alone."""
+    """Replace standard output and error until the end; leave streams of other kinds alone."""
     _fill_closed()
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = _like(sys.stdout, _Stream, 1), _like(sys.stderr, _Errors, 2)
+    sys.stdout, sys.stderr = _wrapped(sys.stdout, _Stream, 1), _wrapped(sys.stderr, _Errors, 2)
     mine = sys.stdout, sys.stderr
     try:
         yield
@@ -184,13 +185,13 @@ def _end(stream: _Stream) -> None:
     try:
         stream.flush()
     except OSError:
-        # Its status is told; this comes after an error of another kind.
+        # The command has failed with another error, which has its status.
         abandon(stream)
     stream.detach()
 
 
 def _fill_closed() -> None:
-    """Opens what was closed: the next file would have its number, and get what is written there."""
+    """Open closed standard streams: the next file would get their number and their output."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -198,7 +199,7 @@ def _fill_closed() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def _like(stream: Any, kind: type[_Stream], descriptor: int) -> Any:
+def _wrapped(stream: Any, kind: type[_Stream], descriptor: int) -> Any:
     if stream is None:
         return kind(os.fdopen(descriptor, "wb", closefd=False), "utf-8", _ERRORS)
     # Exactly the interpreter's own: a test or a notebook has streams of other kinds.

@@ -59,7 +59,7 @@ class Source:
 
 
 class Loader:
-    """Loads each Python file once, so that all classes of a file belong to one module."""
+    """Load each Python file once, so that all classes of a file belong to one module."""
 
     def __init__(self) -> None:
         self._loaded: dict[Path, tuple[ModuleType, str]] = {}

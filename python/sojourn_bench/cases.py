@@ -66,11 +66,11 @@ class Plan:
         raise UsageError(f"there is no case `{name}`; there are: {names}")
 
     def scaling_rounds(self, flows: int) -> int:
-        """The number of rounds for this many flows; large sizes take long and run once."""
+        """Return the number of rounds for this many flows; large sizes take long and run once."""
         return 1 if flows > _MOST_REPEATED else min(_SCALING_ROUNDS, self.rounds)
 
     def scaling(self, flows: int) -> tuple[str, Case]:
-        """The link rate and the case for this many flows."""
+        """Return the link rate and the case for this many flows."""
         # On 10 Gbit/s, a hundred thousand flows would have less than one packet each.
         rate, buffer = ("10Gbit", "100MB") if flows <= 10_000 else ("100Gbit", "1GB")
         changes = (f"link.bottleneck.rate={rate}", f"link.bottleneck.buffer={buffer}")

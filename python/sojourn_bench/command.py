@@ -54,7 +54,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.out is not None:
         from sojourn_bench import files
 
-        files.write(found, Path(args.out), figures.tell)
+        files.write(found, Path(args.out), figures.report_missing)
     if args.json:
         print(json.dumps(found, indent=1))
     else:
@@ -102,9 +102,9 @@ def _cases(found: Bench) -> Iterator[tuple[str, list[str]]]:
 def _parts(found: Bench) -> Iterator[list[str]]:
     for name, case in found["cases"].items():
         if "parts_ns" in case:
-            of = case["parts_ns"]
-            figures = (of["queue"], of["transport"], of["controller"])
-            rest = (of["engine"], of["recording"])
+            parts = case["parts_ns"]
+            figures = (parts["queue"], parts["transport"], parts["controller"])
+            rest = (parts["engine"], parts["recording"])
             yield [name, *(f"{figure:.1f}" for figure in (*figures, *rest))]
 
 

@@ -167,14 +167,14 @@ def _run(core: _core.Scenario) -> tuple[_core.Outcome, float, float]:
 
 
 def _bottleneck(outcome: _core.Outcome) -> dict[str, Any]:
-    """The bottleneck carries only data, so its delivered packets are data packets."""
+    """Return the summary of the bottleneck, which carries only data packets."""
     links = json.loads(outcome.summary_json())["links"]
     found: dict[str, Any] = next(link for link in links if link["name"] == "bottleneck")
     return found
 
 
 def _most_in_flight(outcome: _core.Outcome) -> int:
-    """The maximum over all samples of packets sent but not yet acknowledged."""
+    """Return the maximum over all samples of packets sent but not yet acknowledged."""
     import io
 
     import polars as pl

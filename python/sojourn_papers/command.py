@@ -141,7 +141,7 @@ def _run(
         data=data,
         jobs=args.jobs,
         progress=bar.simulating,
-        drawn=Pictures(figures.tell),
+        drawn=Pictures(figures.report_missing),
     )
     return runner.run(one.paper, lab, one.figures, bar.figure)
 

@@ -30,7 +30,7 @@ class Ask:
     spread: str | None = None
 
     def key(self, runs: int) -> str:
-        """A key that equal simulations share."""
+        """Return a key that equal simulations share."""
         asked = [self.scenario, dict(self.set), self.control, runs, self.spread]
         return json.dumps(asked, sort_keys=True)
 
@@ -101,7 +101,7 @@ class Lab:
         return json.loads(inputs.text(self.folder / name))
 
     def value(self, name: str) -> Any:
-        """A published value; `published.json` has each with its `value` and its source, `where`."""
+        """Return a published value; `published.json` has each with its source, `where`."""
         return self.published()[name]["value"]
 
     def run(

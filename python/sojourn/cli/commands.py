@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
-from sojourn.terminal import line
+from sojourn.terminal import one_line
 
 
 class Command(NamedTuple):
@@ -130,7 +130,7 @@ class _Parser(argparse.ArgumentParser):
         self.color = False
 
     def error(self, message: str) -> NoReturn:
-        super().error(line(message))
+        super().error(one_line(message))
 
 
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"

@@ -94,7 +94,7 @@ def _write(
         return f"Figure: {args.plot}" if figures.plot(comparison.plot(), args.plot) else ""
     if args.json and args.out is None:
         return ""
-    drawn = Pictures(figures.tell)
+    drawn = Pictures(figures.report_missing)
     with out.opened() as opened:
         result.fill(comparison, opened.place, drawn)
     drawn.finish(opened.target)

@@ -38,7 +38,7 @@ class _Console(Console):
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterator[Segment]:
         for text, style, control in super().render(renderable, options):
-            yield Segment(text if control else terminal.shown(text), style, control)
+            yield Segment(text if control else terminal.escaped(text), style, control)
 
 
 def console() -> Console:
@@ -52,7 +52,7 @@ def console() -> Console:
 
 def name(text: str, style: str = "") -> Text:
     """Format a name or a title from the user or a file: one line, with its displayed width."""
-    return Text(terminal.line(text), style=style)
+    return Text(terminal.one_line(text), style=style)
 
 
 def show(run: Run, target: Path) -> None:
@@ -110,11 +110,11 @@ def _table(data: summary_table.Table, columns: Sequence[summary_table.Column]) -
         part.add_column("", no_wrap=True)
     for column in columns:
         part.add_column(_head(column), justify="right", no_wrap=True)
-    for row, of in enumerate(data.names):
-        cells = [_cell(column.cells[row]) for column in columns]
-        if row and of.is_head:
+    for place, row in enumerate(data.names):
+        cells = [_cell(column.cells[place]) for column in columns]
+        if place and row.is_head:
             part.add_row()
-        part.add_row(_control(of), *([name(of.detail)] if data.detail else []), *cells)
+        part.add_row(_control(row), *([name(row.detail)] if data.detail else []), *cells)
     return part
 
 
@@ -128,7 +128,7 @@ def _cell(cell: summary_table.Cell) -> Text:
     return text.append(f"\n{cell.interval}", style="dim") if cell.interval else text
 
 
-def _control(of: summary_table.Name) -> Text:
+def _control(row: summary_table.Name) -> Text:
     # Near-black is invisible on a dark terminal; the default colour is always visible.
-    colour = "default" if of.colour == legend.DARKEST else of.colour
-    return Text("● ", style=colour).append(name(of.control, "default"))
+    colour = "default" if row.colour == legend.DARKEST else row.colour
+    return Text("● ", style=colour).append(name(row.control, "default"))

@@ -13,7 +13,7 @@ class Figures:
     def __init__(self) -> None:
         self._missing: list[str] = []
 
-    def tell(self, text: str) -> None:
+    def report_missing(self, text: str) -> None:
         """Keep a message until the command has shown its results."""
         self._missing.append(text)
 
@@ -22,7 +22,7 @@ class Figures:
         try:
             output.write_new_file(file, figure.save)
         except Exception as error:
-            self.tell(f"{file}: the figure could not be written: {reason_of(error)}")
+            self.report_missing(f"{file}: the figure could not be written: {reason_of(error)}")
             return False
         return True
 

@@ -26,7 +26,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def install() -> None:
-    """Serves both signals in this process from now on."""
+    """Handle both signals in this process from now on."""
     for number in _SIGNALS:
         # A shell without job control has what runs in the background ignore Ctrl-C.
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -37,7 +37,7 @@ def install() -> None:
 
 
 def arm() -> None:
-    """Starts the guard, which needs the core."""
+    """Start the guard, which needs the core."""
     from sojourn import _core
 
     wake = _core.guard(_GRACE_S)
@@ -49,19 +49,19 @@ def arm() -> None:
 
 
 def settle() -> None:
-    """Ignores both signals from now on: the exit status is decided."""
+    """Ignore both signals from now on, because the exit status is decided."""
     for number in _SIGNALS:
         # Python ends with the defaults of signals that it handles: one more would end it then.
         signal.signal(number, signal.SIG_IGN)
 
 
 def received() -> KeyboardInterrupt | None:
-    """The interrupt of this process, even if other code turned it into another exception."""
+    """Return the interrupt of this process, even if other code replaced its exception."""
     return _interrupt_of(_received[0]) if _received else None
 
 
 def status(interrupt: KeyboardInterrupt) -> int:
-    """The exit status, as shells have it: 128 and the number of the signal."""
+    """Return the exit status, as in shells: 128 plus the number of the signal."""
     return 128 + (signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT)
 
 
@@ -101,7 +101,7 @@ def _release() -> None:
 
 
 def _reset() -> None:
-    """A forked child handles signals as any process does."""
+    """Restore the default handlers in a forked child."""
     signal.set_wakeup_fd(-1)
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:

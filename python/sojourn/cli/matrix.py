@@ -67,7 +67,7 @@ def execute(args: argparse.Namespace) -> int:
         found = measure.measure(axes, api.threads_of(args.jobs), bar.simulating)
         if args.out is not None:
             bar.writing()
-            matrix_tables.write(found, Path(args.out), figures.tell)
+            matrix_tables.write(found, Path(args.out), figures.report_missing)
     if args.json:
         sys.stdout.write(matrix_tables.json_text(found))
     elif args.markdown:

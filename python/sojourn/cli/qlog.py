@@ -49,7 +49,7 @@ def execute(args: argparse.Namespace) -> int:
     written = None
     figures = Figures()
     if args.out is not None:
-        target = results.write(run, Path(args.out), figures.tell)
+        target = results.write(run, Path(args.out), figures.report_missing)
         written = f"Run directory: {target} (open report.html)"
     elif args.plot is not None and figures.plot(run.plot(), args.plot):
         written = f"Figure: {args.plot}"

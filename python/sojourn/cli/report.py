@@ -19,7 +19,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Redraw the report of a run directory."""
     figures = Figures()
-    results.draw(Path(args.directory), figures.tell)
+    results.draw(Path(args.directory), figures.report_missing)
     status = figures.status()
     if status == 0:
         print(f"Report: {Path(args.directory) / 'report.html'}")

@@ -117,10 +117,21 @@ def _show(found: CaptureRtt) -> None:
 _FIGURES = ("min", "mean", "p50", "p95", "p99", "max")
 
 
-def _cells(of: Direction) -> Iterator[str]:
-    yield from (of["from"], of["to"], of["method"] or MISSING)
-    yield from (f"{of['packets']:,}", f"{of['resent_packets']:,}", f"{of['samples']:,}")
-    for value in (of["min_s"], of["mean_s"], of["p50_s"], of["p95_s"], of["p99_s"], of["max_s"]):
+def _cells(direction: Direction) -> Iterator[str]:
+    yield from (direction["from"], direction["to"], direction["method"] or MISSING)
+    yield from (
+        f"{direction['packets']:,}",
+        f"{direction['resent_packets']:,}",
+        f"{direction['samples']:,}",
+    )
+    for value in (
+        direction["min_s"],
+        direction["mean_s"],
+        direction["p50_s"],
+        direction["p95_s"],
+        direction["p99_s"],
+        direction["max_s"],
+    ):
         yield MISSING if value is None else f"{1e3 * value:.3f}"
 
 
@@ -146,9 +157,9 @@ def _notes(found: CaptureRtt) -> Iterator[str]:
         most = f"the {_MOST_FLOWS} flows with most samples"
         yield f"{most} of {found['flow_count']:,}; --json has the others"
     skipped = {reason: found["skipped"][reason] for reason in _REASONS}  # type: ignore[literal-required]
-    told = [f"{count:,} {_REASONS[reason]}" for reason, count in skipped.items() if count]
-    if told:
-        yield f"not looked at: {', '.join(told)}"
+    reasons = [f"{count:,} {_REASONS[reason]}" for reason, count in skipped.items() if count]
+    if reasons:
+        yield f"not looked at: {', '.join(reasons)}"
     backward = sum(x["backward_pairs"] for flow in found["flows"] for x in flow["directions"])
     if backward:
         yield f"{backward:,} answers have an earlier time than what they answer, and are left out"

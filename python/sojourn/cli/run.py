@@ -96,7 +96,7 @@ def execute(args: argparse.Namespace) -> int:
         return _summarise(args, core, controllers, captures)
     began = time.perf_counter()
     figures = Figures()
-    drawn = Pictures(figures.tell)
+    drawn = Pictures(figures.report_missing)
     # The folders are created now, to detect errors early, and filled at the end.
     with Bar() as bar, prints_aside(), captures.opened() as files, out.opened() as opened:
         record = api.record(
@@ -105,7 +105,7 @@ def execute(args: argparse.Namespace) -> int:
         took_s = time.perf_counter() - began
         bar.writing()
         results.fill(record, opened.place, drawn)
-    drawn.finish(opened.target, results.AGAIN)
+    drawn.finish(opened.target, results.REDRAW)
     _note_user_controllers(controllers, record.summary, args, took_s)
     if args.json:
         sys.stdout.write(results.summary_text(record.summary))

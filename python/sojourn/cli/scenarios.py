@@ -123,7 +123,7 @@ def _check_one(file: str, controllers: UserControllers) -> int:
     except OSError as error:
         terminal.say(f"sojourn: {file}: {error.strerror}")
         return terminal.BAD_INPUT
-    print(terminal.line(f"{file}: ok ({_describe(scenario)})"))
+    print(terminal.one_line(f"{file}: ok ({_describe(scenario)})"))
     return 0
 
 

@@ -9,7 +9,7 @@ from sojourn.errors import UsageError
 from sojourn.formatting import ms_text, rate_text
 from sojourn.report import require_free_figure
 from sojourn.report.theory import RapidFigure
-from sojourn.terminal import line
+from sojourn.terminal import one_line
 from sojourn.theory import RapidTheory
 
 
@@ -41,7 +41,7 @@ def execute(args: argparse.Namespace) -> int:
     figures = Figures()
     if args.plot is not None:
         figures.plot(RapidFigure(found), args.plot)
-    print(json.dumps(found) if args.json else "\n".join(map(line, _rapid_lines(args, found))))
+    print(json.dumps(found) if args.json else "\n".join(map(one_line, _rapid_lines(args, found))))
     return figures.status()
 
 

@@ -10,7 +10,7 @@ from sojourn.errors import UsageError
 from sojourn.formatting import ms_text
 from sojourn.report import require_free_figure
 from sojourn.report.spike import MITIGATIONS, SpikeFigure
-from sojourn.terminal import line
+from sojourn.terminal import one_line
 from sojourn.theory import Mitigation, SpikeTheory
 
 
@@ -73,7 +73,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.plot is not None:
         figures.plot(SpikeFigure(found), args.plot)
         del found["arrivals"], found["queue"], found["capacity_bps"]
-    print(json.dumps(found) if args.json else "\n".join(map(line, _lines(args, found))))
+    print(json.dumps(found) if args.json else "\n".join(map(one_line, _lines(args, found))))
     return figures.status()
 
 

@@ -11,7 +11,7 @@ from sojourn.errors import UsageError
 from sojourn.formatting import ms_text, rate_text
 from sojourn.report import require_free_figure
 from sojourn.report.theory import TraceFigure
-from sojourn.terminal import line
+from sojourn.terminal import one_line
 from sojourn.theory import Fitted, Percentiles, TraceTheory
 
 
@@ -67,7 +67,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.plot is not None:
         figures.plot(TraceFigure(found, _title(args)), args.plot)
         del found["series"]
-    print(json.dumps(found) if args.json else "\n".join(map(line, _lines(args, found))))
+    print(json.dumps(found) if args.json else "\n".join(map(one_line, _lines(args, found))))
     return figures.status()
 
 
@@ -134,9 +134,9 @@ def _fitted_lines(fitted: Fitted) -> list[str]:
         stay = ms_text(fitted["stretch_s"] / (1 - stays)) if stays < 1 else "for ever"
         lines.append(f"{'':15}{rate_text(rate):>12}{100 * share:>8.3g} %{stay:>11}")
     lines.append(f"{'':15}{'mean':>12}{'deviation':>16}  like itself one loop later")
-    for name, of in (("file", fitted["measured"]), ("chain", fitted["made"])):
-        mean, deviation = rate_text(of["mean_rate_bps"]), rate_text(of["deviation_bps"])
-        lines.append(f"{name:15}{mean:>12}{deviation:>16}  {of['autocorrelation']:.3f}")
+    for name, moments in (("file", fitted["measured"]), ("chain", fitted["made"])):
+        mean, deviation = rate_text(moments["mean_rate_bps"]), rate_text(moments["deviation_bps"])
+        lines.append(f"{name:15}{mean:>12}{deviation:>16}  {moments['autocorrelation']:.3f}")
     delay = fitted["measured_delay"]
     lines.append(
         f"{'the file itself':14} {'sender':9}" + "".join(f"{name:>11}" for name in _SHARES)
@@ -169,6 +169,6 @@ def _trace_lines(found: TraceTheory) -> list[str]:
 _SHARES = ("p50", "p95", "p99", "max")
 
 
-def _shares_line(first: str, sender: str, of: Percentiles) -> str:
-    values = (of["p50_s"], of["p95_s"], of["p99_s"], of["max_s"])
+def _shares_line(first: str, sender: str, delays: Percentiles) -> str:
+    values = (delays["p50_s"], delays["p95_s"], delays["p99_s"], delays["max_s"])
     return f"{first:14} {sender:9}" + "".join(f"{ms_text(value):>11}" for value in values)

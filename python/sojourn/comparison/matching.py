@@ -82,7 +82,7 @@ def match(a: Side, b: Side, chosen: Chosen) -> Matched:
 
 
 def controls(run: Record) -> list[str]:
-    """The controllers of a run directory, in its order."""
+    """Return the controllers of a run directory, in its order."""
     return list(dict.fromkeys(one["control"] for one in run.runs))
 
 
@@ -138,7 +138,7 @@ _Series = dict[Name, dict[int, pl.DataFrame]]
 
 
 def _series(side: Side, what: What) -> _Series:
-    """The series of every flow or link, by seed, ordered by time."""
+    """Return the series of every flow or link, by seed, ordered by time."""
     frame = side.run.flows if what == "flows" else side.run.links
     name = what.removesuffix("s")
     where = f"{side.label}: {what}.parquet"
@@ -155,9 +155,9 @@ def _series(side: Side, what: What) -> _Series:
     keys = ["control", "seed", name]
     for key, part in timed.partition_by(keys, as_dict=True, maintain_order=True).items():
         if key not in known:
-            said = ", ".join(f"{one} {value!r}" for one, value in zip(keys, key, strict=True))
+            named = ", ".join(f"{one} {value!r}" for one, value in zip(keys, key, strict=True))
             raise RunDirectoryError(
-                f"{where}: it has rows of {said}, which summary.json does not list"
+                f"{where}: it has rows of {named}, which summary.json does not list"
             )
         control, seed, own = key
         series.setdefault((control, own), {})[seed] = _ordered(part, f"{where}: {name} {own!r}")

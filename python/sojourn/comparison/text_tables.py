@@ -73,7 +73,7 @@ def build(summary: ComparisonSummary) -> TextTable:
     rows: list[list[str]] = []
     starts: list[int] = []
     for kind, metrics, item in _items(summary):
-        own = list(_rows(item, metrics)) if _says_something(item, metrics) else []
+        own = list(_rows(item, metrics)) if _has_figures(item, metrics) else []
         if not own:
             continue
         starts.append(len(rows))
@@ -127,7 +127,7 @@ def _lacking(item: Item) -> Iterator[str]:
 
 
 def _items(summary: ComparisonSummary) -> Iterator[tuple[str, _Rows, Item]]:
-    """For each controller, its flows and then its links."""
+    """Yield, for each controller, its flows and then its links."""
     for control in dict.fromkeys(flow["control"] for flow in summary["flows"]):
         for kind, metrics, items in (
             ("flow", _FLOW, summary["flows"]),
@@ -166,8 +166,8 @@ def step_text(step_s: float) -> str:
     return f"{step_s:.4g} s" if step_s >= 1 else f"{1000 * step_s:.4g} ms"
 
 
-def _says_something(item: Item, metrics: _Rows) -> bool:
-    """Whether a figure is other than null or zero: a link without a rate has no queue."""
+def _has_figures(item: Item, metrics: _Rows) -> bool:
+    """Return whether a figure is other than null or zero: a link without a rate has no queue."""
     return any(item[key][side] for key, _, _ in metrics for side in ("a", "b"))
 
 
@@ -179,19 +179,19 @@ def _rows(item: Item, metrics: _Rows) -> Iterator[list[str]]:
         # Whole runs may cover different times, so a single value allows no comparison.
         if len(known) == 2 or (known and of_steps):
             smoothed = of_steps and item.get("rtt_column") == "srtt_s"
-            said = name.replace("RTT", "srtt") if smoothed else name
-            yield [said, *_cells(compared, unit, max(known))]
+            label = name.replace("RTT", "srtt") if smoothed else name
+            yield [label, *_cells(compared, unit, max(known))]
 
 
 def _cells(compared: Mapping[str, float | None], unit: Unit, largest: float) -> list[str]:
-    scale, said = scale_of(unit, largest)
+    scale, shown_unit = scale_of(unit, largest)
     digits = digits_of(unit, largest / scale)
     if unit == "count" and any((compared[side] or 0) % 1 for side in ("a", "b")):
         digits = 1
     a, b = (_text(compared[side], scale, digits) for side in ("a", "b"))
     ratio = compared["ratio"]
     difference = _signed(compared["difference"], scale, digits)
-    return [said, a, b, difference, MISSING if ratio is None else f"{ratio:.3f}"]
+    return [shown_unit, a, b, difference, MISSING if ratio is None else f"{ratio:.3f}"]
 
 
 def _text(value: float | None, scale: float, digits: int) -> str:

@@ -32,9 +32,9 @@ class Metric:
     def text(self, cell: Cell) -> str:
         """Format the figures; for several runs, means with half of their confidence intervals."""
         runs = [self.values(one) for one in cell["each"]] or [self.values(cell)]
-        return "+".join(map(self._one, zip(*runs, strict=True))) or MISSING
+        return "+".join(map(self._mean_text, zip(*runs, strict=True))) or MISSING
 
-    def _one(self, values: Sequence[float]) -> str:
+    def _mean_text(self, values: Sequence[float]) -> str:
         around = stats.mean_interval(values)
         half = f"±{(around[1] - around[0]) / 2:.{self.digits}f}" if around else ""
         return f"{stats.mean(values):.{self.digits}f}{half}"
@@ -123,7 +123,7 @@ _WRITTEN = " Written by `make matrix`; a test holds it against what is simulated
 
 
 def _is_shipped(found: MatrixSummary) -> bool:
-    """Whether this is the matrix of docs/matrix.md, which a test checks; only it may say so."""
+    """Return whether this is the matrix of docs/matrix.md, which a test checks."""
     asked: dict[str, Any] = {**found}
     whole = plan.choose_axes(None, None)
     lists = ("controls", "queues", "rtts")

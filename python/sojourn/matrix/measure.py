@@ -100,7 +100,7 @@ def measure(axes: Axes, threads: int, progress: Progress | None = None) -> Matri
 
 
 def jain(goodputs: Sequence[float]) -> float:
-    """Jain's fairness index: 1 if all goodputs are equal, 1/n if one flow has everything.
+    """Compute Jain's fairness index: 1 if all goodputs are equal, 1/n if one flow has everything.
 
     Jain, Chiu and Hawe, "A Quantitative Measure of Fairness" (DEC-TR-301, 1984).
     """
@@ -169,7 +169,7 @@ def _cell(place: Place, runs: Sequence[RunSummary]) -> Cell:
 
 
 def _figures(run: RunSummary) -> dict[str, Any]:
-    """The figures of a cell for one run."""
+    """Return the figures of a cell for one run."""
     link: Any = next(link for link in run["links"] if link["name"] == plan.BOTTLENECK)
     goodputs = [flow["goodput_bps"] for flow in run["flows"]]
     return {
@@ -192,9 +192,9 @@ def _over(
 ) -> dict[str, Any]:
     """Apply `combine` to each figure over all runs; None if a run has no value."""
 
-    def one(values: Sequence[Any]) -> Any:
+    def combined(values: Sequence[Any]) -> Any:
         if isinstance(values[0], list):
-            return [one(flow) for flow in zip(*values, strict=True)]
+            return [combined(flow) for flow in zip(*values, strict=True)]
         return None if None in values else combine(values)
 
-    return {key: one([figures[key] for figures in each]) for key in each[0]}
+    return {key: combined([figures[key] for figures in each]) for key in each[0]}

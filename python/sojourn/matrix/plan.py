@@ -78,7 +78,7 @@ def choose_axes(
 
 
 def places(axes: Axes) -> Iterator[Place]:
-    """For each queue, every single controller, then every pair, each with all RTTs."""
+    """Yield, for each queue, every single controller, then every pair, each with all RTTs."""
     alone = [(one,) for one in axes.controls]
     pairs = combinations_with_replacement(axes.controls, 2)
     who: list[tuple[str, ...]] = [*alone, *pairs]
@@ -111,7 +111,7 @@ def scenario(axes: Axes, place: Place) -> Scenario:
 
 
 def _queue(axes: Axes, name: str) -> dict[str, object]:
-    """The queue with its defaults, ECN if it is optional, and the link's rate for a shaper."""
+    """Return the queue with defaults, with ECN if optional, and with the link's rate if shaped."""
     table: dict[str, object] = {"kind": name}
     for param in _queues()[name]["params"]:
         if param["name"] == "ecn":
@@ -122,13 +122,13 @@ def _queue(axes: Axes, name: str) -> dict[str, object]:
 
 
 def _measures_arrivals(axes: Axes, control: str) -> bool:
-    """Whether a controller needs the receiver's timestamps, which TCP lacks by default."""
+    """Return whether a controller needs the receiver's timestamps, which TCP lacks by default."""
     return bool(controllers(axes.user_controllers)[control]["needs"]["receive_times"])
 
 
 @cache
 def controllers(user_controllers: UserControllers) -> dict[str, Any]:
-    """Every available controller with its description."""
+    """Return every available controller with its description."""
     return {one["name"]: one for one in json.loads(user_controllers.catalogue.controllers())}
 
 

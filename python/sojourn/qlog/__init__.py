@@ -29,4 +29,4 @@ def read(
             raise UsageError(str(damage) if damage else f"{file}: it holds no qlog events")
         traces += found
         damages += [damage] if damage else []
-    return run.of(traces, control, interval_s), damages
+    return run.to_run(traces, control, interval_s), damages

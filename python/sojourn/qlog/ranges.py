@@ -33,11 +33,11 @@ class Order:
             self._last[at : at + 1] = [block[_MOST // 2 - 1], block[-1]]
 
     def first(self) -> int | None:
-        """The smallest number."""
+        """Return the smallest number."""
         return self._blocks[0][0] if self._blocks else None
 
     def before(self, number: int) -> int | None:
-        """The greatest smaller number."""
+        """Return the greatest smaller number."""
         at = bisect_left(self._last, number)
         if at < len(self._blocks) and self._blocks[at][0] < number:
             block = self._blocks[at]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 from sojourn import _core, memory, run_directory
-from sojourn.qlog.texts import said
+from sojourn.qlog.texts import decoded
 from sojourn.qlog.trace import Row, Trace
 from sojourn.results import Run
 from sojourn.run_directory import What
@@ -22,7 +22,7 @@ _ROUND_S = [n * 10.0**power for power in range(-3, 4) for n in (1, 2, 5)]
 _MOST_SAMPLES = 1_000_000
 
 
-def of(traces: Sequence[Trace], control: str, interval_s: float | None) -> Run:
+def to_run(traces: Sequence[Trace], control: str, interval_s: float | None) -> Run:
     """Compute the figures and series of all traces; absolute times start at the earliest."""
     for trace in traces:
         trace.finish()
@@ -35,7 +35,7 @@ def of(traces: Sequence[Trace], control: str, interval_s: float | None) -> Run:
     interval = _interval(duration, interval_s)
     names = _names(traces)
     flows = [_summary(trace, name, control) for trace, name in zip(traces, names, strict=True)]
-    title = next((said(trace.title) for trace in traces if trace.title), None) or "qlog"
+    title = next((decoded(trace.title) for trace in traces if trace.title), None) or "qlog"
     summary: Summary = {
         "format": FORMAT,
         "scenario": title,
@@ -69,7 +69,7 @@ def _interval(duration: float, asked: float | None) -> float:
 
 def _names(traces: Sequence[Trace]) -> list[str]:
     """Name each trace; add its endpoint if both endpoints of a connection are present."""
-    plain = [said(trace.name) or "trace" for trace in traces]
+    plain = [decoded(trace.name) or "trace" for trace in traces]
     often = Counter(plain)
     named = [
         f"{name} ({trace.vantage})" if often[name] > 1 else name
@@ -157,7 +157,7 @@ class _Columns:
         self._delivered += delivered
 
     def frame(self) -> "pl.DataFrame":
-        """The columns of `flows.parquet` that a log provides."""
+        """Build the columns of `flows.parquet` that a log provides."""
         memory.require_polars()
         import polars as pl
 
@@ -181,7 +181,7 @@ class _Columns:
         }
         texts: dict[str, Sequence[object]] = {
             "flow": self._names,
-            "phase": [said(row.phase) for row in rows],
+            "phase": [decoded(row.phase) for row in rows],
         }
         columns = [pl.Series(name, values, pl.String) for name, values in texts.items()]
         columns += [pl.Series(name, values, pl.Float64) for name, values in numbers.items()]

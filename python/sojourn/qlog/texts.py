@@ -1,7 +1,7 @@
 """Incremental JSON parser that keeps everything before an error.
 
 Texts are decoded as Latin-1, with one character per byte, so that positions in the text are
-positions in the file. `said` restores names to UTF-8.
+positions in the file. `decoded` restores names to UTF-8.
 """
 
 import json
@@ -33,7 +33,7 @@ class FaultyTextError(Exception):
         self.what = what
 
 
-def said(text: object) -> str | None:
+def decoded(text: object) -> str | None:
     """Restore a name to the original text."""
     if not isinstance(text, str):
         return None
@@ -130,16 +130,16 @@ def sequence(file: Path, separator: bytes, each: Callable[[Cursor], None]) -> No
             *ends, rest = chunk.split(separator)
             for end in ends:
                 text = b"".join([*parts, end])
-                _one(text, at, each)
+                _parse_one(text, at, each)
                 at, length, parts = at + len(text) + 1, 0, []
             parts.append(rest)
             length += len(rest)
             if length > LONGEST:
                 raise FaultyTextError(at, f"one text is longer than {LONGEST >> 20} MiB")
-    _one(b"".join(parts), at, each)
+    _parse_one(b"".join(parts), at, each)
 
 
-def _one(text: bytes, at: int, each: Callable[[Cursor], None]) -> None:
+def _parse_one(text: bytes, at: int, each: Callable[[Cursor], None]) -> None:
     cursor = Cursor(text.decode("latin-1"), at)
     if cursor.peek():
         each(cursor)

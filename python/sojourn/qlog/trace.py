@@ -249,12 +249,12 @@ def _frames(data: JsonObject) -> list[JsonObject]:
 
 
 def _is_unknown(data: JsonObject) -> bool:
-    """Whether the log omits the frames of a packet."""
+    """Return whether the log omits the frames of a packet."""
     return not isinstance(data.get("frames"), list)
 
 
 def _number(data: JsonObject) -> tuple[str, int | None]:
-    """The number space and the number of a packet."""
+    """Return the number space and the number of a packet."""
     header = mapping(data.get("header"))
     kinds = (header.get("packet_type"), data.get("packet_type"), data.get("type"), "1RTT")
     kind = str(next(one for one in kinds if one is not None)).lower()
@@ -263,7 +263,7 @@ def _number(data: JsonObject) -> tuple[str, int | None]:
 
 
 def _pieces(data: JsonObject) -> list[tuple[str, int, int]]:
-    """The data of a packet: stream, offset, length."""
+    """Return the data of a packet: stream, offset, length."""
     found = []
     for frame in _frames(data):
         kind = frame.get("frame_type")
@@ -278,7 +278,7 @@ def _pieces(data: JsonObject) -> list[tuple[str, int, int]]:
 
 
 def _acked(frame: JsonObject) -> Iterator[tuple[int, int]]:
-    """The packet ranges that a frame acknowledges, each as first and last number."""
+    """Yield the packet ranges that a frame acknowledges, as first and last number."""
     ranges = frame.get("acked_ranges")
     for one in ranges if isinstance(ranges, list) else []:
         ends = [count(end) for end in one] if isinstance(one, list) else [count(one)]
