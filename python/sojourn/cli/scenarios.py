@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, api, inputs, reference, terminal
+from sojourn import _core, api, inputs, schema_reference, terminal
 from sojourn.cli.options import add_controller_option, file_name
 from sojourn.errors import UsageError
 from sojourn.user_code import Loader, Source
@@ -96,7 +96,7 @@ def _schema(args: argparse.Namespace) -> dict[str, Any]:
 
 def _reference(args: argparse.Namespace) -> str:
     listed = [
-        reference.Listed({one["name"] for one in entries}, command)
+        schema_reference.Listed({one["name"] for one in entries}, command)
         for entries, command in (
             (
                 json.loads(load_controllers(args.controller).catalogue.controllers()),
@@ -105,7 +105,7 @@ def _reference(args: argparse.Namespace) -> str:
             (api.queues(), "sojourn queues"),
         )
     ]
-    return reference.markdown(_schema(args), listed)
+    return schema_reference.markdown(_schema(args), listed)
 
 
 def _check_one(file: str, controllers: UserControllers) -> int:
