@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from sojourn import table
+from sojourn import summary_table
 from sojourn.errors import UsageError
 from sojourn.qlog import reading, run
 
@@ -43,7 +43,7 @@ def check(data: bytes) -> None:
     if not traces:
         return
     try:
-        record = run.of(traces, "qlog", None)
+        record = run.to_run(traces, "qlog", None)
     except UsageError:
         return
     json.dumps(record.summary, allow_nan=False)
@@ -52,7 +52,7 @@ def check(data: bytes) -> None:
         known = [rtt for rtt in rtts if rtt is not None]
         assert known == sorted(known), flow
         assert all(math.isfinite(rtt) and rtt >= 0 for rtt in known), flow
-    assert table.build_all(record.summary)
+    assert summary_table.build_all(record.summary)
     assert record.flows.height > 0
 
 

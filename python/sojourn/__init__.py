@@ -33,30 +33,30 @@ if TYPE_CHECKING:
     from sojourn.api import queues as queues
     from sojourn.api import run as run
     from sojourn.api import schema as schema
-    from sojourn.comparison import Comparison as Comparison
+    from sojourn.comparison.result import Comparison as Comparison
     from sojourn.errors import NotEnoughMemoryError as NotEnoughMemoryError
     from sojourn.errors import OutputExistsError as OutputExistsError
     from sojourn.errors import RunDirectoryError as RunDirectoryError
-    from sojourn.own import Controller as Controller
-    from sojourn.own import Param as Param
-    from sojourn.record import Run as Run
     from sojourn.record import Selection as Selection
     from sojourn.report import Figure as Figure
+    from sojourn.results import Run as Run
     from sojourn.scenario import Scenario as Scenario
+    from sojourn.user_controllers import Controller as Controller
+    from sojourn.user_controllers import Param as Param
 
 _HOME = {
-    "Comparison": "sojourn.comparison",
-    "Controller": "sojourn.own",
+    "Comparison": "sojourn.comparison.result",
+    "Controller": "sojourn.user_controllers",
     "ControllerError": "sojourn._core",
     "Feedback": "sojourn._core",
     "Figure": "sojourn.report",
     "Limits": "sojourn._core",
     "NotEnoughMemoryError": "sojourn.errors",
     "OutputExistsError": "sojourn.errors",
-    "Param": "sojourn.own",
+    "Param": "sojourn.user_controllers",
     "RateSample": "sojourn._core",
     "Received": "sojourn._core",
-    "Run": "sojourn.record",
+    "Run": "sojourn.results",
     "RunDirectoryError": "sojourn.errors",
     "Scenario": "sojourn.scenario",
     "ScenarioError": "sojourn._core",

@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypedDict, final
 
-from sojourn.own import Declaration
+from sojourn.user_controllers import Declaration
 
 __version__: str
 

@@ -9,15 +9,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sojourn import _core, experiment, memory, stats
-from sojourn.contract import FORMAT, RunSummary, Summary
+from sojourn import _core, experiment, memory, results, stats
 from sojourn.exports import Captures, Files
-from sojourn.own import Factory, Own
-from sojourn.record import Run
+from sojourn.results import Run
+from sojourn.run_directory import What
+from sojourn.run_summary import FORMAT, RunSummary, Summary
 from sojourn.scenario import Scenario
+from sojourn.user_controllers import Factory, UserControllers
 
 if TYPE_CHECKING:
-    from sojourn.comparison import Comparison
+    from sojourn.comparison.result import Comparison
 
 T = TypeVar("T")
 
@@ -29,7 +30,7 @@ def run(
     control: str | Sequence[str] | None = None,
     seed: int | None = None,
     runs: int = 1,
-    set: Mapping[str, Any] | Iterable[str] = (),
+    set: Mapping[str, object] | Iterable[str] = (),
     jobs: int | None = None,
     progress: bool = False,
     spread: str | None = None,
@@ -50,30 +51,35 @@ def run(
     (docs/exports.md).
     """
     source = as_scenario(scenario)
-    own = Own(controllers or {})
+    user_controllers = UserControllers(controllers or {})
     core = experiment.prepare(
-        source.compile(), assignments=set, control=control, seed=seed, spread=spread, own=own
+        source.compile(),
+        assignments=set,
+        control=control,
+        seed=seed,
+        spread=spread,
+        user_controllers=user_controllers,
     )
     captures = Captures.to(pcapng, qlog)
     captures.require_possible(core)
     if not progress:
         with captures.opened() as files:
-            return record(core, source.origin, runs, jobs, own=own, files=files)
-    from sojourn.cli.progress import Bar
+            return record(
+                core, source.origin, runs, jobs, user_controllers=user_controllers, files=files
+            )
+    from sojourn.progress import Bar
 
     began = time.perf_counter()
     with Bar() as bar, captures.opened() as files:
-        done = record(core, source.origin, runs, jobs, bar.simulating, own, files)
-    if slowness := own.slowness(done.summary, time.perf_counter() - began):
+        done = record(core, source.origin, runs, jobs, bar.simulating, user_controllers, files)
+    if slowness := user_controllers.slowness(done.summary, time.perf_counter() - began):
         print(slowness, file=sys.stderr)
     return done
 
 
 def load(directory: str | PathLike[str]) -> Run:
     """Read a run directory."""
-    from sojourn import rundir
-
-    return rundir.read(Path(directory))
+    return results.read(Path(directory))
 
 
 def compare(
@@ -90,12 +96,12 @@ def compare(
     that both runs have. `shift_b` seconds are added to the times of `b`.
     """
     memory.require_polars()
-    from sojourn import comparison
     from sojourn.comparison.matching import Chosen, Side
+    from sojourn.comparison.result import Comparison
 
     chosen = Chosen(_listed(flow), _listed(link), _listed(control))
     sides = Side("a", *_labelled(a)), Side("b", *_labelled(b), shift_b)
-    return comparison.compare(*sides, chosen)
+    return Comparison.compare(*sides, chosen)
 
 
 def controllers() -> list[dict[str, Any]]:
@@ -140,13 +146,13 @@ def record(
     runs: int,
     jobs: int | None,
     progress: experiment.Progress | None = None,
-    own: Own | None = None,
+    user_controllers: UserControllers | None = None,
     files: Files | None = None,
 ) -> Run:
     """Simulate a prepared scenario and keep the series."""
     experiment.require_room([core], runs, threads_of(jobs))
     outcomes = _simulated(core, runs, jobs, lambda outcome: outcome, progress, files)
-    return _recorded(core, name, runs, outcomes, own)
+    return _recorded(core, name, runs, outcomes, user_controllers)
 
 
 def record_all(
@@ -171,16 +177,16 @@ def _recorded(
     name: str,
     runs: int,
     outcomes: list[_core.Outcome],
-    own: Own | None = None,
+    user_controllers: UserControllers | None = None,
 ) -> Run:
     summary = _summary(core, name, runs, [json.loads(one.summary_json()) for one in outcomes])
-    series = {
+    series: dict[What, bytes] = {
         "flows": _core.series_parquet(outcomes, "flows"),
         "links": _core.series_parquet(outcomes, "links"),
     }
     scenario, files = _as_run(core, runs)
-    sources = own.record(summary) if own else {}
-    return Run(summary, scenario, core.title(), cast(Any, series), {**files, **sources})
+    sources = user_controllers.record(summary) if user_controllers else {}
+    return Run(summary, scenario, core.title(), series, {**files, **sources})
 
 
 def summarise(
@@ -189,7 +195,7 @@ def summarise(
     runs: int,
     jobs: int | None,
     progress: experiment.Progress | None = None,
-    own: Own | None = None,
+    user_controllers: UserControllers | None = None,
     files: Files | None = None,
 ) -> Summary:
     """Simulate a prepared scenario and keep only its summary."""
@@ -200,8 +206,8 @@ def summarise(
 
     done = _simulated(core, runs, jobs, take, progress, files)
     summary = _summary(core, name, runs, done)
-    if own:
-        own.record(summary)
+    if user_controllers:
+        user_controllers.record(summary)
     return summary
 
 

@@ -1,5 +1,7 @@
 """Exceptions besides `sojourn.ScenarioError`."""
 
+from collections.abc import Sequence
+
 
 class NotEnoughMemoryError(MemoryError):
     """The runs need more memory than is available; no simulation has run."""
@@ -13,7 +15,7 @@ class UsageError(ValueError):
     """The request cannot be carried out; the message is one sentence for the user."""
 
 
-class OwnCodeError(UsageError):
+class UserCodeError(UsageError):
     """The user's Python code raised an exception while it was loaded; it is the `__cause__`."""
 
 
@@ -27,3 +29,14 @@ class PictureError(RuntimeError):
 
 class PictureWarning(UserWarning):
     """Pictures of a run could not be drawn or written; the data are complete."""
+
+
+def require_known(kind: str, name: str, known: Sequence[str]) -> None:
+    """Refuse an unknown name; suggest the nearest one, or list all."""
+    if name in known:
+        return
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else f"there are: {', '.join(known)}"
+    raise UsageError(f"there is no {kind} `{name}`; {hint}")

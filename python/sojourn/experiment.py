@@ -5,11 +5,11 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, overload
+from typing import Generic, Protocol, TypeVar, overload
 
 from sojourn import _core, memory
 from sojourn.exports import Files
-from sojourn.own import Own
+from sojourn.user_controllers import UserControllers
 
 T = TypeVar("T")
 
@@ -46,15 +46,15 @@ class Stopped(BaseException):
 def prepare(
     scenario: _core.Scenario,
     *,
-    assignments: Mapping[str, Any] | Iterable[str] = (),
+    assignments: Mapping[str, object] | Iterable[str] = (),
     control: str | Sequence[str] | None = None,
     seed: int | None = None,
     spread: str | None = None,
-    own: Own | None = None,
+    user_controllers: UserControllers | None = None,
 ) -> _core.Scenario:
     """Apply the requested changes to a scenario and check it."""
-    if own:
-        scenario.use_controllers(own.catalogue)
+    if user_controllers:
+        scenario.use_controllers(user_controllers.catalogue)
     for assignment in _assignments(assignments):
         scenario.set(assignment)
     if spread is not None:
@@ -116,7 +116,7 @@ class Jobs(Sequence[Job]):
 
     def _job(self, place: int) -> Job:
         control, seed = divmod(place, len(self._seeds))
-        files = self._files.of(self._controls[control], self._seeds[seed])
+        files = self._files.prefixes(self._controls[control], self._seeds[seed])
         return Job(self._scenario, control, self._seeds[seed], files)
 
 
@@ -146,12 +146,12 @@ def simulate(
             pool.stop.set()
             pool.begin.set()
             if wait(futures, timeout=_END_S).not_done:
-                pool.break_off()
+                pool.interrupt_workers()
     pool.raise_first()
-    return pool.results
+    return [pool.results[place] for place in range(len(jobs))]
 
 
-def _wait(futures: Sequence[Future[Any]]) -> None:
+def _wait(futures: Sequence[Future[None]]) -> None:
     """Wait until all workers are done or one has failed.
 
     Another thread than this one may receive a signal; this thread then detects Ctrl-C only when its
@@ -164,13 +164,13 @@ def _wait(futures: Sequence[Future[Any]]) -> None:
             return
 
 
-class _Pool:
+class _Pool(Generic[T]):
     """The jobs that several workers take in turn, and their results."""
 
     def __init__(
         self,
         jobs: Sequence[Job],
-        take: Callable[[_core.Outcome], Any],
+        take: Callable[[_core.Outcome], T],
         progress: Progress | None,
     ) -> None:
         self.jobs = jobs
@@ -181,8 +181,8 @@ class _Pool:
         self.lock = threading.Lock()
         self.begin = threading.Event()
         self.stop = threading.Event()
-        self.at_work: set[int] = set()
-        self.results: list[Any] = [None] * len(jobs)
+        self.working_threads: set[int] = set()
+        self.results: dict[int, T] = {}
         self._places = itertools.count()
         self._errors: dict[int, BaseException] = {}
 
@@ -190,16 +190,16 @@ class _Pool:
         """Run one job after another, until none is left or the work is stopped."""
         self.begin.wait()
         thread = threading.get_ident()
-        self.at_work.add(thread)
+        self.working_threads.add(thread)
         try:
             while not self.stop.is_set() and (place := next(self._places)) < len(self.jobs):
                 self._run(place)
         finally:
-            self.at_work.discard(thread)
+            self.working_threads.discard(thread)
 
     def _run(self, place: int) -> None:
         try:
-            self.results[place] = self._one(self.jobs[place])
+            self.results[place] = self._simulated(self.jobs[place])
         except BaseException as error:
             self._errors[place] = error
             raise
@@ -210,25 +210,25 @@ class _Pool:
             if not any(isinstance(e, Stopped) for e in (error, error.__cause__)):
                 raise error
 
-    def break_off(self) -> None:
+    def interrupt_workers(self) -> None:
         """Raise `Stopped` inside the threads' Python code: a user's controller may never return."""
         from ctypes import c_ulong, py_object, pythonapi
 
-        for thread in self.at_work.copy():
+        for thread in self.working_threads.copy():
             pythonapi.PyThreadState_SetAsyncExc(c_ulong(thread), py_object(Stopped))
 
-    def _one(self, job: Job) -> Any:
+    def _simulated(self, job: Job) -> T:
         simulation = job.scenario.simulation(job.control, job.seed, *job.captures)
         now = 0.0
         while now < simulation.duration_s:
             if self.stop.is_set():
                 raise Stopped
             simulation.advance(simulation.duration_s, _PIECE_WALL_S)
-            self._tell(simulation.now_s - now)
+            self._report(simulation.now_s - now)
             now = simulation.now_s
         return self.take(simulation.finish())
 
-    def _tell(self, advanced_s: float) -> None:
+    def _report(self, advanced_s: float) -> None:
         if self.progress is None:
             return
         with self.lock:
@@ -236,18 +236,18 @@ class _Pool:
             self.progress(self.done_s, self.total_s)
 
 
-def _assignments(given: Mapping[str, Any] | Iterable[str]) -> list[str]:
+def _assignments(given: Mapping[str, object] | Iterable[str]) -> list[str]:
     if isinstance(given, Mapping):
         return [f"{key}={toml_value(value)}" for key, value in given.items()]
     return list(given)
 
 
-def toml_value(value: Any) -> str:
+def toml_value(value: object) -> str:
     """Format a value for `--set`: text unchanged, everything else as TOML."""
     return value if isinstance(value, str) else _toml(value)
 
 
-def _toml(value: Any) -> str:
+def _toml(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):

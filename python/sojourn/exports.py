@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from sojourn import _core, folder
+from sojourn import _core, output
 from sojourn.errors import UsageError
 
 # Each flow has its own pair of host addresses, beginning with 10.0.0.1 and 10.0.0.2.
@@ -30,11 +30,11 @@ class Captures:
     def require_free(self) -> None:
         """Refuse folders that are not empty."""
         for option, target in self._targets():
-            folder.require_free(target, option)
+            output.require_free(target, option)
 
     def require_apart_from(self, out: Path) -> None:
         """Refuse folders that contain one another or overlap with the run directory."""
-        folder.require_apart([("--out", out), *self._folders()])
+        output.require_apart([("--out", out), *self._folders()])
 
     def require_possible(self, scenario: _core.Scenario) -> None:
         """Refuse a scenario with more flows than addresses."""
@@ -46,11 +46,11 @@ class Captures:
     def opened(self) -> Iterator["Files"]:
         """Yield the folders for writing; move them into place if the block succeeds."""
         self.require_free()
-        folder.require_apart(self._folders())
+        output.require_apart(self._folders())
         with ExitStack() as stack:
             places: dict[Path, Path] = {}
             for option, target in self._folders():
-                choice = folder.Choice(target, numbered=False)
+                choice = output.Choice(target, numbered=False)
                 places[target.resolve()] = stack.enter_context(choice.opened(option)).place
             found = (one and places[one.resolve()] for one in (self.pcapng, self.qlog))
             yield Files(*found)
@@ -72,7 +72,7 @@ class Files:
     pcapng: Path | None = None
     qlog: Path | None = None
 
-    def of(self, control: str | None, seed: int) -> tuple[str | None, str | None]:
+    def prefixes(self, control: str | None, seed: int) -> tuple[str | None, str | None]:
         """Return the path prefixes of one run's packet files and event files."""
         name = name_of(control, seed)
         pcapng, qlog = (str(one / name) if one else None for one in (self.pcapng, self.qlog))
@@ -84,5 +84,5 @@ def name_of(control: str | None, seed: int) -> str:
     name = control or "run"
     plain = re.sub(r"[^A-Za-z0-9._+-]", "_", name)
     # Labels may differ only in characters that file names cannot have; a checksum separates them.
-    told_apart = plain if plain == name else f"{plain}-{zlib.crc32(name.encode()):08x}"
-    return f"{told_apart}-{seed}"
+    distinct = plain if plain == name else f"{plain}-{zlib.crc32(name.encode()):08x}"
+    return f"{distinct}-{seed}"

@@ -24,12 +24,12 @@ _KINDS = {
 
 
 def opened_as(argument: str) -> str:
-    """Return the file of a command-line argument: `-` is standard input."""
+    """Return the file that an argument of the command line names: `-` is standard input."""
     return "/dev/stdin" if argument == "-" else argument
 
 
 def text(path: str | PathLike[str], limit: int = TEXT_LIMIT) -> str:
-    """Read UTF-8 text from a file or a pipe; refuse other bytes, and more than `limit` of them."""
+    """Read UTF-8 text from a file or a pipe of at most `limit` bytes."""
     file = os.fspath(path)
     with open(file, "rb") as source:  # noqa: PTH123 - Path("") is another folder
         data = _read(source.fileno(), limit)
@@ -42,7 +42,7 @@ def text(path: str | PathLike[str], limit: int = TEXT_LIMIT) -> str:
 
 
 def whole_text(path: str | PathLike[str]) -> str:
-    """Read UTF-8 text from a regular file, such as one of a run directory."""
+    """Read UTF-8 text from a regular file."""
     require_file(path)
     return text(path)
 
@@ -58,7 +58,7 @@ def _read(descriptor: int, limit: int) -> bytes:
 
 
 def require_file(path: str | PathLike[str]) -> int:
-    """Return the size in bytes; refuse a file without an end, such as a pipe or /dev/zero."""
+    """Refuse pipes and devices, such as /dev/zero; return the size of the file."""
     file = os.fspath(path)
     status = os.stat(file)  # noqa: PTH116
     kind = _KINDS.get(stat.S_IFMT(status.st_mode))
@@ -68,7 +68,7 @@ def require_file(path: str | PathLike[str]) -> int:
 
 
 def whole(path: str | PathLike[str], bytes_a_byte: int = _BYTES_A_BYTE) -> bytes:
-    """Read a file that fits into memory, which takes `bytes_a_byte` for each of its bytes."""
+    """Read a whole file; refuse one that takes more memory than is available."""
     size = require_file(path)
     memory.require(bytes_a_byte * size, f"{os.fspath(path)} is read as a whole; shorten it")
     with open(path, "rb") as source:  # noqa: PTH123

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from sojourn.contract import RunSummary, Summary
+from sojourn.run_summary import RunSummary, Summary
 
 DARKEST = "#222222"
 # Okabe and Ito (2008), "Color Universal Design": distinguishable with every kind of colour vision.

@@ -18,7 +18,7 @@ _POLARS_THREAD_BYTES = 128_000_000
 
 
 def available_bytes() -> int | None:
-    """Return the memory available without swapping; None if the system does not report it."""
+    """Return the memory that this process can use without swapping; None if unknown."""
     free = _fields(_MEMINFO).get("MemAvailable")
     if free is None:
         return None
@@ -37,7 +37,7 @@ def _limit(kind: int) -> int | None:
 
 
 def _fields(file: Path) -> dict[str, int]:
-    """Return the sizes in a file of /proc, in bytes; empty if the file does not exist."""
+    """Read the sizes in a file of /proc, in bytes; none if there is no such file."""
     try:
         lines = file.read_text().splitlines()
     except OSError:
@@ -57,7 +57,7 @@ def require(needed: int, advice: str) -> None:
 
 
 def require_polars() -> None:
-    """Refuse to load polars if it would abort at the limit on addresses."""
+    """Refuse to load polars under a limit on addresses at which it would abort."""
     limit = _limit(resource.RLIMIT_AS)
     if limit is None or "polars.dataframe" in sys.modules:
         return

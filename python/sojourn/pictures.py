@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn import files, folder
+from sojourn import output
 from sojourn.errors import NotEnoughMemoryError, PictureError, PictureWarning
 
 if TYPE_CHECKING:
@@ -38,24 +38,24 @@ class Pictures:
         self._fault("report.html", lambda: figure.save(place / "report.html"))
 
     def draw(self, spec: Mapping[str, Any], base: Path) -> bool:
-        """Draw a Vega-Lite figure as `base` with .svg and .png; return whether both succeeded."""
+        """Draw a Vega-Lite figure as `base` with .svg and .png; return whether both exist."""
         from sojourn.report import render
 
         return self.picture(lambda: render.svg(dict(spec)), base)
 
     def picture(self, svg: Callable[[], str], base: Path) -> bool:
-        """Write a picture as SVG and PNG."""
+        """Write a picture in SVG, and as PNG; return whether both exist."""
         from sojourn.report import render
 
         def save() -> None:
             drawn = svg()
-            files.write(base.with_name(f"{base.name}.svg"), drawn)
-            files.write(base.with_name(f"{base.name}.png"), render.png(drawn))
+            output.write_file(base.with_name(f"{base.name}.svg"), drawn)
+            output.write_file(base.with_name(f"{base.name}.png"), render.png(drawn))
 
         return self._fault(f"{base.name}.svg and .png", save) is None
 
     def finish(self, place: Path | str, again: str | None = None) -> None:
-        """Report the missing pictures of a folder; `again` is a command to redraw it (`{}`)."""
+        """Report the missing pictures; `again` is a command that draws them, with `{}`."""
         for reason, names in self._missing.items():
             redraw = f"; `{again.format(place)}` draws again" if again else ""
             self._report_missing(
@@ -63,7 +63,7 @@ class Pictures:
                 f"The data beside are complete{redraw}"
             )
 
-    def _fault(self, name: str, save: Callable[[], Any]) -> str | None:
+    def _fault(self, name: str, save: Callable[[], object]) -> str | None:
         """Save a picture; return the reason if that fails."""
         try:
             save()
@@ -87,13 +87,13 @@ def write_folder(
     `report_missing` is called for it; `again` is a command that draws it, with `{}`.
     """
     drawn = Pictures(report_missing)
-    done = folder.write(target, lambda place: fill(place, drawn))
+    done = output.write_folder(target, lambda place: fill(place, drawn))
     drawn.finish(done, again)
     return done
 
 
 def reason_of(error: Exception) -> str:
-    """Return the reason why a picture could not be drawn or written."""
+    """Describe why a picture could not be drawn or written."""
     if isinstance(error, (PictureError, NotEnoughMemoryError)):
         return str(error)
     if isinstance(error, OSError):

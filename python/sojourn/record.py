@@ -1,26 +1,22 @@
-"""The result of a scenario: its summary, series and figure, and selections of one flow or link."""
+"""The data of a run: its summary, its series, and selections of one flow or link."""
 
 import io
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from sojourn import layout, memory
-from sojourn.contract import FlowSummary, LinkSummary, RunSummary, Summary
-from sojourn.layout import What
+from sojourn import memory, run_directory
+from sojourn.run_directory import What
+from sojourn.run_summary import FlowSummary, Item, LinkSummary, RunSummary, Summary
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from sojourn.report import Figure
-
 S = TypeVar("S")
 
 
-class Run:
-    """The result of a scenario: one simulation for each of its controllers and seeds."""
+class Record:
+    """The data of a scenario's simulations: one for each of its controllers and seeds."""
 
     def __init__(
         self,
@@ -68,23 +64,11 @@ class Run:
         """Select a link; `control` and `seed` are optional if only one run matches."""
         return self._select("links", "link", name, control, seed)
 
-    def plot(self) -> "Figure":
-        """Return the figure, which notebooks display and `save` writes to a file."""
-        from sojourn.report import Figure
-
-        return Figure(self)
-
-    def save(self, directory: str | PathLike[str]) -> Path:
-        """Write the run directory, which must not exist yet or be empty."""
-        from sojourn import rundir
-
-        return rundir.write(self, Path(directory))
-
     def _select(
         self, what: What, kind: str, name: str, control: str | None, seed: int | None
     ) -> "Selection[Any]":
         run = _only(self.runs, control, seed)
-        items = cast(Sequence[Mapping[str, Any]], run[what])
+        items = cast(Sequence[Item], run[what])
         found = [item for item in items if item["name"] == name]
         if not found:
             names = ", ".join(item["name"] for item in items)
@@ -97,23 +81,13 @@ class Run:
         memory.require_polars()
         import polars as pl
 
-        return layout.complete_series(pl.read_parquet(io.BytesIO(self.series[what])), what)
-
-    def __repr__(self) -> str:
-        controls = list(dict.fromkeys(run["control"] for run in self.runs))
-        count = "1 run" if len(self.runs) == 1 else f"{len(self.runs)} runs"
-        return f"<sojourn.Run {self.title!r}: {', '.join(controls)}; {count}>"
-
-    def _repr_html_(self) -> str:
-        from sojourn.report.table_html import to_html
-
-        return to_html(self.summary)
+        return run_directory.complete_series(pl.read_parquet(io.BytesIO(self.series[what])), what)
 
 
 class Selection(Generic[S]):
     """One flow or link of one run, with its figures and its series."""
 
-    def __init__(self, summary: S, frame: "pl.DataFrame", where: Mapping[str, Any]):
+    def __init__(self, summary: S, frame: "pl.DataFrame", where: Mapping[str, object]):
         self.summary = summary
         """Its figures, with the keys of `sojourn run --json`."""
         self._frame = frame

@@ -1,17 +1,16 @@
 """Figures over repeated runs: medians and means with confidence intervals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from math import atan, comb, cos, pi, sin, sqrt
-from typing import Any
 
-from sojourn.contract import Medians, RunSummary, Spread
+from sojourn.run_summary import Item, Medians, RunSummary, Spread
 
 CONFIDENCE = 0.95
 
 
 def quantile(ordered: Sequence[float], p: float) -> float:
-    """Quantile with linear interpolation between order statistics (Hyndman and Fan's type 7)."""
+    """Interpolate a quantile between order statistics (Hyndman and Fan's type 7)."""
     place = p * (len(ordered) - 1)
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
@@ -19,7 +18,7 @@ def quantile(ordered: Sequence[float], p: float) -> float:
 
 
 def interval_ranks(n: int) -> tuple[int, int] | None:
-    """Return ranks (from 1) of the values that bound the median with 95 % confidence.
+    """Return the ranks (from 1) of the values that bound the median with 95 % confidence.
 
     The interval is valid for any distribution. The number of values below the median is
     binomial(n, 1/2), so the interval from rank j to n + 1 - j misses it with probability
@@ -41,7 +40,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """Student's 95 % confidence interval of the mean; None for a single value.
+    """Compute Student's 95 % confidence interval of the mean; None for a single value.
 
     It is exact for normal values, and close for means of long runs (central limit theorem).
     """
@@ -68,7 +67,7 @@ def student_t(degrees: int) -> float:
 
 
 def _student_within(t: float, degrees: int) -> float:
-    """P(-t < T < t) for a whole number of degrees of freedom (Abramowitz and Stegun, 26.7.3-4)."""
+    """Compute P(-t < T < t) for whole degrees of freedom (Abramowitz and Stegun, 26.7.3-4)."""
     angle = atan(t / sqrt(degrees))
     odd = degrees % 2
     term = cos(angle) if odd else 1.0
@@ -80,7 +79,7 @@ def _student_within(t: float, degrees: int) -> float:
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """Median and mean, each with its 95 % confidence interval, and the 5th and 95th percentile."""
+    """Compute median and mean with 95 % confidence intervals, and 5th and 95th percentiles."""
     ordered = sorted(values)
     ranks = interval_ranks(len(ordered))
     around = mean_interval(ordered)
@@ -121,27 +120,29 @@ def _one_control(control: str, runs: list[RunSummary]) -> Medians:
         "control": control,
         "runs": len(runs),
         "distinct": distinct(runs),
-        "flows": _over([run["flows"] for run in runs], same=("name", "control")),
-        "links": _over([run["links"] for run in runs], same=("name",)),
-        "spikes": _over([run["spikes"] for run in runs], same=("link", "from_bps", "to_bps")),
+        "flows": _merge_lists([run["flows"] for run in runs], same=("name", "control")),
+        "links": _merge_lists([run["links"] for run in runs], same=("name",)),
+        "spikes": _merge_lists(
+            [run["spikes"] for run in runs], same=("link", "from_bps", "to_bps")
+        ),
     }
 
 
-def _over(lists: Sequence[Sequence[Any]], same: tuple[str, ...]) -> list[dict[str, Any]]:
+def _merge_lists(lists: Sequence[Sequence[Item]], same: tuple[str, ...]) -> list[Item]:
     # Spikes are matched across runs by their position: the nth spike of a link is the same change
     # in every run. A spike that the spread moved past the end is missing only in that run.
-    alike: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+    alike: dict[tuple[str, int], list[Item]] = {}
     for items in lists:
         seen: dict[str, int] = {}
         for item in items:
             name = item[same[0]]
             seen[name] = seen.get(name, 0) + 1
             alike.setdefault((name, seen[name]), []).append(item)
-    return [_over_one(items, same) for items in alike.values()]
+    return [_merge(items, same) for items in alike.values()]
 
 
-def _over_one(items: Sequence[Mapping[str, Any]], same: tuple[str, ...]) -> dict[str, Any]:
-    merged: dict[str, Any] = {key: items[0][key] for key in same}
+def _merge(items: Sequence[Item], same: tuple[str, ...]) -> Item:
+    merged: dict[str, object] = {key: items[0][key] for key in same}
     for key in items[0]:
         if key in same:
             continue

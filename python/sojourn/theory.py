@@ -4,11 +4,142 @@ import json
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import cast
+from typing import TypedDict, cast
 
 from sojourn import _core, inputs
-from sojourn.contract import RapidTheory, SpikeTheory, TraceTheory
 from sojourn.errors import UsageError
+
+
+class Mitigation(TypedDict):
+    """One way to shorten a spike: the greatest queueing delay without and with it.
+
+    `setting` is the strength of the mitigation, with its unit.
+    """
+
+    name: str
+    setting: str
+    before_s: float
+    after_s: float
+
+
+class _SpikeTheory(TypedDict):
+    r: float
+    delay_s: float
+    spike_s: float
+    lost_fraction: float
+    time_to_peak_s: float
+
+
+class SpikeTheory(_SpikeTheory, total=False):
+    """Output of `theory spike --json`.
+
+    With several flows, `delay_s` is their mean weighted by share. `mitigations` is present only on
+    request, and so are the corners of the figure: `arrivals` as pairs of seconds after the drop and
+    bit/s, `queue` as pairs of seconds after the drop and seconds of delay. `capacity_bps` holds the
+    capacity before and after the drop; with several users, the capacity of one user.
+    """
+
+    mitigations: list[Mitigation]
+    arrivals: list[list[float]]
+    queue: list[list[float]]
+    capacity_bps: list[float]
+
+
+class RapidTheory(TypedDict):
+    """Output of `theory rapid --json`: the steady state at the worst phase.
+
+    `D_s` is the delay until Rapid detects the end of a burst. Phases from `rtt_remainder_s` to
+    `rtt_remainder_max_s` are the worst. `rate_middle_bps` is Rapid's rate at both ends of the worst
+    burst, if only one phase is worst. `course` has the corners of one period of Rapid's rate at the
+    smallest worst phase, as pairs of seconds since the start of the worst burst and bit/s.
+    `burst_bps` is R_on.
+    """
+
+    case: str
+    D_s: float
+    queue_max_bytes: int
+    throughput_bps: int
+    utilisation: float
+    rate_high_bps: int
+    rate_low_bps: int
+    rate_middle_bps: int | None
+    rtt_remainder_s: float
+    rtt_remainder_max_s: float
+    course: list[list[float]]
+    capacity_bps: int
+    burst_bps: int
+    on_s: float
+    off_s: float
+
+
+class Percentiles(TypedDict):
+    """Queueing delay over all arriving traffic; each bit has the same weight."""
+
+    p50_s: float
+    p95_s: float
+    p99_s: float
+    max_s: float
+
+
+class WorstInstant(TypedDict):
+    """The arrival time and the queueing delay of the traffic that waited longest."""
+
+    at_s: float
+    delay_s: float
+
+
+class LoopDelay(Percentiles):
+    """The same figures at another loop delay."""
+
+    delay_s: float
+    drained: Percentiles
+
+
+class Moments(TypedDict):
+    """Mean and deviation of a capacity, and its autocorrelation at a lag of one loop delay."""
+
+    mean_rate_bps: float
+    deviation_bps: float
+    autocorrelation: float
+
+
+class Fitted(TypedDict):
+    """A Markov chain of rates fitted to a file; it makes one transition per `stretch_s`.
+
+    `shares` are the shares of time at each rate. `moves` has a row per rate with the transition
+    probabilities to every rate. `measured` describes the file, `made` the chain's output, and
+    `measured_delay` is the delay computed from the file itself.
+    """
+
+    stretch_s: float
+    rates_bps: list[int]
+    shares: list[float]
+    moves: list[list[float]]
+    measured: Moments
+    made: Moments
+    measured_delay: LoopDelay
+
+
+class _TraceTheory(Percentiles):
+    drained: Percentiles
+    delay_s: float
+    duration_s: float
+    mean_rate_bps: float
+    worst: list[WorstInstant]
+    by_delay: list[LoopDelay]
+
+
+class TraceTheory(_TraceTheory, total=False):
+    """Output of `theory trace --json`: the minimum delay of traffic that fills the link.
+
+    `drained` is for a sender that also drains the queue it caused, as soon as it can detect it.
+    `series` is present only on request. Each row has the end of an interval, its mean capacity, and
+    the longest delay of traffic that arrives in it (null without arrivals), once for each of the
+    two senders. `fitted` is present if a fitted chain made the capacity.
+    """
+
+    series: list[list[float | None]]
+    fitted: Fitted
 
 
 def spike(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from sojourn.papers import Claim, Lab, find, work
+from sojourn_papers import Claim, Lab, runner
 from support import ROOT
 
 PAPERS = ROOT / "papers"
@@ -21,13 +21,13 @@ def shared(name: str, jobs: int | None = None) -> Callable[[pytest.TempPathFacto
 
 
 def fresh(simulated: Lab) -> Lab:
-    """The lab with its simulations, and without the pictures and notes of other tests."""
+    """Return the lab with its simulations, and without the pictures and notes of other tests."""
     return replace(simulated, pictures=[], notes=[])
 
 
 def claims_of(lab: Lab, figure: str) -> dict[str, Claim]:
     """Run a figure of the lab's paper and return its checked claims by name."""
-    paper = find.load(PAPERS, lab.folder.name)
-    claims = work.claims_of(paper, lab, figure)
+    paper = runner.load(lab.folder)
+    claims = runner.claims_of(paper, lab, figure)
     assert all((lab.out / f"{picture}.png").is_file() for picture in lab.pictures)
     return {claim.claim: claim for claim in claims}

@@ -13,11 +13,11 @@ import pytest
 import sojourn
 from rich.console import Console
 from sojourn import _core
-from sojourn.bench import bare, measure, parts, plan, worker
-from sojourn.bench.contract import Parts
-from sojourn.bench.plan import CASES, FULL, QUICK, Case
-from sojourn.cli import bench as command_of
 from sojourn.errors import UsageError
+from sojourn_bench import bare, cases, measure, worker
+from sojourn_bench import command as command_of
+from sojourn_bench.cases import CASES, FULL, QUICK, Case
+from sojourn_bench.figures import Parts
 from support import ROOT, Sojourn, command, environment
 
 QUICKEST = ("bench", "--quick", "--case", "A")
@@ -77,7 +77,7 @@ def test_many_flows_are_measured_several_times(monkeypatch: pytest.MonkeyPatch) 
             "delivered_packets": 1,
             "dropped_packets": 0,
             "in_flight_packets": None,
-            "looks": {},
+            "samples": {},
         }
 
     monkeypatch.setattr(measure, "run_worker", measured)
@@ -112,8 +112,8 @@ def test_bad_input_is_told_before_anything_runs(
 
 
 def test_parts_are_shares_of_the_whole() -> None:
-    looks = {"queue": 1, "transport": 5, "controller": 1, "engine": 2, "recording": 1}
-    of = parts.shared(80.0, looks)
+    samples = {"queue": 1, "transport": 5, "controller": 1, "engine": 2, "recording": 1}
+    of = measure.by_share(80.0, samples)
     assert of == {
         "queue": 8.0,
         "transport": 40.0,
@@ -147,7 +147,7 @@ def test_parts_are_shown_where_something_tells_them() -> None:
 
 def test_cases_are_what_they_say() -> None:
     """The bottleneck carries only data, and every case keeps the default packet size."""
-    every = [*CASES, plan.IN_FLIGHT, plan.FULL.scaling(10)[1]]
+    every = [*CASES, cases.IN_FLIGHT, cases.FULL.scaling(10)[1]]
     for case in every:
         document = json.loads(worker.scenario(case).to_json())
         for flow in document["flow"].values():

@@ -242,10 +242,9 @@ def test_bench_runs_nothing_of_the_current_folder(sojourn: Sojourn, tmp_path: Pa
     code = """\
 import sys
 sys.path.remove("")
-from sojourn.bench import startup
-from sojourn.bench.plan import QUICK
+from sojourn_bench import wall_clock
 from sojourn.cli import main
-startup.measure(1)
+wall_clock.startup(1)
 sys.path.insert(0, "")
 sys.exit(main(["bench", "--quick", "--case", "A", "--json"]))
 """

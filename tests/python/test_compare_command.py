@@ -240,12 +240,15 @@ WRONG: dict[str, tuple[Callable[[Path], object], list[str]]] = {
         ["two/summary.json", "format 2", "reads format 1", "later"],
     ),
     "no runs": (lambda place: change_summary(place, runs=[]), ["`runs` is empty"]),
-    "missing key": (other_runs(seed=None), ["runs[0] has no `seed`", "docs/run-directory.md"]),
-    "seed of the wrong type": (other_runs(seed="1"), ["runs[0]: `seed` is '1'", "whole number"]),
+    "missing key": (
+        other_runs(seed=None),
+        ["runs[0]: ", "missing required field `seed`", "docs/run-directory.md"],
+    ),
+    "seed of the wrong type": (other_runs(seed="1"), ["runs[0].seed: ", "`int`, got `str`"]),
     "flow without a name": (other_runs(flows=[{"control": "x"}]), ["runs[0].flows[0]", "`name`"]),
     "figure of the wrong type": (
         other_runs(flows=[{"name": "up", "control": "cubic", "rtt_p50_s": "5ms"}]),
-        ["runs[0].flows[0]: `rtt_p50_s` is '5ms'", "a number"],
+        ["runs[0].flows[0].rtt_p50_s: ", "`float | null`, got `str`"],
     ),
     "no series": (lambda place: (place / "flows.parquet").unlink(), ["two", "no flows.parquet"]),
     "no Parquet": (

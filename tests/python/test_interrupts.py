@@ -121,11 +121,11 @@ def test_an_interrupt_says_what_is_complete(tmp_path: Path) -> None:
     body = (
         "import sys, time, pathlib\n"
         "from sojourn import cli\n"
-        "from sojourn.cli import tables\n"
+        "from sojourn.cli import console\n"
         "def wait(*_):\n"
         "    pathlib.Path('begun').touch()\n"
         "    time.sleep(1000)\n"
-        "tables.show = wait\n"
+        "console.show = wait\n"
         "sys.argv = ['sojourn', 'run', 'small.toml', '--out', 'out', '--qlog', 'events']\n"
         "sys.exit(cli.main())\n"
     )
@@ -222,7 +222,7 @@ def test_a_signal_after_the_status_is_decided_changes_nothing(
     body = f"""
 import atexit, os, sys, time
 from sojourn import cli
-from sojourn.cli import terminal
+from sojourn import terminal
 def kill():
     os.kill(os.getpid(), {int(number)})
     time.sleep(0.1)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import sojourn
 from sojourn import _core, experiment
-from sojourn.own import Own
+from sojourn.user_controllers import UserControllers
 
 ROOT = Path(__file__).parents[2]
 ONE = """
@@ -57,7 +57,7 @@ def test_flows_with_own_controllers_share_the_memory_of_their_link() -> None:
         '[flow.f]\npath = ["a"]\nback = ["b"]\ncontrol = "wide"\ncount = 1000\n'
         '[record]\ninterval = "0s"\n'
     ).compile()
-    core.use_controllers(Own({"wide": Window}).catalogue)
+    core.use_controllers(UserControllers({"wide": Window}).catalogue)
     assert 50 << 20 < core.memory_bytes() < 200 << 20
 
 

@@ -3,9 +3,10 @@
 from bisect import bisect_left
 
 import pytest
-from bloat_runs import hosts
 from paper_claims import claims_of, fresh, shared
-from sojourn.papers import Lab
+from sojourn_papers import Lab
+
+from papers.bufferbloat.runs import hosts
 
 simulated = shared("bufferbloat")
 

@@ -1,4 +1,4 @@
-"""`papers/l4s-prague`: four downloads, and the effect of a pause."""
+"""`papers/l4s_prague`: four downloads, and the effect of a pause."""
 
 import json
 
@@ -6,9 +6,9 @@ import pytest
 import qlog_schema
 from jsonschema import Draft202012Validator
 from paper_claims import claims_of, fresh, shared
-from sojourn.papers import Lab
+from sojourn_papers import Lab
 
-simulated = shared("l4s-prague")
+simulated = shared("l4s_prague")
 
 
 @pytest.fixture

@@ -3,15 +3,16 @@
 from pathlib import Path
 
 import pytest
-from latency_spike_fig5 import BOUND, SPIKE, WINDOW, below, measurements, outside_ms
-from latency_spike_loss import Paid, excess, is_between, paid, q_ms
-from latency_spike_mitigations import DEGREES, agreement, bounds_ms, degrees
-from latency_spike_testbed import Cell, spikes
 from paper_claims import claims_of, fresh, shared
 from sojourn.errors import UsageError
-from sojourn.papers import Ask, Claim, Lab
+from sojourn_papers import Ask, Claim, Lab
 
-simulated = shared("latency-spike")
+from papers.latency_spike.figure_5 import BOUND, SPIKE, WINDOW, below, measurements, outside_ms
+from papers.latency_spike.loss import Paid, excess, is_between, paid, q_ms
+from papers.latency_spike.mitigations import DEGREES, agreement, bounds_ms, degrees
+from papers.latency_spike.testbed import Cell, spikes
+
+simulated = shared("latency_spike")
 
 
 @pytest.fixture

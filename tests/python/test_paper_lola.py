@@ -2,13 +2,14 @@
 
 from typing import cast
 
-import lola_testbed
 import polars as pl
 import pytest
-from lola_measure import peak_bound_ms, rounds
-from lola_two import alike
 from paper_claims import claims_of, fresh, shared
-from sojourn.papers import Claim, Lab
+from sojourn_papers import Claim, Lab
+
+from papers.lola import testbed
+from papers.lola.measure import peak_bound_ms, rounds
+from papers.lola.two_flows import alike
 
 simulated = shared("lola")
 
@@ -48,7 +49,7 @@ def test_what_was_not_seen_does_not_hold(lab: Lab) -> None:
         def series(self, flow: str) -> pl.DataFrame:
             return pl.DataFrame(schema={"t_s": pl.Float64, "rtt_s": pl.Float64})
 
-    claim = alike(lab, cast(lola_testbed.Testbed, Unseen()))
+    claim = alike(lab, cast(testbed.Testbed, Unseen()))
     assert (claim.ours, claim.holds) == (None, False)
     assert "nothing" in claim.why
 
@@ -64,7 +65,7 @@ def test_the_first_flow_holds_its_window_and_the_second_follows_x(lab: Lab) -> N
 
 
 def test_a_round_ends_with_a_reduction(lab: Lab) -> None:
-    bed = lola_testbed.hundred_megabit(lab)
+    bed = testbed.hundred_megabit(lab)
     series = bed.series("first")
     found = bed.settled()
     assert len(found) > 5

@@ -2,21 +2,15 @@
 
 import pytest
 from paper_claims import PAPERS, claims_of, fresh, shared
-from sojourn.papers import Lab, Paper, find
-
-
-@pytest.fixture(autouse=True)
-def modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the paper's own modules importable, as its figures require."""
-    monkeypatch.syspath_prepend(PAPERS / "packet-scale")
+from sojourn_papers import Lab, Paper, runner
 
 
 @pytest.fixture(scope="module")
 def paper() -> Paper:
-    return find.load(PAPERS, "packet-scale")
+    return runner.load(PAPERS / "packet_scale")
 
 
-simulated = shared("packet-scale", jobs=2)
+simulated = shared("packet_scale", jobs=2)
 
 
 @pytest.fixture
@@ -26,8 +20,8 @@ def lab(simulated: Lab) -> Lab:
 
 def test_the_fluid_system_has_the_models_worst_case(paper: Paper) -> None:
     """Closed forms and 0.1 ms steps at the worst phase give the same result."""
-    from packet_scale_cases import LARGE, SMALL
-    from packet_scale_fluid import steady
+    from papers.packet_scale.cases import LARGE, SMALL
+    from papers.packet_scale.fluid import steady
 
     for case, setting in {**LARGE, **SMALL}.items():
         model = setting.model()
@@ -40,8 +34,8 @@ def test_the_fluid_system_has_the_models_worst_case(paper: Paper) -> None:
 
 def test_a_perfect_sender_has_the_models_worst_case(paper: Paper, lab: Lab) -> None:
     """The paper prints no values for these settings, but packets must still follow the fluid."""
-    from packet_scale_cases import LARGE, SHARE, SMALL, WAIT_MS
-    from packet_scale_setting import MODEL_SENDER, Job, measure
+    from papers.packet_scale.cases import LARGE, SHARE, SMALL, WAIT_MS
+    from papers.packet_scale.setting import MODEL_SENDER, Job, measure
 
     cases = {**LARGE, **SMALL}
     found = measure(lab, [Job(one, MODEL_SENDER, 1) for one in cases.values()])
@@ -53,9 +47,9 @@ def test_a_perfect_sender_has_the_models_worst_case(paper: Paper, lab: Lab) -> N
 
 def test_estimates_are_told_apart_by_time(paper: Paper) -> None:
     """A wrong estimate of a burst counts for the burst; estimates at a turn do not count."""
-    from packet_scale_setting import Setting
-    from packet_scale_time import Timeline
-    from packet_scale_validation import estimates_by_time
+    from papers.packet_scale.setting import Setting
+    from papers.packet_scale.timeline import Timeline
+    from papers.packet_scale.validation import estimates_by_time
 
     # R_on is 400 Mbit/s and the burst ends with a 20 ms queue: signals arrive at 125 and at 245 ms.
     setting = Setting(on=100, off=300, load=100, tau=150, eta=75, rtt=125)
@@ -69,8 +63,8 @@ def test_estimates_are_told_apart_by_time(paper: Paper) -> None:
 
 def test_departures_count_every_dot(paper: Paper) -> None:
     """A single outlier among three dots shows, for bursts of any size."""
-    from packet_scale_setting import AS_PRINTED, Setting
-    from packet_scale_sheet import Curve, Sheet, near, used
+    from papers.packet_scale.setting import AS_PRINTED, Setting
+    from papers.packet_scale.sheet import Curve, Sheet, near, used
 
     small = Setting(on=100, off=350, load=50, tau=50, eta=25)
     great = Setting(on=100, off=200, load=300, tau=50, eta=49)
@@ -86,10 +80,10 @@ def test_departures_count_every_dot(paper: Paper) -> None:
 
 def test_figure_6_as_printed_departs_over_time(paper: Paper, lab: Lab) -> None:
     """The utilisation may agree because errors cancel, but the rate over time differs."""
-    from packet_scale_cases import FIGURE_6
-    from packet_scale_setting import AS_PRINTED, MODEL_SENDER
-    from packet_scale_time import modelled, simulated
-    from packet_scale_validation import course
+    from papers.packet_scale.cases import FIGURE_6
+    from papers.packet_scale.setting import AS_PRINTED, MODEL_SENDER
+    from papers.packet_scale.timeline import modelled, simulated
+    from papers.packet_scale.validation import course
 
     model = modelled(FIGURE_6, 1)
     perfect, printed = (

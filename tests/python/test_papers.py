@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 import sojourn as package
-from sojourn.papers import Ask, Lab
 from sojourn.report import chart
+from sojourn_papers import Ask, Lab
 from support import ROOT, SMALL, Sojourn
 from test_bad_input import refused
 
 SHIPPED = list((ROOT / "papers").glob("*/published.json"))
 PAPER = """
-from sojourn.papers import Claim, Figure, Lab, Paper
+from sojourn_papers import Claim, Figure, Lab, Paper
 from sojourn.report import chart
 
 
@@ -46,7 +46,7 @@ def papers(tmp_path: Path) -> Path:
     place = tmp_path / "papers" / "a-drop"
     place.mkdir(parents=True)
     (place / "small.toml").write_text(SMALL)
-    (place / "a_drop.py").write_text(PAPER)
+    (place / "paper.py").write_text(PAPER)
     (place / "published.json").write_text('{ "spike_ms": 20.0 }')
     return place.parent
 
@@ -131,7 +131,7 @@ def test_a_verdict_is_on_what_is_published_and_nothing_else(
 ) -> None:
     text = PAPER.replace('Claim("beyond", None, "nothing | else")', claim)
     assert text != PAPER
-    (papers / "a-drop" / "a_drop.py").write_text(text)
+    (papers / "a-drop" / "paper.py").write_text(text)
     done = sojourn("paper", "run", "a-drop", "--figure", "2", "--quick", "--out", "out")
     refused(done, "a-drop", "figure 2", "beyond", words)
     assert not (papers.parent / "out").exists()
@@ -145,7 +145,7 @@ def test_every_paper_says_where_what_is_published_stands(name: str) -> None:
         assert len(entry["where"]) > 8, key
 
 
-@pytest.mark.parametrize("name", ["latency-spike", "lola"])
+@pytest.mark.parametrize("name", ["latency_spike", "lola"])
 def test_a_published_value_says_where_it_stands_and_is_used(name: str) -> None:
     folder = ROOT / "papers" / name
     lab = Lab(folder, folder)
@@ -170,7 +170,7 @@ def test_quick_and_data_reach_the_figure(sojourn: Sojourn, papers: Path) -> None
 
 
 def test_a_figure_that_fails_leaves_nothing_behind(sojourn: Sojourn, papers: Path) -> None:
-    file = papers / "a-drop" / "a_drop.py"
+    file = papers / "a-drop" / "paper.py"
     file.write_text(PAPER.replace('Figure("Another", drop)', 'Figure("Another", broken)'))
     done = sojourn("paper", "run", "a-drop", "--out", "out")
     assert done.returncode != 0

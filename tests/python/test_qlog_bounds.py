@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from sojourn import qlog
 from sojourn.qlog import reading, texts
-from sojourn.qlog.order import Order
-from sojourn.qlog.trace import Trace, UnderWay
+from sojourn.qlog.ranges import Order, UnderWay
+from sojourn.qlog.trace import Trace
 from test_qlog import lines, today
 
 
@@ -122,7 +122,7 @@ def test_what_is_never_told_the_end_of_costs_nothing_at_acknowledgements(ranges:
 
 
 def test_what_is_far_behind_the_acknowledged_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sojourn.qlog.trace._LATEST", 10)
+    monkeypatch.setattr("sojourn.qlog.ranges._LATEST", 10)
     under_way = UnderWay()
     # Packet numbers increase, but a writer may violate that.
     for number in [*range(50), 60, 55]:

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 import sojourn
 from made_runs import change_summary, write
-from sojourn import layout
-from sojourn.contract import Compared, ComparisonSummary, FlowComparison
-from sojourn.layout import What
+from sojourn import run_directory
+from sojourn.comparison.summary import Compared, ComparisonSummary, FlowComparison
 from sojourn.pictures import Pictures
+from sojourn.run_directory import What
 from support import ROOT
 from test_compare import FLOW_A, LINK_A
 
@@ -49,7 +49,7 @@ def test_the_document_has_every_column(directory: Path, what: What) -> None:
     written = pl.read_parquet_schema(directory / f"{what}.parquet")
     assert {name: kinds[cells[0]] for name, cells in listed} == dict(written)
     assert {name: (cells[0], cells[1] == "yes") for name, cells in listed} == {
-        column.name: (column.kind, column.required) for column in layout.COLUMNS[what]
+        column.name: (column.kind, column.required) for column in run_directory.COLUMNS[what]
     }
 
 
@@ -62,15 +62,15 @@ def test_the_document_has_every_key_of_the_summary(directory: Path, heading: str
     listed = rows(heading)
     assert {name for name, _ in listed} == set(run[key][0])
     required = tuple(name for name, cells in listed if cells[0] == "yes")
-    assert required == layout.ENTRIES[key][0]
+    assert required == run_directory.ENTRIES[key][0]
 
 
 def test_the_document_has_the_upper_keys(directory: Path) -> None:
     summary = json.loads((directory / "summary.json").read_text())
     # This run has no controllers of the user's own.
     for heading, keys, written, absent in (
-        ("A JSON object", layout.SUMMARY_KEYS, summary, {"controllers"}),
-        ("Each of `runs`:", layout.RUN_KEYS, summary["runs"][0], set()),
+        ("A JSON object", run_directory.SUMMARY_KEYS, summary, {"controllers"}),
+        ("Each of `runs`:", run_directory.RUN_KEYS, summary["runs"][0], set()),
     ):
         listed = rows(heading)
         assert {name for name, _ in listed} == {*written, *absent}
@@ -105,7 +105,7 @@ def test_the_least_is_read_with_nulls_for_the_rest(minimal: Path) -> None:
     assert run.flow("up").series["t_s"].to_list() == [1.0, 2.0, 3.0]
     assert run.flow("up").series["cwnd_bytes"].null_count() == 3
     assert run.links.is_empty()
-    assert run.links.columns == [column.name for column in layout.COLUMNS["links"]]
+    assert run.links.columns == [column.name for column in run_directory.COLUMNS["links"]]
 
 
 def test_the_least_has_a_report_and_is_written_again(minimal: Path, tmp_path: Path) -> None:

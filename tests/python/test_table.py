@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 import sojourn
-from sojourn import below, legend, table
+from sojourn import legend, remarks, summary_table
+from sojourn.formatting import MISSING
 from support import ROOT, SMALL
 
 STEP = '{ at = "3s", rate = "6Mbit" }'
@@ -15,12 +16,12 @@ def changed(small: Path, steps: str) -> sojourn.Run:
     return sojourn.run(small, control="cubic")
 
 
-def column(data: table.Table, head: str) -> table.Column:
+def column(data: summary_table.Table, head: str) -> summary_table.Column:
     (found,) = (one for one in data.columns if one.metric.head == head)
     return found
 
 
-def heads(data: table.Table) -> list[str]:
+def heads(data: summary_table.Table) -> list[str]:
     return [one.metric.head for one in data.columns]
 
 
@@ -28,7 +29,7 @@ def test_excess_is_over_the_bound_beside_it(small: Path) -> None:
     # A flow that starts just before the drop has not used the whole capacity.
     small.write_text(SMALL + 'start = "2970ms"\n')
     run = sojourn.run(small)
-    data = table.build(run.summary)
+    data = summary_table.build(run.summary)
     assert "bound corrected" in heads(data)
     assert "excess" not in heads(data)
     for row, one in enumerate(run.runs):
@@ -41,41 +42,41 @@ def test_excess_is_over_the_bound_beside_it(small: Path) -> None:
 
 def test_the_worst_spike_is_a_drops(small: Path) -> None:
     run = changed(small, '{ at = "2s", rate = "11Mbit" }, { at = "3s", rate = "30Mbit" }')
-    data = table.build(run.summary)
+    data = summary_table.build(run.summary)
     drop = run.runs[0]["spikes"][0]
     assert drop["bound_s"] is not None
     assert float(column(data, "bound").cells[0].text) == pytest.approx(
         1000 * drop["bound_s"], abs=0.0051
     )
-    every = table.build_changes(run.summary)
+    every = summary_table.build_changes(run.summary)
     assert every is not None
-    assert [cell.text for cell in column(every, "excess").cells][1] == table.MISSING
+    assert [cell.text for cell in column(every, "excess").cells][1] == MISSING
 
 
 def test_rises_alone_have_no_spike_columns(small: Path) -> None:
-    data = table.build(changed(small, '{ at = "3s", rate = "24Mbit" }').summary)
+    data = summary_table.build(changed(small, '{ at = "3s", rate = "24Mbit" }').summary)
     assert "spike" not in heads(data)
     assert "util." in heads(data)
 
 
 def test_response_times_are_shown_where_there_are_any() -> None:
     web = sojourn.run(ROOT / "scenarios" / "web.toml", set={"duration": "5s"})
-    data = table.build(web.summary)
+    data = summary_table.build(web.summary)
     for head, key in (("resp. p50", "response_p50_s"), ("resp. p99", "response_p99_s")):
         cells = column(data, head).cells
         for cell, flow in zip(cells, web.runs[0]["flows"], strict=True):
-            assert (cell.text == table.MISSING) == (flow[key] is None)  # type: ignore[literal-required]
-    assert "resp. p50" not in heads(table.build(sojourn.run(SMALL_SCENARIO).summary))
+            assert (cell.text == MISSING) == (flow[key] is None)  # type: ignore[literal-required]
+    assert "resp. p50" not in heads(summary_table.build(sojourn.run(SMALL_SCENARIO).summary))
 
 
 SMALL_SCENARIO = sojourn.Scenario.parse(SMALL)
 
 
 def test_notes_are_of_the_columns_that_are_shown(small: Path) -> None:
-    with_drop = table.notes(table.build_all(changed(small, STEP).summary))
+    with_drop = summary_table.notes(summary_table.build_all(changed(small, STEP).summary))
     assert len(with_drop) <= 5
     assert any(line.startswith("bound: ") for line in with_drop)
-    without = table.notes(table.build_all(changed(small, "").summary))
+    without = summary_table.notes(summary_table.build_all(changed(small, "").summary))
     assert not any("bound" in line or "spike" in line for line in without)
     assert any(line.startswith("util.: ") for line in without)
 
@@ -109,14 +110,14 @@ def spike_of(**figures: float | None) -> dict[str, float | str | None]:
 def test_a_spike_below_the_bound_is_explained(
     figures: dict[str, float | None], words: list[str]
 ) -> None:
-    said = below.reason(spike_of(**figures))
+    said = remarks.reason_below_bound(spike_of(**figures))
     assert said is not None
     assert all(word in said for word in words), said
 
 
 @pytest.mark.parametrize("excess", [0.0, 0.01, None])
 def test_a_spike_above_the_bound_needs_no_explanation(excess: float | None) -> None:
-    assert below.reason(spike_of(excess_corrected_s=excess)) is None
+    assert remarks.reason_below_bound(spike_of(excess_corrected_s=excess)) is None
 
 
 # With a short interval, CoDel drops packets long before the end of the 100 ms loop.
@@ -142,20 +143,20 @@ def test_a_negative_excess_is_explained_where_it_is_shown(tmp_path: Path) -> Non
     assert spike["excess_corrected_s"] is not None
     assert spike["excess_corrected_s"] < 0
     assert spike["dropped_to_peak_packets"]
-    (remark,) = table.build(run.summary).remarks
+    (remark,) = summary_table.build(run.summary).remarks
     assert f"dropped {spike['dropped_to_peak_packets']:,} packets" in remark
     assert "below the corrected bound" in (run.save(tmp_path / "out") / "report.html").read_text()
 
 
 def test_each_flow_has_its_own_controller_s_name() -> None:
     run = sojourn.run(ROOT / "scenarios" / "bufferbloat.toml", set={"duration": "8s"})
-    data = table.build(run.summary)
+    data = summary_table.build(run.summary)
     shown = [(name.control, name.detail) for name in data.names]
     assert shown == [
         *[("run cubic", ""), ("cubic", "upload"), ("", "ping"), ("cubic", "client")],
         *[("run bbr", ""), ("bbr", "upload"), ("", "ping"), ("cubic", "client")],
     ]
-    assert {one.metric.of for one in data.columns} == {"flow"}
+    assert {one.metric.subject for one in data.columns} == {"flow"}
     # Each drawn series has its own name, and none has another controller's name.
     key = legend.of(run.summary)
     names = [key.label(run, flow) for run in ("cubic", "bbr") for flow in key.flows]
@@ -170,7 +171,7 @@ def test_a_flow_without_a_controller_has_none_in_a_single_run() -> None:
     run = sojourn.run(
         ROOT / "scenarios" / "bufferbloat.toml", control="bbr", set={"duration": "6s"}
     )
-    data = table.build(run.summary)
+    data = summary_table.build(run.summary)
     assert [(name.control, name.detail) for name in data.names] == [
         *[("bbr", "upload"), ("", "ping"), ("cubic", "client")]
     ]
@@ -179,14 +180,14 @@ def test_a_flow_without_a_controller_has_none_in_a_single_run() -> None:
 
 def test_links_have_rows_of_their_own_where_flows_share_them() -> None:
     run = sojourn.run(ROOT / "scenarios" / "bbr-versions.toml", set={"duration": "5s"})
-    links = table.build_links(run.summary)
+    links = summary_table.build_links(run.summary)
     assert links is not None
     assert [(name.control, name.detail) for name in links.names] == [
         *[("bbr", "bottleneck"), ("bbr3", "bottleneck")]
     ]
     assert column(links, "util.").cells[0].text != ""
     # In a single run, no controller is named beside a link.
-    single = table.build_links(
+    single = summary_table.build_links(
         sojourn.run(
             ROOT / "scenarios" / "bbr-versions.toml", control="bbr", set={"duration": "5s"}
         ).summary

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from sojourn import folder
+from sojourn import output
 from sojourn.errors import OutputExistsError, UsageError
 from support import Sojourn
 
@@ -85,20 +85,20 @@ def test_a_folder_that_cannot_be_written_to_is_refused(
 ) -> None:
     # Root may write anywhere, so the test replaces the system's answer.
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
-    for refused in (folder.require_free, folder.require_free_file):
+    for refused in (output.require_free, output.require_free_file):
         with pytest.raises(UsageError, match="cannot be written to; name a place elsewhere"):
             refused(tmp_path / "x")
 
 
 def test_a_long_name_is_written(tmp_path: Path) -> None:
     target = tmp_path / ("x" * 255)
-    folder.write(target, lambda place: (place / "file").write_text("whole"))
+    output.write_folder(target, lambda place: (place / "file").write_text("whole"))
     assert (target / "file").read_text() == "whole"
 
 
 def test_a_base_leaves_room_for_its_number(tmp_path: Path) -> None:
     for number in range(2):
-        with folder.chosen(None, tmp_path / ("é" * 127)).opened() as opened:
+        with output.choose(None, tmp_path / ("é" * 127)).opened() as opened:
             (opened.place / "file").write_text(str(number))
         assert (opened.target / "file").read_text() == str(number)
     assert len(list(tmp_path.iterdir())) == 2
@@ -110,9 +110,9 @@ def test_a_fault_leaves_nothing(tmp_path: Path) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        folder.write(tmp_path / "a" / "b" / "target", faulty)
+        output.write_folder(tmp_path / "a" / "b" / "target", faulty)
     with pytest.raises(ZeroDivisionError):
-        folder.write_file(tmp_path / "target.svg", lambda file: faulty(file.parent))
+        output.write_new_file(tmp_path / "target.svg", lambda file: faulty(file.parent))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -124,16 +124,16 @@ def test_nothing_is_written_over_what_came_meanwhile(tmp_path: Path) -> None:
         (target / "other").write_text("kept")
 
     with pytest.raises(OutputExistsError, match="another process"):
-        folder.write(target, meanwhile)
+        output.write_folder(target, meanwhile)
     with pytest.raises(OutputExistsError, match="another process"):
-        folder.write_file(file, lambda part: (part.write_text("new"), file.write_text("kept")))
+        output.write_new_file(file, lambda part: (part.write_text("new"), file.write_text("kept")))
     assert (target / "other").read_text() == file.read_text() == "kept"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["target", "target.svg"]
 
 
 def _abandoned(target: Path) -> Path:
     """Return a hidden folder of a killed process."""
-    with folder.Choice(target, numbered=False).opened() as opened:
+    with output.Choice(target, numbered=False).opened() as opened:
         place = opened.place
     place.mkdir()
     (place / "half").write_text("half")
@@ -145,7 +145,7 @@ def _abandoned(target: Path) -> Path:
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     target = tmp_path / "target"
     left, other = _abandoned(target), _abandoned(tmp_path / "other")
-    folder.write(target, lambda place: (place / "file").write_text("whole"))
+    output.write_folder(target, lambda place: (place / "file").write_text("whole"))
     assert not left.exists()
     assert other.exists(), "that belongs to another target"
 
@@ -156,13 +156,13 @@ def test_what_a_living_process_writes_is_kept(tmp_path: Path) -> None:
     lock = os.open(place, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
     with pytest.raises(OutputExistsError, match="is being written by another command"):
-        folder.write(target, lambda place: (place / "file").write_text("whole"))
+        output.write_folder(target, lambda place: (place / "file").write_text("whole"))
     os.close(lock)
     assert (place / "half").exists()
-    with folder.Choice(tmp_path / "own", numbered=False).opened() as opened:
+    with output.Choice(tmp_path / "own", numbered=False).opened() as opened:
         (opened.place / "file").write_text("first")
         # A second process that writes to the same place at the same time.
-        with folder.Choice(tmp_path / "own", numbered=True).opened() as second:
+        with output.Choice(tmp_path / "own", numbered=True).opened() as second:
             (second.place / "file").write_text("second")
         assert (opened.place / "file").read_text() == "first"
         (second.target / "file").unlink()

@@ -4,10 +4,19 @@ from statistics import median
 
 import polars as pl
 import pytest
-from latency_spike_causes import CAUSES, dctcp
-from latency_spike_dips import CONTROLS, DELAYS_MS, FROM_S, TO_S, Features, features, recorded
-from latency_spike_dips import simulated as simulated_samples
-from latency_spike_testbed import DATA, Cell, cells, simulate
+
+from papers.latency_spike.causes import CAUSES, dctcp
+from papers.latency_spike.dips import (
+    CONTROLS,
+    DELAYS_MS,
+    FROM_S,
+    TO_S,
+    Features,
+    features,
+    recorded,
+)
+from papers.latency_spike.dips import simulated as simulated_samples
+from papers.latency_spike.testbed import DATA, Cell, cells, simulate
 
 # Number of cells whose measured spike lies within the 5th to 95th percentile, and within all runs.
 STRICTLY_INSIDE = 8

@@ -6,14 +6,12 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sojourn.cli import interrupts, terminal
+from sojourn import terminal
+from sojourn.cli import interrupts
 
 if TYPE_CHECKING:
     import argparse
 
-    from sojourn._core import ScenarioError
-
-BAD_INPUT = 2
 BROKEN_PIPE = 141
 # The input was good, and there is no room for the output.
 _FAILING_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -47,7 +45,7 @@ def _main(argv: Sequence[str] | None) -> int:
 def _status(argv: Sequence[str] | None) -> int:
     try:
         if fault := terminal.require_text(sys.argv[1:] if argv is None else argv):
-            return _say(fault, BAD_INPUT)
+            return _say(fault, terminal.BAD_INPUT)
         args = _parsed(argv)
         if argv is None:
             interrupts.arm()
@@ -71,19 +69,16 @@ def _parsed(argv: Sequence[str] | None) -> "argparse.Namespace | int":
 
     Only the parser may end the program: elsewhere `sys.exit(0)` is an error.
     """
-    from sojourn.cli.parser import parse
+    from sojourn.cli.commands import parse
 
     try:
         return parse(argv)
     except SystemExit as exit:
-        return exit.code if isinstance(exit.code, int) else BAD_INPUT
+        return exit.code if isinstance(exit.code, int) else terminal.BAD_INPUT
 
 
 def _command(args: "argparse.Namespace") -> int:
-    from importlib import import_module
-
-    module, name = args.command.split(":")
-    status: int = getattr(import_module(f"sojourn.cli.{module}"), name)(args)
+    status: int = args.execute(args)
     return status
 
 
@@ -95,22 +90,22 @@ def _failed(error: BaseException) -> int:
         traceback.print_exception(error)
         return 1
     from sojourn._core import ControllerError, ScenarioError
-    from sojourn.errors import NotEnoughMemoryError, OwnCodeError, UsageError
+    from sojourn.errors import NotEnoughMemoryError, UsageError, UserCodeError
 
     if isinstance(error, ScenarioError):
-        show_scenario_error(error)
-        return BAD_INPUT
-    if isinstance(error, (ControllerError, OwnCodeError)):
+        terminal.say_scenario_error(error)
+        return terminal.BAD_INPUT
+    if isinstance(error, (ControllerError, UserCodeError)):
         _show_own_fault(error.__cause__)
     if isinstance(error, ControllerError):
         return _say(f"{error}; nothing was written", 1)
     if isinstance(error, (UsageError, NotEnoughMemoryError)):
-        return _say(str(error), BAD_INPUT)
+        return _say(str(error), terminal.BAD_INPUT)
     if isinstance(error, OSError):
         if error.filename == terminal.OUTPUT:
             terminal.abandon(sys.stdout)
         where = f"{error.filename}: " if error.filename and error.strerror else ""
-        status = 1 if error.errno in _FAILING_OUTPUT else BAD_INPUT
+        status = 1 if error.errno in _FAILING_OUTPUT else terminal.BAD_INPUT
         return _say(f"{where}{error.strerror or error}", status)
     return _say(
         f"internal error: {type(error).__name__}: {error} "
@@ -131,14 +126,6 @@ def _show_own_fault(fault: BaseException | None) -> None:
     while shown is not None and shown.tb_frame.f_code.co_filename.startswith(ours):
         shown = shown.tb_next
     traceback.print_exception(type(fault), fault, shown)
-
-
-def show_scenario_error(error: "ScenarioError") -> None:
-    """Report the errors of a scenario, in colour on terminals that support it."""
-    coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
-    # Both texts are free of terminal control characters, except for the colours.
-    out = terminal.styled(sys.stderr)
-    out.write((error.ansi if coloured else str(error)).rstrip() + "\n")
 
 
 def _say(message: str, status: int) -> int:

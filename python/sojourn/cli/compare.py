@@ -9,10 +9,12 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import api, folder, rundir
+from sojourn import api, output, results
+from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
-from sojourn.cli.tables import console, name
-from sojourn.comparison import Comparison, directory, table
+from sojourn.cli.options import file_name, name_list
+from sojourn.comparison import result, text_tables
+from sojourn.comparison.result import Comparison
 from sojourn.pictures import Pictures
 from sojourn.report import require_free_figure
 
@@ -20,10 +22,56 @@ from sojourn.report import require_free_figure
 _FOLDED = 2
 
 
-def compare(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn compare`."""
+    parser.description = (
+        "Compare two run directories, of Sojourn or another program (docs/run-directory.md), in "
+        "steps of the longer of their intervals. A series has the greatest value in each step. "
+        "Percentiles of peaks (`_peak_` in --json) are over these values: they depend on the "
+        "step, and are usually above those over all packets. The latter are shown beside them, "
+        "for whole runs, if both summaries have them."
+    )
+    add = parser.add_argument
+    add("a", metavar="A", type=file_name, help="the reference run directory")
+    add("b", metavar="B", type=file_name, help="the other run directory")
+    for kind in ("flow", "link"):
+        add(f"--{kind}", metavar="X,Y", type=name_list, help=f"compare only these {kind}s")
+    add(
+        "--control",
+        metavar="X,Y",
+        type=name_list,
+        help="compare only the runs of these controllers",
+    )
+    add(
+        "--shift-b",
+        metavar="SECONDS",
+        type=float,
+        default=0.0,
+        help="add this to the times of B, whose clock may have another origin",
+    )
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument(
+        "--out",
+        metavar="DIR",
+        help="folder to write to (default: runs/A-vs-B, -2, -3, ... if taken)",
+    )
+    place.add_argument(
+        "--plot", metavar="FILE", help="write only the figure, as .html, .svg or .png"
+    )
+    add(
+        "--json",
+        action="store_true",
+        help='prints {"version", "a", "b", "shift_b_s", "only_in_a", "only_in_b", '
+        '"not_compared", "flows", "links"} and nothing else on standard output; writes files '
+        "only with --out or --plot",
+    )
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Compare two runs, write the report, show the table."""
     a, b = (Path(name).resolve().name for name in (args.a, args.b))
-    out = folder.chosen(args.out, Path("runs") / f"{a}-vs-{b}")
+    out = output.choose(args.out, Path("runs") / f"{a}-vs-{b}")
     if args.plot is not None:
         require_free_figure(args.plot)
     comparison = api.compare(
@@ -37,23 +85,23 @@ def compare(args: argparse.Namespace) -> int:
     figures = Figures()
     written = _write(comparison, args, out, figures)
     if args.json:
-        sys.stdout.write(rundir.summary_text(comparison.summary))
+        sys.stdout.write(results.summary_text(comparison.summary))
     else:
         _show(comparison, written)
     return figures.status()
 
 
 def _write(
-    comparison: Comparison, args: argparse.Namespace, out: folder.Choice, figures: Figures
+    comparison: Comparison, args: argparse.Namespace, out: output.Choice, figures: Figures
 ) -> str:
     """Write the requested files; return a line with their location."""
     if args.plot is not None:
         return f"Figure: {args.plot}" if figures.plot(comparison.plot(), args.plot) else ""
     if args.json and args.out is None:
         return ""
-    drawn = Pictures(figures.tell)
+    drawn = Pictures(figures.report_missing)
     with out.opened() as opened:
-        directory.fill(comparison, opened.place, drawn)
+        result.fill(comparison, opened.place, drawn)
     drawn.finish(opened.target)
     return f"Comparison: {opened.target} (open report.html)"
 
@@ -61,20 +109,20 @@ def _write(
 def _show(comparison: Comparison, written: str) -> None:
     out = console()
     summary = comparison.summary
-    for line in table.about(summary):
+    for line in text_tables.about(summary):
         out.print(name(line, "bold"), soft_wrap=True)
-    for one in table.build_all(summary):
+    for one in text_tables.build_all(summary):
         out.print(name(one.caption, "dim"))
         out.print(_table(one))
-    for line in table.gaps(summary):
+    for line in text_tables.gaps(summary):
         out.print(name(line))
-    for line in table.NOTES:
+    for line in text_tables.NOTES:
         out.print(Text(line, style="dim"))
     if written:
         out.print(name(written), soft_wrap=True)
 
 
-def _table(grid: table.TextTable) -> Table:
+def _table(grid: text_tables.TextTable) -> Table:
     part = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for place, head in enumerate(grid.heads):
         justify: Literal["left", "right"] = "left" if place < grid.names else "right"

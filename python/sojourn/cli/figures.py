@@ -2,8 +2,7 @@
 
 import sys
 
-from sojourn import folder
-from sojourn.cli import terminal
+from sojourn import output, terminal
 from sojourn.pictures import reason_of
 from sojourn.report import Drawing
 
@@ -14,16 +13,16 @@ class Figures:
     def __init__(self) -> None:
         self._missing: list[str] = []
 
-    def tell(self, text: str) -> None:
+    def report_missing(self, text: str) -> None:
         """Keep a message until the command has shown its results."""
         self._missing.append(text)
 
     def plot(self, figure: Drawing, file: str) -> bool:
         """Write the figure of --plot; return whether it succeeded."""
         try:
-            folder.write_file(file, figure.save)
+            output.write_new_file(file, figure.save)
         except Exception as error:
-            self.tell(f"{file}: the figure could not be written: {reason_of(error)}")
+            self.report_missing(f"{file}: the figure could not be written: {reason_of(error)}")
             return False
         return True
 

@@ -26,7 +26,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def install() -> None:
-    """Install the handlers of both signals."""
+    """Handle both signals in this process from now on."""
     for number in _SIGNALS:
         # A shell without job control starts background processes with SIGINT ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -49,19 +49,19 @@ def arm() -> None:
 
 
 def settle() -> None:
-    """Ignore both signals from now on: the exit status is decided."""
+    """Ignore both signals from now on, because the exit status is decided."""
     for number in _SIGNALS:
         # At its exit Python restores the defaults of handled signals: one more would kill it then.
         signal.signal(number, signal.SIG_IGN)
 
 
 def received() -> KeyboardInterrupt | None:
-    """Return the interrupt of this process, even if other code replaced the exception."""
+    """Return the interrupt of this process, even if other code replaced its exception."""
     return _interrupt_of(_received[0]) if _received else None
 
 
 def status(interrupt: KeyboardInterrupt) -> int:
-    """Return the exit status as shells do: 128 plus the signal's number."""
+    """Return the exit status, as in shells: 128 plus the number of the signal."""
     return 128 + (signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT)
 
 
@@ -101,7 +101,7 @@ def _release() -> None:
 
 
 def _reset() -> None:
-    """Restore the default handling of signals in a forked child."""
+    """Restore the default handlers in a forked child."""
     signal.set_wakeup_fd(-1)
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:

@@ -9,14 +9,39 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import api, names
-from sojourn.cli.scenarios import own
-from sojourn.cli.tables import console, name
+from sojourn import api
+from sojourn.cli.console import console, name
+from sojourn.cli.options import add_controller_option
+from sojourn.cli.scenarios import load_controllers
+from sojourn.errors import require_known
+
+Entry = Mapping[str, Any]
+"""A controller, a queue or a parameter, as the catalogue describes it."""
+
+
+def declare_controllers(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn controllers`."""
+    _declare(parser)
+    add_controller_option(parser)
+    parser.set_defaults(execute=controllers)
+
+
+def declare_queues(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn queues`."""
+    _declare(parser)
+    parser.set_defaults(execute=queues)
+
+
+def _declare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", help="show this one in full")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def controllers(args: argparse.Namespace) -> int:
     """List the congestion controllers, or show one."""
-    return _list(args, json.loads(own(args.controller).catalogue.controllers()), "controller")
+    return _list(
+        args, json.loads(load_controllers(args.controller).catalogue.controllers()), "controller"
+    )
 
 
 def queues(args: argparse.Namespace) -> int:
@@ -24,7 +49,7 @@ def queues(args: argparse.Namespace) -> int:
     return _list(args, api.queues(), "queue")
 
 
-def _list(args: argparse.Namespace, entries: list[dict[str, Any]], kind: str) -> int:
+def _list(args: argparse.Namespace, entries: Sequence[Entry], kind: str) -> int:
     if args.name is not None:
         entries = [_find(args.name, entries, kind)]
     if args.json:
@@ -36,13 +61,13 @@ def _list(args: argparse.Namespace, entries: list[dict[str, Any]], kind: str) ->
     return 0
 
 
-def _find(name: str, entries: Sequence[dict[str, Any]], kind: str) -> dict[str, Any]:
+def _find(name: str, entries: Sequence[Entry], kind: str) -> Entry:
     named = {entry["name"]: entry for entry in entries}
-    names.require(kind, name, list(named))
+    require_known(kind, name, list(named))
     return named[name]
 
 
-def _show_all(entries: Sequence[Mapping[str, Any]], kind: str) -> None:
+def _show_all(entries: Sequence[Entry], kind: str) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for head in (kind, "what it is", "parameters", "source"):
         table.add_column(head, overflow="fold", no_wrap=head == kind)
@@ -53,7 +78,7 @@ def _show_all(entries: Sequence[Mapping[str, Any]], kind: str) -> None:
     console().print(f"In full: sojourn {kind}s NAME", style="dim")
 
 
-def _show_one(entry: Mapping[str, Any]) -> None:
+def _show_one(entry: Entry) -> None:
     out = console()
     out.print(Text.assemble(name(entry["name"], "bold"), ": ", name(entry["title"])))
     out.print(name(f"Source: {entry['source']}"))
@@ -76,7 +101,7 @@ def _show_one(entry: Mapping[str, Any]) -> None:
     out.print(table)
 
 
-def _rest(param: Mapping[str, Any]) -> list[Text]:
+def _rest(param: Entry) -> list[Text]:
     unit = f" ({param['unit']})" if param["unit"] else ""
     return [name(text) for text in (param["range"] + unit, param["doc"], param["source"])]
 
@@ -88,7 +113,7 @@ _NEEDS = {
 }
 
 
-def _needs(needs: Mapping[str, Any]) -> list[str]:
+def _needs(needs: Entry) -> list[str]:
     """Describe the features that a controller needs from the transport."""
     asked = {key: value for key, value in needs.items() if value not in (False, "none")}
     return [

@@ -8,26 +8,53 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from sojourn import api, folder
+from sojourn import api, output
+from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
-from sojourn.cli.progress import Bar
-from sojourn.cli.scenarios import own, prints_aside
-from sojourn.cli.tables import console, name
-from sojourn.matrix import files, measure, plan, table
-from sojourn.matrix.contract import MatrixSummary
+from sojourn.cli.options import add_controller_option, name_list, positive, whole
+from sojourn.cli.scenarios import load_controllers, prints_aside
+from sojourn.matrix import matrix_tables, measure, plan
+from sojourn.matrix.measure import MatrixSummary
+from sojourn.progress import Bar
 
 # With more rows, the terminal shows only single flows; the files also have the pairs.
 _MOST_ROWS = 100
 
 
-def matrix(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn matrix`."""
+    add = parser.add_argument
+    add("--controls", metavar="A,B", type=name_list, help="run these controllers (default: all)")
+    add_controller_option(parser)
+    add("--queues", metavar="X,Y", type=name_list, help="run over these queues (default: all)")
+    add("--rtts", metavar="T,U", type=name_list, help="base RTTs (default: 10ms,40ms,160ms)")
+    add("--rate", metavar="RATE", help="rate of the bottleneck (default: 50Mbit)")
+    add("--buffer", metavar="SIZE", help="buffer in bytes, packets or time (default: 100ms)")
+    add("--duration", metavar="DURATION", help="duration of each simulation (default: 30s)")
+    add("--seed", metavar="N", type=whole, help="seed of all random draws (default: 1)")
+    add(
+        "--runs",
+        metavar="N",
+        type=positive,
+        help="repeat each combination with N consecutive seeds; figures are then means with their "
+        "95 %% confidence intervals (default: 1)",
+    )
+    add("--jobs", metavar="N", type=positive, help="number of threads (default: one a core)")
+    add("--out", metavar="DIR", help="write matrix.json, matrix.md and heat maps to this folder")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print every figure as one JSON object")
+    form.add_argument("--markdown", action="store_true", help="print the whole table as Markdown")
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Simulate every combination, show the table, and write the files on request."""
     if args.out is not None:
-        folder.require_free(args.out)
-    axes = plan.axes(
+        output.require_free(args.out)
+    axes = plan.choose_axes(
         args.controls,
         args.queues,
-        own(args.controller),
+        load_controllers(args.controller),
         rtts=args.rtts,
         rate=args.rate,
         buffer=args.buffer,
@@ -40,11 +67,11 @@ def matrix(args: argparse.Namespace) -> int:
         found = measure.measure(axes, api.threads_of(args.jobs), bar.simulating)
         if args.out is not None:
             bar.writing()
-            files.write(found, Path(args.out), figures.tell)
+            matrix_tables.write(found, Path(args.out), figures.report_missing)
     if args.json:
-        sys.stdout.write(files.text(found))
+        sys.stdout.write(matrix_tables.json_text(found))
     elif args.markdown:
-        sys.stdout.write(table.markdown(found))
+        sys.stdout.write(matrix_tables.markdown(found))
     else:
         _show(found, console())
     return figures.status()
@@ -52,11 +79,11 @@ def matrix(args: argparse.Namespace) -> int:
 
 def _show(found: MatrixSummary, out: Console) -> None:
     """Print the rows; if there are too many to read, only those of single flows."""
-    rows = list(table.rows(found))
+    rows = list(matrix_tables.rows(found))
     shown = rows if len(rows) <= _MOST_ROWS else [row for row in rows if row.alone]
     for queue in found["queues"]:
         out.print(_table(queue, [row for row in shown if row.queue == queue]))
-    for line in (table.about(found), *table.refusals(found)):
+    for line in (matrix_tables.about(found), *matrix_tables.refusals(found)):
         out.print(name(line, "dim"))
     if hidden := len(rows) - len(shown):
         out.print(
@@ -67,10 +94,10 @@ def _show(found: MatrixSummary, out: Console) -> None:
         )
 
 
-def _table(queue: str, rows: list[table.Row]) -> Table:
+def _table(queue: str, rows: list[matrix_tables.Row]) -> Table:
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     shown.add_column(queue, no_wrap=True)
-    for metric in table.METRICS:
+    for metric in matrix_tables.METRICS:
         shown.add_column(f"{metric.name}\n{metric.unit}", justify="right")
     for row in rows:
         shown.add_row(name(row.flows), *("  ".join(texts) for texts in row.texts))

@@ -4,17 +4,43 @@ import argparse
 import sys
 from pathlib import Path
 
-from sojourn import folder, qlog, rundir
-from sojourn.cli import terminal
+from sojourn import output, qlog, results, terminal
 from sojourn.cli.figures import Figures
+from sojourn.cli.options import file_name
 from sojourn.errors import UsageError
 from sojourn.report import require_free_figure
 
 
-def qlog_command(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn qlog`."""
+    add = parser.add_argument
+    add("files", metavar="FILE", type=file_name, nargs="+", help="a .qlog or .sqlog file")
+    add(
+        "--interval",
+        metavar="SECONDS",
+        type=float,
+        default=None,
+        help="time between samples (default: a 500th of the time, at least 1 ms)",
+    )
+    add(
+        "--control",
+        metavar="NAME",
+        default="qlog",
+        help="name of its controller, by which `sojourn compare` matches runs (default: qlog)",
+    )
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--out", metavar="DIR", help="write a run directory, for `sojourn compare`")
+    place.add_argument(
+        "--plot", metavar="FILE", help="write only the figure, as .html, .svg or .png"
+    )
+    add("--json", action="store_true", help="print the JSON object of `sojourn run --json`")
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Read the files, write the requested output, show the table; report damaged files."""
     if args.out is not None:
-        folder.require_free(args.out)
+        output.require_free(args.out)
     if args.plot is not None:
         require_free_figure(args.plot)
     if args.interval is not None and not args.interval > 0:
@@ -23,16 +49,16 @@ def qlog_command(args: argparse.Namespace) -> int:
     written = None
     figures = Figures()
     if args.out is not None:
-        target = rundir.write(run, Path(args.out), figures.tell)
+        target = results.write(run, Path(args.out), figures.report_missing)
         written = f"Run directory: {target} (open report.html)"
     elif args.plot is not None and figures.plot(run.plot(), args.plot):
         written = f"Figure: {args.plot}"
     if args.json:
-        sys.stdout.write(rundir.summary_text(run.summary))
+        sys.stdout.write(results.summary_text(run.summary))
     else:
-        from sojourn.cli import tables
+        from sojourn.cli import console
 
-        tables.show_figures(run, written)
+        console.show_figures(run, written)
     for damage in damages:
         terminal.say(f"sojourn: {damage}")
     return figures.status(1 if damages else 0)

@@ -9,14 +9,14 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import captures, inputs
+from sojourn import captures, inputs, terminal
 from sojourn.captures import CaptureRtt, Direction, Whole
-from sojourn.cli import BAD_INPUT, terminal
+from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
-from sojourn.cli.tables import console, name
+from sojourn.cli.options import file_name, positive
+from sojourn.formatting import MISSING
 from sojourn.report import require_free_figure
 from sojourn.report.rtt import DRAWN, RttFigure
-from sojourn.table import MISSING
 
 # Points per direction, for a figure that is 640 pixels wide.
 _POINTS = 2_000
@@ -24,7 +24,34 @@ _POINTS = 2_000
 _MOST_FLOWS = 50
 
 
-def rtt(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn rtt`."""
+    add = parser.add_argument
+    add("file", metavar="FILE", type=file_name, help="a pcap or pcapng file; - for standard input")
+    add(
+        "--method",
+        choices=("auto", "timestamps", "acks"),
+        default="auto",
+        help="pair segments and answers by the timestamps option, or by sequence numbers and "
+        "acknowledgements (default: timestamps in directions that have them, acks elsewhere)",
+    )
+    add(
+        "--max-flows",
+        metavar="N",
+        type=positive,
+        default=1 << 18,
+        help="greatest number of flows (default: 262144)",
+    )
+    add("--plot", metavar="FILE", help="draw RTTs over time, as .html, .svg or .png")
+    add(
+        "--json",
+        action="store_true",
+        help='print {"format", "file", "packets", "flows", "skipped", "error"} as one JSON object',
+    )
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Show the round-trip times of a capture's flows, up to the first malformed byte."""
     if args.plot is not None:
         require_free_figure(args.plot)
@@ -66,7 +93,7 @@ def _ending(whole: Whole) -> int:
     before = f"{whole['packets']:,} packets before it were read"
     terminal.say(f"sojourn: {place}; {before}")
     # BAD_INPUT means that the input gave no result; here it gave some.
-    return 1 if whole["packets"] else BAD_INPUT
+    return 1 if whole["packets"] else terminal.BAD_INPUT
 
 
 def _show(found: CaptureRtt) -> None:
@@ -90,10 +117,21 @@ def _show(found: CaptureRtt) -> None:
 _FIGURES = ("min", "mean", "p50", "p95", "p99", "max")
 
 
-def _cells(of: Direction) -> Iterator[str]:
-    yield from (of["from"], of["to"], of["method"] or MISSING)
-    yield from (f"{of['packets']:,}", f"{of['resent_packets']:,}", f"{of['samples']:,}")
-    for value in (of["min_s"], of["mean_s"], of["p50_s"], of["p95_s"], of["p99_s"], of["max_s"]):
+def _cells(direction: Direction) -> Iterator[str]:
+    yield from (direction["from"], direction["to"], direction["method"] or MISSING)
+    yield from (
+        f"{direction['packets']:,}",
+        f"{direction['resent_packets']:,}",
+        f"{direction['samples']:,}",
+    )
+    for value in (
+        direction["min_s"],
+        direction["mean_s"],
+        direction["p50_s"],
+        direction["p95_s"],
+        direction["p99_s"],
+        direction["max_s"],
+    ):
         yield MISSING if value is None else f"{1e3 * value:.3f}"
 
 
@@ -119,9 +157,9 @@ def _notes(found: CaptureRtt) -> Iterator[str]:
         most = f"the {_MOST_FLOWS} flows with most samples"
         yield f"{most} of {found['flow_count']:,}; --json has the others"
     skipped = {reason: found["skipped"][reason] for reason in _REASONS}  # type: ignore[literal-required]
-    told = [f"{count:,} {_REASONS[reason]}" for reason, count in skipped.items() if count]
-    if told:
-        yield f"skipped: {', '.join(told)}"
+    reasons = [f"{count:,} {_REASONS[reason]}" for reason, count in skipped.items() if count]
+    if reasons:
+        yield f"skipped: {', '.join(reasons)}"
     backward = sum(x["backward_pairs"] for flow in found["flows"] for x in flow["directions"])
     if backward:
         yield f"{backward:,} answers are earlier than their segments, and are left out"

@@ -5,27 +5,89 @@ import sys
 import time
 from pathlib import Path
 
-from sojourn import _core, api, experiment, folder, rundir
-from sojourn.cli import terminal
+from sojourn import _core, api, experiment, output, results, terminal
 from sojourn.cli.figures import Figures
-from sojourn.cli.progress import Bar
-from sojourn.cli.scenarios import own, prints_aside, read
-from sojourn.contract import Summary
+from sojourn.cli.options import add_controller_option, file_name, name_list, positive, whole
+from sojourn.cli.scenarios import load_controllers, prints_aside, read
 from sojourn.exports import Captures
-from sojourn.own import Own
 from sojourn.pictures import Pictures
+from sojourn.progress import Bar
+from sojourn.run_summary import Summary
+from sojourn.user_controllers import UserControllers
+
+_JSON_HELP = (
+    'prints {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '
+    '"spikes"}]} and, with --runs, "medians" (one entry a controller), and nothing else on '
+    "standard output; writes a run directory only if --out names one"
+)
 
 
-def run(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn run`."""
+    add = parser.add_argument
+    add(
+        "file",
+        metavar="FILE",
+        type=file_name,
+        help="the scenario, a TOML file; - for standard input",
+    )
+    add(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="change a value, such as link.bottleneck.rate.steps.0.rate=10Mbit; may be repeated",
+    )
+    add(
+        "--control",
+        metavar="A,B",
+        type=name_list,
+        help="run these controllers instead of the scenario's; if every flow names its own, they "
+        "replace those",
+    )
+    add_controller_option(parser)
+    add("--seed", metavar="N", type=whole, help="seed of all random draws")
+    add(
+        "--runs",
+        metavar="N",
+        type=positive,
+        default=1,
+        help="repeat with N consecutive seeds; the table then shows medians with their 95 %% "
+        "confidence intervals (from 6 runs on)",
+    )
+    add(
+        "--spread",
+        metavar="DURATION",
+        help="delay every change of a link by one random time up to this (--set spread=DURATION)",
+    )
+    add("--jobs", metavar="N", type=positive, help="number of threads (default: one a core)")
+    add("--out", metavar="DIR", help="run directory (default: runs/NAME, -2, -3, ... if taken)")
+    add(
+        "--pcapng",
+        metavar="DIR",
+        help="write every packet to this folder, in two capture files a run: at the senders, and "
+        "at the receivers (docs/exports.md)",
+    )
+    add(
+        "--qlog",
+        metavar="DIR",
+        help="write the events of each transport to this folder, in two qlog files a connection "
+        "(docs/exports.md)",
+    )
+    add("--json", action="store_true", help=_JSON_HELP)
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Simulate a scenario, write the run directory, show the table."""
     summary_alone = args.json and args.out is None
-    out = folder.chosen(
+    out = output.choose(
         args.out, Path("runs") / ("stdin" if args.file == "-" else Path(args.file).stem)
     )
     captures = Captures.to(args.pcapng, args.qlog)
     captures.require_free()
     captures.require_apart_from(out.path)
-    controllers = own(args.controller)
+    controllers = load_controllers(args.controller)
     core = _prepared(args, controllers)
     captures.require_possible(core)
     _note(core, args)
@@ -33,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         return _summarise(args, core, controllers, captures)
     began = time.perf_counter()
     figures = Figures()
-    drawn = Pictures(figures.tell)
+    drawn = Pictures(figures.report_missing)
     # The folders are created now, to detect errors early, and filled at the end.
     with Bar() as bar, prints_aside(), captures.opened() as files, out.opened() as opened:
         record = api.record(
@@ -41,20 +103,20 @@ def run(args: argparse.Namespace) -> int:
         )
         took_s = time.perf_counter() - began
         bar.writing()
-        rundir.fill(record, opened.place, drawn)
-    drawn.finish(opened.target, rundir.AGAIN)
-    _note_own(controllers, record.summary, args, took_s)
+        results.fill(record, opened.place, drawn)
+    drawn.finish(opened.target, results.REDRAW)
+    _note_user_controllers(controllers, record.summary, args, took_s)
     if args.json:
-        sys.stdout.write(rundir.summary_text(record.summary))
+        sys.stdout.write(results.summary_text(record.summary))
         return figures.status()
-    from sojourn.cli import tables
+    from sojourn.cli import console
 
-    tables.show(record, opened.target)
+    console.show(record, opened.target)
     return figures.status()
 
 
 def _summarise(
-    args: argparse.Namespace, core: _core.Scenario, controllers: Own, captures: Captures
+    args: argparse.Namespace, core: _core.Scenario, controllers: UserControllers, captures: Captures
 ) -> int:
     """Run without a run directory."""
     began = time.perf_counter()
@@ -62,12 +124,12 @@ def _summarise(
         summary = api.summarise(
             core, args.file, args.runs, args.jobs, bar.simulating, controllers, files
         )
-    _note_own(controllers, summary, args, time.perf_counter() - began)
-    sys.stdout.write(rundir.summary_text(summary))
+    _note_user_controllers(controllers, summary, args, time.perf_counter() - began)
+    sys.stdout.write(results.summary_text(summary))
     return 0
 
 
-def _prepared(args: argparse.Namespace, controllers: Own) -> _core.Scenario:
+def _prepared(args: argparse.Namespace, controllers: UserControllers) -> _core.Scenario:
     with prints_aside():
         return experiment.prepare(
             read(args.file),
@@ -75,7 +137,7 @@ def _prepared(args: argparse.Namespace, controllers: Own) -> _core.Scenario:
             control=args.control,
             seed=args.seed,
             spread=args.spread,
-            own=controllers,
+            user_controllers=controllers,
         )
 
 
@@ -90,7 +152,9 @@ def _note(core: _core.Scenario, args: argparse.Namespace) -> None:
         terminal.say("note: a 95 % confidence interval of a median needs 6 runs")
 
 
-def _note_own(controllers: Own, summary: Summary, args: argparse.Namespace, took_s: float) -> None:
+def _note_user_controllers(
+    controllers: UserControllers, summary: Summary, args: argparse.Namespace, took_s: float
+) -> None:
     """Report the speed of Python controllers, and the user's controllers without a flow."""
     if slowness := controllers.slowness(summary, took_s):
         terminal.say(slowness)

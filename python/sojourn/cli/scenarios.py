@@ -9,14 +9,14 @@ from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, api, inputs, reference
-from sojourn.cli import show_scenario_error, terminal
+from sojourn import _core, api, inputs, schema_reference, terminal
+from sojourn.cli.options import add_controller_option, file_name
 from sojourn.errors import UsageError
-from sojourn.own import Factory, Own
-from sojourn.source import Loader, Source
+from sojourn.user_code import Loader, Source
+from sojourn.user_controllers import Factory, UserControllers
 
 
-def own(arguments: Sequence[str]) -> Own:
+def load_controllers(arguments: Sequence[str]) -> UserControllers:
     """Load the controllers of `--controller`."""
     found: dict[str, tuple[Factory, Source]] = {}
     loader = Loader()
@@ -27,10 +27,10 @@ def own(arguments: Sequence[str]) -> Own:
                 raise UsageError(f"--controller names {name!r} twice; write NAME=FILE.py:CLASS")
             found[name] = loader.load(file, thing)
         factories = {name: one[0] for name, one in found.items()}
-        return Own(factories, [one[1] for one in found.values()])
+        return UserControllers(factories, [one[1] for one in found.values()])
 
 
-def prints_aside() -> AbstractContextManager[Any]:
+def prints_aside() -> AbstractContextManager[object]:
     """Send a controller's prints to standard error, since standard output is for data."""
     return redirect_stdout(sys.stderr)
 
@@ -56,10 +56,28 @@ def read(file: str) -> _core.Scenario:
     return _core.Scenario.from_toml(file, text, str(Path(file).parent))
 
 
+def declare_check(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn check`."""
+    parser.add_argument(
+        "files", metavar="FILE", type=file_name, nargs="+", help="scenarios; - for standard input"
+    )
+    add_controller_option(parser)
+    parser.set_defaults(execute=check)
+
+
 def check(args: argparse.Namespace) -> int:
     """Validate every file and report whether it is correct."""
-    controllers = own(args.controller)
+    controllers = load_controllers(args.controller)
     return max(_check_one(file, controllers) for file in args.files)
+
+
+def declare_schema(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn schema`."""
+    parser.add_argument(
+        "--markdown", action="store_true", help="print a Markdown reference of all keys instead"
+    )
+    add_controller_option(parser)
+    parser.set_defaults(execute=schema)
 
 
 def schema(args: argparse.Namespace) -> int:
@@ -72,37 +90,40 @@ def schema(args: argparse.Namespace) -> int:
 
 
 def _schema(args: argparse.Namespace) -> dict[str, Any]:
-    schema: dict[str, Any] = json.loads(own(args.controller).catalogue.schema())
+    schema: dict[str, Any] = json.loads(load_controllers(args.controller).catalogue.schema())
     return schema
 
 
 def _reference(args: argparse.Namespace) -> str:
     listed = [
-        reference.Listed({one["name"] for one in entries}, command)
+        schema_reference.Listed({one["name"] for one in entries}, command)
         for entries, command in (
-            (json.loads(own(args.controller).catalogue.controllers()), "sojourn controllers"),
+            (
+                json.loads(load_controllers(args.controller).catalogue.controllers()),
+                "sojourn controllers",
+            ),
             (api.queues(), "sojourn queues"),
         )
     ]
-    return reference.markdown(_schema(args), listed)
+    return schema_reference.markdown(_schema(args), listed)
 
 
-def _check_one(file: str, controllers: Own) -> int:
+def _check_one(file: str, controllers: UserControllers) -> int:
     try:
         scenario = read(file)
         with prints_aside():
             scenario.use_controllers(controllers.catalogue)
             scenario.check()
     except _core.ScenarioError as error:
-        show_scenario_error(error)
-        return 2
+        terminal.say_scenario_error(error)
+        return terminal.BAD_INPUT
     except UsageError as error:
         terminal.say(f"sojourn: {error}")
-        return 2
+        return terminal.BAD_INPUT
     except OSError as error:
         terminal.say(f"sojourn: {file}: {error.strerror}")
-        return 2
-    print(terminal.line(f"{file}: ok ({_describe(scenario)})"))
+        return terminal.BAD_INPUT
+    print(terminal.one_line(f"{file}: ok ({_describe(scenario)})"))
     return 0
 
 

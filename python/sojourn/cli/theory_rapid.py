@@ -5,16 +5,32 @@ import json
 
 from sojourn import theory
 from sojourn.cli.figures import Figures
-from sojourn.cli.terminal import line
-from sojourn.cli.units import ms_text
-from sojourn.contract import RapidTheory
 from sojourn.errors import UsageError
+from sojourn.formatting import ms_text, rate_text
 from sojourn.report import require_free_figure
 from sojourn.report.theory import RapidFigure
-from sojourn.table import rate_text
+from sojourn.terminal import one_line
+from sojourn.theory import RapidTheory
 
 
-def rapid(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn theory rapid`."""
+    add = parser.add_argument
+    for name, metavar, what in (
+        ("capacity", "RATE", "C, of the bottleneck: 1Gbit"),
+        ("load", "RATE", "R_avg, mean rate of the cross traffic: 111Mbit"),
+        ("on", "DURATION", "T_on, length of a burst: 100ms"),
+        ("off", "DURATION", "T_off, pause between two: 350ms"),
+        ("tau", "DURATION", "time in which Rapid's rate rises: 150ms"),
+        ("eta", "DURATION", "time in which Rapid's rate falls: 75ms"),
+    ):
+        add(f"--{name}", metavar=metavar, required=True, help=what)
+    add("--plot", metavar="FILE", help="draw rate and queue, as .html, .svg or .png")
+    add("--json", action="store_true", help="print the figures as one JSON object")
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Show the fluid model of Rapid under bursts, with the case and its rates."""
     if args.plot is not None:
         require_free_figure(args.plot)
@@ -25,7 +41,7 @@ def rapid(args: argparse.Namespace) -> int:
     figures = Figures()
     if args.plot is not None:
         figures.plot(RapidFigure(found), args.plot)
-    print(json.dumps(found) if args.json else "\n".join(map(line, _rapid_lines(args, found))))
+    print(json.dumps(found) if args.json else "\n".join(map(one_line, _rapid_lines(args, found))))
     return figures.status()
 
 

@@ -5,15 +5,57 @@ import json
 
 from sojourn import theory
 from sojourn.cli.figures import Figures
-from sojourn.cli.terminal import line
-from sojourn.cli.units import ms_text
-from sojourn.contract import Mitigation, SpikeTheory
+from sojourn.cli.options import name_list, settings_of
 from sojourn.errors import UsageError
+from sojourn.formatting import ms_text
 from sojourn.report import require_free_figure
 from sojourn.report.spike import MITIGATIONS, SpikeFigure
+from sojourn.terminal import one_line
+from sojourn.theory import Mitigation, SpikeTheory
 
 
-def spike(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn theory spike`."""
+    add = parser.add_argument
+    add("--from", dest="before", metavar="RATE", required=True, help="capacity before: 60Mbit")
+    add("--to", dest="after", metavar="RATE", help="capacity after: 20Mbit")
+    add(
+        "--delay",
+        metavar="DURATION[,DURATION]",
+        type=name_list,
+        required=True,
+        help="loop delay, the time until the sender knows plus the time in flight: 50ms; one for "
+        "each flow that shares the FIFO",
+    )
+    add(
+        "--share",
+        metavar="S,S",
+        type=name_list,
+        help="the flows' shares, or rates, before the drop: 3,1 (default: equal)",
+    )
+    add(
+        "--users",
+        metavar="N,N",
+        type=name_list,
+        help="users of a fair queue before and after: 1,2; --to is then optional",
+    )
+    add("--max-queue", metavar="DURATION", help="greatest delay that the queue allows: 20ms")
+    add(
+        "--mitigations",
+        metavar="NAME=VALUE,...",
+        type=settings_of,
+        nargs="?",
+        const={},
+        help="show the effect of each mitigation; the settings are headroom, "
+        "ramp, warning, near, back_queue, standing, users and node (docs/theory/spike.md): "
+        "headroom=0.2,ramp=80ms",
+    )
+    add("--plot", metavar="FILE", help="draw rates and queue, as .html, .svg or .png")
+    add("--json", action="store_true", help="print the figures as one JSON object")
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Show the bound on a latency spike, with the values of the equation."""
     if args.plot is not None:
         require_free_figure(args.plot)
@@ -31,7 +73,7 @@ def spike(args: argparse.Namespace) -> int:
     if args.plot is not None:
         figures.plot(SpikeFigure(found), args.plot)
         del found["arrivals"], found["queue"], found["capacity_bps"]
-    print(json.dumps(found) if args.json else "\n".join(map(line, _lines(args, found))))
+    print(json.dumps(found) if args.json else "\n".join(map(one_line, _lines(args, found))))
     return figures.status()
 
 

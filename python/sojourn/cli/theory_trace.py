@@ -6,17 +6,55 @@ from pathlib import Path
 
 from sojourn import theory
 from sojourn.cli.figures import Figures
-from sojourn.cli.parser import settings_of
-from sojourn.cli.terminal import line
-from sojourn.cli.units import ms_text
-from sojourn.contract import Fitted, Percentiles, TraceTheory
+from sojourn.cli.options import positive, settings_of, whole
 from sojourn.errors import UsageError
+from sojourn.formatting import ms_text, rate_text
 from sojourn.report import require_free_figure
 from sojourn.report.theory import TraceFigure
-from sojourn.table import rate_text
+from sojourn.terminal import one_line
+from sojourn.theory import Fitted, Percentiles, TraceTheory
 
 
-def trace(args: argparse.Namespace) -> int:
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn theory trace`."""
+    add = parser.add_argument
+    add(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="a mahimahi trace, or a table of times and rates: 0,60Mbit",
+    )
+    add(
+        "--process",
+        metavar="NAME[,PARAM=VALUE]",
+        help="a random link instead of a file: wifi or cellular, such as wifi,snr=15",
+    )
+    add(
+        "--fit",
+        action="store_true",
+        help="fit a chain of rates to the file, and use the capacity that it generates",
+    )
+    add("--levels", metavar="N", type=positive, help="greatest number of its rates (default: 8)")
+    add("--seed", metavar="N", type=whole, help="seed of the random capacity (default: 1)")
+    add("--duration", metavar="DURATION", help="duration of the random capacity (default: 60s)")
+    add(
+        "--delay",
+        metavar="DURATION",
+        required=True,
+        help="loop delay, the time until the sender knows plus the time in flight: 40ms",
+    )
+    add(
+        "--stretch",
+        metavar="DURATION",
+        default="10ms",
+        help="averaging time of a mahimahi trace (default: 10ms)",
+    )
+    add("--plot", metavar="FILE", help="draw capacity and delays, as .html, .svg or .png")
+    add("--json", action="store_true", help="print the figures as one JSON object")
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
     """Show the unavoidable delay of a varying capacity: percentiles, worst times, by loop delay."""
     _require_one_source(args)
     if args.plot is not None:
@@ -29,7 +67,7 @@ def trace(args: argparse.Namespace) -> int:
     if args.plot is not None:
         figures.plot(TraceFigure(found, _title(args)), args.plot)
         del found["series"]
-    print(json.dumps(found) if args.json else "\n".join(map(line, _lines(args, found))))
+    print(json.dumps(found) if args.json else "\n".join(map(one_line, _lines(args, found))))
     return figures.status()
 
 
@@ -96,9 +134,9 @@ def _fitted_lines(fitted: Fitted) -> list[str]:
         stay = ms_text(fitted["stretch_s"] / (1 - stays)) if stays < 1 else "for ever"
         lines.append(f"{'':15}{rate_text(rate):>12}{100 * share:>8.3g} %{stay:>11}")
     lines.append(f"{'':15}{'mean':>12}{'deviation':>16}  like itself one loop later")
-    for name, of in (("file", fitted["measured"]), ("chain", fitted["made"])):
-        mean, deviation = rate_text(of["mean_rate_bps"]), rate_text(of["deviation_bps"])
-        lines.append(f"{name:15}{mean:>12}{deviation:>16}  {of['autocorrelation']:.3f}")
+    for name, moments in (("file", fitted["measured"]), ("chain", fitted["made"])):
+        mean, deviation = rate_text(moments["mean_rate_bps"]), rate_text(moments["deviation_bps"])
+        lines.append(f"{name:15}{mean:>12}{deviation:>16}  {moments['autocorrelation']:.3f}")
     delay = fitted["measured_delay"]
     lines.append(
         f"{'the file itself':14} {'sender':9}" + "".join(f"{name:>11}" for name in _SHARES)
@@ -131,6 +169,6 @@ def _trace_lines(found: TraceTheory) -> list[str]:
 _SHARES = ("p50", "p95", "p99", "max")
 
 
-def _shares_line(first: str, sender: str, of: Percentiles) -> str:
-    values = (of["p50_s"], of["p95_s"], of["p99_s"], of["max_s"])
+def _shares_line(first: str, sender: str, delays: Percentiles) -> str:
+    values = (delays["p50_s"], delays["p95_s"], delays["p99_s"], delays["max_s"])
     return f"{first:14} {sender:9}" + "".join(f"{ms_text(value):>11}" for value in values)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from sojourn.comparison.matching import NS, Pair
-from sojourn.layout import What
+from sojourn.run_directory import What
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def grid_of(pair: Pair) -> Grid | str:
 
 
 def aligned(pair: Pair, grid: Grid) -> pl.DataFrame:
-    """Return one row per side, seed and cell; its time is the end of the cell."""
+    """Build one row per side, seed and cell; its time is the end of the cell."""
     sides: tuple[tuple[str, Mapping[int, pl.DataFrame]], ...] = (("a", pair.a), ("b", pair.b))
     frames = [
         _cells(part, pair.what, grid).with_columns(
@@ -91,18 +91,18 @@ def _cells(part: pl.DataFrame, what: What, grid: Grid) -> pl.DataFrame:
 
 
 def _carried(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
-    """State, such as a window: the last value at or before the end of each cell."""
+    """Sample a state, such as a window: the last value at or before the end of each cell."""
     return _before(part, column, grid.ends(), grid.step_ns)
 
 
 def _before(part: pl.DataFrame, column: str, times: pl.DataFrame, longest_ns: int) -> pl.Series:
-    """Return the last value; null if it is older than the interval of the coarser run."""
+    """Take the last value; null if it is older than the interval of the coarser run."""
     known = part.select("ns", column).drop_nulls()
     return times.join_asof(known, on="ns", strategy="backward", tolerance=longest_ns)[column]
 
 
 def _greatest(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
-    """Quantities with peaks, such as a delay: the greatest value in each cell."""
+    """Sample a quantity with peaks, such as a delay: the greatest value in each cell."""
     cell_end = (pl.col("ns") - grid.start_ns - 1) // grid.step_ns + 1
     end = (grid.start_ns + cell_end * grid.step_ns).alias("ns")
     peaks = part.select(end, pl.col(column)).group_by("ns").agg(pl.col(column).max())
@@ -110,7 +110,7 @@ def _greatest(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
 
 
 def _counted(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
-    """Return the increase of a counter in each cell.
+    """Compute the increase of a counter in each cell.
 
     Counts are whole numbers; each is valid from its sample on. After a gap, the next sample has
     the whole increase since the previous one.
@@ -121,7 +121,7 @@ def _counted(part: pl.DataFrame, column: str, grid: Grid) -> pl.Series:
 
 
 def _rate(part: pl.DataFrame, bits: pl.Expr, grid: Grid) -> pl.Series:
-    """Return the mean rate in each cell, with bits spread evenly between samples.
+    """Compute the mean rate in each cell, with bits spread evenly between samples.
 
     Null if the bits of any part of the cell are unknown, because null differs from zero.
     """
@@ -141,7 +141,7 @@ def _rate(part: pl.DataFrame, bits: pl.Expr, grid: Grid) -> pl.Series:
 
 
 def _delivered(part: pl.DataFrame) -> pl.Expr:
-    """Bits delivered since the previous sample: from the counter, or else from the goodput."""
+    """Return bits since the previous sample, from the counter or else from the goodput."""
     counted = part["delivered_bytes"].count() > 0
     if counted:
         return 8 * pl.col("delivered_bytes").cast(pl.Float64).diff()
@@ -149,7 +149,7 @@ def _delivered(part: pl.DataFrame) -> pl.Expr:
 
 
 def _bits(column: str) -> pl.Expr:
-    """Return bits that a rate carried since the previous sample; null if the rate is unknown."""
+    """Return the bits of a rate since the previous sample; null if it is unknown."""
     return pl.col(column).cast(pl.Float64) * (pl.col("ns").diff() / NS)
 
 

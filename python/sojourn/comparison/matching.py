@@ -7,8 +7,8 @@ from typing import Any, Literal
 import polars as pl
 
 from sojourn.errors import RunDirectoryError, UsageError
-from sojourn.layout import What
-from sojourn.record import Run
+from sojourn.record import Record
+from sojourn.run_directory import What
 
 NS = 1_000_000_000
 LATEST_S = 4e9
@@ -22,7 +22,7 @@ class Side:
     letter: Literal["a", "b"]
     label: str
     """Its directory as the user named it."""
-    run: Run
+    run: Record
     shift_s: float = 0.0
     """Seconds to add to its times."""
 
@@ -81,17 +81,17 @@ def match(a: Side, b: Side, chosen: Chosen) -> Matched:
     return Matched(pairs, only)
 
 
-def controls(run: Run) -> list[str]:
+def controls(run: Record) -> list[str]:
     """Return the controllers of a run directory, in its order."""
     return list(dict.fromkeys(one["control"] for one in run.runs))
 
 
-def _every(run: Run, what: What) -> list[str]:
+def _every(run: Record, what: What) -> list[str]:
     return list(dict.fromkeys(item["name"] for one in run.runs for item in one[what]))
 
 
 def _names(
-    run: Run, what: What, names: Sequence[str] | None, control: Sequence[str] | None
+    run: Record, what: What, names: Sequence[str] | None, control: Sequence[str] | None
 ) -> list[Name]:
     found = [
         (one["control"], item["name"])
@@ -108,7 +108,7 @@ def _check_chosen(
     b: Side,
     kind: str,
     wanted: Iterable[str] | None,
-    have: Callable[[Run], list[str]],
+    have: Callable[[Record], list[str]],
 ) -> None:
     for name in wanted or ():
         for side in (a, b):
@@ -155,9 +155,9 @@ def _series(side: Side, what: What) -> _Series:
     keys = ["control", "seed", name]
     for key, part in timed.partition_by(keys, as_dict=True, maintain_order=True).items():
         if key not in known:
-            said = ", ".join(f"{one} {value!r}" for one, value in zip(keys, key, strict=True))
+            named = ", ".join(f"{one} {value!r}" for one, value in zip(keys, key, strict=True))
             raise RunDirectoryError(
-                f"{where}: it has rows of {said}, which summary.json does not list"
+                f"{where}: it has rows of {named}, which summary.json does not list"
             )
         control, seed, own = key
         series.setdefault((control, own), {})[seed] = _ordered(part, f"{where}: {name} {own!r}")

@@ -1,13 +1,14 @@
 """The figures of a pair: A, B, their difference, and the difference of their windows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from statistics import median
 from typing import Any
 
 import polars as pl
 
 from sojourn.comparison.align import Grid
 from sojourn.comparison.matching import NS, Pair
-from sojourn.contract import (
+from sojourn.comparison.summary import (
     Compared,
     ComparedSteps,
     FlowComparison,
@@ -15,12 +16,15 @@ from sojourn.contract import (
     PairComparison,
     WindowComparison,
 )
+from sojourn.record import Record
+from sojourn.run_summary import Item
 
-_Whole = Callable[[str], Compared]
+WholeRuns = Callable[[str], Compared]
+"""Compares the figures of both summaries for a key."""
 
 
-def flow(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: _Whole) -> FlowComparison:
-    """Goodput, round-trip times and the window of one flow."""
+def flow(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: WholeRuns) -> FlowComparison:
+    """Compare goodput, round-trip times and the window of one flow."""
     rtt = _rtt_column(cells)
     return {
         **_compared_over(pair, grid),
@@ -35,8 +39,8 @@ def flow(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: _Whole) -> FlowComp
     }
 
 
-def link(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: _Whole) -> LinkComparison:
-    """Queueing delay, utilisation, drops and marks of one link."""
+def link(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: WholeRuns) -> LinkComparison:
+    """Compare queueing delay, utilisation, drops and marks of one link."""
     delay = "queue_delay_s"
     return {
         **_compared_over(pair, grid),
@@ -54,7 +58,7 @@ def link(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: _Whole) -> LinkComp
 
 
 def _compared_over(pair: Pair, grid: Grid) -> PairComparison:
-    """Return the identity of the compared pair: its names, seeds and steps."""
+    """Describe the compared pair: its names, seeds and steps."""
     return {
         "control": pair.control,
         "name": pair.name,
@@ -77,7 +81,7 @@ def trajectories(cells: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def window(both: pl.DataFrame) -> WindowComparison | None:
-    """Return the difference between two windows; None if one side recorded no window."""
+    """Compute the difference between two windows; None if one side recorded no window."""
     known = both.drop_nulls().filter(pl.col("a") > 0)
     if known.is_empty():
         return None
@@ -95,7 +99,7 @@ def window(both: pl.DataFrame) -> WindowComparison | None:
 
 
 def _correlation(known: pl.DataFrame) -> float | None:
-    """Pearson's correlation; None if a window is constant, which leaves it undefined."""
+    """Compute Pearson's correlation; None if a window is constant, which leaves it undefined."""
     if known["a"].n_unique() < 2 or known["b"].n_unique() < 2:
         return None
     return _number(known.select(pl.corr("a", "b")).item())
@@ -111,24 +115,49 @@ def _rtt_column(cells: pl.DataFrame) -> str | None:
 
 
 def between(a: float | None, b: float | None) -> Compared:
-    """Return a figure of both runs, with their difference and ratio."""
+    """Combine a figure of both runs with their difference and ratio."""
     if a is None or b is None:
         return {"a": a, "b": b, "difference": None, "ratio": None}
     return {"a": a, "b": b, "difference": b - a, "ratio": b / a if a else None}
+
+
+def of_whole_runs(pair: Pair, a: Record, b: Record) -> WholeRuns:
+    """Compare the figures of both summaries: the median over the seeds, as in `medians`.
+
+    They cover all packets of whole runs, so the steps of the comparison do not affect them.
+    """
+    return lambda key: between(
+        _summary_median(a, pair, pair.a, key), _summary_median(b, pair, pair.b, key)
+    )
+
+
+def _summary_median(run: Record, pair: Pair, seeds: Iterable[int], key: str) -> float | None:
+    values = [_summary_value(run, pair, seed, key) for seed in seeds]
+    known = [value for value in values if value is not None]
+    return float(median(known)) if known else None
+
+
+def _summary_value(run: Record, pair: Pair, seed: int, key: str) -> float | None:
+    (own,) = (one for one in run.runs if one["control"] == pair.control and one["seed"] == seed)
+    items: Sequence[Item] = own[pair.what]
+    found: float | None = next(item for item in items if item["name"] == pair.name).get(key)
+    return found
 
 
 _Measure = Callable[[pl.Series], float | None]
 
 
 def _compared(cells: pl.DataFrame, column: str | None, measure: _Measure) -> ComparedSteps:
-    """Return a figure over the cells with a value, of all seeds."""
+    """Compare a figure over the cells with a value, of all seeds."""
     if column is None:
-        return _of_steps((None, None), (0, 0))
+        return _with_counts((None, None), (0, 0))
     a, b = (cells.filter(pl.col("side") == side)[column] for side in ("a", "b"))
-    return _of_steps((measure(a), measure(b)), (a.count(), b.count()))
+    return _with_counts((measure(a), measure(b)), (a.count(), b.count()))
 
 
-def _of_steps(figures: tuple[float | None, float | None], counts: tuple[int, int]) -> ComparedSteps:
+def _with_counts(
+    figures: tuple[float | None, float | None], counts: tuple[int, int]
+) -> ComparedSteps:
     return {**between(*figures), "cells_a": counts[0], "cells_b": counts[1]}
 
 
@@ -137,17 +166,17 @@ def _mean(values: pl.Series) -> float | None:
 
 
 def _quantile(q: float) -> _Measure:
-    """Return a quantile with the same interpolation as all of Sojourn's medians."""
+    """Build a quantile with the same interpolation as all of Sojourn's medians."""
     return lambda values: _number(values.quantile(q, interpolation="linear"))
 
 
 def _per_run(cells: pl.DataFrame, column: str) -> ComparedSteps:
-    """Return a count over the whole time, as the mean over the seeds."""
+    """Compare a count over the whole time, as the mean over the seeds."""
     seeds = {side: cells.filter(pl.col("side") == side)["seed"].n_unique() for side in ("a", "b")}
     totals = _compared(cells, column, _sum)
     a, b = totals["a"], totals["b"]
     each = (None if a is None else a / seeds["a"], None if b is None else b / seeds["b"])
-    return _of_steps(each, (totals["cells_a"], totals["cells_b"]))
+    return _with_counts(each, (totals["cells_a"], totals["cells_b"]))
 
 
 def _sum(counts: pl.Series) -> float | None:
@@ -155,10 +184,10 @@ def _sum(counts: pl.Series) -> float | None:
 
 
 def _utilisation(cells: pl.DataFrame) -> ComparedSteps:
-    """Carried bits over capacity, in the cells where both are known."""
+    """Compare carried bits over capacity, in the cells where both are known."""
     known = cells.select("side", "carried_bps", "capacity_bps").drop_nulls()
     a, b = (known.filter(pl.col("side") == side) for side in ("a", "b"))
-    return _of_steps((_used(a), _used(b)), (a.height, b.height))
+    return _with_counts((_used(a), _used(b)), (a.height, b.height))
 
 
 def _used(known: pl.DataFrame) -> float | None:

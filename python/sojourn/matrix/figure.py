@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from math import expm1, log1p
 from typing import Any
 
-from sojourn.matrix.contract import Cell, MatrixSummary
+from sojourn.matrix.measure import Cell, MatrixSummary
 from sojourn.report.look import CONFIG
 
 Spec = dict[str, Any]

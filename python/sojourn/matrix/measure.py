@@ -1,43 +1,106 @@
-"""Simulation of every combination, and the figures of each."""
+"""Simulation of every combination of the matrix, and its JSON: `matrix --json`.
+
+Changes may add keys but never rename one.
+"""
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, TypedDict, cast
 
 from sojourn import _core, experiment, stats
-from sojourn.contract import RunSummary
 from sojourn.errors import UsageError
 from sojourn.experiment import Progress
 from sojourn.matrix import plan
-from sojourn.matrix.contract import Cell, MatrixSummary, Refusal
 from sojourn.matrix.plan import Axes, Place
+from sojourn.run_summary import RunSummary
 
 
-def measure(of: Axes, threads: int, progress: Progress | None = None) -> MatrixSummary:
+class Cell(TypedDict):
+    """One simulation: one or two flows over a queue.
+
+    `rtt` is the requested value; `base_rtt_s` also includes the transmission of a packet and of its
+    acknowledgement. `goodput_bps` has each flow's goodput over its lifetime, in the order of
+    `controls`. The round-trip times that each flow measured are in the same order (None without a
+    sample). The second flow starts a second later. `jain` is Jain's fairness index of the goodputs,
+    None for a single flow. Counts and percentiles are of the bottleneck's queue and of the whole
+    run.
+
+    With several `runs`, `distinct` counts those that differ in a goodput. Every figure is then the
+    mean. `intervals` has the ends of its 95 % confidence interval under the same name (Student;
+    None if some run has no value), and `each` has the figures of each run. Both are empty for one
+    run.
+    """
+
+    queue: str
+    rtt: str
+    base_rtt_s: float
+    controls: list[str]
+    goodput_bps: list[float]
+    jain: float | None
+    utilisation: float
+    queue_delay_p50_s: float
+    queue_delay_p99_s: float
+    marked_packets: float
+    dropped_packets: float
+    delivered_packets: float
+    rtt_p50_s: list[float | None]
+    rtt_p99_s: list[float | None]
+    runs: int
+    distinct: int
+    intervals: dict[str, Any]
+    each: list[dict[str, Any]]
+
+
+class Refusal(TypedDict):
+    """An impossible combination and the reason."""
+
+    queue: str
+    controls: list[str]
+    reason: str
+
+
+class MatrixSummary(TypedDict):
+    """Every controller over every queue: the parameters and the results."""
+
+    version: str
+    controls: list[str]
+    queues: list[str]
+    rtts: list[str]
+    rate: str
+    buffer: str
+    duration: str
+    seed: int
+    runs: int
+    cells: list[Cell]
+    refused: list[Refusal]
+
+
+def measure(axes: Axes, threads: int, progress: Progress | None = None) -> MatrixSummary:
     """Simulate every possible combination, in the order of queues, controllers and RTTs."""
-    places, scenarios, refused = _possible(of)
-    experiment.require_room(scenarios, of.runs, threads, series=False)
-    jobs = [job for core in scenarios for job in experiment.jobs_of(core, of.runs)]
+    places, scenarios, refused = _possible(axes)
+    experiment.require_room(scenarios, axes.runs, threads, series=False)
+    jobs = [job for core in scenarios for job in experiment.jobs_of(core, axes.runs)]
     runs = experiment.simulate(jobs, threads, _summary, progress)
     return {
         "version": _core.__version__,
-        "controls": list(of.controls),
-        "queues": list(of.queues),
-        "rtts": list(of.rtts),
-        "rate": of.rate,
-        "buffer": of.buffer,
-        "duration": of.duration,
-        "seed": of.seed,
-        "runs": of.runs,
+        "controls": list(axes.controls),
+        "queues": list(axes.queues),
+        "rtts": list(axes.rtts),
+        "rate": axes.rate,
+        "buffer": axes.buffer,
+        "duration": axes.duration,
+        "seed": axes.seed,
+        "runs": axes.runs,
         "cells": [
-            _cell(place, runs[at * of.runs : (at + 1) * of.runs]) for at, place in enumerate(places)
+            _cell(place, runs[at * axes.runs : (at + 1) * axes.runs])
+            for at, place in enumerate(places)
         ],
         "refused": refused,
     }
 
 
 def jain(goodputs: Sequence[float]) -> float:
-    """Jain's fairness index: 1 if all goodputs are equal, 1/n if one flow has everything.
+    """Compute Jain's fairness index: 1 if all goodputs are equal, 1/n if one flow has everything.
 
     Jain, Chiu and Hawe, "A Quantitative Measure of Fairness" (DEC-TR-301, 1984).
     """
@@ -45,15 +108,15 @@ def jain(goodputs: Sequence[float]) -> float:
     return sum(goodputs) ** 2 / (len(goodputs) * squares) if squares else 1.0
 
 
-def _possible(of: Axes) -> tuple[list[Place], list[_core.Scenario], list[Refusal]]:
+def _possible(axes: Axes) -> tuple[list[Place], list[_core.Scenario], list[Refusal]]:
     """Separate possible combinations, with their scenarios, from refused ones.
 
     A refusal covers all RTTs.
     """
     places, scenarios, refused = [], [], []
-    for place in plan.places(of):
-        core = plan.scenario(of, place).compile()
-        core.use_controllers(of.own.catalogue)
+    for place in plan.places(axes):
+        core = plan.scenario(axes, place).compile()
+        core.use_controllers(axes.user_controllers.catalogue)
         try:
             core.check()
         except _core.ScenarioError as error:
@@ -124,12 +187,14 @@ def _figures(run: RunSummary) -> dict[str, Any]:
     }
 
 
-def _over(each: Sequence[dict[str, Any]], of: Callable[[Sequence[float]], Any]) -> dict[str, Any]:
-    """Apply `of` to each figure over all runs; None if a run has no value."""
+def _over(
+    each: Sequence[dict[str, Any]], combine: Callable[[Sequence[float]], Any]
+) -> dict[str, Any]:
+    """Apply `combine` to each figure over all runs; None if a run has no value."""
 
-    def one(values: Sequence[Any]) -> Any:
+    def combined(values: Sequence[Any]) -> Any:
         if isinstance(values[0], list):
-            return [one(flow) for flow in zip(*values, strict=True)]
-        return None if None in values else of(values)
+            return [combined(flow) for flow in zip(*values, strict=True)]
+        return None if None in values else combine(values)
 
-    return {key: one([figures[key] for figures in each]) for key in each[0]}
+    return {key: combined([figures[key] for figures in each]) for key in each[0]}

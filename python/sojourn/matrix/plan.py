@@ -7,9 +7,10 @@ from functools import cache
 from itertools import combinations_with_replacement
 from typing import Any
 
-from sojourn import api, names
-from sojourn.own import Own
+from sojourn import api
+from sojourn.errors import require_known
 from sojourn.scenario import Scenario
+from sojourn.user_controllers import UserControllers
 
 # Paths to a nearby data centre (a few milliseconds), across a continent, and around half the
 # world; each RTT is four times the previous one.
@@ -44,7 +45,7 @@ class Axes:
     seed: int = 1
     runs: int = 1
     """Number of consecutive seeds per combination."""
-    own: Own = field(default_factory=lambda: Own({}))
+    user_controllers: UserControllers = field(default_factory=lambda: UserControllers({}))
     """The user's own controllers among the named ones."""
 
 
@@ -57,14 +58,14 @@ class Place:
     controls: tuple[str, ...]
 
 
-def axes(
+def choose_axes(
     controls: Sequence[str] | None,
     queues: Sequence[str] | None,
-    own: Own | None = None,
+    user_controllers: UserControllers | None = None,
     **others: Any,
 ) -> Axes:
     """Build the axes; by default, every built-in controller and queue, and the user's own."""
-    mine = own or Own({})
+    mine = user_controllers or UserControllers({})
     given = {key: value for key, value in others.items() if value is not None}
     if "rtts" in given:
         given["rtts"] = list(dict.fromkeys(given["rtts"]))
@@ -72,30 +73,30 @@ def axes(
         _chosen("controller", controls, list(controllers(mine))),
         _chosen("queue", queues, list(_queues())),
         **given,
-        own=mine,
+        user_controllers=mine,
     )
 
 
-def places(of: Axes) -> Iterator[Place]:
-    """For each queue, every single controller, then every pair, each with all RTTs."""
-    alone = [(one,) for one in of.controls]
-    pairs = combinations_with_replacement(of.controls, 2)
+def places(axes: Axes) -> Iterator[Place]:
+    """Yield, for each queue, every single controller, then every pair, each with all RTTs."""
+    alone = [(one,) for one in axes.controls]
+    pairs = combinations_with_replacement(axes.controls, 2)
     who: list[tuple[str, ...]] = [*alone, *pairs]
-    for queue in of.queues:
+    for queue in axes.queues:
         for controls in who:
-            for rtt in of.rtts:
+            for rtt in axes.rtts:
                 yield Place(queue, rtt, controls)
 
 
-def scenario(of: Axes, place: Place) -> Scenario:
+def scenario(axes: Axes, place: Place) -> Scenario:
     """Build a scenario with one bottleneck, all delay on the reverse path, and bulk flows."""
     built = Scenario(
         title=" against ".join(place.controls),
-        duration=of.duration,
-        seed=of.seed,
+        duration=axes.duration,
+        seed=axes.seed,
         record={"interval": "0s"},
     )
-    built.link(BOTTLENECK, rate=of.rate, buffer=of.buffer, queue=_queue(of, place.queue))
+    built.link(BOTTLENECK, rate=axes.rate, buffer=axes.buffer, queue=_queue(axes, place.queue))
     built.link(_BACK, delay=place.rtt)
     for number, control in enumerate(place.controls):
         built.flow(
@@ -104,31 +105,31 @@ def scenario(of: Axes, place: Place) -> Scenario:
             path=[BOTTLENECK],
             back=[_BACK],
             start=_SECOND_STARTS if number else "0s",
-            transport={"receive_times": True} if _measures_arrivals(of, control) else None,
+            transport={"receive_times": True} if _measures_arrivals(axes, control) else None,
         )
     return built
 
 
-def _queue(of: Axes, name: str) -> dict[str, Any]:
-    """The queue with its defaults, ECN if it is optional, and the link's rate for a shaper."""
-    table: dict[str, Any] = {"kind": name}
+def _queue(axes: Axes, name: str) -> dict[str, object]:
+    """Return the queue with defaults, with ECN if optional, and with the link's rate if shaped."""
+    table: dict[str, object] = {"kind": name}
     for param in _queues()[name]["params"]:
         if param["name"] == "ecn":
             table["ecn"] = True
         elif param["default"] == "required":
-            table[param["name"]] = of.rate
+            table[param["name"]] = axes.rate
     return table
 
 
-def _measures_arrivals(of: Axes, control: str) -> bool:
+def _measures_arrivals(axes: Axes, control: str) -> bool:
     """Return whether a controller needs the receiver's timestamps, which TCP lacks by default."""
-    return bool(controllers(of.own)[control]["needs"]["receive_times"])
+    return bool(controllers(axes.user_controllers)[control]["needs"]["receive_times"])
 
 
 @cache
-def controllers(own: Own) -> dict[str, Any]:
+def controllers(user_controllers: UserControllers) -> dict[str, Any]:
     """Return every available controller with its description."""
-    return {one["name"]: one for one in json.loads(own.catalogue.controllers())}
+    return {one["name"]: one for one in json.loads(user_controllers.catalogue.controllers())}
 
 
 @cache
@@ -141,5 +142,5 @@ def _chosen(kind: str, asked: Sequence[str] | None, known: list[str]) -> list[st
     if asked is None:
         return known
     for name in asked:
-        names.require(kind, name, known)
+        require_known(kind, name, known)
     return list(dict.fromkeys(asked))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sojourn.errors import UsageError
 from sojourn.qlog.reading import Damage as Damage
-from sojourn.record import Run
+from sojourn.results import Run
 
 
 def read(
@@ -29,4 +29,4 @@ def read(
             raise UsageError(str(damage) if damage else f"{file}: it has no qlog events")
         traces += found
         damages += [damage] if damage else []
-    return run.of(traces, control, interval_s), damages
+    return run.to_run(traces, control, interval_s), damages

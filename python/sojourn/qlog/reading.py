@@ -8,7 +8,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sojourn import inputs, memory
 from sojourn.qlog import texts
@@ -103,7 +102,7 @@ class _Sequence:
             self.found[0].add(value)
 
 
-def _begin(header: Any, cursor: Cursor, file: Path) -> Trace:
+def _begin(header: object, cursor: Cursor, file: Path) -> Trace:
     if not isinstance(header, dict) or not isinstance(header.get("trace"), dict):
         raise cursor.fault("the first text is not a qlog header: it has no `trace`", 0)
     trace = Trace(file.stem)
@@ -128,7 +127,7 @@ def _trace(cursor: Cursor, file: Path, found: list[Trace]) -> None:
     if cursor.peek() != "{":
         raise cursor.fault("a trace is not an object")
     trace, events = Trace(f"{file.stem}-{len(found) + 1}" if found else file.stem), []
-    about: dict[str, Any] = {}
+    about: dict[str, object] = {}
     try:
         for key in cursor.fields():
             if key == "events" and cursor.peek() == "[":

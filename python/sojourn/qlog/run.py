@@ -3,13 +3,14 @@
 import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from sojourn import _core, layout, memory
-from sojourn.contract import FORMAT, FlowSummary, Summary
-from sojourn.qlog.texts import said
+from sojourn import _core, memory, run_directory
+from sojourn.qlog.texts import decoded
 from sojourn.qlog.trace import Row, Trace
-from sojourn.record import Run
+from sojourn.results import Run
+from sojourn.run_directory import What
+from sojourn.run_summary import FORMAT, FlowSummary, Summary
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +22,7 @@ _ROUND_S = [n * 10.0**power for power in range(-3, 4) for n in (1, 2, 5)]
 _MOST_SAMPLES = 1_000_000
 
 
-def of(traces: Sequence[Trace], control: str, interval_s: float | None) -> Run:
+def to_run(traces: Sequence[Trace], control: str, interval_s: float | None) -> Run:
     """Compute the figures and series of all traces; absolute times start at the earliest."""
     for trace in traces:
         trace.finish()
@@ -34,7 +35,7 @@ def of(traces: Sequence[Trace], control: str, interval_s: float | None) -> Run:
     interval = _interval(duration, interval_s)
     names = _names(traces)
     flows = [_summary(trace, name, control) for trace, name in zip(traces, names, strict=True)]
-    title = next((said(trace.title) for trace in traces if trace.title), None) or "qlog"
+    title = next((decoded(trace.title) for trace in traces if trace.title), None) or "qlog"
     summary: Summary = {
         "format": FORMAT,
         "scenario": title,
@@ -53,8 +54,11 @@ def of(traces: Sequence[Trace], control: str, interval_s: float | None) -> Run:
     columns = _Columns(control)
     for (trace, start), name in zip(pairs, names, strict=True):
         columns.add(list(_samples(trace, start, interval)), name, interval)
-    series = {"flows": _parquet(columns.frame()), "links": layout.empty_series("links")}
-    return Run(summary, "", title, cast(Any, series), {})
+    series: dict[What, bytes] = {
+        "flows": _parquet(columns.frame()),
+        "links": run_directory.empty_series("links"),
+    }
+    return Run(summary, "", title, series, {})
 
 
 def _interval(duration: float, asked: float | None) -> float:
@@ -65,7 +69,7 @@ def _interval(duration: float, asked: float | None) -> float:
 
 def _names(traces: Sequence[Trace]) -> list[str]:
     """Name each trace; add its endpoint if both endpoints of a connection are present."""
-    plain = [said(trace.name) or "trace" for trace in traces]
+    plain = [decoded(trace.name) or "trace" for trace in traces]
     often = Counter(plain)
     named = [
         f"{name} ({trace.vantage})" if often[name] > 1 else name
@@ -89,7 +93,7 @@ def _summary(trace: Trace, name: str, control: str) -> FlowSummary:
     span = last.t - trace.rows[0].t
     delivered = _delivered(last, is_sender)
     rtts = sorted(trace.samples)
-    known: dict[str, Any] = {
+    known: dict[str, object] = {
         "name": name,
         "control": control,
         "goodput_bps": delivered * 8 / span if span > 0 else None,
@@ -153,19 +157,19 @@ class _Columns:
         self._delivered += delivered
 
     def frame(self) -> "pl.DataFrame":
-        """Return the columns of `flows.parquet` that a log provides."""
+        """Build the columns of `flows.parquet` that a log provides."""
         memory.require_polars()
         import polars as pl
 
         rows = self._rows
-        counts: dict[str, Sequence[Any]] = {
+        counts: dict[str, Sequence[object]] = {
             "in_flight_bytes": [row.in_flight for row in rows],
             "delivered_bytes": self._delivered,
             "lost_packets": [row.lost for row in rows],
             "retransmitted_packets": [row.again for row in rows],
             "marked_packets": [row.marked for row in rows],
         }
-        numbers: dict[str, Sequence[Any]] = {
+        numbers: dict[str, Sequence[object]] = {
             "t_s": [row.t for row in rows],
             "cwnd_bytes": [row.cwnd for row in rows],
             "ssthresh_bytes": [row.ssthresh for row in rows],
@@ -175,9 +179,9 @@ class _Columns:
             "pacing_bps": [row.pacing for row in rows],
             "goodput_bps": self._goodputs,
         }
-        texts: dict[str, Sequence[Any]] = {
+        texts: dict[str, Sequence[object]] = {
             "flow": self._names,
-            "phase": [said(row.phase) for row in rows],
+            "phase": [decoded(row.phase) for row in rows],
         }
         columns = [pl.Series(name, values, pl.String) for name, values in texts.items()]
         columns += [pl.Series(name, values, pl.Float64) for name, values in numbers.items()]
@@ -191,5 +195,5 @@ class _Columns:
 
 def _parquet(frame: "pl.DataFrame") -> bytes:
     file = io.BytesIO()
-    layout.complete_series(frame, "flows").write_parquet(file)
+    run_directory.complete_series(frame, "flows").write_parquet(file)
     return file.getvalue()

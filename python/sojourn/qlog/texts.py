@@ -1,14 +1,13 @@
 """Incremental JSON parser that keeps everything before an error.
 
 Texts are decoded as Latin-1, with one character per byte, so that positions in the text are
-positions in the file. `said` restores names to UTF-8.
+positions in the file. `decoded` restores names to UTF-8.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from sojourn import inputs, memory
 
@@ -34,7 +33,7 @@ class FaultyTextError(Exception):
         self.what = what
 
 
-def said(text: Any) -> str | None:
+def decoded(text: object) -> str | None:
     """Restore a name to the original text."""
     if not isinstance(text, str):
         return None
@@ -59,7 +58,7 @@ class Cursor:
         """Upper bound of the memory of all values in CPython, by their types."""
         return sum(most * self.text.count(sign) for sign, most in _BYTES.items())
 
-    def value(self) -> Any:
+    def value(self) -> object:
         """Parse the next complete value."""
         self.peek()
         try:
@@ -131,16 +130,16 @@ def sequence(file: Path, separator: bytes, each: Callable[[Cursor], None]) -> No
             *ends, rest = chunk.split(separator)
             for end in ends:
                 text = b"".join([*parts, end])
-                _one(text, at, each)
+                _parse_one(text, at, each)
                 at, length, parts = at + len(text) + 1, 0, []
             parts.append(rest)
             length += len(rest)
             if length > LONGEST:
                 raise FaultyTextError(at, f"one text is longer than {LONGEST >> 20} MiB")
-    _one(b"".join(parts), at, each)
+    _parse_one(b"".join(parts), at, each)
 
 
-def _one(text: bytes, at: int, each: Callable[[Cursor], None]) -> None:
+def _parse_one(text: bytes, at: int, each: Callable[[Cursor], None]) -> None:
     cursor = Cursor(text.decode("latin-1"), at)
     if cursor.peek():
         each(cursor)

@@ -4,9 +4,8 @@ import math
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
-from sojourn.qlog.order import Order
+from sojourn.qlog.ranges import Ranges, UnderWay
 
 # Minimum time between two rows; samples are made from rows at the end.
 ROW_S = 1e-3
@@ -15,15 +14,14 @@ _CALENDAR_MS = 1e11
 # Greater RTTs and windows are errors of the writer.
 _MOST = 1e18
 
-# A packet is forgotten if one sent this many packet numbers later is acknowledged. RFC 9002
-# (section 6.1.1) declares it lost after 3. Later acknowledgements of it are ignored.
-_LATEST = 1 << 16
-
 _TIME_KEYS = ("time", "relative_time", "delta_time", "timestamp")
 _METRICS = ("metrics_updated", "metric_update", "recovery_metrics_updated")
 _WINDOWS = ("congestion_window", "cwnd")
 _FLIGHTS = ("bytes_in_flight", "in_flight")
 _DATA_FRAMES = ("stream", "crypto", "datagram")
+
+
+JsonObject = Mapping[str, object]
 
 
 @dataclass
@@ -47,28 +45,7 @@ class Row:
     phase: str = ""
 
 
-class Ranges:
-    """The byte ranges of a stream that were seen."""
-
-    def __init__(self) -> None:
-        self._starts = Order()
-        self._ends: dict[int, int] = {}
-
-    def add(self, start: int, end: int) -> int:
-        """Add `start..end`; return the number of new bytes."""
-        before = self._starts.before(start)
-        low = start if before is None or self._ends[before] < start else before
-        high, new = end, end - start
-        for one in self._starts.take(low, end):
-            one_end = self._ends.pop(one)
-            new -= max(0, min(end, one_end) - max(start, one))
-            high = max(high, one_end)
-        self._starts.add(low)
-        self._ends[low] = high
-        return new
-
-
-def number(value: Any) -> float | None:
+def number(value: object) -> float | None:
     """Parse a finite number; early drafts write whole numbers as text."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 20:
         value = int(value)
@@ -79,50 +56,15 @@ def number(value: Any) -> float | None:
     return float(value) if -_MOST < value < _MOST else None
 
 
-def count(value: Any) -> int | None:
+def count(value: object) -> int | None:
     """Parse a whole number of zero or more."""
     found = number(value)
     return None if found is None or found < 0 else int(found)
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
+def mapping(value: object) -> JsonObject:
     """Return an object; any other value becomes an empty one."""
     return value if isinstance(value, dict) else {}
-
-
-Sent = tuple[float, list[tuple[Any, int, int]]]
-"""A packet in flight: its sending time, and its data as stream, offset, length."""
-
-
-class UnderWay:
-    """Packets in flight of one number space, ordered by packet number.
-
-    An acknowledged range may be arbitrarily long, and packets without an outcome stay in flight.
-    The cost of a range therefore depends only on the packets found in it.
-    """
-
-    def __init__(self) -> None:
-        self._sent: dict[int, Sent] = {}
-        self._order = Order()
-
-    def __len__(self) -> int:
-        return len(self._sent)
-
-    def add(self, place: int, sent: Sent) -> None:
-        """Add a sent packet; it replaces one with the same number."""
-        if place not in self._sent:
-            self._order.add(place)
-        self._sent[place] = sent
-
-    def take(self, low: int, high: int) -> list[tuple[int, Sent]]:
-        """Remove the packets from `low` to `high`, both included."""
-        return [(place, self._sent.pop(place)) for place in self._order.take(low, high)]
-
-    def forget_before(self, acked: int) -> None:
-        """Forget packets `_LATEST` or more numbers below an acknowledged one."""
-        first = self._order.first()
-        if first is not None and first <= acked - _LATEST:
-            self.take(0, acked - _LATEST)
 
 
 class Trace:
@@ -148,11 +90,11 @@ class Trace:
         self._measured = False
         """Whether RTT samples come from packets and acknowledgements."""
         self._sent: dict[str, UnderWay] = {}
-        self._streams: dict[tuple[str, Any], Ranges] = {}
+        self._streams: dict[tuple[str, str], Ranges] = {}
         self.sent_packets = 0
         self.received_packets = 0
 
-    def describe(self, about: Mapping[str, Any]) -> None:
+    def describe(self, about: JsonObject) -> None:
         """Read the properties of all events: the time format and the endpoint."""
         common, setup = mapping(about.get("common_fields")), mapping(about.get("configuration"))
         vantage = mapping(about.get("vantage_point"))
@@ -169,7 +111,7 @@ class Trace:
         fields = about.get("event_fields")
         self._fields = [str(one).lower() for one in fields] if isinstance(fields, list) else []
 
-    def add(self, event: Any) -> None:
+    def add(self, event: object) -> None:
         """Add the next event; events of unknown types only count."""
         self.events += 1
         if isinstance(event, list):
@@ -187,7 +129,7 @@ class Trace:
         if self.events:
             self.rows.append(self._row)
 
-    def _tick(self, event: Mapping[str, Any]) -> None:
+    def _tick(self, event: JsonObject) -> None:
         given = next((number(event[key]) for key in _TIME_KEYS if key in event), None)
         if given is None:
             return
@@ -201,7 +143,7 @@ class Trace:
                 self.rows.append(self._row)
             self._row = replace(self._row, t=self._now, rtt=None)
 
-    def _take(self, name: str, data: Mapping[str, Any]) -> None:
+    def _take(self, name: str, data: JsonObject) -> None:
         if name in _METRICS:
             self._metrics(data)
         elif name == "packet_sent":
@@ -213,7 +155,7 @@ class Trace:
         elif name == "congestion_state_updated":
             self._row.phase = str(data.get("new", ""))
 
-    def _metrics(self, data: Mapping[str, Any]) -> None:
+    def _metrics(self, data: JsonObject) -> None:
         row = self._row
         latest = self._time(data, "latest_rtt")
         # Writers omit unchanged values, so a repeated value is a new sample.
@@ -231,9 +173,7 @@ class Trace:
             self.timeouts += pto > self._pto
             self._pto = pto
 
-    def _time(
-        self, data: Mapping[str, Any], key: str, otherwise: float | None = None
-    ) -> float | None:
+    def _time(self, data: JsonObject, key: str, otherwise: float | None = None) -> float | None:
         found = number(data.get(key))
         return otherwise if found is None or found < 0 else found * self._scale
 
@@ -244,7 +184,7 @@ class Trace:
         self.samples.append(rtt)
         self._row.rtt = max(rtt, self._row.rtt or 0.0)
 
-    def _packet_sent(self, data: Mapping[str, Any]) -> None:
+    def _packet_sent(self, data: JsonObject) -> None:
         space, place = _number(data)
         pieces = _pieces(data)
         self._own_marks(data)
@@ -258,7 +198,7 @@ class Trace:
         if place is not None:
             self._sent.setdefault(space, UnderWay()).add(place, (self._now, pieces))
 
-    def _packet_received(self, data: Mapping[str, Any]) -> None:
+    def _packet_received(self, data: JsonObject) -> None:
         pieces = _pieces(data)
         self.received_packets += bool(pieces)
         self._row.received += sum(self._cover("received", *piece) for piece in pieces)
@@ -267,13 +207,13 @@ class Trace:
             if frame.get("frame_type") == "ack":
                 self._acknowledged(space, frame)
 
-    def _packet_lost(self, data: Mapping[str, Any]) -> None:
+    def _packet_lost(self, data: JsonObject) -> None:
         self._row.lost += 1
         space, place = _number(data)
         if place is not None and space in self._sent:
             self._sent[space].take(place, place)
 
-    def _acknowledged(self, space: str, frame: Mapping[str, Any]) -> None:
+    def _acknowledged(self, space: str, frame: JsonObject) -> None:
         self._row.marked = max(self._row.marked, count(frame.get("ce")) or 0)
         newest: tuple[int, float] | None = None
         under_way = self._sent.setdefault(space, UnderWay())
@@ -288,32 +228,32 @@ class Trace:
                 del self.samples[:]
             self._sample(self._now - newest[1])
 
-    def _own_marks(self, data: Mapping[str, Any]) -> None:
+    def _own_marks(self, data: JsonObject) -> None:
         """Take the CE count from the acknowledgements that a receiver sends."""
         for frame in _frames(data):
             if frame.get("frame_type") == "ack":
                 self._row.marked = max(self._row.marked, count(frame.get("ce")) or 0)
 
-    def _cover(self, what: str, stream: Any, start: int, length: int) -> int:
+    def _cover(self, what: str, stream: str, start: int, length: int) -> int:
         return self._streams.setdefault((what, stream), Ranges()).add(start, start + length)
 
 
-def _first(data: Mapping[str, Any], keys: tuple[str, ...], otherwise: float | None) -> float | None:
+def _first(data: JsonObject, keys: tuple[str, ...], otherwise: float | None) -> float | None:
     found = next((count(data[key]) for key in keys if key in data), None)
     return otherwise if found is None else float(found)
 
 
-def _frames(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _frames(data: JsonObject) -> list[JsonObject]:
     frames = data.get("frames")
     return [one for one in frames if isinstance(one, dict)] if isinstance(frames, list) else []
 
 
-def _is_unknown(data: Mapping[str, Any]) -> bool:
+def _is_unknown(data: JsonObject) -> bool:
     """Return whether the log omits the frames of a packet."""
     return not isinstance(data.get("frames"), list)
 
 
-def _number(data: Mapping[str, Any]) -> tuple[str, int | None]:
+def _number(data: JsonObject) -> tuple[str, int | None]:
     """Return the number space and the number of a packet."""
     header = mapping(data.get("header"))
     kinds = (header.get("packet_type"), data.get("packet_type"), data.get("type"), "1RTT")
@@ -322,7 +262,7 @@ def _number(data: Mapping[str, Any]) -> tuple[str, int | None]:
     return space, count(header.get("packet_number", data.get("packet_number")))
 
 
-def _pieces(data: Mapping[str, Any]) -> list[tuple[Any, int, int]]:
+def _pieces(data: JsonObject) -> list[tuple[str, int, int]]:
     """Return the data of a packet: stream, offset, length."""
     found = []
     for frame in _frames(data):
@@ -337,8 +277,8 @@ def _pieces(data: Mapping[str, Any]) -> list[tuple[Any, int, int]]:
     return found
 
 
-def _acked(frame: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
-    """Yield the packet ranges that a frame acknowledges, each as first and last number."""
+def _acked(frame: JsonObject) -> Iterator[tuple[int, int]]:
+    """Yield the packet ranges that a frame acknowledges, as first and last number."""
     ranges = frame.get("acked_ranges")
     for one in ranges if isinstance(ranges, list) else []:
         ends = [count(end) for end in one] if isinstance(one, list) else [count(one)]

@@ -7,14 +7,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn import files, folder, memory
+from sojourn import memory, output
 from sojourn.errors import UsageError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from sojourn.comparison import Comparison
-    from sojourn.record import Run
+    from sojourn.comparison.compared import ComparedRuns
+    from sojourn.record import Record
 
 
 ENDINGS = (".html", ".svg", ".png")
@@ -61,7 +61,7 @@ class Drawing(ABC):
         if file.suffix not in ENDINGS:
             raise ValueError(f"{file}: a figure is saved as .html, .svg or .png")
         drawn: str | bytes = getattr(self, file.suffix[1:])
-        return files.write(file, drawn)
+        return output.write_file(file, drawn)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         from base64 import b64encode
@@ -79,7 +79,7 @@ class Drawing(ABC):
 class Figure(Drawing):
     """Goodput, queueing delay, congestion window and RTT over time, with the bound."""
 
-    def __init__(self, run: "Run") -> None:
+    def __init__(self, run: "Record") -> None:
         self._run = run
 
     def _document(self, interactive: bool) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Figure(Drawing):
 class ComparisonFigure(Drawing):
     """The figure of a comparison, with one run drawn over the other."""
 
-    def __init__(self, comparison: "Comparison") -> None:
+    def __init__(self, comparison: "ComparedRuns") -> None:
         self._comparison = comparison
 
     def _document(self, interactive: bool) -> dict[str, Any]:
@@ -134,4 +134,4 @@ def require_free_figure(target: str | PathLike[str]) -> None:
     if Path(target).suffix not in ENDINGS:
         endings = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
         raise UsageError(f"{target}: a figure is saved as {endings}")
-    folder.require_free_file(target)
+    output.require_free_file(target)

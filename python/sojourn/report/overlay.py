@@ -5,17 +5,18 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sojourn import table
 from sojourn.comparison import measure
-from sojourn.comparison.table import step_text, time_text
-from sojourn.layout import What
+from sojourn.comparison.text_tables import step_text, time_text
+from sojourn.formatting import rate_unit
 from sojourn.legend import Legend
 from sojourn.report import panels, series, spec
 from sojourn.report.canvas import Canvas
 from sojourn.report.panels import Frame, Panel, Spec
+from sojourn.run_directory import What
+from sojourn.run_summary import focus_link
 
 if TYPE_CHECKING:
-    from sojourn.comparison import Comparison
+    from sojourn.comparison.compared import ComparedRuns
     from sojourn.comparison.matching import Side
 
 # No controller has these colours. A is a wide line behind B, so that both show if they coincide.
@@ -30,7 +31,7 @@ _MOST_BLOCKS = 8
 _FEWEST_CELLS = 20
 
 
-def figure(comparison: "Comparison", interactive: bool = True) -> Spec:
+def figure(comparison: "ComparedRuns", interactive: bool = True) -> Spec:
     """Goodput, queueing delay, window and RTT of both runs, for each controller of both."""
     rows = _Rows(comparison, interactive)
     for place, control in enumerate(rows.controls):
@@ -40,13 +41,13 @@ def figure(comparison: "Comparison", interactive: bool = True) -> Spec:
     return spec.document(rows.canvas, heading, rows.shown, interactive)
 
 
-def title(comparison: "Comparison") -> str:
+def title(comparison: "ComparedRuns") -> str:
     """Return the common title of both runs, or both titles."""
     titles = dict.fromkeys((comparison.a.run.title, comparison.b.run.title))
     return " / ".join(titles)
 
 
-def subtitle(comparison: "Comparison") -> str:
+def subtitle(comparison: "ComparedRuns") -> str:
     """Describe the compared time and the number of seeds."""
     parts = [time_text(comparison.summary)]
     flows = comparison.summary["flows"]
@@ -55,7 +56,7 @@ def subtitle(comparison: "Comparison") -> str:
     return "; ".join(parts)
 
 
-def labels(comparison: "Comparison") -> dict[str, str]:
+def labels(comparison: "ComparedRuns") -> dict[str, str]:
     """Label each side by the last part of its directory, if the two differ."""
     names = [Path(side.label).name for side in (comparison.a, comparison.b)]
     if names[0] == names[1] or not all(names):
@@ -64,7 +65,7 @@ def labels(comparison: "Comparison") -> dict[str, str]:
 
 
 class _Rows:
-    def __init__(self, comparison: "Comparison", interactive: bool) -> None:
+    def __init__(self, comparison: "ComparedRuns", interactive: bool) -> None:
         summary = comparison.summary
         items = (*summary["flows"], *summary["links"])
         self.comparison = comparison
@@ -130,7 +131,7 @@ class _Rows:
             for colour, one_side in self._capacities(control, link).items()
         }
         largest = max((spec.largest(one) for one in (goodput, *capacity.values())), default=0.0)
-        scale, unit = table.rate_unit(largest)
+        scale, unit = rate_unit(largest)
         behind = []
         for at, (colour, steps) in enumerate(capacity.items()):
             name = f"{one.name}_capacity{at}"
@@ -189,7 +190,7 @@ class _Rows:
         """Choose the drawn link: the focus of A if both runs have it."""
         summary = self.comparison.summary
         names = [link["name"] for link in summary["links"] if link["control"] == control]
-        drawn = table.focus_link(self.comparison.a.run.summary)
+        drawn = focus_link(self.comparison.a.run.summary)
         return drawn if drawn in names else next(iter(names), None)
 
     def _changes(self) -> list[float]:

@@ -5,14 +5,14 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from sojourn.comparison import table
+from sojourn.comparison import text_tables
 from sojourn.report import overlay, render, spec
 from sojourn.report.panels import Spec
 from sojourn.report.table_html import comparison_tables, to_html
 
 if TYPE_CHECKING:
-    from sojourn.comparison import Comparison
-    from sojourn.record import Run
+    from sojourn.comparison.compared import ComparedRuns
+    from sojourn.record import Record
 
 _OVERLAY = "A is the wide line, B the narrow one over it. "
 _HOW = (
@@ -22,16 +22,16 @@ _HOW = (
 )
 
 
-def html(run: "Run", document: Spec) -> str:
+def html(run: "Record", document: Spec) -> str:
     """Build the page of a run."""
     parts = [_head(run), _card(to_html(run.summary)), _figure(run), _scenario(run)]
     return _page(run.title, parts, document)
 
 
-def comparison_html(comparison: "Comparison", document: Spec) -> str:
+def comparison_html(comparison: "ComparedRuns", document: Spec) -> str:
     """Build the page of a comparison."""
     title = overlay.title(comparison)
-    about = "<br>\n".join(map(escape, table.about(comparison.summary)))
+    about = "<br>\n".join(map(escape, text_tables.about(comparison.summary)))
     head = f"<header>\n<h1>{escape(title)}</h1>\n<p>{about}</p>\n</header>"
     parts = [head, _card(comparison_tables(comparison.summary)), _caption(_OVERLAY + _HOW)]
     return _page(title, parts, document)
@@ -65,7 +65,7 @@ def _card(inside: str) -> str:
     return f'<div class="card">\n{inside}\n</div>'
 
 
-def _head(run: "Run") -> str:
+def _head(run: "Record") -> str:
     first, last = run.runs[0], run.runs[-1]
     seeds = f"seed {first['seed']}"
     if last["seed"] != first["seed"]:
@@ -84,7 +84,7 @@ def _head(run: "Run") -> str:
     return f"<header>\n<h1>{escape(run.title)}</h1>\n<p>{escape(about)}</p>\n</header>"
 
 
-def _figure(run: "Run") -> str:
+def _figure(run: "Record") -> str:
     changes = spec.windows(run)
     buttons = "".join(_button(begin, end) for begin, end in changes)
     jump = f"<br>Show the change at {buttons}" if len(changes) > 1 else ""
@@ -106,7 +106,7 @@ def _button(begin: float, end: float) -> str:
     return f'<button type="button" data-from="{begin:g}" data-to="{end:g}">{change:.4g} s</button>'
 
 
-def _scenario(run: "Run") -> str:
+def _scenario(run: "Record") -> str:
     return (
         "<details>\n<summary>The scenario as run</summary>\n"
         f"<pre>{escape(run.scenario)}</pre>\n</details>"

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from sojourn import imports
+from sojourn import user_code
 from sojourn.errors import PictureError
 
 # A fixed version, so that an upgrade of the renderer does not change the figures.
@@ -94,7 +94,7 @@ class _Worker:
         try:
             # In its own session, so that Ctrl-C reaches only the command, which ends the worker.
             self._process = subprocess.Popen(
-                [sys.executable, "-I", _WORKER, *limits, json.dumps(imports.places())],
+                [sys.executable, "-I", _WORKER, *limits, json.dumps(user_code.installed_paths())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._said,

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sojourn import table
 from sojourn.legend import Legend
+from sojourn.run_summary import focus_link
 
 if TYPE_CHECKING:
-    from sojourn.record import Run
+    from sojourn.record import Record
 
 # Points are thinned to the minimum and the maximum of each interval. The whole run has this many
 # intervals, and so does the window around every change of capacity, into which readers zoom.
@@ -28,7 +28,7 @@ _BETWEEN = "\0"
 _HOVER_MOMENTS = 1000
 
 
-def flow_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
+def flow_series(run: "Record", legend: Legend, column: str) -> pl.DataFrame:
     """Return columns `t`, `v`, `series`, `flow`: one figure of every flow, without nulls."""
     return (
         _first_seed(run, run.flows)
@@ -57,11 +57,11 @@ def mean_over(series: pl.DataFrame, width_s: float) -> pl.DataFrame:
     return ordered.select("t", means.alias("v"), "series", "flow")
 
 
-def link_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
+def link_series(run: "Record", legend: Legend, column: str) -> pl.DataFrame:
     """The same for the link in focus; `series` is empty if no single series owns its queue."""
     return (
         _first_seed(run, run.links)
-        .filter(pl.col("link").eq_missing(pl.lit(table.focus_link(run.summary))))
+        .filter(pl.col("link").eq_missing(pl.lit(focus_link(run.summary))))
         .select(
             pl.col("t_s").alias("t"),
             pl.col(column).cast(pl.Float64).alias("v"),
@@ -72,7 +72,7 @@ def link_series(run: "Run", legend: Legend, column: str) -> pl.DataFrame:
     )
 
 
-def capacity(run: "Run", legend: Legend, width_s: float) -> pl.DataFrame:
+def capacity(run: "Record", legend: Legend, width_s: float) -> pl.DataFrame:
     """Return columns `t`, `v`: the capacity of the link in focus, up to the time of each change.
 
     A trace has delivery opportunities rather than a rate, so it is averaged like goodput.
@@ -198,5 +198,5 @@ def _owner(legend: Legend) -> str:
     return next(iter(legend.colours)) if len(legend.flows) == 1 else ""
 
 
-def _first_seed(run: "Run", frame: pl.DataFrame) -> pl.DataFrame:
+def _first_seed(run: "Record", frame: pl.DataFrame) -> pl.DataFrame:
     return frame.filter(pl.col("seed") == run.runs[0]["seed"])

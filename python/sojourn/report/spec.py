@@ -4,15 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from sojourn import legend, table
-from sojourn.contract import SpikeSummary
+from sojourn import legend
+from sojourn.formatting import change_text, rate_unit
 from sojourn.report import panels, series
 from sojourn.report.canvas import Canvas
 from sojourn.report.look import CONFIG
 from sojourn.report.panels import Frame, Panel, Spec
+from sojourn.run_summary import SpikeSummary, focus_link
 
 if TYPE_CHECKING:
-    from sojourn.record import Run
+    from sojourn.record import Record
 
 # The detailed time around a change of capacity, which the right side shows first.
 BEFORE_S = 0.5
@@ -20,7 +21,7 @@ AFTER_S = 3.5
 MOST_WINDOWS = 10
 
 
-def figure(run: "Run", interactive: bool, goodput: pl.DataFrame) -> Spec:
+def figure(run: "Record", interactive: bool, goodput: pl.DataFrame) -> Spec:
     """Build the whole figure of a run, with its data; `goodput` is the result of `goodput`."""
     rows = _Rows(run, interactive)
     rows.rate(goodput)
@@ -32,7 +33,7 @@ def figure(run: "Run", interactive: bool, goodput: pl.DataFrame) -> Spec:
     return document(rows.canvas, heading, _first_shown(run), interactive)
 
 
-def goodput(run: "Run") -> pl.DataFrame:
+def goodput(run: "Record") -> pl.DataFrame:
     """Return columns `t`, `v`, `series`, `flow`: the averaged goodput of every drawn flow."""
     drawn = legend.drawn(legend.of(run.summary))
     samples = series.flow_series(run, drawn, "goodput_bps")
@@ -56,17 +57,17 @@ def document(canvas: Canvas, heading: Spec, shown: tuple[float, float], interact
     }
 
 
-def windows(run: "Run") -> list[tuple[float, float]]:
+def windows(run: "Record") -> list[tuple[float, float]]:
     """Return the time around each change of capacity; the start of the run if it never changes."""
     end = run.runs[0]["duration_s"]
     spans = [(max(0.0, at - BEFORE_S), min(end, at + AFTER_S)) for at in _change_times(run)]
     return spans[:MOST_WINDOWS] or [(0.0, min(end, BEFORE_S + AFTER_S))]
 
 
-def _first_shown(run: "Run") -> tuple[float, float]:
+def _first_shown(run: "Record") -> tuple[float, float]:
     """Return the time around the drop with the largest spike."""
     spans = windows(run)
-    focus = table.focus_link(run.summary)
+    focus = focus_link(run.summary)
     greatest = [0.0] * len(spans)
     for one in run.runs:
         spikes = [spike for spike in one["spikes"] if spike["link"] == focus]
@@ -77,7 +78,7 @@ def _first_shown(run: "Run") -> tuple[float, float]:
 
 
 class _Rows:
-    def __init__(self, run: "Run", interactive: bool) -> None:
+    def __init__(self, run: "Record", interactive: bool) -> None:
         key = legend.of(run.summary)
         duration_s = run.runs[0]["duration_s"]
         changes = series.few(_change_times(run), duration_s, windows(run))
@@ -90,7 +91,7 @@ class _Rows:
         width_s = series.mean_width_s(self.frame.duration_s)
         capacity = series.capacity(self.run, self.frame.legend, width_s)
         fastest = max(largest(one) for one in (goodput, capacity))
-        scale, unit = table.rate_unit(fastest)
+        scale, unit = rate_unit(fastest)
         scaled = capacity.with_columns(pl.col("v") / scale)
         self.canvas.datasets["capacity"] = series.to_csv(scaled)
         behind = [panels.capacity_step()] if capacity.height else []
@@ -99,7 +100,7 @@ class _Rows:
 
     def delay(self) -> None:
         delays = series.link_series(self.run, self.frame.legend, "queue_delay_s")
-        focus = table.focus_link(self.run.summary)
+        focus = focus_link(self.run.summary)
         guides = _key(self._levels(), self._ticks())
         title = f"Queueing delay of {focus}" if focus else "Queueing delay: no link was recorded"
         one = Panel("delay", title, "ms", 210, key=guides)
@@ -127,9 +128,9 @@ class _Rows:
         self.canvas.row(self.frame, Panel("rtt", "Round-trip time", "ms", 120, False), rtts, 1e-3)
 
 
-def _subtitle(run: "Run") -> str:
+def _subtitle(run: "Record") -> str:
     changes = _changes(run)
-    parts = [table.change_text(spike) for spike in changes[:1]]
+    parts = [change_text(spike) for spike in changes[:1]]
     if len(changes) > 1:
         parts = [f"{len(changes)} changes of the capacity of {changes[0]['link']}"]
     if "medians" in run.summary:
@@ -164,17 +165,17 @@ def largest(frame: pl.DataFrame) -> float:
     return float(found or 0.0)
 
 
-def _changes(run: "Run") -> list[SpikeSummary]:
+def _changes(run: "Record") -> list[SpikeSummary]:
     """Return the changes of the link in focus, in the first run."""
-    focus = table.focus_link(run.summary)
+    focus = focus_link(run.summary)
     return [spike for spike in run.runs[0]["spikes"] if spike["link"] == focus]
 
 
-def _change_times(run: "Run") -> list[float]:
+def _change_times(run: "Record") -> list[float]:
     return [spike["at_s"] for spike in _changes(run)]
 
 
-def _bounds(run: "Run") -> list[Spec]:
+def _bounds(run: "Record") -> list[Spec]:
     changes = _changes(run)
     end = run.runs[0]["duration_s"]
     levels = []
@@ -186,7 +187,7 @@ def _bounds(run: "Run") -> list[Spec]:
     return levels
 
 
-def _corrected(run: "Run", key: legend.Legend) -> list[Spec]:
+def _corrected(run: "Record", key: legend.Legend) -> list[Spec]:
     """Return each controller's corrected bound, if the link's carried traffic lowers it visibly."""
     ticks = []
     for one in run.runs:

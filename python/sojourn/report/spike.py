@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn.report import Drawing, chart
 
 if TYPE_CHECKING:
-    from sojourn.contract import Mitigation, SpikeTheory
+    from sojourn.theory import Mitigation, SpikeTheory
 
 Spec = dict[str, Any]
 

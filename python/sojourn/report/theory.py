@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn.report import Drawing, chart
 
 if TYPE_CHECKING:
-    from sojourn.contract import RapidTheory, TraceTheory
+    from sojourn.theory import RapidTheory, TraceTheory
 
 Spec = dict[str, Any]
 

@@ -15,7 +15,7 @@ pub(crate) struct Declared {
     pub(super) factory: Py<PyAny>,
 }
 
-/// The declaration: an object with these attributes (`sojourn.own.Declaration`).
+/// The declaration: an object with these attributes (`sojourn.user_controllers.Declaration`).
 #[derive(FromPyObject)]
 pub(crate) struct Declaration {
     name: String,

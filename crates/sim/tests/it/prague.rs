@@ -109,7 +109,7 @@ fn four_files_as_published() {
     assert!((completion(&draft_unrepaired) - completion(&draft)).abs() < 0.01);
     assert!(completion(&draft) + HANDSHAKE_S < 3.5);
     // RFC 9002 appendix B.6 reduces once for one overflow, and New Reno is near the minimum of 3.4
-    // s; the published stack reduced twice (papers/l4s-prague has that rule).
+    // s; the published stack reduced twice (papers/l4s_prague has that rule).
     let reno_s = completion(&reno) + HANDSHAKE_S;
     assert!((3.4..3.5).contains(&reno_s), "{reno_s}");
     assert!(reno.dropped_packets >= 5 * repaired.dropped_packets.max(1));

@@ -1,0 +1,178 @@
+"""Bufferbloat, measured by three layers at both hosts."""
+
+from itertools import pairwise
+from statistics import fmean, median
+
+from sojourn_papers import Claim, Figure, Lab, Paper
+
+from .pictures import course, dispersion
+from .runs import SIZES_KB, Recording, hosts, in_ms, recordings, spread_ms
+
+READ_MS = 25
+"""Reading error of a figure: half the distance of its grid lines, which are 50 ms apart."""
+
+
+def figure_4(lab: Lab) -> list[Claim]:
+    """Reproduce the dispersion by queue size: larger queues increase every RTT."""
+    runs = {size: hosts(lab, size) for size in SIZES_KB}
+    dispersion(lab, runs)
+    ours = {size: sorted(in_ms([run])["application A"]) for size, run in runs.items()}
+    medians = [median(each) for each in ours.values()]
+    widths = [each[-1] - each[0] for each in ours.values()]
+    rows = [
+        Claim(
+            f"{size} kB: median; least to greatest (application, A)",
+            None,
+            f"{median(each):.0f} ms; {each[0]:.0f} to {each[-1]:.0f} ms",
+        )
+        for size, each in ours.items()
+    ]
+    return [
+        Claim(
+            "RTTs grow with the queue",
+            "they do",
+            _in_turn(medians),
+            "",
+            all(a < b for a, b in pairwise(medians)),
+            "medians at 10, 100, 200 and 300 kB (application, A)",
+        ),
+        Claim(
+            "how far the greatest RTT is from the least, queue by queue",
+            None,
+            _in_turn(widths),
+            "",
+            None,
+            "figure 4 is of how RTTs are dispersed; the text does not say how widely",
+        ),
+        _full(ours[300][-1]),
+        *rows,
+    ]
+
+
+def _in_turn(of: list[float]) -> str:
+    return ", ".join(f"{one:.0f}" for one in of) + " ms"
+
+
+def _full(greatest_ms: float) -> Claim:
+    full = 300e3 * 8 / 10e6 * 1e3
+    return Claim(
+        "300 kB: greatest RTT",
+        None,
+        greatest_ms,
+        "ms",
+        None,
+        f"a queue full one way is {full:.0f} ms at 10 Mbit/s, a rate that is not in the text. With "
+        "a bulk flow each way what waits goes back and forth: both queues are seldom full at once",
+    )
+
+
+def figure_5(lab: Lab) -> list[Claim]:
+    """Reproduce the RTTs over time at 300 kB, with CUBIC, Linux's default, and with Reno."""
+    published = lab.published()["5"]
+    claims = []
+    # The window's factor at a loss: RFC 9438 section 4.6, RFC 5681 section 3.1.
+    for control, name, leaves in (("cubic", "CUBIC", 0.7), ("reno", "Reno", 0.5)):
+        run = hosts(lab, published["kB"], control)
+        course(lab, f"figure-5-{control}", run, f"RTTs with 300 kB of queue: {name}")
+        claims += _sawtooth(run, name, leaves, published)
+    lab.note(
+        "From 250 ms to 100 ms is more than one reduction of either makes, so in the published "
+        "sawtooth reductions follow one another; it is nearer to Reno's than to CUBIC's. The text "
+        "tells neither the controller nor the kernel; netcat has what its host has."
+    )
+    return claims
+
+
+def _sawtooth(run: Recording, name: str, leaves: float, published: dict[str, float]) -> list[Claim]:
+    ours = sorted(ms for each in in_ms([run]).values() for ms in each)
+    low, high = _quantile(ours, 0.01), _quantile(ours, 0.99)
+    greatest, least = published["greatest_ms"], published["least_ms"]
+    how = "99 % of all samples; held to half of what the figure's lines are apart, 25 ms"
+    why = f"1 % of all samples. {name} leaves {leaves} of its window: {leaves * high:.0f} ms"
+    return [
+        Claim(
+            f"{name}: the sawtooth goes up to",
+            greatest,
+            high,
+            "ms",
+            abs(high - greatest) <= READ_MS,
+            how,
+        ),
+        Claim(
+            f"{name}: the sawtooth goes down to", least, low, "ms", abs(low - least) <= READ_MS, why
+        ),
+    ]
+
+
+def _quantile(of: list[float], share: float) -> float:
+    return sorted(of)[round(share * (len(of) - 1))]
+
+
+def layers(lab: Lab) -> list[Claim]:
+    """Compare the means and medians of the three layers at both hosts."""
+    within = lab.published()["layers"]["within_ms"]
+    claims = [
+        claim for size in SIZES_KB for claim in _agreement(recordings(lab, size), size, within)
+    ]
+    means, medians = spread_ms(recordings(lab, 300, apart_ms=250))
+    claims.append(
+        Claim(
+            "300 kB, probes 250 ms apart: means; medians within",
+            None,
+            f"{means:.1f} ms; {medians:.1f} ms",
+            "",
+            None,
+            "each then meets the sawtooth at another place",
+        )
+    )
+    late = in_ms([hosts(lab, 300, ack_every=2)])
+    claims.append(
+        Claim(
+            "300 kB, acknowledgements that wait: TCP's mean over the application's",
+            None,
+            fmean(late["TCP A"]) - fmean(late["application A"]),
+            "ms",
+            None,
+            "40 ms (Linux TCP_DELACK_MIN), and what has come into the queue meanwhile",
+        )
+    )
+    lab.note(
+        "Layers are compared where they see the same queue: the probes begin 20 ms apart. A full "
+        "run has six recordings of 180 s, a quick one two, which differ by when the second bulk "
+        "flow began. TCP's RTTs are what `sojourn rtt` finds in captures at the two hosts. Every "
+        "packet is acknowledged at once, as by Linux while it is in quick-ack mode: the last row "
+        "is what it would be without."
+    )
+    return claims
+
+
+def _agreement(runs: list[Recording], size: int, within: float) -> list[Claim]:
+    of = in_ms(runs)
+    means, medians = spread_ms(runs)
+    alone = [spread_ms([run]) for run in runs]
+    worst_mean, worst_median = (max(kind) for kind in zip(*alone, strict=True))
+    each = ", ".join(f"{name} {fmean(ms):.1f}" for name, ms in of.items())
+    middle = ", ".join(f"{name} {median(ms):.1f}" for name, ms in of.items())
+    return [
+        Claim(f"{size} kB: means within", within, means, "ms", means <= within, each),
+        Claim(f"{size} kB: medians within", within, medians, "ms", medians <= within, middle),
+        Claim(
+            f"{size} kB: worst single recording: means; medians within",
+            None,
+            f"{worst_mean:.1f} ms; {worst_median:.1f} ms",
+            "",
+            None,
+            f"{len(runs)} recordings, which the rows above take together",
+        ),
+    ]
+
+
+PAPER = Paper(
+    "Bufferbloat at three layers",
+    "Strowes: Passively measuring TCP round-trip times, ACM Queue 11 (8), 2013, experiment 3",
+    {
+        "4": Figure("RTTs by the size of the queue", figure_4),
+        "5": Figure("The course of RTTs with 300 kB of queue", figure_5),
+        "layers": Figure("What ICMP, TCP and the application measure", layers),
+    },
+)

@@ -1,0 +1,59 @@
+"""The downloads as qlog files, the format of the text's figures, and their figures read back."""
+
+from pathlib import Path
+
+from sojourn import qlog
+from sojourn.report import chart
+from sojourn.results import Run
+from sojourn_papers import Claim, Lab
+
+from .downloads import SENDERS, download, flow_of
+from .pictures import counts, rtts, window
+
+# Sampling interval, the same as in the scenario.
+_INTERVAL_S = 0.001
+
+
+def qlogs(lab: Lab) -> list[Claim]:
+    """Write the events of every sender, and draw one sender from its file alone."""
+    place = lab.out / "qlog"
+    place.mkdir()
+    claims = []
+    for name, sender in SENDERS.items():
+        run = download(lab, name, qlog=place / name)
+        (file,) = (place / name).glob("*.files.server.sqlog")
+        back, damages = qlog.read(file, run.runs[0]["control"], _INTERVAL_S)
+        claims.append(_claim(sender.title, file, run, back, len(damages)))
+        if name == "repaired":
+            _draw(lab, back)
+    lab.note(
+        "Files of both ends, by draft-ietf-quic-qlog-main-schema-13 and -quic-events-12, are in "
+        "`qlog` beside the pictures. `sojourn qlog FILE` draws one."
+    )
+    return claims
+
+
+def _claim(title: str, file: Path, run: Run, back: Run, damages: int) -> Claim:
+    keys = ("sent_packets", "retransmitted_packets", "marked_packets")
+    # Each text follows a record separator (RFC 7464); the first text is the header.
+    events = file.read_bytes().count(b"\x1e") - 1
+    found, truth = (
+        "{} packets sent, {} of them again, {} marked".format(*(flow[key] for key in keys))  # type: ignore[literal-required]
+        for flow in (flow_of(back), flow_of(run))
+    )
+    agrees = "the same counts as the run itself has" if found == truth else f"the run has: {truth}"
+    return Claim(
+        f"{title}: its qlog, read back",
+        None,
+        f"{events} events: {found}",
+        "",
+        None,
+        f"{agrees}; {damages} of its lines cannot be read",
+    )
+
+
+def _draw(lab: Lab, back: Run) -> None:
+    published = lab.published()["repaired"]
+    panels = [rtts(back, published), window(back), counts(back)]
+    title = f"Four downloads: {SENDERS['repaired'].title}"
+    lab.draw("qlog", chart.document(title, "drawn from its qlog file alone", panels))

@@ -1,0 +1,162 @@
+"""The commands, and the parser of the command line.
+
+A new command is a module with a function that declares its options and sets `execute`, and a line
+in `COMMANDS`. Only the module of the command that runs is imported.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NamedTuple, NoReturn, TypeAlias
+
+from sojourn.terminal import one_line
+
+
+class Command(NamedTuple):
+    """A command: its name, its line in the help, and the function that declares its options."""
+
+    name: str
+    help: str
+    declare: str
+
+
+COMMANDS = (
+    Command(
+        "run", "simulate a scenario, once for each of its controllers", "sojourn.cli.run:declare"
+    ),
+    Command(
+        "compare",
+        "compare two run directories, of Sojourn or another program (docs/run-directory.md)",
+        "sojourn.cli.compare:declare",
+    ),
+    Command(
+        "matrix",
+        "run every controller over every queue, alone and in pairs",
+        "sojourn.cli.matrix:declare",
+    ),
+    Command(
+        "theory spike",
+        "compute the minimum latency spike after a drop of capacity, or the loss in a limited "
+        "queue",
+        "sojourn.cli.theory_spike:declare",
+    ),
+    Command(
+        "theory trace",
+        "compute the unavoidable delay of any link: the minimum queueing delay for a capacity "
+        "over time",
+        "sojourn.cli.theory_trace:declare",
+    ),
+    Command(
+        "theory rapid",
+        "compute the cost of periodic bursts of cross traffic for the packet-scale paradigm",
+        "sojourn.cli.theory_rapid:declare",
+    ),
+    Command(
+        "paper list", "list the papers and their figures", "sojourn_papers.command:declare_list"
+    ),
+    Command(
+        "paper run",
+        "run a paper's figures, and compare the published values with Sojourn's",
+        "sojourn_papers.command:declare_run",
+    ),
+    Command(
+        "rtt",
+        "compute the round-trip times of every TCP flow in a capture, in both directions",
+        "sojourn.cli.rtt:declare",
+    ),
+    Command(
+        "controllers",
+        "list the congestion controllers and their parameters",
+        "sojourn.cli.listings:declare_controllers",
+    ),
+    Command(
+        "queues",
+        "list the queue disciplines and their parameters",
+        "sojourn.cli.listings:declare_queues",
+    ),
+    Command("check", "validate scenario files", "sojourn.cli.scenarios:declare_check"),
+    Command(
+        "qlog",
+        "show the figures and plots of qlog files of any program (docs/exports.md)",
+        "sojourn.cli.qlog:declare",
+    ),
+    Command("report", "redraw the report of a run directory", "sojourn.cli.report:declare"),
+    Command("bench", "measure speed, memory and start-up", "sojourn_bench.command:declare"),
+    Command(
+        "schema", "print the JSON Schema of scenario files", "sojourn.cli.scenarios:declare_schema"
+    ),
+)
+GROUPS = {
+    "theory": "compute bounds in closed form, without simulation",
+    "paper": "reproduce the published papers",
+}
+"""Commands of two words, by their first."""
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Parse the arguments; exit the program for invalid ones or for help."""
+    parser = _Parser(
+        prog="sojourn",
+        description="A laboratory for low-latency congestion control.",
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=28),
+        epilog="Start with: sojourn run scenarios/capacity-drop.toml",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version)
+    _add_commands(parser, sys.argv[1:] if argv is None else argv)
+    args = parser.parse_args(argv)
+    if not hasattr(args, "execute"):
+        parser.print_help()
+        parser.exit(2)
+    return args
+
+
+class _Version(argparse.Action):
+    """Print the version; load the compiled module only for this option."""
+
+    def __init__(self, **keys: Any) -> None:
+        super().__init__(nargs=0, help="show the version and exit", **keys)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from sojourn._core import __version__
+
+        print(f"sojourn {__version__}")
+        parser.exit()
+
+
+class _Parser(argparse.ArgumentParser):
+    def __init__(self, *args: Any, **keys: Any) -> None:
+        super().__init__(*args, **keys)
+        # From Python 3.14, argparse writes escape sequences, which the output streams escape.
+        self.color = False
+
+    def error(self, message: str) -> NoReturn:
+        super().error(one_line(message))
+
+
+_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def _add_commands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
+    """Add all commands; only the one that `argv` names gets its options."""
+    groups: dict[str, _Commands]
+    groups = {"": parser.add_subparsers(title="commands", metavar="COMMAND")}
+    # No option before the command takes a value, so the first words name it.
+    words = [word for word in argv if not word.startswith("-")]
+    for command in COMMANDS:
+        group, _, name = command.name.rpartition(" ")
+        if group not in groups:
+            outer = _add(groups[""], group, GROUPS[group])
+            groups[group] = outer.add_subparsers(title="what", metavar="WHAT", required=True)
+        own = _add(groups[group], name, command.help)
+        asked = command.name.split()
+        if words[: len(asked)] == asked:
+            module, _, function = command.declare.partition(":")
+            getattr(import_module(module), function)(own)
+
+
+def _add(commands: _Commands, name: str, doc: str) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name, help=doc, description=doc[0].upper() + doc[1:] + ".", allow_abbrev=False
+    )

@@ -1,0 +1,117 @@
+"""Comparison of two runs: their common time on one grid, and figures over it.
+
+Controllers, flows and links are matched by name. Seeds are pooled: percentiles are over the peaks
+of the steps of all seeds, goodput and counts are means over the seeds, and a trajectory is the
+median over the seeds at each time. Percentiles over all packets come from the summaries.
+"""
+
+from typing import TypeVar
+
+import polars as pl
+
+from sojourn import _core
+from sojourn.comparison import align, measure
+from sojourn.comparison.matching import LATEST_S, Chosen, Matched, Pair, Side, controls, match
+from sojourn.comparison.summary import ComparedRun, ComparisonSummary, Named, NotCompared, OnlyIn
+from sojourn.errors import UsageError
+from sojourn.run_directory import What
+
+C = TypeVar("C", bound="ComparedRuns")
+
+
+class ComparedRuns:
+    """Two runs on their common time, and the figures of both."""
+
+    def __init__(
+        self, a: Side, b: Side, summary: ComparisonSummary, flows: pl.DataFrame, links: pl.DataFrame
+    ) -> None:
+        self.a = a
+        self.b = b
+        self.summary = summary
+        """All figures, with the keys of `sojourn compare --json`."""
+        self.flows = flows
+        """The flows on their common grid: one row per flow, `side`, seed and cell."""
+        self.links = links
+        """The links on their common grid, in the same form."""
+
+    @classmethod
+    def compare(cls: type[C], a: Side, b: Side, chosen: Chosen) -> C:
+        """Compare everything that both runs have; refuse two runs without anything in common."""
+        if not abs(b.shift_s) < LATEST_S:
+            raise UsageError(
+                f"the shift of B is {b.shift_s:g}; it is in seconds, below {LATEST_S:g}"
+            )
+        matched = match(a, b, chosen)
+        compared: dict[What, list[tuple[Pair, align.Grid, pl.DataFrame]]] = {
+            "flows": [],
+            "links": [],
+        }
+        left_out: list[NotCompared] = []
+        for pair in matched.pairs:
+            grid = align.grid_of(pair)
+            if isinstance(grid, str):
+                what = pair.what.removesuffix("s")
+                left_out.append(
+                    {"what": what, "control": pair.control, "name": pair.name, "why": grid}
+                )
+            else:
+                compared[pair.what].append((pair, grid, align.aligned(pair, grid)))
+        if not compared["flows"]:
+            raise UsageError(_nothing_to_compare(a, b, left_out))
+        summary: ComparisonSummary = {
+            "version": _core.__version__,
+            "a": _about(a),
+            "b": _about(b),
+            "shift_b_s": b.shift_s,
+            "only_in_a": _only(matched, a, b, chosen),
+            "only_in_b": _only(matched, b, a, chosen),
+            "not_compared": left_out,
+            "flows": [
+                measure.flow(*one, measure.of_whole_runs(one[0], a.run, b.run))
+                for one in compared["flows"]
+            ],
+            "links": [
+                measure.link(*one, measure.of_whole_runs(one[0], a.run, b.run))
+                for one in compared["links"]
+            ],
+        }
+        return cls(a, b, summary, _frame(compared["flows"]), _frame(compared["links"]))
+
+
+def _about(side: Side) -> ComparedRun:
+    summary = side.run.summary
+    return {
+        "directory": side.label,
+        "scenario": summary["scenario"],
+        "version": summary["version"],
+    }
+
+
+def _only(matched: Matched, one: Side, other: Side, chosen: Chosen) -> OnlyIn:
+    def named(what: What) -> list[Named]:
+        return [
+            {"control": control, "name": name} for control, name in matched.only[one.letter][what]
+        ]
+
+    theirs = controls(other.run)
+    wanted = chosen.control or controls(one.run)
+    own = [name for name in controls(one.run) if name not in theirs and name in wanted]
+    return {"controls": own, "flows": named("flows"), "links": named("links")}
+
+
+def _nothing_to_compare(a: Side, b: Side, left_out: list[NotCompared]) -> str:
+    flows = [one for one in left_out if one["what"] == "flow"]
+    each = "; ".join(f"{one['name']} ({one['control']}): {one['why']}" for one in flows)
+    advice = ""
+    if any("no time in common" in one["why"] for one in flows):
+        advice = "; --shift-b SECONDS moves the clock of B"
+    return f"no flow of {a.label} (A) and {b.label} (B) can be compared: {each}{advice}"
+
+
+def _frame(compared: list[tuple[Pair, align.Grid, pl.DataFrame]]) -> pl.DataFrame:
+    if not compared:
+        return pl.DataFrame()
+    kind = compared[0][0].what.removesuffix("s")
+    cells = pl.concat([cells.drop("ns") for _, _, cells in compared])
+    keys = ("control", kind, "side", "seed")
+    return cells.select(*keys, pl.exclude(*keys))

@@ -1,0 +1,44 @@
+"""The result of a comparison as users hold it: data, figure and folder."""
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sojourn import output, pictures, results
+from sojourn.comparison.compared import ComparedRuns
+
+if TYPE_CHECKING:
+    from sojourn.report import ComparisonFigure
+
+
+class Comparison(ComparedRuns):
+    """The result of comparing two runs."""
+
+    def plot(self) -> "ComparisonFigure":
+        """Return the figure, which notebooks display and `save` writes to a file."""
+        from sojourn.report import ComparisonFigure
+
+        return ComparisonFigure(self)
+
+    def save(self, directory: str | PathLike[str]) -> Path:
+        """Write figures, report and `comparison.json` to a new or empty folder."""
+        return write(self, Path(directory))
+
+    def __repr__(self) -> str:
+        return f"<sojourn.Comparison of {self.a.label} and {self.b.label}>"
+
+    def _repr_html_(self) -> str:
+        from sojourn.report.table_html import comparison_html
+
+        return comparison_html(self.summary)
+
+
+def write(comparison: Comparison, target: Path) -> Path:
+    """Write to `target`, which must not exist or be empty."""
+    return pictures.write_folder(target, lambda *to: fill(comparison, *to))
+
+
+def fill(comparison: Comparison, place: Path, drawn: pictures.Pictures) -> None:
+    """Write the files of the comparison into an existing folder."""
+    output.write_file(place / "comparison.json", results.summary_text(comparison.summary))
+    drawn.report(comparison.plot(), place)

@@ -1,0 +1,222 @@
+"""The comparison as tables of text, for the terminal, the report and notebooks."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sojourn.comparison.summary import ComparisonSummary, FlowComparison, OnlyIn
+from sojourn.formatting import MISSING, Unit, digits_of, scale_of
+from sojourn.run_summary import Item
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """Rows of text below headings; the first columns are names, the others figures."""
+
+    caption: str
+    heads: list[str]
+    names: int
+    rows: list[list[str]]
+    starts: list[int]
+    """The first rows of each group."""
+
+
+_Rows = Sequence[tuple[str, str, Unit]]
+_FLOW: _Rows = (
+    ("goodput_bps", "goodput", "rate"),
+    ("rtt_peak_p50_s", "RTT peak p50", "ms"),
+    ("rtt_peak_p95_s", "RTT peak p95", "ms"),
+    ("rtt_peak_p99_s", "RTT peak p99", "ms"),
+    ("rtt_p50_s", "run: RTT p50", "ms"),
+    ("rtt_p99_s", "run: RTT p99", "ms"),
+)
+_LINK: _Rows = (
+    ("queue_delay_peak_p50_s", "queue peak p50", "ms"),
+    ("queue_delay_peak_p95_s", "queue peak p95", "ms"),
+    ("queue_delay_peak_p99_s", "queue peak p99", "ms"),
+    ("queue_delay_peak_max_s", "queue peak max", "ms"),
+    ("queue_delay_p50_s", "run: queue p50", "ms"),
+    ("queue_delay_p99_s", "run: queue p99", "ms"),
+    ("queue_delay_max_s", "run: queue max", "ms"),
+    ("utilisation", "utilisation", "percent"),
+    ("dropped_packets", "drops", "count"),
+    ("marked_packets", "marks", "count"),
+)
+
+# Quantities that may lack a value in a step, by one key of their figures.
+_MAY_LACK = {
+    "goodput_bps": "goodput",
+    "rtt_peak_p50_s": "RTT",
+    "queue_delay_peak_p50_s": "queue",
+    "utilisation": "utilisation",
+}
+
+NOTES = (
+    "goodput: mean over the time in common; RTT peak, queue peak: percentiles of the greatest "
+    "value in each step of it, which depend on the step",
+    "run: from both summaries, over all packets of whole runs, each over its own time",
+    "drops, marks: of the link, in the time in common, a run; window: congestion window, B less A "
+    "over A, step by step",
+    "srtt: smoothed RTT (used if one run recorded no other); several seeds: percentiles over all "
+    "of them, means of other figures, and the median window at each time",
+)
+
+
+def build_all(summary: ComparisonSummary) -> list[TextTable]:
+    """Build the table of figures, and that of windows if both runs have one."""
+    tables = (build(summary), build_windows(summary))
+    return [one for one in tables if one.rows]
+
+
+def build(summary: ComparisonSummary) -> TextTable:
+    """Build one row per figure of each flow and each link."""
+    rows: list[list[str]] = []
+    starts: list[int] = []
+    for kind, metrics, item in _items(summary):
+        own = list(_rows(item, metrics)) if _has_figures(item, metrics) else []
+        if not own:
+            continue
+        starts.append(len(rows))
+        label = [item["control"], f"{kind} {item['name']}"]
+        rows += [[*(label if at == 0 else ["", ""]), *row] for at, row in enumerate(own)]
+    heads = ["controller", "of", "figure", "unit", "A", "B", "B - A", "B / A"]
+    return TextTable(time_text(summary), heads, 4, rows, starts)
+
+
+def build_windows(summary: ComparisonSummary) -> TextTable:
+    """Build one row per flow whose window both runs have."""
+    flows = [flow for flow in summary["flows"] if flow["window"] is not None]
+    rows = [[flow["control"], f"flow {flow['name']}", *_window(flow)] for flow in flows]
+    heads = ["controller", "of", "mean |B - A|", "largest B - A", "at", "correlation"]
+    return TextTable("Congestion window", heads, 2, rows, list(range(len(rows))))
+
+
+def about(summary: ComparisonSummary) -> list[str]:
+    """Describe the runs A and B."""
+    lines = []
+    for letter, run in (("A", summary["a"]), ("B", summary["b"])):
+        lines.append(f"{letter}: {run['directory']} ({run['scenario']}; {run['version']})")
+    return lines
+
+
+def gaps(summary: ComparisonSummary) -> list[str]:
+    """List items that could not be compared, steps without values, and unmatched items."""
+    lines = [
+        f"not compared: {one['what']} {one['name']} of {one['control']}: {one['why']}"
+        for one in summary["not_compared"]
+    ]
+    for kind, _, item in _items(summary):
+        lines += [f"{kind} {item['name']} of {item['control']}: {one}" for one in _lacking(item)]
+    for letter, only in (("A", summary["only_in_a"]), ("B", summary["only_in_b"])):
+        if named := _only(only):
+            lines.append(f"only in {letter}: {named}")
+    return lines
+
+
+def _lacking(item: Item) -> Iterator[str]:
+    """Count the steps without a value; the table itself shows figures without any value."""
+    for side in ("a", "b"):
+        cells = item["cells"] * len(item[f"seeds_{side}"])
+        short = [
+            f"{name} in {cells - item[key][f'cells_{side}']:,}"
+            for key, name in _MAY_LACK.items()
+            if key in item and 0 < item[key][f"cells_{side}"] < cells
+        ]
+        if short:
+            yield f"of {cells:,} steps {side.upper()} has no {', '.join(short)}"
+
+
+def _items(summary: ComparisonSummary) -> Iterator[tuple[str, _Rows, Item]]:
+    """Yield, for each controller, its flows and then its links."""
+    for control in dict.fromkeys(flow["control"] for flow in summary["flows"]):
+        for kind, metrics, items in (
+            ("flow", _FLOW, summary["flows"]),
+            ("link", _LINK, summary["links"]),
+        ):
+            yield from ((kind, metrics, item) for item in items if item["control"] == control)
+
+
+def _only(only: OnlyIn) -> str:
+    parts = [f"controller {name}" for name in only["controls"]]
+    for kind, items in (("flow", only["flows"]), ("link", only["links"])):
+        parts += [
+            f"{kind} {one['name']} of {one['control']}"
+            for one in items
+            if one["control"] not in only["controls"]
+        ]
+    return ", ".join(parts)
+
+
+def time_text(summary: ComparisonSummary) -> str:
+    """Describe the compared time and its steps."""
+    spans = {
+        (item["from_s"], item["until_s"], item["interval_s"])
+        for item in (*summary["flows"], *summary["links"])
+    }
+    first, last = min(span[0] for span in spans), max(span[1] for span in spans)
+    steps = sorted({span[2] for span in spans})
+    every = " or ".join(step_text(step) for step in steps)
+    shift = f"; B moved by {summary['shift_b_s']:+g} s" if summary["shift_b_s"] else ""
+    each = ", each for the time that both have it" if len(spans) > 1 else ""
+    return f"Compared from {first:.6g} s to {last:.6g} s, in steps of {every}{each}{shift}"
+
+
+def step_text(step_s: float) -> str:
+    """Format a short time: `10 ms`, `1 s`."""
+    return f"{step_s:.4g} s" if step_s >= 1 else f"{1000 * step_s:.4g} ms"
+
+
+def _has_figures(item: Item, metrics: _Rows) -> bool:
+    """Return whether a figure is other than null or zero: a link without a rate has no queue."""
+    return any(item[key][side] for key, _, _ in metrics for side in ("a", "b"))
+
+
+def _rows(item: Item, metrics: _Rows) -> Iterator[list[str]]:
+    for key, name, unit in metrics:
+        compared = item[key]
+        known = [abs(compared[side]) for side in ("a", "b") if compared[side] is not None]
+        of_steps = "cells_a" in compared
+        # Whole runs may cover different times, so a single value allows no comparison.
+        if len(known) == 2 or (known and of_steps):
+            smoothed = of_steps and item.get("rtt_column") == "srtt_s"
+            label = name.replace("RTT", "srtt") if smoothed else name
+            yield [label, *_cells(compared, unit, max(known))]
+
+
+def _cells(compared: Mapping[str, float | None], unit: Unit, largest: float) -> list[str]:
+    scale, shown_unit = scale_of(unit, largest)
+    digits = digits_of(unit, largest / scale)
+    if unit == "count" and any((compared[side] or 0) % 1 for side in ("a", "b")):
+        digits = 1
+    a, b = (_text(compared[side], scale, digits) for side in ("a", "b"))
+    ratio = compared["ratio"]
+    difference = _signed(compared["difference"], scale, digits)
+    return [shown_unit, a, b, difference, MISSING if ratio is None else f"{ratio:.3f}"]
+
+
+def _text(value: float | None, scale: float, digits: int) -> str:
+    return MISSING if value is None else f"{value / scale:.{digits}f}"
+
+
+def _signed(value: float | None, scale: float, digits: int) -> str:
+    """Format with a sign; only an exact zero reads as zero."""
+    if value is None:
+        return MISSING
+    if value == 0:
+        return "0"
+    text = f"{value / scale:+.{digits}f}"
+    return text if float(text) else f"{value / scale:+.1g}"
+
+
+def _window(flow: FlowComparison) -> list[str]:
+    window = flow["window"]
+    assert window is not None
+    mean, correlation = window["mean_relative_difference"], window["correlation"]
+    largest = window["largest_difference_bytes"]
+    share = "" if not largest else f" ({100 * window['largest_difference_ratio']:+.0f} %)"
+    at = MISSING if not largest else f"{window['largest_difference_at_s']:.6g} s"
+    return [
+        MISSING if mean is None else f"{100 * mean:.1f} %",
+        f"{_signed(largest, 1e3, 1)} kB{share}",
+        at,
+        MISSING if correlation is None else f"{correlation:.3f}",
+    ]

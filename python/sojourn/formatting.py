@@ -1,0 +1,54 @@
+"""Figures as text for readers: rates, times and counts with their units."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from sojourn.run_summary import Item
+
+Unit = Literal["rate", "ms", "percent", "count"]
+
+MISSING = "–"
+
+
+def rate_text(bps: float) -> str:
+    """Format a rate: `60 Mbit/s`."""
+    scale, unit = rate_unit(bps)
+    return f"{bps / scale:.4g} {unit}"
+
+
+def rate_unit(bps: float) -> tuple[float, str]:
+    """Choose the largest unit in which a rate is at least one; return its size and its name."""
+    for scale, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if bps >= scale:
+            return scale, unit
+    return 1.0, "bit/s"
+
+
+def ms_text(seconds: float) -> str:
+    """Format a time in milliseconds, or in seconds from ten seconds on."""
+    # Four digits, but without exponent notation.
+    return f"{1000 * seconds:.4g} ms" if seconds < 9.9995 else f"{seconds:.5g} s"
+
+
+def change_text(spike: Item) -> str:
+    """Describe a change of capacity in a few words."""
+    change = f"{spike['link']} {rate_text(spike['from_bps'])} → {rate_text(spike['to_bps'])}"
+    # With a spread, the time differs between seeds; show it only if it is the same.
+    return change if isinstance(spike["at_s"], Mapping) else f"{change} at {spike['at_s']:.4g} s"
+
+
+def scale_of(unit: Unit, largest: float) -> tuple[float, str]:
+    """Return the divisor and the unit for figures up to this value."""
+    if unit == "rate":
+        return rate_unit(largest)
+    return {"ms": (1e-3, "ms"), "percent": (1e-2, "%"), "count": (1.0, "")}[unit]
+
+
+def digits_of(unit: Unit, largest: float) -> int:
+    """Return the number of decimals for figures up to this value, in their displayed unit."""
+    if unit == "count":
+        return 0
+    if unit == "percent":
+        return 1
+    two_below = 10 if unit == "ms" else 100
+    return 2 if largest < two_below else 1 if largest < 10_000 else 0

@@ -1,0 +1,168 @@
+"""The matrix as tables and files.
+
+A table has one row per queue and flow or pair, and one figure per RTT in a cell.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sojourn import output, pictures, stats
+from sojourn.formatting import MISSING
+from sojourn.matrix import figure, plan
+from sojourn.matrix.measure import Cell, MatrixSummary
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of a cell or of each flow, with its name and format."""
+
+    name: str
+    unit: str
+    digits: int
+    values: Callable[[Mapping[str, Any]], Sequence[float]]
+
+    @property
+    def head(self) -> str:
+        """The name with its unit."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
+    def text(self, cell: Cell) -> str:
+        """Format the figures; for several runs, means with half of their confidence intervals."""
+        runs = [self.values(one) for one in cell["each"]] or [self.values(cell)]
+        return "+".join(map(self._mean_text, zip(*runs, strict=True))) or MISSING
+
+    def _mean_text(self, values: Sequence[float]) -> str:
+        around = stats.mean_interval(values)
+        half = f"±{(around[1] - around[0]) / 2:.{self.digits}f}" if around else ""
+        return f"{stats.mean(values):.{self.digits}f}{half}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One flow or pair over one queue; a text for each metric and RTT."""
+
+    queue: str
+    flows: str
+    texts: list[list[str]]
+    alone: bool
+
+
+def _permille(key: str) -> Callable[[Mapping[str, Any]], Sequence[float]]:
+    def values(cell: Mapping[str, Any]) -> Sequence[float]:
+        delivered = cell["delivered_packets"]
+        return [1000 * cell[key] / delivered if delivered else 0.0]
+
+    return values
+
+
+METRICS = [
+    Metric("goodput", "Mbit/s", 1, lambda cell: [bps / 1e6 for bps in cell["goodput_bps"]]),
+    Metric("queue p99", "ms", 1, lambda cell: [1e3 * cell["queue_delay_p99_s"]]),
+    Metric("marks", "‰", 1, _permille("marked_packets")),
+    Metric("drops", "‰", 1, _permille("dropped_packets")),
+    Metric("Jain", "", 2, lambda cell: [] if cell["jain"] is None else [cell["jain"]]),
+]
+
+
+def rows(found: MatrixSummary) -> Iterator[Row]:
+    """Build one row per queue and flow or pair, in the order of simulation."""
+    cells: dict[tuple[str, tuple[str, ...]], list[Cell]] = {}
+    for cell in found["cells"]:
+        cells.setdefault((cell["queue"], tuple(cell["controls"])), []).append(cell)
+    for (queue, controls), group in cells.items():
+        texts = [[metric.text(cell) for cell in group] for metric in METRICS]
+        yield Row(queue, " + ".join(controls), texts, len(controls) == 1)
+
+
+def about(found: MatrixSummary) -> str:
+    """Describe the simulations in a sentence."""
+    rtts = _listed(found["rtts"])
+    return (
+        f"One bottleneck of {found['rate']} with a buffer of {found['buffer']}, bulk flows for "
+        f"{found['duration']}, {_seeds(found)}; the second flow starts after a second. "
+        f"Figures are for base RTTs of {rtts}, in this order; marks and drops are per thousand "
+        "packets delivered; all count from the start, slow start included."
+    )
+
+
+def _seeds(found: MatrixSummary) -> str:
+    first, runs = found["seed"], found["runs"]
+    if runs == 1:
+        return f"seed {first}"
+    fewest = min((cell["distinct"] for cell in found["cells"]), default=runs)
+    alike = "" if fewest == runs else f" (as few as {fewest} of them distinct)"
+    return (
+        f"means of {runs} runs{alike} with seeds {first} to {first + runs - 1}, ± half of their "
+        "95 % confidence intervals (Student)"
+    )
+
+
+def refusals(found: MatrixSummary) -> list[str]:
+    """List impossible combinations, one line per reason with all affected controllers."""
+    reasons: dict[str, dict[str, None]] = {}
+    for one in found["refused"]:
+        reasons.setdefault(one["reason"], {})[" + ".join(one["controls"])] = None
+    return [f"{', '.join(who)}: {reason}" for reason, who in reasons.items()]
+
+
+def markdown(found: MatrixSummary) -> str:
+    """Format the whole matrix as Markdown."""
+    parts = ["# Every controller over every queue", about(found) + _WRITTEN * _is_shipped(found)]
+    for queue in found["queues"]:
+        own = [row for row in rows(found) if row.queue == queue]
+        parts += [f"## {queue}", _markdown_table(own)]
+    if left_out := refusals(found):
+        parts += ["## Not combined", "\n".join(f"- {line}" for line in left_out)]
+    return "\n\n".join(parts) + "\n"
+
+
+_WRITTEN = " Written by `make matrix`; a test compares it with the simulation."
+
+
+def _is_shipped(found: MatrixSummary) -> bool:
+    """Return whether this is the matrix of docs/matrix.md, which a test checks."""
+    asked: dict[str, Any] = {**found}
+    whole = plan.choose_axes(None, None)
+    lists = ("controls", "queues", "rtts")
+    return all(list(asked[key]) == list(getattr(whole, key)) for key in lists) and (
+        all(
+            asked[key] == getattr(whole, key)
+            for key in ("rate", "buffer", "duration", "seed", "runs")
+        )
+    )
+
+
+def _markdown_table(own: Sequence[Row]) -> str:
+    heads = ["flows", *(metric.head for metric in METRICS)]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for row in own:
+        cells = [row.flows, *("  ".join(texts) for texts in row.texts)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def write(
+    found: MatrixSummary, target: Path, report_missing: pictures.ReportMissing = pictures.warn
+) -> None:
+    """Write `matrix.json`, `matrix.md` and the maps to `target`, which must be free."""
+    pictures.write_folder(target, lambda *to: _write_files(found, *to), report_missing)
+
+
+def json_text(found: MatrixSummary) -> str:
+    """Format the whole matrix as JSON."""
+    return json.dumps(found, indent=1) + "\n"
+
+
+def _write_files(found: MatrixSummary, place: Path, drawn: pictures.Pictures) -> None:
+    output.write_file(place / "matrix.json", json_text(found))
+    output.write_file(place / "matrix.md", markdown(found))
+    drawn.draw(figure.alone(found), place / "alone")
+    for queue in found["queues"]:
+        drawn.draw(figure.together(found, queue), place / f"together-{queue}")

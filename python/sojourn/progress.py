@@ -1,0 +1,61 @@
+"""The progress bar on standard error, shown only on a terminal."""
+
+import sys
+from types import TracebackType
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from sojourn import terminal
+
+
+class Bar:
+    """A bar that disappears when the work is done."""
+
+    def __init__(self) -> None:
+        console = Console(file=terminal.styled(sys.stderr))
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task("Simulating", total=None)
+
+    def simulating(self, done_s: float, total_s: float) -> None:
+        """Show the number of completed simulated seconds."""
+        self._progress.update(self._task, completed=done_s, total=total_s)
+
+    def measuring(self, what: str, done: int, total: int) -> None:
+        """Show the current measurement and the number of completed ones."""
+        self._progress.update(
+            self._task, description=_named("Measuring", what), completed=done, total=total
+        )
+
+    def figure(self, name: str) -> None:
+        """Show the current figure of a paper."""
+        self._progress.reset(self._task, description=_named("Simulating for", name), total=None)
+
+    def writing(self) -> None:
+        """Show that the simulations have ended and the report is in progress."""
+        self._progress.reset(self._task, description="Writing the report", total=None)
+
+    def __enter__(self) -> "Bar":
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+
+def _named(doing: str, name: str) -> str:
+    return f"{doing} {escape(terminal.one_line(name))}"

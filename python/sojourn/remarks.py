@@ -1,0 +1,82 @@
+"""Remarks below the summary table: identical runs, and spikes below their bound."""
+
+from sojourn.formatting import change_text
+from sojourn.run_summary import Item, Summary, entries, value_of, worst_spike
+
+# Maximum number of remarks below a table.
+_MOST_REMARKS = 8
+# Offered rates vary by whole packets between loop delays; smaller reductions are not reported.
+_SAME = 0.98
+# A packet of 1500 bytes with Ethernet framing. A spike is a packet's delay; the bound is fluid.
+_PACKET_BITS = 1538 * 8
+
+
+def identical_runs(summary: Summary) -> list[str]:
+    """List controllers with identical runs: their intervals are narrower than the data justify."""
+    lines = []
+    for entry in summary.get("medians") or []:
+        runs, distinct = entry["runs"], entry.get("distinct", entry["runs"])
+        if runs > 1 and distinct == 1:
+            why = "nothing in this scenario is random for it"
+            lines.append(f"{entry['control']}: {runs} runs, 1 distinct outcome: {why}")
+        elif distinct < runs:
+            why = f"an interval is worth no more than one of {distinct} runs"
+            lines.append(f"{entry['control']}: {runs} runs, {distinct} distinct outcomes: {why}")
+    return _shortened(lines)
+
+
+def below_bound(summary: Summary, worst: bool) -> list[str]:
+    """Explain each spike that is below the corrected bound."""
+    lines = []
+    for entry in entries(summary):
+        spikes = [worst_spike(entry["spikes"])] if worst else entry["spikes"]
+        for spike in spikes:
+            why = reason_below_bound(spike) if spike else None
+            if spike and why:
+                lines.append(f"{entry['control']}, {change_text(spike)}: {why}")
+    return _shortened(lines)
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    more = len(lines) - _MOST_REMARKS
+    return [*lines[:_MOST_REMARKS], f"{more} more like these"] if more > 0 else lines
+
+
+def reason_below_bound(spike: Item) -> str | None:
+    """Explain why the excess over the corrected bound is negative; return None if it is not.
+
+    Figures may be those of one run or medians of several.
+    """
+    excess = _value(spike, "excess_corrected_s")
+    if excess is None or excess >= 0:
+        return None
+    by = f"{-1e3 * excess:.3g} ms below the corrected bound"
+    causes = [*_drops(spike), *_slower(spike)]
+    if causes:
+        return f"{by}: {'; '.join(causes)}"
+    packet = _PACKET_BITS / max(spike["to_bps"], 1.0)
+    if -excess <= 2 * packet:
+        return f"{by}: no more than the time of two packets ({2e3 * packet:.3g} ms)"
+    return f"{by}: no drop and no slower sender was measured; the queue may serve flows separately"
+
+
+def _drops(spike: Item) -> list[str]:
+    dropped = _value(spike, "dropped_to_peak_packets")
+    return [f"the queue dropped {dropped:,.0f} packets before the peak"] if dropped else []
+
+
+def _slower(spike: Item) -> list[str]:
+    """Report senders that slow down before they can detect the change."""
+    carried, offered = _value(spike, "carried_loop_bps"), _value(spike, "offered_loop_bps")
+    if carried is None or offered is None or offered >= _SAME * carried:
+        return []
+    before, after = carried / 1e6, offered / 1e6
+    return [
+        f"senders slowed for another reason, from {before:.3g} Mbit/s in the loop delay before the "
+        f"change to {after:.3g} Mbit/s in the one after it"
+    ]
+
+
+def _value(spike: Item, key: str) -> float | None:
+    """Return the figure of one run, or the median of several; None if unknown."""
+    return value_of(spike.get(key))

@@ -1,0 +1,166 @@
+"""The result of a run as users hold it: data, figure and run directory."""
+
+import errno
+import json
+import os
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sojourn import _core, inputs, output, pictures, run_directory
+from sojourn.comparison.summary import ComparisonSummary
+from sojourn.errors import RunDirectoryError, UsageError
+from sojourn.record import Record
+from sojourn.run_directory import What
+from sojourn.run_summary import Summary, UserController
+from sojourn.user_controllers import source_file_name
+
+if TYPE_CHECKING:
+    from sojourn.report import Figure
+
+REDRAW = "sojourn report {}"
+# Memory of a parsed summary per byte of its text.
+_JSON_BYTES_A_BYTE = 30
+SERIES: tuple[What, What] = ("flows", "links")
+
+
+def summary_text(summary: Summary | ComparisonSummary) -> str:
+    """Format `summary.json` or `comparison.json`, and the output of `--json`."""
+    return _indented(summary, "\n") + "\n"
+
+
+def _indented(value: object, line: str) -> str:
+    """Format JSON with one line per table of plain values.
+
+    Python's own encoder takes seconds to indent the output of thousands of flows.
+    """
+    if not isinstance(value, (dict, list)):
+        return json.dumps(value)
+    inside = value.values() if isinstance(value, dict) else value
+    if not any(isinstance(item, (dict, list)) for item in inside):
+        return json.dumps(value)
+    deeper = f"{line} "
+    if isinstance(value, dict):
+        keys = (f"{json.dumps(key)}: {_indented(item, deeper)}" for key, item in value.items())
+        return f"{{{deeper}{f',{deeper}'.join(keys)}{line}}}"
+    return f"[{deeper}{f',{deeper}'.join(_indented(item, deeper) for item in value)}{line}]"
+
+
+class Run(Record):
+    """The result of a scenario: one simulation for each of its controllers and seeds."""
+
+    def plot(self) -> "Figure":
+        """Return the figure, which notebooks display and `save` writes to a file."""
+        from sojourn.report import Figure
+
+        return Figure(self)
+
+    def save(self, directory: str | PathLike[str]) -> Path:
+        """Write the run directory, which must not exist yet or be empty."""
+        return write(self, Path(directory))
+
+    def __repr__(self) -> str:
+        controls = list(dict.fromkeys(run["control"] for run in self.runs))
+        count = "1 run" if len(self.runs) == 1 else f"{len(self.runs)} runs"
+        return f"<sojourn.Run {self.title!r}: {', '.join(controls)}; {count}>"
+
+    def _repr_html_(self) -> str:
+        from sojourn.report.table_html import to_html
+
+        return to_html(self.summary)
+
+
+def write(run: Run, target: Path, report_missing: pictures.ReportMissing = pictures.warn) -> Path:
+    """Write the run directory to `target`, which must not exist or be empty.
+
+    A picture that cannot be drawn is left out; `report_missing` is called for it.
+    """
+    return pictures.write_folder(target, lambda *to: fill(run, *to), report_missing, REDRAW)
+
+
+def fill(run: Run, place: Path, drawn: pictures.Pictures) -> None:
+    """Write the run directory's files into an existing folder, all data first."""
+    _write_data(run, place)
+    drawn.report(run.plot(), place)
+
+
+def draw(directory: Path, report_missing: pictures.ReportMissing = pictures.warn) -> None:
+    """Redraw the report of a run directory from its data."""
+    drawn = pictures.Pictures(report_missing)
+    drawn.report(read(directory).plot(), directory)
+    drawn.finish(directory, REDRAW)
+
+
+def read(directory: Path) -> Run:
+    """Read a run directory by any writer; refuse violations of docs/run-directory.md."""
+    summary = _read_summary(directory)
+    series = {what: _read_series(directory, what) for what in SERIES}
+    file = directory / "scenario.toml"
+    if not file.exists():
+        return Run(summary, "", summary["scenario"], series, {})
+    scenario = inputs.whole_text(file)
+    core = _core.Scenario.from_toml(str(file), scenario, str(directory))
+    try:
+        named = dict(core.portable()[1])
+    except _core.ScenarioError:
+        raise
+    except ValueError as error:
+        raise RunDirectoryError(
+            f"{file}: {error}; put it back, or take the folder as the run wrote it"
+        ) from error
+    own = summary.get("controllers")
+    if not own:
+        return Run(summary, scenario, core.title(), series, named)
+    # The scenario names controllers that are not loaded, so the schema cannot apply to it.
+    title = json.loads(core.to_json()).get("title", "")
+    return Run(summary, scenario, str(title), series, {**named, **_sources(directory, own)})
+
+
+def _sources(directory: Path, controllers: list[UserController]) -> dict[str, str]:
+    names = [source_file_name(one["name"]) for one in controllers]
+    # A name with a slash would lead out of the directory.
+    kept = [name for name in names if Path(name).name == name and (directory / name).is_file()]
+    return {name: inputs.whole_text(directory / name) for name in kept}
+
+
+def _read_summary(directory: Path) -> Summary:
+    file = directory / "summary.json"
+    if directory.is_dir() and not file.exists():
+        raise RunDirectoryError(
+            f"{directory}: not a run directory: it has no summary.json; "
+            "`sojourn run FILE --out DIR` writes one"
+        )
+    if directory.exists() and not directory.is_dir():
+        raise RunDirectoryError(f"{directory}: not a folder; name the run directory itself")
+    if not directory.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(directory))
+    try:
+        given = json.loads(inputs.whole(file, _JSON_BYTES_A_BYTE))
+    except UsageError as error:
+        raise RunDirectoryError(str(error)) from error
+    except RecursionError as error:
+        raise RunDirectoryError(f"{file}: nested too deeply for a summary") from error
+    except ValueError as error:
+        raise RunDirectoryError(f"{file}: not JSON ({error})") from error
+    return run_directory.check_summary(given, str(file))
+
+
+def _read_series(directory: Path, what: What) -> bytes:
+    file = directory / f"{what}.parquet"
+    if what == "links" and not file.exists():
+        return run_directory.empty_series(what)
+    if not file.exists():
+        raise RunDirectoryError(f"{directory}: it has no {file.name}; {run_directory.WHERE}")
+    data = inputs.whole(file)
+    run_directory.check_series(data, what, str(file))
+    return data
+
+
+def _write_data(run: Run, place: Path) -> None:
+    output.write_file(place / "summary.json", summary_text(run.summary))
+    if run.scenario:
+        output.write_file(place / "scenario.toml", run.scenario)
+    for name, text in run.files.items():
+        output.write_file(place / name, text)
+    for what in SERIES:
+        output.write_file(place / f"{what}.parquet", run.series[what])

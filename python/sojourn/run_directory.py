@@ -1,0 +1,241 @@
+"""The schema of run directories: the keys and columns that docs/run-directory.md describes.
+
+Sojourn writes all of them. Other programs may omit the optional ones, which then read as null.
+"""
+
+import io
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import GenericAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
+
+from sojourn import memory
+from sojourn.errors import RunDirectoryError
+from sojourn.run_summary import (
+    FORMAT,
+    FlowSummary,
+    LinkSummary,
+    RunSummary,
+    SpikeSummary,
+    Summary,
+    UserController,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+What = Literal["flows", "links"]
+Kind = Literal["text", "count", "number"]
+
+WHERE = "docs/run-directory.md has the format"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a series; `count` means a whole number of zero or more."""
+
+    name: str
+    kind: Kind
+    required: bool = False
+
+
+def _key(name: str, kind: Kind) -> Column:
+    return Column(name, kind, required=True)
+
+
+def _columns(kind: Kind, *names: str) -> tuple[Column, ...]:
+    return tuple(Column(name, kind) for name in names)
+
+
+COLUMNS: Mapping[What, tuple[Column, ...]] = {
+    "flows": (
+        *(_key("control", "text"), _key("seed", "count"), _key("flow", "text")),
+        *_columns("text", "phase"),
+        _key("t_s", "number"),
+        *_columns("number", "cwnd_bytes", "ssthresh_bytes", "srtt_s", "rtt_s", "min_rtt_s"),
+        *_columns("number", "pacing_bps", "goodput_bps", "alpha", "bandwidth_bps", "response_s"),
+        *_columns("count", "in_flight_bytes", "delivered_bytes", "lost_packets"),
+        *_columns("count", "retransmitted_packets", "marked_packets"),
+    ),
+    "links": (
+        *(_key("control", "text"), _key("seed", "count"), _key("link", "text")),
+        _key("t_s", "number"),
+        *_columns("number", "capacity_bps", "carried_bps", "queue_delay_s"),
+        *_columns("count", "queue_bytes", "queue_packets", "dropped_packets", "marked_packets"),
+    ),
+}
+
+SUMMARY_KEYS = ("format", "scenario", "version", "runs")
+RUN_KEYS = ("control", "seed", "duration_s", "flows", "links")
+# The required keys of each flow, link and change of capacity; others are null if unknown.
+ENTRIES: Mapping[str, tuple[tuple[str, ...], type]] = {
+    "flows": (("name", "control"), FlowSummary),
+    "links": (("name",), LinkSummary),
+    "spikes": (("link", "at_s", "from_bps", "to_bps"), SpikeSummary),
+}
+
+
+def check_summary(given: object, file: str) -> Summary:
+    """Check a summary and return it with every optional key; absent keys become null."""
+    import msgspec
+
+    if not isinstance(given, dict):
+        raise RunDirectoryError(f"{file}: not a JSON object; {WHERE}")
+    _check_format(given, file)
+    try:
+        msgspec.convert(given, _summary_type())
+    except msgspec.ValidationError as error:
+        fault, _, place = str(error).partition(" - at `$")
+        where = place.strip(".`") or "the summary"
+        raise RunDirectoryError(f"{file}: {where}: {fault}; {WHERE}") from error
+    if not given["runs"]:
+        raise RunDirectoryError(f"{file}: `runs` is empty; there is nothing to read")
+    _check_repeats(given["runs"], file)
+    runs = [_complete_run(run) for run in given["runs"]]
+    complete = {**given, "runs": runs}
+    if given.get("controllers") is not None:
+        complete["controllers"] = [_complete(one, UserController) for one in given["controllers"]]
+    return cast(Summary, complete)
+
+
+def _check_format(given: Mapping[str, Any], file: str) -> None:
+    version = given.get("format")
+    if version == FORMAT and not isinstance(version, bool):
+        return
+    if version is None:
+        raise RunDirectoryError(
+            f'{file}: it has no `format`; write `"format": {FORMAT}` if it follows '
+            "docs/run-directory.md"
+        )
+    raise RunDirectoryError(
+        f"{file}: format {version!r}, and this Sojourn reads format {FORMAT}; "
+        "use the Sojourn that wrote it, or a later one"
+    )
+
+
+def _check_repeats(runs: Sequence[RunSummary], file: str) -> None:
+    names = [(run["control"], run["seed"]) for run in runs]
+    for control, seed in names:
+        if names.count((control, seed)) > 1:
+            raise RunDirectoryError(
+                f"{file}: two of its runs have control {control!r} and seed {seed}; "
+                "number repeated runs by `seed`"
+            )
+
+
+@cache
+def _summary_type() -> Any:
+    """Build the type of a summary: as written, but keys that are not required may be absent."""
+    entries = {
+        name: GenericAlias(list, (_type(form, required),))
+        for name, (required, form) in ENTRIES.items()
+    }
+    parts = {
+        "runs": GenericAlias(list, (_type(RunSummary, RUN_KEYS, **entries),)),
+        "controllers": GenericAlias(list, (_type(UserController, ("name",)),)),
+        "medians": list,
+    }
+    return _type(Summary, SUMMARY_KEYS, **parts)
+
+
+def _type(form: type, required: Collection[str], **parts: Any) -> Any:
+    """Build the type of a table with the keys of `form`; counts are 0 or more."""
+    from msgspec import Meta, defstruct
+
+    count = Annotated[int, Meta(ge=0)]
+    counts: dict[Any, Any] = {int: count, int | None: count | None}
+    fields: list[Any] = []
+    for key, hint in {**get_type_hints(form), **parts}.items():
+        kind = counts.get(hint, hint)
+        fields.append((key, kind) if key in required else (key, kind | None, None))
+    return defstruct(form.__name__, fields)
+
+
+def _complete_run(run: Mapping[str, Any]) -> dict[str, Any]:
+    lists = {
+        name: [_complete(entry, form) for entry in run.get(name) or []]
+        for name, (_, form) in ENTRIES.items()
+    }
+    return {**run, **lists}
+
+
+def _complete(entry: Mapping[str, Any], form: type) -> dict[str, Any]:
+    return {**dict.fromkeys(form.__annotations__), **entry}
+
+
+def check_series(data: bytes, what: What, file: str) -> None:
+    """Refuse a Parquet file that is damaged, lacks a required column, or has a wrong type."""
+    memory.require_polars()
+    import polars as pl
+
+    try:
+        # Read the whole file: the metadata at its end may be intact while the data are damaged.
+        frame = pl.read_parquet(io.BytesIO(data))
+    except (Exception, pl.exceptions.PanicException) as error:
+        raise RunDirectoryError(
+            f"{file}: not a Parquet file, or a damaged one ({error}); copy it or run it again"
+        ) from error
+    schema = frame.schema
+    for column in COLUMNS[what]:
+        if column.name in schema:
+            _check_column(column, schema[column.name], file)
+        elif column.required:
+            have = ", ".join(schema)
+            raise RunDirectoryError(
+                f"{file}: it has no column `{column.name}`, which is required; it has: {have}"
+            )
+    _check_counts(frame, [one for one in COLUMNS[what] if one.kind == "count"], file)
+
+
+def _check_column(column: Column, found: "pl.DataType", file: str) -> None:
+    import polars as pl
+
+    fits, expected = {
+        "text": (found in (pl.String, pl.Categorical, pl.Enum), "text"),
+        "count": (found.is_integer(), "whole numbers"),
+        "number": (found.is_numeric(), "numbers"),
+    }[column.kind]
+    # Polars gives a column of nulls alone the type Null.
+    if not fits and (found != pl.Null or column.required):
+        raise RunDirectoryError(
+            f"{file}: column `{column.name}` holds {found} and must hold {expected}; {WHERE}"
+        )
+
+
+def _check_counts(frame: "pl.DataFrame", counts: list[Column], file: str) -> None:
+    """Refuse negative counts; other programs may write signed columns."""
+    names = [one.name for one in counts if one.name in frame.schema]
+    for name in (name for name in names if frame.schema[name].is_signed_integer()):
+        least: Any = frame[name].min()
+        if least is not None and least < 0:
+            raise RunDirectoryError(
+                f"{file}: column `{name}` has {least}; a count is 0 or more, null if unknown"
+            )
+
+
+def complete_series(frame: "pl.DataFrame", what: What) -> "pl.DataFrame":
+    """Give every column its own type; absent columns become null, and so does NaN."""
+    import polars as pl
+
+    kinds = {"text": pl.String, "count": pl.UInt64, "number": pl.Float64}
+    columns = []
+    for column in COLUMNS[what]:
+        kind = kinds[column.kind]
+        if column.name not in frame.columns:
+            columns.append(pl.lit(None, kind).alias(column.name))
+        elif column.kind == "number":
+            columns.append(pl.col(column.name).cast(kind).fill_nan(None))
+        elif frame.schema[column.name] != kind:
+            columns.append(pl.col(column.name).cast(kind))
+    return frame.with_columns(columns)
+
+
+def empty_series(what: What) -> bytes:
+    """Make a Parquet file without rows, for a directory without this series."""
+    memory.require_polars()
+    import polars as pl
+
+    file = io.BytesIO()
+    complete_series(pl.DataFrame(), what).clear().write_parquet(file)
+    return file.getvalue()

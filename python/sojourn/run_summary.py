@@ -1,0 +1,183 @@
+"""JSON of a run: `run --json` and `summary.json`.
+
+Changes may add keys but never rename one. Keys end in their unit (`_s`, `_bps`, `_bytes`,
+`_packets`); ratios have no suffix.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+FORMAT = 1
+"""Version of the run directory's format (docs/run-directory.md). It increases only if a reader of
+the previous version would misread the files; added keys do not increase it."""
+
+
+Item = Mapping[str, Any]
+"""A run, a flow, a link or a change of capacity: its figures, or their spreads over runs."""
+
+
+class FlowSummary(TypedDict):
+    """One flow of one run."""
+
+    name: str
+    control: str
+    start_s: float | None
+    goodput_bps: float
+    rtt_min_s: float | None
+    rtt_p50_s: float | None
+    rtt_p99_s: float | None
+    rtt_max_s: float | None
+    rtt_mean_s: float | None
+    sent_packets: int
+    retransmitted_packets: int
+    spurious_retransmissions: int
+    undone_reductions: int
+    marked_packets: int
+    completion_s: float | None
+    base_rtt_s: float
+    dropped_packets: int
+    timeouts: int
+    completed_transfers: int
+    response_p50_s: float | None
+    response_p99_s: float | None
+    response_mean_s: float | None
+
+
+class LinkSummary(TypedDict):
+    """One link of one run."""
+
+    name: str
+    utilisation: float | None
+    queue_delay_p50_s: float | None
+    queue_delay_p99_s: float | None
+    queue_delay_max_s: float | None
+    dropped_packets: int
+    marked_packets: int
+    capacity_bps: float | None
+    arrived_packets: int
+    delivered_packets: int
+    duplicated_packets: int
+    reordered_packets: int
+
+
+class SpikeSummary(TypedDict):
+    """One change of a link's capacity, and the queueing delay that followed.
+
+    Both kinds of excess are null if the capacity rises, because a rise builds up no queue.
+    """
+
+    link: str
+    at_s: float
+    from_bps: float
+    to_bps: float
+    spike_s: float | None
+    bound_s: float | None
+    bound_corrected_s: float | None
+    bound_lost_fraction: float
+    excess_s: float | None
+    excess_corrected_s: float | None
+    duration_s: float | None
+    utilisation_before: float | None
+    utilisation_after: float | None
+    peak_at_s: float | None
+    carried_before_bps: float | None
+    loop_s: float | None
+    carried_loop_bps: float | None
+    offered_loop_bps: float | None
+    dropped_to_peak_packets: int | None
+
+
+class RunSummary(TypedDict):
+    """One simulation: a controller with a seed."""
+
+    control: str
+    seed: int
+    duration_s: float
+    flows: list[FlowSummary]
+    links: list[LinkSummary]
+    spikes: list[SpikeSummary]
+
+
+class Spread(TypedDict):
+    """A figure over repeated runs: `distinct` of the `n` values differ.
+
+    `low` and `high` are the confidence interval of the median and need at least six runs.
+    `mean_low` and `mean_high` are the confidence interval of the mean and need at least two.
+    """
+
+    n: int
+    distinct: int
+    median: float
+    low: float | None
+    high: float | None
+    p5: float
+    p95: float
+    mean: float
+    mean_low: float | None
+    mean_high: float | None
+
+
+class Medians(TypedDict):
+    """All runs of one controller; every figure in the lists is a `Spread` or null.
+
+    `distinct` counts the runs that differ in the goodput of a flow or in a spike.
+    """
+
+    control: str
+    runs: int
+    distinct: int
+    flows: list[Item]
+    links: list[Item]
+    spikes: list[Item]
+
+
+UserController = TypedDict(
+    "UserController",
+    {"name": str, "class": str | None, "file": str | None, "sha256": str | None},
+)
+"""A user's own controller that ran; fields are null if its source is unknown."""
+
+
+class _Required(TypedDict):
+    format: int
+    scenario: str
+    version: str
+    runs: list[RunSummary]
+
+
+class Summary(_Required, total=False):
+    """The whole summary.
+
+    `medians` is present if a controller ran more than once, `controllers` if a controller was the
+    user's own.
+    """
+
+    medians: list[Medians]
+    controllers: list[UserController]
+
+
+def entries(summary: Summary) -> Sequence[Item]:
+    """Return one entry per run or, for repeated runs, the medians of each controller."""
+    medians: Sequence[Item] | None = summary.get("medians")
+    return medians if medians else summary["runs"]
+
+
+def value_of(figure: Any) -> float | None:
+    """Return the figure of one run, or the median over several."""
+    value: float | None = figure["median"] if isinstance(figure, Mapping) else figure
+    return value
+
+
+def focus_link(summary: Summary) -> str | None:
+    """Choose the displayed link: the one whose capacity changes, else the first with a rate."""
+    run = summary["runs"][0]
+    if run["spikes"]:
+        return run["spikes"][0]["link"]
+    limited = [link["name"] for link in run["links"] if link["capacity_bps"] is not None]
+    return next(iter([*limited, *(link["name"] for link in run["links"])]), None)
+
+
+def worst_spike(spikes: Sequence[Item]) -> Item | None:
+    """Return the greatest spike after a drop of capacity; a rise builds up no queue."""
+    drops = [spike for spike in spikes if spike["to_bps"] < spike["from_bps"]]
+    return max(drops, key=lambda spike: value_of(spike["spike_s"]) or 0.0, default=None)

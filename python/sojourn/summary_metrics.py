@@ -1,0 +1,112 @@
+"""The metrics that the summary table can show, with their headings and explanations."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sojourn.formatting import MISSING, Unit
+
+Subject = Literal["flow", "link", "spike"]
+"""The entry of a summary that has the figure."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One column: the summary key of its figure, its heading and its unit."""
+
+    subject: Subject
+    key: str
+    head: str
+    unit: Unit
+    meaning: str
+
+
+GOODPUT = Metric(
+    "flow", "goodput_bps", "goodput", "rate", "payload delivered, over the flow's life"
+)
+UTILISATION = Metric("link", "utilisation", "util.", "percent", "share of the capacity used")
+BEFORE = Metric(
+    "spike", "utilisation_before", "util. before", "percent", "share used before the change"
+)
+AFTER = Metric(
+    "spike", "utilisation_after", "util. after", "percent", "share used after the change"
+)
+BASE_RTT = Metric("flow", "base_rtt_s", "base RTT", "ms", "round-trip time without any queue")
+P50 = Metric("link", "queue_delay_p50_s", "queue p50", "ms", "median queueing delay")
+P99 = Metric("link", "queue_delay_p99_s", "queue p99", "ms", "99th percentile of queueing delay")
+SPIKE = Metric("spike", "spike_s", "spike", "ms", "peak queueing delay after the change")
+BOUND = Metric(
+    "spike",
+    "bound_s",
+    "bound",
+    "ms",
+    "smallest possible spike end to end, for senders that filled the link until the change",
+)
+CORRECTED = Metric(
+    "spike",
+    "bound_corrected_s",
+    "bound corrected",
+    "ms",
+    "the same for the rate that the link carried in the loop delay before the change",
+)
+EXCESS = Metric("spike", "excess_s", "excess", "ms", "spike minus bound")
+EXCESS_CORRECTED = Metric(
+    "spike", "excess_corrected_s", "excess corrected", "ms", "spike minus bound corrected"
+)
+DURATION = Metric("spike", "duration_s", "duration", "ms", "duration of the spike")
+MAX = Metric("link", "queue_delay_max_s", "queue max", "ms", "greatest queueing delay")
+LINK_DROPS = Metric("link", "dropped_packets", "drops", "count", "packets dropped")
+LINK_MARKS = Metric("link", "marked_packets", "marks", "count", "packets marked CE")
+DROPS = Metric("flow", "dropped_packets", "drops", "count", "packets dropped")
+MARKS = Metric("flow", "marked_packets", "marks", "count", "packets marked CE")
+RESENT = Metric("flow", "retransmitted_packets", "re-sent", "count", "retransmitted packets")
+RESPONSE_P50 = Metric("flow", "response_p50_s", "resp. p50", "ms", "median response time")
+RESPONSE_P99 = Metric(
+    "flow", "response_p99_s", "resp. p99", "ms", "99th percentile of response times"
+)
+RTT_P50 = Metric("flow", "rtt_p50_s", "RTT p50", "ms", "median round-trip time")
+RTT_P99 = Metric("flow", "rtt_p99_s", "RTT p99", "ms", "99th percentile of round-trip times")
+
+AT_REST = [GOODPUT, UTILISATION, BASE_RTT, P50, P99, DROPS, MARKS, RESENT]
+SPIKES = [SPIKE, BOUND, CORRECTED, EXCESS, EXCESS_CORRECTED, DURATION]
+RESPONSES = [RESPONSE_P50, RESPONSE_P99]
+RTTS = [RTT_P50, RTT_P99]
+LINKS = [UTILISATION, P50, P99, MAX, LINK_DROPS, LINK_MARKS]
+CHANGING = [
+    *(GOODPUT, BEFORE, AFTER, BASE_RTT, P50, P99),
+    *SPIKES,
+    *(DROPS, MARKS, RESENT),
+]
+
+# Explanations that are too long for a heading; related columns share a line.
+NOTES: list[list[tuple[Metric, str]]] = [
+    [
+        (
+            BEFORE,
+            "util. before: share used from the change before (or the start) to this one",
+        ),
+        (AFTER, "after: from it to the next (or the end)"),
+        (UTILISATION, "util.: share of the capacity used, over the whole run"),
+    ],
+    [
+        (P50, "queue p50, p99: queueing delay per packet, over the whole run"),
+        (DROPS, "drops: of the flow, on its whole path"),
+    ],
+    [
+        (BOUND, "bound: smallest spike of senders that fill the link until it changes"),
+        (
+            CORRECTED,
+            "bound corrected: the same for the rate that it carried in the loop delay before",
+        ),
+        (EXCESS, "excess: spike minus bound"),
+        (EXCESS_CORRECTED, "excess corrected: spike minus bound corrected"),
+    ],
+    [
+        (
+            DURATION,
+            "duration: from the change until the queueing delay first returns near its previous "
+            f"value; {MISSING} if it never does",
+        )
+    ],
+    [(RTT_P50, "RTT p50, p99: of all round trips that the flow measured, or its pings took")],
+    [(RESPONSE_P50, "resp. p50, p99: from a request until its response has arrived in full")],
+]

@@ -1,0 +1,249 @@
+"""The summary table as data, for the terminal, the report and notebooks."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sojourn import legend
+from sojourn.formatting import MISSING, change_text, digits_of, scale_of
+from sojourn.remarks import below_bound, identical_runs
+from sojourn.run_summary import Item, Summary, entries, focus_link, value_of, worst_spike
+from sojourn.stats import interval_ranks
+from sojourn.summary_metrics import (
+    AFTER,
+    AT_REST,
+    BEFORE,
+    BOUND,
+    CHANGING,
+    CORRECTED,
+    EXCESS,
+    EXCESS_CORRECTED,
+    LINKS,
+    NOTES,
+    RESPONSE_P50,
+    RESPONSES,
+    RTT_P50,
+    RTTS,
+    SPIKES,
+    Metric,
+    Subject,
+)
+
+Row = Mapping[Subject, Any]
+"""The entries of a summary that a row shows: a flow, a link, a change of capacity."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure, with the confidence interval of its median if it summarises several runs."""
+
+    text: str
+    interval: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One metric for every row."""
+
+    metric: Metric
+    unit: str
+    cells: list[Cell]
+
+
+@dataclass(frozen=True)
+class Name:
+    """The name of a row."""
+
+    control: str
+    """A controller, or the run that is named after it; empty for a flow without a controller."""
+    detail: str
+    """The flow, the link or the change of capacity, if there are several."""
+    colour: str
+    is_head: bool = False
+    """Whether this row only heads a run: it has no figures, and the following rows belong to it."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Figures with one row per name."""
+
+    caption: str
+    names: list[Name]
+    detail: str
+    """The kind of the names' details ("flow", "link"); empty without details."""
+    columns: list[Column]
+    remarks: list[str] = field(default_factory=list)
+    """Remarks about single rows."""
+
+
+def build(summary: Summary) -> Table:
+    """Build one row per controller; with several flows, one row per flow under each run."""
+    several = _has_several_flows(summary)
+    focus, key = focus_link(summary), legend.of(summary)
+    names: list[Name] = []
+    rows: list[Row] = []
+    for entry in entries(summary):
+        link_figures = {} if several else _link_figures(entry, focus)
+        if several and key.by == "run":
+            colour = key.colours[entry["control"]]
+            names.append(Name(f"run {entry['control']}", "", colour, is_head=True))
+            rows.append({})
+        for flow in entry["flows"]:
+            own = entry["control"] if key.by == "run" and not several else flow["control"]
+            control = "" if own == legend.UNCONTROLLED else own
+            colour = key.colours[key.label(entry["control"], flow["name"])]
+            detail = flow["name"] if several or not control else ""
+            names.append(Name(control, detail, colour))
+            rows.append({"flow": flow, **link_figures})
+    metrics = _metrics(summary, rows, several)
+    detail = "flow" if any(name.detail for name in names) else ""
+    remarks = [*identical_runs(summary), *([] if several else below_bound(summary, worst=True))]
+    caption = _caption(summary, focus, several)
+    return Table(caption, names, detail, _columns(metrics, rows), remarks)
+
+
+def _metrics(summary: Summary, rows: Sequence[Row], several: bool) -> Sequence[Metric]:
+    """Choose the metrics of flows; with a single flow, also those of its link."""
+    metrics = CHANGING if any(row.get("spike") for row in rows) else AT_REST
+    if several:
+        metrics = [one for one in AT_REST if one.subject == "flow"]
+    flows = [row["flow"] for row in rows if "flow" in row]
+    has_links = any(entry["links"] for entry in entries(summary))
+    if not has_links:
+        # A recording of the endpoints alone, such as qlog, has no figures of links.
+        metrics = [one for one in metrics if any(flow.get(one.key) for flow in flows)]
+    # Flows without a controller measure no round trips, except for pings.
+    pings = (flow for flow in flows if flow["control"] == legend.UNCONTROLLED)
+    if not has_links or any(flow[RTT_P50.key] is not None for flow in pings):
+        metrics = [*metrics, *RTTS]
+    if any(flow[RESPONSE_P50.key] is not None for flow in flows):
+        metrics = [*metrics, *RESPONSES]
+    return metrics
+
+
+def _has_several_flows(summary: Summary) -> bool:
+    return any(len(entry["flows"]) > 1 for entry in entries(summary))
+
+
+def _link_figures(entry: Item, focus: str | None) -> Row:
+    return {
+        "link": next((one for one in entry["links"] if one["name"] == focus), None),
+        "spike": worst_spike(entry["spikes"]),
+    }
+
+
+def build_changes(summary: Summary) -> Table | None:
+    """Build one row per change of capacity, if a run has several or flows share the link."""
+    count = len(summary["runs"][0]["spikes"])
+    if count == 0 or (count < 2 and not _has_several_flows(summary)):
+        return None
+    key = legend.of(summary)
+    names: list[Name] = []
+    rows: list[Row] = []
+    for entry in entries(summary):
+        for spike in entry["spikes"]:
+            names.append(_run_name(summary, key, entry, change_text(spike)))
+            rows.append({"spike": spike})
+    columns = _columns([BEFORE, AFTER, *SPIKES], rows)
+    remarks = below_bound(summary, worst=False) if _has_several_flows(summary) else []
+    return Table("Every change of capacity", names, "change", columns, remarks)
+
+
+def build_links(summary: Summary) -> Table | None:
+    """Build one row per link with a rate, if there are several or flows share them."""
+    shown = [one["name"] for one in summary["runs"][0]["links"] if one["capacity_bps"] is not None]
+    if len(shown) < 2 and not _has_several_flows(summary):
+        return None
+    caption = "Every link with a rate"
+    if not shown:
+        focus = focus_link(summary)
+        shown, caption = [focus] if focus else [], "The first link, because none has a rate"
+    key = legend.of(summary)
+    names: list[Name] = []
+    rows: list[Row] = []
+    for entry in entries(summary):
+        for link in entry["links"]:
+            if link["name"] in shown:
+                names.append(_run_name(summary, key, entry, link["name"]))
+                rows.append({"link": link})
+    return Table(caption, names, "link", _columns(LINKS, rows)) if rows else None
+
+
+def _run_name(summary: Summary, key: legend.Legend, entry: Item, detail: str) -> Name:
+    """Name a row about a link after its run; flows that share the link have no one controller."""
+    several = len(entries(summary)) > 1
+    is_own = not _has_several_flows(summary)
+    control = entry["control"] if several or is_own else ""
+    return Name(control, detail, key.colours.get(entry["control"], ""))
+
+
+def build_all(summary: Summary) -> list[Table]:
+    """Build every table that applies to the summary."""
+    tables = (build(summary), build_changes(summary), build_links(summary))
+    return [one for one in tables if one is not None]
+
+
+def _caption(summary: Summary, focus: str | None, several: bool) -> str:
+    entry = entries(summary)[0]
+    parts = [_repeats(entry["runs"])] if "medians" in summary else []
+    spikes = entry["spikes"]
+    if several:
+        parts.insert(0, "Every flow")
+    elif len(spikes) > 1:
+        worst = ", the worst spike of each run" if worst_spike(spikes) else ""
+        parts.append(f"{len(spikes)} changes of capacity{worst}")
+    elif spikes:
+        parts.append(change_text(spikes[0]))
+    elif focus is not None:
+        parts.append(f"queueing delay of {focus}")
+    return "; ".join(parts)
+
+
+def _repeats(runs: int) -> str:
+    intervals = interval_ranks(runs) is not None
+    return f"medians of {runs} runs" + (" with 95 % confidence intervals" if intervals else "")
+
+
+def _columns(metrics: Sequence[Metric], rows: Sequence[Row]) -> list[Column]:
+    columns = [_column(metric, rows) for metric in metrics]
+    texts = {column.metric.key: column.cells for column in columns}
+    # Show the excess over the bound in the column beside it: the corrected bound if it differs.
+    same = texts.get(CORRECTED.key) == texts.get(BOUND.key)
+    left_out = (CORRECTED, EXCESS_CORRECTED) if same else (EXCESS,)
+    return [column for column in columns if column.metric not in left_out]
+
+
+def _column(metric: Metric, rows: Sequence[Row]) -> Column:
+    figures = [row[metric.subject][metric.key] if row.get(metric.subject) else "" for row in rows]
+    largest = max((abs(value) for figure in figures for value in _values(figure)), default=0.0)
+    scale, unit = scale_of(metric.unit, largest)
+    digits = digits_of(metric.unit, largest / scale)
+    return Column(metric, unit, [_cell(figure, scale, digits) for figure in figures])
+
+
+def _values(figure: Any) -> Iterator[float]:
+    value = value_of(figure) if figure != "" else None
+    if value is not None:
+        yield value
+
+
+def _cell(figure: Any, scale: float, digits: int) -> Cell:
+    if figure == "":
+        return Cell("")
+    value = value_of(figure)
+    if value is None:
+        return Cell(MISSING)
+    text = f"{value / scale:.{digits}f}"
+    if not isinstance(figure, Mapping) or figure["low"] is None:
+        return Cell(text)
+    low, high = (f"{figure[end] / scale:.{digits}f}" for end in ("low", "high"))
+    return Cell(text, f"{low}–{high}" if low != high else "")
+
+
+def notes(tables: Sequence[Table]) -> list[str]:
+    """Explain the columns of these tables; related columns share a line."""
+    shown = {column.metric for one in tables for column in one.columns}
+    if EXCESS_CORRECTED in shown:
+        shown.discard(EXCESS)
+    lines = ["; ".join(text for metric, text in line if metric in shown) for line in NOTES]
+    return [line for line in lines if line]

@@ -1,0 +1,204 @@
+"""The tools of a paper's figures: simulations, published values, and pictures."""
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from sojourn import _core, api, experiment, inputs, run_directory
+from sojourn.exports import Captures
+from sojourn.pictures import Pictures, warn
+from sojourn.results import Run
+from sojourn.run_summary import RunSummary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A scenario of the paper's folder, and the changes for one simulation."""
+
+    scenario: str
+    set: Mapping[str, object] = field(default_factory=dict)
+    control: str | Sequence[str] | None = None
+    spread: str | None = None
+
+    def key(self, runs: int) -> str:
+        """Return a key that equal simulations share."""
+        asked = [self.scenario, dict(self.set), self.control, runs, self.spread]
+        return json.dumps(asked, sort_keys=True)
+
+
+def paper_name(folder: Path) -> str:
+    """Return the name of the paper in this folder: `latency-spike` for `latency_spike`."""
+    return folder.name.replace("_", "-")
+
+
+class Cell:
+    """One simulation of a sweep. Its series are decoded on first use."""
+
+    def __init__(self, outcome: _core.Outcome) -> None:
+        self._outcome = outcome
+
+    @cached_property
+    def summary(self) -> RunSummary:
+        """Its figures, as an entry of `runs` in `sojourn run --json`."""
+        return cast(RunSummary, json.loads(self._outcome.summary_json()))
+
+    @cached_property
+    def flows(self) -> "pl.DataFrame":
+        """The series of its flows."""
+        return self._read("flows")
+
+    @cached_property
+    def links(self) -> "pl.DataFrame":
+        """The series of its links."""
+        return self._read("links")
+
+    def _read(self, what: run_directory.What) -> "pl.DataFrame":
+        import polars as pl
+
+        series = _core.series_parquet([self._outcome], what)
+        return run_directory.complete_series(pl.read_parquet(io.BytesIO(series)), what)
+
+
+@dataclass
+class Lab:
+    """The run of one paper. Equal simulations of several figures run once."""
+
+    folder: Path
+    """The paper's own folder, with its scenarios and published values."""
+    out: Path
+    """The output folder of the pictures."""
+    quick: bool = False
+    data: Path | None = None
+    """A folder or file of measurements that Sojourn does not include, if available."""
+    jobs: int | None = None
+    progress: experiment.Progress | None = None
+    drawn: Pictures = field(default_factory=lambda: Pictures(warn))
+    """Draws the pictures; a picture that fails does not end the run."""
+    pictures: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    _made: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The paper's name."""
+        return paper_name(self.folder)
+
+    def pick(self, full: T, quick: T) -> T:
+        """Return `quick` in a quick run, else `full`."""
+        return quick if self.quick else full
+
+    def published(self, name: str = "published.json") -> Any:
+        """Load the published values from the paper's folder."""
+        return json.loads(inputs.text(self.folder / name))
+
+    def value(self, name: str) -> Any:
+        """Return a published value; `published.json` has each with its source, `where`."""
+        return self.published()[name]["value"]
+
+    def run(
+        self,
+        scenario: str,
+        set: Mapping[str, object] | None = None,
+        control: str | Sequence[str] | None = None,
+        runs: int = 1,
+        spread: str | None = None,
+        pcapng: Path | None = None,
+        qlog: Path | None = None,
+    ) -> Run:
+        """Simulate a scenario of the paper's folder with its series, as `sojourn.run` does.
+
+        With `pcapng` or `qlog`, which must be new folders, the scenario runs even if the result is
+        known, and its packets or events are written.
+        """
+        ask = Ask(scenario, set or {}, control, spread)
+        if pcapng is None and qlog is None:
+            return self.runs([ask], runs)[0]
+        core, origin = self._prepared(ask)
+        captures = Captures(pcapng, qlog)
+        captures.require_possible(core)
+        with captures.opened() as files:
+            return api.record(core, origin, runs, self.jobs, self.progress, files=files)
+
+    def runs(self, asks: Sequence["Ask"], runs: int = 1, keep: bool = True) -> list[Run]:
+        """Simulate several scenarios in one thread pool, each with `runs` seeds.
+
+        Series are large; without `keep`, other figures cannot reuse them.
+        """
+        keys = [one.key(runs) for one in asks]
+        missing = {key: one for key, one in zip(keys, asks, strict=True) if key not in self._made}
+        known = {key: self._made[key] for key in keys if key in self._made}
+        if missing:
+            prepared = [self._prepared(one) for one in missing.values()]
+            found = api.record_all(prepared, runs, self.jobs, self.progress)
+            known.update(zip(missing, found, strict=True))
+        if keep:
+            self._made.update(known)
+        return [known[key] for key in keys]
+
+    def _prepared(self, ask: "Ask") -> tuple[_core.Scenario, str]:
+        source = api.as_scenario(self.folder / ask.scenario)
+        core = experiment.prepare(
+            source.compile(), assignments=ask.set, control=ask.control, spread=ask.spread
+        )
+        return core, source.origin
+
+    def once(self, key: str, make: Callable[[], T]) -> T:
+        """Return the result of `make`, which is called once for all figures that use this key."""
+        if key not in self._made:
+            self._made[key] = make()
+        return cast(T, self._made[key])
+
+    def sweep(
+        self,
+        scenario: str,
+        cells: Sequence[Mapping[str, object]],
+        take: Callable[[RunSummary], T],
+    ) -> list[T]:
+        """Apply `take` to the summary of each cell, as `measure` does."""
+        return self.measure(scenario, cells, lambda cell: take(cell.summary))
+
+    def measure(
+        self,
+        scenario: str,
+        cells: Sequence[Mapping[str, object]],
+        take: Callable[[Cell], T],
+    ) -> list[T]:
+        """Simulate the cells in a thread pool and apply `take` to each summary and series.
+
+        A cell lists the values to set. The scenario must name one controller. Only the results of
+        `take` stay in memory.
+        """
+        source = api.as_scenario(self.folder / scenario)
+        jobs = []
+        for cell in cells:
+            core = experiment.prepare(source.compile(), assignments=cell)
+            jobs.append(experiment.Job(core, 0, core.seed()))
+        return experiment.simulate(
+            jobs,
+            api.threads_of(self.jobs),
+            lambda outcome: take(Cell(outcome)),
+            self.progress,
+        )
+
+    def draw(self, name: str, spec: Mapping[str, Any]) -> None:
+        """Write a Vega-Lite figure as `NAME.svg` and `NAME.png`."""
+        if self.drawn.draw(spec, self.out / name):
+            self.pictures.append(name)
+
+    def picture(self, name: str, svg: str) -> None:
+        """Write an SVG picture, also as PNG."""
+        if self.drawn.picture(lambda: svg, self.out / name):
+            self.pictures.append(name)
+
+    def note(self, text: str) -> None:
+        """Add a note below the figure's table."""
+        self.notes.append(text)

@@ -1,0 +1,85 @@
+"""The types of a paper: what its folder defines, and the JSON of its results.
+
+The JSON is that of `paper run --json` and `paper.json`: changes may add keys but never rename one.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from sojourn_papers.lab import Lab
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published value, our value, and the reason for their difference.
+
+    `published` is None for results beyond the paper; exactly then, `holds` is None too. Numbers are
+    in `unit`.
+    """
+
+    claim: str
+    published: float | str | None
+    ours: float | str | None
+    unit: str = ""
+    holds: bool | None = None
+    why: str = ""
+
+
+Run = Callable[["Lab"], list[Claim]]
+"""Simulates and draws a figure, and returns its claims."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure or table of a paper."""
+
+    title: str
+    run: Run
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper, with its figures by name, in the paper's order."""
+
+    title: str
+    source: str
+    """Authors, venue and year."""
+    figures: Mapping[str, Figure]
+
+
+class ClaimSummary(TypedDict):
+    """One claim of a figure. `published` is null if the paper has no value for it.
+
+    `holds` states whether our value agrees with the published one, within the tolerance that `why`
+    gives. It is null if `published` is null.
+    """
+
+    claim: str
+    published: float | str | None
+    ours: float | str | None
+    unit: str
+    holds: bool | None
+    why: str
+
+
+class FigureSummary(TypedDict):
+    """One figure; its pictures are `NAME.svg` and `NAME.png` in the same folder."""
+
+    figure: str
+    title: str
+    pictures: list[str]
+    claims: list[ClaimSummary]
+    notes: list[str]
+
+
+class PaperSummary(TypedDict):
+    """One paper, with the figures that were run."""
+
+    version: str
+    paper: str
+    title: str
+    source: str
+    quick: bool
+    figures: list[FigureSummary]
