@@ -14,8 +14,7 @@ from sojourn.captures import CaptureRtt, Direction, Whole
 from sojourn.cli import BAD_INPUT, terminal
 from sojourn.cli.figures import Figures
 from sojourn.cli.tables import console, name
-from sojourn.report import require_free_figure
-from sojourn.report.rtt import DRAWN, RttFigure
+from sojourn.report import DRAWN, RttFigure, require_free_figure
 from sojourn.table import MISSING
 
 # Points per direction, for a figure that is 640 pixels wide.

@@ -9,8 +9,7 @@ from sojourn.cli.terminal import line
 from sojourn.cli.units import ms_text
 from sojourn.contract import RapidTheory
 from sojourn.errors import UsageError
-from sojourn.report import require_free_figure
-from sojourn.report.theory import RapidFigure
+from sojourn.report import RapidFigure, require_free_figure
 from sojourn.table import rate_text
 
 

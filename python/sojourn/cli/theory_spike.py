@@ -9,8 +9,7 @@ from sojourn.cli.terminal import line
 from sojourn.cli.units import ms_text
 from sojourn.contract import Mitigation, SpikeTheory
 from sojourn.errors import UsageError
-from sojourn.report import require_free_figure
-from sojourn.report.spike import MITIGATIONS, SpikeFigure
+from sojourn.report import MITIGATIONS, SpikeFigure, require_free_figure
 
 
 def spike(args: argparse.Namespace) -> int:

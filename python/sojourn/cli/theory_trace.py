@@ -11,8 +11,7 @@ from sojourn.cli.terminal import line
 from sojourn.cli.units import ms_text
 from sojourn.contract import Fitted, Percentiles, TraceTheory
 from sojourn.errors import UsageError
-from sojourn.report import require_free_figure
-from sojourn.report.theory import TraceFigure
+from sojourn.report import TraceFigure, require_free_figure
 from sojourn.table import rate_text
 
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from sojourn import files, pictures
-from sojourn.matrix import figure, table
+from sojourn.matrix import table
 from sojourn.matrix.contract import MatrixSummary
 
 
@@ -21,6 +21,8 @@ def text(found: MatrixSummary) -> str:
 
 
 def _write_files(found: MatrixSummary, place: Path, drawn: pictures.Pictures) -> None:
+    from sojourn.matrix import figure
+
     files.write(place / "matrix.json", text(found))
     files.write(place / "matrix.md", table.markdown(found))
     drawn.draw(figure.alone(found), place / "alone")

@@ -10,9 +10,10 @@ from sojourn.comparison import measure
 from sojourn.comparison.table import step_text, time_text
 from sojourn.layout import What
 from sojourn.legend import Legend
-from sojourn.report import panels, series, spec
+from sojourn.report import panels, series, spec, theme
 from sojourn.report.canvas import Canvas
-from sojourn.report.panels import Frame, Panel, Spec
+from sojourn.report.panels import Frame, Panel
+from sojourn.report.theme import Spec
 
 if TYPE_CHECKING:
     from sojourn.comparison import Comparison
@@ -30,13 +31,14 @@ _MOST_BLOCKS = 8
 _FEWEST_CELLS = 20
 
 
+@theme.unchecked
 def figure(comparison: "Comparison", interactive: bool = True) -> Spec:
     """Goodput, queueing delay, window and RTT of both runs, for each controller of both."""
     rows = _Rows(comparison, interactive)
     for place, control in enumerate(rows.controls):
         rows.block(place, control)
     notes = [subtitle(comparison), *rows.notes()]
-    heading = {"text": title(comparison), "subtitle": spec.subtitle_of(notes)}
+    heading = {"title": title(comparison), "subtitle": spec.subtitle_of(notes)}
     return spec.document(rows.canvas, heading, rows.shown, interactive)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sojourn.comparison import table
 from sojourn.report import overlay, render, spec
-from sojourn.report.panels import Spec
 from sojourn.report.table_html import comparison_tables, to_html
+from sojourn.report.theme import Spec
 
 if TYPE_CHECKING:
     from sojourn.comparison import Comparison
