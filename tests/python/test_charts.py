@@ -12,6 +12,8 @@ import sojourn as api
 from sojourn.bench import figure as bench_figure
 from sojourn.bench.contract import Bench
 from sojourn.cli import main
+from sojourn.papers import page as paper_page
+from sojourn.papers.contract import ClaimSummary, FigureSummary, PaperSummary
 from sojourn.report import chart, render
 from support import ROOT, environment
 
@@ -129,3 +131,21 @@ def test_no_library_of_charts_or_pages_is_loaded_without_a_picture() -> None:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_page_of_a_paper_escapes_every_text() -> None:
+    hostile = '"><img src=x>&'
+    claim = ClaimSummary(
+        claim=hostile, published=hostile, ours=hostile, unit=hostile, holds=False, why=hostile
+    )
+    figure = FigureSummary(
+        figure=hostile, title=hostile, pictures=["one"], claims=[claim], notes=[hostile]
+    )
+    whole = PaperSummary(
+        version="1", paper=hostile, title=hostile, source=hostile, quick=True, figures=[figure]
+    )
+    page = paper_page.html(whole)
+    assert "<img src=x>" not in page
+    assert page.count("&gt;&lt;img src=x&gt;&amp;") >= 10
+    assert '<td class="no">no</td>' in page
+    assert '<img src="one.svg" alt="' in page
