@@ -107,13 +107,17 @@ def document(
     subtitle: str | Sequence[str],
     datasets: Mapping[str, str] | None = None,
     title_offset: int | None = None,
+    title_size: int = 18,
     **views: Any,
 ) -> Spec:
-    """Convert a figure to Vega-Lite; `views` arranges it: `vconcat`, `hconcat` or `concat`."""
+    """Convert a figure to Vega-Lite; `views` arranges it: `vconcat`, `hconcat` or `concat`.
+
+    Other properties of the whole may be among them, in place of those that figures share.
+    """
     offset = alt.Undefined if title_offset is None else title_offset
-    heading = titled(title, subtitle=subtitle, fontSize=18, offset=offset)
-    views.update(title=heading, background="white", padding=14, config=_CONFIG)
-    whole = alt.TopLevelSpec(**views)  # type: ignore[no-untyped-call]
+    heading = titled(title, subtitle=subtitle, fontSize=title_size, offset=offset)
+    shared = {"title": heading, "background": "white", "padding": 14, "config": _CONFIG}
+    whole = alt.TopLevelSpec(**{**shared, **views})  # type: ignore[no-untyped-call]
     data = dict(datasets or {})
     # Not as a top-level chart, to which altair adds the user's own theme.
     spec = whole.to_dict(validate=False, context={"top_level": False, "datasets": data})
