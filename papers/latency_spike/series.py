@@ -6,13 +6,12 @@ two of the four delays, and the peak for each delay.
 
 import struct
 import zlib
-from typing import Any
 
+import altair as alt
 import polars as pl
 import sojourn
-from sojourn.report import render
-
-from .testbed import DATA, ROOT, RUNS, SAMPLING_S, scenario
+from latency_spike_testbed import DATA, ROOT, RUNS, SAMPLING_S, scenario
+from sojourn.report import render, theme
 
 PICTURE = ROOT / "docs" / "testbed-series.png"
 # The displayed time around the drop.
@@ -25,7 +24,6 @@ DELAYS_MS = (25.0, 50.0, 75.0, 100.0)
 SCALE = 1.4
 OURS, MEASURED = "#4c78a8", "#111111"
 
-Spec = dict[str, Any]
 # The range of all runs over time, and one run, by controller and delay.
 Cells = dict[tuple[str, float], tuple[pl.DataFrame, pl.DataFrame]]
 
@@ -54,7 +52,7 @@ def smaller(png: bytes) -> bytes:
     return png[:8] + b"".join(n + part + struct.pack(">I", zlib.crc32(part)) for n, part in ends)
 
 
-def row(control: str, ours: Cells, series: pl.DataFrame, peaks: pl.DataFrame, y: str) -> Spec:
+def row(control: str, ours: Cells, series: pl.DataFrame, peaks: pl.DataFrame, y: str) -> theme.View:
     """Draw one controller at the four delays: its round-trip time or its window."""
     panels = []
     for delay_ms in DELAYS_MS:
@@ -66,9 +64,9 @@ def row(control: str, ours: Cells, series: pl.DataFrame, peaks: pl.DataFrame, y:
             t="time_to_peak_s", rtt="peak_rtt_drop_aligned_5s_ms"
         )
         title = f"{control}, {delay_ms:.0f} ms" + (": window" if y == "window" else "")
-        marks = peak.rows(named=True) if y == "rtt" else []
+        marks = peak if y == "rtt" else peak.clear()
         panels.append(panel(title, y, ours[control, delay_ms], measured, marks))
-    return {"hconcat": panels, "spacing": 14}
+    return theme.beside(panels, spacing=14)
 
 
 def simulated(control: str, delay_ms: float) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -97,77 +95,55 @@ def panel(
     y: str,
     ours: tuple[pl.DataFrame, pl.DataFrame],
     measured: pl.DataFrame,
-    peaks: list[Spec],
-) -> Spec:
+    peaks: pl.DataFrame,
+) -> alt.LayerSpec:
     """Draw the simulation as band, median and one run, and the measurement as line and peak."""
     band, one = ours
-    x = {
-        "field": "t",
-        "type": "quantitative",
-        "title": None,
-        "scale": {"domain": [FROM_S, TO_S], "nice": False},
-        "axis": {"tickCount": 5},
-    }
+    scale = alt.Scale(domain=[FROM_S, TO_S], nice=False)
+    x = alt.X("t:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5))
 
-    def layer(data: pl.DataFrame | list[Spec], mark: Spec, field: str, **more: Any) -> Spec:
-        values = data if isinstance(data, list) else data.to_dicts()
-        axis = {"tickCount": 4, "format": "d"}
-        up = {"field": field, "type": "quantitative", "title": None, "axis": axis}
-        return {
-            "data": {"values": values},
-            "mark": {**mark, "clip": True},
-            "encoding": {"x": x, "y": up, **more},
-        }
+    def layer(data: pl.DataFrame, mark: alt.MarkDef, field: str, high: str = "") -> alt.Chart:
+        axis = alt.Axis(tickCount=4, format="d")
+        up = alt.Y(f"{field}:Q", title=None, axis=axis)
+        table = theme.table(data.to_dicts(), *data.columns)
+        return theme.chart(table, mark, x, up, alt.Y2(high) if high else None)
 
-    dot = {"type": "point", "color": MEASURED, "size": 55, "strokeWidth": 1.8}
-    return {
-        "title": title,
-        "width": 205,
-        "height": 95,
-        "layer": [
-            layer(
-                band,
-                {"type": "area", "color": OURS, "opacity": 0.28},
-                f"{y}_low",
-                y2={"field": f"{y}_high"},
-            ),
-            layer(band, {"type": "line", "color": OURS, "strokeWidth": 1.6}, f"{y}_median"),
-            layer(
-                one,
-                {"type": "line", "color": OURS, "strokeWidth": 1, "strokeDash": [3, 2]},
-                y,
-            ),
-            layer(measured, {"type": "line", "color": MEASURED, "strokeWidth": 1.1}, y),
-            layer(peaks, dot, y),
-        ],
-    }
+    def line(colour: str, width: float, dash: list[int] | None = None) -> alt.MarkDef:
+        dashed = alt.Undefined if dash is None else dash
+        return alt.MarkDef("line", color=colour, strokeWidth=width, strokeDash=dashed, clip=True)
+
+    area = alt.MarkDef("area", color=OURS, opacity=0.28, clip=True)
+    dot = alt.MarkDef("point", color=MEASURED, size=55, strokeWidth=1.8, clip=True)
+    return theme.layered(
+        layer(band, area, f"{y}_low", f"{y}_high"),
+        layer(band, line(OURS, 1.6), f"{y}_median"),
+        layer(one, line(OURS, 1, [3, 2]), y),
+        layer(measured, line(MEASURED, 1.1), y),
+        layer(peaks, dot, y),
+        title=title,
+        width=205,
+        height=95,
+    )
 
 
-def figure(views: list[Spec]) -> Spec:
+def figure(views: list[theme.View]) -> theme.Spec:
     """Combine all panels with a legend."""
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "title": {
-            "text": "Smoothed RTT in ms (above) and window in packets, by seconds since the drop",
-            "subtitle": (
-                f"black: measured, its peak a circle; blue: {RUNS} runs, 5th to 95th percentile "
-                "and median; dashed: one of them, sampled as ss was"
-            ),
-            "anchor": "start",
-            "fontSize": 16,
-        },
-        "background": "white",
-        "padding": 12,
-        "vconcat": views,
-        "spacing": 8,
-        "config": {
+    return theme.document(
+        "Smoothed RTT in ms (above) and window in packets, by seconds since the drop",
+        f"black: measured, its peak a circle; blue: {RUNS} runs, 5th to 95th percentile "
+        "and median; dashed: one of them, sampled as ss was",
+        title_size=16,
+        padding=12,
+        vconcat=views,
+        spacing=8,
+        config={
             "font": "Liberation Sans, Helvetica, Arial, sans-serif",
             "view": {"stroke": "#dddddd"},
             "axis": {"gridColor": "#eeeeee", "labelFontSize": 10, "labelColor": "#444444"},
             "axisY": {"minExtent": 26},
             "title": {"fontSize": 11, "subtitleColor": "#555555"},
         },
-    }
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """A paper's tables as text, and its figures and tables as one HTML page."""
 
 from collections.abc import Iterator, Sequence
-from html import escape
+from pathlib import Path
 
 from sojourn_papers.paper import ClaimSummary, FigureSummary, PaperSummary
 
@@ -64,11 +64,9 @@ def counts(figures: Sequence[FigureSummary]) -> tuple[int, int]:
 
 
 def _markdown(summary: PaperSummary) -> Iterator[str]:
-    held, total = counts(summary["figures"])
     yield f"## {summary['paper']}: {summary['title']}"
     yield ""
-    kind = "A quick run. " if summary["quick"] else ""
-    yield f"{summary['source']}. {kind}{held} of {total} claims hold."
+    yield _about(summary)
     for figure in summary["figures"]:
         yield ""
         yield f"### {figure['figure']}: {figure['title']}"
@@ -82,50 +80,22 @@ def _markdown(summary: PaperSummary) -> Iterator[str]:
             yield note
 
 
-_STYLE = """body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
-  padding: 0 1rem; color: #222 }
-table { border-collapse: collapse; margin: 1rem 0 }
-th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0;
-  border-bottom: 1px solid #ddd }
-th { border-bottom: 2px solid #888 }
-td.no { color: #b30000; font-weight: 600 } td.yes { color: #006d2c }
-svg { max-width: 100%; height: auto }"""
-
-
 def html(summary: PaperSummary) -> str:
     """Format one page with every figure and table; the pictures are separate files."""
-    title = escape(f"{summary['paper']}: {summary['title']}")
-    body = "\n".join(_figures(summary))
+    from sojourn.report import templates
+
+    return templates.fill(
+        "page.html",
+        Path(__file__).parent,
+        title=f"{summary['paper']}: {summary['title']}",
+        about=_about(summary),
+        figures=summary["figures"],
+        heads=HEADS,
+        cells=cells,
+    )
+
+
+def _about(summary: PaperSummary) -> str:
     held, total = counts(summary["figures"])
     kind = "A quick run. " if summary["quick"] else ""
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f"<style>{_STYLE}</style></head>\n<body>\n<h1>{title}</h1>\n"
-        f"<p>{escape(summary['source'])}. {kind}{held} of {total} claims hold.</p>\n"
-        f"{body}\n</body></html>\n"
-    )
-
-
-def _figures(summary: PaperSummary) -> Iterator[str]:
-    for figure in summary["figures"]:
-        yield f"<h2>{escape(figure['figure'])}: {escape(figure['title'])}</h2>"
-        for name in figure["pictures"]:
-            # As an image element, so that identifiers inside the pictures cannot collide.
-            yield f'<p><img src="{name}.svg" alt="{escape(figure["title"])}"></p>'
-        yield _table(figure["claims"])
-        for note in figure["notes"]:
-            yield f"<p>{escape(note)}</p>"
-
-
-def _table(claims: Sequence[ClaimSummary]) -> str:
-    head = "".join(f"<th>{escape(text)}</th>" for text in HEADS)
-    rows = "".join(
-        "<tr>" + "".join(_cell(place, text) for place, text in enumerate(cells(claim))) + "</tr>\n"
-        for claim in claims
-    )
-    return f"<table><tr>{head}</tr>\n{rows}</table>"
-
-
-def _cell(place: int, text: str) -> str:
-    kind = f' class="{text}"' if place == HEADS.index("holds") and text in ("yes", "no") else ""
-    return f"<td{kind}>{escape(text)}</td>"
+    return f"{summary['source']}. {kind}{held} of {total} claims hold."

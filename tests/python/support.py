@@ -49,7 +49,7 @@ sys.exit(main())
 
 
 def undrawn(*args: str | Path) -> list[str]:
-    """The command line of `command`, for tests that do not look at the report of a run."""
+    """Return the command line of `command`, for tests that do not look at the report of a run."""
     return [sys.executable, "-c", _UNDRAWN, *map(str, args)]
 
 

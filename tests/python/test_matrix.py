@@ -104,7 +104,7 @@ def test_a_part_of_the_shipped_table_is_what_is_simulated(sojourn: Sojourn) -> N
 
 
 def tables(text: str) -> dict[str, list[str]]:
-    """The lines of each queue's table."""
+    """Return the lines of each queue's table."""
     parts = text.split("\n## ")[1:]
     found = {part.splitlines()[0]: part.splitlines()[1:] for part in parts}
     lines = {queue: [line for line in part if line[:1] == "|"] for queue, part in found.items()}

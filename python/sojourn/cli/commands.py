@@ -37,14 +37,12 @@ COMMANDS = (
     ),
     Command(
         "theory spike",
-        "compute the minimum latency spike after a drop of capacity, or the loss in a limited "
-        "queue",
+        "compute the minimum latency spike, or loss, after a drop of capacity",
         "sojourn.cli.theory_spike:declare",
     ),
     Command(
         "theory trace",
-        "compute the unavoidable delay of any link: the minimum queueing delay for a capacity "
-        "over time",
+        "compute the unavoidable queueing delay of any link, from its capacity over time",
         "sojourn.cli.theory_trace:declare",
     ),
     Command(
@@ -148,7 +146,7 @@ def _add_commands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
         group, _, name = command.name.rpartition(" ")
         if group not in groups:
             outer = _add(groups[""], group, GROUPS[group])
-            groups[group] = outer.add_subparsers(title="what", metavar="WHAT", required=True)
+            groups[group] = outer.add_subparsers(title="commands", metavar="COMMAND", required=True)
         own = _add(groups[group], name, command.help)
         asked = command.name.split()
         if words[: len(asked)] == asked:

@@ -15,8 +15,7 @@ from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import file_name, positive
 from sojourn.formatting import MISSING
-from sojourn.report import require_free_figure
-from sojourn.report.rtt import DRAWN, RttFigure
+from sojourn.report import DRAWN, RttFigure, require_free_figure
 
 # Points per direction, for a figure that is 640 pixels wide.
 _POINTS = 2_000

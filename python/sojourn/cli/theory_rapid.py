@@ -7,8 +7,7 @@ from sojourn import theory
 from sojourn.cli.figures import Figures
 from sojourn.errors import UsageError
 from sojourn.formatting import ms_text, rate_text
-from sojourn.report import require_free_figure
-from sojourn.report.theory import RapidFigure
+from sojourn.report import RapidFigure, require_free_figure
 from sojourn.terminal import one_line
 from sojourn.theory import RapidTheory
 

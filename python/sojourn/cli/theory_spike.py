@@ -8,8 +8,7 @@ from sojourn.cli.figures import Figures
 from sojourn.cli.options import name_list, settings_of
 from sojourn.errors import UsageError
 from sojourn.formatting import ms_text
-from sojourn.report import require_free_figure
-from sojourn.report.spike import MITIGATIONS, SpikeFigure
+from sojourn.report import MITIGATIONS, SpikeFigure, require_free_figure
 from sojourn.terminal import one_line
 from sojourn.theory import Mitigation, SpikeTheory
 

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterator
 from math import expm1, log1p
 from typing import Any
 
-from sojourn.matrix.measure import Cell, MatrixSummary
-from sojourn.report.look import CONFIG
+import altair as alt
 
-Spec = dict[str, Any]
+from sojourn.matrix.measure import Cell, MatrixSummary
+from sojourn.report import theme
+from sojourn.report.theme import Spec
+
 # The heading of each map.
 _RTT = {"labelExpr": "'base RTT ' + datum.value", "labelFontSize": 11, "labelPadding": 4}
 Value = Callable[[Cell], float]
@@ -85,62 +87,37 @@ def _across(
     found: MatrixSummary,
     name: str,
     scheme: Spec,
-    values: list[Spec],
+    rows: list[Spec],
     columns: list[str],
     digits: int = 1,
-) -> Spec:
+) -> alt.FacetChart:
     """Draw one map per RTT, side by side, with a common scale."""
-    x = {"field": "x", "sort": columns, "title": None, "axis": {"labelAngle": -45}}
-    y = {"field": "y", "sort": found["controls"], "title": None}
-    text = {
-        "mark": {"type": "text", "fontSize": 9},
-        "encoding": {
-            "text": {"field": "value", "format": f".{digits}f"},
-            "color": {
-                "condition": {"test": _dark(values, scheme), "value": "white"},
-                "value": "#222",
-            },
-        },
-    }
-    colour = {"field": "value", "type": "quantitative", "scale": scheme, "legend": None}
-    return {
-        "title": {"text": name, "anchor": "start"},
-        "data": {"values": values},
-        "facet": {"column": {"field": "rtt", "sort": found["rtts"], "title": None, "header": _RTT}},
-        "spec": {
-            "width": _SQUARE * len(columns),
-            "height": 20 * len(found["controls"]),
-            "encoding": {"x": x, "y": y},
-            "layer": [{"mark": "rect", "encoding": {"color": colour}}, text],
-        },
-    }
+    data = theme.table(rows, "value")
+    x = alt.X("x:N", sort=columns, title=None, axis=alt.Axis(labelAngle=-45))
+    y = alt.Y("y:N", sort=found["controls"], title=None)
+    colour = alt.Color("value:Q", scale=alt.Scale(**scheme), legend=None)
+    dark = {"test": _dark(rows, scheme), "value": "white"}
+    text = alt.Text("value:Q", format=f".{digits}f"), alt.ColorValue("#222", condition=dark)
+    squares = theme.chart(data, alt.MarkDef("rect"), x, y, colour)
+    values = theme.chart(data, alt.MarkDef("text", fontSize=9), x, y, *text)
+    height = 20 * len(found["controls"])
+    maps = alt.layer(squares, values, width=_SQUARE * len(columns), height=height)
+    rtt = alt.Column("rtt:N", sort=found["rtts"], title=None, header=_RTT)
+    return maps.facet(column=rtt, title=theme.titled(name))
 
 
-def _dark(values: list[Spec], scheme: Spec) -> str:
+def _dark(rows: list[Spec], scheme: Spec) -> str:
     """Test for squares so dark that their text must be white."""
     if scheme is _EVEN:
         return "abs(datum.value - 50) > 32"
-    found = [one["value"] for one in values] or [0.0]
+    found = [one["value"] for one in rows] or [0.0]
     least, most = scheme.get("domain", (min(found), max(found)))
     if scheme is _COUNTS:
         return f"datum.value > {expm1(log1p(least) + 0.6 * (log1p(most) - log1p(least)))}"
     return f"datum.value > {least + 0.6 * (most - least)}"
 
 
-def _document(found: MatrixSummary, title: str, maps: list[Spec]) -> Spec:
+def _document(found: MatrixSummary, title: str, maps: list[alt.FacetChart]) -> Spec:
     about = f"{found['rate']}, buffer {found['buffer']}, {found['duration']}"
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "title": {
-            "text": title,
-            "subtitle": about,
-            "anchor": "start",
-            "fontSize": 18,
-            "offset": 12,
-        },
-        "background": "white",
-        "padding": 14,
-        "vconcat": maps,
-        "resolve": {"scale": {"color": "independent"}},
-        "config": CONFIG,
-    }
+    resolve = {"scale": {"color": "independent"}}
+    return theme.document(title, about, title_offset=12, vconcat=maps, resolve=resolve)

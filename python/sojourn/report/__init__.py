@@ -1,4 +1,4 @@
-"""The figure of one run or of a comparison, shown in a notebook or saved."""
+"""Figures, shown in a notebook or saved. They load what draws them only when they are drawn."""
 
 from abc import ABC, abstractmethod
 from functools import cached_property
@@ -13,11 +13,26 @@ from sojourn.errors import UsageError
 if TYPE_CHECKING:
     import polars as pl
 
+    from sojourn.captures import CaptureRtt
     from sojourn.comparison.compared import ComparedRuns
     from sojourn.record import Record
-
+    from sojourn.theory import RapidTheory, SpikeTheory, TraceTheory
 
 ENDINGS = (".html", ".svg", ".png")
+# As many panels as can be looked at below one another.
+DRAWN = 8
+"""Flows that the figure of a capture shows."""
+MITIGATIONS = {
+    "headroom": ("headroom", "{} of the capacity left unused before the drop"),
+    "ramp": ("gradual ramp", "capacity falls over {}, and senders drain their queue"),
+    "warning": ("early warning", "senders receive the signal {} before the drop"),
+    "near": ("shorter loop", "a server or proxy at a loop delay of {}"),
+    "back_queue": ("ACK priority", "signals do not wait {} in the reverse path's queue"),
+    "standing": ("signal at dequeue", "a standing queue of {} before the drop"),
+    "users": ("fair queueing", "among {} users, of whom others caused the drop"),
+    "node": ("several fidelities", "a node at a loop delay of {} chooses what to forward"),
+}
+"""Name of each mitigation and description of its setting, which replaces `{}`."""
 
 
 class Drawing(ABC):
@@ -127,6 +142,67 @@ class ComparisonFigure(Drawing):
 
     def __repr__(self) -> str:
         return f"<sojourn.ComparisonFigure of {self._comparison!r}>"
+
+
+class RttFigure(Drawing):
+    """The round-trip times over time of the flows with most samples, a panel each."""
+
+    def __init__(self, found: "CaptureRtt") -> None:
+        self._found = found
+
+    def _document(self, interactive: bool) -> dict[str, Any]:
+        from sojourn.report import rtt
+
+        return rtt.document(self._found)
+
+    def __repr__(self) -> str:
+        return f"<sojourn.RttFigure of {self._found['file']}>"
+
+
+class SpikeFigure(Drawing):
+    """Arrival rate and queueing delay around a drop of capacity, and bars for the mitigations."""
+
+    def __init__(self, found: "SpikeTheory") -> None:
+        self._found = found
+
+    def _document(self, interactive: bool) -> dict[str, Any]:
+        from sojourn.report import spike
+
+        return spike.document(self._found)
+
+    def __repr__(self) -> str:
+        return f"<sojourn.SpikeFigure of r = {self._found['r']:.4g}>"
+
+
+class RapidFigure(Drawing):
+    """Rapid's rate, the bursts and the queue over two periods, at the worst phase."""
+
+    def __init__(self, found: "RapidTheory") -> None:
+        self._found = found
+
+    def _document(self, interactive: bool) -> dict[str, Any]:
+        from sojourn.report import theory
+
+        return theory.rapid(self._found)
+
+    def __repr__(self) -> str:
+        return f"<sojourn.RapidFigure of case {self._found['case']}>"
+
+
+class TraceFigure(Drawing):
+    """Capacity and both minimum delays over time, and the delays by loop delay."""
+
+    def __init__(self, found: "TraceTheory", name: str) -> None:
+        self._found = found
+        self._name = name
+
+    def _document(self, interactive: bool) -> dict[str, Any]:
+        from sojourn.report import theory
+
+        return theory.trace(self._found, self._name)
+
+    def __repr__(self) -> str:
+        return f"<sojourn.TraceFigure of {self._name}>"
 
 
 def require_free_figure(target: str | PathLike[str]) -> None:

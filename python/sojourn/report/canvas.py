@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+import altair as alt
 import polars as pl
 
 from sojourn.legend import MOST_LINES
 from sojourn.report import panels, series
-from sojourn.report.panels import Frame, Panel, Spec
+from sojourn.report.panels import Frame, Panel
 
 
 class Canvas:
@@ -21,7 +22,7 @@ class Canvas:
         """Whether a row has too many lines to distinguish, and shows percentiles instead."""
         self.datasets: dict[str, str] = {}
         self.panels: list[Panel] = []
-        self.views: list[Spec] = []
+        self.views: list[alt.LayerSpec] = []
 
     def row(
         self,
@@ -29,7 +30,7 @@ class Canvas:
         one: Panel,
         data: pl.DataFrame,
         scale: float,
-        behind: Sequence[Spec] = (),
+        behind: Sequence[alt.Chart] = (),
         before: panels.Guides = lambda _: [],
     ) -> None:
         """Add a row of `data` with the columns `t`, `v`, `series`, `flow`, divided by `scale`."""

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import isfinite
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from sojourn.report.look import CONFIG
+if TYPE_CHECKING:
+    from sojourn.report.theme import View
 
 Spec = dict[str, Any]
 Point = tuple[float, float]
@@ -33,6 +34,14 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class Shade:
+    """Shaded intervals of the x axis, behind all layers."""
+
+    spans: Sequence[tuple[float, float]]
+    colour: str
+
+
+@dataclass(frozen=True)
 class Panel:
     """Layers over the same two axes."""
 
@@ -40,8 +49,7 @@ class Panel:
     x: str
     y: str
     layers: Sequence[Layer]
-    behind: Sequence[Spec] = ()
-    """Layers that are drawn first: see `shade`."""
+    behind: Sequence[Shade] = ()
     width: int = 640
     height: int = 200
     x_axis: Spec = field(default_factory=dict)
@@ -95,37 +103,18 @@ def boxes(name: str, points: Iterable[Point], colour: str | None = None, size: i
     return Layer(name, list(points), mark, colour)
 
 
-def shade(spans: Iterable[tuple[float, float]], colour: str = "#dddddd") -> Spec:
-    """Shade intervals of the x axis, behind all layers."""
-    return {
-        "data": {"values": [{"from": begin, "to": end} for begin, end in spans]},
-        "mark": {"type": "rect", "color": colour, "opacity": 0.6, "clip": True},
-        "encoding": {
-            "x": {"field": "from", "type": "quantitative"},
-            "x2": {"field": "to"},
-        },
-    }
+def shade(spans: Iterable[tuple[float, float]], colour: str = "#dddddd") -> Shade:
+    """Shade intervals of the x axis."""
+    return Shade(list(spans), colour)
 
 
 def document(
-    title: str, subtitle: str | Sequence[str], rows: Sequence[Panel | Sequence[Panel] | Spec]
+    title: str, subtitle: str | Sequence[str], rows: "Sequence[Panel | Sequence[Panel] | View]"
 ) -> Spec:
     """Arrange rows of panels, each with its own legend; views are added unchanged."""
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "title": {
-            "text": title,
-            "subtitle": subtitle if isinstance(subtitle, str) else list(subtitle),
-            "anchor": "start",
-            "fontSize": 18,
-            "offset": 12,
-        },
-        "background": "white",
-        "padding": 14,
-        "vconcat": [_row(one) for one in rows],
-        "resolve": {"scale": {"color": "independent", "strokeDash": "independent"}},
-        "config": CONFIG,
-    }
+    from sojourn.report import views
+
+    return views.document(title, subtitle, rows)
 
 
 def thin(points: Iterable[Point], most: int = _MOST_POINTS) -> list[Point]:
@@ -146,95 +135,3 @@ def thin(points: Iterable[Point], most: int = _MOST_POINTS) -> list[Point]:
         places.add(max(range(len(part)), key=lambda place: part[place][1]))
         chosen += [part[place] for place in sorted(places)]
     return chosen
-
-
-def _row(one: Panel | Sequence[Panel] | Spec) -> Spec:
-    if isinstance(one, dict):
-        return one
-    if isinstance(one, Panel):
-        return panel(one)
-    resolve = {"scale": {"color": "independent"}}
-    return {"hconcat": [panel(part) for part in one], "resolve": resolve}
-
-
-def panel(one: Panel) -> Spec:
-    """Convert a panel to a view of Vega-Lite."""
-    colours = _colours(one.layers)
-    scale = {"domain": list(colours), "range": list(colours.values())}
-    colour: Spec = {"field": "name", "type": "nominal", "title": None, "scale": scale}
-    colour["legend"] = _legend(one)
-    axes: Spec = {
-        "x": {
-            "field": "x",
-            "type": "quantitative",
-            "title": one.x,
-            "scale": _scale(one.x_scale),
-            "axis": one.x_axis,
-        },
-        "y": {"field": "y", "type": "quantitative", "title": one.y, "scale": _scale(one.y_scale)},
-    }
-    if one.bare:
-        axes = {name: {**axis, "axis": None} for name, axis in axes.items()}
-    return {
-        "title": {"text": one.title, "anchor": "start"},
-        "width": one.width,
-        "height": one.height,
-        "layer": [
-            *(_behind(spec, axes) for spec in one.behind),
-            *(_layer(layer, axes, colour) for layer in one.layers),
-        ],
-    }
-
-
-def _behind(spec: Spec, axes: Spec) -> Spec:
-    """Apply the panel's own scale to the view; without one, Vega-Lite would round its ends."""
-    encoding = spec["encoding"]
-    x = {"title": axes["x"]["title"], "scale": axes["x"]["scale"], **encoding["x"]}
-    return {**spec, "encoding": {**encoding, "x": x}}
-
-
-def _legend(one: Panel) -> Spec | None:
-    if not one.legend:
-        return None
-    legend: Spec = {} if one.columns is None else {"columns": one.columns}
-    marks = {layer.mark["type"] for layer in one.layers}
-    # The legends show strokes, but boxes and filled points have none.
-    if "boxplot" in marks:
-        legend["symbolType"] = "square"
-    elif marks == {"point"}:
-        legend["symbolType"] = "circle"
-    return legend
-
-
-def _scale(given: Spec) -> Spec:
-    return {"zero": False, **given}
-
-
-def _layer(layer: Layer, axes: Spec, colour: Spec) -> Spec:
-    values = [
-        {"x": x, "y": y, "name": layer.name, "place": place}
-        for place, (x, y) in enumerate(layer.points)
-    ]
-    encoding = {**axes, "color": colour}
-    if layer.mark["type"] == "line":
-        encoding["order"] = {"field": "place"}
-    if layer.texts:
-        encoding["text"] = {"field": "text"}
-        values = [{**value, "text": text} for value, text in zip(values, layer.texts, strict=True)]
-    return {"data": {"values": values}, "mark": layer.mark, "encoding": encoding}
-
-
-def _colours(layers: Sequence[Layer]) -> dict[str, str]:
-    """Map each name to its own colour, or to the next one of the palette."""
-    colours: dict[str, str] = {}
-    taken = {layer.colour for layer in layers}
-    free = [colour for colour in COLOURS if colour not in taken] or list(COLOURS)
-    for layer in layers:
-        if layer.name in colours:
-            continue
-        if layer.colour is not None:
-            colours[layer.name] = layer.colour
-        else:
-            place = sum(other in COLOURS for other in colours.values())
-            colours[layer.name] = free[place % len(free)]
-    return colours

@@ -9,9 +9,10 @@ from sojourn.comparison import measure
 from sojourn.comparison.text_tables import step_text, time_text
 from sojourn.formatting import rate_unit
 from sojourn.legend import Legend
-from sojourn.report import panels, series, spec
+from sojourn.report import panels, series, spec, theme
 from sojourn.report.canvas import Canvas
-from sojourn.report.panels import Frame, Panel, Spec
+from sojourn.report.panels import Frame, Panel
+from sojourn.report.theme import Spec
 from sojourn.run_directory import What
 from sojourn.run_summary import focus_link
 
@@ -31,13 +32,14 @@ _MOST_BLOCKS = 8
 _FEWEST_CELLS = 20
 
 
+@theme.unchecked
 def figure(comparison: "ComparedRuns", interactive: bool = True) -> Spec:
     """Goodput, queueing delay, window and RTT of both runs, for each controller of both."""
     rows = _Rows(comparison, interactive)
     for place, control in enumerate(rows.controls):
         rows.block(place, control)
     notes = [subtitle(comparison), *rows.notes()]
-    heading = {"text": title(comparison), "subtitle": spec.subtitle_of(notes)}
+    heading = {"title": title(comparison), "subtitle": spec.subtitle_of(notes)}
     return spec.document(rows.canvas, heading, rows.shown, interactive)
 
 

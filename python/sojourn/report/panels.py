@@ -1,20 +1,22 @@
-"""One row of the figure as Vega-Lite: the whole run on the left, a part of it on the right."""
+"""One row of the figure: the whole run on the left, a part of it on the right."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+
+import altair as alt
 
 from sojourn.legend import Legend
+from sojourn.report.theme import chart, columns, layered, table, titled
 
-Spec = dict[str, Any]
-
-WHOLE_WIDTH = 500
-DETAIL_WIDTH = 420
-NEUTRAL = "#444444"
+Side = Literal["whole", "detail"]
 # Builds layers for a given time axis.
-Guides = Callable[[Spec], list[Spec]]
+Guides = Callable[[alt.X], list[alt.Chart]]
+Values = Sequence[Mapping[str, Any]]
+
+WIDTHS: dict[Side, int] = {"whole": 500, "detail": 420}
+NEUTRAL = "#444444"
 _GUIDE = "#8c8c8c"
-_SIDES = ("whole", "detail")
 # First and last column, and opacity; the edges of a band stay visible below other bands.
 _SHADES = (("p5", "p95", 0.15), ("p25", "p75", 0.25))
 _BAND = ["v", "p5", "p25", "p75", "p95"]
@@ -53,149 +55,54 @@ def row(
     one: Panel,
     frame: Frame,
     lines: list[tuple[str, str]],
-    behind: list[Spec],
+    behind: list[alt.Chart],
     before: Guides,
     banded: bool = False,
-) -> list[Spec]:
+) -> list[alt.LayerSpec]:
     """Return both panels of a row: lines over time, with guides behind and in front of them.
 
     If `banded` is set, each line is a median, drawn over shaded percentiles.
     """
     panels = []
-    for side in _SIDES:
+    for side, width in WIDTHS.items():
         shades = [_shade(one, frame, side, *shade) for shade in _shades(frame.legend) if banded]
         layers = [*behind, _changes(frame), *shades, _lines(one, frame, side, banded)]
         # The time axis of the last layer applies to the panel; all layers in front share it.
         layers += before(_x(one, frame, side))
         if frame.interactive:
             layers.append(_hover(one, frame, side, lines))
-        panels.append(
-            {
-                "width": WHOLE_WIDTH if side == "whole" else DETAIL_WIDTH,
-                "height": one.height,
-                "title": _title(one, side),
-                "layer": layers,
-            }
-        )
+        title = _title(one, side)
+        panels.append(layered(*layers, width=width, height=one.height, title=title))
     return panels
 
 
 def data_names(one: Panel, frame: Frame) -> list[str]:
     """The data sets of the left and the right side; both are the same if a reader can zoom."""
-    return [one.name if frame.interactive else f"{one.name}_{side}" for side in _SIDES]
+    return [one.name if frame.interactive else f"{one.name}_{side}" for side in WIDTHS]
 
 
-def views(panels: list[Panel], side: str, part: str) -> list[str]:
+def views(panels: list[Panel], side: Side, part: str) -> list[str]:
     """Return names of the layers that hold a selection."""
     return [f"{one.name}_{side}_{part}" for one in panels]
 
 
-def capacity_step(name: str = "capacity", colour: str = "#d4d4d4") -> Spec:
+def capacity_step(name: str = "capacity", colour: str = "#d4d4d4") -> alt.Chart:
     """Draw the link's capacity as a step line behind the rates of the flows."""
-    return {
-        "data": {"name": name, "format": csv(["v"])},
-        "mark": {
-            "type": "line",
-            "interpolate": "step-before",
-            "strokeWidth": 5,
-            "color": colour,
-            "clip": True,
-        },
-        "encoding": {
-            "x": {"field": "t", "type": "quantitative"},
-            "y": {"field": "v", "type": "quantitative"},
-        },
-    }
+    mark = alt.MarkDef("line", color=colour, strokeWidth=5, interpolate="step-before", clip=True)
+    return chart(_named(name, ["v"]), mark, alt.X("t:Q"), alt.Y("v:Q"))
 
 
-def levels(values: list[Spec], colour: str, x: Spec) -> Spec:
+def levels(values: Values, colour: str, x: alt.X) -> alt.Chart:
     """Draw horizontal guides from values of `t`, `t2`, `v`."""
-    rule = {"type": "rule", "strokeDash": [6, 3], "strokeWidth": 1.6, "color": colour}
-    y = {"field": "v", "type": "quantitative"}
-    return {
-        "data": {"values": values},
-        "mark": {**rule, "clip": True},
-        "encoding": {"x": x, "x2": {"field": "t2"}, "y": y},
-    }
+    mark = alt.MarkDef("rule", color=colour, strokeWidth=1.6, strokeDash=[6, 3], clip=True)
+    return chart(table(values, "t", "t2", "v"), mark, x, alt.X2("t2"), alt.Y("v:Q"))
 
 
-def corrected(values: list[Spec], frame: Frame, x: Spec) -> Spec:
+def corrected(values: Values, frame: Frame, x: alt.X) -> alt.Chart:
     """Draw the bound for the link's carried traffic, from values of `t`, `t2`, `v`, `series`."""
-    encoding: Spec = {
-        "x": x,
-        "x2": {"field": "t2"},
-        "y": {"field": "v", "type": "quantitative"},
-        "color": _colour(frame),
-    }
-    if frame.interactive:
-        encoding["opacity"] = _shown()
-    return {
-        "data": {"values": values},
-        "mark": {"type": "rule", "strokeDash": [2, 2], "strokeWidth": 1.4, "clip": True},
-        "encoding": encoding,
-    }
-
-
-def csv(columns: list[str]) -> Spec:
-    """Describe inline data: `t` and these columns are numbers."""
-    return {"type": "csv", "parse": dict.fromkeys(["t", *columns], "number")}
-
-
-def _title(one: Panel, side: str) -> Spec:
-    if side == "whole":
-        return {"text": f"{one.title} ({one.unit})", "anchor": "start", "offset": 5}
-    # The right side repeats the row's axis; a blank title keeps both sides at the same height.
-    key = {"text": one.key or " ", "anchor": "start", "offset": 5}
-    return {**key, "fontWeight": "normal", "color": NEUTRAL}
-
-
-def _changes(frame: Frame) -> Spec:
-    return {
-        "data": {"values": [{"t": at} for at in frame.changes]},
-        "mark": {
-            "type": "rule",
-            "color": _GUIDE,
-            "strokeWidth": 1,
-            "strokeDash": [2, 2],
-            "clip": True,
-        },
-        "encoding": {"x": {"field": "t", "type": "quantitative"}},
-    }
-
-
-def _lines(one: Panel, frame: Frame, side: str, banded: bool) -> Spec:
-    encoding: Spec = {
-        "x": _x(one, frame, side),
-        "y": {
-            "field": "v",
-            "type": "quantitative",
-            "scale": {"zero": one.from_zero},
-            "axis": {"title": None, "tickCount": 5},
-        },
-        "color": _colour(frame, banded),
-        "detail": {"field": "flow"},
-    }
-    if frame.interactive:
-        encoding["opacity"] = _shown()
-    mark: Spec = {"type": "line", "strokeJoin": "round", "clip": True}
-    if frame.widths:
-        # A width in the mark itself would override this one.
-        encoding["strokeWidth"] = _width(frame)
-    else:
-        mark["strokeWidth"] = 1.1 if side == "whole" else 1.6
-    if _dashed(frame.legend):
-        encoding["strokeDash"] = _dash(frame.legend.flows)
-    return {
-        "name": f"{one.name}_{side}_lines",
-        "data": _data(one, frame, side, _BAND if banded else ["v"]),
-        "mark": mark,
-        "encoding": encoding,
-    }
-
-
-def _shades(legend: Legend) -> Sequence[tuple[str, str, float]]:
-    """Both shades for one series; only the quartiles of several, because they overlap less."""
-    return _SHADES[len(legend.colours) > 1 :]
+    mark = alt.MarkDef("rule", strokeWidth=1.4, strokeDash=[2, 2], clip=True)
+    place = x, alt.X2("t2"), alt.Y("v:Q")
+    return chart(table(values, "t", "t2", "v"), mark, *place, _colour(frame), _opacity(frame))
 
 
 def band_text(legend: Legend) -> str:
@@ -205,98 +112,118 @@ def band_text(legend: Legend) -> str:
     return "; ".join([f"lines: medians of {len(legend.flows):,} flows", *parts])
 
 
-def _shade(one: Panel, frame: Frame, side: str, low: str, high: str, opacity: float) -> Spec:
-    encoding: Spec = {
-        "x": _x(one, frame, side),
-        "y": {"field": low, "type": "quantitative"},
-        "y2": {"field": high},
-        "color": _colour(frame, banded=True),
-    }
-    if frame.interactive:
-        shown = {"condition": {"param": "shown", "value": opacity}, "value": 0.02}
-        encoding["opacity"] = shown
-    return {
-        "data": _data(one, frame, side, _BAND),
-        "mark": {"type": "area", "opacity": opacity, "line": False, "clip": True},
-        "encoding": encoding,
-    }
+def _named(data: str, numbers: list[str]) -> alt.NamedData:
+    return alt.NamedData(data, format=columns("t", *numbers))
 
 
-def _data(one: Panel, frame: Frame, side: str, columns: list[str]) -> Spec:
-    return {"name": data_names(one, frame)[_SIDES.index(side)], "format": csv(columns)}
+def _title(one: Panel, side: Side) -> alt.Title:
+    if side == "whole":
+        return titled(f"{one.title} ({one.unit})", offset=5)
+    # The right side repeats the row's axis; a blank title keeps both sides at the same height.
+    return titled(one.key or " ", offset=5, fontWeight="normal", color=NEUTRAL)
 
 
-def _dashed(key: Legend) -> bool:
-    """Whether dashes distinguish flows of one colour; only a few dash patterns are readable."""
+def _changes(frame: Frame) -> alt.Chart:
+    mark = alt.MarkDef("rule", color=_GUIDE, strokeWidth=1, strokeDash=[2, 2], clip=True)
+    return chart(table([{"t": at} for at in frame.changes], "t"), mark, alt.X("t:Q"))
+
+
+def _lines(one: Panel, frame: Frame, side: Side, banded: bool) -> alt.Chart:
+    # A width in the mark itself would override that of a series.
+    width = alt.Undefined if frame.widths else 1.1 if side == "whole" else 1.6
+    scale, axis = alt.Scale(zero=one.from_zero), alt.Axis(title=None, tickCount=5)
+    return chart(
+        _named(_data(one, frame, side), _BAND if banded else ["v"]),
+        alt.MarkDef("line", strokeJoin="round", strokeWidth=width, clip=True),
+        _x(one, frame, side),
+        alt.Y("v:Q", scale=scale, axis=axis),
+        _colour(frame, banded),
+        alt.Detail("flow:N"),
+        _opacity(frame),
+        _width(frame),
+        _dash(frame.legend),
+        name=f"{one.name}_{side}_lines",
+    )
+
+
+def _shades(legend: Legend) -> Sequence[tuple[str, str, float]]:
+    """Both shades for one series; only the quartiles of several, because they overlap less."""
+    return _SHADES[len(legend.colours) > 1 :]
+
+
+def _shade(one: Panel, frame: Frame, side: Side, low: str, high: str, opacity: float) -> alt.Chart:
+    return chart(
+        _named(_data(one, frame, side), _BAND),
+        alt.MarkDef("area", opacity=opacity, line=False, clip=True),
+        _x(one, frame, side),
+        alt.Y(f"{low}:Q"),
+        alt.Y2(high),
+        _colour(frame, banded=True),
+        _opacity(frame, opacity, 0.02),
+    )
+
+
+def _data(one: Panel, frame: Frame, side: Side) -> str:
+    return data_names(one, frame)[list(WIDTHS).index(side)]
+
+
+def _dash(key: Legend) -> alt.StrokeDash | None:
+    """Dashes distinguish flows of one colour; only a few dash patterns are readable."""
     shared = key.by == "run" or len(key.flows) > len(key.colours)
-    return shared and 1 < len(key.flows) <= len(_DASHES)
-
-
-def _dash(flows: list[str]) -> Spec:
+    if not shared or not 1 < len(key.flows) <= len(_DASHES):
+        return None
     # Data without a flow, such as a queue, has an empty name and a solid line.
-    return {
-        "field": "flow",
-        "type": "nominal",
-        "scale": {"domain": [*flows, ""], "range": [*_DASHES[: len(flows)], _DASHES[0]]},
-        "legend": {"values": flows},
-    }
+    dashes = [*_DASHES[: len(key.flows)], _DASHES[0]]
+    scale = alt.Scale(domain=[*key.flows, ""], range=dashes)
+    return alt.StrokeDash("flow:N", scale=scale, legend=alt.Legend(values=key.flows))
 
 
-def _width(frame: Frame) -> Spec:
+def _width(frame: Frame) -> alt.StrokeWidthValue | None:
+    if not frame.widths:
+        return None
     # One condition per series, because a scale would interpolate the widths.
     named = zip(frame.legend.colours, frame.widths, strict=True)
     tests = [{"test": {"field": "series", "equal": name}, "value": width} for name, width in named]
-    return {"condition": tests, "value": frame.widths[-1]}
+    return alt.StrokeWidthValue(frame.widths[-1], condition=tests)
 
 
-def _shown() -> Spec:
-    return {"condition": {"param": "shown", "value": 1}, "value": 0.05}
+def _opacity(frame: Frame, chosen: float = 1, other: float = 0.05) -> alt.OpacityValue | None:
+    """Fade the series that are not chosen in the legend."""
+    if not frame.interactive:
+        return None
+    return alt.OpacityValue(other, condition={"param": "shown", "value": chosen})
 
 
-def _hover(one: Panel, frame: Frame, side: str, lines: list[tuple[str, str]]) -> Spec:
-    columns = [f"c{place}" for place in range(len(lines))]
-    tooltip: list[Spec] = [{"field": "t", "type": "quantitative", "title": "time (s)"}]
-    for column, line in zip(columns, lines, strict=True):
-        title = " ".join(part for part in line if part) or one.title
-        field = {"field": column, "type": "quantitative", "format": ".4~g"}
-        tooltip.append({**field, "title": f"{title} ({one.unit})"})
-    there = {"condition": {"param": "hover", "empty": False, "value": 0.5}, "value": 0}
-    return {
-        "name": f"{one.name}_{side}_hover",
-        "data": {"name": f"{one.name}_at", "format": csv(columns)},
-        "mark": {"type": "rule", "color": NEUTRAL, "clip": True},
-        "encoding": {
-            "x": _x(one, frame, side),
-            "opacity": there,
-            "tooltip": tooltip,
-        },
-    }
+def _hover(one: Panel, frame: Frame, side: Side, lines: list[tuple[str, str]]) -> alt.Chart:
+    numbers = [f"c{place}" for place in range(len(lines))]
+    tooltip = [alt.Tooltip("t:Q", title="time (s)")]
+    for column, line in zip(numbers, lines, strict=True):
+        title = f"{' '.join(part for part in line if part) or one.title} ({one.unit})"
+        tooltip.append(alt.Tooltip(f"{column}:Q", format=".4~g", title=title))
+    below = {"param": "hover", "empty": False, "value": 0.5}
+    return chart(
+        _named(f"{one.name}_at", numbers),
+        alt.MarkDef("rule", color=NEUTRAL, clip=True),
+        _x(one, frame, side),
+        alt.OpacityValue(0, condition=below),
+        tooltip,
+        name=f"{one.name}_{side}_hover",
+    )
 
 
-def _x(one: Panel, frame: Frame, side: str) -> Spec:
+def _x(one: Panel, frame: Frame, side: Side) -> alt.X:
     # `zero` too: a layer without its own domain would extend the axis to zero.
-    whole = {"domain": [frame.begin_s, frame.duration_s], "nice": False, "zero": False}
+    whole = alt.Scale(domain=[frame.begin_s, frame.duration_s], nice=False, zero=False)
+    detail = alt.Scale(domain={"param": "part", "encoding": "x"})
     last = one.name == frame.last
-    return {
-        "field": "t",
-        "type": "quantitative",
-        "scale": whole if side == "whole" else {"domain": {"param": "part", "encoding": "x"}},
-        "axis": {
-            "title": "time (s)" if last else None,
-            "labels": last,
-            "ticks": last,
-            "tickCount": 10,
-        },
-    }
+    axis = alt.Axis(title="time (s)" if last else None, labels=last, ticks=last, tickCount=10)
+    return alt.X("t:Q", scale=whole if side == "whole" else detail, axis=axis)
 
 
-def _colour(frame: Frame, banded: bool = False) -> Spec:
+def _colour(frame: Frame, banded: bool = False) -> alt.Color:
     names = list(frame.legend.colours)
     # A queue without a series has an empty name and needs no entry in the legend.
-    return {
-        "field": "series",
-        "type": "nominal",
-        "scale": {"domain": [*names, ""], "range": [*frame.legend.colours.values(), NEUTRAL]},
-        # Symbols in the legend are opaque, unlike the shades.
-        "legend": {"values": names, **({"symbolOpacity": 1} if banded else {})},
-    }
+    scale = alt.Scale(domain=[*names, ""], range=[*frame.legend.colours.values(), NEUTRAL])
+    # Symbols in the legend are opaque, unlike the shades.
+    legend = alt.Legend(values=names, symbolOpacity=1 if banded else alt.Undefined)
+    return alt.Color("series:N", scale=scale, legend=legend)

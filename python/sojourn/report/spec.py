@@ -2,14 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import polars as pl
 
 from sojourn import legend
 from sojourn.formatting import change_text, rate_unit
-from sojourn.report import panels, series
+from sojourn.report import panels, series, theme
 from sojourn.report.canvas import Canvas
-from sojourn.report.look import CONFIG
-from sojourn.report.panels import Frame, Panel, Spec
+from sojourn.report.panels import Frame, Panel
+from sojourn.report.theme import Spec
 from sojourn.run_summary import SpikeSummary, focus_link
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ AFTER_S = 3.5
 MOST_WINDOWS = 10
 
 
+@theme.unchecked
 def figure(run: "Record", interactive: bool, goodput: pl.DataFrame) -> Spec:
     """Build the whole figure of a run, with its data; `goodput` is the result of `goodput`."""
     rows = _Rows(run, interactive)
@@ -29,7 +31,7 @@ def figure(run: "Record", interactive: bool, goodput: pl.DataFrame) -> Spec:
     rows.window()
     rows.rtt()
     notes = [_subtitle(run), *_left_out(rows)]
-    heading = {"text": run.title, "subtitle": subtitle_of(notes)}
+    heading = {"title": run.title, "subtitle": subtitle_of(notes)}
     return document(rows.canvas, heading, _first_shown(run), interactive)
 
 
@@ -42,19 +44,15 @@ def goodput(run: "Record") -> pl.DataFrame:
 
 def document(canvas: Canvas, heading: Spec, shown: tuple[float, float], interactive: bool) -> Spec:
     """Combine the rows of a canvas into a document; `shown` is the right side's first window."""
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "description": "Goodput, queueing delay, congestion window and round-trip time over time",
-        "title": {**heading, "anchor": "start", "fontSize": 18},
-        "background": "white",
-        "padding": 14,
-        "datasets": canvas.datasets,
-        "params": _params(canvas.panels, shown, interactive),
-        "concat": canvas.views,
-        "columns": 2,
-        "spacing": {"row": 8, "column": 20},
-        "config": CONFIG,
-    }
+    return theme.document(
+        **heading,
+        description="Goodput, queueing delay, congestion window and round-trip time over time",
+        datasets=canvas.datasets,
+        params=_params(canvas.panels, shown, interactive),
+        concat=canvas.views,
+        columns=2,
+        spacing={"row": 8, "column": 20},
+    )
 
 
 def windows(run: "Record") -> list[tuple[float, float]]:
@@ -106,7 +104,7 @@ class _Rows:
         one = Panel("delay", title, "ms", 210, key=guides)
         self.canvas.row(self.frame, one, delays, 1e-3, before=self._bounds)
 
-    def _bounds(self, x: Spec) -> list[Spec]:
+    def _bounds(self, x: alt.X) -> list[alt.Chart]:
         if not self.frame.changes:
             return []
         own = panels.corrected(self._ticks(), self.frame, x)
@@ -209,34 +207,27 @@ def _key(levels: list[Spec], ticks: list[Spec]) -> str:
     return "\u2003".join([*parts, *(["· · · bound corrected"] if ticks else [])])
 
 
-def _params(rows: list[Panel], window: tuple[float, float], interactive: bool) -> list[Spec]:
-    part = {
-        "name": "part",
-        "select": {
-            "type": "interval",
-            "encodings": ["x"],
-            "mark": {"fill": "#888888", "fillOpacity": 0.13, "stroke": "#888888"},
-        },
-        "value": {"x": list(window)},
-        "views": panels.views(rows, "whole", "lines"),
-    }
+def _params(
+    rows: list[Panel], window: tuple[float, float], interactive: bool
+) -> list[alt.TopLevelSelectionParameter]:
+    brush = alt.BrushConfig(fill="#888888", fillOpacity=0.13, stroke="#888888")
+    lines = panels.views(rows, "whole", "lines")
+    part = alt.TopLevelSelectionParameter(
+        name="part",
+        select=alt.IntervalSelectionConfig(type="interval", encodings=["x"], mark=brush),
+        value={"x": list(window)},
+        views=lines,
+    )
     if not interactive:
         return [part]
-    shown = {
-        "name": "shown",
-        "select": {"type": "point", "fields": ["series"], "toggle": "true"},
-        "bind": "legend",
-        "views": panels.views(rows[:1], "whole", "lines"),
-    }
-    hover = {
-        "name": "hover",
-        "select": {
-            "type": "point",
-            "on": "pointerover",
-            "clear": "pointerout",
-            "nearest": True,
-            "fields": ["t"],
-        },
-        "views": [*panels.views(rows, "whole", "hover"), *panels.views(rows, "detail", "hover")],
-    }
-    return [part, shown, hover]
+    shown = alt.TopLevelSelectionParameter(
+        name="shown",
+        select=alt.PointSelectionConfig(type="point", fields=["series"], toggle="true"),
+        bind="legend",
+        views=lines[:1],
+    )
+    below = alt.PointSelectionConfig(
+        type="point", on="pointerover", clear="pointerout", nearest=True, fields=["t"]
+    )
+    views = [*panels.views(rows, "whole", "hover"), *panels.views(rows, "detail", "hover")]
+    return [part, shown, alt.TopLevelSelectionParameter(name="hover", select=below, views=views)]

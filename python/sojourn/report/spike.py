@@ -1,25 +1,14 @@
-"""The figure of one drop of capacity: arrivals, queueing delay, and effect of mitigations."""
+"""The chart of one drop of capacity: arrivals, queueing delay, and effect of mitigations."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sojourn.report import Drawing, chart
+import altair as alt
+
+from sojourn.report import MITIGATIONS, chart, theme, views
+from sojourn.report.theme import Spec
 
 if TYPE_CHECKING:
     from sojourn.theory import Mitigation, SpikeTheory
-
-Spec = dict[str, Any]
-
-MITIGATIONS = {
-    "headroom": ("headroom", "{} of the capacity left unused before the drop"),
-    "ramp": ("gradual ramp", "capacity falls over {}, and senders drain their queue"),
-    "warning": ("early warning", "senders receive the signal {} before the drop"),
-    "near": ("shorter loop", "a server or proxy at a loop delay of {}"),
-    "back_queue": ("ACK priority", "signals do not wait {} in the reverse path's queue"),
-    "standing": ("signal at dequeue", "a standing queue of {} before the drop"),
-    "users": ("fair queueing", "among {} users, of whom others caused the drop"),
-    "node": ("several fidelities", "a node at a loop delay of {} chooses what to forward"),
-}
-"""Name of each mitigation and description of its setting, which replaces `{}`."""
 
 _AFTER = "ms after the drop"
 _ARRIVES, _CAPACITY, _QUEUE = "#0072b2", "#999999", "#d55e00"
@@ -27,27 +16,18 @@ _WITHOUT, _WITH = "#bbbbbb", "#009e73"
 _PEAK = "Queueing delay at the peak (ms):"
 
 
-class SpikeFigure(Drawing):
-    """Arrival rate and queueing delay around a drop of capacity, and bars for the mitigations."""
-
-    def __init__(self, found: "SpikeTheory") -> None:
-        self._found = found
-
-    def _document(self, interactive: bool) -> Spec:
-        found = self._found
-        lost = found["lost_fraction"]
-        subtitle = (
-            f"r = {found['r']:.4g}, d = {1e3 * found['delay_s']:.4g} ms: "
-            f"{1e3 * found['spike_s']:.4g} ms at the peak"
-            + (f", {lost:.3g} of the excess lost" if lost > 0 else "")
-        )
-        rows: list[chart.Panel | Spec] = [_rates(found), _delay(found)]
-        if "mitigations" in found:
-            rows.append(_bars(found["mitigations"]))
-        return chart.document("The minimum latency spike of one drop of capacity", subtitle, rows)
-
-    def __repr__(self) -> str:
-        return f"<sojourn.SpikeFigure of r = {self._found['r']:.4g}>"
+def document(found: "SpikeTheory") -> Spec:
+    """Draw arrival rate and queueing delay around a drop, and bars for the mitigations."""
+    lost = found["lost_fraction"]
+    subtitle = (
+        f"r = {found['r']:.4g}, d = {1e3 * found['delay_s']:.4g} ms: "
+        f"{1e3 * found['spike_s']:.4g} ms at the peak"
+        + (f", {lost:.3g} of the excess lost" if lost > 0 else "")
+    )
+    rows: list[chart.Panel | alt.Chart] = [_rates(found), _delay(found)]
+    if "mitigations" in found:
+        rows.append(_bars(found["mitigations"]))
+    return views.document("The minimum latency spike of one drop of capacity", subtitle, rows)
 
 
 def _extent(found: "SpikeTheory") -> tuple[float, float]:
@@ -87,30 +67,23 @@ def _scaled(points: list[chart.Point], scale: float) -> list[chart.Point]:
     return [(1e3 * t, scale * value) for t, value in points]
 
 
-def _bars(mitigations: "list[Mitigation]") -> Spec:
+def _bars(mitigations: "list[Mitigation]") -> alt.Chart:
     """Draw the spike without and with each mitigation, side by side."""
     names = [f"{MITIGATIONS[one['name']][0]}, {one['setting']}" for one in mitigations]
-    values = [
+    rows = [
         {"mitigation": name, "bound": bound, "ms": 1e3 * delay}
         for name, one in zip(names, mitigations, strict=True)
         for bound, delay in (("without", one["before_s"]), ("with", one["after_s"]))
     ]
     kinds = ["without", "with"]
-    return {
-        "title": {"text": f"{_PEAK} without each in grey, with it in green", "anchor": "start"},
-        "width": 640,
-        "height": {"step": 13},
-        "data": {"values": values},
-        "mark": {"type": "bar"},
-        "encoding": {
-            "y": {"field": "mitigation", "type": "nominal", "sort": names, "title": None},
-            "yOffset": {"field": "bound", "type": "nominal", "sort": kinds},
-            "x": {"field": "ms", "type": "quantitative", "title": "ms"},
-            "color": {
-                "field": "bound",
-                "type": "nominal",
-                "scale": {"domain": kinds, "range": [_WITHOUT, _WITH]},
-                "legend": None,
-            },
-        },
-    }
+    scale = alt.Scale(domain=kinds, range=[_WITHOUT, _WITH])
+    return theme.panel(
+        f"{_PEAK} without each in grey, with it in green",
+        theme.table(rows, "ms"),
+        alt.MarkDef("bar"),
+        alt.X("ms:Q", title="ms"),
+        alt.Y("mitigation:N", sort=names, title=None),
+        alt.YOffset("bound:N", sort=kinds),
+        alt.Color("bound:N", scale=scale, legend=None),
+        height=alt.Step(13),
+    )

@@ -1,100 +1,72 @@
-"""Figures of the closed-form models."""
+"""Charts of the closed-form models."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from sojourn.report import Drawing, chart
+import altair as alt
+
+from sojourn.report import chart, theme, views
+from sojourn.report.theme import Spec
 
 if TYPE_CHECKING:
     from sojourn.theory import RapidTheory, TraceTheory
-
-Spec = dict[str, Any]
 
 # Two periods show the repetition; this many points per period make smooth curves.
 _PERIODS = 2
 _POINTS = 400
 _AFTER = "ms after a burst begins"
 _RAPID, _CROSS, _QUEUE = "#0072b2", "#bbbbbb", "#d55e00"
+_SENDERS = ["matching", "draining"]
 
 
-class RapidFigure(Drawing):
-    """Rapid's rate, the bursts and the queue over two periods, at the worst phase."""
-
-    def __init__(self, found: "RapidTheory") -> None:
-        self._found = found
-
-    def _document(self, interactive: bool) -> Spec:
-        found = self._found
-        points = list(_points(found))
-        rapid = [(1e3 * t, 1e-6 * rate) for t, rate, _ in points]
-        queue = [(1e3 * t, 8e3 * queued / found["capacity_bps"]) for t, _, queued in points]
-        rates = [
-            chart.line("Rapid", rapid, _RAPID, width=2),
-            chart.line("cross traffic", _bursts(found), _CROSS, width=2),
-        ]
-        waits = [chart.line("queue", queue, _QUEUE, width=2)]
-        subtitle = (
-            f"case {found['case']}: D = {1e3 * found['D_s']:.2f} ms, "
-            f"utilisation {found['utilisation']:.3f}, at the phase with the greatest queue"
-        )
-        return chart.document(
-            "Rapid under periodic bursts: the fluid model",
-            subtitle,
-            [
-                chart.Panel("Rates at the bottleneck", _AFTER, "Mbit/s", rates),
-                chart.Panel("Queueing delay", _AFTER, "ms", waits, legend=False),
-            ],
-        )
-
-    def __repr__(self) -> str:
-        return f"<sojourn.RapidFigure of case {self._found['case']}>"
+def rapid(found: "RapidTheory") -> Spec:
+    """Draw Rapid's rate, the bursts and the queue over two periods, at the worst phase."""
+    points = list(_points(found))
+    rapid = [(1e3 * t, 1e-6 * rate) for t, rate, _ in points]
+    queue = [(1e3 * t, 8e3 * queued / found["capacity_bps"]) for t, _, queued in points]
+    rates = [
+        chart.line("Rapid", rapid, _RAPID, width=2),
+        chart.line("cross traffic", _bursts(found), _CROSS, width=2),
+    ]
+    waits = [chart.line("queue", queue, _QUEUE, width=2)]
+    subtitle = (
+        f"case {found['case']}: D = {1e3 * found['D_s']:.2f} ms, "
+        f"utilisation {found['utilisation']:.3f}, at the phase with the greatest queue"
+    )
+    return views.document(
+        "Rapid under periodic bursts: the fluid model",
+        subtitle,
+        [
+            chart.Panel("Rates at the bottleneck", _AFTER, "Mbit/s", rates),
+            chart.Panel("Queueing delay", _AFTER, "ms", waits, legend=False),
+        ],
+    )
 
 
-class TraceFigure(Drawing):
-    """Capacity and both minimum delays over time, and the delays by loop delay."""
-
-    def __init__(self, found: "TraceTheory", name: str) -> None:
-        self._found = found
-        self._name = name
-
-    def _document(self, interactive: bool) -> Spec:
-        found = self._found
-        title = f"The unavoidable delay of {self._name}"
-        subtitle = (
-            f"loop delay {1e3 * found['delay_s']:g} ms; matching: sends at the last known "
-            "capacity; draining: also pauses until its queue is empty"
-        )
-        senders = [("matching", 2), ("draining", 3)]
-        rows: list[Any] = found["series"]
-        delays = [
-            {"t": row[0], "v": None if row[column] is None else 1e3 * row[column], "sender": sender}
-            for sender, column in senders
-            for row in rows
-        ]
-        rates = [{"t": row[0], "v": 1e-6 * row[1]} for row in rows]
-        return chart.document(
-            title,
-            subtitle,
-            [
-                _over_time(
-                    f"Capacity (Mbit/s), mean of {_span_text(rows)}",
-                    rates,
-                    {"value": "#777777"},
-                    "step-before",
-                ),
-                _over_time(
-                    "Minimum queueing delay (ms); no line without arrivals",
-                    delays,
-                    _SENDERS,
-                    "linear",
-                ),
-                _by_loop(found),
-            ],
-        )
-
-    def __repr__(self) -> str:
-        return f"<sojourn.TraceFigure of {self._name}>"
+def trace(found: "TraceTheory", name: str) -> Spec:
+    """Draw capacity and both minimum delays over time, and the delays by loop delay."""
+    subtitle = (
+        f"loop delay {1e3 * found['delay_s']:g} ms; matching: sends at the last known "
+        "capacity; draining: also pauses until its queue is empty"
+    )
+    rows: list[Any] = found["series"]
+    delays = [
+        {"t": row[0], "v": None if row[column] is None else 1e3 * row[column], "sender": sender}
+        for column, sender in enumerate(_SENDERS, start=2)
+        for row in rows
+    ]
+    rates = [{"t": row[0], "v": 1e-6 * row[1]} for row in rows]
+    grey = alt.ColorValue("#777777")
+    capacity = _over_time(
+        f"Capacity (Mbit/s), mean of {_span_text(rows)}", rates, "step-before", grey
+    )
+    least = _over_time(
+        "Minimum queueing delay (ms); no line without arrivals", delays, "linear", _sender()
+    )
+    return views.document(
+        f"The unavoidable delay of {name}", subtitle, [capacity, least, _by_loop(found)]
+    )
 
 
 def _span_text(rows: list[Any]) -> str:
@@ -103,61 +75,47 @@ def _span_text(rows: list[Any]) -> str:
     return f"{span_s:.3g} s" if span_s >= 1 else f"{1e3 * span_s:.3g} ms"
 
 
-_SENDERS: Spec = {
-    "field": "sender",
-    "type": "nominal",
-    "sort": ["matching", "draining"],
-    "scale": {"domain": ["matching", "draining"], "range": [_QUEUE, _RAPID]},
-}
+def _sender() -> alt.Color:
+    scale = alt.Scale(domain=_SENDERS, range=[_QUEUE, _RAPID])
+    return alt.Color("sender:N", sort=_SENDERS, scale=scale)
 
 
-def _over_time(title: str, values: list[Spec], colour: Spec, interpolate: str) -> Spec:
-    return {
-        "title": {"text": title, "anchor": "start"},
-        "width": 640,
-        "height": 180,
-        "data": {"values": values},
-        "mark": {"type": "line", "interpolate": interpolate, "strokeWidth": 1.4},
-        "encoding": {
-            "x": {"field": "t", "type": "quantitative", "title": "s"},
-            "y": {"field": "v", "type": "quantitative", "title": None},
-            "color": colour,
-        },
-    }
+def _over_time(
+    title: str,
+    rows: Sequence[Mapping[str, Any]],
+    interpolate: Literal["linear", "step-before"],
+    colour: alt.SchemaBase,
+) -> alt.Chart:
+    mark = alt.MarkDef("line", interpolate=interpolate, strokeWidth=1.4)
+    axes = alt.X("t:Q", title="s"), alt.Y("v:Q", title=None)
+    return theme.panel(title, theme.table(rows, "t", "v"), mark, *axes, colour)
 
 
-def _by_loop(found: "TraceTheory") -> Spec:
+def _by_loop(found: "TraceTheory") -> alt.Chart:
     """Draw the 99th percentile and the maximum of either sender over the loop delay."""
-    values = []
+    rows = []
     for one in found["by_delay"]:
         for sender, of in (("matching", one), ("draining", one["drained"])):
             for share, value in (("99th percentile", of["p99_s"]), ("greatest", of["max_s"])):
-                values.append(
+                rows.append(
                     {"d": 1e3 * one["delay_s"], "v": 1e3 * value, "sender": sender, "share": share}
                 )
-    return {
-        "title": {"text": "Decrease with the loop delay (ms)", "anchor": "start"},
-        "width": 640,
-        "height": 180,
-        "data": {"values": values},
-        "mark": {"type": "line", "point": True},
-        "encoding": {
-            "x": {"field": "d", "type": "quantitative", "title": "loop delay (ms)"},
-            "y": {"field": "v", "type": "quantitative", "title": None},
-            "color": _SENDERS,
-            "strokeDash": {
-                "field": "share",
-                "type": "nominal",
-                # The points fill the symbols of the legend, which hides their strokes.
-                "legend": {
-                    "symbolFillColor": "transparent",
-                    "symbolStrokeColor": "#444444",
-                    "symbolStrokeWidth": 2,
-                    "symbolSize": 300,
-                },
-            },
-        },
-    }
+    # The points fill the symbols of the legend, which hides their strokes.
+    legend = alt.Legend(
+        symbolFillColor="transparent",
+        symbolStrokeColor="#444444",
+        symbolStrokeWidth=2,
+        symbolSize=300,
+    )
+    return theme.panel(
+        "Decrease with the loop delay (ms)",
+        theme.table(rows, "d", "v"),
+        alt.MarkDef("line", point=True),
+        alt.X("d:Q", title="loop delay (ms)"),
+        alt.Y("v:Q", title=None),
+        _sender(),
+        alt.StrokeDash("share:N", legend=legend),
+    )
 
 
 def _points(found: "RapidTheory") -> Iterator[tuple[float, float, float]]:
