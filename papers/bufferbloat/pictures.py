@@ -16,7 +16,7 @@ def dispersion(lab: Lab, runs: Mapping[int, Recording]) -> None:
     rows: list[chart.Panel | list[chart.Panel]] = [_boxes(runs)]
     rows += [[_histogram(runs, layer, host) for host in HOSTS] for layer in LAYERS]
     subtitle = "10 Mbit/s each way, a bulk flow of CUBIC each way; whiskers to the extremes"
-    lab.draw("figure-4", chart.document("RTTs by the size of the queue", subtitle, rows))
+    lab.draw("figure-4", chart.Document("RTTs by the size of the queue", subtitle, rows))
 
 
 def _boxes(runs: Mapping[int, Recording]) -> chart.Panel:
@@ -81,7 +81,7 @@ def course(lab: Lab, name: str, run: Recording, title: str) -> None:
                 y_scale={"domain": [0, 300]},
             )
         )
-    lab.draw(name, chart.document(title, "300 kB, 10 Mbit/s each way", rows))
+    lab.draw(name, chart.Document(title, "300 kB, 10 Mbit/s each way", rows))
 
 
 def _level(ms: float) -> Points:

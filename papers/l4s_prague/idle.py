@@ -54,10 +54,10 @@ def idle(lab: Lab) -> list[Claim]:
     ]
 
 
-def _figure(shown: Mapping[str, Run]) -> chart.Spec:
+def _figure(shown: Mapping[str, Run]) -> chart.Document:
     rows = [[_panel(what, shown, pause) for pause in range(2)] for what in (_waiting, _window)]
     subtitle = "A file ends at 0, and the next begins to come a round trip later; 5 ms are marked"
-    return chart.document("After a pause", subtitle, rows)
+    return chart.Document("After a pause", subtitle, rows)
 
 
 Points = list[tuple[float, float]]
@@ -183,7 +183,7 @@ def bucket(lab: Lab) -> list[Claim]:
     panel = chart.Panel(
         "Four files", "bucket, ms at the pacing rate", "s", layers, height=280, width=560
     )
-    lab.draw("bucket", chart.document("The repair and the bucket", "", [panel]))
+    lab.draw("bucket", chart.Document("The repair and the bucket", "", [panel]))
     return _bucket_claims(dict(done["repaired"]), dict(done["unrepaired"]), dict(done["draft"]))
 
 

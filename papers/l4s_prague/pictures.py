@@ -30,7 +30,7 @@ def picture(lab: Lab, name: str) -> list[Claim]:
     published = all_published.get(name, {})
     panels = [_rate(run, published), rtts(run, published), window(run), counts(run)]
     title = f"Four downloads: {SENDERS[name].title}"
-    lab.draw(f"picture-{name}", chart.document(title, "10 Mbit/s, 10 ms each way", panels))
+    lab.draw(f"picture-{name}", chart.Document(title, "10 Mbit/s, 10 ms each way", panels))
     return _claims(name, run, published, _between(all_published))
 
 
@@ -210,7 +210,7 @@ def times(lab: Lab, names: Sequence[str]) -> list[Claim]:
         height=340,
         x_scale={"domain": [0, 4.05]},
     )
-    lab.draw("times", chart.document("Four downloads", "10 Mbit/s, 10 ms each way", [panel]))
+    lab.draw("times", chart.Document("Four downloads", "10 Mbit/s, 10 ms each way", [panel]))
     done = {name: completion_s(run) for name, run in runs.items()}
     lost = {name: flow_of(run)["dropped_packets"] for name, run in runs.items()}
     rows = [

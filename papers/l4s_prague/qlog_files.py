@@ -56,4 +56,4 @@ def _draw(lab: Lab, back: Run) -> None:
     published = lab.published()["repaired"]
     panels = [rtts(back, published), window(back), counts(back)]
     title = f"Four downloads: {SENDERS['repaired'].title}"
-    lab.draw("qlog", chart.document(title, "drawn from its qlog file alone", panels))
+    lab.draw("qlog", chart.Document(title, "drawn from its qlog file alone", panels))

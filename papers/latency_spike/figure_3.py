@@ -87,7 +87,7 @@ def _independence(slow: Spikes, fast: Spikes) -> Claim:
     return Claim(name, 0.0, packets, "packets", packets < 2, why)
 
 
-def _picture(simulated: Spikes) -> chart.Spec:
+def _picture(simulated: Spikes) -> chart.Document:
     surface = chart.Panel(
         "The surface Q = (r - 1) d",
         "",
@@ -121,7 +121,7 @@ def _picture(simulated: Spikes) -> chart.Spec:
         columns=4,
     )
     subtitle = "loop delay d up to 100 ms, capacity falls to one r-th; no packet is lost"
-    return chart.document("Figure 3: the least spike", subtitle, [surface, flat])
+    return chart.Document("Figure 3: the least spike", subtitle, [surface, flat])
 
 
 def _contour(q: float, colour: str) -> chart.Layer:

@@ -168,7 +168,7 @@ def _beyond(beyond: Cells, control: str) -> Claim:
     return Claim(f"{control}: spikes", None, f"{ours} ms", "", None, why)
 
 
-def _picture(found: Cells, measured: Mapping[tuple[str, int], Row]) -> chart.Spec:
+def _picture(found: Cells, measured: Mapping[tuple[str, int], Row]) -> chart.Document:
     controls = list(dict.fromkeys(control for control, _ in found))
     panels = [_panel(control, found, measured) for control in controls]
     thirds = [panels[place : place + 3] for place in range(0, len(panels), 3)]
@@ -178,7 +178,7 @@ def _picture(found: Cells, measured: Mapping[tuple[str, int], Row]) -> chart.Spe
         "black: the authors' measurements; dashed: the bound; grey crosses: the bound, corrected "
         "for saturation",
     ]
-    return chart.document("Figure 5: the spike over the delay", subtitle, thirds)
+    return chart.Document("Figure 5: the spike over the delay", subtitle, thirds)
 
 
 def _panel(control: str, found: Cells, measured: Mapping[tuple[str, int], Row]) -> chart.Panel:
@@ -210,7 +210,7 @@ def _small(
     return chart.Panel(title, x, "ms", layers, (), 230, 170, scale, columns=2)
 
 
-def _ratios_picture(by_ratio: Mapping[str, Sequence[Spikes]]) -> chart.Spec:
+def _ratios_picture(by_ratio: Mapping[str, Sequence[Spikes]]) -> chart.Document:
     bound = [(1.0, 0.0), (6.2, 5.2 * 50)]
     panels = []
     for control, ones in by_ratio.items():
@@ -222,4 +222,4 @@ def _ratios_picture(by_ratio: Mapping[str, Sequence[Spikes]]) -> chart.Spec:
         layers.append(chart.dots("ours", points, chart.COLOURS[0]))
         panels.append(_small(control, "r", layers, [1, 6.4]))
     subtitle = "d = 50 ms; median and 5th to 95th percentile, sampled as the testbed sampled"
-    return chart.document("Figure 5: the spike over the ratio", subtitle, [panels])
+    return chart.Document("Figure 5: the spike over the ratio", subtitle, [panels])

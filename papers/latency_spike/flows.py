@@ -21,7 +21,7 @@ def flows(lab: Lab) -> list[Claim]:
     ]
     title = "Two ideal flows, one of 20 ms; capacity falls to a third"
     panel = chart.Panel("Spike (ms)", "delay of the far flow (ms)", "ms", layers)
-    lab.draw("flows", chart.document(title, "each has half of the rate at the drop", [panel]))
+    lab.draw("flows", chart.Document(title, "each has half of the rate at the drop", [panel]))
     apart = [abs(spike - q) for spike, (_, q) in zip(spikes, law, strict=True)]
     packets = max(apart) / packet_ms(BEFORE_BPS, R)
     why = f"the greatest distance of {len(apart)} simulated spikes. Holds within three: packets "

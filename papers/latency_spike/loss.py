@@ -214,7 +214,7 @@ _SHAPES = {
 
 def _picture(
     capped: dict[int, list[Paid]], found: dict[tuple[str, int], dict[str, Paid]]
-) -> chart.Spec:
+) -> chart.Document:
     rows = [
         [_panel(control, d, capped[d], found[control, d]) for d in DELAYS_MS]
         for control in CONTROLS
@@ -224,7 +224,7 @@ def _picture(
         "the excess",
         "black: equation 3, from loss without delay to a delay of Q without loss",
     ]
-    return chart.document("Latency or loss after a drop", subtitle, rows)
+    return chart.Document("Latency or loss after a drop", subtitle, rows)
 
 
 def _panel(

@@ -135,7 +135,7 @@ def mitigations(lab: Lab) -> list[Claim]:
     panels += [_switch_panel(one, spikes) for one, (spikes, _) in switches]
     title = "What mitigates a spike: 60 to 20 Mbit/s over 50 ms"
     subtitle = ["spikes in ms, medians; black: the theory's bound"]
-    lab.draw("mitigations", chart.document(title, subtitle, [panels[:3], panels[3:]]))
+    lab.draw("mitigations", chart.Document(title, subtitle, [panels[:3], panels[3:]]))
     if lab.quick:
         lab.note("A quick run: each runs 4 times in place of 15.")
     lab.note(

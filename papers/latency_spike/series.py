@@ -10,8 +10,9 @@ import zlib
 import altair as alt
 import polars as pl
 import sojourn
-from latency_spike_testbed import DATA, ROOT, RUNS, SAMPLING_S, scenario
 from sojourn.report import render, theme
+
+from .testbed import DATA, ROOT, RUNS, SAMPLING_S, scenario
 
 PICTURE = ROOT / "docs" / "testbed-series.png"
 # The displayed time around the drop.

@@ -41,7 +41,7 @@ def many(lab: Lab) -> list[Claim]:
     ]
 
 
-def _picture(run: Run, rate_bps: float, rate: str) -> chart.Spec:
+def _picture(run: Run, rate_bps: float, rate: str) -> chart.Document:
     fills_mb = rate_bps * MSS / WIRE / 8e9 * (RTT_MS + Q_TARGET_MS)
     windows = [
         chart.line("eighteen flows", chart.thin(megabytes(_alive(run, place)), 700), width=1)
@@ -66,7 +66,7 @@ def _picture(run: Run, rate_bps: float, rate: str) -> chart.Spec:
         ),
         chart.Panel("Round-trip time (ms)", "s", "ms", queue, x_scale=TIME),
     ]
-    return chart.document("Figure 6: eighteen flows, one more every four seconds", rate, panels)
+    return chart.Document("Figure 6: eighteen flows, one more every four seconds", rate, panels)
 
 
 def _alive(run: Run, place: int) -> pl.DataFrame:

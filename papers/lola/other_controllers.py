@@ -49,7 +49,7 @@ def _claims(what: str, run: Run, begin_s: float, end_s: float, flows: object) ->
     return [Claim(f"{what}: median queueing delay", None, middle, "ms", None, why)]
 
 
-def _picture(two: dict[str, Run], many: dict[str, Run], rate: str) -> chart.Spec:
+def _picture(two: dict[str, Run], many: dict[str, Run], rate: str) -> chart.Document:
     rows = []
     for control in CONTROLS:
         rows.append(
@@ -59,7 +59,7 @@ def _picture(two: dict[str, Run], many: dict[str, Run], rate: str) -> chart.Spec
             ]
         )
     subtitle = [rate, "round-trip time of the first flow; black: LoLa's published target, 26 ms"]
-    return chart.document("The same testbed with other controllers", subtitle, rows)
+    return chart.Document("The same testbed with other controllers", subtitle, rows)
 
 
 def _panel(title: str, run: Run, flow: str, end_s: float) -> chart.Panel:

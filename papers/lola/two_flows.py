@@ -38,7 +38,7 @@ def throughput(lab: Lab, name: str, bed: Testbed, title: str, rate: str) -> list
     fair = [(0.0, payload), (SECOND_S, payload), (SECOND_S, payload / 2), (bed.end_s, payload / 2)]
     layers.append(chart.line("published: all, then half each", fair, chart.PUBLISHED, (5, 3)))
     panel = chart.Panel(f"Goodput in steps of 0.25 s ({unit})", "s", unit, layers, x_scale=TIME)
-    lab.draw(name, chart.document(title, rate, [panel]))
+    lab.draw(name, chart.Document(title, rate, [panel]))
     return [_utilisation(lab, bed), _fairness(lab, bed)]
 
 
@@ -111,7 +111,7 @@ def windows(lab: Lab) -> list[Claim]:
     )
     title = "Figure 4b: the windows of two flows"
     subtitle = [scale(lab), "published: flow 1 keeps its window while grey; fair after four rounds"]
-    lab.draw("figure-4b", chart.document(title, subtitle, [panel]))
+    lab.draw("figure-4b", chart.Document(title, subtitle, [panel]))
     return [_kept(lab, bed), _follows(lab, bed), _rounds_to_fairness(lab, bed)]
 
 
@@ -170,7 +170,7 @@ def rtts(lab: Lab, name: str, beds: Sequence[Testbed], title: str, rate: str) ->
         )
     tall = 420 if len(beds) > 1 else 240
     panel = chart.Panel("Round-trip time (ms)", "s", "ms", layers, height=tall, x_scale=TIME)
-    lab.draw(name, chart.document(title, rate, [panel]))
+    lab.draw(name, chart.Document(title, rate, [panel]))
     return claims
 
 

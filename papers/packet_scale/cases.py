@@ -77,7 +77,7 @@ def _cases(
         timelines[case] = found
         rows.append(_pair(case, setting, periods, found, model))
         claims += _case(case, setting, measured[case])
-    lab.draw(name, chart.document(title, _CASES_SUBTITLE, rows))
+    lab.draw(name, chart.Document(title, _CASES_SUBTITLE, rows))
     lab.note(
         "Blue: Rapid with a perfect estimate and the linear filter; black, dashed: the model; "
         "grey: cross traffic."

@@ -157,7 +157,7 @@ def _draw(
     truth = chart.line("available", [(700, 0), (700, 40)], chart.PUBLISHED, dash=(6, 4))
     lab.draw(
         "observation-1",
-        chart.document(
+        chart.Document(
             "Observation 1: a residual queue does not show",
             f"{CAPACITY_MBIT:g} Mbit/s; p-streams of 30 packets beside traffic at a constant rate",
             [

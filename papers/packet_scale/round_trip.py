@@ -45,7 +45,7 @@ def figure_3(lab: Lab) -> list[Claim]:
     found, model = simulated(lab, setting, MODEL_SENDER, 2), modelled(setting, 2)
     lab.draw(
         "figure-3",
-        chart.document(
+        chart.Document(
             "Figure 3: a burst, and Rapid's answer",
             "T_on 100 ms, T_off 350 ms, R_avg 111 Mbit/s, RTT 125 ms, no smoothing",
             [
@@ -105,7 +105,7 @@ def figure_4(lab: Lab) -> list[Claim]:
     lab.note("Grey: cross traffic, as it arrives at the bottleneck.")
     lab.draw(
         "figure-4",
-        chart.document(
+        chart.Document(
             "Figure 4: best-case and worst-case queue",
             "T_on 100 ms, T_off 350 ms, R_avg 111 Mbit/s, no smoothing",
             rows,

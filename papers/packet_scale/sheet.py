@@ -103,7 +103,7 @@ def _draw(lab: Lab, sheet: Sheet, found: Mapping[Kind, Dots]) -> None:
         "lines: the paper's model at its worst phase; dots: simulations there",
         f"columns: {'; '.join(columns)}",
     ]
-    lab.draw(f"figure-{sheet.name}", chart.document(sheet.title, subtitle, rows))
+    lab.draw(f"figure-{sheet.name}", chart.Document(sheet.title, subtitle, rows))
 
 
 def _panel(

@@ -77,7 +77,7 @@ def _validation(lab: Lab, name: str, title: str, setting: Setting) -> list[Claim
         f"T_on {setting.on:g} ms, T_off {setting.off:g} ms, R_avg 111 Mbit/s, "
         f"tau {setting.tau:g} ms, eta {setting.eta:g} ms, RTT {setting.rtt:g} ms"
     )
-    lab.draw(f"figure-{name}", chart.document(title, subtitle, rows))
+    lab.draw(f"figure-{name}", chart.Document(title, subtitle, rows))
     [at_worst] = measure(lab, [Job(worst, MODEL_SENDER, seconds)])
     published = lab.published()[name]
     claims = _worst_phase(published, worst, at_worst, least)

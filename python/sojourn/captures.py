@@ -14,6 +14,9 @@ Method = Literal["auto", "timestamps", "acks"]
 
 MAX_FLOWS = 1 << 18
 """Maximum number of flows in memory: with a few samples each, they take some 400 MB."""
+# More panels below one another cannot be compared.
+DRAWN = 8
+"""Flows that the figure of a capture shows."""
 
 
 class Endpoint(TypedDict):

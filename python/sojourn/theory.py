@@ -9,6 +9,18 @@ from typing import TypedDict, cast
 from sojourn import _core, inputs
 from sojourn.errors import UsageError
 
+MITIGATIONS = {
+    "headroom": ("headroom", "{} of the capacity left unused before the drop"),
+    "ramp": ("gradual ramp", "capacity falls over {}, and senders drain their queue"),
+    "warning": ("early warning", "senders receive the signal {} before the drop"),
+    "near": ("shorter loop", "a server or proxy at a loop delay of {}"),
+    "back_queue": ("ACK priority", "signals do not wait {} in the reverse path's queue"),
+    "standing": ("signal at dequeue", "a standing queue of {} before the drop"),
+    "users": ("fair queueing", "among {} users, of whom others caused the drop"),
+    "node": ("several fidelities", "a node at a loop delay of {} chooses what to forward"),
+}
+"""Name of each mitigation and description of its setting, which replaces `{}`."""
+
 
 class Mitigation(TypedDict):
     """One way to shorten a spike: the greatest queueing delay without and with it.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from sojourn import _core, api, experiment, inputs, run_directory
 from sojourn.exports import Captures
 from sojourn.pictures import Pictures, warn
+from sojourn.report.chart import Document
 from sojourn.results import Run
 from sojourn.run_summary import RunSummary
 
@@ -189,9 +190,11 @@ class Lab:
             self.progress,
         )
 
-    def draw(self, name: str, spec: Mapping[str, Any]) -> None:
-        """Write a Vega-Lite figure as `NAME.svg` and `NAME.png`."""
-        if self.drawn.draw(spec, self.out / name):
+    def draw(self, name: str, figure: Document) -> None:
+        """Write a figure as `NAME.svg` and `NAME.png`."""
+        from sojourn.report import views
+
+        if self.drawn.draw(views.document(figure), self.out / name):
             self.pictures.append(name)
 
     def picture(self, name: str, svg: str) -> None:

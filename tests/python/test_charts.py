@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 import sojourn as api
 from sojourn.cli import main
-from sojourn.report import chart, render
+from sojourn.report import chart, render, theme, views
 from sojourn_bench import figure as bench_figure
 from sojourn_bench.figures import Bench
 from sojourn_papers import page as paper_page
@@ -86,7 +86,7 @@ def test_figures_of_the_benchmark() -> None:
         check(bench_figure.document(cast(Bench, {**found, "scaling": some})))
 
 
-def panels(name: str) -> chart.Spec:
+def panels(name: str) -> theme.Spec:
     points = [(0.0, 1.0), (1.0, 2.0)]
     layers = [
         chart.line(name, points, dash=(2, 2)),
@@ -95,7 +95,7 @@ def panels(name: str) -> chart.Spec:
     ]
     one = chart.Panel("p", "x", "y", layers, behind=[chart.shade([(0, 1)])], x_axis={"values": [1]})
     bare = chart.Panel("p", "x", "y", [chart.boxes("b", points)], bare=True, columns=2)
-    return chart.document("t", ["s", "u"], [one, [one, bare]])
+    return views.document(chart.Document("t", ["s", "u"], [one, [one, bare]]))
 
 
 def test_figures_of_papers() -> None:

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import interrupts
@@ -238,14 +237,6 @@ sys.exit(cli.main())
     stdout, stderr = process.communicate(timeout=60)
     assert (process.returncode, stderr) == (0, "")
     assert stdout
-
-
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Let SIGINT raise `KeyboardInterrupt`, which a background process ignores."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("interruptible")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import sojourn as package
-from sojourn.report import chart
+from sojourn.report import chart, views
 from sojourn_papers import Ask, Lab
 from support import ROOT, SMALL, Sojourn
 from test_bad_input import refused
@@ -22,7 +22,7 @@ def drop(lab: Lab) -> list[Claim]:
     series = run.link("bottleneck", "cubic").series.drop_nulls("queue_delay_s")
     points = zip(series["t_s"], 1e3 * series["queue_delay_s"])
     panel = chart.Panel("Queue (ms)", "s", "ms", [chart.line("queue", points)])
-    lab.draw("drop", chart.document("A drop", "small", [panel]))
+    lab.draw("drop", chart.Document("A drop", "small", [panel]))
     lab.note(f"data: {lab.data}; {len(run.runs)} runs")
     spikes = [1e3 * one["spikes"][0]["spike_s"] for one in run.runs]
     return [
@@ -231,7 +231,9 @@ def test_names_have_one_colour_each_and_keep_their_own() -> None:
         chart.dots("ours", [(1, 1)]),
         chart.line("other", [(0, 0)]),
     ]
-    (view,) = chart.document("t", "s", [chart.Panel("p", "x", "y", layers)])["vconcat"]
+    (view,) = views.document(chart.Document("t", "s", [chart.Panel("p", "x", "y", layers)]))[
+        "vconcat"
+    ]
     scale = view["layer"][0]["encoding"]["color"]["scale"]
     assert scale["domain"] == ["ours", "published", "other"]
     assert scale["range"][1] == chart.PUBLISHED

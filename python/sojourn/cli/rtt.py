@@ -15,7 +15,7 @@ from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import file_name, positive
 from sojourn.formatting import MISSING
-from sojourn.report import DRAWN, RttFigure, require_free_figure
+from sojourn.report import RttFigure, require_free_figure
 
 # Points per direction, for a figure that is 640 pixels wide.
 _POINTS = 2_000
@@ -59,7 +59,7 @@ def execute(args: argparse.Namespace) -> int:
         args.method,
         args.max_flows,
         points=_POINTS if args.plot is not None else 0,
-        drawn=DRAWN,
+        drawn=captures.DRAWN,
         listed=None if args.json else _MOST_FLOWS,
     )
     if args.json and args.plot is None:

@@ -8,9 +8,9 @@ from sojourn.cli.figures import Figures
 from sojourn.cli.options import name_list, settings_of
 from sojourn.errors import UsageError
 from sojourn.formatting import ms_text
-from sojourn.report import MITIGATIONS, SpikeFigure, require_free_figure
+from sojourn.report import SpikeFigure, require_free_figure
 from sojourn.terminal import one_line
-from sojourn.theory import Mitigation, SpikeTheory
+from sojourn.theory import MITIGATIONS, Mitigation, SpikeTheory
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

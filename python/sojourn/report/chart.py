@@ -64,6 +64,15 @@ class Panel:
     """False if a panel beside it shows the same names."""
 
 
+@dataclass(frozen=True)
+class Document:
+    """A figure: rows of panels, each with its own legend; views of altair stay as they are."""
+
+    title: str
+    subtitle: str | Sequence[str]
+    rows: "Sequence[Panel | Sequence[Panel] | View]"
+
+
 def line(
     name: str,
     points: Iterable[Point],
@@ -106,15 +115,6 @@ def boxes(name: str, points: Iterable[Point], colour: str | None = None, size: i
 def shade(spans: Iterable[tuple[float, float]], colour: str = "#dddddd") -> Shade:
     """Shade intervals of the x axis."""
     return Shade(list(spans), colour)
-
-
-def document(
-    title: str, subtitle: str | Sequence[str], rows: "Sequence[Panel | Sequence[Panel] | View]"
-) -> Spec:
-    """Arrange rows of panels, each with its own legend; views are added unchanged."""
-    from sojourn.report import views
-
-    return views.document(title, subtitle, rows)
 
 
 def thin(points: Iterable[Point], most: int = _MOST_POINTS) -> list[Point]:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import altair as alt
 
-from sojourn.report import DRAWN, theme, views
+from sojourn.captures import DRAWN
+from sojourn.report import chart, theme, views
 from sojourn.report.theme import Spec
 
 if TYPE_CHECKING:
@@ -21,9 +22,11 @@ def document(found: "CaptureRtt") -> Spec:
     more = found["flow_count"] - len(drawn)
     left_out = f"; {more:,} more flows are not drawn" if more else ""
     return views.document(
-        f"Round-trip times in {Path(found['file']).name}",
-        "from a segment at the capture point to its answer there, both directions" + left_out,
-        [_panel(flow) for flow in drawn] or [_nothing()],
+        chart.Document(
+            f"Round-trip times in {Path(found['file']).name}",
+            "from a segment at the capture point to its answer there, both directions" + left_out,
+            [_panel(flow) for flow in drawn] or [_nothing()],
+        )
     )
 
 

@@ -1,14 +1,10 @@
 """The chart of one drop of capacity: arrivals, queueing delay, and effect of mitigations."""
 
-from typing import TYPE_CHECKING
-
 import altair as alt
 
-from sojourn.report import MITIGATIONS, chart, theme, views
+from sojourn.report import chart, theme, views
 from sojourn.report.theme import Spec
-
-if TYPE_CHECKING:
-    from sojourn.theory import Mitigation, SpikeTheory
+from sojourn.theory import MITIGATIONS, Mitigation, SpikeTheory
 
 _AFTER = "ms after the drop"
 _ARRIVES, _CAPACITY, _QUEUE = "#0072b2", "#999999", "#d55e00"
@@ -27,7 +23,9 @@ def document(found: "SpikeTheory") -> Spec:
     rows: list[chart.Panel | alt.Chart] = [_rates(found), _delay(found)]
     if "mitigations" in found:
         rows.append(_bars(found["mitigations"]))
-    return views.document("The minimum latency spike of one drop of capacity", subtitle, rows)
+    return views.document(
+        chart.Document("The minimum latency spike of one drop of capacity", subtitle, rows)
+    )
 
 
 def _extent(found: "SpikeTheory") -> tuple[float, float]:

@@ -35,12 +35,14 @@ def rapid(found: "RapidTheory") -> Spec:
         f"utilisation {found['utilisation']:.3f}, at the phase with the greatest queue"
     )
     return views.document(
-        "Rapid under periodic bursts: the fluid model",
-        subtitle,
-        [
-            chart.Panel("Rates at the bottleneck", _AFTER, "Mbit/s", rates),
-            chart.Panel("Queueing delay", _AFTER, "ms", waits, legend=False),
-        ],
+        chart.Document(
+            "Rapid under periodic bursts: the fluid model",
+            subtitle,
+            [
+                chart.Panel("Rates at the bottleneck", _AFTER, "Mbit/s", rates),
+                chart.Panel("Queueing delay", _AFTER, "ms", waits, legend=False),
+            ],
+        )
     )
 
 
@@ -65,7 +67,9 @@ def trace(found: "TraceTheory", name: str) -> Spec:
         "Minimum queueing delay (ms); no line without arrivals", delays, "linear", _sender()
     )
     return views.document(
-        f"The unavoidable delay of {name}", subtitle, [capacity, least, _by_loop(found)]
+        chart.Document(
+            f"The unavoidable delay of {name}", subtitle, [capacity, least, _by_loop(found)]
+        )
     )
 
 

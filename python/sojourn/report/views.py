@@ -6,17 +6,15 @@ from typing import Any
 import altair as alt
 
 from sojourn.report import theme
-from sojourn.report.chart import COLOURS, Layer, Panel, Shade
+from sojourn.report.chart import COLOURS, Document, Layer, Panel, Shade
 from sojourn.report.theme import Spec, View
 
 
-def document(
-    title: str, subtitle: str | Sequence[str], rows: Sequence[Panel | Sequence[Panel] | View]
-) -> Spec:
-    """Arrange rows of panels, each with its own legend; views are added unchanged."""
+def document(one: Document) -> Spec:
+    """Convert a figure to Vega-Lite."""
     resolve = {"scale": {"color": "independent", "strokeDash": "independent"}}
-    views = [_row(one) for one in rows]
-    return theme.document(title, subtitle, title_offset=12, vconcat=views, resolve=resolve)
+    views = [_row(row) for row in one.rows]
+    return theme.document(one.title, one.subtitle, title_offset=12, vconcat=views, resolve=resolve)
 
 
 def _row(one: Panel | Sequence[Panel] | View) -> View:
