@@ -1,5 +1,7 @@
 //! Every text yields a scenario or errors with a position in the text, without a panic.
 
+use std::io;
+
 use proptest::prelude::*;
 use sojourn_scenario::{Document, Errors};
 
@@ -100,8 +102,8 @@ fn assert_placed(errors: &Errors, text: &str) {
     assert!(!errors.to_ansi().is_empty());
 }
 
-fn read(file: &str) -> Result<String, String> {
-    if file == "cell.trace" { Ok("1\n2\n".to_owned()) } else { Err("not there".to_owned()) }
+fn read(file: &str) -> io::Result<String> {
+    if file == "cell.trace" { Ok("1\n2\n".to_owned()) } else { Err(io::Error::other("not there")) }
 }
 
 fn drive(text: &str) {
