@@ -23,7 +23,7 @@ use crate::link::packet::{Packet, PacketKind};
 use crate::link::server::{RateServer, Server, TraceServer, mean_rate};
 use crate::link::waiting::{Begun, Waiting};
 use crate::meter::{Metering, Part};
-use crate::record::measure::{Peak, SpikeTracker};
+use crate::peak::{Peak, SpikeTracker};
 use crate::seed::{Event, Stream, Uniform, seed};
 
 /// Counters of a link, in packets unless stated otherwise.
