@@ -260,12 +260,12 @@ impl<M: Metering> Link<M> {
     #[inline]
     pub(crate) fn catch_up(&mut self, clock: Clock, events: &mut EventQueue) {
         if self.departs_at < clock.horizon {
-            self.catch_up_apart(clock, events);
+            self.catch_up_slow(clock, events);
         }
     }
 
     #[inline(never)]
-    fn catch_up_apart(&mut self, clock: Clock, events: &mut EventQueue) {
+    fn catch_up_slow(&mut self, clock: Clock, events: &mut EventQueue) {
         if self.wire.is_plain {
             self.depart_until(clock, events);
         } else {

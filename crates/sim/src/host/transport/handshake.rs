@@ -259,7 +259,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     /// A request has arrived. It confirms the answer, unless it came with the opening or directly
     /// behind it. In that case too, the response need not wait (RFC 7413 section 4.2.2, RFC 9001
     /// section 5.7).
-    pub(crate) fn hear_request(&mut self, flow: usize) {
+    pub(crate) fn confirm_by_request(&mut self, flow: usize) {
         let Some(opening) = self.opening(flow) else { return };
         match opening.server {
             Some(server) if opening.is_early => self.connections[server].sender.stop_waiting(),

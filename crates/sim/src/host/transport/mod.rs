@@ -300,7 +300,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         host.answered += 1;
         let (data, response) = (host.data, host.source.response());
         self.connections[id].watch = host.next_request_target();
-        self.hear_request(flow);
+        self.confirm_by_request(flow);
         self.write(data, response);
     }
 
