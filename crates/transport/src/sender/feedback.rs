@@ -87,7 +87,7 @@ impl<C: Controller> Sender<C> {
         let is_explained = self.count_duplicates(ack);
         let repaired = self.end_tail_probe(ack, is_explained);
         let spurious = self.undo_if_spurious(now, ack, newly);
-        self.advance_f_rto(newly);
+        self.advance_f_rto(ack, newly);
         self.end_episode(newly);
         // Loss detection runs only after a delivery. The reordering timer calls it separately.
         let lost = if newly.packets > 0 { self.detect(now) } else { Lost::default() };
