@@ -5,47 +5,10 @@ use std::io;
 use proptest::prelude::*;
 use sojourn_scenario::{Document, Errors};
 
+use crate::pieces::PIECES;
+
 const SHIPPED: &str = include_str!("../../../../scenarios/capacity-drop.toml");
 const EVERYTHING: &str = include_str!("../everything.toml");
-
-/// Common input errors, and difficult cases for parsers.
-const PIECES: &[&str] = &[
-    "",
-    "0",
-    "-1",
-    "1e400",
-    "nan",
-    "\"",
-    "'''",
-    "[",
-    "]]",
-    "{",
-    "}",
-    "=",
-    ".",
-    ",",
-    "\n",
-    "\r\n",
-    "#",
-    "ü",
-    "\u{1f600}",
-    "\u{0}",
-    "link",
-    "[link.x]",
-    "[[flow]]",
-    "rate",
-    "\"60Mbit\"",
-    "{ kind = \"codel\" }",
-    "{ trace = \"x\" }",
-    "99999999999999999999999999999999999999999999",
-    "\"18446744073709551615s\"",
-    "\"0.0000000001ns\"",
-    "true",
-    "1979-05-27",
-    "a.b.c = 1",
-    "\"1packets\"",
-    "\"99999999999999999999packets\"",
-];
 
 #[derive(Clone, Debug)]
 enum Edit {
