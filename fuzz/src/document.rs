@@ -1,5 +1,7 @@
 //! Checks of every document and its errors, for all input formats.
 
+use std::io;
+
 use sojourn_scenario::{Document, Errors, Item, Scenario};
 
 use crate::{heap, simulate};
@@ -23,12 +25,12 @@ pub(crate) struct Text<'a> {
 }
 
 /// Traces that scenarios may name: a valid one, a malformed one, and a long one.
-pub(crate) fn read(file: &str) -> Result<String, String> {
+pub(crate) fn read(file: &str) -> io::Result<String> {
     match file {
         "cell.trace" | "traces/cellular.trace" => Ok("1\n2\n2\n7\n".to_owned()),
         "long.trace" => Ok("0\n1000000\n".to_owned()),
         "bad.trace" => Ok("1\nx\n".to_owned()),
-        _ => Err("not there".to_owned()),
+        _ => Err(io::Error::other("not there")),
     }
 }
 

@@ -8,6 +8,7 @@ mod grammar;
 mod heap;
 mod json;
 mod mutate;
+mod pieces;
 mod random;
 mod scenario;
 mod set;

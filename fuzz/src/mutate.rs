@@ -4,42 +4,8 @@ use serde_json::{Value, json};
 use sojourn_scenario::Document;
 
 use crate::grammar::Grammar;
+use crate::pieces::PIECES;
 use crate::random::Random;
-
-/// Common input errors, and difficult cases for parsers.
-const PIECES: &[&str] = &[
-    "\"",
-    "'''",
-    "[",
-    "]]",
-    "{",
-    "}",
-    "=",
-    ".",
-    ",",
-    "\n",
-    "\r\n",
-    "#",
-    "ü",
-    "\u{1f600}",
-    "\0",
-    "\x1b",
-    "\u{7f}",
-    "\u{feff}",
-    "[link.x]",
-    "[[flow]]",
-    "a.b.c = 1",
-    "\"\" = 1",
-    "nan",
-    "-",
-    "e",
-    "99999999999999999999999999999999999999999999",
-    "Mbit",
-    "packets",
-    "s",
-    " ",
-    "1",
-];
 
 /// Names of the links and flows of a document.
 pub(crate) fn names(document: &Document) -> Vec<String> {

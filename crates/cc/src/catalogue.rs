@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use sojourn_params::Params;
+use sojourn_params::{Kind, Params};
 
 use crate::contract::{Controller, Info, Needs, Setup};
 use crate::{AnyController, all, find};
@@ -13,6 +13,35 @@ use crate::{AnyController, all, find};
 #[derive(Clone, Default)]
 pub struct Catalogue {
     users: Vec<UserController>,
+}
+
+/// A controller that a catalogue does not take.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CatalogueError {
+    /// The name has other characters than scenarios allow.
+    #[error("`{0}` cannot name a controller: names consist of letters, digits, `-` and `_`")]
+    Name(&'static str),
+    /// Another controller has the name.
+    #[error("`{name}` is taken; there are: {}, none", .taken.join(", "))]
+    Taken {
+        /// The name.
+        name: &'static str,
+        /// The names of all controllers.
+        taken: Vec<&'static str>,
+    },
+    /// A parameter's default is outside its range.
+    #[error(
+        "`{param}` of `{name}` is {} by default; it must be {}",
+        .kind.default_value(), .kind.range()
+    )]
+    Default {
+        /// The controller.
+        name: &'static str,
+        /// The parameter.
+        param: &'static str,
+        /// Its default and range.
+        kind: Kind,
+    },
 }
 
 /// A user-defined controller.
@@ -34,13 +63,12 @@ impl Catalogue {
     /// are called through a pointer, built-in ones are not.
     ///
     /// # Errors
-    /// Returns a message if the name is taken or invalid, or if a parameter's default is
-    /// outside its range.
+    /// If the name is taken or invalid, or a parameter's default is outside its range.
     pub fn with(
         mut self,
         info: Info,
         build: impl Fn(&Setup) -> Box<dyn Controller> + Send + Sync + 'static,
-    ) -> Result<Catalogue, String> {
+    ) -> Result<Catalogue, CatalogueError> {
         self.admits(&info)?;
         self.users.push(UserController { info, build: Arc::new(build) });
         Ok(self)
@@ -50,28 +78,20 @@ impl Catalogue {
     ///
     /// # Errors
     /// The same as those of [`Catalogue::with`].
-    pub fn admits(&self, info: &Info) -> Result<(), String> {
+    pub fn admits(&self, info: &Info) -> Result<(), CatalogueError> {
         let name = info.name;
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || !name.chars().all(is_allowed) {
-            return Err(format!(
-                "`{name}` cannot name a controller: names consist of letters, digits, `-` and `_`"
-            ));
+            return Err(CatalogueError::Name(name));
         }
         // In a scenario, `none` means a flow without a controller.
         if name == "none" || self.find(name).is_some() {
-            let names: Vec<_> = self.infos().map(|info| info.name).collect();
-            let taken = names.join(", ");
-            return Err(format!("`{name}` is taken; there are: {taken}, none"));
+            let taken = self.infos().map(|info| info.name).collect();
+            return Err(CatalogueError::Taken { name, taken });
         }
         for param in info.params {
-            let default = param.kind.default_value();
-            if !param.kind.admits(&default) {
-                let range = param.kind.range();
-                return Err(format!(
-                    "`{}` of `{name}` is {default} by default; it must be {range}",
-                    param.name
-                ));
+            if param.is_required() {
+                return Err(CatalogueError::Default { name, param: param.name, kind: param.kind });
             }
         }
         Ok(())

@@ -21,7 +21,7 @@ mod window;
 mod windowed;
 
 pub use bbr3::View as Bbr3View;
-pub use catalogue::Catalogue;
+pub use catalogue::{Catalogue, CatalogueError};
 pub use contract::{
     Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, RateSample, Received, Sent,
     Setup, Signal,

@@ -158,6 +158,29 @@ impl fmt::Display for Value {
     }
 }
 
+/// A value that cannot be set.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ParamError {
+    /// No parameter has this name.
+    #[error("there is no parameter `{name}`; there are: {}", .known.join(", "))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The names of all parameters.
+        known: Vec<&'static str>,
+    },
+    /// The value is outside the range, or of another kind.
+    #[error("`{name}` is {value}; it must be {}", .kind.range())]
+    Outside {
+        /// The parameter.
+        name: &'static str,
+        /// The value.
+        value: Value,
+        /// The kind with its range.
+        kind: Kind,
+    },
+}
+
 /// Values of all declared parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params(BTreeMap<&'static str, Value>);
@@ -175,15 +198,15 @@ impl Params {
 
     /// Sets a declared parameter.
     ///
-    /// Returns a message with the range if the value is outside it, or with the declared
-    /// names if the name is unknown.
-    pub fn set(&mut self, declared: &[Param], name: &str, value: Value) -> Result<(), String> {
+    /// # Errors
+    /// If the name is unknown, or the value is outside the range.
+    pub fn set(&mut self, declared: &[Param], name: &str, value: Value) -> Result<(), ParamError> {
         let Some(param) = declared.iter().find(|p| p.name == name) else {
-            let names: Vec<_> = declared.iter().map(|p| p.name).collect();
-            return Err(format!("there is no parameter `{name}`; there are: {}", names.join(", ")));
+            let known = declared.iter().map(|p| p.name).collect();
+            return Err(ParamError::Unknown { name: name.to_owned(), known });
         };
         if !param.kind.admits(&value) {
-            return Err(format!("`{name}` is {value}; it must be {}", param.kind.range()));
+            return Err(ParamError::Outside { name: param.name, value, kind: param.kind });
         }
         self.0.insert(param.name, value);
         Ok(())

@@ -1,6 +1,7 @@
 //! The files named by a scenario.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -19,7 +20,7 @@ impl Files {
         Files { base, texts: Mutex::default() }
     }
 
-    pub(crate) fn read(&self, name: &str) -> Result<String, String> {
+    pub(crate) fn read(&self, name: &str) -> io::Result<String> {
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(text) = texts.get(name) {
             return Ok(text.clone());

@@ -1,9 +1,8 @@
 //! Files of capacity over time: mahimahi traces, and CSV of times and rates.
 
-use std::fmt;
 use std::str::FromStr;
 
-use sojourn_units::{Duration, Instant, Rate};
+use sojourn_units::{Duration, Instant, Rate, UnitError};
 
 use crate::error::Evidence;
 use crate::model::Trace;
@@ -20,16 +19,85 @@ pub struct CapacityFile {
 }
 
 /// A file that cannot be read. Gives the line, its fault and the correct form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CapacityFileError(String);
-
-impl fmt::Display for CapacityFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CapacityFileError {
+    /// Columns without a comma between them.
+    #[error(
+        "`{name}` has no comma: it is not a table, whose rows are like `0,60Mbit` (a time and the \
+         rate from then on), nor a mahimahi trace, which has one number a line; one of its lines \
+         is `{line}`"
+    )]
+    NoComma {
+        /// The file.
+        name: String,
+        /// A line, or its beginning.
+        line: String,
+    },
+    /// Not a mahimahi trace.
+    #[error("{0}")]
+    Trace(String),
+    /// More steps than the theory accepts.
+    #[error(
+        "`{name}` lasts {period}, which is more than {MOST_STRETCHES} stretches of {stretch}; a \
+         stretch of {least} or more is possible"
+    )]
+    TooLong {
+        /// The file.
+        name: String,
+        /// Its length.
+        period: Duration,
+        /// The length of each step.
+        stretch: Duration,
+        /// The least length of each step that the theory accepts.
+        least: Duration,
+    },
+    /// A malformed row of a table.
+    #[error("the table `{name}` is malformed in line {number}: {fault}; the line is `{line}`")]
+    Row {
+        /// The file.
+        name: String,
+        /// The line's number, from 1.
+        number: usize,
+        /// The line, or its beginning.
+        line: String,
+        /// Its fault.
+        fault: RowError,
+    },
+    /// The last rate of a table is zero.
+    #[error(
+        "the table `{0}` ends without capacity: its last queue would never drain; add a row with \
+         the rate that follows"
+    )]
+    NoCapacity(String),
+    /// A table of less than two rows.
+    #[error(
+        "the table `{0}` has less than two rows: each is a time and the rate from then on, such \
+         as `0,60Mbit`, and the last time is the end"
+    )]
+    TooShort(String),
 }
 
-impl std::error::Error for CapacityFileError {}
+/// The fault of a row of a table.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RowError {
+    /// One column.
+    #[error("it has no comma")]
+    NoComma,
+    /// A malformed time or rate.
+    #[error(transparent)]
+    Quantity(#[from] UnitError),
+    /// A table that begins later than at zero.
+    #[error("the first time is {0}, not 0")]
+    First(Duration),
+    /// Times that do not increase.
+    #[error("{time} is not after {last}")]
+    Order {
+        /// The time.
+        time: Duration,
+        /// The time of the row before.
+        last: Duration,
+    },
+}
 
 /// Greatest number of intervals of a mahimahi trace: with the queue of each, 0.5 GB.
 const MOST_STRETCHES: u64 = 5_000_000;
@@ -50,12 +118,7 @@ pub fn capacity_file(
         return table(name, text);
     }
     if let Some(line) = text.lines().find(|line| has_columns(line)) {
-        let shown: String = line.chars().take(40).collect();
-        return Err(CapacityFileError(format!(
-            "`{name}` has no comma: it is not a table, whose rows are like `0,60Mbit` (a time and \
-             the rate from then on), nor a mahimahi trace, which has one number a line; one of \
-             its lines is `{shown}`"
-        )));
+        return Err(CapacityFileError::NoComma { name: name.to_owned(), line: beginning(line) });
     }
     let opportunities_ms = trace::parse(name, text).map_err(|malformed| told(&malformed))?;
     let trace = Trace { file: name.to_owned(), opportunities_ms };
@@ -76,10 +139,12 @@ fn check_stretches(
         return Ok(());
     }
     let least = Duration(period.0.div_ceil(MOST_STRETCHES));
-    Err(CapacityFileError(format!(
-        "`{name}` lasts {period}, which is more than {MOST_STRETCHES} stretches of {stretch}; \
-         a stretch of {least} or more is possible"
-    )))
+    Err(CapacityFileError::TooLong { name: name.to_owned(), period, stretch, least })
+}
+
+/// As much of a line as an error shows.
+fn beginning(line: &str) -> String {
+    line.chars().take(40).collect()
 }
 
 /// Whether a line has columns with a separator other than a comma.
@@ -91,7 +156,7 @@ fn has_columns(line: &str) -> bool {
 fn told(malformed: &Malformed) -> CapacityFileError {
     let line = |evidence: &Evidence| format!("; the line is `{}`", evidence.text);
     let line = malformed.evidence.as_ref().map(line).unwrap_or_default();
-    CapacityFileError(format!("{}{line}", malformed.message))
+    CapacityFileError::Trace(format!("{}{line}", malformed.message))
 }
 
 fn table(name: &str, text: &str) -> Result<CapacityFile, CapacityFileError> {
@@ -102,51 +167,38 @@ fn table(name: &str, text: &str) -> Result<CapacityFile, CapacityFileError> {
         if line.is_empty() || line.starts_with('#') || heading {
             continue;
         }
-        let step = row(line, steps.last()).map_err(|what| {
-            let place = index + 1;
-            let shown: String = line.chars().take(40).collect();
-            CapacityFileError(format!(
-                "the table `{name}` is malformed in line {place}: {what}; the line is `{shown}`"
-            ))
-        })?;
-        steps.push(step);
+        steps.push(row(line, steps.last()).map_err(|fault| {
+            let (name, line) = (name.to_owned(), beginning(line));
+            CapacityFileError::Row { name, number: index + 1, line, fault }
+        })?);
     }
     match steps.last() {
         Some((until, last)) if steps.len() > 1 && *last > Rate::ZERO => {
             Ok(CapacityFile { until: *until, steps })
         }
-        Some(_) if steps.len() > 1 => Err(CapacityFileError(format!(
-            "the table `{name}` ends without capacity: its last queue would never drain; add a \
-             row with the rate that follows"
-        ))),
-        _ => Err(CapacityFileError(format!(
-            "the table `{name}` has less than two rows: each is a time and the rate from then \
-             on, such as `0,60Mbit`, and the last time is the end"
-        ))),
+        Some(_) if steps.len() > 1 => Err(CapacityFileError::NoCapacity(name.to_owned())),
+        _ => Err(CapacityFileError::TooShort(name.to_owned())),
     }
 }
 
-fn row(line: &str, before: Option<&(Instant, Rate)>) -> Result<(Instant, Rate), String> {
-    let (time, rate) = line.split_once(',').ok_or("it has no comma")?;
+fn row(line: &str, before: Option<&(Instant, Rate)>) -> Result<(Instant, Rate), RowError> {
+    let (time, rate) = line.split_once(',').ok_or(RowError::NoComma)?;
     let time: Duration = quantity(time, "s")?;
     let rate: Rate = quantity(rate, "bit")?;
     let at = Instant::ZERO + time;
     match before {
-        None if time > Duration::ZERO => Err(format!("the first time is {time}, not 0")),
+        None if time > Duration::ZERO => Err(RowError::First(time)),
         Some((last, _)) if at <= *last => {
-            Err(format!("{time} is not after {}", last.since(Instant::ZERO)))
+            Err(RowError::Order { time, last: last.since(Instant::ZERO) })
         }
         _ => Ok((at, rate)),
     }
 }
 
 /// A value with a unit, or a bare number of `unit`.
-fn quantity<T: FromStr>(text: &str, unit: &str) -> Result<T, String>
-where
-    T::Err: fmt::Display,
-{
+fn quantity<T: FromStr<Err = UnitError>>(text: &str, unit: &str) -> Result<T, UnitError> {
     let text = text.trim();
     let bare = text.ends_with(|c: char| c.is_ascii_digit());
     let full = if bare { format!("{text}{unit}") } else { text.to_owned() };
-    full.parse().map_err(|error: T::Err| error.to_string())
+    full.parse()
 }

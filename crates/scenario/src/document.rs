@@ -1,5 +1,7 @@
 //! The scenario document: input, changes, output and resolution.
 
+use std::io;
+
 use sojourn_cc::Catalogue;
 use toml::de::DeTable;
 
@@ -101,10 +103,7 @@ impl Document {
     ///
     /// # Errors
     /// All problems, each with its position.
-    pub fn resolve(
-        &self,
-        read: &dyn Fn(&str) -> Result<String, String>,
-    ) -> Result<Scenario, Errors> {
+    pub fn resolve(&self, read: &dyn Fn(&str) -> io::Result<String>) -> Result<Scenario, Errors> {
         self.resolve_with(&Catalogue::shipped(), read)
     }
 
@@ -116,7 +115,7 @@ impl Document {
     pub fn resolve_with(
         &self,
         controllers: &Catalogue,
-        read: &dyn Fn(&str) -> Result<String, String>,
+        read: &dyn Fn(&str) -> io::Result<String>,
     ) -> Result<Scenario, Errors> {
         let resolved = resolve::resolve(&self.root, controllers, read);
         resolved.map_err(|problems| Errors::new(&self.sources, problems))

@@ -38,7 +38,7 @@ mod tree;
 mod variants;
 mod write;
 
-pub use capacity_file::{CapacityFile, CapacityFileError, capacity_file};
+pub use capacity_file::{CapacityFile, CapacityFileError, RowError, capacity_file};
 pub use document::Document;
 pub use error::{Errors, Item, Position};
 pub use export::{json_schema, json_schema_with};

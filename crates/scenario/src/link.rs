@@ -1,5 +1,7 @@
 //! Links: from checked values to the model.
 
+use std::io;
+
 use sojourn_params::{Ordered, Param, Params, Value as Scalar};
 use sojourn_units::{Duration, Rate};
 
@@ -12,7 +14,7 @@ use crate::schedule::{self, End};
 use crate::trace;
 
 /// Reads a file that the scenario names.
-pub(crate) type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+pub(crate) type ReadFile<'a> = &'a dyn Fn(&str) -> io::Result<String>;
 
 /// Reads one link; `None` after a reported problem.
 pub(crate) fn read(

@@ -7,6 +7,24 @@ use crate::schema::DOCUMENT;
 use crate::shape::Shape;
 use crate::tree::{self, Entry, FromToml, Node, Span, Value};
 
+/// The left side of a change, which is no path of keys.
+#[derive(Debug, thiserror::Error)]
+#[error("`{left}` is not a path of keys: {why}")]
+struct PathError<'a> {
+    left: &'a str,
+    why: PathFault,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum PathFault {
+    #[error("it has a line break")]
+    LineBreak,
+    #[error("it has no key")]
+    Empty,
+    #[error("{0}")]
+    Toml(String),
+}
+
 /// A key of the path, and its position.
 struct Step {
     key: String,
@@ -22,10 +40,10 @@ pub(crate) fn set(root: &mut Node, text: &str, source: usize) -> Result<(), Prob
         let help = "write PATH=VALUE, such as link.bottleneck.rate=10Mbit";
         return Err(Problem::new(&everything, message, help));
     };
-    let steps = steps(left, whole).map_err(|message| {
+    let steps = steps(left, whole).map_err(|error| {
         let span = Some(whole.span(0..left.len()));
         let at = At { span, ..At::default() };
-        Problem::new(&at, message, "write keys joined by dots, such as link.back.delay")
+        Problem::new(&at, error.to_string(), "write keys joined by dots, such as link.back.delay")
     })?;
     // The value begins after its leading blanks.
     let offset = text.len() - right.trim_start().len();
@@ -36,13 +54,14 @@ pub(crate) fn set(root: &mut Node, text: &str, source: usize) -> Result<(), Prob
 }
 
 /// The keys of a path, by TOML's own rules for dotted keys.
-fn steps(left: &str, place: FromToml) -> Result<Vec<Step>, String> {
-    let malformed = |why: &str| format!("`{left}` is not a path of keys: {why}");
+fn steps(left: &str, place: FromToml) -> Result<Vec<Step>, PathError<'_>> {
+    let malformed = |why| PathError { left, why };
     if left.contains('\n') {
-        return Err(malformed("it has a line break"));
+        return Err(malformed(PathFault::LineBreak));
     }
     let line = format!("{left}=0");
-    let table = DeTable::parse(&line).map_err(|error| malformed(error.message()))?;
+    let table = DeTable::parse(&line)
+        .map_err(|error| malformed(PathFault::Toml(error.message().to_owned())))?;
     let mut steps = Vec::new();
     let mut table = Some(table.get_ref());
     while let Some((key, value)) = table.and_then(|table| table.iter().next()) {
@@ -52,7 +71,7 @@ fn steps(left: &str, place: FromToml) -> Result<Vec<Step>, String> {
             _ => None,
         };
     }
-    if steps.is_empty() { Err(malformed("it has no key")) } else { Ok(steps) }
+    if steps.is_empty() { Err(malformed(PathFault::Empty)) } else { Ok(steps) }
 }
 
 /// The schema of the path's value; `None` if the schema has no such path.

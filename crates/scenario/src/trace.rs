@@ -9,6 +9,19 @@ pub(crate) struct Malformed {
     pub(crate) evidence: Option<Evidence>,
 }
 
+/// The fault of one line.
+#[derive(Debug, thiserror::Error)]
+enum LineError {
+    #[error("the line is empty")]
+    Empty,
+    #[error("`{0}` is not a whole number of milliseconds")]
+    NotWhole(String),
+    #[error("{ms} ms is less than the {last} ms before it")]
+    Decreases { ms: u64, last: u64 },
+    #[error("{0} ms is more than {LATEST_MS} ms")]
+    TooLate(u64),
+}
+
 /// Eleven days in milliseconds: as long as a run may be.
 const LATEST_MS: u64 = 1_000_000_000;
 
@@ -29,13 +42,12 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<u64>, Malformed> {
     }
 }
 
-fn opportunity(line: &str, last: u64) -> Result<u64, String> {
-    let shown: String = line.chars().take(40).collect();
+fn opportunity(line: &str, last: u64) -> Result<u64, LineError> {
     match line.parse::<u64>() {
-        _ if line.is_empty() => Err("the line is empty".to_owned()),
-        Err(_) => Err(format!("`{shown}` is not a whole number of milliseconds")),
-        Ok(ms) if ms < last => Err(format!("{ms} ms is less than the {last} ms before it")),
-        Ok(ms) if ms > LATEST_MS => Err(format!("{ms} ms is more than {LATEST_MS} ms")),
+        _ if line.is_empty() => Err(LineError::Empty),
+        Err(_) => Err(LineError::NotWhole(line.chars().take(40).collect())),
+        Ok(ms) if ms < last => Err(LineError::Decreases { ms, last }),
+        Ok(ms) if ms > LATEST_MS => Err(LineError::TooLate(ms)),
         Ok(ms) => Ok(ms),
     }
 }
@@ -44,7 +56,7 @@ fn whole(message: String) -> Malformed {
     Malformed { message, evidence: None }
 }
 
-fn at_line(file: &str, index: usize, line: &str, what: &str) -> Malformed {
+fn at_line(file: &str, index: usize, line: &str, what: &LineError) -> Malformed {
     let line_number = index + 1;
     let text = line.chars().take(80).collect();
     Malformed {

@@ -46,9 +46,7 @@ fn write_all(path: &Path, target: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 fn read(path: &Path) -> Result<Scenario, Box<dyn Error>> {
-    let file = |name: &str| {
-        fs::read_to_string(path.with_file_name(name)).map_err(|error| error.to_string())
-    };
+    let file = |name: &str| fs::read_to_string(path.with_file_name(name));
     let document = Document::from_toml(&path.display().to_string(), &fs::read_to_string(path)?)?;
     Ok(document.resolve(&file)?)
 }

@@ -4,6 +4,10 @@
 //! [`Outcome`]. It reads no clock and shares no state: the same scenario and seed give the same
 //! bytes, on any thread. (A metered simulation shares one mark, which does not influence it: see
 //! [`at_work`].)
+//!
+//! Each file or folder of `src` is a room, and uses only rooms before it in this order: `seed`,
+//! `events`, `meter`, `timeline`, `loops`, `run`, `peak`, `link`, `tap`, `host`, `oracle`, `record`,
+//! `capture`, `estimate`, `setup`, `engine`.
 
 /// Runs the examples of CONTRIBUTING.md as doctests.
 #[cfg(doctest)]
@@ -19,6 +23,7 @@ mod link;
 mod loops;
 mod meter;
 mod oracle;
+mod peak;
 mod record;
 mod run;
 mod seed;

@@ -1,11 +1,10 @@
-//! Builds a simulation from a scenario.
+//! Builds the parts of a simulation from a scenario.
 
 use std::collections::BTreeSet;
 
 use sojourn_scenario::{Control, Flow, Scenario};
 use sojourn_units::{Duration, Instant};
 
-use crate::engine::Simulation;
 use crate::estimate::capacity::{PathCapacity, is_limited};
 use crate::events::{Clock, EventQueue, Kind};
 use crate::host::transport::InFlight;
@@ -15,13 +14,20 @@ use crate::link::network::Network;
 use crate::link::route::Routes;
 use crate::loops::{Delays, FlowLoop, Loops};
 use crate::meter::Metering;
-use crate::oracle::signal::Capacities;
-use crate::oracle::{Known, Oracle};
+use crate::oracle::{Capacities, Known, Oracle};
 use crate::record::Record;
 use crate::run::Run;
 use crate::seed::{Stream, Uniform};
 use crate::tap::Tap;
 use crate::timeline::Timeline;
+
+/// The parts of a simulation.
+pub(crate) struct Parts<M: Metering, T: Tap> {
+    pub(crate) run: Run,
+    pub(crate) hosts: Hosts<M, T>,
+    pub(crate) oracle: Oracle,
+    pub(crate) record: Record,
+}
 
 /// Sets up a run of a validated scenario.
 pub(crate) fn build<M: Metering, T: Tap>(
@@ -29,7 +35,7 @@ pub(crate) fn build<M: Metering, T: Tap>(
     control: Option<&Control>,
     seed: u64,
     tap: T,
-) -> Simulation<M, T> {
+) -> Parts<M, T> {
     let mut timeline = Timeline::new(scenario, seed);
     let mut hosts = Hosts::new(network(scenario), tap);
     add_flows(&mut hosts, scenario, control, seed, timeline.shift);
@@ -52,7 +58,7 @@ pub(crate) fn build<M: Metering, T: Tap>(
     };
     let record = Record::new(&run);
     schedule_first(&run, &mut hosts, &oracle, &record);
-    Simulation { run, hosts, oracle, record, changed: 0, turns: Vec::new() }
+    Parts { run, hosts, oracle, record }
 }
 
 /// A network without links.

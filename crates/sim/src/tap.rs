@@ -7,7 +7,7 @@ use sojourn_scenario::Scenario;
 use sojourn_transport::{Ack, Data, LossCause, Vitals};
 use sojourn_units::Instant;
 
-pub use crate::host::Datagram;
+pub use crate::link::packet::Datagram;
 
 /// The point at which a packet is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -42,7 +42,7 @@ impl FRto {
 
     /// Processes an acknowledgement that proves no spurious timeout. `advanced`: it moved the
     /// cumulative acknowledgement, but not up to the recovery point, which ends the recovery.
-    /// `is_loss`: it delivers data that left after the timeout, or no data at all.
+    /// `is_loss`: it delivers data that left after the timeout, or is a duplicate without any.
     pub(crate) fn on_ack(&mut self, advanced: bool, is_loss: bool, has_new_data: bool) {
         *self = match *self {
             // Step 2 b. Without new data, conventional recovery follows.

@@ -1,10 +1,10 @@
 //! BBR version 3's responses to single constructed events, against draft-ietf-ccwg-bbr-06.
 //! The tests of its appendix are in crates/transport/tests/it/bbr3.
 
-use crate::common::{MSS, build};
+use crate::common::{MSS, build, no_feedback};
 use sojourn_cc::{AnyController, Bbr3View, Controller, Feedback, RateSample, Sent, Setup};
 use sojourn_params::Params;
-use sojourn_units::{Bytes, Duration, Instant, Rate};
+use sojourn_units::{Duration, Instant, Rate};
 
 const RTT: Duration = Duration::from_millis(40);
 /// Packets in flight at all times, the capacity of the path.
@@ -83,17 +83,10 @@ impl Flow {
             lost: MSS * lost,
             lost_packets: lost,
             lost_numbers: &numbers,
-            ce_packets: 0,
-            ect0_packets: 0,
-            ect1_packets: 0,
             loss_event,
-            ecn_event: false,
             in_recovery: self.in_recovery,
             spurious: std::mem::take(&mut self.spurious),
-            after_timeout: false,
             rtt: Some(RTT),
-            srtt: RTT,
-            min_rtt: RTT,
             rate: Some(RateSample {
                 delivered: MSS * (self.delivered - prior),
                 number,
@@ -101,13 +94,9 @@ impl Flow {
                 prior_delivered: MSS * prior,
                 app_limited: self.app_limited,
             }),
-            delivered: MSS * self.delivered,
-            in_flight_before: MSS * FLIGHT,
             in_flight: MSS * (FLIGHT - 1 - lost),
-            cwnd_limited: true,
             largest_acked: number,
-            next_number: self.sent,
-            received: &[],
+            ..nothing(self)
         };
         self.cc.on_feedback(self.now, &feedback);
         (0..=lost).for_each(|_| self.send());
@@ -214,30 +203,13 @@ fn a_loss_without_a_number_is_a_loss() {
 /// Feedback of `flow` without an acknowledgement.
 fn nothing(flow: &Flow) -> Feedback<'static> {
     Feedback {
-        acked: Bytes::ZERO,
-        acked_packets: 0,
-        lost: Bytes::ZERO,
-        lost_packets: 0,
-        lost_numbers: &[],
-        ce_packets: 0,
-        ect0_packets: 0,
-        ect1_packets: 0,
-        loss_event: false,
-        ecn_event: false,
-        in_recovery: false,
-        spurious: false,
-        after_timeout: false,
-        rtt: None,
-        srtt: RTT,
-        min_rtt: RTT,
-        rate: None,
         delivered: MSS * flow.delivered,
         in_flight_before: MSS * FLIGHT,
         in_flight: MSS * FLIGHT,
         cwnd_limited: true,
         largest_acked: flow.delivered,
         next_number: flow.sent,
-        received: &[],
+        ..no_feedback(RTT)
     }
 }
 

@@ -42,6 +42,36 @@ pub(crate) fn choice(name: &str) -> Value {
     Value::Choice(name.into())
 }
 
+/// A feedback without content, on a path with this round-trip time.
+pub(crate) fn no_feedback(rtt: Duration) -> Feedback<'static> {
+    Feedback {
+        acked: Bytes::ZERO,
+        acked_packets: 0,
+        lost: Bytes::ZERO,
+        lost_packets: 0,
+        lost_numbers: &[],
+        ce_packets: 0,
+        ect0_packets: 0,
+        ect1_packets: 0,
+        loss_event: false,
+        ecn_event: false,
+        in_recovery: false,
+        spurious: false,
+        after_timeout: false,
+        rtt: None,
+        srtt: rtt,
+        min_rtt: rtt,
+        rate: None,
+        delivered: Bytes::ZERO,
+        in_flight_before: Bytes::ZERO,
+        in_flight: Bytes::ZERO,
+        cwnd_limited: false,
+        largest_acked: 0,
+        next_number: 0,
+        received: &[],
+    }
+}
+
 /// Drives one controller, ACK by ACK.
 pub(crate) struct Driver {
     pub(crate) cc: AnyController,
@@ -78,28 +108,15 @@ impl Driver {
         let mut feedback = Feedback {
             acked: MSS,
             acked_packets: 1,
-            lost: Bytes::ZERO,
-            lost_packets: 0,
-            lost_numbers: &[],
-            ce_packets: 0,
-            ect0_packets: 0,
-            ect1_packets: 0,
-            loss_event: false,
-            ecn_event: false,
-            in_recovery: false,
-            spurious: false,
-            after_timeout: false,
             rtt: Some(self.rtt),
-            srtt: self.rtt,
             min_rtt: self.min_rtt,
-            rate: None,
             delivered: MSS * (self.acked + 1),
             in_flight_before: in_flight,
             in_flight: in_flight.saturating_sub(MSS),
             cwnd_limited: true,
             largest_acked: self.acked,
             next_number: self.acked + self.packets(),
-            received: &[],
+            ..no_feedback(self.rtt)
         };
         edit(&mut feedback);
         self.acked += 1;

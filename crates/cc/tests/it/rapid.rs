@@ -1,11 +1,11 @@
 //! Rapid's parts against its papers' descriptions: p-streams, the estimate from receive
 //! times, the filter in closed form, start-up, losses.
 
-use crate::common::{MSS, build, choice};
+use crate::common::{MSS, build, choice, no_feedback};
 use proptest::prelude::*;
 use sojourn_cc::{AnyController, Controller, Feedback, Pacing, Received, Sent, Signal};
 use sojourn_params::{Params, Value};
-use sojourn_units::{Bytes, Duration, Instant, Rate};
+use sojourn_units::{Duration, Instant, Rate};
 
 const PACKETS: usize = 30;
 const SPREAD: f64 = 1.045;
@@ -87,28 +87,13 @@ impl Bench {
         let mut feedback = Feedback {
             acked: MSS * received.len() as u64,
             acked_packets: received.len() as u64,
-            lost: Bytes::ZERO,
-            lost_packets: 0,
-            lost_numbers: &[],
-            spurious: false,
-            ce_packets: 0,
-            ect0_packets: 0,
-            ect1_packets: 0,
-            loss_event: false,
-            ecn_event: false,
-            in_recovery: false,
-            after_timeout: false,
             rtt: Some(self.srtt),
-            srtt: self.srtt,
-            min_rtt: self.srtt,
-            rate: None,
             delivered: MSS,
             in_flight_before: MSS,
             in_flight: MSS,
-            cwnd_limited: false,
-            largest_acked: 0,
             next_number: self.number,
             received,
+            ..no_feedback(self.srtt)
         };
         edit(&mut feedback);
         self.cc.on_feedback(self.now, &feedback);

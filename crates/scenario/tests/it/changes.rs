@@ -18,7 +18,7 @@ fn document() -> Document {
 }
 
 fn resolve(document: &Document) -> Result<Scenario, Errors> {
-    document.resolve(&|file| Err(format!("{file} is not there")))
+    document.resolve(&|file| Err(std::io::Error::other(format!("{file} is not there"))))
 }
 
 fn after(changes: &[&str]) -> Scenario {

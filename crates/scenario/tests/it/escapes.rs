@@ -7,7 +7,7 @@ use sojourn_scenario::{Document, Errors};
 const HOSTILE: &str = "a\u{1b}[2Jb\u{9b}2Jc\u{7f}d\u{202e}e";
 
 fn refused(origin: &str, text: &str) -> Errors {
-    let read = |_: &str| Err("no such file".to_owned());
+    let read = |_: &str| Err(std::io::Error::other("no such file"));
     match Document::from_toml(origin, text) {
         Ok(document) => document.resolve(&read).map(drop).unwrap_err(),
         Err(errors) => errors,

@@ -6,6 +6,8 @@ mod changes;
 mod escapes;
 mod generated;
 mod mutations;
+#[path = "../../../../fuzz/src/pieces.rs"]
+mod pieces;
 mod ranges;
 mod refusals;
 mod resolved;

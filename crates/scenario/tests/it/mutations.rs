@@ -1,49 +1,14 @@
 //! Every text yields a scenario or errors with a position in the text, without a panic.
 
+use std::io;
+
 use proptest::prelude::*;
 use sojourn_scenario::{Document, Errors};
 
+use crate::pieces::PIECES;
+
 const SHIPPED: &str = include_str!("../../../../scenarios/capacity-drop.toml");
 const EVERYTHING: &str = include_str!("../everything.toml");
-
-/// Common input errors, and difficult cases for parsers.
-const PIECES: &[&str] = &[
-    "",
-    "0",
-    "-1",
-    "1e400",
-    "nan",
-    "\"",
-    "'''",
-    "[",
-    "]]",
-    "{",
-    "}",
-    "=",
-    ".",
-    ",",
-    "\n",
-    "\r\n",
-    "#",
-    "ü",
-    "\u{1f600}",
-    "\u{0}",
-    "link",
-    "[link.x]",
-    "[[flow]]",
-    "rate",
-    "\"60Mbit\"",
-    "{ kind = \"codel\" }",
-    "{ trace = \"x\" }",
-    "99999999999999999999999999999999999999999999",
-    "\"18446744073709551615s\"",
-    "\"0.0000000001ns\"",
-    "true",
-    "1979-05-27",
-    "a.b.c = 1",
-    "\"1packets\"",
-    "\"99999999999999999999packets\"",
-];
 
 #[derive(Clone, Debug)]
 enum Edit {
@@ -100,8 +65,8 @@ fn assert_placed(errors: &Errors, text: &str) {
     assert!(!errors.to_ansi().is_empty());
 }
 
-fn read(file: &str) -> Result<String, String> {
-    if file == "cell.trace" { Ok("1\n2\n".to_owned()) } else { Err("not there".to_owned()) }
+fn read(file: &str) -> io::Result<String> {
+    if file == "cell.trace" { Ok("1\n2\n".to_owned()) } else { Err(io::Error::other("not there")) }
 }
 
 fn drive(text: &str) {

@@ -19,7 +19,7 @@ fn messages(table: &str, name: &str, param: &str, value: &str) -> Vec<String> {
          control = {control}\ntransport = {{ receive_times = true }}\n"
     );
     let document = Document::from_toml("range.toml", &text).expect("it is TOML");
-    let resolved = document.resolve(&|_| Err(String::new()));
+    let resolved = document.resolve(&|_| Err(std::io::ErrorKind::NotFound.into()));
     let items = resolved.err().map_or(Vec::new(), |errors| errors.items());
     items.into_iter().map(|item| item.message).collect()
 }
@@ -153,7 +153,7 @@ fn link_messages(line: &str) -> Vec<String> {
          path = [\"a\"]\ncontrol = \"reno\"\n"
     );
     let document = Document::from_toml("range.toml", &text).expect("it is TOML");
-    let resolved = document.resolve(&|_| Err(String::new()));
+    let resolved = document.resolve(&|_| Err(std::io::ErrorKind::NotFound.into()));
     let items = resolved.err().map_or(Vec::new(), |errors| errors.items());
     items.into_iter().map(|item| item.message).collect()
 }

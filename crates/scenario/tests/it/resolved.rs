@@ -9,7 +9,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const EVERYTHING: &str = include_str!("../everything.toml");
 
-fn read(file: &str) -> Result<String, String> {
+fn read(file: &str) -> std::io::Result<String> {
     assert_eq!(file, "cell.trace");
     Ok("0\n0\r\n5\n20\n".to_owned())
 }
@@ -287,9 +287,7 @@ fn shipped_scenarios_resolve() {
     let scenarios: Vec<_> = files.filter(|f| f.extension().is_some_and(|e| e == "toml")).collect();
     assert!(!scenarios.is_empty());
     for path in scenarios {
-        let read = |file: &str| {
-            std::fs::read_to_string(path.with_file_name(file)).map_err(|error| error.to_string())
-        };
+        let read = |file: &str| std::fs::read_to_string(path.with_file_name(file));
         let text = std::fs::read_to_string(&path).expect("it can be read");
         let scenario = Document::from_toml(&path.display().to_string(), &text)
             .and_then(|document| document.resolve(&read));
@@ -309,6 +307,7 @@ rate = "1Mbit"
 path = ["a"]
 "#;
     let document = Document::from_toml("test.toml", text).expect("it is sound");
-    let scenario = document.resolve(&|_| Err(String::new())).expect("it is sound");
+    let scenario =
+        document.resolve(&|_| Err(std::io::ErrorKind::NotFound.into())).expect("it is sound");
     assert_eq!(scenario.labels(), ["reno", "cubic", "cubic beta=0.8 c=1", "cubic #2", "dctcp"]);
 }

@@ -10,7 +10,8 @@ use sojourn_scenario::{Document, Errors, Scenario};
 const LINK: &str = "duration = \"1s\"\n[link.a]\nrate = \"1Mbit\"\ndelay = \"1ms\"\n";
 
 fn resolve(text: &str) -> Result<Scenario, Errors> {
-    Document::from_toml("size.toml", text)?.resolve(&|_| Err("no files here".to_owned()))
+    Document::from_toml("size.toml", text)?
+        .resolve(&|_| Err(std::io::Error::other("no files here")))
 }
 
 /// The error messages, with their lines.
@@ -130,7 +131,8 @@ fn thousands_of_changes_are_made_at_once() {
         }
         document
     });
-    let scenario = changed.resolve(&|_| Err(String::new())).expect("it is sound");
+    let scenario =
+        changed.resolve(&|_| Err(std::io::ErrorKind::NotFound.into())).expect("it is sound");
     assert!(scenario.flows.iter().all(|flow| flow.start.0 == 500_000_000));
 }
 

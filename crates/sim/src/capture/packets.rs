@@ -130,7 +130,7 @@ impl Packets {
                 *under_way = Some(UnderWay { packet: quic.acknowledge(), clock: 0 });
             }
             (Wire::Tcp(tcp), Passage::Received) => {
-                under_way.iter().for_each(|ack| tcp.hear(ack.clock));
+                under_way.iter().for_each(|ack| tcp.receive_timestamp(ack.clock));
             }
             (Wire::Quic(_), Passage::Received) | (_, Passage::Gone | Passage::Copied) => {}
         }

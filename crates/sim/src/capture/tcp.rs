@@ -173,7 +173,7 @@ impl TcpWire {
     }
 
     /// An acknowledgement with this `TSval` arrives.
-    pub(super) fn hear(&mut self, clock: u32) {
+    pub(super) fn receive_timestamp(&mut self, clock: u32) {
         // RFC 7323 section 4.3 (2): ignore older values.
         if (clock.wrapping_sub(self.recent[0]) as i32) >= 0 || self.recent[0] == 0 {
             self.recent[0] = clock;

@@ -5,6 +5,7 @@ use sojourn_scenario::{Buffer, Capacity, Control, Flow, Link, Loss, Reorder, Sce
 use sojourn_source::Carrier;
 use sojourn_units::{Bytes, Duration, Rate};
 
+use crate::host::transport::CHECK_EVERY;
 use crate::link::server::mean_rate;
 
 /// Outstanding packets for each packet that the path holds: slow start doubles the window in
@@ -18,9 +19,6 @@ const OWN_FLIGHT: u64 = 4;
 /// Packets in flight that user-defined controllers may always have together. Their state
 /// takes some 30 MB: a window that overfills a small path is a valid experiment.
 const OWN_LEAST: u64 = 100_000;
-
-/// The engine looks at a flow once in so many packets ([`crate::Overrun`]).
-pub(crate) const CHECK_EVERY: u64 = 64;
 
 /// Packets of a link.
 #[derive(Clone, Copy, Debug, Default)]

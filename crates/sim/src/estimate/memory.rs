@@ -4,7 +4,9 @@ use sojourn_scenario::{Capacity, Change, Control, Flow, Link, Loss, Reorder, Sce
 use sojourn_units::{Bytes, Duration};
 
 use crate::estimate::capacity::{Held, PathCapacity, connections};
-use crate::record::measure::LONGEST;
+use crate::oracle::TRACE_STRETCH;
+use crate::peak::LONGEST;
+use crate::timeline::RAMP_STEP;
 
 /// A packet takes 32 bytes in a queue or on a wire, and 32 in its sender's record, or twice as
 /// much if delivery rates are measured. Rings allocate blocks of at least 64 packets: the
@@ -153,7 +155,7 @@ fn signals(scenario: &Scenario) -> u64 {
         let changes = match &link.rate {
             Capacity::Unlimited => 0,
             Capacity::Rate(rates) => rate_steps(&rates.changes),
-            Capacity::Trace(_) => scenario.duration.0 / crate::oracle::signal::TRACE_STRETCH.0,
+            Capacity::Trace(_) => scenario.duration.0 / TRACE_STRETCH.0,
         };
         listeners.saturating_mul(2 * listeners + changes)
     });
@@ -161,7 +163,7 @@ fn signals(scenario: &Scenario) -> u64 {
 }
 
 fn rate_steps<T>(changes: &[Change<T>]) -> u64 {
-    changes.iter().map(|c| (c.to.since(c.from).0 / crate::timeline::RAMP_STEP.0).max(1)).sum()
+    changes.iter().map(|c| (c.to.since(c.from).0 / RAMP_STEP.0).max(1)).sum()
 }
 
 fn ramp_steps(link: &Link) -> u64 {

@@ -8,7 +8,7 @@ use sojourn_units::{Duration, Instant};
 
 use super::counts::Counts;
 use super::{Datagram, Host, Report, Setup};
-use crate::record::measure::Peak;
+use crate::peak::Peak;
 
 /// Greatest number of requests that wait for a reply; beyond it, the oldest is given up. The
 /// sequence number of RFC 792 has 16 bits, so more could not be distinguished.

@@ -20,7 +20,7 @@ use sojourn_units::{Duration, Instant};
 
 use crate::events::Kind;
 use crate::link::network::Network;
-use crate::link::packet::{Packet, PacketKind};
+use crate::link::packet::{Datagram, Packet, PacketKind};
 use crate::meter::Metering;
 use crate::seed::{Stream, seed};
 use crate::tap::{Passage, Tap, Wiring};
@@ -57,17 +57,6 @@ pub(crate) trait Host: Send {
 
     /// Moves the decided turns to the end of `turns`: the time, and whether it begins to send.
     fn take_turns(&mut self, _: &mut Vec<(Instant, bool)>) {}
-}
-
-/// A datagram of a [`Host`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Datagram {
-    /// Whether it goes against the direction of the flow.
-    pub is_reply: bool,
-    /// Its number, modulo 2^32.
-    pub number: u32,
-    /// Size of the IP packet in bytes.
-    pub size: u32,
 }
 
 /// What a host has done so far.

@@ -6,24 +6,27 @@ mod line;
 pub(crate) mod network;
 mod overtaking;
 pub(crate) mod packet;
+mod readings;
 pub(crate) mod route;
 pub(crate) mod server;
+mod service;
 mod waiting;
 
 use std::marker::PhantomData;
 
-use sojourn_queue::{DropReason, Limit, Packet as _, Shaping};
-use sojourn_scenario::{self as scenario, Buffer, Capacity};
+use sojourn_queue::{DropReason, Packet as _};
+use sojourn_scenario as scenario;
 use sojourn_trace::Histogram;
-use sojourn_units::{Bytes, Duration, Instant, Rate};
+use sojourn_units::{Duration, Instant, Rate};
 
 use crate::events::{Clock, EventQueue, Kind};
 use crate::link::line::{DelayLine, Losses};
 use crate::link::packet::{Packet, PacketKind};
-use crate::link::server::{RateServer, Server, TraceServer, mean_rate};
-use crate::link::waiting::{Begun, Waiting};
+use crate::link::server::Server;
+use crate::link::service::{Service, limit_in_time};
+use crate::link::waiting::Begun;
 use crate::meter::{Metering, Part};
-use crate::record::measure::{Peak, SpikeTracker};
+use crate::peak::{Peak, SpikeTracker};
 use crate::seed::{Event, Stream, Uniform, seed};
 
 /// Counters of a link, in packets unless stated otherwise.
@@ -92,17 +95,6 @@ pub(crate) struct Wire {
     pub(crate) copies: Option<Event>,
     /// Whether it keeps packets in order and makes no copies.
     is_plain: bool,
-}
-
-struct Service {
-    waiting: Waiting,
-    server: Server,
-    /// The buffer's size, if it is given in time.
-    time_limit: Option<Duration>,
-    /// The shaping rate of the queue, if it shapes; the link's rate is then constant.
-    shaping: Option<Shaping>,
-    /// Largest packet, with the link's overhead.
-    mtu: Bytes,
 }
 
 impl<M: Metering> Link<M> {
@@ -260,12 +252,12 @@ impl<M: Metering> Link<M> {
     #[inline]
     pub(crate) fn catch_up(&mut self, clock: Clock, events: &mut EventQueue) {
         if self.departs_at < clock.horizon {
-            self.catch_up_apart(clock, events);
+            self.catch_up_slow(clock, events);
         }
     }
 
     #[inline(never)]
-    fn catch_up_apart(&mut self, clock: Clock, events: &mut EventQueue) {
+    fn catch_up_slow(&mut self, clock: Clock, events: &mut EventQueue) {
         if self.wire.is_plain {
             self.depart_until(clock, events);
         } else {
@@ -352,146 +344,5 @@ impl<M: Metering> Link<M> {
                 self.expect_departure(events);
             }
         }
-    }
-
-    fn count_capacity(&mut self, now: Instant) {
-        let span = now.since(self.capacity_at);
-        self.capacity_bits += u128::from(self.rate().0) * u128::from(span.0);
-        self.capacity_at = now;
-    }
-
-    /// The rate, or that of a shaper in front of it; zero for a link without one.
-    pub(crate) fn rate(&self) -> Rate {
-        match &self.service {
-            Some(Service { server: Server::Rate(server), shaping, .. }) => {
-                shaping.map_or(Rate::MAX, |shaping| shaping.rate).min(server.rate())
-            }
-            _ => Rate::ZERO,
-        }
-    }
-
-    /// Bits that the link could have sent so far; `None` without a rate.
-    pub(crate) fn could_send_bits(&mut self, now: Instant) -> Option<f64> {
-        self.count_capacity(now);
-        let service = self.service.as_ref()?;
-        match &service.server {
-            Server::Rate(server) => {
-                let bits = self.capacity_bits as f64 / 1e9;
-                let most = server.rate().as_f64() * now.as_secs_f64();
-                Some(service.beyond_rate().map_or(bits, |more| (bits + more).min(most)))
-            }
-            Server::Trace(server) => Some(server.capacity_bits(now) as f64),
-        }
-    }
-
-    /// Bits that the link has sent, with the sent part of the packet in transmission. Not an
-    /// integer: at a low rate, a fraction of a bit is a large part of an interval's bits.
-    pub(crate) fn sent_bits(&self, now: Instant) -> f64 {
-        let part = self.service.as_ref().map_or(0.0, |service| {
-            match (self.wire.line.sending(), &service.server) {
-                (Some(packet), Server::Rate(server)) => {
-                    (packet.size().as_f64() * 8.0 - server.left(now)).max(0.0)
-                }
-                _ => 0.0,
-            }
-        });
-        self.counts.sent_bits as f64 + part
-    }
-
-    /// Bits that arrived, including packets in transmission, waiting and dropped. Computed as a
-    /// sum, so that arrivals need no counter.
-    pub(crate) fn arrived_bits(&self) -> u64 {
-        let waiting = self.service.as_ref().map(|s| s.waiting.all(&self.wire.line));
-        let sending = self.wire.line.sending().map_or(Bytes::ZERO, |packet| packet.size());
-        let inside = waiting.unwrap_or_default().bytes + sending;
-        self.counts.sent_bits + self.counts.dropped_bits + inside.0 * 8
-    }
-
-    /// Packets and bytes in the queue, without the packet in transmission and the device's ring.
-    pub(crate) fn backlog(&self) -> sojourn_queue::Backlog {
-        self.service.as_ref().map(|s| s.waiting.backlog(&self.wire.line)).unwrap_or_default()
-    }
-
-    /// The wait of a packet that arrives now at a FIFO; zero if the link has no rate, or a rate of
-    /// zero now.
-    pub(crate) fn wait(&self, now: Instant) -> Duration {
-        let Some(service) = &self.service else { return Duration::ZERO };
-        let Server::Rate(server) = &service.server else { return Duration::ZERO };
-        if server.rate() == Rate::ZERO {
-            return Duration::ZERO;
-        }
-        let waiting = service.waiting.all(&self.wire.line).bytes;
-        let under_way = if self.wire.line.is_sending() { server.left(now) } else { 0.0 };
-        server.rate().time_for(waiting + Bytes((under_way / 8.0) as u64))
-    }
-
-    /// Packets that arrived after one that had left later (RFC 4737 section 3.3).
-    pub(crate) fn reordered(&self) -> u64 {
-        self.wire.line.reordered()
-    }
-
-    /// Conservation: every packet that arrived or was copied left the link, was dropped, or is
-    /// still inside.
-    pub(crate) fn is_conserving(&self) -> bool {
-        let waiting = self.service.as_ref().map(|s| s.waiting.all(&self.wire.line));
-        let waiting = waiting.unwrap_or_default().packets;
-        let inside = waiting + self.wire.line.packets_inside() as u64;
-        let counts = &self.counts;
-        counts.arrived + counts.duplicated
-            == counts.delivered + counts.dropped + counts.lost + inside
-    }
-}
-
-impl Service {
-    fn new(spec: &scenario::Link, seed: u64, mtu: u32) -> Option<Service> {
-        let server = match &spec.rate {
-            Capacity::Unlimited => return None,
-            Capacity::Rate(schedule) => Server::Rate(RateServer::new(schedule.start)),
-            Capacity::Trace(trace) => Server::Trace(TraceServer::new(trace)),
-        };
-        let mtu = Bytes(u64::from(mtu) + spec.overhead.0);
-        let default_packets = spec.queue.default_packets();
-        let shaping = spec.queue.shaping();
-        let limit = match spec.buffer {
-            Buffer::Default => Limit { packets: default_packets, bytes: Bytes::MAX },
-            Buffer::Bytes(bytes) => Limit { bytes, packets: u64::MAX },
-            Buffer::Packets(packets) => Limit { packets, bytes: Bytes::MAX },
-            Buffer::Unlimited => Limit::NONE,
-            Buffer::Time(span) => {
-                let shaped = shaping.map_or(Rate::MAX, |shaping| shaping.rate);
-                limit_in_time(rate_at_start(&spec.rate).min(shaped), span, mtu)
-            }
-        };
-        Some(Service {
-            waiting: Waiting::new(spec, limit, mtu, seed),
-            server,
-            time_limit: match spec.buffer {
-                Buffer::Time(span) => Some(span),
-                _ => None,
-            },
-            shaping,
-            mtu,
-        })
-    }
-
-    /// Bits that a shaper passes beyond its rate: the burst, and the rest of the packet that
-    /// exceeds it.
-    fn beyond_rate(&self) -> Option<f64> {
-        self.shaping.map(|shaping| (shaping.burst + self.mtu).as_f64() * 8.0)
-    }
-}
-
-/// The size of a buffer given in time: the bytes that the link carries in this time, and at least
-/// one packet, since each passes through the queue.
-fn limit_in_time(rate: Rate, span: Duration, mtu: Bytes) -> Limit {
-    Limit { bytes: rate.bytes_in(span).max(mtu), packets: u64::MAX }
-}
-
-/// The rate at the start; for a trace, its mean.
-fn rate_at_start(capacity: &Capacity) -> Rate {
-    match capacity {
-        Capacity::Unlimited => Rate::MAX,
-        Capacity::Rate(schedule) => schedule.start,
-        Capacity::Trace(trace) => mean_rate(trace),
     }
 }

@@ -202,7 +202,8 @@ mod tests {
              control = \"reno\"\n"
         );
         let document = Document::from_toml("line.toml", &text).expect("it is TOML");
-        let scenario = document.resolve(&|_| Err(String::new())).expect("it is sound");
+        let scenario =
+            document.resolve(&|_| Err(std::io::ErrorKind::NotFound.into())).expect("it is sound");
         DelayLine::new(&scenario.links[0], Duration::ZERO, |stream: Stream| {
             Uniform::new(7, stream, "link")
         })

@@ -4,8 +4,6 @@ use sojourn_queue::Packet as Queued;
 use sojourn_transport::Data;
 use sojourn_units::{Bytes, Ecn, Instant};
 
-use crate::host::Datagram;
-
 /// A packet of the simulation: a small plain value, two to a cache line. It has only the low halves
 /// of its packet number and segment. The receiver derives the rest, since it is never 2^31 packets
 /// behind or ahead (RFC 9000 section 17.1 shortens packet numbers in the same way).
@@ -22,6 +20,17 @@ pub(crate) struct Packet {
     size: u32,
     pub(crate) connection: u32,
     label: Label,
+}
+
+/// A datagram of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Whether it goes against the direction of the flow.
+    pub is_reply: bool,
+    /// Its number, modulo 2^32.
+    pub number: u32,
+    /// Size of the IP packet in bytes.
+    pub size: u32,
 }
 
 /// The kind of a packet.

@@ -16,6 +16,10 @@ pub(crate) enum Waiting {
     /// On the delay line itself, behind the packets on the wire. Possible for drop-tail, whose
     /// packets leave in order, on a wire that makes no copies, losses or overtaking, which would
     /// leave gaps.
+    ///
+    /// The queue `droptail` has the same outcomes, but copies each packet once more. Per simulated
+    /// second it costs 3.2 % more instructions in `benches/cases/a.toml`, 1.0 % in `b.toml` and
+    /// 1.2 % in `c-fifo.toml` (cachegrind, 2 s less 1 s).
     OnLine(Tail),
     /// In a queue, which returns one packet at a time.
     Queue(AnyQueue<Packet>),

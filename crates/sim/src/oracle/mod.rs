@@ -2,7 +2,7 @@
 //! Bound on Latency Spikes": the optimal controller's direct link, figure 1c).
 
 mod announcements;
-pub(crate) mod signal;
+mod signal;
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,8 @@ use crate::meter::Metering;
 use crate::tap::Tap;
 pub(crate) use announcements::ANNOUNCEMENT;
 use announcements::Announcements;
-use signal::{Capacities, Listener, Pending};
+pub(crate) use signal::{Capacities, TRACE_STRETCH};
+use signal::{Listener, Pending};
 
 /// What flows learn of the bottlenecks on their paths.
 #[derive(Default)]

@@ -2,10 +2,11 @@
 
 use super::Record;
 use super::bounds::Bounds;
-use super::measure::{Load, SpikeTracker};
+use super::load::Load;
 use crate::host::Hosts;
 use crate::link::network::Network;
 use crate::meter::Metering;
+use crate::peak::SpikeTracker;
 use crate::run::Run;
 use crate::tap::Tap;
 use crate::timeline::What;
@@ -57,7 +58,8 @@ impl Record {
         // The peak comes no earlier than one loop delay after the change.
         let delay = run.greatest_loop(change.link, change.at);
         let window = run.scenario.record.spike_window.max(delay);
-        let tracker = SpikeTracker::new(index, &change, window, (&before, &load));
+        let so_far = (load.wait_since(&before), load.dropped);
+        let tracker = SpikeTracker::new(index, &change, window, so_far);
         self.loads[index].at = Some(load);
         hosts.net.links[change.link].trackers.push(tracker);
     }

@@ -2,7 +2,7 @@
 
 mod bounds;
 mod changes;
-pub(crate) mod measure;
+mod load;
 pub(crate) mod outcome;
 pub(crate) mod series;
 pub(crate) mod summary;
@@ -15,7 +15,7 @@ use crate::meter::{Metering, Part};
 use crate::run::Run;
 use crate::tap::Tap;
 use bounds::History;
-use measure::Loads;
+use load::Loads;
 use series::Recorder;
 
 /// What is recorded during a run.

@@ -4,7 +4,7 @@ use sojourn_trace::Histogram;
 use sojourn_units::{Duration, Instant, Rate};
 
 use super::Record;
-use super::measure::{Load, utilisation};
+use super::load::{Load, utilisation};
 use super::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
 use crate::host::transport::{Connection, TransportHost};
 use crate::host::{AnyHost, Hosts, Report};

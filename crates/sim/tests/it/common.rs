@@ -44,6 +44,16 @@ pub(crate) fn run(text: &str) -> RunSummary {
     simulate(&scenario, scenario.seed).summary
 }
 
+/// The text of a scenario without randomness in its hosts, so that its times are exact.
+pub(crate) fn exact(duration: &str, tables: &str) -> String {
+    format!("duration = \"{duration}\"\nstart_jitter = \"0s\"\nhost_noise = \"0s\"\n{tables}")
+}
+
+/// Runs the scenario of [`exact`] and returns the summary.
+pub(crate) fn run_exact(duration: &str, tables: &str) -> RunSummary {
+    run(&exact(duration, tables))
+}
+
 /// The flow of this name.
 pub(crate) fn flow<'a>(summary: &'a RunSummary, name: &str) -> &'a FlowSummary {
     summary.flows.iter().find(|f| f.name == name).expect("the scenario has this flow")

@@ -1,17 +1,16 @@
 //! Links: serialisation, rate changes, traces, loss, jitter, overhead, marks. Without randomness,
 //! times are exact to the nanosecond.
 
-use crate::common::{assert_near, flow, link, run, scenario_with_trace, simulate};
+use crate::common::{
+    assert_near, exact, flow, link, run, run_exact, scenario_with_trace, simulate,
+};
 use sojourn_sim::RunSummary;
 
 /// A file of `packets` full packets, which the initial window sends at once, over `path`. The
 /// caller provides the links.
 fn train(packets: u64, path: &str, links: &str) -> String {
-    format!(
+    let tables = format!(
         r#"
-duration = "10s"
-start_jitter = "0s"
-host_noise = "0s"
 {links}
 [flow.train]
 control = "cubic"
@@ -19,7 +18,8 @@ path = {path}
 source = {{ kind = "file", size = "{}B" }}
 "#,
         packets * 1448
-    )
+    );
+    exact("10s", &tables)
 }
 
 /// Arrival time of a train's last byte.
@@ -150,11 +150,8 @@ fn an_opportunity_that_nothing_waits_for_is_lost() {
 #[test]
 fn an_opportunity_is_1504_bytes() {
     let of = |mss: u64, packets: u64| {
-        let text = format!(
+        let tables = format!(
             r#"
-duration = "1s"
-start_jitter = "0s"
-host_noise = "0s"
 {TRACED}
 [flow.train]
 control = "cubic"
@@ -164,7 +161,7 @@ transport = {{ mss = "{mss}B" }}
 "#,
             mss * packets
         );
-        arrived(&run_traced(&text))
+        arrived(&run_traced(&exact("1s", &tables)))
     };
     // 752 bytes with headers: exactly two for each opportunity.
     assert_eq!((of(700, 2), of(700, 4), of(700, 5)), (0.003, 0.003, 0.005));
@@ -174,17 +171,8 @@ transport = {{ mss = "{mss}B" }}
 
 #[test]
 fn a_trace_s_throughput_is_its_opportunities() {
-    let summary = run_traced(&format!(
-        r#"
-duration = "20s"
-start_jitter = "0s"
-host_noise = "0s"
-{TRACED}
-[flow.train]
-control = "cubic"
-path = ["a"]
-"#
-    ));
+    let flow = "[flow.train]\ncontrol = \"cubic\"\npath = [\"a\"]\n";
+    let summary = run_traced(&exact("20s", &format!("{TRACED}\n{flow}")));
     let traced = link(&summary, "a");
     // 400 opportunities a second of 1504 bytes.
     assert_eq!(traced.capacity_bps, Some(400.0 * 1504.0 * 8.0));
@@ -196,11 +184,10 @@ path = ["a"]
 
 /// Datagrams at a constant 1000 packets a second for `seconds`: packets lost, packets sent.
 fn lossy(loss: &str, seconds: u64) -> (f64, f64) {
-    let summary = run(&format!(
-        r#"
-duration = "{seconds}s"
-start_jitter = "0s"
-host_noise = "0s"
+    let summary = run_exact(
+        &format!("{seconds}s"),
+        &format!(
+            r#"
 record = {{ interval = "0s" }}
 [link.a]
 loss = {loss}
@@ -209,7 +196,8 @@ control = "none"
 path = ["a"]
 source = {{ kind = "on-off", rate = "11584kbit", on = "1s", off = "0s" }}
 "#
-    ));
+        ),
+    );
     let cbr = flow(&summary, "cbr");
     assert_eq!(cbr.dropped_packets, link(&summary, "a").dropped_packets);
     (cbr.dropped_packets as f64, cbr.sent_packets as f64)
@@ -267,10 +255,9 @@ fn gilbert_elliott_states_follow_each_packet() {
 /// the whole range.
 #[test]
 fn jitter_keeps_order() {
-    let summary = run(r#"
-duration = "30s"
-start_jitter = "0s"
-host_noise = "0s"
+    let summary = run_exact(
+        "30s",
+        r#"
 [link.a]
 rate = "100Mbit"
 delay = "10ms"
@@ -280,7 +267,8 @@ control = "cubic"
 path = ["a"]
 source = { kind = "on-off", rate = "1Mbit", on = "1s", off = "0s" }
 transport = { ack_every = 1 }
-"#);
+"#,
+    );
     let steady = flow(&summary, "steady");
     assert_eq!((steady.retransmitted_packets, steady.timeouts), (0, 0));
     // 2590 samples of a delay that is uniform in 10 to 30 ms (longer for a packet that waits for
@@ -294,17 +282,17 @@ transport = { ack_every = 1 }
 /// 60 Mbit/s that include Ethernet's header, as in HTB, carry 57.38 Mbit/s.
 #[test]
 fn the_testbed_s_goodput_is_57_38_mbit() {
-    let summary = run(r#"
-duration = "10s"
-start_jitter = "0s"
-host_noise = "0s"
+    let summary = run_exact(
+        "10s",
+        r#"
 [link.a]
 rate = "60Mbit"
 overhead = "14B"
 [flow.upload]
 control = "ideal"
 path = ["a"]
-"#);
+"#,
+    );
     let expected = 60e6 * 1448.0 / 1514.0;
     assert_near(expected, 57.38e6, 0.005e6, "the figure");
     // The last packet of 50 thousand may still be in flight.
@@ -316,10 +304,9 @@ path = ["a"]
 /// too.
 #[test]
 fn marks_count_where_they_are_set() {
-    let summary = run(r#"
-duration = "20s"
-start_jitter = "0s"
-host_noise = "0s"
+    let summary = run_exact(
+        "20s",
+        r#"
 [link.before]
 rate = "100Mbit"
 queue = { kind = "codel", ecn = true }
@@ -333,7 +320,8 @@ queue = { kind = "codel", ecn = true }
 [flow.upload]
 control = "dctcp"
 path = ["before", "bottleneck", "after"]
-"#);
+"#,
+    );
     let marks = |name| link(&summary, name).marked_packets;
     assert_eq!((marks("before"), marks("after")), (0, 0));
     let arrived = flow(&summary, "upload").marked_packets;
@@ -347,11 +335,10 @@ path = ["before", "bottleneck", "after"]
 #[test]
 fn a_buffer_in_time_follows_the_rate() {
     for (rate, packets) in [("120Mbit", 100), ("12Mbit", 10)] {
-        let summary = run(&format!(
-            r#"
-duration = "100ms"
-start_jitter = "0s"
-host_noise = "0s"
+        let summary = run_exact(
+            "100ms",
+            &format!(
+                r#"
 [link.a]
 rate = "{rate}"
 buffer = "10ms"
@@ -361,7 +348,8 @@ path = ["a"]
 source = {{ kind = "file", size = "1448000B" }}
 transport = {{ initial_window = 1000, min_rto = "10s" }}
 "#
-        ));
+            ),
+        );
         // One packet is in transmission, and the first packet to wait finds the buffer empty.
         let kept = 1000 - link(&summary, "a").dropped_packets as i64;
         assert!((packets..=packets + 2).contains(&kept), "{rate}: {kept}");
@@ -381,11 +369,10 @@ fn a_way_may_be_long() {
 #[test]
 fn a_buffer_in_time_leaves_the_choice_to_the_queue() {
     for buffer in ["150kB", "20ms"] {
-        let summary = run(&format!(
-            r#"
-duration = "5s"
-start_jitter = "0s"
-host_noise = "0s"
+        let summary = run_exact(
+            "5s",
+            &format!(
+                r#"
 [link.a]
 rate = "60Mbit"
 queue = "fq_codel"
@@ -399,7 +386,8 @@ control = "none"
 path = ["a"]
 source = {{ kind = "on-off", rate = "1Mbit", on = "1s", off = "0s" }}
 "#
-        ));
+            ),
+        );
         assert_eq!(flow(&summary, "voice").dropped_packets, 0, "{buffer}");
         assert!(flow(&summary, "flood").dropped_packets > 10_000, "{buffer}");
     }

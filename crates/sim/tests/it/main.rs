@@ -34,6 +34,7 @@ mod recovery_matrix;
 #[path = "../../../queue/tests/it/common.rs"]
 mod rig;
 mod ring;
+mod rooms;
 mod rtt_jump;
 mod segmentation;
 mod series;

@@ -72,7 +72,7 @@ fn text(control: &str, transport: &str) -> String {
 
 fn resolve(catalogue: &Catalogue, control: &str, transport: &str) -> Result<Scenario, String> {
     let document = Document::from_toml("own.toml", &text(control, transport)).expect("it is TOML");
-    let resolved = document.resolve_with(catalogue, &|_| Err(String::new()));
+    let resolved = document.resolve_with(catalogue, &|_| Err(std::io::ErrorKind::NotFound.into()));
     resolved.map_err(|errors| errors.to_string())
 }
 
@@ -121,7 +121,8 @@ fn its_parameters_are_held_to_their_ranges() {
 
 #[test]
 fn a_catalogue_refuses_what_nobody_could_choose() {
-    let refused = |info: Info| with_mine().with(info, Wrapped::boxed).expect_err(info.name);
+    let refused =
+        |info: Info| with_mine().with(info, Wrapped::boxed).expect_err(info.name).to_string();
     for name in ["reno", "mine", "none"] {
         let why = refused(Info { name, ..MINE });
         assert!(why.contains("is taken") && why.contains("bbr, "), "{why}");
@@ -219,7 +220,9 @@ fn a_window_that_overfills_a_small_path_is_an_experiment() {
                 [flow.f]\npath = [\"a\"]\nback = [\"b\"]\ncontrol = \"mine\"\n";
     let document = Document::from_toml("own.toml", text).expect("it is TOML");
     let catalogue = blind(100 * 1448, Pacing::Unpaced);
-    let scenario = document.resolve_with(&catalogue, &|_| Err(String::new())).expect("sound");
+    let scenario = document
+        .resolve_with(&catalogue, &|_| Err(std::io::ErrorKind::NotFound.into()))
+        .expect("sound");
     let summary = run(&scenario);
     assert!(flow(&summary, "f").sent_packets > 500, "{summary:?}");
 }
@@ -247,7 +250,9 @@ fn many_windows_share_one_limit() {
     let catalogue = blind(1000 * 1448, Pacing::Unpaced);
     let text = text("\"mine\"", "\"tcp\"") + "count = 1000\n";
     let document = Document::from_toml("own.toml", &text).expect("it is TOML");
-    let scenario = document.resolve_with(&catalogue, &|_| Err(String::new())).expect("sound");
+    let scenario = document
+        .resolve_with(&catalogue, &|_| Err(std::io::ErrorKind::NotFound.into()))
+        .expect("sound");
     // Each flow's packets before a check, and what the flows share.
     let estimate = sojourn_sim::estimate(&scenario).0;
     assert!(estimate < 2_500_000_000, "{estimate}");

@@ -1,6 +1,6 @@
 //! Echo requests: measured round trips, losses, and series.
 
-use crate::common::{flow, link, run, scenario, simulate};
+use crate::common::{flow, link, run, run_exact, scenario, simulate};
 use crate::series::flow_series;
 
 /// 84 bytes (64 of ICMP, 20 of IP) take 672 us at 1 Mbit/s and 84 us at 8 Mbit/s, on an otherwise
@@ -56,10 +56,9 @@ stop = "1100ms""#,
 /// of a full buffer.
 #[test]
 fn a_ping_waits_as_long_as_the_queue_is() {
-    let summary = run(r#"
-duration = "60s"
-start_jitter = "0s"
-host_noise = "0s"
+    let summary = run_exact(
+        "60s",
+        r#"
 [link.out]
 rate = "10Mbit"
 delay = "10ms"
@@ -77,7 +76,8 @@ back = ["back"]
 source = "ping"
 start = "10s"
 stop = "59500ms"
-"#);
+"#,
+    );
     let ping = flow(&summary, "ping");
     // 300 kB at 10 Mbit/s. Less up to a packet (1.2 ms) that did not fit; plus up to a packet, for
     // the packet in transmission and the ping's own 67 us.
@@ -107,10 +107,9 @@ fn a_lost_ping_has_no_round_trip() {
 /// most one full packet (1.2 ms) at each link.
 #[test]
 fn a_ping_is_a_flow_of_its_own() {
-    let summary = run(r#"
-duration = "30s"
-start_jitter = "0s"
-host_noise = "0s"
+    let summary = run_exact(
+        "30s",
+        r#"
 [link.out]
 rate = "10Mbit"
 delay = "10ms"
@@ -128,7 +127,8 @@ source = { kind = "ping", interval = "100ms" }
 control = "cubic"
 path = ["out"]
 back = ["back"]
-"#);
+"#,
+    );
     let longest = flow(&summary, "ping").rtt_max_s.unwrap();
     assert!(longest < 0.020 + 2.0 * (0.0012 + 0.0001), "{longest} s");
 }

@@ -1,15 +1,14 @@
 //! The summary's records of capacity changes.
 
-use crate::common::{assert_near, run};
+use crate::common::{assert_near, run_exact};
 use sojourn_sim::SpikeSummary;
 
 /// A source of 30 Mbit/s with headers over 60 Mbit/s, then these changes.
 fn half_used(changes: &str) -> Vec<SpikeSummary> {
-    run(&format!(
-        r#"
-duration = "8s"
-start_jitter = "0s"
-host_noise = "0s"
+    run_exact(
+        "8s",
+        &format!(
+            r#"
 [link.a]
 rate = {{ start = "60Mbit", {changes} }}
 delay = "20ms"
@@ -22,8 +21,15 @@ path = ["a"]
 back = ["back"]
 source = {{ kind = "on-off", rate = "28960kbit", on = "1s", off = "0s" }}
 "#
-    ))
+        ),
+    )
     .spikes
+}
+
+/// An `ideal` flow over the link `a` with these keys, alone and without a link back.
+fn ideal_over(duration: &str, link: &str) -> Vec<SpikeSummary> {
+    let flow = "[flow.f]\ncontrol = \"ideal\"\npath = [\"a\"]\n";
+    run_exact(duration, &format!("[link.a]\n{link}\n{flow}")).spikes
 }
 
 /// One packet of 2500 in the second before the change.
@@ -55,10 +61,9 @@ fn a_link_that_carried_half_has_a_lower_bound() {
 /// before the change, with a loop of 50 ms, counts like a permanent one.
 #[test]
 fn the_correction_looks_back_one_loop() {
-    let found = run(r#"
-duration = "5s"
-start_jitter = "0s"
-host_noise = "0s"
+    let found = run_exact(
+        "5s",
+        r#"
 [link.a]
 rate = { start = "60Mbit", steps = [{ at = "3s", rate = "20Mbit" }] }
 delay = "20ms"
@@ -78,7 +83,8 @@ path = ["a"]
 back = ["back"]
 start = "4s"
 source = { kind = "file", size = "1B" }
-"#)
+"#,
+    )
     .spikes
     .remove(0);
     assert_near(found.carried_before_bps, 6e6, 12e3, "in the second before");
@@ -88,12 +94,9 @@ source = { kind = "file", size = "1B" }
 /// A queue that drops has a peak below the bound, and the summary counts the packets dropped.
 #[test]
 fn drops_before_the_peak_are_counted() {
-    let text = |buffer: &str| {
-        format!(
+    let of = |buffer: &str| {
+        let tables = format!(
             r#"
-duration = "3s"
-start_jitter = "0s"
-host_noise = "0s"
 [link.a]
 rate = {{ start = "60Mbit", steps = [{{ at = "2s", rate = "20Mbit" }}] }}
 delay = "50ms"
@@ -105,13 +108,14 @@ path = ["a"]
 stop = "2500ms"
 source = {{ kind = "on-off", rate = "57Mbit", on = "1s", off = "0s" }}
 "#
-        )
+        );
+        run_exact("3s", &tables)
     };
-    let deep = run(&text("unlimited")).spikes.remove(0);
+    let deep = of("unlimited").spikes.remove(0);
     assert!(deep.dropped_to_peak_packets > 0, "{deep:?}");
     // Two packets wait for 1.2 ms, below CoDel's target. Most drops come after the peak, and are
     // not counted.
-    let shallow = run(&text("2packets"));
+    let shallow = of("2packets");
     let spike = &shallow.spikes[0];
     assert!(spike.dropped_to_peak_packets < shallow.links[0].dropped_packets, "{shallow:?}");
 }
@@ -156,11 +160,8 @@ fn an_outage_is_all_bound() {
 #[test]
 fn a_buffer_in_time_is_one_in_bytes_through_an_outage() {
     let of = |buffer: &str| {
-        let text = format!(
+        let tables = format!(
             r#"
-duration = "6s"
-start_jitter = "0s"
-host_noise = "0s"
 [link.a]
 rate = {{ start = "50Mbit", steps = [{{ at = "3s", rate = "0bit" }}, {{ at = "3600ms", rate = "50Mbit" }}] }}
 delay = "20ms"
@@ -173,7 +174,7 @@ path = ["a"]
 back = ["b"]
 "#
         );
-        run(&text).spikes.remove(0)
+        run_exact("6s", &tables).spikes.remove(0)
     };
     let (time, bytes) = (of("50ms"), of("312500B"));
     assert_eq!((time.bound_s, time.spike_s), (bytes.bound_s, bytes.spike_s));
@@ -199,19 +200,14 @@ fn a_ramp_to_zero_is_an_outage() {
 /// wait 90 ms at 20 Mbit/s.
 #[test]
 fn steps_close_together_add_up() {
-    let all = run(r#"
-duration = "3s"
-start_jitter = "0s"
-host_noise = "0s"
-[link.a]
+    let all = ideal_over(
+        "3s",
+        r#"
 rate = { start = "60Mbit", steps = [{ at = "1s", rate = "30Mbit" }, { at = "1020ms", rate = "20Mbit" }] }
 delay = "50ms"
 buffer = "unlimited"
-[flow.f]
-control = "ideal"
-path = ["a"]
-"#)
-    .spikes;
+"#,
+    );
     // A packet that arrives at 1020 ms has 0.6 Mbit before it: 30 ms at 20 Mbit/s.
     assert_near(all[0].bound_s.unwrap(), 0.030, 1e-6, "first");
     assert_near(all[1].bound_s.unwrap(), 0.090, 1e-6, "second");
@@ -223,10 +219,9 @@ path = ["a"]
 /// A stopped flow has no share in the bound, however much it sent earlier.
 #[test]
 fn who_has_stopped_has_no_share() {
-    let found = run(r#"
-duration = "3s"
-start_jitter = "0s"
-host_noise = "0s"
+    let found = run_exact(
+        "3s",
+        r#"
 [link.a]
 rate = { start = "60Mbit", steps = [{ at = "2s", rate = "20Mbit" }] }
 buffer = "unlimited"
@@ -243,7 +238,8 @@ control = "ideal"
 path = ["a"]
 back = ["far"]
 stop = "1500ms"
-"#)
+"#,
+    )
     .spikes
     .remove(0);
     assert_eq!(found.bound_s, Some(0.020));
@@ -254,19 +250,14 @@ stop = "1500ms"
 /// Spikes".
 #[test]
 fn a_buffer_caps_the_bound() {
-    let found = run(r#"
-duration = "3s"
-start_jitter = "0s"
-host_noise = "0s"
-[link.a]
+    let found = ideal_over(
+        "3s",
+        r#"
 rate = { start = "60Mbit", steps = [{ at = "2s", rate = "20Mbit" }] }
 delay = "50ms"
 buffer = "40ms"
-[flow.f]
-control = "ideal"
-path = ["a"]
-"#)
-    .spikes
+"#,
+    )
     .remove(0);
     assert_eq!((found.bound_s, found.bound_lost_fraction), (Some(0.040), 0.6));
     assert_near(found.excess_s.unwrap(), 0.0, 12e3 / 20e6, "excess");
@@ -275,19 +266,14 @@ path = ["a"]
 /// The window for the peak is never shorter than the loop.
 #[test]
 fn a_long_loop_has_its_peak() {
-    let found = run(r#"
-duration = "40s"
-start_jitter = "0s"
-host_noise = "0s"
-[link.a]
+    let found = ideal_over(
+        "40s",
+        r#"
 rate = { start = "10Mbit", steps = [{ at = "15s", rate = "5Mbit" }] }
 delay = "7s"
 buffer = "unlimited"
-[flow.f]
-control = "ideal"
-path = ["a"]
-"#)
-    .spikes
+"#,
+    )
     .remove(0);
     assert_near(found.spike_s.unwrap(), 7.0, 12e3 / 5e6, "spike");
 }
@@ -311,10 +297,9 @@ fn a_change_right_after_a_ramp_knows_what_was_carried() {
 /// pause finds the queue empty.
 #[test]
 fn a_spike_lasts_until_a_packet_meets_the_old_delay() {
-    let found = run(r#"
-duration = "5s"
-start_jitter = "0s"
-host_noise = "0s"
+    let found = run_exact(
+        "5s",
+        r#"
 record = { spike_window = "1500ms" }
 [link.a]
 rate = { start = "60Mbit", steps = [{ at = "1s", rate = "20Mbit" }] }
@@ -323,7 +308,8 @@ buffer = "unlimited"
 control = "none"
 path = ["a"]
 source = { kind = "on-off", rate = "28960kbit", on = "2s", off = "1s" }
-"#)
+"#,
+    )
     .spikes
     .remove(0);
     assert_near(found.spike_s.unwrap(), 0.500, 12e3 / 20e6, "spike");
@@ -342,10 +328,9 @@ fn no_spike_no_duration() {
 /// count towards another flow's share.
 #[test]
 fn shares_are_those_of_connections() {
-    let found = run(r#"
-duration = "4s"
-start_jitter = "0s"
-host_noise = "0s"
+    let found = run_exact(
+        "4s",
+        r#"
 [link.a]
 rate = { start = "60Mbit", steps = [{ at = "2s", rate = "20Mbit" }] }
 buffer = "unlimited"
@@ -367,7 +352,8 @@ control = "reno"
 path = ["a"]
 back = ["far"]
 source = { kind = "on-off", rate = "14480kbit", on = "1s", off = "0s" }
-"#)
+"#,
+    )
     .spikes
     .remove(0);
     // Both connections sent the same amount: d = 50 ms, r = 3.
@@ -378,11 +364,10 @@ source = { kind = "on-off", rate = "14480kbit", on = "1s", off = "0s" }
 #[test]
 fn a_spread_moves_all_changes_alike() {
     let spikes = |seed: u64| {
-        run(&format!(
-            r#"
-duration = "20s"
-start_jitter = "0s"
-host_noise = "0s"
+        run_exact(
+            "20s",
+            &format!(
+                r#"
 seed = {seed}
 spread = "5s"
 [link.a]
@@ -392,7 +377,8 @@ delay = {{ start = "10ms", steps = [{{ at = "7s", delay = "60ms" }}] }}
 control = "ideal"
 path = ["a"]
 "#
-        ))
+            ),
+        )
         .spikes
     };
     let mut moments = Vec::new();

@@ -10,8 +10,8 @@ mod length;
 mod wifi;
 
 use rand_core::RngCore;
-use sojourn_params::{Kind, Param, Params, Value};
-use sojourn_units::{Instant, Rate};
+use sojourn_params::{Kind, Param, ParamError, Params, Value};
+use sojourn_units::{Instant, Rate, UnitError};
 
 pub use cellular::Cellular;
 pub use chain::{Chain, FitError, autocorrelation};
@@ -32,6 +32,33 @@ pub enum Process {
     Chain(Chain),
 }
 
+/// A model that cannot be made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ProcessError {
+    /// No model has this name.
+    #[error("there is no process `{0}`; there are: wifi, cellular")]
+    Unknown(String),
+    /// The text is not a quantity.
+    #[error("`{name}`: {error}")]
+    Quantity {
+        /// The parameter.
+        name: &'static str,
+        /// The fault.
+        error: UnitError,
+    },
+    /// The text is not a number.
+    #[error("`{name}`: {text} is not a number")]
+    Number {
+        /// The parameter.
+        name: &'static str,
+        /// The text.
+        text: String,
+    },
+    /// The parameter is unknown, or its value is outside the range.
+    #[error(transparent)]
+    Param(#[from] ParamError),
+}
+
 /// The parameters of a published model, or `None` if the name is unknown.
 pub fn declared(name: &str) -> Option<&'static [Param]> {
     match name {
@@ -46,10 +73,9 @@ impl Process {
     /// as text: rates and durations with a unit.
     ///
     /// # Errors
-    /// Returns a message with the models, the parameters or the range.
-    pub fn published(name: &str, given: &[(String, String)]) -> Result<Process, String> {
-        let declared = declared(name)
-            .ok_or_else(|| format!("there is no process `{name}`; there are: wifi, cellular"))?;
+    /// If the name or a parameter is unknown, or a value is malformed or outside its range.
+    pub fn published(name: &str, given: &[(String, String)]) -> Result<Process, ProcessError> {
+        let declared = declared(name).ok_or_else(|| ProcessError::Unknown(name.to_owned()))?;
         let mut params = Params::defaults(declared);
         for (key, text) in given {
             let known = declared.iter().find(|param| param.name == key);
@@ -77,16 +103,14 @@ impl Process {
     }
 }
 
-fn value(param: &Param, text: &str) -> Result<Value, String> {
-    let wrong = |error: &dyn std::fmt::Display| format!("`{}`: {error}", param.name);
+fn value(param: &Param, text: &str) -> Result<Value, ProcessError> {
+    let name = param.name;
+    let quantity = |error| ProcessError::Quantity { name, error };
+    let number = |_| ProcessError::Number { name, text: text.to_owned() };
     match param.kind {
-        Kind::Time(..) => text.parse().map(Value::Time).map_err(|error| wrong(&error)),
-        Kind::Rate(..) => text.parse().map(Value::Rate).map_err(|error| wrong(&error)),
-        _ => text
-            .trim()
-            .parse()
-            .map(Value::Number)
-            .map_err(|_| wrong(&format!("{text} is not a number"))),
+        Kind::Time(..) => text.parse().map(Value::Time).map_err(quantity),
+        Kind::Rate(..) => text.parse().map(Value::Rate).map_err(quantity),
+        _ => text.trim().parse().map(Value::Number).map_err(number),
     }
 }
 

@@ -151,7 +151,7 @@ fn refuses_what_is_no_process() {
         ("cellular", &[("sigma", "3")], "`sigma`: `3` is not a rate"),
         ("cellular", &[("tick", "0ms")], "`tick` is 0s; it must be 100us to 10s"),
     ] {
-        let said = Process::published(name, &given(pairs)).unwrap_err();
+        let said = Process::published(name, &given(pairs)).unwrap_err().to_string();
         assert!(said.contains(expected), "{said}");
     }
 }

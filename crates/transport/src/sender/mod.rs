@@ -13,6 +13,7 @@ use crate::scoreboard::Scoreboard;
 use crate::tail_probe::TailProbe;
 use crate::wire::{Data, EcnCounts};
 
+mod episodes;
 mod feedback;
 mod opening;
 mod spurious;

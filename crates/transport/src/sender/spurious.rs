@@ -54,8 +54,10 @@ impl<C: Controller> Sender<C> {
         if self.config.has_echoes() {
             return newly.late && ack.newest < timeout.resent_as;
         }
+        // RFC 5682 section 3.1, step 3: data beyond the recovery point decide against it (3 a).
         let is_original = newly.first_original.is_some_and(|place| place < timeout.until);
-        timeout.f_rto.is_deciding() && is_original && !newly.retransmitted
+        let is_beyond = newly.highest >= timeout.until;
+        timeout.f_rto.is_deciding() && is_original && !is_beyond && !newly.retransmitted
     }
 
     /// Returns the segments that the timeout deemed lost to flight, and raises the timeout (RFC
@@ -85,12 +87,13 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Advances F-RTO (RFC 5682 section 3.1) if the acknowledgement has not proved the timeout
-    /// spurious.
-    pub(super) fn advance_f_rto(&mut self, newly: &Newly) {
+    /// spurious. An acknowledgement that a later one has overtaken is no duplicate (step 3).
+    pub(super) fn advance_f_rto(&mut self, ack: &Ack, newly: &Newly) {
         let has_new_data = self.new_data() > 0;
+        let is_duplicate = newly.packets == 0 && ack.cumulative >= self.scoreboard.base();
         if let Episode::Timeout(timeout) = &mut self.episode {
             let is_beyond = newly.highest >= timeout.until;
-            timeout.f_rto.on_ack(newly.advanced, is_beyond || newly.packets == 0, has_new_data);
+            timeout.f_rto.on_ack(newly.advanced, is_beyond || is_duplicate, has_new_data);
         }
     }
 }

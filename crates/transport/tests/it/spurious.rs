@@ -99,19 +99,76 @@ fn f_rto_finds_a_spurious_timeout() {
     assert_eq!(desk.sender.in_flight(), Bytes((6 + 2) * MSS));
 }
 
-/// Step 3 a: the new data arrive; the packets that the timeout declared lost do not.
-#[test]
-fn f_rto_confirms_a_true_timeout() {
-    let mut desk = sending(without_echo());
-    let (when, number) = timed_out(&mut desk);
+/// F-RTO in step 3, with new data as segments 9 and 10. Returns the time.
+fn probing(desk: &mut Desk) -> Instant {
+    let (when, number) = timed_out(desk);
     desk.write(4);
     desk.set_window(when + ms(100), 2 * MSS);
     desk.ack(when + ms(100), 2, &[], number);
     assert_eq!(desk.segments(when + ms(100)), [9, 10]);
-    desk.set_window(when + ms(200), 4 * MSS);
-    desk.ack(when + ms(200), 2, &[(9, 11)], number + 2);
+    desk.set_window(when + ms(100), 4 * MSS);
+    when + ms(150)
+}
+
+/// Step 3 a: the new data arrive; the packets that the timeout declared lost do not.
+#[test]
+fn f_rto_confirms_a_true_timeout() {
+    let mut desk = sending(without_echo());
+    let now = probing(&mut desk);
+    desk.ack(now, 2, &[(9, 11)], 12);
     assert_eq!(desk.cc().spurious, 0);
-    assert_eq!(desk.segments(when + ms(200))[0], 2, "conventional recovery");
+    assert_eq!(desk.segments(now)[0], 2, "conventional recovery");
+}
+
+/// Step 3 b by selective acknowledgement: a packet of before the timeout arrives, out of order.
+#[test]
+fn f_rto_accepts_a_selective_acknowledgement() {
+    let mut desk = sending(without_echo());
+    let now = probing(&mut desk);
+    desk.ack(now, 2, &[(4, 5)], 4);
+    assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (1, 1));
+    // Segments 2, 3 and 5 to 8 are in flight again, besides the new data.
+    assert_eq!(desk.sender.in_flight(), Bytes((6 + 2) * MSS));
+}
+
+/// Step 3 a: an acknowledgement beyond the recovery point decides for a loss, even if it also
+/// covers a packet of before the timeout. The decision is final.
+#[test]
+fn f_rto_needs_an_acknowledgement_below_the_recovery_point() {
+    let mut desk = sending(without_echo());
+    let now = probing(&mut desk);
+    desk.ack(now, 2, &[(7, 8), (9, 10)], 11);
+    assert_eq!(desk.cc().spurious, 0);
+    assert_eq!(desk.segments(now)[0], 2, "conventional recovery");
+    desk.ack(now + ms(1), 2, &[(6, 8), (9, 10)], 11);
+    assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (0, 0));
+}
+
+/// Step 3 a: a duplicate acknowledgement without news decides for a loss; one that was overtaken
+/// on its way is none, and is ignored.
+#[test]
+fn f_rto_distinguishes_a_duplicate_from_an_overtaken_acknowledgement() {
+    for (cumulative, spurious) in [(2, 0), (1, 1)] {
+        let mut desk = sending(without_echo());
+        let now = probing(&mut desk);
+        desk.ack(now, cumulative, &[], 1);
+        assert_eq!(desk.segments(now).is_empty(), spurious == 1, "held until step 3 decides");
+        desk.ack(now + ms(1), 2, &[(4, 5)], 4);
+        assert_eq!(desk.cc().spurious, spurious, "{cumulative}");
+    }
+}
+
+/// Step 2 a: the first acknowledgement covers the recovery point. Only the first segment was lost,
+/// and its loss was real.
+#[test]
+fn f_rto_ends_at_the_recovery_point() {
+    let mut desk = sending(without_echo());
+    let (when, number) = timed_out(&mut desk);
+    desk.write(4);
+    desk.set_window(when + ms(100), 4 * MSS);
+    desk.ack(when + ms(100), 9, &[], number);
+    assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (0, 0));
+    assert_eq!(desk.segments(when + ms(100)), [9, 10, 11, 12]);
 }
 
 /// Step 2 b without new data: conventional recovery at once.

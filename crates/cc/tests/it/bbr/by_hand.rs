@@ -5,34 +5,21 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use super::model::{MSS, Network, bbr};
 use super::{DELAY, RATE, at, ran};
+use crate::common::no_feedback;
 
 /// The feedback of one acknowledgement for a flow with 100 packets in flight.
 fn feedback(delivered: u64, in_flight: u64) -> Feedback<'static> {
     Feedback {
         acked: MSS,
         acked_packets: 1,
-        lost: Bytes::ZERO,
-        lost_packets: 0,
-        lost_numbers: &[],
-        ce_packets: 0,
-        ect0_packets: 0,
-        ect1_packets: 0,
-        loss_event: false,
-        ecn_event: false,
-        in_recovery: false,
-        spurious: false,
-        after_timeout: false,
         rtt: Some(DELAY),
-        srtt: DELAY,
-        min_rtt: DELAY,
-        rate: None,
         delivered: MSS * delivered,
         in_flight_before: MSS * (in_flight + 1),
         in_flight: MSS * in_flight,
         cwnd_limited: true,
         largest_acked: delivered,
         next_number: delivered + in_flight,
-        received: &[],
+        ..no_feedback(DELAY)
     }
 }
 

@@ -8,6 +8,8 @@ use sojourn_cc::{AnyController, Controller, Feedback, Limits, Pacing, RateSample
 use sojourn_params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
+use crate::common::no_feedback;
+
 /// Payload of a packet; there are no headers.
 pub(crate) const MSS: Bytes = Bytes(1_000);
 /// Number of later acknowledged packets after which a missing packet counts as lost.
@@ -300,17 +302,9 @@ impl Network {
             acked_packets: 1,
             lost: MSS * lost as u64,
             lost_packets: lost as u64,
-            lost_numbers: &[],
-            ce_packets: 0,
-            ect0_packets: 0,
-            ect1_packets: 0,
             loss_event,
-            ecn_event: false,
             in_recovery: self.recovery_until.is_some(),
-            spurious: false,
-            after_timeout: false,
             rtt: Some(rtt),
-            srtt: self.srtt,
             min_rtt: self.min_rtt,
             rate,
             delivered: self.delivered,
@@ -319,7 +313,7 @@ impl Network {
             cwnd_limited: true,
             largest_acked: number,
             next_number: self.next_number,
-            received: &[],
+            ..no_feedback(self.srtt)
         };
         self.controller.on_feedback(self.now, &feedback);
         self.idle_since = self.outstanding.is_empty().then_some(self.now);

@@ -12,7 +12,7 @@ use sojourn_units::Instant;
 use crate::events::{EventQueue, Kind};
 use crate::host::seen::Seen;
 use crate::meter::Metering;
-use crate::record::measure::Peak;
+use crate::peak::Peak;
 use crate::tap::Wiring;
 
 /// One direction of data, with its acknowledgements.

@@ -68,15 +68,16 @@ impl Opening {
         for id in [Some(client), server].into_iter().flatten() {
             connections[id].sender.await_handshake();
         }
-        let (profile, answer, confirmation) = match transport.profile {
-            Profile::Tcp => (sojourn_transport::Profile::Tcp, 1, transport.ack_size.0 as u32),
-            Profile::Quic => (sojourn_transport::Profile::Quic, FLIGHT, INITIAL),
+        let profile = transport.profile;
+        let confirmation = match profile {
+            Profile::Tcp => transport.ack_size.0 as u32,
+            Profile::Quic => INITIAL,
         };
         let packet = transport.mss + transport.header;
         let early_room = packet.saturating_sub(Bytes(u64::from(SYN + COOKIE))).min(transport.mss);
         Some(Box::new(Opening {
-            handshake: Handshake::new(profile, answer),
-            profile: transport.profile,
+            handshake: Handshake::new(profile, answer_packets(profile)),
+            profile,
             is_early: transport.handshake == scenario::Handshake::ZeroRtt,
             client,
             server,
@@ -106,12 +107,13 @@ impl Opening {
             Profile::Quic => INITIAL,
         }
     }
+}
 
-    fn answer_packets(&self) -> u32 {
-        match self.profile {
-            Profile::Tcp => 1,
-            Profile::Quic => FLIGHT,
-        }
+/// Packets of the server's answer.
+fn answer_packets(profile: Profile) -> u32 {
+    match profile {
+        Profile::Tcp => 1,
+        Profile::Quic => FLIGHT,
     }
 }
 
@@ -211,8 +213,9 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
 
     fn send_answer(&mut self, flow: usize, ack: u32) {
         let Some(opening) = self.opening(flow) else { return };
-        let packets: Vec<Packet> =
-            (0..opening.answer_packets()).map(|part| opening.server_packet(part, ack)).collect();
+        let packets: Vec<Packet> = (0..answer_packets(opening.profile))
+            .map(|part| opening.server_packet(part, ack))
+            .collect();
         packets.into_iter().for_each(|packet| self.forward(packet));
     }
 
@@ -256,7 +259,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     /// A request has arrived. It confirms the answer, unless it came with the opening or directly
     /// behind it. In that case too, the response need not wait (RFC 7413 section 4.2.2, RFC 9001
     /// section 5.7).
-    pub(crate) fn hear_request(&mut self, flow: usize) {
+    pub(crate) fn confirm_by_request(&mut self, flow: usize) {
         let Some(opening) = self.opening(flow) else { return };
         match opening.server {
             Some(server) if opening.is_early => self.connections[server].sender.stop_waiting(),

@@ -16,18 +16,17 @@ use sojourn_units::Instant;
 
 use super::seen::Seen;
 use super::{AnyHost, Hosts, Setup};
-use crate::estimate::capacity::CHECK_EVERY;
 use crate::events::Kind;
 use crate::link::packet::{Packet, PacketKind};
 use crate::meter::{Metering, Part};
-use crate::record::measure::Peak;
+use crate::peak::Peak;
 use crate::seed::{Stream, seed};
 use crate::tap::{Carried, Passage, Tap};
 use connection::Chosen;
 pub(crate) use connection::{AckSlab, Connection};
 use handshake::Opening;
-pub(crate) use overrun::InFlight;
 pub use overrun::Overrun;
+pub(crate) use overrun::{CHECK_EVERY, InFlight};
 
 /// The host of a flow with a congestion controller.
 pub(crate) struct TransportHost {
@@ -301,7 +300,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         host.answered += 1;
         let (data, response) = (host.data, host.source.response());
         self.connections[id].watch = host.next_request_target();
-        self.hear_request(flow);
+        self.confirm_by_request(flow);
         self.write(data, response);
     }
 

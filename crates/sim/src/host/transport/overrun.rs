@@ -2,10 +2,12 @@
 
 use sojourn_units::Instant;
 
-use crate::estimate::capacity::CHECK_EVERY;
 use crate::host::Hosts;
 use crate::meter::Metering;
 use crate::tap::Tap;
+
+/// The host looks at a flow once in so many packets.
+pub(crate) const CHECK_EVERY: u64 = 64;
 
 /// The end of a run whose user-defined controllers had far more packets in flight than the links
 /// of their paths can carry and queue. The links dropped the rest, but the senders keep state of
