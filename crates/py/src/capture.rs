@@ -100,7 +100,7 @@ fn flows(flows: &[Flow], begin: i64, method: Method, wanted: &Wanted) -> String 
     let mut text = String::from("[");
     for (flow, points) in listed {
         text.push_str(if text.len() > 1 { ", " } else { "" });
-        text.push_str(&told(flow, begin, method, points).to_string());
+        text.push_str(&described(flow, begin, method, points).to_string());
     }
     text + "]"
 }
@@ -119,7 +119,7 @@ fn seconds(from: i64, to: i64) -> f64 {
     (i128::from(to) - i128::from(from)) as f64 / 1e9
 }
 
-fn told(flow: &Flow, begin: i64, method: Method, points: usize) -> Value {
+fn described(flow: &Flow, begin: i64, method: Method, points: usize) -> Value {
     let directions = [0, 1].map(|from| direction(flow, from, begin, method, points));
     let end = |end: &Endpoint| json!({ "address": end.ip().to_string(), "port": end.port });
     json!({

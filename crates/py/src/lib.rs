@@ -8,11 +8,11 @@ mod files;
 mod input;
 mod interrupt;
 mod listing;
-mod own;
 mod parts;
 mod run;
 mod scenario;
 mod theory;
+mod user_controllers;
 
 use pyo3::prelude::*;
 
@@ -21,13 +21,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ScenarioError", module.py().get_type::<errors::ScenarioError>())?;
     module.add("ControllerError", module.py().get_type::<errors::ControllerError>())?;
-    module.add_class::<own::Catalogue>()?;
-    module.add_class::<own::Limits>()?;
-    module.add_class::<own::Feedback>()?;
-    module.add_class::<own::RateSample>()?;
-    module.add_class::<own::Received>()?;
-    module.add_class::<own::Sent>()?;
-    module.add_class::<own::Setup>()?;
+    module.add_class::<user_controllers::Catalogue>()?;
+    module.add_class::<user_controllers::Limits>()?;
+    module.add_class::<user_controllers::Feedback>()?;
+    module.add_class::<user_controllers::RateSample>()?;
+    module.add_class::<user_controllers::Received>()?;
+    module.add_class::<user_controllers::Sent>()?;
+    module.add_class::<user_controllers::Setup>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Simulation>()?;
     module.add_class::<run::Outcome>()?;

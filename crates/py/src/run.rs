@@ -9,7 +9,7 @@ use sojourn_units::{Duration, Instant};
 
 use crate::errors::{ControllerError, value_error};
 use crate::export::AnyRun;
-use crate::own::Failure;
+use crate::user_controllers::Failure;
 
 /// Events between two reads of the clock: a fraction of a millisecond.
 const EVENTS: u32 = 1 << 12;

@@ -9,8 +9,8 @@ use sojourn_scenario::{Control, Document, Scenario as Resolved, kept_names};
 use crate::errors::{scenario_error, value_error};
 use crate::export::AnyRun;
 use crate::files::Files;
-use crate::own::{Catalogue, Failure};
 use crate::run::Simulation;
+use crate::user_controllers::{Catalogue, Failure};
 
 /// A scenario document, with the folder that its file paths are relative to.
 #[pyclass(module = "sojourn._core")]

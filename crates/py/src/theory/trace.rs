@@ -29,7 +29,7 @@ pub(crate) fn theory_trace(
     let points = if series { POINTS } else { 0 };
     let until = file.until;
     let found = interruptible(py, move |_| unavoidable(&file.steps, delay, until, points))?;
-    let mut answer = told(&found);
+    let mut answer = described(&found);
     answer.insert("duration_s".into(), until.as_secs_f64().into());
     Ok(Value::from(answer).to_string())
 }
@@ -54,7 +54,7 @@ pub(crate) fn theory_process(
         let steps = process.steps(&mut Xoshiro256PlusPlus::seed_from_u64(seed), until);
         unavoidable(&steps, delay, until, points)
     })?;
-    let mut answer = told(&found);
+    let mut answer = described(&found);
     answer.insert("duration_s".into(), until.as_secs_f64().into());
     Ok(Value::from(answer).to_string())
 }
@@ -88,7 +88,7 @@ pub(crate) fn theory_fit(
         Ok::<_, FitError>((fitted, found, measured))
     })?;
     let (fitted, found, measured) = found.map_err(value_error)?;
-    let mut answer = told(&found);
+    let mut answer = described(&found);
     answer.insert("duration_s".into(), until.as_secs_f64().into());
     answer.insert("fitted".into(), chain(&fitted, at_loop(&measured.here)));
     Ok(Value::from(answer).to_string())
@@ -124,7 +124,7 @@ fn some_time(what: &str, text: &str) -> PyResult<Duration> {
     }
 }
 
-fn told(found: &Unavoidable) -> Map<String, Value> {
+fn described(found: &Unavoidable) -> Map<String, Value> {
     let mut answer = at_loop(&found.here);
     answer.insert("mean_rate_bps".into(), found.mean_rate_bps.into());
     let worst = found.worst.iter();

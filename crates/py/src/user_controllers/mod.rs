@@ -2,8 +2,8 @@
 
 mod catalogue;
 mod declared;
+mod inputs;
 mod limits;
-mod told;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -16,8 +16,8 @@ use sojourn_units::{Bytes, Duration, Instant};
 
 pub(crate) use catalogue::Catalogue;
 use declared::Declared;
+pub(crate) use inputs::{Feedback, RateSample, Received, Sent, Setup};
 pub(crate) use limits::Limits;
-pub(crate) use told::{Feedback, RateSample, Received, Sent, Setup};
 
 use crate::errors::ControllerError;
 
