@@ -9,7 +9,7 @@ from .pictures import course, dispersion
 from .runs import SIZES_KB, Recording, hosts, in_ms, recordings, spread_ms
 
 READ_MS = 25
-"""Reading error of a figure: half the distance of its grid lines, which are 50 ms apart."""
+"""Reading error of a figure: half of the 50 ms between its grid lines."""
 
 
 def figure_4(lab: Lab) -> list[Claim]:

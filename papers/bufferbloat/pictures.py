@@ -22,7 +22,7 @@ def dispersion(lab: Lab, runs: Mapping[int, Recording]) -> None:
 def _boxes(runs: Mapping[int, Recording]) -> chart.Panel:
     layers = []
     for place, (layer, host) in enumerate(MEASURED):
-        # Place the six boxes 10 kB apart around their queue size.
+        # Place the six boxes at intervals of 10 kB around their queue size.
         offset = 10 * (place - 2.5)
         points = [
             (size + offset, ms) for size in runs for _, ms in samples(runs[size], layer, host)

@@ -217,7 +217,7 @@ def duration_ms(run: Run) -> float:
 
 
 def _switch(lab: Lab, one: Switch) -> tuple[Spikes, Spikes]:
-    """Measure the height and the duration of spikes; there is no duration for users."""
+    """Measure the height and the duration of spikes; for users only the height."""
     sides = (one.without, one.present)
     if one.name == "users":
         return {c: [_joined_ms(lab, c, side) for side in sides] for c in REAL}, {}

@@ -1,4 +1,4 @@
-"""Figure 6: eighteen LoLa flows, which start four seconds apart and run for 200 s each."""
+"""Figure 6: eighteen LoLa flows, which start every four seconds and run for 200 s each."""
 
 from collections.abc import Sequence
 
