@@ -19,7 +19,7 @@ fn clean(seed: u64) -> Path {
 }
 
 /// Sends `writes`, the first at once, each other 150 ms after the last. Checks that all data
-/// arrived and that no data are left.
+/// arrived and that none are in flight.
 fn transfer(name: &str, config: Config, path: Path, writes: &[u64], bound: Duration) -> Network {
     let mut network = Network::new(name, config, path);
     let total = writes.iter().sum::<u64>();
