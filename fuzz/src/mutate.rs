@@ -24,7 +24,7 @@ pub(crate) fn document(document: &mut Document, random: &mut Random) {
                 *document = less;
             }
         } else {
-            // A path through a value without keys changes nothing.
+            // A path through a value without keys has no effect.
             let _ = document.set(&Grammar::shipped().assignment(&names(document), random));
         }
     }

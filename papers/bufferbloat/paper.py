@@ -9,7 +9,7 @@ from .pictures import course, dispersion
 from .runs import SIZES_KB, Recording, hosts, in_ms, recordings, spread_ms
 
 READ_MS = 25
-"""Reading error of a figure: half the distance of its grid lines, which are 50 ms apart."""
+"""Reading error of a figure: half of the 50 ms between its grid lines."""
 
 
 def figure_4(lab: Lab) -> list[Claim]:
@@ -21,7 +21,7 @@ def figure_4(lab: Lab) -> list[Claim]:
     widths = [each[-1] - each[0] for each in ours.values()]
     rows = [
         Claim(
-            f"{size} kB: median; least to greatest (application, A)",
+            f"{size} kB: median; minimum to maximum (application, A)",
             None,
             f"{median(each):.0f} ms; {each[0]:.0f} to {each[-1]:.0f} ms",
         )
@@ -30,19 +30,19 @@ def figure_4(lab: Lab) -> list[Claim]:
     return [
         Claim(
             "RTTs grow with the queue",
-            "they do",
+            "yes",
             _in_turn(medians),
             "",
             all(a < b for a, b in pairwise(medians)),
             "medians at 10, 100, 200 and 300 kB (application, A)",
         ),
         Claim(
-            "how far the greatest RTT is from the least, queue by queue",
+            "range of the RTTs (maximum minus minimum)",
             None,
             _in_turn(widths),
             "",
             None,
-            "figure 4 is of how RTTs are dispersed; the text does not say how widely",
+            "at 10, 100, 200 and 300 kB. Figure 4 shows the dispersion; the text gives no numbers",
         ),
         _full(ours[300][-1]),
         *rows,
@@ -56,13 +56,14 @@ def _in_turn(of: list[float]) -> str:
 def _full(greatest_ms: float) -> Claim:
     full = 300e3 * 8 / 10e6 * 1e3
     return Claim(
-        "300 kB: greatest RTT",
+        "300 kB: maximum RTT",
         None,
         greatest_ms,
         "ms",
         None,
-        f"a queue full one way is {full:.0f} ms at 10 Mbit/s, a rate that is not in the text. With "
-        "a bulk flow each way what waits goes back and forth: both queues are seldom full at once",
+        f"a full queue in one direction adds {full:.0f} ms at 10 Mbit/s; the text does not give "
+        "this rate. With a bulk flow in each direction, the longer queue alternates between the "
+        "directions: both queues are seldom full at the same time",
     )
 
 
@@ -73,12 +74,13 @@ def figure_5(lab: Lab) -> list[Claim]:
     # The window's factor at a loss: RFC 9438 section 4.6, RFC 5681 section 3.1.
     for control, name, leaves in (("cubic", "CUBIC", 0.7), ("reno", "Reno", 0.5)):
         run = hosts(lab, published["kB"], control)
-        course(lab, f"figure-5-{control}", run, f"RTTs with 300 kB of queue: {name}")
+        course(lab, f"figure-5-{control}", run, f"RTTs with a queue of 300 kB: {name}")
         claims += _sawtooth(run, name, leaves, published)
     lab.note(
-        "From 250 ms to 100 ms is more than one reduction of either makes, so in the published "
-        "sawtooth reductions follow one another; it is nearer to Reno's than to CUBIC's. The text "
-        "tells neither the controller nor the kernel; netcat has what its host has."
+        "A fall from 250 ms to 100 ms exceeds one reduction of either controller. The published "
+        "sawtooth therefore contains consecutive reductions. It is closer to Reno's sawtooth than "
+        "to CUBIC's. The text names neither the controller nor the kernel; netcat uses the default "
+        "controller of its host."
     )
     return claims
 
@@ -87,11 +89,11 @@ def _sawtooth(run: Recording, name: str, leaves: float, published: dict[str, flo
     ours = sorted(ms for each in in_ms([run]).values() for ms in each)
     low, high = _quantile(ours, 0.01), _quantile(ours, 0.99)
     greatest, least = published["greatest_ms"], published["least_ms"]
-    how = "99 % of all samples; held to half of what the figure's lines are apart, 25 ms"
-    why = f"1 % of all samples. {name} leaves {leaves} of its window: {leaves * high:.0f} ms"
+    how = "99th percentile. Holds within half the distance of the figure's grid lines, 25 ms"
+    why = f"1st percentile. {name} multiplies its window by {leaves}: {leaves * high:.0f} ms"
     return [
         Claim(
-            f"{name}: the sawtooth goes up to",
+            f"{name}: top of the sawtooth",
             greatest,
             high,
             "ms",
@@ -99,7 +101,7 @@ def _sawtooth(run: Recording, name: str, leaves: float, published: dict[str, flo
             how,
         ),
         Claim(
-            f"{name}: the sawtooth goes down to", least, low, "ms", abs(low - least) <= READ_MS, why
+            f"{name}: bottom of the sawtooth", least, low, "ms", abs(low - least) <= READ_MS, why
         ),
     ]
 
@@ -122,26 +124,26 @@ def layers(lab: Lab) -> list[Claim]:
             f"{means:.1f} ms; {medians:.1f} ms",
             "",
             None,
-            "each then meets the sawtooth at another place",
+            "each probe then samples another phase of the sawtooth",
         )
     )
     late = in_ms([hosts(lab, 300, ack_every=2)])
     claims.append(
         Claim(
-            "300 kB, acknowledgements that wait: TCP's mean over the application's",
+            "300 kB, delayed acknowledgements: TCP's mean minus the application's",
             None,
             fmean(late["TCP A"]) - fmean(late["application A"]),
             "ms",
             None,
-            "40 ms (Linux TCP_DELACK_MIN), and what has come into the queue meanwhile",
+            "40 ms (Linux TCP_DELACK_MIN), plus the growth of the queue in this time",
         )
     )
     lab.note(
-        "Layers are compared where they see the same queue: the probes begin 20 ms apart. A full "
-        "run has six recordings of 180 s, a quick one two, which differ by when the second bulk "
-        "flow began. TCP's RTTs are what `sojourn rtt` finds in captures at the two hosts. Every "
-        "packet is acknowledged at once, as by Linux while it is in quick-ack mode: the last row "
-        "is what it would be without."
+        "The probes of all layers start 20 ms apart, so they measure the same queue. A full run "
+        "has six recordings of 180 s, a quick run two. The recordings differ in the start time of "
+        "the second bulk flow. `sojourn rtt` computes TCP's RTTs from captures at the two hosts. "
+        "The receiver acknowledges every packet at once, like Linux in quick-ack mode; the last "
+        "row shows the effect of delayed acknowledgements."
     )
     return claims
 
@@ -162,7 +164,7 @@ def _agreement(runs: list[Recording], size: int, within: float) -> list[Claim]:
             f"{worst_mean:.1f} ms; {worst_median:.1f} ms",
             "",
             None,
-            f"{len(runs)} recordings, which the rows above take together",
+            f"{len(runs)} recordings; the rows above combine them",
         ),
     ]
 
@@ -171,8 +173,8 @@ PAPER = Paper(
     "Bufferbloat at three layers",
     "Strowes: Passively measuring TCP round-trip times, ACM Queue 11 (8), 2013, experiment 3",
     {
-        "4": Figure("RTTs by the size of the queue", figure_4),
-        "5": Figure("The course of RTTs with 300 kB of queue", figure_5),
-        "layers": Figure("What ICMP, TCP and the application measure", layers),
+        "4": Figure("RTTs by queue size", figure_4),
+        "5": Figure("RTTs over time with a queue of 300 kB", figure_5),
+        "layers": Figure("RTTs measured by ICMP, TCP and the application", layers),
     },
 )

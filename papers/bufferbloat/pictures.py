@@ -15,21 +15,21 @@ def dispersion(lab: Lab, runs: Mapping[int, Recording]) -> None:
     """Draw figure 4: boxes of every layer side by side, and histograms as in the paper."""
     rows: list[chart.Panel | list[chart.Panel]] = [_boxes(runs)]
     rows += [[_histogram(runs, layer, host) for host in HOSTS] for layer in LAYERS]
-    subtitle = "10 Mbit/s each way, a bulk flow of CUBIC each way; whiskers to the extremes"
-    lab.draw("figure-4", chart.Document("RTTs by the size of the queue", subtitle, rows))
+    subtitle = "10 Mbit/s and a CUBIC bulk flow in each direction; whiskers: minimum and maximum"
+    lab.draw("figure-4", chart.Document("RTTs by queue size", subtitle, rows))
 
 
 def _boxes(runs: Mapping[int, Recording]) -> chart.Panel:
     layers = []
     for place, (layer, host) in enumerate(MEASURED):
-        # Place the six boxes 10 kB apart around their queue size.
+        # Place the six boxes at intervals of 10 kB around their queue size.
         offset = 10 * (place - 2.5)
         points = [
             (size + offset, ms) for size in runs for _, ms in samples(runs[size], layer, host)
         ]
         layers.append(chart.boxes(f"{layer}, {host}", points, size=9))
     return chart.Panel(
-        "Every layer at either host",
+        "All layers at both hosts",
         "queue, kB",
         "ms",
         layers,
@@ -47,9 +47,9 @@ def _histogram(runs: Mapping[int, Recording], layer: str, host: str) -> chart.Pa
         steps = [(bin * BIN_MS, float(counts[bin])) for bin in range(300 // BIN_MS + 1)]
         layers.append(chart.line(f"{size} kB", steps, interpolate="step-after", width=1.3))
     return chart.Panel(
-        f"{layer} at {host}: how often",
+        f"{layer} at {host}: histogram",
         "RTT, ms",
-        "samples in 10 ms",
+        "samples per 10 ms",
         layers,
         x_scale={"domain": [0, 300]},
         width=290,
@@ -81,7 +81,7 @@ def course(lab: Lab, name: str, run: Recording, title: str) -> None:
                 y_scale={"domain": [0, 300]},
             )
         )
-    lab.draw(name, chart.Document(title, "300 kB, 10 Mbit/s each way", rows))
+    lab.draw(name, chart.Document(title, "300 kB, 10 Mbit/s in each direction", rows))
 
 
 def _level(ms: float) -> Points:

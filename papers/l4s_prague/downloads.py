@@ -69,7 +69,7 @@ def completion_s(run: Run) -> float:
     """Time from the first packet of the handshake to the end of the last file."""
     done = flow_of(run)["completion_s"]
     if done is None:
-        raise ValueError("four files did not come in six seconds")
+        raise ValueError("the four files did not arrive in six seconds")
     return done + HANDSHAKE_S
 
 
@@ -106,7 +106,7 @@ def rate_mbps(run: Run, over_ms: int = 50) -> list[tuple[float, float]]:
 def handshake_note(lab: Lab) -> None:
     """Note the handshake time that is added to the measured times."""
     lab.note(
-        "Times have the handshake in them, a round trip of 20 ms, which published ones have; here "
-        "a connection begins with its first request, and 20 ms are added. New Reno and what stands "
-        "beside Prague are not ECN-capable, as in the text's test."
+        "All times include the handshake, a round trip of 20 ms, as the published times do. A "
+        "simulated connection begins with its first request, so 20 ms are added. Only the variants "
+        "of Prague are ECN-capable; New Reno is not, as in the text's test."
     )

@@ -43,10 +43,11 @@ def idle(lab: Lab) -> list[Claim]:
     saves = completion_s(runs["unrepaired"]) - completion_s(runs["repaired"])
     told = published["unrepaired"]["completion_s"] - published["repaired"]["completion_s"]
     lab.note(
-        f"By epochs the repair saves {saves:.2f} s here, against {told:.1f} s published. A step of "
-        "5 ms marks more than half of an epoch whenever the window has grown into it, pause or "
-        "not, and since the queue grows such an epoch lasts longer than the smoothed round trip. "
-        "The draft's alpha is an average over 16 round trips, which one epoch changes little."
+        f"With a response per epoch, the repair saves {saves:.2f} s here, against "
+        f"{told:.1f} s published. A step of 5 ms marks more than half of an epoch's packets each "
+        "time the window reaches the step, with or without a pause. The queue grows during such an "
+        "epoch, so the epoch lasts longer than the smoothed round trip. The draft's alpha is an "
+        "average over 16 round trips; one epoch changes it little."
     )
     return [
         *_after_pauses(runs["unrepaired"], small),
@@ -56,7 +57,9 @@ def idle(lab: Lab) -> list[Claim]:
 
 def _figure(shown: Mapping[str, Run]) -> chart.Document:
     rows = [[_panel(what, shown, pause) for pause in range(2)] for what in (_waiting, _window)]
-    subtitle = "A file ends at 0, and the next begins to come a round trip later; 5 ms are marked"
+    subtitle = (
+        "A file ends at 0, and the next begins to arrive a round trip later; marks begin at 5 ms"
+    )
     return chart.Document("After a pause", subtitle, rows)
 
 
@@ -125,12 +128,12 @@ def _after_pauses(full: Run, small: Run) -> list[Claim]:
     shares_small, queues_small = zip(*after_pauses(small), strict=True)
     return [
         Claim(
-            "what the bucket held builds a queue after a pause",
+            "the burst from the bucket builds a queue after a pause",
             "a small queue",
             f"up to {max(queues):.1f} ms",
             "",
             max(queues) > 5.0 > max(queues_small),
-            f"enough to be marked (5 ms); with a bucket of {SMALL_MS} ms up to "
+            f"marks begin at 5 ms; with a bucket of {SMALL_MS} ms the queue reaches "
             f"{max(queues_small):.1f} ms",
         ),
         Claim(
@@ -139,9 +142,10 @@ def _after_pauses(full: Run, small: Run) -> list[Claim]:
             ", ".join(f"{100 * share:.0f} %" for share in shares),
             "",
             min(shares) > _PRETTY_MUCH_ALL,
-            f"held to {100 * _PRETTY_MUCH_ALL:.0f} % after every pause; over half of an epoch is "
-            "what halves the window. It hangs on how far the window had grown. With a bucket of "
-            f"{SMALL_MS} ms: {', '.join(f'{100 * share:.0f} %' for share in shares_small)}",
+            f"Holds above {100 * _PRETTY_MUCH_ALL:.0f} % after every pause. Prague halves its "
+            "window if more than half of an epoch's packets are marked. The share depends on the "
+            f"window before the pause. With a bucket of {SMALL_MS} ms: "
+            f"{', '.join(f'{100 * share:.0f} %' for share in shares_small)}",
         ),
     ]
 
@@ -150,12 +154,12 @@ def _smoother(repaired: Run, unrepaired: Run) -> list[Claim]:
     with_it, without = reductions(repaired), reductions(unrepaired)
     return [
         Claim(
-            "the window is cut by over a quarter: without, with the repair",
+            "window reductions by over a quarter: without, with the repair",
             "smoother with it",
             f"{without}, {with_it} times",
             "",
             with_it < without / 2,
-            "less than half as often",
+            "Holds if the repair reduces the number to less than half",
         )
     ]
 
@@ -183,7 +187,7 @@ def bucket(lab: Lab) -> list[Claim]:
     panel = chart.Panel(
         "Four files", "bucket, ms at the pacing rate", "s", layers, height=280, width=560
     )
-    lab.draw("bucket", chart.Document("The repair and the bucket", "", [panel]))
+    lab.draw("bucket", chart.Document("The repair by bucket size", "", [panel]))
     return _bucket_claims(dict(done["repaired"]), dict(done["unrepaired"]), dict(done["draft"]))
 
 
@@ -198,14 +202,19 @@ def _bucket_claims(
     spread = max(draft.values()) - min(draft.values())
     return [
         Claim(
-            "least bucket with which the repair saves 0.2 s",
+            "smallest bucket with which the repair saves 0.2 s",
             None,
             least,
             "ms",
             None,
-            "of those tried; marks begin at 5 ms of queue",
+            "of the simulated sizes; marks begin at 5 ms of queueing delay",
         ),
         Claim(
-            "what the bucket changes for the draft's Prague", None, spread, "s", None, "no epochs"
+            "the draft's Prague: range of the times over all bucket sizes",
+            None,
+            spread,
+            "s",
+            None,
+            "the draft has no epochs",
         ),
     ]

@@ -21,7 +21,7 @@ def all_times(lab: Lab) -> list[Claim]:
 
 PAPER = Paper(
     "A low latency Internet with L4S",
-    "Huitema, 5 July 2022, with what was added a few hours later",
+    "Huitema, 5 July 2022, with the additions of a few hours later",
     {
         "1": Figure(
             "Prague before the repair: rate, RTT and window",
@@ -29,10 +29,10 @@ PAPER = Paper(
         ),
         "2": Figure("New Reno on the same link", lambda lab: picture(lab, "reno")),
         "3": Figure("Prague with the repair", lambda lab: picture(lab, "repaired")),
-        "times": Figure("The downloads of all: time, marks, losses", all_times),
+        "times": Figure("All senders: time, marks and losses", all_times),
         "beside": Figure("The draft's Prague, CUBIC and BBR on the same link", beside),
-        "idle": Figure("What a pause leaves in the bucket, and what that does", idle),
+        "idle": Figure("Effect of a full bucket after a pause", idle),
         "qlog": Figure("The downloads as qlog files", qlogs),
-        "bucket": Figure("The repair against the size of the bucket", bucket),
+        "bucket": Figure("Effect of the repair by bucket size", bucket),
     },
 )

@@ -42,7 +42,7 @@ def _between(published: Published) -> float:
 
 def _rate(run: Run, published: Published) -> chart.Panel:
     return chart.Panel(
-        "Delivered, mean of 50 ms" + (" (grey: when it was over, published)" if published else ""),
+        "Delivery rate, mean of 50 ms" + (" (grey: end, published)" if published else ""),
         "s",
         "Mbit/s",
         [chart.line("payload", rate_mbps(run))],
@@ -65,13 +65,13 @@ def rtts(run: Run, published: Published) -> chart.Panel:
     least = 1e3 * (flow_of(run)["rtt_min_s"] or 0.0)
     layers = [
         chart.line(label, ((at, ms - least) for at, ms in _course(run, column, 1e3)))
-        for label, column in (("RTT over the least", "rtt_s"), ("smoothed", "srtt_s"))
+        for label, column in (("RTT above the minimum", "rtt_s"), ("smoothed", "srtt_s"))
     ]
     if over := published.get("rtt_over_least_ms"):
         ends = [(0.0, over), (LAST_S, over)]
         layers.append(chart.line("peaks, published", ends, chart.PUBLISHED, dash=(4, 3)))
     return chart.Panel(
-        "Round-trip time over the least",
+        "Round-trip time above the minimum",
         "s",
         "ms",
         layers,
@@ -106,7 +106,7 @@ def counts(run: Run) -> chart.Panel:
         for label, column in (("marked", "marked_packets"), ("lost", "lost_packets"))
     ]
     return chart.Panel(
-        "Packets marked and packets lost, so far",
+        "Marked packets and lost packets, cumulative",
         "s",
         "packets",
         layers,
@@ -124,23 +124,20 @@ def _course(run: Run, column: str, scale: float = 1.0) -> list[chart.Point]:
 
 # The criterion for each published figure and the reason for a difference, by sender and figure.
 _WHY = {
-    ("repaired", "time"): "their stack also counts epochs after a reduction, and grows by another "
-    "rule; nothing was tuned",
-    ("unrepaired", "time"): "held to half of what lies between the two Pragues, 0.1 s. Here the "
-    "step marks over half of an epoch whenever the window has grown into it, pause or not, so that "
-    "there is more to repair",
-    ("reno", "time"): "the text does not tell how that stack takes packets for lost, and how often "
-    "it answers",
-    ("repaired", "losses"): "at most as many. Slow start ends with a mark before the buffer is "
-    "full; theirs goes on for a round trip more",
-    ("reno", "losses"): "held to a fifth: how much of its last doubling slow start loses "
-    "hangs on where that meets the full buffer",
-    ("repaired", "rtt"): "99th percentile; held to a packet (1.2 ms)",
-    (
-        "reno",
-        "rtt",
-    ): "99th percentile; held to a packet. A buffer of 20 ms adds no more than 20 ms; "
-    "only acknowledgements held back at the end of a file come later",
+    ("repaired", "time"): "their stack also counts epochs after a reduction, and increases its "
+    "window by another rule; no parameter was tuned",
+    ("unrepaired", "time"): "Holds within half the difference between the two published variants "
+    "of Prague, 0.1 s. Here the step marks over half of an epoch's packets each time the window "
+    "reaches it, with or without a pause, so the repair has more effect",
+    ("reno", "time"): "the text does not describe that stack's loss detection, nor how often it "
+    "reduces its window",
+    ("repaired", "losses"): "Holds for at most as many. Slow start ends with a mark before the "
+    "buffer is full; in their stack it lasts a round trip longer",
+    ("reno", "losses"): "Holds within a fifth. The losses at the end of slow start depend on the "
+    "window at which the buffer is full",
+    ("repaired", "rtt"): "99th percentile. Holds within the time of a packet (1.2 ms)",
+    ("reno", "rtt"): "99th percentile. Holds within the time of a packet. A buffer of 20 ms adds "
+    "at most 20 ms; only delayed acknowledgements at the end of a file add more",
 }
 
 
@@ -150,13 +147,13 @@ def _claims(name: str, run: Run, published: Published, between_s: float) -> list
         _time(name, completion_s(run), published.get("completion_s"), between_s),
         _losses(name, title, flow["dropped_packets"], published.get("losses")),
         _peaks(name, title, rtt_over_least_ms(run), published.get("rtt_over_least_ms")),
-        Claim(f"{title}: packets that came marked", None, flow["marked_packets"], "packets"),
-        Claim(f"{title}: window cut by over a quarter", None, reductions(run), "times"),
+        Claim(f"{title}: marked packets", None, flow["marked_packets"], "packets"),
+        Claim(f"{title}: window reductions by over a quarter", None, reductions(run), "times"),
     ]
 
 
 def _time(name: str, ours: float, published: Any, between_s: float) -> Claim:
-    claim, why = f"{SENDERS[name].title}: four files", _WHY.get((name, "time"), "")
+    claim, why = f"{SENDERS[name].title}: time for four files", _WHY.get((name, "time"), "")
     if published is None:
         return Claim(claim, None, ours, "s")
     if isinstance(published, list):
@@ -171,10 +168,10 @@ def _time(name: str, ours: float, published: Any, between_s: float) -> Claim:
 
 def _beside_range(ours: float, first: float, last: float) -> str:
     if first <= ours <= last:
-        return "within the range"
+        return "within the published range"
     if ours < first:
-        return f"{100 * (1 - ours / first):.1f} % less than the range's least"
-    return f"{100 * (ours / last - 1):.1f} % more than the range's most"
+        return f"{100 * (1 - ours / first):.1f} % below the published range"
+    return f"{100 * (ours / last - 1):.1f} % above the published range"
 
 
 def _losses(name: str, title: str, ours: int, published: int | None) -> Claim:
@@ -186,7 +183,7 @@ def _losses(name: str, title: str, ours: int, published: int | None) -> Claim:
 
 
 def _peaks(name: str, title: str, ours: float, published: float | None) -> Claim:
-    claim, why = f"{title}: peaks of the RTT over the least", _WHY.get((name, "rtt"), "")
+    claim, why = f"{title}: RTT peaks above the minimum", _WHY.get((name, "rtt"), "")
     if published is None:
         return Claim(claim, None, ours, "ms", None, "99th percentile")
     return Claim(claim, published, ours, "ms", abs(ours - published) <= PACKET_MS, why)
@@ -203,7 +200,7 @@ def times(lab: Lab, names: Sequence[str]) -> list[Claim]:
     ]
     layers.append(chart.dots("published", ends, chart.PUBLISHED))
     panel = chart.Panel(
-        "Time lost so far (published: 3.5, 3.7, and 3.8 to 4.0 s in all)",
+        "Time lost so far (published totals: 3.5, 3.7, and 3.8 to 4.0 s)",
         "MB delivered",
         "ms behind a link that is never idle",
         layers,
@@ -246,35 +243,36 @@ def _together(published: Published, done: dict[str, float], lost: dict[str, int]
             "Prague with the repair is faster than New Reno, by",
             reno["completion_s"][0] - repaired["completion_s"],
             done["reno"] - done["repaired"],
-            f"that it is faster is held; New Reno takes {done['reno']:.2f} s here, published are "
-            f"{reno['completion_s'][0]} to {reno['completion_s'][1]:.0f} s",
+            f"Holds for any positive difference. New Reno takes {done['reno']:.2f} s here, and "
+            f"{reno['completion_s'][0]} to {reno['completion_s'][1]:.0f} s in the text",
         ),
         _faster(
             "Prague before the repair is faster than New Reno, by",
             reno["completion_s"][0] - unrepaired["completion_s"],
             done["reno"] - done["unrepaired"],
-            "an epoch that is marked for more than half halves the window here, pause or not",
+            "Holds for any positive difference. Here Prague halves its window after each epoch "
+            "with marks on more than half of its packets, with or without a pause",
         ),
         _faster(
             "the repair saves",
             unrepaired["completion_s"] - repaired["completion_s"],
             done["unrepaired"] - done["repaired"],
-            "that it saves is held; for how much see the note to the figure `idle`",
+            "Holds for any positive difference. The note of the figure `idle` explains the amount",
         ),
         Claim(
-            "losses of New Reno for each of Prague's, at least",
+            "losses of New Reno per loss of Prague, at least",
             ratio,
-            lost["reno"] / lost["repaired"] if lost["repaired"] else f"{lost['reno']} for none",
+            lost["reno"] / lost["repaired"] if lost["repaired"] else f"{lost['reno']} to 0",
             "",
             lost["reno"] > 0 and lost["reno"] >= ratio * lost["repaired"],
         ),
         Claim(
-            "the fastest",
+            "shortest time of all senders",
             None,
             min(done.values()),
             "s",
-            why="4 MB take 3.26 s on the wire, and five round trips (handshake, pauses, the last "
-            "way) 0.1 s more",
+            why="4 MB take 3.26 s on the wire, and five round trips (one for the handshake, one "
+            "per file) 0.1 s",
         ),
     ]
 

@@ -27,8 +27,8 @@ def qlogs(lab: Lab) -> list[Claim]:
         if name == "repaired":
             _draw(lab, back)
     lab.note(
-        "Files of both ends, by draft-ietf-quic-qlog-main-schema-13 and -quic-events-12, are in "
-        "`qlog` beside the pictures. `sojourn qlog FILE` draws one."
+        "The folder `qlog`, next to the pictures, has the files of both endpoints, in the format "
+        "of draft-ietf-quic-qlog-main-schema-13 and -quic-events-12. `sojourn qlog FILE` draws one."
     )
     return claims
 
@@ -38,17 +38,17 @@ def _claim(title: str, file: Path, run: Run, back: Run, damages: int) -> Claim:
     # Each text follows a record separator (RFC 7464); the first text is the header.
     events = file.read_bytes().count(b"\x1e") - 1
     found, truth = (
-        "{} packets sent, {} of them again, {} marked".format(*(flow[key] for key in keys))  # type: ignore[literal-required]
+        "{} packets sent, {} retransmitted, {} marked".format(*(flow[key] for key in keys))  # type: ignore[literal-required]
         for flow in (flow_of(back), flow_of(run))
     )
-    agrees = "the same counts as the run itself has" if found == truth else f"the run has: {truth}"
+    agrees = "equal to the run's counts" if found == truth else f"the run's counts: {truth}"
     return Claim(
-        f"{title}: its qlog, read back",
+        f"{title}: counts read from its qlog file",
         None,
         f"{events} events: {found}",
         "",
         None,
-        f"{agrees}; {damages} of its lines cannot be read",
+        f"{agrees}; {damages} unreadable lines",
     )
 
 

@@ -31,12 +31,12 @@ def figure_3(lab: Lab) -> list[Claim]:
         _agreement(fast, BEFORE_BPS[1]),
         _independence(slow, fast),
         Claim(
-            "spike of 50 ms and r = 10",
+            "spike at d = 50 ms and r = 10",
             lab.value("several_hundred"),
             slow[50, 10],
             "ms",
             slow[50, 10] > 200,
-            "section IV: r below 10 and d below tens of milliseconds cannot be relied on",
+            "Holds above 200 ms. Section IV: r below 10 and d below tens of ms cannot be relied on",
         ),
     ]
 
@@ -72,18 +72,19 @@ def _agreement(spikes: Spikes, before_bps: float) -> Claim:
     apart = [
         abs(spike - bound_ms(d, r)) / packet_ms(before_bps, r) for (d, r), spike in spikes.items()
     ]
-    why = f"the greatest distance of {len(apart)} simulated spikes from (r - 1) d. Holds within "
-    why += "two: packets are whole, and the one that waits longest waits for one under way"
-    name = f"ideal senders at {before_bps / 1e6:.0f} Mbit/s are apart from equation 2 by"
+    why = f"maximum difference of {len(apart)} simulated spikes from (r - 1) d. Holds within two "
+    why += "packets: packets are indivisible, and the packet with the longest wait also waits for "
+    why += "one in transmission"
+    name = f"ideal senders at {before_bps / 1e6:.0f} Mbit/s: difference from equation 2"
     return Claim(name, 0.0, max(apart), "packets", max(apart) < 2, why)
 
 
 def _independence(slow: Spikes, fast: Spikes) -> Claim:
     apart = {cell: abs(slow[cell] - fast[cell]) for cell in slow}
     packets = max(apart[d, r] / packet_ms(BEFORE_BPS[0], r) for d, r in apart)
-    why = "the greatest difference between 60 and 600 Mbit/s, in packets of the slower. Holds "
-    why += "within two"
-    name = "Q does not depend on the throughput: differs by"
+    why = "maximum difference between 60 and 600 Mbit/s, in packets at the lower rate. Holds "
+    why += "within two packets"
+    name = "Q does not depend on the throughput: difference"
     return Claim(name, 0.0, packets, "packets", packets < 2, why)
 
 
@@ -120,8 +121,8 @@ def _picture(simulated: Spikes) -> chart.Document:
         y_scale={"domain": [1, 10.6], "nice": False},
         columns=4,
     )
-    subtitle = "loop delay d up to 100 ms, capacity falls to one r-th; no packet is lost"
-    return chart.Document("Figure 3: the least spike", subtitle, [surface, flat])
+    subtitle = "loop delay d up to 100 ms; capacity falls to 1 / r; no packet is lost"
+    return chart.Document("Figure 3: the minimum spike", subtitle, [surface, flat])
 
 
 def _contour(q: float, colour: str) -> chart.Layer:

@@ -39,9 +39,11 @@ def figure_5(lab: Lab) -> list[Claim]:
     claims += [_never_below_any(lab, by_ratio, control) for control in ("bbr", "dctcp")]
     claims += [_corrected(lab, measured), *(_beyond(beyond, control) for control in BEYOND)]
     if lab.quick:
-        lab.note("A quick run: 15 runs of the paper's controllers, and 4 of all else.")
+        lab.note("A quick run: 15 runs of the paper's controllers, and 4 of all others.")
     if not measured:
-        lab.note(f"The authors' measurements are not here ({DATA.name}): name them with --data.")
+        lab.note(
+            f"The authors' measurements ({DATA.name}) were not found: give their path with --data."
+        )
     return [one for one in claims if one is not None]
 
 
@@ -78,11 +80,11 @@ def _against_measured(one: Cell) -> Claim:
     why = (
         f"median of {len(one.spikes_ms)} runs, 5th to 95th percentile {low:.1f} to {high:.1f} ms. "
     )
-    why += "Holds where the one measured run lies within that"
+    why += "Holds if the one measured run lies in this range"
     outside = outside_ms(one)
     if outside:
-        why += f": it is {abs(outside):.1f} ms {'above' if outside > 0 else 'below'}, "
-        why += f"{100 * abs(outside) / one.measured_ms:.1f} % of what was measured"
+        why += f". It lies {abs(outside):.1f} ms {'above' if outside > 0 else 'below'}, "
+        why += f"{100 * abs(outside) / one.measured_ms:.1f} % of the measured spike"
     name = f"{one.control}, d = {one.delay_ms:.0f} ms"
     ours = median(one.spikes_ms)
     return Claim(name, one.measured_ms, ours, "ms", one.is_inside, why)
@@ -129,17 +131,20 @@ def _cubic(lab: Lab, found: Cells) -> list[Claim]:
     runs = len(ones[0].bounds_ms)
     ours = ", ".join(f"{d} ms: {n}" for d, n in zip(DELAYS_MS, lower, strict=True))
     why = (
-        f"of {runs} runs at each delay, with the drop anywhere in CUBIC's sawtooth. The paper ran "
+        f"of {runs} runs at each delay, with the drop at any phase of CUBIC's sawtooth. The paper "
     )
-    why += "each once, and at 25 and 50 ms its drop met the top of the sawtooth. Holds where no "
-    why += "run at 25 and 50 ms is below"
+    why += "has one run per delay, and at 25 and 50 ms its drop occurred at the top of the "
+    why += "sawtooth. Holds if no run at 25 and 50 ms is below the bound"
     name = "runs of CUBIC below the bound"
     first = Claim(name, lab.value("cubic_below_bound"), ours, "", sum(lower[:2]) == 0, why)
     second = sum(below(one.true_spikes_ms, one.corrected_ms) for one in ones)
     last = sum(below(one.true_spikes_ms, one.last_round_ms) for one in ones)
-    why = f"by the rate of the second before the drop, as the data have it, {second} are below: "
-    why += "just reduced, CUBIC sends less than in that second's mean. By the rate of the last "
-    why += f"round trip, {last} are; a reduction that is under way as the capacity falls does that"
+    why = "Holds if no run is below the bound for the rate of the last round trip before the drop: "
+    why += f"{last} are, because a reduction was in progress when the capacity fell. With the rate "
+    why += (
+        f"of the last second, as in the published data, {second} are: shortly after a reduction, "
+    )
+    why += "CUBIC sends less than the mean of that second"
     name = "runs of CUBIC below the bound corrected for saturation"
     corrected = lab.value("below_corrected_bound")
     ours = f"{last} to {second} of {4 * runs}"
@@ -151,8 +156,8 @@ def _corrected(lab: Lab, measured: Mapping[tuple[str, int], Row]) -> Claim | Non
     if not measured:
         return None
     lower = sum(float(row[SPIKE]) < float(row[BOUND]) for row in measured.values())
-    why = "the measured spikes, aligned on the drop, against the bound for the rate delivered in "
-    why += "the second before"
+    why = "measured spikes, aligned with the drop, and the bound for the delivery rate of the "
+    why += "second before it"
     name = "measured spikes below the corrected bound"
     published = lab.value("below_corrected_bound")
     return Claim(name, published, lower, f"of {len(measured)}", lower == 0, why)
@@ -173,8 +178,8 @@ def _picture(found: Cells, measured: Mapping[tuple[str, int], Row]) -> chart.Doc
     panels = [_panel(control, found, measured) for control in controls]
     thirds = [panels[place : place + 3] for place in range(0, len(panels), 3)]
     subtitle = [
-        "60 to 30 Mbit/s, fq_codel with ECN; blue: median and 5th to 95th percentile, sampled as "
-        "the testbed sampled",
+        "60 to 30 Mbit/s, fq_codel with ECN; blue: median and 5th to 95th percentile, sampled like "
+        "the testbed",
         "black: the authors' measurements; dashed: the bound; grey crosses: the bound, corrected "
         "for saturation",
     ]
@@ -221,5 +226,5 @@ def _ratios_picture(by_ratio: Mapping[str, Sequence[Spikes]]) -> chart.Document:
         points = [(r, median(one.spikes_ms)) for r, one in found]
         layers.append(chart.dots("ours", points, chart.COLOURS[0]))
         panels.append(_small(control, "r", layers, [1, 6.4]))
-    subtitle = "d = 50 ms; median and 5th to 95th percentile, sampled as the testbed sampled"
+    subtitle = "d = 50 ms; median and 5th to 95th percentile, sampled like the testbed"
     return chart.Document("Figure 5: the spike over the ratio", subtitle, [panels])

@@ -19,14 +19,14 @@ def flows(lab: Lab) -> list[Claim]:
         chart.line("published: the weighted sum", law, chart.PUBLISHED, (5, 3)),
         chart.dots("ours: simulated", zip(FAR_MS, spikes, strict=True), chart.COLOURS[0]),
     ]
-    title = "Two ideal flows, one of 20 ms; capacity falls to a third"
+    title = "Two ideal flows, one with d = 20 ms; capacity falls to a third"
     panel = chart.Panel("Spike (ms)", "delay of the far flow (ms)", "ms", layers)
     lab.draw("flows", chart.Document(title, "each has half of the rate at the drop", [panel]))
     apart = [abs(spike - q) for spike, (_, q) in zip(spikes, law, strict=True)]
     packets = max(apart) / packet_ms(BEFORE_BPS, R)
-    why = f"the greatest distance of {len(apart)} simulated spikes. Holds within three: packets "
-    why += "are whole, and those of two senders may arrive at once"
-    name = "spikes are apart from the sum weighted by shares by"
+    why = f"maximum difference of {len(apart)} simulated spikes. Holds within three packets: "
+    why += "packets are indivisible, and packets of two senders may arrive at the same time"
+    name = "difference of the spikes from the sum weighted by shares"
     return [Claim(name, 0.0, packets, "packets", packets < 3, why)]
 
 

@@ -69,12 +69,13 @@ def loss(lab: Lab) -> list[Claim]:
     }
     lab.draw("loss", _picture(capped, found))
     if lab.quick:
-        lab.note("A quick run: CUBIC, BBR, DCTCP and Prague run 3 times in place of 15.")
+        lab.note("A quick run: CUBIC, BBR, DCTCP and Prague run 3 times instead of 15.")
     lab.note(
-        "A cap trades as equation 3 says. CoDel and PIE wait before they drop: CoDel for an "
-        "interval of 100 ms above its target, PIE for its probability to rise. Where the ideal "
-        "sender has slowed by then, the peak is in the queue already: they pay in loss, and get "
-        "no lower peak for it, which is not the trade that the paper expects."
+        "A cap trades loss for delay as in equation 3. CoDel and PIE drop with a delay: CoDel "
+        "after an interval of 100 ms above its target, PIE after its drop probability has risen. "
+        "If the ideal sender has reduced its rate before that, the queue has already reached its "
+        "peak. The drops then cause loss without a lower peak, unlike the trade that the paper "
+        "expects."
     )
     claims = [_equation_3(capped)]
     for (control, delay_ms), by_queue in found.items():
@@ -133,11 +134,11 @@ def _equation_3(capped: dict[int, list[Paid]]) -> Claim:
         for delay_ms, all_caps in capped.items()
         for cap, one in zip(CAPS, all_caps, strict=True)
     ]
-    why = f"the greatest distance of {len(apart)} capped queues, of "
+    why = f"maximum difference of {len(apart)} capped queues, with "
     why += " and ".join(f"{excess(d):.0f}" for d in DELAYS_MS)
-    why += " packets of excess. Holds within three: the cap, the drop and the last packet may each "
-    why += "fall within one"
-    name = "ideal sender, capped delay: loss is apart from equation 3 by"
+    why += " packets of excess. Holds within three packets: the cap, the drop and the last packet "
+    why += "may each fall within a packet"
+    name = "ideal sender, capped delay: difference of the loss from equation 3"
     return Claim(name, 0.0, max(apart), "packets", max(apart) <= 3, why)
 
 
@@ -146,14 +147,16 @@ def _between(lab: Lab, control: str, delay_ms: int, queue: str, one: Paid) -> Cl
     q = q_ms(delay_ms)
     name = f"{control} over {queue}, d = {delay_ms} ms"
     ours = f"{one.peak_ms:.0f} ms, {_packets(one.dropped)}"
-    why = f"peak, and packets lost in 5 s, {one.share(delay_ms):.2f} of the excess"
+    why = f"peak, and packets lost in 5 s: {one.share(delay_ms):.2f} of the excess"
     if control != "ideal":
         return Claim(name, None, ours, "", None, why)
     lower, most = q - 2 * PACKET_MS, strict_loss(delay_ms, queue)
     needed = max(0.0, 1 - one.peak_ms / q)
-    why += f"; equation 3 asks for {needed:.2f} at this peak. Holds where the peak is below Q by "
-    why += f"two packets, {lower:.0f} ms, and the loss at most what equation 3 has for a cap at "
-    why += f"{queue}'s target, {most:.2f} with three packets more. {_failing(one, delay_ms, queue)}"
+    why += f"; equation 3 gives {needed:.2f} for this peak. Holds if the peak is below {lower:.0f} "
+    why += (
+        f"ms, two packets less than Q, and the loss at most {most:.2f}, equation 3's value for a "
+    )
+    why += f"cap at {queue}'s target plus three packets. {_failing(one, delay_ms, queue)}"
     holds = is_between(one, delay_ms, queue)
     return Claim(name, lab.value("aqm").format(q=q), ours, "", holds, why.rstrip())
 
@@ -178,10 +181,10 @@ def _failing(one: Paid, delay_ms: int, queue: str) -> str:
     is_high = one.peak_ms >= q_ms(delay_ms) - 2 * PACKET_MS
     is_much = one.share(delay_ms) > strict_loss(delay_ms, queue)
     if is_high and is_much:
-        return "Here the peak is that of no loss, and the loss beyond that of a strict bound"
+        return "The peak is as high as without loss, and the loss exceeds that of a strict cap"
     if is_high:
-        return "Here the peak is that of no loss: the loss buys none of it"
-    return "Here more is lost than by a strict bound" if is_much else ""
+        return "The peak is as high as without loss: the loss does not reduce it"
+    return "The loss exceeds that of a strict cap" if is_much else ""
 
 
 def _packets(count: float) -> str:
@@ -198,7 +201,7 @@ def _with_ecn(lab: Lab) -> list[Claim]:
         one = paid(run)
         name = f"{control} over {queue} with ECN, d = 50 ms"
         ours = f"{one.peak_ms:.0f} ms, {_packets(one.dropped)}"
-        why = f"beyond the paper: marks on {_packets(one.marked)}; Q is {q_ms(50):.0f} ms"
+        why = f"beyond the paper: {_packets(one.marked)} marked; Q is {q_ms(50):.0f} ms"
         claims.append(Claim(name, None, ours, "", None, why))
     return claims
 
@@ -220,8 +223,8 @@ def _picture(
         for control in CONTROLS
     ]
     subtitle = [
-        "60 to 15 Mbit/s without ECN; across: peak queueing delay; up: packets lost in 5 s over "
-        "the excess",
+        "60 to 15 Mbit/s without ECN; x axis: peak queueing delay; y axis: packets lost in 5 s, "
+        "relative to the excess",
         "black: equation 3, from loss without delay to a delay of Q without loss",
     ]
     return chart.Document("Latency or loss after a drop", subtitle, rows)
@@ -245,7 +248,7 @@ def _panel(
     return chart.Panel(
         f"{control}, d = {delay_ms} ms",
         "peak queueing delay (ms)",
-        "lost, of the excess (root scale)",
+        "loss / excess (square-root scale)",
         layers,
         width=290,
         height=170,

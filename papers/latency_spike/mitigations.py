@@ -85,7 +85,7 @@ DEGREES = (
     Degrees(
         "ramp",
         "gradual ramp",
-        "how long capacity takes to fall (ms)",
+        "duration of the capacity's fall (ms)",
         (0, 25, 50, 100, 200),
         _ramp,
         _ms,
@@ -112,7 +112,7 @@ SWITCHES = (
     ),
     Switch(
         "standing",
-        "signal at dequeue in place of at enqueue",
+        "signal at dequeue instead of enqueue",
         "mitigations.toml",
         {_QUEUE: _STEP},
         {_QUEUE: _HEAD},
@@ -133,13 +133,13 @@ def mitigations(lab: Lab) -> list[Claim]:
     switches = [(one, _switch(lab, one)) for one in SWITCHES]
     panels = [_degree_panel(one, spikes) for one, spikes in found]
     panels += [_switch_panel(one, spikes) for one, (spikes, _) in switches]
-    title = "What mitigates a spike: 60 to 20 Mbit/s over 50 ms"
+    title = "Mitigations of a spike: 60 to 20 Mbit/s over 50 ms"
     subtitle = ["spikes in ms, medians; black: the theory's bound"]
     lab.draw("mitigations", chart.Document(title, subtitle, [panels[:3], panels[3:]]))
     if lab.quick:
-        lab.note("A quick run: each runs 4 times in place of 15.")
+        lab.note("A quick run: each runs 4 times instead of 15.")
     lab.note(
-        "Early warning is not simulated: the simulator tells nobody of what is to come. Its bound "
+        "Early warning is not simulated: the simulator does not announce future changes. Its bound "
         f"is {bounds_ms('warning', '25ms')[1]:.0f} ms for a warning of 25 ms."
     )
     claims = [agreement(found)]
@@ -165,19 +165,24 @@ def bounds_ms(name: str, setting: str) -> tuple[float, float]:
 def _degree_why(one: Degrees) -> str:
     last = one.text(one.settings[-1])
     after = bounds_ms(one.name, last)[1]
-    why = f"the bound goes from 100 to {after:.0f} ms at {last}. Holds where every spike is lower"
+    why = f"the bound falls from 100 to {after:.0f} ms at {last}. Holds if every spike is lower"
     if one.name == "ramp":
-        why += ". That bound is for one who also drains what it caused; section II's ideal sender "
-        why += "matches the capacity, and gains nothing, and the others hardly drain sooner"
+        why += (
+            ". This bound is for a sender that also drains the queue that it caused. Section II's "
+        )
+        why += "ideal sender only matches the capacity, so its spike stays the same. The other "
+        why += "senders drain their queues hardly sooner"
     return why
 
 
 def _switch_why(one: Switch) -> str:
     before, after = bounds_ms(one.name, _SETTINGS[one.name])
-    why = f"the bound goes from {before:.0f} to {after:.0f} ms. Holds where every spike is lower"
+    why = f"the bound falls from {before:.0f} to {after:.0f} ms. Holds if every spike is lower"
     if one.name == "standing":
-        why += ". That bound is for one who sends at the old rate until the signal comes; a window "
-        why += "limits what is in flight, whenever it is signalled"
+        why += (
+            ". This bound is for a sender that keeps its rate until the signal arrives. A window "
+        )
+        why += "limits the data in flight at any time"
     return why
 
 
@@ -185,9 +190,9 @@ def _lasting(durations: Spikes) -> Claim:
     """Check the signal at dequeue, which shortens the spike rather than lowering it."""
     ours = "; ".join(f"{c} {first:.0f} to {last:.0f} ms" for c, (first, last) in durations.items())
     sooner = theory.spike(BEFORE, AFTER, DELAY)["r"] * float(_SETTINGS["standing"][:-2])
-    why = "beyond the paper: the time until the queueing delay is back. The signal comes sooner "
-    why += f"by what stood, at the new capacity: r h = {sooner:.0f} ms"
-    return Claim("signal at dequeue: the spike lasts", None, ours, "", None, why)
+    why = "beyond the paper: time until the queueing delay recovers. The signal arrives sooner by "
+    why += f"the standing queue's time at the new capacity: r h = {sooner:.0f} ms"
+    return Claim("signal at dequeue: duration of the spike", None, ours, "", None, why)
 
 
 def degrees(lab: Lab, one: Degrees, controls: Sequence[str] = ("ideal", *REAL)) -> Spikes:
@@ -212,7 +217,7 @@ def duration_ms(run: Run) -> float:
 
 
 def _switch(lab: Lab, one: Switch) -> tuple[Spikes, Spikes]:
-    """Measure the height and the duration of spikes; there is no duration for users."""
+    """Measure the height and the duration of spikes; for users only the height."""
     sides = (one.without, one.present)
     if one.name == "users":
         return {c: [_joined_ms(lab, c, side) for side in sides] for c in REAL}, {}
@@ -253,9 +258,11 @@ def agreement(found: Sequence[tuple[Degrees, Spikes]]) -> Claim:
         if one.name != "ramp"
         for setting, spike in zip(one.settings, spikes["ideal"], strict=True)
     ]
-    why = f"the greatest distance of {len(apart)} spikes with headroom or a shorter loop. Holds "
-    why += "within three packets: one under way in each link, and one that is cut off by rounding"
-    name = "ideal senders are apart from the theory's bounds by"
+    why = (
+        f"maximum difference of {len(apart)} spikes with headroom or a shorter loop. Holds within "
+    )
+    why += "three packets: one in transmission on each link, and one cut off by rounding"
+    name = "ideal senders: difference from the theory's bounds"
     return Claim(name, 0.0, max(apart), "packets", max(apart) < 3, why)
 
 

@@ -12,10 +12,10 @@ PAPER = Paper(
     "A lower bound on latency spikes for capacity-seeking network traffic",
     "Teigen, Davies, Ellefsen, Skeie, Torresen, Grazia",
     {
-        "3": Figure("The least spike over loop delay and capacity ratio", figure_3),
+        "3": Figure("Minimum spike by loop delay and capacity ratio", figure_3),
         "5": Figure("Spikes of real controllers on the testbed", figure_5),
-        "loss": Figure("Equation 3, and what AQMs pay for less delay", loss),
-        "flows": Figure("Two flows of different delay on one queue", flows),
-        "mitigations": Figure("What mitigates a spike, simulated", mitigations),
+        "loss": Figure("Equation 3, and loss against delay with AQMs", loss),
+        "flows": Figure("Two flows with different delays in one queue", flows),
+        "mitigations": Figure("Simulated mitigations of a spike", mitigations),
     },
 )

@@ -1,4 +1,4 @@
-"""Figure 6: eighteen LoLa flows, which start four seconds apart and run for 200 s each."""
+"""Figure 6: eighteen LoLa flows, which start every four seconds and run for 200 s each."""
 
 from collections.abc import Sequence
 
@@ -84,17 +84,19 @@ def _queue(lab: Lab, run: Run, rate_bps: float) -> Claim:
     tens = range(int(SETTLED_S), int(FIRST_STOP_S), 10)
     peaks = [queue_ms(run, begin, begin + 10) for begin in tens]
     holds = all(Q_TARGET_MS < peak <= bound for peak in peaks)
-    why = "the greatest peak of twelve stretches of 10 s, from 80 s to 200 s; the least is "
-    why += f"{min(peaks):.2f} ms. Holds between Q_target and the bound of eighteen equal flows, "
+    why = "maximum of the peaks of twelve intervals of 10 s, from 80 s to 200 s; the minimum is "
+    why += f"{min(peaks):.2f} ms. Holds between Q_target and the bound for eighteen equal flows, "
     why += f"{bound:.2f} ms"
     published = lab.value("Q_target_ms")
     return Claim("queueing delay near the target", published, max(peaks), "ms", holds, why)
 
 
 def _queue_while_starting(run: Run) -> Claim:
-    why = "beyond the text: a slow start doubles until a round trip has shown its queue"
+    why = (
+        "beyond the paper: slow start doubles the window until a round trip later it sees its queue"
+    )
     ours = queue_ms(run, 0, SETTLED_S)
-    return Claim("longest queueing delay while flows start", None, ours, "ms", None, why)
+    return Claim("maximum queueing delay while flows start", None, ours, "ms", None, why)
 
 
 def _losses(lab: Lab, run: Run) -> Claim:
@@ -103,7 +105,7 @@ def _losses(lab: Lab, run: Run) -> Claim:
     lost += sum(flow["retransmitted_packets"] for flow in flows)
     sent = sum(flow["sent_packets"] for flow in flows)
     published = lab.value("lost_packets")
-    why = f"dropped or sent again, of {sent / 1e6:.1f} million packets"
+    why = f"dropped or retransmitted, of {sent / 1e6:.1f} million packets"
     return Claim("lost packets", published, lost, "", lost == published, why)
 
 
@@ -116,8 +118,8 @@ def _convergence(lab: Lab, run: Run) -> Claim:
     seconds = range(int(last_s) + 1, int(FIRST_STOP_S))
     index = {t: jain([flow[t] for flow in rates]) for t in seconds}
     took = next((t - last_s for t in seconds if index[t] > 0.95), FIRST_STOP_S)
-    why = "from the last start until Jain's index of one second's goodput is over 0.95. Holds "
-    why += "within a tenth of a flow's 200 s"
+    why = "time from the last start until Jain's index of the goodput in one second exceeds 0.95. "
+    why += "Holds within a tenth of a flow's 200 s"
     name = "new flows converge to a fair share"
     return Claim(name, lab.value("converge"), f"in {took:.0f} s", "", took <= 20, why)
 
@@ -125,7 +127,7 @@ def _convergence(lab: Lab, run: Run) -> Claim:
 def _fairness(lab: Lab, run: Run) -> Claim:
     rates = shares(run)
     index = jain(rates)
-    why = "Jain's index from 150 s to 200 s. Holds above 0.99, where the shares are within 10 % of "
+    why = "Jain's index from 150 s to 200 s. Holds above 0.99: the shares are then within 10 % of "
     why += "their mean"
     return Claim("windows converge", lab.value("shares"), round(index, 4), "", index > 0.99, why)
 
@@ -137,7 +139,10 @@ def shares(run: Run, control: str | None = None) -> Sequence[float]:
 
 def _utilisation(lab: Lab, run: Run) -> Claim:
     part = used_part(run, SETTLED_S, FIRST_STOP_S)
-    why = "from 80 s to 200 s. Holds above gamma: a reduction leaves 95 % of what fills the link"
+    why = (
+        "from 80 s to 200 s. Holds above gamma: a reduction leaves 95 % of the data that fill the "
+    )
+    why += "link"
     return Claim("link utilisation", lab.value("utilisation"), round(part, 4), "", part > 0.95, why)
 
 

@@ -43,7 +43,7 @@ def _claims(what: str, run: Run, begin_s: float, end_s: float, flows: object) ->
     middle = median_queue_ms(run, begin_s, end_s)
     peak = queue_ms(run, begin_s, end_s)
     dropped = run.link("switch").summary["dropped_packets"]
-    why = f"longest {peak:.1f} ms; {dropped} packets dropped in the whole run; "
+    why = f"maximum {peak:.1f} ms; {dropped} packets dropped in the whole run; "
     why += f"{used(run, begin_s, end_s):.4f} of the capacity used; "
     why += f"Jain's index {jain(rates):.3f} at the end"
     return [Claim(f"{what}: median queueing delay", None, middle, "ms", None, why)]

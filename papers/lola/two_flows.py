@@ -36,7 +36,9 @@ def throughput(lab: Lab, name: str, bed: Testbed, title: str, rate: str) -> list
         for flow in FLOWS
     ]
     fair = [(0.0, payload), (SECOND_S, payload), (SECOND_S, payload / 2), (bed.end_s, payload / 2)]
-    layers.append(chart.line("published: all, then half each", fair, chart.PUBLISHED, (5, 3)))
+    layers.append(
+        chart.line("published: the full rate, then half each", fair, chart.PUBLISHED, (5, 3))
+    )
     panel = chart.Panel(f"Goodput in steps of 0.25 s ({unit})", "s", unit, layers, x_scale=TIME)
     lab.draw(name, chart.Document(title, rate, [panel]))
     return [_utilisation(lab, bed), _fairness(lab, bed)]
@@ -52,16 +54,16 @@ def goodput(series: pl.DataFrame, step_s: float, size: float) -> list[tuple[floa
 
 def _utilisation(lab: Lab, bed: Testbed) -> Claim:
     part = used(bed.run, SECOND_S, bed.end_s)
-    why = "of the capacity since flow 2 began. Holds above gamma: a reduction leaves 95 % of what "
-    why += "fills the link"
+    why = "share of the capacity since flow 2 began. Holds above gamma: a reduction leaves 95 % of "
+    why += "the data that fill the link"
     return Claim("link utilisation", lab.value("utilisation"), round(part, 4), "", part > 0.95, why)
 
 
 def _fairness(lab: Lab, bed: Testbed) -> Claim:
     last = Round(0.8 * bed.end_s, 0.0, bed.end_s)
     index = jain(bed.shares(last))
-    why = "Jain's index of the last fifth of the run. Holds above 0.99, where the shares are "
-    why += "within 10 % of their mean"
+    why = "Jain's index of the last fifth of the run. Holds above 0.99: the shares are then within "
+    why += "10 % of their mean"
     name = "fairness between the flows"
     return Claim(name, lab.value("shares"), round(index, 4), "", index > 0.99, why)
 
@@ -71,8 +73,8 @@ def _rounds_to_fairness(lab: Lab, bed: Testbed) -> Claim:
     published = lab.pick(lab.value("rounds_to_fairness"), None)
     ours = next((n for n, one in enumerate(_together(bed), 1) if _is_even(bed, one)), None)
     holds = None if published is None else ours is not None and abs(ours - published) <= 1
-    why = "the first round of both flows that ends with the smaller window over 0.9 of the "
-    why += "greater. Holds within one round: it is read off a picture"
+    why = "first round of both flows that ends with the smaller window over 0.9 of the larger. "
+    why += "Holds within one round: the published value is read off a figure"
     return Claim("rounds until the shares are fair", published, ours, "", holds, why)
 
 
@@ -96,9 +98,7 @@ def windows(lab: Lab) -> list[Claim]:
     ]
     rtt_s = 1e-3 * (bed.rtts_ms[0] + Q_TARGET_MS)
     half = bed.rate_bps * MSS / WIRE / 8e6 * rtt_s / 2
-    layers.append(
-        chart.line("half of what fills the link", [(16, half), (60, half)], "#777777", (4, 4))
-    )
+    layers.append(chart.line("half of a full link", [(16, half), (60, half)], "#777777", (4, 4)))
     spans = [(one.begin_s, one.leave_s) for one in rounds(bed.series("first"), 16.0)]
     panel = chart.Panel(
         "Congestion window (MB); grey: flow 1 in fair flow balancing",
@@ -127,9 +127,11 @@ def _kept(lab: Lab, bed: Testbed) -> Claim:
     windows = [between(bed.series("first"), one.begin_s, one.leave_s) for one in parts]
     grown = [100 * (one["cwnd_bytes"][-1] / one["cwnd_bytes"][0] - 1) for one in windows]
     ours = max(grown, default=None)
-    why = f"the greatest of {len(parts)} rounds in which flow 1 has over {_UNEVEN} times flow 2's "
-    why += "share; later X(t) overtakes what it has in the queue too. Holds below 1 %"
-    name = "flow 1's window grows in a round by"
+    why = (
+        f"maximum of {len(parts)} rounds in which flow 1 has over {_UNEVEN} times flow 2's share; "
+    )
+    why += "later X(t) also exceeds the data that flow 1 has in the queue. Holds below 1 %"
+    name = "growth of flow 1's window in a round"
     holds = ours is not None and ours < 1
     return Claim(name, published, ours, "%", holds, _seen(ours, why))
 
@@ -140,10 +142,10 @@ def _follows(lab: Lab, bed: Testbed) -> Claim:
     ratios = pl.concat([_over_x(bed, one) for one in parts]) if parts else pl.Series([None])
     ours = ratios.median()
     assert ours is None or isinstance(ours, float)
-    why = f"median over {len(parts)} rounds: Q_data, by equation 7, over equation 2. Holds within "
-    why += "10 %: Q_data is known a round trip and t_measure late"
+    why = f"median over {len(parts)} rounds: Q_data by equation 7, divided by X(t) of equation 2. "
+    why += "Holds within 10 %: Q_data is known with a delay of a round trip and t_measure"
     holds = ours is not None and 0.9 < ours < 1.1
-    name = "what flow 2 has in the queue, over X(t)"
+    name = "flow 2's data in the queue, relative to X(t)"
     return Claim(name, lab.value("follows_x"), ours, "", holds, _seen(ours, why))
 
 
@@ -197,15 +199,16 @@ def _peak(lab: Lab, bed: Testbed) -> list[Claim]:
     target = lab.value("Q_target_ms")
     ours = max(peaks, default=None)
     holds = bool(peaks) and all(abs(peak - target) <= _READING * target for peak in peaks)
-    why = f"the longest wait of {len(found)} rounds"
-    why += f", the least of which is {min(peaks):.2f} ms" if peaks else ""
-    why += (
-        ". Holds where every round's is within 10 % of the target: the text rounds RTTs to whole "
-    )
-    why += "milliseconds. A round ends only after the target was passed: until that is noticed the "
-    why += f"queue grows, to {max(bounds, default=0.0):.2f} ms at most (docs/lola.md)"
+    why = f"maximum of the queueing delay over {len(found)} rounds"
+    why += f"; the lowest peak of a round is {min(peaks):.2f} ms" if peaks else ""
+    why += ". Holds if the peak of every round is within 10 % of the target: the text rounds RTTs "
+    why += "to whole milliseconds. A round ends after a flow detects that the queue exceeds the "
+    why += f"target. Until then the queue grows, to {max(bounds, default=0.0):.2f} ms at most "
+    why += "(docs/lola.md)"
     return [
-        Claim(f"peak above {base:g} ms", target, ours, "ms", holds, _seen(ours, why)),
+        Claim(
+            f"RTT peak above the base of {base:g} ms", target, ours, "ms", holds, _seen(ours, why)
+        ),
         _least(lab, bed),
         alike(lab, bed),
     ]
@@ -219,9 +222,9 @@ def _least(lab: Lab, bed: Testbed) -> Claim:
         lows.append(1e3 * float(after["rtt_s"].min()) - base)  # type: ignore[arg-type]
     ours = max(lows, default=None)
     holds = ours is not None and ours < 1
-    why = "the greatest of the least RTTs after a reduction. Holds below Q_low, 1 ms, where LoLa "
-    why += "takes the queue for empty"
-    name = f"RTT falls back to {base:g} ms, above it by"
+    why = "maximum over all reductions of the minimum RTT after each. Holds below Q_low, 1 ms: "
+    why += "LoLa considers a shorter queue empty"
+    name = f"RTT after a reduction, above the base of {base:g} ms"
     return Claim(name, lab.value("falls_back_ms"), ours, "ms", holds, _seen(ours, why))
 
 
@@ -234,7 +237,7 @@ def alike(lab: Lab, bed: Testbed) -> Claim:
     ours = apart.quantile(0.95)
     why = "95th percentile of the difference between the two flows' samples. Holds below a tenth "
     why += "of Q_target"
-    name = f"RTTs of both flows over {bed.rtts_ms[0]:g} ms"
+    name = f"RTTs of both flows with a base of {bed.rtts_ms[0]:g} ms"
     shown = None if ours is None else f"{ours:.2g} ms apart"
     holds = ours is not None and ours < 0.5
     return Claim(name, lab.value("rtts"), shown, "", holds, _seen(ours, why))
@@ -242,4 +245,4 @@ def alike(lab: Lab, bed: Testbed) -> Claim:
 
 def _seen(ours: object, why: str) -> str:
     """Explain a published value without a matching measurement, which does not hold."""
-    return "nothing to measure it by was seen" if ours is None else why
+    return "the run has no samples to measure it" if ours is None else why

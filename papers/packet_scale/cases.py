@@ -126,12 +126,12 @@ def _case(case: str, setting: Setting, found: Found) -> list[Claim]:
         raise ValueError(f"{setting} is of case {model['case']}, not {case}")
     return [
         beside(f"{case}: utilisation", model["utilisation"], found.used, "", FLUID),
-        beside(f"{case}: greatest queue, D", 1e3 * model["D_s"], found.delay, "ms", _LATE),
+        beside(f"{case}: maximum queue, D", 1e3 * model["D_s"], found.delay, "ms", _LATE),
     ]
 
 
-_LATE = "a stream of 30 packets adds up to 0.1 ms, and learns up to 0.36 ms late"
-FLUID = "packets are not fluid: a stream of 30 goes on at the old rate until it is out"
+_LATE = "a stream of 30 packets adds up to 0.1 ms, and reacts up to 0.36 ms late"
+FLUID = "packets are not fluid: a stream of 30 keeps its rate until its last packet is sent"
 
 
 def _ramps(found: Timeline) -> list[Claim]:
@@ -143,7 +143,7 @@ def _ramps(found: Timeline) -> list[Claim]:
         for at, is_rise in found.crossings(low + share * burst):
             (rises if is_rise else falls).append(at)
     eta, tau = (abs(two[1] - two[0]) / 0.6 for two in (falls, rises))
-    why = "the time for three fifths of the way; sampled every ms"
+    why = "from the middle three fifths of the ramp; sampled every ms"
     return [
         Claim("L1: the fall lasts eta", setting.eta, eta, "ms", abs(eta - setting.eta) < 3, why),
         Claim("L1: the rise lasts tau", setting.tau, tau, "ms", abs(tau - setting.tau) < 3, why),
@@ -154,7 +154,7 @@ def _between(setting: Setting, found: Timeline) -> list[Claim]:
     """Check section VI.E: in case S5 the rate reaches neither end."""
     model, rates = setting.model(), [rate for _, rate in found.rate]
     low, high = CAPACITY_MBIT - setting.burst, CAPACITY_MBIT
-    text = "the closed form, with its errors mended, has {:.1f} Mbit/s; " + FLUID
+    text = "the closed form, with its errors corrected, gives {:.1f} Mbit/s; " + FLUID
     return [
         Claim(
             "S5: R_H, its highest rate",
@@ -177,7 +177,7 @@ def _between(setting: Setting, found: Timeline) -> list[Claim]:
 
 def beside(claim: str, model: float, ours: float, unit: str, why: str) -> Claim:
     """Compare a run with the model without a verdict, because the paper prints no value."""
-    text = f"{value(ours, unit)}, and {value(model, unit)} by the model"
+    text = f"{value(ours, unit)}; model {value(model, unit)}"
     return Claim(claim, None, text, "", None, why)
 
 

@@ -63,7 +63,7 @@ def _claims_a(dots: Dots) -> list[Claim]:
             f"{falls} of {len(dots)}",
             "",
             falls == len(dots),
-            "dots of the model's sender",
+            "simulations of the model's sender",
         ),
         Claim(
             "its slope by equation 4, -R_avg / (2 C T_on)",
@@ -71,8 +71,8 @@ def _claims_a(dots: Dots) -> list[Claim]:
             1e3 * ours,
             "per s",
             abs(ours / slope - 1) < 0.1,
-            "the first column with tau 50 ms, first dot to last; the dots are within 0.3 points, "
-            "which is a tenth of the difference",
+            "first column, tau 50 ms, from the first simulation to the last. Holds within a tenth: "
+            "the simulations are within 0.3 points of the model, a tenth of the difference",
         ),
         Claim(
             "tau 500 ms and 1 s are close, and 50 ms is far below: utilisation at 49 ms",
@@ -80,7 +80,7 @@ def _claims_a(dots: Dots) -> list[Claim]:
             " / ".join(f"{at_49[tau]:.3f}" for tau in (50.0, 500.0, 1000.0)),
             "",
             abs(at_49[500.0] - at_49[1000.0]) < 0.5 * abs(at_49[50.0] - at_49[500.0]),
-            "tau 50 ms, 500 ms, 1 s: the model, first column",
+            "the model, first column; tau 50 ms, 500 ms, 1 s",
         ),
     ]
 
@@ -143,10 +143,10 @@ def _claims_b(dots: Dots) -> list[Claim]:
             f"{falls} of {len(dots)}",
             "",
             falls == len(dots),
-            "dots of the model's sender",
+            "simulations of the model's sender",
         ),
         Claim(
-            "more so for smaller T_on / T_off: utilisation at 0.2 for 1/4, 1/2, 1, 4",
+            "it falls faster for smaller T_on / T_off: utilisation at 0.2 for 1/4, 1/2, 1, 4",
             "rises",
             ", ".join(f"{one:.3f}" for one in at_200),
             "",
@@ -159,15 +159,15 @@ def _claims_b(dots: Dots) -> list[Claim]:
             ", ".join(f"{100 * one:.1f}" for one in gain) + " points",
             "",
             min(gain) > 0,
-            "the model at half of the greatest load; T_off 400, 200, 100, 25 ms",
+            "the model at half of the maximum load; T_off 400, 200, 100, 25 ms",
         ),
         Claim(
-            "among tau 250, 500 ms, 1 s the difference is small",
+            "the difference between tau 250 ms, 500 ms and 1 s is small",
             "fairly close",
             ", ".join(f"{100 * one:.1f}" for one in spread) + " points",
             "",
             all(a < 0.5 * b for a, b in zip(spread, gain, strict=True)),
-            "the same; holds where it is less than half of the gain",
+            "the same settings. Holds below half of the gain",
         ),
     ]
 
@@ -182,14 +182,14 @@ def _never_empty(lab: Lab) -> list[Claim]:
     ours = (long - short) / 4
     return [
         Claim(
-            "beyond the paper: a small load, where the queue of a burst never empties: it grows by",
+            "beyond the paper: growth of the queue under a small load, which never empties it",
             None,
-            f"{ours:.2f} ms/s, and {fluid:.2f} ms/s in the fluid system",
+            f"{ours:.2f} ms/s; fluid system {fluid:.2f} ms/s",
             "",
             None,
-            "T_on 100, T_off 400, tau 250, eta 249 ms, 20 Mbit/s; the "
-            "paper's formulas give a utilisation of 1.004: Rapid gives up less than the bursts "
-            "bring, and what waits hides from it",
+            "T_on 100, T_off 400, tau 250, eta 249 ms, 20 Mbit/s; the paper's formulas give a "
+            "utilisation of 1.004. Rapid reduces its rate by less than the load of the bursts, and "
+            "cannot detect the residual queue",
         )
     ]
 
@@ -201,14 +201,14 @@ def _reach(lab: Lab) -> list[Claim]:
     found = measure(lab, [Job(setting, kind, lab.pick(3.0, 1.0)) for kind in kinds])
     return [
         Claim(
-            "beyond the paper: bursts of nine tenths of C; probing with 30, 60, 90 packets a "
-            "stream, beside the model",
+            "beyond the paper: utilisation with bursts of 0.9 C; probing with 30, 60, 90 packets "
+            "per stream",
             None,
             f"{', '.join(f'{one.used:.3f}' for one in found)}; model {used(setting):.3f}",
             "",
             None,
-            "T_on 100, T_off 200, tau 50 ms, 300 Mbit/s: with so many packets 4.5 % apart a stream "
-            "looks down to 0.57, 0.36 and 0.25 of its rate, where the burst leaves 0.1",
+            "T_on 100, T_off 200, tau 50 ms, 300 Mbit/s. With rates 4.5 % apart, such streams "
+            "probe down to 0.57, 0.36 and 0.25 of their mean rate; the burst leaves 0.1",
         )
     ]
 
@@ -240,10 +240,10 @@ def _span(lab: Lab, curves: Sequence[Curve]) -> Claim:
         f"{100 * low:.1f} to {100 * high:.1f} %",
         "",
         abs(low - least) < _ROUNDED and abs(high - most) < _ROUNDED,
-        "the model along all lines drawn of 9c, and of 9b with tau 1 s; each end within 2.5 "
-        "points, as published ends are multiples of 5. The text does not say for which loads: 9b "
-        "runs over all that R_on <= C allows, as the paper's does, and a small load costs little "
-        "whatever the ratio",
+        "the model along all lines of 9c, and of 9b with tau 1 s. Holds if each end is within 2.5 "
+        "points, because the published ends are multiples of 5. The text does not specify the "
+        "loads. Figure 9b covers all loads that R_on <= C allows, as in the paper; a small load "
+        "costs little at any ratio",
     )
 
 
@@ -288,7 +288,7 @@ def _claims_c(dots: Dots) -> list[Claim]:
             f"{rises} of {len(dots)}",
             "",
             rises == len(dots),
-            "dots of the model's sender",
+            "simulations of the model's sender",
         ),
         Claim(
             "it flattens out beyond 4: gain from 1 to 4, and from 4 to 8",
@@ -299,11 +299,11 @@ def _claims_c(dots: Dots) -> list[Claim]:
             "the model, T_on 100 ms, R_avg / C 0.18",
         ),
         Claim(
-            "T_on itself hardly matters: greatest difference between 25 and 100 ms",
+            "T_on itself has little effect: maximum difference between 25 and 100 ms",
             "minimal",
             f"{100 * max(apart):.1f} points",
             "",
             max(apart) < 0.01,
-            "the model; holds where it is under 1 point",
+            "the model. Holds below 1 point",
         ),
     ]

@@ -56,7 +56,7 @@ class _Logged(ABC):
 
 
 class PStream(_Logged):
-    """Streams of 30 packets, each 4.5 % faster than the last, around what is available."""
+    """Streams of 30 packets, each 4.5 % faster than the last, around the available bandwidth."""
 
     packets, spread, mean_mbit = 30, 1.045, 660.0
 

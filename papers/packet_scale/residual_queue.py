@@ -31,7 +31,7 @@ def _gaps(found: Mapping[str, Sequence[Pair]]) -> list[Claim]:
     short, long = found["10 ms"], found["40 ms"]
     both = [(a, b) for a, b in zip(short, long, strict=False) if a.is_busy and b.is_busy]
     same = sum(a.left_gap == b.left_gap and a.number == b.number for a, b in both)
-    every = "pairs of packets of one busy period"
+    every = "pairs of packets in one busy period"
     return [
         Claim(
             "equation 5: the departure gap is (P + B_CT) / C",
@@ -39,10 +39,10 @@ def _gaps(found: Mapping[str, Sequence[Pair]]) -> list[Claim]:
             f"{exact} of {len(busy)}",
             "",
             exact == len(busy) > 0,
-            f"to the nanosecond, of {every}",
+            f"exact to the nanosecond; {every}",
         ),
         Claim(
-            "it exceeds the arrival gap exactly where r_2 > C - R_CT",
+            "it exceeds the arrival gap exactly if r_2 > C - R_CT",
             "all",
             f"{agree} of {len(busy)}",
             "",
@@ -50,7 +50,7 @@ def _gaps(found: Mapping[str, Sequence[Pair]]) -> list[Claim]:
             every,
         ),
         Claim(
-            "the gaps are the same behind 10 ms of queue and behind 40 ms",
+            "the gaps are the same with residual queues of 10 ms and 40 ms",
             "all",
             f"{same} of {len(both)}",
             "",
@@ -104,8 +104,8 @@ def _means(means: Mapping[str, float]) -> list[Claim]:
             mean,
             "Mbit/s",
             None,
-            "mean over 0.42 s of the p-streams' estimates, 700 Mbit/s being available; which "
-            "packets of the others fall between its own differs from run to run",
+            "mean of the p-streams' estimates over 0.42 s; 700 Mbit/s are available. The "
+            "cross-traffic packets between the packets of a stream differ from run to run",
         )
         for name, mean in means.items()
     ]
@@ -122,14 +122,14 @@ def _for_good(lab: Lab) -> list[Claim]:
     text = f"{below.delay:.1f}, {above.delay:.1f}"
     return [
         Claim(
-            "beyond the paper: greatest queue, started from below, and from above",
+            "beyond the paper: maximum queue, with a start at a lower rate, and at C",
             None,
             text,
             "ms",
             None,
-            "T_on 25, T_off 25, tau 1000, eta 999 ms, 100 Mbit/s, perfect estimate: what queued "
-            "while the rate came down from C hides from Rapid, and stays; the model has "
-            f"{1e3 * _HIGH.model()['D_s']:.1f} ms",
+            "T_on 25, T_off 25, tau 1000, eta 999 ms, 100 Mbit/s, perfect estimate. The queue "
+            "grows while the rate falls from C. Rapid cannot detect this queue, so it persists; "
+            f"the model gives {1e3 * _HIGH.model()['D_s']:.1f} ms",
         )
     ]
 
@@ -158,7 +158,7 @@ def _draw(
     lab.draw(
         "observation-1",
         chart.Document(
-            "Observation 1: a residual queue does not show",
+            "Observation 1: a residual queue does not change the estimates",
             f"{CAPACITY_MBIT:g} Mbit/s; p-streams of 30 packets beside traffic at a constant rate",
             [
                 Panel(
@@ -169,7 +169,7 @@ def _draw(
                     y_scale={"padding": 10},
                 ),
                 Panel(
-                    "what Rapid makes of it",
+                    "Rapid's estimates",
                     "estimate of a stream, Mbit/s",
                     "streams, %",
                     [*told, truth],

@@ -46,7 +46,7 @@ def figure_3(lab: Lab) -> list[Claim]:
     lab.draw(
         "figure-3",
         chart.Document(
-            "Figure 3: a burst, and Rapid's answer",
+            "Figure 3: a burst, and Rapid's reaction",
             "T_on 100 ms, T_off 350 ms, R_avg 111 Mbit/s, RTT 125 ms, no smoothing",
             [
                 rates_panel("rates", setting, 2, [_line(found.rate), model_line(model.rate)]),
@@ -61,7 +61,7 @@ def figure_3(lab: Lab) -> list[Claim]:
     [used] = measure(lab, [Job(setting, MODEL_SENDER, lab.pick(9, 3))])
     throughput = CAPACITY_MBIT * used.used - setting.load
     published = CAPACITY_MBIT - setting.load * (setting.on + _delay(setting)) / setting.on
-    why = "sampled every ms; a stream that is leaving keeps its rate, up to 0.7 ms"
+    why = "sampled every ms; a stream in progress keeps its rate, for up to 0.7 ms"
     return [
         Claim(
             "rate falls at t0 + RTT", _WORST_MS, fall, "ms", abs(fall - _WORST_MS) < _TURN_MS, why
@@ -80,7 +80,7 @@ def figure_3(lab: Lab) -> list[Claim]:
             throughput,
             "Mbit/s",
             abs(throughput - published) < 2,
-            "within 0.2 % of the capacity: the turns are late by half a stream",
+            "Holds within 0.2 % of the capacity: the rate changes are late by half a stream",
         ),
     ]
 
@@ -130,9 +130,9 @@ def _over_phases(lab: Lab) -> tuple[Panel, list[Claim]]:
     ]
     dots = [(ms, one.delay) for ms, one in zip(remainders, found, strict=True)]
     panel = Panel(
-        "the greatest queue over the phase",
+        "maximum queue by phase",
         "RTT modulo T_on + T_off, ms",
-        "greatest queueing delay, ms",
+        "maximum queueing delay, ms",
         [model_line(model), chart.dots(_NAME, dots, MODEL_SENDER.colour)],
     )
     share = _AT_ONCE.burst / CAPACITY_MBIT
@@ -142,9 +142,9 @@ def _over_phases(lab: Lab) -> tuple[Panel, list[Claim]]:
     best_ms, apart = dots[0][1], max(used) - min(used)
     packets = "the model is fluid: a stream of 30 packets adds up to 0.1 ms"
     return panel, [
-        Claim("greatest queue at RTT_rem = 0", 0, best_ms, "ms", best_ms < _TURN_MS / 2, _LATE),
+        Claim("maximum queue at RTT_rem = 0", 0, best_ms, "ms", best_ms < _TURN_MS / 2, _LATE),
         Claim(
-            "greatest queue in the worst phase, T_on R_on / C",
+            "maximum queue in the worst phase, T_on R_on / C",
             _delay(_AT_ONCE),
             worst[0].delay,
             "ms",
@@ -152,7 +152,7 @@ def _over_phases(lab: Lab) -> tuple[Panel, list[Claim]]:
             packets,
         ),
         Claim(
-            "below T_on the queue is R_on RTT_rem / C: greatest departure",
+            "for RTT_rem below T_on the queue is R_on RTT_rem / C: maximum deviation",
             0,
             max(partial),
             "ms",
@@ -168,15 +168,15 @@ def _over_phases(lab: Lab) -> tuple[Panel, list[Claim]]:
             packets,
         ),
         Claim(
-            "it is independent of the RTT: greatest difference between 125, 575 and 1025 ms",
+            "it is independent of the RTT: maximum difference between 125, 575 and 1025 ms",
             0,
             apart,
             "",
             apart < 0.002,
-            "the phase is the same",
+            "these RTTs have the same phase",
         ),
     ]
 
 
 _RTTS = (125.0, 575.0, 1025.0)
-_LATE = "the stream that is leaving when the news comes ends at the old rate: 0.36 ms of a burst"
+_LATE = "a stream in progress when the estimate arrives keeps its rate: 0.36 ms of a burst"

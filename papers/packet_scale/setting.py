@@ -167,7 +167,7 @@ def start(setting: Setting, kind: Kind) -> float:
 
     With a perfect estimate, Rapid starts at the first rate it learns, which must be that of a
     burst. It then approaches its steady state from below; from above it would build up a queue,
-    which may persist (see `packet_scale_queue`). With probing, it starts in a pause: at a low rate
+    which may persist (see `residual_queue`). With probing, it starts in a pause: at a low rate
     a stream detects at most twice its rate, so the start-up would take long.
     """
     periods = ceil(setting.round_trip() / setting.period) + 1

@@ -154,11 +154,11 @@ def _near(sheet: Sheet, kind: Kind, dots: Dots) -> Claim:
                 continue
             part = small if setting.burst <= _HALF * CAPACITY_MBIT else great
             part.append(ours - model)
-    parts = [f"bursts of at most half of C: {_apart(small)}", f"of more: {_apart(great)}"]
+    parts = [f"bursts of at most half of C: {_apart(small)}", f"larger bursts: {_apart(great)}"]
     if refused:
-        parts.append(f"{refused} more where the queue never empties, and the model has no value")
+        parts.append(f"{refused} more without a model value, because the queue never empties")
     return Claim(
-        f"beyond the paper: {kind.name}: departure from the model",
+        f"beyond the paper: {kind.name}: deviation from the model",
         None,
         _apart([*small, *great]),
         "",
@@ -179,7 +179,7 @@ def _apart(signed: Sequence[float]) -> str:
     high = points[ceil(0.95 * len(points)) - 1]
     least, most = (f"{100 * one:+.1f}" for one in (min(signed), max(signed)))
     return (
-        f"median {median(points):.2f}, p95 {high:.1f}, greatest {points[-1]:.1f} points "
+        f"median {median(points):.2f}, p95 {high:.1f}, maximum {points[-1]:.1f} points "
         f"({least} to {most}) over {len(points)}"
     )
 
@@ -188,12 +188,12 @@ def _why(kind: Kind) -> str:
     """List the differences between this kind and the model."""
     reasons = []
     if kind.distribution == "exponential":
-        reasons.append("random bursts have no phase, so they are not in the worst")
+        reasons.append("random bursts have no phase, and so no worst phase")
     if kind.filter == "exponential":
-        reasons.append("the filter is 63 % of the way after tau, where the model has arrived")
+        reasons.append("after tau, the filter has made 63 % of a change, the model all of it")
     if kind.estimator == "probe":
         reasons.append(
-            "the rates of a stream are 4.5 % apart, and the lower of two counts; it looks down to "
-            "0.57 of its rate and up to twice it, so that greater steps take more than one stream"
+            "the rates of a stream are 4.5 % apart, and its estimate is the lower of two; a stream "
+            "probes from 0.57 of its mean rate to twice it, so larger changes take several streams"
         )
     return "; ".join(reasons or ["packets are not fluid"])

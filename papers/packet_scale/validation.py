@@ -1,4 +1,4 @@
-"""Figures 6 and 8: the paper's validation of two settings, model against simulation over time."""
+"""Figures 6 and 8: the paper's validation of two settings, model and simulation over time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -53,12 +53,12 @@ _LOSS = 0.1
 
 
 def figure_6(lab: Lab) -> list[Claim]:
-    """Validate large-scale bursts: model against simulation over time."""
+    """Validate large-scale bursts: model and simulation over time."""
     return _validation(lab, "6", "Figure 6: large-scale bursts", FIGURE_6)
 
 
 def figure_8(lab: Lab) -> list[Claim]:
-    """Validate small-scale bursts: model against simulation over time."""
+    """Validate small-scale bursts: model and simulation over time."""
     claims = _validation(lab, "8", "Figure 8: small-scale bursts", FIGURE_8)
     return [*claims, *_finer(lab)]
 
@@ -93,15 +93,15 @@ def _worst_phase(
 ) -> list[Claim]:
     """Check three closed-form values; those of figure 8 are not published in this form."""
     where = f"RTT {worst.round_trip():.0f} ms, the worst phase; {FLUID}"
-    used, wait = "utilisation, worst phase", "greatest queue (D), worst phase"
-    over_all = "utilisation, least over all phases"
-    costly = "the phase with the greatest queue is the one that costs most"
+    used, wait = "utilisation, worst phase", "maximum queue (D), worst phase"
+    over_all = "utilisation, minimum over all phases"
+    costly = "the phase with the longest queue has the lowest utilisation"
     model = worst.model()
     if "utilisation" not in published:
-        mended = "the paper's closed form has errors, and mended is not published; "
+        corrected = "the paper's closed form has errors; its correction is not published; "
         return [
-            beside(used, model["utilisation"], found.used, "", mended + where),
-            beside(wait, 1e3 * model["D_s"], found.delay, "ms", mended + where),
+            beside(used, model["utilisation"], found.used, "", corrected + where),
+            beside(wait, 1e3 * model["D_s"], found.delay, "ms", corrected + where),
             beside(over_all, model["utilisation"], least, "", costly),
         ]
     paper = published["utilisation"]
@@ -116,7 +116,7 @@ def _over_time(setting: Setting, runs: Mapping[Kind, Timeline], model: Timeline)
     shown = (MODEL_SENDER, AS_PRINTED)
     rates = [line_of(kind, runs[kind].rate) for kind in shown]
     waits = [line_of(kind, runs[kind].wait) for kind in shown]
-    truth = chart.line("available, as it arrives", available(setting, 2), "#999999")
+    truth = chart.line("available bandwidth", available(setting, 2), "#999999")
     told = chart.dots(
         "estimate of the p-streams", runs[AS_PRINTED].estimate, AS_PRINTED.colour, size=8
     )
@@ -125,7 +125,7 @@ def _over_time(setting: Setting, runs: Mapping[Kind, Timeline], model: Timeline)
         rates_panel("Rapid's rate", setting, 2, [*rates, model_line(model.rate)]),
         wait_panel("queue", [*waits, model_line(model.wait)], height=140),
         Panel(
-            "available bandwidth, and a round trip later what the streams say of it",
+            "available bandwidth, and the streams' estimates, a round trip later",
             axis,
             "Mbit/s",
             [truth, told],
@@ -155,9 +155,7 @@ def _phases(lab: Lab, setting: Setting, worst: float) -> tuple[Panel, float]:
     layers.append(chart.line(name, [(0, worst), (setting.period, worst)], "#666666", dash=(2, 4)))
     axis = "RTT modulo T_on + T_off, ms"
     scale = {"padding": 10}
-    panel = Panel(
-        "utilisation over the phase", axis, "utilisation", layers, height=160, y_scale=scale
-    )
+    panel = Panel("utilisation by phase", axis, "utilisation", layers, height=160, y_scale=scale)
     return panel, min(one.used for one in found[:count])
 
 
@@ -169,12 +167,12 @@ def course(published: str, kind: Kind, run: Timeline, model: Timeline) -> Claim:
     mean = sum(apart) / len(apart) / CAPACITY_MBIT
     within = _COURSE_MODEL if kind is MODEL_SENDER else _COURSE
     return Claim(
-        f"rate over time, {kind.name}: mean departure from the model",
+        f"rate over time, {kind.name}: mean deviation from the model",
         published,
         f"{100 * mean:.2g} % of C",
         "",
         mean < within,
-        f"within {100 * within:g} %; {_why(kind)}",
+        f"Holds within {100 * within:g} %; {_why(kind)}",
     )
 
 
@@ -187,8 +185,8 @@ def _match(published: str, kind: Kind, predicted: float, ours: float) -> Claim:
         f"{ours:.4f}, predicted {predicted:.4f}",
         "",
         abs(ours - predicted) < _LOSS * lost,
-        f"within a tenth of the {100 * lost:.1f} points that the bursts cost by the model, for "
-        f"that is what it predicts; {_why(kind)}",
+        f"Holds within a tenth of the model's prediction, a loss of {100 * lost:.1f} points to the "
+        f"bursts; {_why(kind)}",
     )
 
 
@@ -206,14 +204,14 @@ def _estimates(runs: Mapping[Kind, Timeline], setting: Setting) -> list[Claim]:
     busy, free = estimates_by_time(runs[_PROBING], setting)
     return [
         Claim(
-            "beyond the paper: mean estimate of the streams while a burst lasts, and beside it",
+            "beyond the paper: mean estimate of the streams during bursts, and during pauses",
             None,
             f"{_mean(busy)}, {_mean(free)}",
-            "of what is available",
+            "of the available bandwidth",
             None,
-            f"{_PROBING.name}; by when they were in the queue, {_EDGE_MS:g} ms about its turns "
-            "left out; packets of the burst between single packets of a stream lift and lower "
-            "its delays",
+            f"{_PROBING.name}; by the time of the stream in the queue, without {_EDGE_MS:g} ms "
+            "before and after each change; packets of the burst between the packets of a stream "
+            "increase and decrease its delays",
         )
     ]
 
@@ -248,12 +246,13 @@ def _mean(ratios: Sequence[float]) -> str:
 
 
 _STREAMS = (
-    "the rates of a stream are 4.5 % apart and the lower of two counts, which loses; while a burst "
-    "lasts, packets of others between its own may lift the estimate, which gains"
+    "the rates of a stream are 4.5 % apart, and its estimate is the lower of two, which reduces "
+    "the utilisation; during a burst, cross-traffic packets between its packets may raise the "
+    "estimate, which increases the utilisation"
 )
 _FILTER = (
-    "as printed the filter is exponential: it leaves the top sooner, and is at 63 % of the way "
-    "after tau"
+    "the printed filter is exponential: its rate leaves the maximum sooner, and has made 63 % of "
+    "the change after tau"
 )
 
 
@@ -261,7 +260,7 @@ def _why(kind: Kind) -> str:
     """List the differences between this kind and the model."""
     reasons = []
     if kind.distribution == "exponential":
-        reasons.append("random bursts have no phase, so they are not in the worst")
+        reasons.append("random bursts have no phase, and so no worst phase")
     if kind.filter == "exponential":
         reasons.append(_FILTER)
     if kind.estimator == "probe":
@@ -279,11 +278,11 @@ def _finer(lab: Lab) -> list[Claim]:
     text = ", ".join(f"{100 * one:.1f}" for one in below)
     return [
         Claim(
-            "beyond the paper: utilisation below the model with 30, 60, 120 packets a stream",
+            "beyond the paper: utilisation below the model with 30, 60, 120 packets per stream",
             None,
             text,
             "points",
             None,
-            "rates 4.5, 2.25, 1.1 % apart, with the same reach",
+            "rates 4.5, 2.25, 1.1 % apart, with the same range",
         )
     ]

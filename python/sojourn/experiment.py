@@ -17,7 +17,7 @@ T = TypeVar("T")
 # limit the latency of Ctrl-C and of the progress bar.
 _PIECE_WALL_S = 0.05
 _LOOK_UP_S = 0.1
-# How long stopped simulations have to end.
+# Time for stopped simulations to end.
 _END_S = 0.3
 
 

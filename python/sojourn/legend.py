@@ -54,7 +54,7 @@ class Legend:
     colours: dict[str, str]
     flows: list[str]
     control_of: dict[str, str]
-    """The controller of each flow, or its name if it has none; used for a single run."""
+    """The controller of each flow, or the name of a flow without one; used for a single run."""
     others: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """The label of each flow that its run's controller does not control, by run and flow."""
 

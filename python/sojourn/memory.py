@@ -37,7 +37,7 @@ def _limit(kind: int) -> int | None:
 
 
 def _fields(file: Path) -> dict[str, int]:
-    """Read the sizes in a file of /proc, in bytes; none if there is no such file."""
+    """Read the sizes in a file of /proc, in bytes; empty if the file does not exist."""
     try:
         lines = file.read_text().splitlines()
     except OSError:

@@ -204,7 +204,7 @@ def _named(target: str | PathLike[str], option: str) -> Path:
 
 
 def _status(path: Path, option: str) -> os.stat_result | None:
-    """Return the status of the path itself, without following links; None if nothing is there."""
+    """Return the status of the path itself, without following links; None if it does not exist."""
     try:
         return path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -214,7 +214,7 @@ def _status(path: Path, option: str) -> os.stat_result | None:
 
 
 def _require_parent(path: Path, option: str) -> None:
-    """Refuse a folder in which nothing can be created."""
+    """Refuse a folder in which the user cannot create files."""
     for parent in path.absolute().parents:
         if _status(parent, option) is None:
             continue

@@ -16,7 +16,7 @@ _INTRO = """\
 # The scenario document
 
 Every key of a scenario file, written by `sojourn schema --markdown`. A scenario is TOML;
-`sojourn check FILE` lists the errors of one. A default of `–` means that the key has none.
+`sojourn check FILE` lists the errors of one. A default of `–` means that the key has no default.
 """
 
 

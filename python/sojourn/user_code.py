@@ -1,4 +1,4 @@
-"""A user's Python files: how they are loaded, what they import, and how their faults are reported.
+"""A user's Python files: loading, imports, and reports of their faults.
 
 The folder of such a file is a package under a name of its own. In its files `import helper` looks
 there first; Sojourn and the libraries never look there. So a file that is called `html.py` or
@@ -75,7 +75,7 @@ class Loader:
             found = getattr(module, name, None)
         if found is None:
             raise UsageError(f"{file}: it has no `{name}`; it has: {', '.join(_offers(module))}")
-        # The name of a pipe, such as /dev/fd/63, means nothing afterwards.
+        # The name of a pipe, such as /dev/fd/63, is invalid afterwards.
         return found, Source(name, Path(file).name if place.is_file() else None, text)
 
 
@@ -232,7 +232,7 @@ class _FolderLoader(SourceFileLoader):
 def installed_paths() -> list[str]:
     """Return `sys.path` without the current folder and that of the user's script.
 
-    Sojourn's own processes import nothing from a folder of the user's.
+    Sojourn's own processes do not import from the user's folders.
     """
     refused = {Path.cwd().resolve()}
     main = sys.modules.get("__main__")

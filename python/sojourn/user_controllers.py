@@ -27,7 +27,7 @@ class Controller(Protocol):
 
     `title`, `source`: one line each, for listings.
     `params`: the parameters, a dict from names to `sojourn.Param`; `setup.params` has the values.
-    `ecn`: how it uses ECN: "none" (the default), "classic", "counts" or "l4s".
+    `ecn`: its use of ECN: "none" (the default), "classic", "counts" or "l4s".
     `receive_times`: whether it needs the arrival time of each packet (False).
     `prr`: whether the transport spreads a reduction of its window over a round trip (True).
     `random`: whether it draws random numbers from `setup.seed` (False).

@@ -10,7 +10,7 @@ _PROGRAM = "sojourn-bare-loop"
 
 
 def program() -> str:
-    """Find the program of `benches/bare-loop`, which is no part of this package."""
+    """Find the program of `benches/bare-loop`, which is not part of this package."""
     for path in (sysconfig.get_path("scripts"), None):
         if found := shutil.which(_PROGRAM, path=path):
             return found

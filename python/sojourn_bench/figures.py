@@ -35,7 +35,7 @@ class Case(_Case, total=False):
     """One case: medians of all rounds, with the lowest and highest ratio.
 
     Keys with `sampled_` are from runs that record a sample of every flow and link each 10 ms. All
-    other runs record nothing.
+    other runs have no samples.
     """
 
     parts_ns: Parts

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sojourn_papers.paper import ClaimSummary, FigureSummary, PaperSummary
 
-HEADS = ("claim", "published", "ours", "holds", "why it differs, or how it is measured")
+HEADS = ("claim", "published", "ours", "holds", "criterion, method, or reason for a difference")
 
 
 def cells(claim: ClaimSummary) -> tuple[str, str, str, str, str]:
@@ -42,13 +42,12 @@ def document(done: Sequence[PaperSummary]) -> str:
     head = [
         "# The papers, reproduced",
         "",
-        "The claims of each paper, beside the results of Sojourn. `make papers` writes this page "
-        "from the full runs; `sojourn paper run NAME` draws the figures. A claim holds if our "
-        "result agrees with the published one as the last column says; – means that nothing was "
-        "published. `--quick` runs fewer and shorter simulations, and says so. The exit status "
-        "is 0 even if a claim does not hold: "
-        "`paper.json` beside the figures has every claim, with `published`, `ours`, `unit`, "
-        "`holds` and `why`.",
+        "This page compares the claims of each paper with the results of Sojourn. `make papers` "
+        "writes it from the full runs; `sojourn paper run NAME` draws the figures. A claim holds "
+        "if our result meets the criterion in the last column. A dash (–) means that the paper "
+        "publishes no value. `--quick` runs fewer and shorter simulations, and the output says so. "
+        "The exit status is 0 even if a claim does not hold. `paper.json`, next to the figures, "
+        "has every claim with `published`, `ours`, `unit`, `holds` and `why`.",
         "",
         "| paper | subject | claims that hold |",
         "|---|---|---|",

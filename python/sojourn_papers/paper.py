@@ -1,4 +1,4 @@
-"""The types of a paper: what its folder defines, and the JSON of its results.
+"""The types of a paper: the definitions in its folder, and the JSON of its results.
 
 The JSON is that of `paper run --json` and `paper.json`: changes may add keys but never rename one.
 """

@@ -31,7 +31,7 @@ def sojourn(tmp_path: Path) -> Sojourn:
 
 @pytest.fixture
 def without_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sojourn:
-    """Run the command as `sojourn` does, but draw no report of a run, and none in this process."""
+    """Run the command as `sojourn` does, but without reports of runs, also in this process."""
     monkeypatch.setattr(Pictures, "report", lambda *_: None)
     return lambda *args, cwd=tmp_path: _run(undrawn(*args), cwd)
 

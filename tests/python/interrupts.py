@@ -1,6 +1,6 @@
 """`make interrupts`: signals at random times to every long command.
 
-Each command is run once in full, for its duration and for what it writes. Then it is started
+Each command is run once in full, for its duration and its output. Then it is started
 again and again, and gets SIGINT, SIGTERM or SIGKILL at a random time. Afterwards its target must
 be absent or the same as that of the full run, no process may be left, and after all of them one
 more run in full must leave its target alone.

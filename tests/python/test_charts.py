@@ -1,4 +1,4 @@
-"""Every figure follows the schema of Vega-Lite, whatever names and themes it meets."""
+"""Every figure follows the schema of Vega-Lite, with any names and themes."""
 
 import subprocess
 import sys

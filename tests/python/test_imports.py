@@ -38,7 +38,7 @@ def imported(file: Path, known: Set[str]) -> Iterator[str]:
 
 
 def cycle(graph: Mapping[str, Set[str]]) -> list[str]:
-    """Return one cycle of imports; an empty list if there is none."""
+    """Return one cycle of imports; an empty list without a cycle."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -50,7 +50,7 @@ def cycle(graph: Mapping[str, Set[str]]) -> list[str]:
 def imports(root: Path) -> dict[str, set[str]]:
     """Return the modules that each module below a folder imports.
 
-    A stub imports nothing: it describes the compiled module, which is below all others.
+    A stub has no imports: it describes the compiled module, which is below all others.
     """
     known = modules(root)
     return {

@@ -108,7 +108,7 @@ def memory(name):
         return next(int(line.split()[1]) << 10 for line in status if line.startswith(name))
 
 text = sys.stdin.read()
-# What any run loads is not the scenario's.
+# Exclude memory that every run loads.
 api.run(Scenario.parse('duration="1s"\\n[link.a]\\nrate="1Mbit"\\ndelay="1ms"\\n'
                        '[flow.f]\\npath=["a"]\\ncontrol="reno"'), jobs=1)
 before = memory("VmRSS")

@@ -39,7 +39,7 @@ def test_of_figure_4_the_text_says_only_that_rtts_grow(lab: Lab) -> None:
     assert [claim.claim for claim in claims.values() if claim.holds] == ["RTTs grow with the queue"]
     # 300 kB at 10 Mbit/s, a rate that the paper does not give, and up to an eighth for the other
     # queue.
-    greatest = claims["300 kB: greatest RTT"].ours
+    greatest = claims["300 kB: maximum RTT"].ours
     assert isinstance(greatest, float)
     assert 238 < greatest < 270
 
@@ -60,8 +60,8 @@ def test_what_the_capture_gives_is_what_the_sender_measured(lab: Lab) -> None:
 def test_the_sawtooth_is_as_high_as_the_queue(lab: Lab) -> None:
     claims = claims_of(lab, "5")
     for name, leaves in (("CUBIC", 0.7), ("Reno", 0.5)):
-        high = claims[f"{name}: the sawtooth goes up to"].ours
-        low = claims[f"{name}: the sawtooth goes down to"].ours
+        high = claims[f"{name}: top of the sawtooth"].ours
+        low = claims[f"{name}: bottom of the sawtooth"].ours
         assert isinstance(high, float)
         assert isinstance(low, float)
         # 300 kB at 10 Mbit/s are 240 ms, minus a packet (1.2 ms) that does not fit. The other queue

@@ -79,7 +79,7 @@ def test_a_measurement_outside_is_so_far_outside(measured_ms: float, apart_ms: f
 
 
 def test_headroom_and_a_shorter_loop_are_what_the_theory_says(lab: Lab) -> None:
-    # The ideal sender gains nothing from a ramp, so the ramp is excluded.
+    # A ramp does not help the ideal sender, so the ramp is excluded.
     found = [(one, degrees(lab, one, ("ideal",))) for one in DEGREES]
     assert agreement(found).holds
     assert bounds_ms("headroom", "0.1") == pytest.approx((100.0, 85.0))

@@ -30,7 +30,7 @@ def test_two_flows_at_100_mbit_share_the_link_and_the_queue(lab: Lab) -> None:
     shares = figure(lab, "5a")
     assert all(claim.holds for claim in shares.values() if claim.published is not None), shares
     queue = figure(lab, "5b")
-    peak = queue.pop("peak above 21 ms")
+    peak = queue.pop("RTT peak above the base of 21 ms")
     assert all(claim.holds for claim in queue.values()), queue
     assert isinstance(peak.ours, float)
     # Above the target, because otherwise no round would end; and below the greatest of all RTTs at
@@ -51,15 +51,15 @@ def test_what_was_not_seen_does_not_hold(lab: Lab) -> None:
 
     claim = alike(lab, cast(testbed.Testbed, Unseen()))
     assert (claim.ours, claim.holds) == (None, False)
-    assert "nothing" in claim.why
+    assert "no samples" in claim.why
 
 
 def test_the_first_flow_holds_its_window_and_the_second_follows_x(lab: Lab) -> None:
     found = figure(lab, "4b")
-    grown = found["flow 1's window grows in a round by"]
+    grown = found["growth of flow 1's window in a round"]
     assert grown.ours == 0.0
     assert grown.holds
-    assert found["what flow 2 has in the queue, over X(t)"].holds
+    assert found["flow 2's data in the queue, relative to X(t)"].holds
     # The paper has four rounds at ten times the rate, at which flow 2 starts with a smaller share.
     assert found["rounds until the shares are fair"].ours in (3, 4)
 

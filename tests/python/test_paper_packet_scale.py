@@ -73,7 +73,7 @@ def test_departures_count_every_dot(paper: Paper) -> None:
     [row] = near(Sheet("x", "", "", [curve], 1), {AS_PRINTED: {("a", "b"): dots}})
     assert row.published is None
     assert row.holds is None
-    text = "median 1.00, p95 25.0, greatest 25.0 points (-1.0 to +25.0) over 3"
+    text = "median 1.00, p95 25.0, maximum 25.0 points (-1.0 to +25.0) over 3"
     assert row.ours == text
     assert "at most half of C: median 0.50" in row.why
 

@@ -131,7 +131,7 @@ source = { kind = "ping", interval = "10ms" }
     assert 0.0438 < greatest < 0.044
 
 
-# 1000 datagrams of 125 bytes, 10 ms apart; each is lost with p = 0.5.
+# 1000 datagrams of 125 bytes, one per 10 ms; each is lost with p = 0.5.
 LOSSY = """
 duration = "9995ms"
 record = { interval = "0s" }

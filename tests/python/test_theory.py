@@ -99,7 +99,7 @@ def test_a_link_at_random_prints_its_contract(sojourn: Sojourn, tmp_path: Path) 
 
 
 def test_a_long_calculation_hears_that_the_user_has_had_enough() -> None:
-    """Signals come every 20 ms; if none is handled before the end, they coalesce into one."""
+    """Signals come every 20 ms; without a handler call before the end, they coalesce into one."""
     heard = 0
 
     class EnoughError(Exception):

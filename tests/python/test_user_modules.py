@@ -88,7 +88,7 @@ def test_a_folder_without_init_is_a_namespace_package(
     sojourn: Sojourn, small: Path, tmp_path: Path
 ) -> None:
     holding_python = ("lib/helpers.py", "wide/package/__init__.py")
-    # Neither replaces a module that is installed, and a folder of data is no module.
+    # Neither replaces an installed module, and a folder of data is not a module.
     others = ("json/dumps.py", "polars/frame.py", "data/table.csv")
     for name in (*holding_python, *others):
         (tmp_path / name).parent.mkdir(parents=True)

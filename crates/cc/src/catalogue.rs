@@ -8,8 +8,8 @@ use sojourn_params::{Kind, Params};
 use crate::contract::{Controller, Info, Needs, Setup};
 use crate::{AnyController, all, find};
 
-/// A set of controllers by name. Pass it to the functions that read or run a scenario;
-/// there is no global list.
+/// A set of controllers by name, which replaces a global list. Pass it to the functions that read
+/// or run a scenario.
 #[derive(Clone, Default)]
 pub struct Catalogue {
     users: Vec<UserController>,

@@ -6,8 +6,8 @@ use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 /// A congestion controller. All amounts are payload bytes (no headers).
 pub trait Controller: Send {
     /// Reports `rtt`, the handshake's round-trip time, as the first sample. The call
-    /// precedes the first data packet, unless data leave with the handshake (0-RTT). There
-    /// is no call without a handshake, or if handshake packets were retransmitted.
+    /// precedes the first data packet, unless data leave with the handshake (0-RTT). The
+    /// call is omitted without a handshake, or if handshake packets were retransmitted.
     fn on_handshake(&mut self, now: Instant, rtt: Duration) {
         let _ = (now, rtt);
     }
@@ -206,7 +206,7 @@ pub enum Pacing {
     Gap(Duration),
 }
 
-/// How a controller uses ECN.
+/// A controller's use of ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnUse {
     /// No ECN: packets are Not-ECT.
@@ -293,7 +293,7 @@ pub struct Setup {
     pub initial_window: Bytes,
     /// Whether the transport paces a controller that does not pace itself.
     pub paced: bool,
-    /// Whether the transport's recovery lasts one round trip, whatever is lost meanwhile
+    /// Whether the transport's recovery lasts one round trip, even with further losses
     /// (QUIC, RFC 9002 section 7.3.2). TCP's lasts until all losses are repaired (RFC 6675
     /// section 5).
     pub round_recovery: bool,

@@ -222,7 +222,7 @@ impl Params {
         pairs.iter().copied().find(|(least, most)| self.get(least) > self.get(most))
     }
 
-    /// Whether the parameter has a value; an optional one may have none.
+    /// Whether the parameter has a value; an optional one may be absent.
     pub fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }

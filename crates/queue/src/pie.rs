@@ -137,8 +137,8 @@ impl Latency {
         self.note_if_empty(backlog);
     }
 
-    /// Sets the delay to zero if the queue is empty, whatever the last packet's sojourn
-    /// time (Linux, pie_process_dequeue). There is no later dequeue to correct it.
+    /// Sets the delay to zero if the queue is empty, instead of the last packet's sojourn
+    /// time (Linux, pie_process_dequeue), because a later dequeue cannot correct it.
     fn note_if_empty(&mut self, backlog: Backlog) {
         if let (Latency::Timestamp(last), 0) = (self, backlog.packets) {
             *last = Duration::ZERO;

@@ -292,7 +292,7 @@ struct Keys<'a> {
 }
 
 impl Keys<'_> {
-    /// Suggestions for `key`, which is none of these.
+    /// Suggestions for `key`, which is not one of these.
     fn help(&self, key: &str) -> String {
         let help = nearest::help(key, &self.names);
         let all = self.among.iter().flat_map(|variants| variants.iter());

@@ -7,7 +7,7 @@ use crate::schema::DOCUMENT;
 use crate::shape::Shape;
 use crate::tree::{self, Entry, FromToml, Node, Span, Value};
 
-/// The left side of a change, which is no path of keys.
+/// The left side of a change is not a path of keys.
 #[derive(Debug, thiserror::Error)]
 #[error("`{left}` is not a path of keys: {why}")]
 struct PathError<'a> {

@@ -154,7 +154,7 @@ impl Field {
 }
 
 impl Shape {
-    /// The shape of the value under `key`; `None` if there is no such key.
+    /// The shape of the value under `key`; `None` if the key is unknown.
     pub(crate) fn child(self, key: &str) -> Option<Shape> {
         let named = |fields: &[Field]| fields.iter().find(|f| f.name == key).map(|f| f.shape);
         match self {

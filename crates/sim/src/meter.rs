@@ -2,7 +2,7 @@
 //!
 //! A clock read at each boundary would cost more than the work between two of them. A metered run
 //! therefore only stores a mark, and another thread samples it ([`at_work`]): a part's share of the
-//! samples is its share of the time. An unmetered run has no marks: [`Off`] compiles to nothing.
+//! samples is its share of the time. An unmetered run has no marks: [`Off`] compiles to no code.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

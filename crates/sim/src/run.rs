@@ -1,4 +1,4 @@
-//! What is fixed during a run.
+//! Values that stay the same during a run.
 
 use sojourn_scenario::Scenario;
 use sojourn_units::{Duration, Instant};

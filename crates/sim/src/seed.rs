@@ -86,7 +86,7 @@ pub(crate) struct Correlated {
 
 impl Correlated {
     pub(crate) fn new(correlation: f64, mut draws: Uniform) -> Correlated {
-        // As in Linux's `init_crandom`. Without correlation nothing is drawn ahead.
+        // As in Linux's `init_crandom`. Without correlation it draws no value ahead.
         let last = if correlation > 0.0 { draws.next() } else { 0.0 };
         Correlated { draws, correlation, last }
     }

@@ -1,6 +1,6 @@
 //! Taps at the hosts, which observe packets as they pass.
 //!
-//! A run without a tap has the tap `()`, whose calls compile to nothing.
+//! A run without a tap has the tap `()`, whose calls compile to no code.
 
 use sojourn_cc::EcnUse;
 use sojourn_scenario::Scenario;

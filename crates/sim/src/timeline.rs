@@ -110,7 +110,7 @@ impl Timeline {
         let mut from = rates.start;
         let mut last = (Instant::ZERO, Instant::ZERO);
         for (place, change) in rates.changes.iter().enumerate() {
-            // A change to the current value is no change.
+            // Skip changes to the current value.
             if change.value == from {
                 continue;
             }

@@ -18,14 +18,14 @@ pub struct Info {
     pub optional: &'static [&'static str],
     /// Two keys that exclude each other.
     pub exclusive: Option<(&'static str, &'static str)>,
-    /// What carries its data.
+    /// Carrier of its data.
     pub carrier: Carrier,
 }
 
 /// An IPv4 header without options (RFC 791 section 3.1), in front of an ICMP message.
 pub const IP_HEADER: Bytes = Bytes(20);
 
-/// What carries the data of a source.
+/// The carrier of a source's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
     /// A connection, in the direction of the flow.
@@ -104,7 +104,7 @@ pub struct Transfers {
     pub completed_at: Option<Instant>,
 }
 
-/// What a source is built from.
+/// Inputs to build a source.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Values of its keys; an optional one may be absent.
@@ -117,7 +117,7 @@ pub struct Setup {
     pub seed: u64,
 }
 
-/// What is known of a kind of source before a run, from the values of its keys.
+/// Properties of a kind of source before a run, from the values of its keys.
 pub trait Model {
     /// Its registry entry.
     const INFO: Info;
@@ -143,7 +143,7 @@ pub trait Model {
         false
     }
 
-    /// What makes these values impossible together.
+    /// The fault of these values, if they are impossible together.
     fn fault(_: &Params, _mss: Bytes) -> Option<Fault> {
         None
     }
@@ -152,8 +152,8 @@ pub trait Model {
 /// Values that are impossible together: the fault, and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// How to mend it.
+    /// Its remedy.
     pub help: String,
 }

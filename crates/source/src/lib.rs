@@ -1,7 +1,8 @@
-//! Traffic sources: what a flow sends, and when. Pure state machines behind one contract.
+//! Traffic sources, which decide the data of a flow and their times. Pure state machines behind
+//! one contract.
 //!
 //! The host of a flow calls [`Source::act`] at [`Source::next_at`], and carries out the
-//! [`Action`]. [`Info`] declares the keys of the source in a scenario, and what carries its data.
+//! [`Action`]. [`Info`] declares the keys of the source in a scenario, and the carrier of its data.
 //!
 //! To add a source: write its file, and add its line below.
 

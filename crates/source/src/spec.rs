@@ -57,7 +57,7 @@ impl Spec {
         &self.params
     }
 
-    /// What carries its data.
+    /// Carrier of its data.
     pub fn carrier(&self) -> Carrier {
         self.kind.info.carrier
     }

@@ -53,7 +53,7 @@ impl<'a> Service<'a> {
     {
         let end = edges.last().copied().unwrap_or(Instant::ZERO);
         let mut cuts: Vec<u64> = vec![0];
-        // The first rate holds from the start, so its step changes nothing.
+        // The first rate holds from the start, so its step has no effect.
         for changes in [self.steps, arrivals] {
             cuts.extend(changes.iter().skip(1).map(|(at, _)| at.0));
         }

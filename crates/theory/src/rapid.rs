@@ -305,7 +305,7 @@ impl Course {
         if self.plateau() > 0.0 && outside <= 0.0 {
             return Worst::Within;
         }
-        // With an incomplete fall there is no time at the minimum rate.
+        // With an incomplete fall, the rate does not stay at its minimum.
         let rests = self.down >= self.model.eta;
         if rests && outside >= rise + fall {
             return Worst::Over;

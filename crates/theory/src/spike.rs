@@ -5,8 +5,8 @@
 //! Traffic". Equation and section numbers below are that paper's.
 //!
 //! A sender fills a bottleneck of capacity C0 whose queue is empty. Capacity drops to C1 =
-//! C0 / r. Whatever the sender does, data keep arriving at C0 for the loop delay d =
-//! d_signal + d_flight: the time until the sender learns of the drop, plus the time until
+//! C0 / r. Data keep arriving at C0 for the loop delay d = d_signal + d_flight, for any
+//! sender: the time until the sender learns of the drop, plus the time until
 //! its earlier packets reach the bottleneck. The excess (C0 - C1) d is queued, and waits
 //! (r - 1) d at the new capacity.
 
@@ -31,7 +31,7 @@ pub struct Spike {
     pub time_to_peak: Duration,
 }
 
-/// Reasons why there is no bound.
+/// Reasons why a bound does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum SpikeError {
     /// The capacity after the change is zero, so the queue never drains.

@@ -60,8 +60,8 @@ pub struct Unavoidable {
     /// The mean capacity, in bit/s.
     pub mean_rate_bps: f64,
     /// The longest waits of arrivals from [`Sender::Matching`]: arrival time and wait in
-    /// seconds, the longest first. At most [`WORST`] instants, at least two loop delays
-    /// apart; between any two of them the wait falls by half.
+    /// seconds, the longest first. At most [`WORST`] instants, at a distance of two
+    /// loop delays or more; between any two of them the wait falls by half.
     pub worst: Vec<(Instant, f64)>,
     /// Percentiles at each of [`LOOPS`], with equal delays merged.
     pub by_delay: Vec<AtLoop>,

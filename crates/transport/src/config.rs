@@ -302,7 +302,7 @@ settings! {
     };
 }
 
-/// Where stacks pace their initial window, and where they do not.
+/// Stacks that pace their initial window, and stacks that do not.
 const INITIAL_BURST: &str = "Linux tcp_update_skb_after_send; RFC 9002 section 7.7; \
                              draft-briscoe-iccrg-prague-congestion-control and \
                              draft-ietf-ccwg-bbr-06 section 5.6.2 pace the initial window";

@@ -388,8 +388,8 @@ impl Scoreboard {
         each(segment);
     }
 
-    /// Whether every packet in flight left after every delivered one, so that loss detection can
-    /// find none.
+    /// Whether every packet in flight left after every delivered one, so that loss detection
+    /// cannot find a loss.
     pub(crate) fn is_in_order(&self, detector: &Detector) -> bool {
         let first = self.segments.first();
         (!self.has_repairs || self.repairs.has_one_order())

@@ -94,7 +94,7 @@ macro_rules! settings {
                 all.into_iter().flatten().collect()
             }
 
-            /// Changes a setting; `None` if there is none of this name, or the value is of another
+            /// Changes a setting; `None` if this name is unknown, or the value is of another
             /// kind. The range is not checked.
             pub fn set(&mut self, name: &str, value: &Value) -> Option<()> {
                 match name {

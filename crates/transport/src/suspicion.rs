@@ -103,7 +103,7 @@ impl Suspicions {
     }
 
     /// Processes a duplicate of `place` (DSACK, RFC 2883). Returns whether a retransmission
-    /// explains it. If none does, the network duplicated a packet (RFC 3708 section 3, step D).
+    /// explains it. If not, the network duplicated a packet (RFC 3708 section 3, step D).
     pub(crate) fn on_duplicate(&mut self, place: u64) -> bool {
         let Some(suspect) = self.segments.get_mut(&place).filter(|s| s.copies > 0) else {
             return false;

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
 BROKEN_PIPE = 141
-# The input was good, and there is no room for the output.
+# The input was good, but the output does not fit on the disk.
 _FAILING_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -65,7 +65,7 @@ def _status(argv: Sequence[str] | None) -> int:
 
 
 def _parsed(argv: Sequence[str] | None) -> "argparse.Namespace | int":
-    """Return the arguments, or an exit status if there is no command to run.
+    """Return the arguments, or an exit status if the program ends without a command.
 
     Only the parser may end the program: elsewhere `sys.exit(0)` is an error.
     """

@@ -1,4 +1,4 @@
-"""End a command within a second of Ctrl-C or SIGTERM, and report what was written.
+"""End a command within a second of Ctrl-C or SIGTERM, and report the files written.
 
 The first signal raises KeyboardInterrupt, which removes incomplete output. Further signals have no
 effect. If Python cannot run the handler, because a library or the user's own code blocks it, a

@@ -1,4 +1,4 @@
-"""Figures, shown in a notebook or saved. They load what draws them only when they are drawn."""
+"""Figures, shown in a notebook or saved. They load drawing libraries only when they are drawn."""
 
 from abc import ABC, abstractmethod
 from functools import cached_property

@@ -17,7 +17,7 @@ async function draw() {
     view.width = Math.round((widths[at] / whole) * room);
   });
   drawn?.finalize();
-  // A copy: drawing changes what it is given.
+  // A copy, because drawing changes its input.
   drawn = await vegaEmbed(place, structuredClone(spec), { actions: false, renderer: "canvas" });
 }
 

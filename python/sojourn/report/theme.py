@@ -112,7 +112,7 @@ def document(
 ) -> Spec:
     """Convert a figure to Vega-Lite; `views` arranges it: `vconcat`, `hconcat` or `concat`.
 
-    Other properties of the whole may be among them, in place of those that figures share.
+    It may also have other properties of the figure, which replace the shared ones.
     """
     offset = alt.Undefined if title_offset is None else title_offset
     heading = titled(title, subtitle=subtitle, fontSize=title_size, offset=offset)

@@ -69,7 +69,7 @@ def _legend(one: Panel) -> alt.Legend | None:
         return None
     legend: dict[str, Any] = {} if one.columns is None else {"columns": one.columns}
     marks = {layer.mark["type"] for layer in one.layers}
-    # The legends show strokes, but boxes and filled points have none.
+    # The legends show strokes, but boxes and filled points have no strokes.
     if "boxplot" in marks:
         legend["symbolType"] = "square"
     elif marks == {"point"}:

@@ -5,7 +5,7 @@ use sojourn_units::{Bytes, Duration, Rate};
 use super::Bbr3;
 use super::undo::Probed;
 
-/// The model's variables, under the draft's names (section 2). `None` stands for infinity.
+/// The model's variables, under the draft's names (section 2). `None` means infinity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
     /// `BBR.state`, as in [`crate::Probe::phase`].

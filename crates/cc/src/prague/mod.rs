@@ -203,7 +203,7 @@ impl Prague {
         self.fraction = (bytes - self.window.cwnd.as_f64()).clamp(0.0, 1.0);
     }
 
-    /// Section 2.4.3: grows for unmarked bytes, whatever the reduction for marks, but not
+    /// Section 2.4.3: grows for unmarked bytes, independently of reductions for marks, but not
     /// while the application limits the sender.
     fn grow(&mut self, feedback: &Feedback<'_>) {
         let paced = feedback.rate.is_some_and(|sample| !sample.app_limited);

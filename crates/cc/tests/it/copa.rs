@@ -158,8 +158,8 @@ fn lossy(d: &mut Driver, acks: u64, lost: u64) {
     }
 }
 
-/// genericCC: a loss ratio above 30 % over two round trips reduces the window to 0.7,
-/// whatever the delay; here the delay shows no queue.
+/// genericCC: a loss ratio above 30 % over two round trips reduces the window to 0.7
+/// at any delay; here the delay shows no queue.
 #[test]
 fn losses_bound_the_window_where_the_delay_does_not() {
     let mut d = copa(100, &[]);

@@ -173,7 +173,7 @@ fn marks_reduce_to_one_packet_and_losses_to_two() {
 }
 
 /// Section 4.8: `ssthresh` is beta times the data in flight. After slow start to it, the
-/// plateau begins (K = 0), whatever the previous loss.
+/// plateau begins (K = 0), independently of the previous loss.
 #[test]
 fn a_timeout_begins_a_new_plateau() {
     let mut c = cubic(143, 100, &[]);

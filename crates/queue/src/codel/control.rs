@@ -152,7 +152,7 @@ impl State {
         let packet = fifo.pop();
         let above = packet.as_ref().is_some_and(|packet| {
             // With one MTU or less behind this packet the queue is as short as a slow link
-            // needs to stay busy, whatever the sojourn time.
+            // needs to stay busy, at any sojourn time.
             now.since(packet.enqueued_at()) >= control.target && fifo.backlog().bytes > control.mtu
         });
         Head { packet, ok_to_drop: self.above_for_an_interval(now, control, above) }

@@ -8,7 +8,7 @@ use sojourn_units::{Duration, Instant};
 /// per update. The controller skips any more of them, except the last.
 pub(crate) const MOST_UPDATES: u64 = 100_000;
 
-/// The base probability, updated at every multiple of `tupdate`. There is no timer: each
+/// The base probability, updated at every multiple of `tupdate`. Without a timer, each
 /// enqueue and dequeue first catches up on missed updates. The result is the same, because
 /// the head packet alone determines the delay between two events.
 pub(crate) struct Pi {

@@ -1,4 +1,4 @@
-//! The contract of every queue, whatever its discipline and its inner queues, under random
+//! The contract of every queue, of any discipline and with any inner queues, under random
 //! sequences of packets, pauses and dequeues.
 
 mod trees;
@@ -68,7 +68,7 @@ fn config(info: &Info, values: &[(&'static str, Value)], ecn: bool, marks: bool)
 }
 
 /// With ECN (its default is `on`), PIE drops ECN-capable packets above `mark_ecnth`: one
-/// configuration has a limit, the other none (RFC 8033 section 5.1).
+/// configuration has a limit, the other does not (RFC 8033 section 5.1).
 fn pie(info: &Info, ecn: Option<bool>, on: bool) -> [Config; 2] {
     [0.1, 1.0].map(|at| {
         let mut values =
@@ -298,8 +298,8 @@ proptest! {
         limit in limit(),
         seed: u64,
     ) {
-        // Marking depends on a packet's path through the tree, so the test asserts nothing
-        // about it.
+        // Marking depends on a packet's path through the tree, so the test does not
+        // check it.
         let is_dual = holds_dual(&discipline);
         let config = Config { discipline, ecn: false, marks: true, is_dual };
         let fates = run(&config, limit, seed, &steps);

@@ -111,7 +111,7 @@ fn packets_that_cannot_be_marked_are_dropped_as_often() {
     assert_eq!(dropped, (0.0, marked.0));
 }
 
-/// There is no timer, but late updates give the same result as timely ones.
+/// Updates do not need a timer: late ones give the same result as timely ones.
 #[test]
 fn updates_are_made_at_their_times_however_late() {
     let marks = |polls: bool| {

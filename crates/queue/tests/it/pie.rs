@@ -105,7 +105,7 @@ fn after_the_first_burst(packets: u64, values: &[(&str, Value)]) -> Link {
     link
 }
 
-/// Mean number of arrivals between drops at probability `p`. There is no drop before the
+/// Mean number of arrivals between drops at probability `p`. PIE does not drop before the
 /// sum of probabilities reaches 0.85; then drops are random, and certain at 8.5 (section
 /// 5.4).
 fn mean_distance(p: f64) -> f64 {

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Asserts that `file`, relative to the root of the repository, is what `renew` makes of its text.
-/// With `UPDATE=1`, writes that instead, for review.
+/// Asserts that `renew` does not change the text of `file`, relative to the root of the repository.
+/// With `UPDATE=1`, writes the renewed text instead, for review.
 #[track_caller]
 pub(crate) fn generated(file: &str, renew: impl FnOnce(&str) -> String) {
     // Tests run concurrently, and several write the same file.

@@ -22,7 +22,7 @@ pub(super) struct Packets {
     senders: File,
     receivers: File,
     connections: Vec<Connection>,
-    /// What carries the data of each flow.
+    /// Carrier of each flow's data.
     carriers: Vec<Carrier>,
     /// Acknowledgements in flight, by slot.
     acks: Vec<Option<UnderWay>>,

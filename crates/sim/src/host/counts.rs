@@ -1,4 +1,4 @@
-//! What the hosts of datagrams count.
+//! Counts of the hosts of datagrams.
 
 use super::seen::Seen;
 use super::{Datagram, Setup};

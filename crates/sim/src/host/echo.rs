@@ -21,7 +21,7 @@ pub(crate) struct Echo {
     replies: Replies,
 }
 
-/// The requests of a sender, and what their replies show.
+/// The requests of a sender, and the results of their replies.
 #[derive(Debug, Default)]
 struct Replies {
     /// Number and departure of the requests without a reply: the latest [`MOST_WAITING`].

@@ -1,4 +1,4 @@
-//! What becomes of packets inside a link: drops, losses and copies.
+//! Drops, losses and copies of packets inside a link.
 
 use super::{AnyHost, Hosts};
 use crate::link::Notice;

@@ -1,4 +1,4 @@
-//! Hosts: what sends and receives the packets of a flow, in virtual time.
+//! Hosts, which send and receive the packets of a flow, in virtual time.
 //!
 //! A [`Host`] acts at its own times, receives datagrams, and puts those that it sends into a list.
 //! To add a kind of host: write its file, and add its line to [`build`].
@@ -44,7 +44,7 @@ pub(crate) trait Host: Send {
     /// The flow stops: [`Host::act`] is not called again.
     fn stop(&mut self, _now: Instant) {}
 
-    /// What it has done so far.
+    /// Its counts and samples so far.
     fn report(&self) -> Report<'_>;
 
     /// Greatest round-trip time since the last call, if it measures them.
@@ -59,7 +59,7 @@ pub(crate) trait Host: Send {
     fn take_turns(&mut self, _: &mut Vec<(Instant, bool)>) {}
 }
 
-/// What a host has done so far.
+/// Counts and samples of a host so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Report<'a> {
     /// Payload delivered, each byte once.
@@ -106,7 +106,7 @@ pub(crate) struct Flow {
 
 /// The hosts of a run.
 pub(crate) struct Hosts<M: Metering, T: Tap> {
-    /// What they are connected by.
+    /// The links between them.
     pub(crate) net: Network<M>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) connections: Vec<Connection<M>>,
@@ -118,7 +118,7 @@ pub(crate) struct Hosts<M: Metering, T: Tap> {
     pub(crate) tap: T,
 }
 
-/// What the host of a flow is built from.
+/// Inputs to build the host of a flow.
 pub(crate) struct Setup<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) spec: &'a Spec,
@@ -336,7 +336,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         }
     }
 
-    /// Tells the tap that the run begins.
+    /// Notifies the tap of the start of the run.
     pub(crate) fn begin_tap(&mut self, scenario: &Scenario) {
         let wirings: Vec<Wiring> = self.connections.iter().map(Connection::wiring).collect();
         self.connections.iter_mut().for_each(|connection| connection.sender.watch());

@@ -247,8 +247,8 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// Processes the departures due since the last call. The check is separate, since usually none
-    /// is due. See `depart_until`.
+    /// Processes the departures due since the last call. The check is separate, since a departure
+    /// is rarely due. See `depart_until`.
     #[inline]
     pub(crate) fn catch_up(&mut self, clock: Clock, events: &mut EventQueue) {
         if self.departs_at < clock.horizon {

@@ -1,4 +1,4 @@
-//! The links of a run, and its events: what hosts act on.
+//! The links and the events of a run, on which hosts act.
 
 use sojourn_units::Duration;
 

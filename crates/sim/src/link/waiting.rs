@@ -150,7 +150,7 @@ impl Waiting {
         }
     }
 
-    /// Time of the next attempt, if packets wait but none may leave yet.
+    /// Time of the next attempt, if the waiting packets may not leave yet.
     pub(crate) fn ready_at(&self) -> Option<Instant> {
         match self {
             Waiting::OnLine(_) => None,

@@ -21,20 +21,20 @@ use announcements::Announcements;
 pub(crate) use signal::{Capacities, TRACE_STRETCH};
 use signal::{Listener, Pending};
 
-/// What flows learn of the bottlenecks on their paths.
+/// Signals to flows about the bottlenecks on their paths.
 #[derive(Default)]
 pub(crate) struct Oracle {
     signals: Vec<Pending>,
     /// Index of the next signal.
     next: usize,
     announcements: Announcements,
-    /// What each flow knows.
+    /// Knowledge of each flow.
     pub(crate) flows: Vec<Known>,
     /// The flows that get signals of each link, in their order.
     listeners: Vec<Vec<usize>>,
 }
 
-/// What a flow knows of its bottlenecks; empty for most flows.
+/// A flow's knowledge of its bottlenecks; empty for most flows.
 #[derive(Default)]
 pub(crate) struct Known {
     inputs: Vec<Input>,
@@ -68,7 +68,7 @@ impl Input {
 }
 
 impl Known {
-    /// What a flow of this controller knows at its start.
+    /// Knowledge at the start of a flow with this controller.
     pub(crate) fn new(
         scenario: &Scenario,
         capacities: &mut Capacities<'_>,

@@ -18,7 +18,7 @@ use bounds::History;
 use load::Loads;
 use series::Recorder;
 
-/// What is recorded during a run.
+/// Records of a run in progress.
 pub(crate) struct Record {
     recorder: Recorder,
     /// The capacity of each link over time.

@@ -19,7 +19,7 @@ struct Net {
 }
 
 impl Net {
-    /// Runs `count` flows of `control`, which start a tenth of a second apart, and `others`. The
+    /// Runs `count` flows of `control`, which start at intervals of 0.1 s, and `others`. The
     /// receiver acknowledges every packet, as the authors' does.
     fn run(self, control: &str, count: u64, others: &str) -> RunSummary {
         self.run_for(200, control, count, 1, others)

@@ -251,7 +251,7 @@ fn gilbert_elliott_states_follow_each_packet() {
     }
 }
 
-/// Packets under jitter arrive in order, so that the sender declares none lost. Their delays cover
+/// Packets under jitter arrive in order, so the sender declares no loss. Their delays cover
 /// the whole range.
 #[test]
 fn jitter_keeps_order() {

@@ -201,7 +201,7 @@ fn mean(all: &[f64]) -> f64 {
     all.iter().sum::<f64>() / all.len() as f64
 }
 
-/// The maximum; NaN stands for missing values.
+/// The maximum; NaN means a missing value.
 fn greatest(all: &[f64]) -> f64 {
     all.iter().copied().fold(0.0, f64::max)
 }

@@ -66,8 +66,8 @@ fn a_hundred_thousand_flows_fit_into_four_gigabytes() {
     assert!((920_000_000..4_000_000_000).contains(&bytes), "{bytes}");
 }
 
-/// An initial window leaves at once, whatever the path's capacity: at least 64 bytes for each
-/// packet.
+/// An initial window leaves at once at any capacity of the path, and takes 64 bytes or more for
+/// each packet.
 #[test]
 fn an_initial_window_is_counted() {
     let link = "rate = \"10Mbit\"";
@@ -111,7 +111,7 @@ fn a_run_that_is_over_keeps_its_series() {
     assert!(without < 1 << 20 && with < estimate(&scenario).0, "{without} {with}");
 }
 
-/// A receive window bounds what waits in a queue without limit: 700 packets, not the
+/// A receive window bounds an unlimited queue: 700 packets, not the
 /// 50 million that the link carries in 600 s.
 #[test]
 fn a_receive_window_bounds_a_deep_queue() {
@@ -138,7 +138,7 @@ fn the_flight_of_a_loop_is_counted_once() {
 }
 
 /// A queue may fill in the bursts of a trace: 100 ms of a burst are a thousand packets, ten
-/// times what the mean rate carries.
+/// times as many as at the mean rate.
 #[test]
 fn the_bursts_of_a_trace_count() {
     let load = |gap: u64| {

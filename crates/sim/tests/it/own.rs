@@ -212,7 +212,7 @@ fn a_window_beyond_the_path_ends_the_run() {
     }
 }
 
-/// A window of 100 packets on a path that holds 6: most are lost, which is what the run shows.
+/// A window of 100 packets on a path that holds 6: the run shows that most are lost.
 #[test]
 fn a_window_that_overfills_a_small_path_is_an_experiment() {
     let text = "duration = \"5s\"\n[link.a]\nrate = \"1Mbit\"\ndelay = \"5ms\"\n\
@@ -253,7 +253,7 @@ fn many_windows_share_one_limit() {
     let scenario = document
         .resolve_with(&catalogue, &|_| Err(std::io::ErrorKind::NotFound.into()))
         .expect("sound");
-    // Each flow's packets before a check, and what the flows share.
+    // Each flow's packets before a check, and the memory that flows share.
     let estimate = sojourn_sim::estimate(&scenario).0;
     assert!(estimate < 2_500_000_000, "{estimate}");
     let mut run = Simulation::new(&scenario, None, 1);

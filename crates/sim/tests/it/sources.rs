@@ -157,7 +157,7 @@ back = ["up"]
 source = { kind = "request", request = "100B", response = "1000B", interval = "1s" }
 "#);
     let web = flow(&summary, "web");
-    // None of the five waits, so that every quantile is the same.
+    // The five transfers do not wait, so every quantile is the same.
     assert_eq!(web.response_p99_s, Some(0.050 + 0.001216 + 0.001052));
     assert_eq!(web.completed_transfers, 5);
 }

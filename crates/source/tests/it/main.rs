@@ -41,7 +41,7 @@ fn specs() -> impl Strategy<Value = Spec> {
         .prop_map(|(info, draws)| Spec::new(info.name, params(info, &draws)).expect("it is listed"))
 }
 
-/// What a source did in a run.
+/// Actions of a source in a run.
 #[derive(Debug, Default, PartialEq)]
 struct Log {
     written: Vec<(Instant, u64)>,
@@ -78,8 +78,8 @@ fn run(source: &mut dyn Source, delays: &[u64]) -> Log {
 }
 
 proptest! {
-    /// A source never goes back in time, its seed decides everything, its targets are what it
-    /// wrote, and a paced one stays within what its estimate states.
+    /// A source never goes back in time, its seed decides everything, it writes its target, and a
+    /// paced source stays within its estimate.
     #[test]
     fn sources_keep_their_contract(
         spec in specs(),
@@ -95,7 +95,7 @@ proptest! {
         }
         if let (Some(target), Carrier::Connection) = (source.target(), spec.carrier()) {
             let written: u64 = log.written.iter().map(|(_, bytes)| bytes).sum();
-            // All files but one in flight, or none in flight.
+            // At most one file is still to be written.
             prop_assert!(written == target || written + spec.bytes_in(MSS, Duration(1)).0 == target);
         }
         if let Some(of_requests) = source.request_target(log.deliveries) {

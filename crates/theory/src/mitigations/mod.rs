@@ -66,7 +66,7 @@ pub enum MitigationError {
         /// Capacity after it.
         to: Rate,
     },
-    /// There is no bound.
+    /// A bound does not exist.
     #[error(transparent)]
     Spike(#[from] SpikeError),
 }

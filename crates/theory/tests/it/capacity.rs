@@ -120,7 +120,7 @@ fn the_first_rate_holds_before_its_step() {
     assert_eq!(peak(&[(500, 60), (1000, 20)], 50), MS(100));
 }
 
-/// From 60 to 20 Mbit/s in 40 steps, `step_ms` apart; the peak with d = 50 ms.
+/// The peak with d = 50 ms, for a fall from 60 to 20 Mbit/s in 40 steps of `step_ms`.
 fn ramp(step_ms: u64, sender: Sender) -> Duration {
     let down = (1..=40).map(|i| (1000 + i * step_ms, 60 - i));
     let points: Vec<_> = std::iter::once((0, 60)).chain(down).collect();

@@ -82,7 +82,7 @@ fn what_never_leaves_waits_for_ever() {
     // The figure shows it from the end of the capacity on.
     let highest = longest(&found, at(2000), 4);
     assert_eq!(highest[..3], [0.0, 0.0, f64::INFINITY]);
-    // After that there are no arrivals.
+    // No data arrive after that.
     assert!(highest[3].is_nan());
 }
 
@@ -136,7 +136,7 @@ proptest! {
     }
 }
 
-/// Floats near 10^7 s are more than half a nanosecond apart.
+/// Floats near 10^7 s have gaps of more than half a nanosecond.
 #[test]
 fn a_quantile_of_very_long_waits_has_an_end() {
     let wait = Wait { at_s: 0.0, span_s: 1.0, bits: 1e6, first_s: 0.0, last_s: 1e7 };

@@ -107,7 +107,7 @@ pub enum Fault {
     Interface {
         /// Number of interfaces described so far.
         id: u32,
-        /// How many the section has described so far.
+        /// Number of interfaces described so far in the section.
         described: usize,
     },
     /// A section describes too many interfaces.

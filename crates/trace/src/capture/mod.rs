@@ -1,7 +1,7 @@
 //! Captures: pcap and pcapng files, packet by packet, and the TCP headers in them.
 //!
-//! A [`Capture`] reads any source once, from beginning to end, with one buffer whatever the
-//! length of the file. Errors carry their position: [`Malformed`] has the offset in bytes.
+//! A [`Capture`] reads any source once, from beginning to end, with one buffer for files of any
+//! length. Errors carry their position: [`Malformed`] has the offset in bytes.
 //!
 //! This crate parses both formats itself, in some 500 lines, because the errors of
 //! libraries are not precise enough. `pcap-parser` reports its parser's kind of error,

@@ -45,7 +45,7 @@ impl<R: Read> Source<R> {
         Ok(self.held())
     }
 
-    /// At least the next `len` bytes, or an error that `what` is truncated.
+    /// Returns at least the next `len` bytes, or an error that `what` is truncated.
     #[inline]
     pub(super) fn need(&mut self, len: usize, what: &'static str) -> Result<&[u8], ReadError> {
         if self.peek(len)?.len() < len {

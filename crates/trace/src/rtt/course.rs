@@ -40,7 +40,7 @@ pub(super) struct Course {
 }
 
 impl Course {
-    /// Keeps up to `points` points; fewer than 4 means none.
+    /// Keeps up to `points` points; a limit below 4 keeps no points.
     pub(super) fn new(points: usize) -> Course {
         Course { stretches: Vec::new(), each: 1, last: 0, most: points / 4 * 2 }
     }

@@ -290,8 +290,8 @@ impl<C: Controller> Sender<C> {
         classic && self.config.profile == Profile::Tcp
     }
 
-    /// The increase of the ECN counts. An acknowledgement that was overtaken adds nothing (RFC 9000
-    /// section 13.4.2.1).
+    /// The increase of the ECN counts. An acknowledgement that was overtaken does not count (RFC
+    /// 9000 section 13.4.2.1).
     #[inline(always)]
     fn count_ecn(&mut self, ack: &Ack) -> EcnCounts {
         if self.uses_ece_flag() {

@@ -87,7 +87,7 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Advances F-RTO (RFC 5682 section 3.1) if the acknowledgement has not proved the timeout
-    /// spurious. An acknowledgement that a later one has overtaken is no duplicate (step 3).
+    /// spurious. An acknowledgement that a later one has overtaken is not a duplicate (step 3).
     pub(super) fn advance_f_rto(&mut self, ack: &Ack, newly: &Newly) {
         let has_new_data = self.new_data() > 0;
         let is_duplicate = newly.packets == 0 && ack.cumulative >= self.scoreboard.base();

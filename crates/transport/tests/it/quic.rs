@@ -199,7 +199,7 @@ fn lost_probes_count_for_persistent_congestion() {
 }
 
 /// Delayed, not lost: the first transmissions arrive after their probes left. The acknowledgement
-/// of a segment's first transmission is no evidence of loss.
+/// of a segment's first transmission does not prove a loss.
 #[test]
 fn late_originals_are_no_persistent_congestion() {
     let mut desk = after_a_round_trip(20);

@@ -6,7 +6,7 @@ use sojourn_transport::Profile;
 use sojourn_units::{Bytes, Instant};
 
 /// A window of `packets`, after a round trip of 100 ms; sends a full window, segments 1 to
-/// `packets`, a millisecond apart from 100 ms on.
+/// `packets`, one per millisecond from 100 ms on.
 fn sending(packets: u64) -> Desk {
     let mut desk = Desk::new(config(Profile::Tcp), packets);
     desk.write(1);
@@ -66,7 +66,7 @@ fn reordering_within_the_window_is_no_loss() {
 }
 
 /// Ranges come newest first, which is not the order of arrival: two ranges in one acknowledgement,
-/// for a lost packet, are no reordering (step 3).
+/// for a lost packet, do not show reordering (step 3).
 #[test]
 fn the_order_of_ranges_is_no_reordering() {
     let mut desk = sending(8);

@@ -133,7 +133,7 @@ fn a_small_receive_window_does_not_stop_it() {
     assert_eq!(lens, [300, 300, 100]);
 }
 
-/// A window below a packet permits one packet at a time; a window of zero permits none.
+/// A window below a packet permits one packet at a time; a window of zero permits no packet.
 #[test]
 fn a_window_below_a_packet_lets_one_pass() {
     let mut desk = Desk::new(tcp(), 0);

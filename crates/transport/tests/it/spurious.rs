@@ -145,7 +145,7 @@ fn f_rto_needs_an_acknowledgement_below_the_recovery_point() {
 }
 
 /// Step 3 a: a duplicate acknowledgement without news decides for a loss; one that was overtaken
-/// on its way is none, and is ignored.
+/// on its way is not a duplicate, and is ignored.
 #[test]
 fn f_rto_distinguishes_a_duplicate_from_an_overtaken_acknowledgement() {
     for (cumulative, spurious) in [(2, 0), (1, 1)] {
@@ -281,8 +281,8 @@ fn a_duplicate_of_the_network_refutes_nothing() {
     assert_eq!(desk.cc().spurious, 0);
 }
 
-/// A retransmission that arrives after it was declared lost is no evidence about the first
-/// transmission, which was lost.
+/// A retransmission that arrives after it was declared lost is not evidence about the
+/// first transmission, which was lost.
 #[test]
 fn a_late_retransmission_undoes_nothing() {
     let mut desk = sending(tcp());

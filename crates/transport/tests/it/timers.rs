@@ -120,7 +120,7 @@ fn back_off_lasts_until_there_is_a_sample() {
     desk.ack(late, 2, &[], 1);
     desk.write(1);
     desk.send(late);
-    // The RTO is still doubled. There is no probe during the timeout's recovery, but this
+    // The RTO is still doubled. The timeout's recovery permits no probe, but this
     // acknowledgement ended it: so a probe after 2 SRTT and the worst delayed ACK.
     let (probe, _) = desk.fire();
     assert_eq!(probe, late + ms(400));

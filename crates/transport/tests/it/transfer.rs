@@ -19,7 +19,7 @@ fn clean(seed: u64) -> Path {
 }
 
 /// Sends `writes`, the first at once, each other 150 ms after the last. Checks that all data
-/// arrived and that none is left.
+/// arrived and that none are in flight.
 fn transfer(name: &str, config: Config, path: Path, writes: &[u64], bound: Duration) -> Network {
     let mut network = Network::new(name, config, path);
     let total = writes.iter().sum::<u64>();
@@ -113,9 +113,9 @@ proptest! {
     }
 }
 
-/// Without impairments there are no retransmissions: 1 MB at 20 Mbit/s takes 0.4 s, and slow start
-/// from ten packets (rounds of 10, 20, 40, ... packets fill the path's 100 in four) some 40 ms a
-/// round trip more.
+/// Without impairments the sender retransmits no packet: 1 MB at 20 Mbit/s takes 0.4 s, and slow
+/// start from ten packets (rounds of 10, 20, 40, ... packets fill the path's 100 in four) some
+/// 40 ms a round trip more.
 #[test]
 fn a_clean_path_needs_no_retransmission() {
     for (name, profile) in controllers().flat_map(|n| PROFILES.map(|p| (n, p))) {

@@ -10,7 +10,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::common::no_feedback;
 
-/// Payload of a packet; there are no headers.
+/// Payload of a packet; the model has no headers.
 pub(crate) const MSS: Bytes = Bytes(1_000);
 /// Number of later acknowledged packets after which a missing packet counts as lost.
 const REORDERING: u64 = 3;

@@ -95,8 +95,8 @@ fn quic_declares_what_three_packets_have_overtaken_lost() {
     assert!((20..=lost["reordering"]).contains(&again), "{three:?}");
 }
 
-/// Copies of data cost no goodput: the sender takes none for a loss, and TCP reports each as a
-/// DSACK.
+/// Copies of data cost no goodput: the sender does not count them as losses, and TCP reports
+/// each as a DSACK.
 #[test]
 fn copies_of_data_are_reported_and_cost_nothing() {
     for profile in ["tcp", "quic"] {

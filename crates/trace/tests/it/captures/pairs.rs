@@ -234,7 +234,7 @@ fn more_than_can_wait_gives_fewer_samples_and_no_wrong_ones() {
 
 proptest! {
     /// A sender without loss, and an answer to every segment after its own delay: both
-    /// pairings find each delay, whatever the order of both ends' segments in the capture.
+    /// pairings find each delay, for any order of both ends' segments in the capture.
     #[test]
     fn every_delay_is_found(gaps in prop::collection::vec(1_u64..40, 1..60), delay in 1_u64..400,
                             more in prop::collection::vec(0_u64..20, 60), begin: u32) {

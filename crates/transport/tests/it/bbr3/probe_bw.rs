@@ -138,7 +138,7 @@ fn a_22_an_idle_application_in_refill_leaves_the_estimate() {
     assert_eq!(end.state, "probe_bw_up");
     assert_eq!(end.round_count, begin.round_count + 1);
     assert_eq!(end.max_bw, begin.max_bw);
-    // Samples of a tenth of the rate, none of which counts.
+    // Samples of a tenth of the rate, which do not count.
     path.run_for(ms(400));
     assert_eq!((path.state(), path.view().max_bw), ("probe_bw_up", begin.max_bw));
     // With data again, the probe completes.
