@@ -31,7 +31,7 @@ pub struct Simulation<M: Metering = Off, T: Tap = ()> {
 impl Simulation {
     /// Sets up a run of a validated scenario. `control` is for the flows that name no controller.
     pub fn new(scenario: &Scenario, control: Option<&Control>, seed: u64) -> Simulation {
-        setup::build(scenario, control, seed, ())
+        setup::build(scenario, control, seed, (), Vec::new())
     }
 }
 
@@ -39,7 +39,7 @@ impl Simulation<On> {
     /// The same run with the same outcome, which also marks the part of the simulation at work: see
     /// [`crate::at_work`].
     pub fn metered(scenario: &Scenario, control: Option<&Control>, seed: u64) -> Simulation<On> {
-        setup::build(scenario, control, seed, ())
+        setup::build(scenario, control, seed, (), Vec::new())
     }
 }
 
@@ -51,7 +51,7 @@ impl<T: Tap> Simulation<Off, T> {
         seed: u64,
         tap: T,
     ) -> Simulation<Off, T> {
-        let mut simulation = setup::build(scenario, control, seed, tap);
+        let mut simulation = setup::build(scenario, control, seed, tap, Vec::new());
         simulation.hosts.begin_tap(scenario);
         simulation
     }

@@ -11,6 +11,7 @@
 struct Contributing;
 
 mod capture;
+mod emulation;
 mod engine;
 mod estimate;
 mod events;
@@ -29,6 +30,7 @@ mod timeline;
 pub use capture::{Capture, Sink};
 pub use engine::Simulation;
 pub use estimate::{estimate, is_random, kept};
+pub use host::outside::{Endpoint, EndpointState, OutsidePacket};
 pub use host::transport::Overrun;
 pub use meter::{Metering, Off, On, Part, at_work};
 pub use record::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};

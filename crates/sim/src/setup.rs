@@ -8,6 +8,7 @@ use sojourn_units::{Duration, Instant};
 use crate::engine::Simulation;
 use crate::estimate::capacity::{PathCapacity, is_limited};
 use crate::events::{Clock, EventQueue, Kind};
+use crate::host::outside::Endpoint;
 use crate::host::transport::InFlight;
 use crate::host::{self, AnyHost, Hosts};
 use crate::link::Link;
@@ -23,16 +24,21 @@ use crate::seed::{Stream, Uniform};
 use crate::tap::Tap;
 use crate::timeline::Timeline;
 
+/// The state of each flow whose hosts are outside the simulation. Flows beyond the list's end are
+/// simulated.
+pub(crate) type Endpoints = Vec<Option<Box<dyn Endpoint>>>;
+
 /// Sets up a run of a validated scenario.
 pub(crate) fn build<M: Metering, T: Tap>(
     scenario: &Scenario,
     control: Option<&Control>,
     seed: u64,
     tap: T,
+    endpoints: Endpoints,
 ) -> Simulation<M, T> {
     let mut timeline = Timeline::new(scenario, seed);
     let mut hosts = Hosts::new(network(scenario), tap);
-    add_flows(&mut hosts, scenario, control, seed, timeline.shift);
+    add_flows(&mut hosts, scenario, control, seed, (timeline.shift, endpoints));
     hosts.in_flight = in_flight(scenario, control, &hosts);
     let mut changes = vec![false; scenario.links.len()];
     timeline.capacity_changes.iter().for_each(|change| changes[change.link] = true);
@@ -98,8 +104,9 @@ fn add_flows<M: Metering, T: Tap>(
     scenario: &Scenario,
     control: Option<&Control>,
     run_seed: u64,
-    shift: Duration,
+    (shift, endpoints): (Duration, Endpoints),
 ) {
+    let mut endpoints = endpoints.into_iter();
     for (index, spec) in scenario.flows.iter().enumerate() {
         let setup = host::Setup {
             scenario,
@@ -110,7 +117,7 @@ fn add_flows<M: Metering, T: Tap>(
             control: control_of(spec, control),
             is_limited: is_limited(spec, control.map_or(&[], std::slice::from_ref)),
         };
-        hosts.add(&setup);
+        hosts.add(&setup, endpoints.next().flatten());
         hosts.flows[index].stop = spec.stop.map(|stop| stop + shift);
     }
 }

@@ -5,6 +5,7 @@ use sojourn_transport::Data;
 use sojourn_units::{Bytes, Ecn, Instant};
 
 use crate::host::Datagram;
+use crate::host::outside::OutsidePacket;
 
 /// A packet of the simulation: a small plain value, two to a cache line. It has only the low halves
 /// of its packet number and segment. The receiver derives the rest, since it is never 2^31 packets
@@ -39,6 +40,10 @@ pub(crate) enum PacketKind {
     Opening = 4,
     /// The server's part of a handshake.
     Answer = 5,
+    /// A packet of a host outside the simulation, in the direction of its flow.
+    Outside = 6,
+    /// A packet of a host outside the simulation, against the direction of its flow.
+    OutsideReply = 7,
 }
 
 /// Small fields of a packet in one word. A packet is copied several times on its way, and whole
@@ -81,7 +86,9 @@ impl Label {
             2 => PacketKind::Datagram,
             3 => PacketKind::Reply,
             4 => PacketKind::Opening,
-            _ => PacketKind::Answer,
+            5 => PacketKind::Answer,
+            6 => PacketKind::Outside,
+            _ => PacketKind::OutsideReply,
         }
     }
 }
@@ -111,6 +118,31 @@ impl Packet {
             is_reply: self.kind() == PacketKind::Reply,
             number: self.number,
             size: self.ip_size,
+        }
+    }
+
+    /// A packet of a host outside the simulation. The label's bit of CWR says whether it is a pure
+    /// acknowledgement.
+    pub(crate) fn outside(route: u32, packet: &OutsidePacket) -> Packet {
+        let kind = if packet.is_reply { PacketKind::OutsideReply } else { PacketKind::Outside };
+        Packet {
+            number: packet.handle,
+            segment: packet.hash,
+            label: Label::new(route, kind, packet.ecn, packet.is_ack),
+            ..Packet::plain(packet.flow, route, kind, packet.size)
+        }
+    }
+
+    /// The packet of a host outside the simulation that it stands for.
+    pub(crate) fn as_outside(&self) -> OutsidePacket {
+        OutsidePacket {
+            flow: self.connection as usize,
+            is_reply: self.kind() == PacketKind::OutsideReply,
+            handle: self.number,
+            size: self.ip_size,
+            ecn: self.label.ecn(),
+            hash: self.segment,
+            is_ack: self.label.0 & CWR != 0,
         }
     }
 
@@ -221,6 +253,9 @@ impl Queued for Packet {
         // Flows of datagrams have other numbers than connections. A handshake has the five-tuples
         // of its client's data and of their acknowledgements.
         let kind = self.label.kind() as u64;
+        if kind >= PacketKind::Outside as u64 {
+            return 1 << 34 | u64::from(self.segment);
+        }
         (kind >> 1 & 1) << 33 | u64::from(self.connection) << 1 | kind & 1
     }
     #[inline]
@@ -235,7 +270,8 @@ impl Queued for Packet {
     }
     #[inline]
     fn is_ack(&self) -> bool {
-        self.kind() == PacketKind::Ack
+        let is_outside = self.kind() as u32 >= PacketKind::Outside as u32;
+        self.kind() == PacketKind::Ack || (is_outside && self.label.0 & CWR != 0)
     }
     #[inline]
     fn enqueued_at(&self) -> Instant {

@@ -1,0 +1,56 @@
+//! Emulation: a simulation that passes the packets of real hosts over its links, in step with a
+//! clock that the caller reads.
+
+use sojourn_scenario::{Control, Scenario};
+use sojourn_units::Instant;
+
+use crate::engine::Simulation;
+use crate::events::Clock;
+use crate::host::outside::{Endpoint, OutsidePacket};
+use crate::meter::Off;
+use crate::setup;
+use crate::tap::Tap;
+
+impl<T: Tap> Simulation<Off, T> {
+    /// A run whose flows with an endpoint have their hosts outside the simulation.
+    ///
+    /// The caller advances the simulation to the time on its clock, sends the packets of the hosts
+    /// with [`Simulation::send`], and receives those that arrive from [`Tap::outside`]. Each
+    /// departure has its ideal time, however late the caller is: its lateness neither reaches a
+    /// queue's decision nor accumulates.
+    pub fn emulated(
+        scenario: &Scenario,
+        control: Option<&Control>,
+        seed: u64,
+        tap: T,
+        endpoints: Vec<Option<Box<dyn Endpoint>>>,
+    ) -> Simulation<Off, T> {
+        let mut simulation = setup::build(scenario, control, seed, tap, endpoints);
+        simulation.hosts.begin_tap(scenario);
+        simulation
+    }
+
+    /// Time of the next event; [`Instant::MAX`] for none.
+    pub fn next_at(&mut self) -> Instant {
+        self.hosts.net.events.next_at()
+    }
+
+    /// Number of flows.
+    pub fn flows(&self) -> usize {
+        self.hosts.flows.len()
+    }
+
+    /// Start and stop of a flow in this run; [`Instant::MAX`] if it lasts until the end.
+    pub fn flow_times(&self, flow: usize) -> (Instant, Instant) {
+        let flow = &self.hosts.flows[flow];
+        (flow.start, flow.stop.unwrap_or(Instant::MAX))
+    }
+
+    /// A host outside the simulation sends a packet now, at [`Simulation::now`]. Advance the
+    /// simulation first.
+    pub fn send(&mut self, packet: &OutsidePacket) {
+        let clock = &mut self.hosts.net.clock;
+        *clock = Clock { now: clock.now, horizon: clock.horizon.max(clock.now) };
+        self.hosts.send_outside(packet);
+    }
+}
