@@ -1,4 +1,4 @@
-//! Runs a scenario live and prints its record: `live SCENARIO.toml [CONTROLLER]`.
+//! Runs a scenario live and simulated, and prints both records: `live SCENARIO.toml`.
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -8,6 +8,7 @@ mod linux {
 
     use sojourn_live::{Options, Report};
     use sojourn_scenario::Document;
+    use sojourn_sim::{Outcome, Simulation};
     use sojourn_trace::Histogram;
 
     pub(crate) fn main() -> Result<(), Box<dyn Error>> {
@@ -23,13 +24,17 @@ mod linux {
         let stop = AtomicBool::new(false);
         let report =
             sojourn_live::run(&scenario, control, scenario.seed, &Options::default(), &stop)?;
-        print(&report);
+        println!("live");
+        print_record(&report.outcome);
+        print_timing(&report);
+        println!("simulated");
+        print_record(&Simulation::new(&scenario, control, scenario.seed).finish());
         Ok(())
     }
 
-    fn print(report: &Report) {
+    fn print_record(outcome: &Outcome) {
         let ms = |s: Option<f64>| s.map_or("-".to_owned(), |s| format!("{:.3} ms", s * 1e3));
-        for flow in &report.outcome.summary.flows {
+        for flow in &outcome.summary.flows {
             println!(
                 "flow {}: {:.3} Mbit/s, {} packets sent, {} dropped, {} marked, {} retransmitted",
                 flow.name,
@@ -40,7 +45,7 @@ mod linux {
                 flow.retransmitted_packets
             );
         }
-        for link in &report.outcome.summary.links {
+        for link in &outcome.summary.links {
             println!(
                 "link {}: utilisation {:.4}, queueing delay p50 {} p99 {} max {}, {} arrived, {} delivered, {} dropped, {} marked",
                 link.name,
@@ -54,6 +59,9 @@ mod linux {
                 link.marked_packets
             );
         }
+    }
+
+    fn print_timing(report: &Report) {
         let us = |h: &Histogram, q| h.quantile(q).unwrap_or(0) as f64 / 1e3;
         let late = &report.timing.lateness;
         println!(

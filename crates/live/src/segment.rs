@@ -138,3 +138,6 @@ impl Plan {
         segment[at..at + 2].copy_from_slice(&sum.to_be_bytes());
     }
 }
+
+#[cfg(test)]
+mod tests;
