@@ -15,6 +15,7 @@ use crate::addresses::Side;
 use crate::clock::{Clock, Waiter};
 use crate::coalesce::Group;
 use crate::port::{Arrival, Port};
+use crate::round_trip::RoundTrips;
 use crate::segment::Segments;
 use crate::slab::Slab;
 use crate::sys::realtime;
@@ -36,6 +37,21 @@ pub struct Timing {
     pub is_locked: bool,
     /// Time that the thread spent spinning for the next event.
     pub spun: Duration,
+}
+
+impl Timing {
+    /// Why the run's figures are not to be trusted to `tolerance`; `None` if its lateness is within.
+    pub fn warning(&self, tolerance: Duration) -> Option<String> {
+        let late = Duration(self.lateness.quantile(0.99)?);
+        if late <= tolerance {
+            return None;
+        }
+        let remedy = match self.is_realtime {
+            true => "run it on a machine with less load, or at a lower rate",
+            false => "run it as root, for real-time priority",
+        };
+        Some(format!("1 % of the packets were more than {late} late: {remedy}"))
+    }
 }
 
 /// Packets of the run that the links do not count.
@@ -68,6 +84,7 @@ pub(crate) struct Bottleneck {
     timing: Timing,
     accounts: Accounts,
     arrivals: Vec<Arrival>,
+    round_trips: RoundTrips,
 }
 
 /// A finished bottleneck.
@@ -84,7 +101,9 @@ impl Bottleneck {
         clock: Clock,
         may_spin: bool,
     ) -> Bottleneck {
+        let round_trips = RoundTrips::new(simulation.flows());
         Bottleneck {
+            round_trips,
             simulation,
             devices,
             clock,
@@ -107,6 +126,9 @@ impl Bottleneck {
             let _ = munlockall();
         }
         served?;
+        if self.simulation.now() < self.simulation.end() {
+            return Err(Error::Stopped);
+        }
         for device in &self.devices {
             self.accounts.overflowed += device.overflowed()?;
         }
@@ -173,12 +195,17 @@ impl Bottleneck {
             self.accounts.foreign += 1;
             return;
         }
-        self.simulation.advance(self.clock.now());
+        let now = self.clock.now();
+        self.simulation.advance(now);
         let headers = *segments.headers();
         for index in 0..segments.count() {
             let size = segments.size(index);
-            let (handle, bytes) = self.slab().insert(headers, segments.checksum(), size);
+            let slab = &mut self.simulation.tap().slab;
+            let (handle, bytes) = slab.insert(headers, segments.checksum(), size);
             segments.write(index, bytes);
+            if side == Side::Senders {
+                self.round_trips.sent(flow, now, bytes);
+            }
             self.simulation.send(&OutsidePacket {
                 flow,
                 is_reply: side == Side::Receivers,
@@ -212,12 +239,23 @@ impl Bottleneck {
                 self.groups[side as usize].add(&self.simulation.tap().slab, arrival.handle);
             }
             self.timing.lateness.record(now.since(arrival.at).0);
+            if arrival.is_reply {
+                self.measure(arrival, now);
+            }
         }
         self.write(Side::Senders)?;
         self.write(Side::Receivers)?;
         self.arrivals = arrivals;
         self.arrivals.clear();
         Ok(())
+    }
+
+    /// Measures the round-trip time that an acknowledgement shows.
+    fn measure(&mut self, arrival: &Arrival, now: Instant) {
+        let packet = self.simulation.tap().slab.bytes(arrival.handle);
+        if let Some(rtt) = self.round_trips.answered(arrival.flow, now, packet) {
+            self.simulation.record_rtt(arrival.flow, rtt);
+        }
     }
 
     /// Writes the group of one side.

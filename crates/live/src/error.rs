@@ -80,6 +80,9 @@ pub enum Error {
         /// The kernel's reason.
         error: io::Error,
     },
+    /// The caller ended the run early.
+    #[error("the run was stopped before its end")]
+    Stopped,
     /// A thread of the run panicked.
     #[error(
         "a thread of the run ended unexpectedly: {0}; this is a fault in Sojourn, please report it"

@@ -21,6 +21,7 @@ mod netlink;
 mod offload;
 mod packet;
 mod port;
+mod round_trip;
 mod run;
 mod segment;
 mod slab;

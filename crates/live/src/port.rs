@@ -14,6 +14,7 @@ pub(crate) struct Arrival {
     /// Its ideal time.
     pub(crate) at: Instant,
     pub(crate) handle: u32,
+    pub(crate) flow: usize,
     /// Whether it is for the senders' side.
     pub(crate) is_reply: bool,
 }
@@ -32,7 +33,7 @@ impl Port {
             packet::set_ce(self.slab.bytes_mut(handle));
             self.slab.set_ecn(handle, Ecn::Ce);
         }
-        self.arrivals.push(Arrival { at, handle, is_reply: packet.is_reply });
+        self.arrivals.push(Arrival { at, handle, flow: packet.flow, is_reply: packet.is_reply });
     }
 }
 

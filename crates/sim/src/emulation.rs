@@ -2,10 +2,11 @@
 //! clock that the caller reads.
 
 use sojourn_scenario::{Control, Scenario};
-use sojourn_units::Instant;
+use sojourn_units::{Duration, Instant};
 
 use crate::engine::Simulation;
 use crate::events::Clock;
+use crate::host::AnyHost;
 use crate::host::outside::{Endpoint, OutsidePacket};
 use crate::meter::Off;
 use crate::setup;
@@ -17,7 +18,11 @@ impl<T: Tap> Simulation<Off, T> {
     /// The caller advances the simulation to the time on its clock, sends the packets of the hosts
     /// with [`Simulation::send`], and receives those that arrive from [`Tap::outside`]. Each
     /// departure has its ideal time, however late the caller is: its lateness neither reaches a
-    /// queue's decision nor accumulates.
+    /// queue's decision nor accumulates. Processing noise of hosts is not simulated, since the hosts
+    /// have their own.
+    ///
+    /// # Panics
+    /// If a flow with a congestion controller has no endpoint.
     pub fn emulated(
         scenario: &Scenario,
         control: Option<&Control>,
@@ -25,14 +30,24 @@ impl<T: Tap> Simulation<Off, T> {
         tap: T,
         endpoints: Vec<Option<Box<dyn Endpoint>>>,
     ) -> Simulation<Off, T> {
-        let mut simulation = setup::build(scenario, control, seed, tap, endpoints);
-        simulation.hosts.begin_tap(scenario);
+        let scenario = Scenario { host_noise: Duration::ZERO, ..scenario.clone() };
+        let mut simulation = setup::build(&scenario, control, seed, tap, endpoints);
+        let connections = simulation.hosts.connections.len();
+        assert_eq!(connections, 0, "each flow with a controller has its hosts outside");
+        simulation.hosts.begin_tap(&scenario);
         simulation
     }
 
     /// Time of the next event; [`Instant::MAX`] for none.
     pub fn next_at(&mut self) -> Instant {
         self.hosts.net.events.next_at()
+    }
+
+    /// The sender of a flow outside the simulation has measured a round-trip time.
+    pub fn record_rtt(&mut self, flow: usize, rtt: Duration) {
+        if let AnyHost::Outside(host) = &mut self.hosts.flows[flow].host {
+            host.record_rtt(rtt);
+        }
     }
 
     /// Number of flows.

@@ -42,7 +42,7 @@ pub(crate) fn build<M: Metering, T: Tap>(
     hosts.in_flight = in_flight(scenario, control, &hosts);
     let mut changes = vec![false; scenario.links.len()];
     timeline.capacity_changes.iter().for_each(|change| changes[change.link] = true);
-    hosts.net.links = links(scenario, seed, &changes, hosts.connections.len());
+    hosts.net.links = links(scenario, seed, &changes, hosts.accounts());
     let delays = Delays::new(scenario);
     let oracle = oracle(scenario, control, &mut hosts, &delays, timeline.shift);
     let loops = Loops::new(scenario, &flow_loops(&hosts, &oracle), delays, &changes);
@@ -172,7 +172,7 @@ fn oracle<M: Metering, T: Tap>(
 fn flow_loops<M: Metering, T: Tap>(hosts: &Hosts<M, T>, oracle: &Oracle) -> Vec<FlowLoop> {
     let each = oracle.flows.iter().enumerate();
     each.map(|(index, known)| FlowLoop {
-        data: hosts.data_connection(index),
+        data: hosts.data_account(index),
         is_direct: known.is_direct,
     })
     .collect()

@@ -379,6 +379,22 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         }
     }
 
+    /// Index of the byte count of a flow's data; `None` for datagrams. There are no connections in
+    /// an emulation, which counts by flow.
+    pub(crate) fn data_account(&self, index: usize) -> Option<usize> {
+        match &self.flows[index].host {
+            AnyHost::Outside(_) => Some(index),
+            AnyHost::Transport(_) | AnyHost::Other(_) => self.data_connection(index),
+        }
+    }
+
+    /// Number of byte counts.
+    pub(crate) fn accounts(&self) -> usize {
+        let is_outside = |flow: &Flow| matches!(flow.host, AnyHost::Outside(_));
+        let flows = if self.flows.iter().any(is_outside) { self.flows.len() } else { 0 };
+        self.connections.len().max(flows)
+    }
+
     /// The connection of a flow's data; `None` for datagrams and for hosts outside the simulation.
     pub(crate) fn data_connection(&self, index: usize) -> Option<usize> {
         match &self.flows[index].host {

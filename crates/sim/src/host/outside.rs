@@ -1,11 +1,13 @@
 //! Hosts outside the simulation: real network stacks, whose packets pass the simulated links in
 //! real time.
 
+use sojourn_trace::Histogram;
 use sojourn_units::{Bytes, Duration, Ecn, Rate};
 
 use super::{AnyHost, Hosts};
 use crate::link::packet::{Packet, PacketKind};
 use crate::meter::Metering;
+use crate::record::measure::Peak;
 use crate::tap::{Passage, Tap};
 
 /// A packet of a host outside the simulation.
@@ -71,11 +73,26 @@ pub(crate) struct Outside {
     pub(crate) dropped: u64,
     /// Those that arrived with CE.
     pub(crate) marked: u64,
+    pub(crate) rtts: Histogram,
+    /// Greatest round-trip time since the last sample of the series.
+    pub(crate) longest_rtt: Peak,
 }
 
 impl Outside {
     pub(super) fn new(endpoint: Box<dyn Endpoint>) -> Outside {
-        Outside { endpoint, sent: 0, dropped: 0, marked: 0 }
+        Outside {
+            endpoint,
+            sent: 0,
+            dropped: 0,
+            marked: 0,
+            rtts: Histogram::default(),
+            longest_rtt: Peak::default(),
+        }
+    }
+
+    pub(crate) fn record_rtt(&mut self, rtt: Duration) {
+        self.rtts.record(rtt.0);
+        self.longest_rtt.note(rtt);
     }
 
     pub(crate) fn state(&self) -> EndpointState {

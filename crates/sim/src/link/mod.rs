@@ -19,7 +19,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::events::{Clock, EventQueue, Kind};
 use crate::link::line::{DelayLine, Losses};
-use crate::link::packet::{Packet, PacketKind};
+use crate::link::packet::Packet;
 use crate::link::server::{RateServer, Server, TraceServer, mean_rate};
 use crate::link::waiting::{Begun, Waiting};
 use crate::meter::{Metering, Part};
@@ -292,7 +292,7 @@ impl<M: Metering> Link<M> {
             self.counts.sent_bits += packet.size().0 * 8;
             // Datagrams and acknowledgements do not react to capacity.
             if let Some(sent_by) = &mut self.sent_by
-                && packet.kind() == PacketKind::Data
+                && packet.is_adaptive()
             {
                 sent_by[packet.account()] += packet.size().0;
             }

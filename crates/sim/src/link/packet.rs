@@ -196,6 +196,11 @@ impl Packet {
         self.label.0 & MARKED != 0
     }
 
+    /// Whether it carries data of a sender that reacts to capacity.
+    pub(crate) fn is_adaptive(&self) -> bool {
+        matches!(self.kind(), PacketKind::Data | PacketKind::Outside)
+    }
+
     /// Index of its connection's byte count.
     pub(crate) fn account(&self) -> usize {
         self.connection as usize

@@ -195,8 +195,8 @@ impl Recorder {
     }
 
     /// A flow whose hosts are outside the simulation reports its own state.
-    pub(crate) fn outside(&mut self, span: f64, place: usize, host: &Outside) {
-        let state = host.state();
+    pub(crate) fn outside(&mut self, span: f64, place: usize, host: &mut Outside) {
+        let (state, rtt) = (host.state(), seconds(host.longest_rtt.take()));
         let goodput = self.goodput(place, state.received_bytes, span);
         self.flows.rows.push(Row {
             phase: state.phase,
@@ -204,7 +204,7 @@ impl Recorder {
                 state.cwnd.map_or(NONE, window),
                 state.ssthresh.map_or(NONE, window),
                 seconds(state.srtt),
-                NONE,
+                rtt,
                 seconds(state.min_rtt),
                 state.pacing.map_or(NONE, |rate| rate.as_f64()),
                 goodput,

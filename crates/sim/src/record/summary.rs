@@ -87,7 +87,7 @@ fn of_outside(base: FlowSummary, host: &Outside) -> FlowSummary {
         dropped_packets: host.dropped,
         retransmitted_packets: state.retransmitted,
         marked_packets: host.marked,
-        ..base
+        ..with_rtts(base, &host.rtts)
     }
 }
 
