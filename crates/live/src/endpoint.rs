@@ -1,21 +1,27 @@
 //! The state of a flow's two ends, as the bottleneck's record samples it.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use sojourn_sim::{Endpoint, EndpointState};
+use sojourn_source::Transfers;
 use sojourn_units::{Bytes, Duration, Rate};
 
+use crate::application::Application;
 use crate::sys::tcp_info::TcpInfo;
 
 /// The state of a flow, shared by its threads and the bottleneck.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Shared {
-    /// Payload that the receiver has read.
-    pub(crate) received: AtomicU64,
+    pub(crate) application: Application,
     /// The sender's latest state.
     pub(crate) info: Mutex<TcpInfo>,
+}
+
+impl Shared {
+    pub(crate) fn new(application: Application) -> Shared {
+        Shared { application, info: Mutex::default() }
+    }
 }
 
 /// The view of the record.
@@ -23,11 +29,12 @@ pub(crate) struct Observer {
     shared: Arc<Shared>,
     /// Last state, for the moment at which a thread writes the next.
     last: Cell<TcpInfo>,
+    transfers: Cell<Transfers>,
 }
 
 impl Observer {
     pub(crate) fn new(shared: Arc<Shared>) -> Observer {
-        Observer { shared, last: Cell::default() }
+        Observer { shared, last: Cell::default(), transfers: Cell::default() }
     }
 }
 
@@ -37,20 +44,27 @@ impl Endpoint for Observer {
         if let Ok(info) = self.shared.info.try_lock() {
             self.last.set(*info);
         }
-        state(&self.last.get(), self.shared.received.load(Ordering::Relaxed))
+        let application = &self.shared.application;
+        if let Some(transfers) = application.transfers() {
+            self.transfers.set(transfers);
+        }
+        EndpointState {
+            received_bytes: application.received(),
+            transfers: self.transfers.get(),
+            ..state(&self.last.get())
+        }
     }
 }
 
 /// Slow start threshold before the first reduction (Linux `TCP_INFINITE_SSTHRESH`).
 const INFINITE: u32 = 0x7fff_ffff;
 
-fn state(info: &TcpInfo, received_bytes: u64) -> EndpointState {
+fn state(info: &TcpInfo) -> EndpointState {
     let bytes = |packets: u32| Bytes(u64::from(packets) * u64::from(info.snd_mss));
     let span = |us: u32| (0 < us && us < u32::MAX).then(|| Duration::from_micros(u64::from(us)));
     let rate = |bytes: u64| (0 < bytes && bytes < u64::MAX / 8).then(|| Rate(bytes * 8));
     let gone = info.sacked + info.lost;
     EndpointState {
-        received_bytes,
         phase: phase(info),
         cwnd: (info.snd_cwnd > 0).then(|| bytes(info.snd_cwnd)),
         ssthresh: (info.snd_ssthresh < INFINITE).then(|| bytes(info.snd_ssthresh)),
@@ -63,6 +77,7 @@ fn state(info: &TcpInfo, received_bytes: u64) -> EndpointState {
         lost: u64::from(info.total_retrans),
         retransmitted: u64::from(info.total_retrans),
         marked: u64::from(info.delivered_ce),
+        ..EndpointState::default()
     }
 }
 

@@ -10,6 +10,7 @@
 #![cfg(target_os = "linux")]
 
 mod addresses;
+mod application;
 mod bottleneck;
 mod checksum;
 mod clock;

@@ -6,7 +6,8 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 
 use sojourn_cc::EcnUse;
 use sojourn_scenario::{Capacity, Control, Flow, Scenario};
-use sojourn_sim::{Endpoint, Outcome, Simulation};
+use sojourn_sim::{Endpoint, Outcome, Simulation, flow_source};
+use sojourn_source::Carrier;
 use sojourn_units::{Instant, Rate};
 
 pub use crate::addresses::IpVersion;
@@ -16,15 +17,13 @@ use crate::clock::Clock;
 use crate::endpoint::Observer;
 use crate::port::Port;
 use crate::slab::Slab;
-use crate::tcp::{self, TcpFlow};
+use crate::tcp::{self, Plan, TcpFlow};
 use crate::tun::Tun;
 use crate::{Error, Namespace};
 
 /// Below this rate the bottleneck spins before each departure: packets of 1500 bytes are then more
 /// than 60 us apart.
 const SPIN_BELOW: Rate = Rate::from_mbit(200);
-/// Name of the source with unlimited data.
-const BULK: &str = "bulk";
 /// Packets for which memory is reserved before the run.
 const PACKETS: usize = 4096;
 
@@ -64,7 +63,15 @@ pub fn run(
     set_ecn(scenario, control, &sides)?;
     let open = |(index, (flow, controller)): (usize, (&Flow, &Option<String>))| {
         let open = |controller: &String| {
-            TcpFlow::open(&flow.name, index, options.version, controller, [&sides[0], &sides[1]])
+            let plan = Plan {
+                name: &flow.name,
+                index,
+                version: options.version,
+                controller,
+                mss: flow.transport.mss,
+                source: flow_source(scenario, index, seed),
+            };
+            TcpFlow::open(plan, [&sides[0], &sides[1]])
         };
         controller.as_ref().map(open).transpose()
     };
@@ -147,12 +154,11 @@ fn controllers(
 }
 
 fn controller(flow: &Flow, kind: &str, available: &[String]) -> Result<String, Error> {
-    let source = flow.source.info().name;
-    if source != BULK {
+    if flow.source.carrier() == Carrier::Requests {
         return Err(Error::Unsupported {
             flow: flow.name.clone(),
-            what: format!("the source `{source}`"),
-            remedy: "use the source `bulk`",
+            what: format!("the source `{}`", flow.source.info().name),
+            remedy: "use the source `bulk`, `file`, `files` or `on-off`",
         });
     }
     if !available.iter().any(|name| name == kind) {
@@ -225,7 +231,7 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
         let bottleneck = self.scope.spawn(move || bottleneck.run(stop));
         let mut failure = None;
         while !bottleneck.is_finished() && failure.is_none() {
-            failure = self.step(clock.now()).err();
+            failure = self.step(clock).err();
             thread::sleep(tcp::SAMPLE);
         }
         if failure.is_some() {
@@ -240,13 +246,14 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
     }
 
     /// Starts, samples and ends the flows at their times.
-    fn step(&mut self, now: Instant) -> Result<(), Error> {
+    fn step(&mut self, clock: Clock) -> Result<(), Error> {
+        let now = clock.now();
         for (index, flow) in self.flows.iter().enumerate() {
             let Some(flow) = flow else { continue };
             let (start, stop) = self.times.0[index];
             match &self.threads[index] {
                 None if start <= now && now < stop && !self.is_ending(index) => {
-                    self.start(index, flow)
+                    self.start(index, flow, clock)
                 }
                 None => {}
                 Some(_) if stop <= now => self.end(index),
@@ -263,9 +270,9 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
         Ok(())
     }
 
-    fn start(&mut self, index: usize, flow: &'env TcpFlow) {
+    fn start(&mut self, index: usize, flow: &'env TcpFlow, clock: Clock) {
         let ending = Arc::clone(&self.ending);
-        let run = move || flow.run(|| ending[index].load(Ordering::Relaxed));
+        let run = move || flow.run(clock, || ending[index].load(Ordering::Relaxed));
         self.threads[index] = Some(self.scope.spawn(run));
     }
 

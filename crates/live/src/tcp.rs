@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
@@ -14,7 +13,12 @@ use nix::sys::socket::{
     listen, recv, setsockopt, shutdown, socket, sockopt,
 };
 
+use sojourn_source::Source;
+use sojourn_units::Bytes;
+
 use crate::addresses::{IpVersion, Side};
+use crate::application::Application;
+use crate::clock::Clock;
 use crate::endpoint::Shared;
 use crate::sys::realtime;
 use crate::sys::tcp_info::TcpInfo;
@@ -22,10 +26,25 @@ use crate::{Error, Namespace};
 
 /// Port of every receiver: flows differ in their addresses.
 const PORT: u16 = 5001;
-/// Bytes of one write, and of one read.
-const BLOCK: usize = 1 << 17;
+/// Packets of one write.
+const PACKETS: u64 = 90;
+/// Bytes of one read.
+const READ: usize = 1 << 17;
 /// Priority of the endpoints' threads, below the bottleneck's.
 pub(crate) const PRIORITY: i32 = 10;
+
+/// What a flow is opened from.
+pub(crate) struct Plan<'a> {
+    pub(crate) name: &'a str,
+    /// Place of the flow in the scenario.
+    pub(crate) index: usize,
+    pub(crate) version: IpVersion,
+    /// Name of its controller in the kernel.
+    pub(crate) controller: &'a str,
+    /// Payload of a full packet.
+    pub(crate) mss: Bytes,
+    pub(crate) source: Box<dyn Source>,
+}
 
 /// A flow over the kernel's TCP. One thread runs it, and another may sample or end it.
 pub(crate) struct TcpFlow {
@@ -33,19 +52,15 @@ pub(crate) struct TcpFlow {
     sender: TcpStream,
     listener: TcpListener,
     to: SocketAddr,
+    /// Bytes of one write: whole packets.
+    block: u64,
     shared: Arc<Shared>,
 }
 
 impl TcpFlow {
-    /// Opens the sockets of a flow in the namespaces of senders and receivers. `controller`: its
-    /// name in the kernel.
-    pub(crate) fn open(
-        name: &str,
-        index: usize,
-        version: IpVersion,
-        controller: &str,
-        sides: [&Namespace; 2],
-    ) -> Result<TcpFlow, Error> {
+    /// Opens the sockets of a flow in the namespaces of senders and receivers.
+    pub(crate) fn open(plan: Plan<'_>, sides: [&Namespace; 2]) -> Result<TcpFlow, Error> {
+        let Plan { name, index, version, controller, .. } = plan;
         let failed = |step| move |error: io::Error| socket_error(name, step, error);
         let address = |side: Side, port| SocketAddr::new(side.of_flow(version, index), port);
         let (from, to) = (address(Side::Senders, 0), address(Side::Receivers, PORT));
@@ -56,7 +71,8 @@ impl TcpFlow {
             sender: sender.map_err(failed("open its sender"))?.into(),
             listener: listener.map_err(failed("open its receiver"))?.into(),
             to,
-            shared: Arc::default(),
+            block: plan.mss.0 * PACKETS,
+            shared: Arc::new(Shared::new(Application::new(plan.source))),
         })
     }
 
@@ -67,7 +83,7 @@ impl TcpFlow {
 
     /// Connects the two ends through the bottleneck, and transfers data until [`TcpFlow::end`].
     /// `is_ending`: whether that has been called.
-    pub(crate) fn run(&self, is_ending: impl Fn() -> bool) -> Result<(), Error> {
+    pub(crate) fn run(&self, clock: Clock, is_ending: impl Fn() -> bool) -> Result<(), Error> {
         let receiver = match self.connect() {
             Err((step, error)) if !is_ending() => {
                 return Err(socket_error(&self.name, step, error));
@@ -76,8 +92,8 @@ impl TcpFlow {
             Ok(receiver) => receiver,
         };
         thread::scope(|scope| {
-            scope.spawn(|| self.receive(&receiver));
-            self.send();
+            scope.spawn(|| self.receive(&receiver, clock));
+            self.send(clock);
             reset(&receiver);
         });
         Ok(())
@@ -85,6 +101,7 @@ impl TcpFlow {
 
     /// Ends the flow at once: the thread in [`TcpFlow::run`] returns.
     pub(crate) fn end(&self) {
+        self.shared.application.end();
         reset(&self.sender);
         reset(&self.listener);
     }
@@ -105,18 +122,31 @@ impl TcpFlow {
         Ok(accepted.0)
     }
 
-    fn send(&self) {
+    fn send(&self, clock: Clock) {
         let _ = realtime::schedule_fifo(PRIORITY);
-        let block = vec![0; BLOCK];
-        while (&self.sender).write(&block).is_ok_and(|written| written > 0) {}
+        let block = vec![0; self.block as usize];
+        while let Some(bytes) = self.shared.application.next_write(clock) {
+            if self.write(bytes, &block).is_err() {
+                return;
+            }
+        }
     }
 
-    fn receive(&self, receiver: &TcpStream) {
+    fn write(&self, mut bytes: u64, block: &[u8]) -> io::Result<()> {
+        while bytes > 0 {
+            let part = bytes.min(self.block);
+            (&self.sender).write_all(&block[..part as usize])?;
+            bytes -= part;
+        }
+        Ok(())
+    }
+
+    fn receive(&self, receiver: &TcpStream, clock: Clock) {
         let _ = realtime::schedule_fifo(PRIORITY);
-        let mut block = vec![0; BLOCK];
+        let mut block = vec![0; READ];
         // TCP discards the data without a copy (tcp(7), MSG_TRUNC).
         while let Ok(read @ 1..) = recv(receiver.as_raw_fd(), &mut block, MsgFlags::MSG_TRUNC) {
-            self.shared.received.fetch_add(read as u64, Ordering::Relaxed);
+            self.shared.application.on_received(read as u64, clock);
         }
     }
 }
@@ -134,6 +164,8 @@ pub(crate) const SAMPLE: Duration = Duration::from_millis(1);
 fn open_sender(from: SocketAddr, controller: &str) -> io::Result<OwnedFd> {
     let sender = stream_socket(from)?;
     setsockopt(&sender, sockopt::TcpCongestion, &OsString::from(controller))?;
+    // The last packet of a file does not wait for acknowledgements.
+    setsockopt(&sender, sockopt::TcpNoDelay, &true)?;
     bind(sender.as_raw_fd(), &SockaddrStorage::from(from))?;
     Ok(sender)
 }

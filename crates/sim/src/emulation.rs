@@ -2,6 +2,7 @@
 //! clock that the caller reads.
 
 use sojourn_scenario::{Control, Scenario};
+use sojourn_source::Source;
 use sojourn_units::{Duration, Instant};
 
 use crate::engine::Simulation;
@@ -9,6 +10,7 @@ use crate::events::Clock;
 use crate::host::AnyHost;
 use crate::host::outside::{Endpoint, OutsidePacket};
 use crate::meter::Off;
+use crate::seed::{Stream, seed};
 use crate::setup;
 use crate::tap::Tap;
 
@@ -68,4 +70,11 @@ impl<T: Tap> Simulation<Off, T> {
         *clock = Clock { now: clock.now, horizon: clock.horizon.max(clock.now) };
         self.hosts.send_outside(packet);
     }
+}
+
+/// The source of a flow's data, as a simulation with this seed has it.
+pub fn flow_source(scenario: &Scenario, flow: usize, run_seed: u64) -> Box<dyn Source> {
+    let spec = &scenario.flows[flow];
+    let seed = seed(run_seed, Stream::Source, &spec.name);
+    spec.source.build(setup::start(scenario, spec, run_seed), spec.transport.mss, seed)
 }

@@ -124,7 +124,7 @@ fn add_flows<M: Metering, T: Tap>(
 
 /// The start of a flow in this run: the configured start plus one draw from [0, `start_jitter`). It
 /// comes before the end of the flow and of the run.
-fn start(scenario: &Scenario, spec: &Flow, run_seed: u64) -> Instant {
+pub(crate) fn start(scenario: &Scenario, spec: &Flow, run_seed: u64) -> Instant {
     let end = spec.stop.unwrap_or(Instant::MAX).min(Instant::ZERO + scenario.duration);
     let most = scenario.start_jitter.min(end.since(spec.start));
     spec.start + Duration(Uniform::new(run_seed, Stream::Start, &spec.name).below(most.0))

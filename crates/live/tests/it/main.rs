@@ -5,3 +5,4 @@ mod common;
 mod impairments;
 mod link;
 mod namespaces;
+mod sources;

@@ -1,6 +1,7 @@
 //! Hosts outside the simulation: real network stacks, whose packets pass the simulated links in
 //! real time.
 
+use sojourn_source::Transfers;
 use sojourn_trace::Histogram;
 use sojourn_units::{Bytes, Duration, Ecn, Rate};
 
@@ -40,6 +41,8 @@ pub trait Endpoint: Send {
 pub struct EndpointState {
     /// Payload delivered, each byte once.
     pub received_bytes: u64,
+    /// The source's transfers.
+    pub transfers: Transfers,
     /// Phase of the controller; empty if unknown.
     pub phase: &'static str,
     /// Congestion window.

@@ -1,6 +1,5 @@
 //! Makes the summary of a finished run.
 
-use sojourn_source::Transfers;
 use sojourn_trace::Histogram;
 use sojourn_units::{Duration, Instant, Rate};
 
@@ -48,7 +47,7 @@ fn flow<M: Metering, T: Tap>(run: &Run, hosts: &Hosts<M, T>, index: usize) -> Fl
     let (state, spec) = (&hosts.flows[index], &run.scenario.flows[index]);
     let transfers = match &state.host {
         AnyHost::Transport(host) => host.source().transfers(),
-        AnyHost::Outside(_) => Transfers::default(),
+        AnyHost::Outside(host) => host.state().transfers,
         AnyHost::Other(host) => host.report().transfers,
     };
     let done = transfers.completed_at;
