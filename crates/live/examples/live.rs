@@ -1,4 +1,5 @@
-//! Runs a scenario live and simulated, and prints both records: `live SCENARIO.toml`.
+//! Runs a scenario live and prints its record, and on request that of a simulation:
+//! `live SCENARIO.toml [--simulate]`.
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -10,6 +11,7 @@ mod linux {
     use sojourn_scenario::Document;
     use sojourn_sim::{Outcome, Simulation};
     use sojourn_trace::Histogram;
+    use sojourn_units::Duration;
 
     pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         let file: PathBuf = std::env::args_os().nth(1).ok_or("usage: live SCENARIO.toml")?.into();
@@ -27,8 +29,10 @@ mod linux {
         println!("live");
         print_record(&report.outcome);
         print_timing(&report);
-        println!("simulated");
-        print_record(&Simulation::new(&scenario, control, scenario.seed).finish());
+        if std::env::args().nth(2).is_some_and(|option| option == "--simulate") {
+            println!("simulated");
+            print_record(&Simulation::new(&scenario, control, scenario.seed).finish());
+        }
         Ok(())
     }
 
@@ -65,16 +69,20 @@ mod linux {
         let us = |h: &Histogram, q| h.quantile(q).unwrap_or(0) as f64 / 1e3;
         let late = &report.timing.lateness;
         println!(
-            "lateness: p50 {:.1} us, p99 {:.1} us, p99.9 {:.1} us, max {:.1} us; real time {}, locked {}, spun {:.3} s",
+            "lateness: p50 {:.1} us, p99 {:.1} us, p99.9 {:.1} us, max {:.1} us; real time {}, locked {}, spun {:.3} s, stolen {:.3} s",
             us(late, 0.5),
             us(late, 0.99),
             us(late, 0.999),
             us(late, 1.0),
             report.timing.is_realtime,
             report.timing.is_locked,
-            report.timing.spun.as_secs_f64()
+            report.timing.spun.as_secs_f64(),
+            report.timing.stolen.as_secs_f64()
         );
         println!("{:?}", report.accounts);
+        if let Some(warning) = report.timing.warning(Duration::from_micros(100)) {
+            println!("warning: {warning}");
+        }
     }
 }
 

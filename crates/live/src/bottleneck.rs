@@ -18,6 +18,7 @@ use crate::port::{Arrival, Port};
 use crate::round_trip::RoundTrips;
 use crate::segment::Segments;
 use crate::slab::Slab;
+use crate::stolen::stolen;
 use crate::sys::realtime;
 use crate::tun::{ROOM, Read, Tun};
 
@@ -35,6 +36,8 @@ pub struct Timing {
     pub is_realtime: bool,
     /// Whether its memory was locked.
     pub is_locked: bool,
+    /// Processor time that the machine's hypervisor gave to others during the run.
+    pub stolen: Duration,
     /// Time that the thread spent spinning for the next event.
     pub spun: Duration,
 }
@@ -46,9 +49,14 @@ impl Timing {
         if late <= tolerance {
             return None;
         }
-        let remedy = match self.is_realtime {
-            true => "run it on a machine with less load, or at a lower rate",
-            false => "run it as root, for real-time priority",
+        let stolen = format!(
+            "the hypervisor gave {} of processor time to other machines; repeat the run",
+            self.stolen
+        );
+        let remedy = match (self.is_realtime, self.stolen) {
+            (false, _) => "run as root, for real-time priority",
+            (true, Duration::ZERO) => "run with less load on the machine, or at a lower rate",
+            (true, _) => stolen.as_str(),
         };
         Some(format!("1 % of the packets were more than {late} late: {remedy}"))
     }
@@ -120,7 +128,9 @@ impl Bottleneck {
         self.timing.is_realtime = realtime::schedule_fifo(PRIORITY).is_ok();
         self.timing.is_locked =
             mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).is_ok();
+        let stolen_before = stolen();
         let served = self.serve(stop);
+        self.timing.stolen = stolen().saturating_sub(stolen_before);
         if self.timing.is_locked {
             // The rest of the process needs its memory no longer than the run.
             let _ = munlockall();

@@ -75,7 +75,7 @@ impl Waiter {
     ) -> io::Result<()> {
         self.account(now);
         let left = event.since(now);
-        let spin = if self.may_spin && self.allowance > SPIN { SPIN } else { Duration::ZERO };
+        let spin = self.spin();
         self.is_spinning = left <= spin;
         if self.is_spinning {
             return Ok(());
@@ -89,6 +89,11 @@ impl Waiter {
         }
     }
 
+    /// Time before the next event that may be spun.
+    fn spin(&self) -> Duration {
+        if self.may_spin && self.allowance > SPIN { SPIN } else { Duration::ZERO }
+    }
+
     /// Adds the allowance of the time since the last call, and takes off what was spun.
     fn account(&mut self, now: Instant) {
         let span = now.since(self.last);
@@ -98,5 +103,31 @@ impl Waiter {
             self.spun += span;
             self.allowance = self.allowance.saturating_sub(span);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thread that spins whenever it may does so for half of the time, after the saved part.
+    #[test]
+    fn spinning_has_a_capped_share() {
+        let mut waiter = Waiter::new(true);
+        let step = Duration::from_micros(10);
+        let mut now = Instant::ZERO;
+        for _ in 0..100_000 {
+            now += step;
+            waiter.account(now);
+            waiter.is_spinning = waiter.spin() > Duration::ZERO;
+        }
+        let cap = Duration(now.0 / 2) + SAVED + SPIN;
+        assert!(waiter.spun <= cap, "{} of {now}", waiter.spun);
+        assert!(waiter.spun.0 > now.0 / 4, "{} of {now}", waiter.spun);
+    }
+
+    #[test]
+    fn a_waiter_that_may_not_spin_does_not() {
+        assert_eq!(Waiter::new(false).spin(), Duration::ZERO);
     }
 }

@@ -26,6 +26,7 @@ mod round_trip;
 mod run;
 mod segment;
 mod slab;
+mod stolen;
 mod sys;
 mod tcp;
 mod tun;

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use sojourn_live::{Error, IpVersion, Options, Report};
 use sojourn_scenario::{Document, Scenario};
+use sojourn_units::Duration;
 
 /// One run at a time: the bottlenecks of two would delay each other.
 static ONE: Mutex<()> = Mutex::new(());
@@ -33,6 +34,12 @@ pub(crate) fn live(text: &str, version: IpVersion) -> Option<Report> {
         }
         Err(error) => panic!("{error}"),
     }
+}
+
+/// Whether the run kept its time, so that its figures can be judged.
+pub(crate) fn is_punctual(report: &Report) -> bool {
+    let warning = report.timing.warning(Duration::from_millis(1));
+    warning.inspect(|warning| eprintln!("figures not judged here: {warning}")).is_none()
 }
 
 /// A bulk flow over one bottleneck with these keys, and a way back of 10 ms.

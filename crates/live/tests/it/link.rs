@@ -2,10 +2,10 @@
 
 use sojourn_live::IpVersion;
 
-use crate::common::{assert_conserved, live, one_flow};
+use crate::common::{assert_conserved, is_punctual, live, one_flow};
 
 /// CUBIC over drop-tail with a buffer of one bandwidth-delay product, in both versions of IP. The
-/// share of the payload in each packet is 1448/1500; the bounds leave room for a loaded machine.
+/// share of the payload in each packet is 1448/1500, and slow start takes a part of the 3 s.
 #[test]
 fn cubic_fills_a_link() {
     for version in [IpVersion::V4, IpVersion::V6] {
@@ -13,10 +13,14 @@ fn cubic_fills_a_link() {
         let Some(report) = live(&text, version) else { return };
         let summary = &report.outcome.summary;
         let (flow, link) = (&summary.flows[0], &summary.links[0]);
-        assert!((70e6..96.6e6).contains(&flow.goodput_bps), "{version:?}: {}", flow.goodput_bps);
+        assert!(flow.goodput_bps <= 96.6e6, "{version:?}: {}", flow.goodput_bps);
         let longest = link.queue_delay_max_s.expect("packets have waited");
-        assert!((0.015..0.0201).contains(&longest), "{version:?}: {longest}");
-        assert!(link.dropped_packets > 0 && flow.retransmitted_packets > 0);
+        assert!(longest <= 0.0201, "{version:?}: {longest}");
+        if is_punctual(&report) {
+            assert!(flow.goodput_bps >= 85e6, "{version:?}: {}", flow.goodput_bps);
+            assert!(longest >= 0.015, "{version:?}: {longest}");
+            assert!(link.dropped_packets > 0 && flow.retransmitted_packets > 0);
+        }
         assert_eq!(link.dropped_packets, flow.dropped_packets);
         assert!(report.timing.lateness.count() >= report.accounts.delivered);
         assert_conserved(&report);
@@ -44,9 +48,8 @@ fn no_packet_is_lost_at_one_gigabit() {
     let text = one_flow(2, "cubic", "rate = \"1Gbit\"\nbuffer = \"20ms\"", "");
     let Some(report) = live(&text, IpVersion::V4) else { return };
     assert_conserved(&report);
-    // Far below the link, for a loaded machine and a build without optimisation.
     let goodput = report.outcome.summary.flows[0].goodput_bps;
-    assert!(goodput > 200e6, "{goodput}");
+    assert!(!is_punctual(&report) || goodput > 800e6, "{goodput}");
 }
 
 /// A step of the rate takes effect at its time.
@@ -59,5 +62,6 @@ fn a_step_of_the_rate_causes_a_spike() {
     assert_eq!((summary.spikes[0].from_bps, summary.spikes[0].to_bps), (40e6, 20e6));
     let capacity = summary.links[0].capacity_bps.expect("the link has a rate");
     assert!((capacity - 30e6).abs() < 1e3, "{capacity}");
-    assert!(summary.links[0].utilisation.expect("the link has a rate") > 0.6);
+    let utilisation = summary.links[0].utilisation.expect("the link has a rate");
+    assert!(!is_punctual(&report) || utilisation > 0.8, "{utilisation}");
 }

@@ -5,4 +5,5 @@ mod common;
 mod impairments;
 mod link;
 mod namespaces;
+mod refusals;
 mod sources;
