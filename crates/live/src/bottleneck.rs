@@ -43,7 +43,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Why the run's figures are not to be trusted to `tolerance`; `None` if its lateness is within.
+    /// The fault and its remedy if more than 1 % of the packets were late by more than `tolerance`.
     pub fn warning(&self, tolerance: Duration) -> Option<String> {
         let late = Duration(self.lateness.quantile(0.99)?);
         if late <= tolerance {

@@ -19,12 +19,13 @@ pub enum Error {
     UserNamespace(io::Error),
     /// `/dev/net/tun` cannot be opened.
     #[error(
-        "cannot open /dev/net/tun: {0}; load the module `tun`, and allow this user to read and write the file"
+        "cannot open /dev/net/tun: {0}; load the module `tun`, and allow this user to read and \
+         write the file"
     )]
     TunNode(io::Error),
     /// The kernel refused a TUN device.
     #[error(
-        "cannot create a TUN device ({step}): {error}; the kernel needs CONFIG_TUN and CAP_NET_ADMIN in the namespace"
+        "cannot create a TUN device ({step}): {error}; run as root, on a kernel with CONFIG_TUN"
     )]
     Tun {
         /// The refused step.
@@ -42,7 +43,8 @@ pub enum Error {
     },
     /// The kernel has no such congestion controller.
     #[error(
-        "flow `{flow}`: the kernel has no congestion controller `{name}`; it has {available}; load the module `tcp_{name}`"
+        "flow `{flow}`: the kernel has no congestion controller `{name}`; it has {available}; \
+         load the module `tcp_{name}`"
     )]
     Controller {
         /// The flow.

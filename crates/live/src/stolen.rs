@@ -1,4 +1,4 @@
-//! Processor time that a hypervisor gave to others: no priority inside the machine helps against it.
+//! Processor time that the hypervisor gave to other machines, which delays threads of any priority.
 
 use std::fs;
 

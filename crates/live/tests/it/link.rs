@@ -27,7 +27,7 @@ fn cubic_fills_a_link() {
     }
 }
 
-/// CoDel marks packets of a flow with ECN instead of dropping them, and the sender hears of it.
+/// CoDel marks the packets of a flow with ECN instead of dropping them.
 #[test]
 fn codel_marks_a_flow_with_ecn() {
     let link = "rate = \"50Mbit\"\nqueue = { kind = \"codel\", ecn = true }";
