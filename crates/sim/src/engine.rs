@@ -12,7 +12,7 @@ use crate::oracle::{ANNOUNCEMENT, Oracle};
 use crate::record::outcome::Outcome;
 use crate::record::{Record, summary};
 use crate::run::Run;
-use crate::setup::{self, Parts};
+use crate::setup::{self, Endpoints, Parts};
 use crate::tap::Tap;
 use crate::timeline::What;
 
@@ -31,7 +31,7 @@ pub struct Simulation<M: Metering = Off, T: Tap = ()> {
 impl Simulation {
     /// Sets up a run of a validated scenario. `control` is for the flows that name no controller.
     pub fn new(scenario: &Scenario, control: Option<&Control>, seed: u64) -> Simulation {
-        Simulation::build(scenario, control, seed, ())
+        Simulation::build(scenario, control, seed, (), Vec::new())
     }
 }
 
@@ -39,7 +39,7 @@ impl Simulation<On> {
     /// The same run with the same outcome, which also marks the part of the simulation at work: see
     /// [`crate::at_work`].
     pub fn metered(scenario: &Scenario, control: Option<&Control>, seed: u64) -> Simulation<On> {
-        Simulation::build(scenario, control, seed, ())
+        Simulation::build(scenario, control, seed, (), Vec::new())
     }
 }
 
@@ -51,7 +51,7 @@ impl<T: Tap> Simulation<Off, T> {
         seed: u64,
         tap: T,
     ) -> Simulation<Off, T> {
-        let mut simulation = Simulation::build(scenario, control, seed, tap);
+        let mut simulation = Simulation::build(scenario, control, seed, tap, Vec::new());
         simulation.hosts.begin_tap(scenario);
         simulation
     }
@@ -63,13 +63,15 @@ impl<T: Tap> Simulation<Off, T> {
 }
 
 impl<M: Metering, T: Tap> Simulation<M, T> {
-    fn build(
+    pub(crate) fn build(
         scenario: &Scenario,
         control: Option<&Control>,
         seed: u64,
         tap: T,
+        endpoints: Endpoints,
     ) -> Simulation<M, T> {
-        let Parts { run, hosts, oracle, record } = setup::build(scenario, control, seed, tap);
+        let Parts { run, hosts, oracle, record } =
+            setup::build(scenario, control, seed, tap, endpoints);
         Simulation { run, hosts, oracle, record, changed: 0, turns: Vec::new() }
     }
 

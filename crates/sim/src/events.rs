@@ -241,6 +241,17 @@ impl EventQueue {
         self.end = Instant::ZERO;
     }
 
+    /// Time of the earliest event; [`Instant::MAX`] without events.
+    pub(crate) fn next_at(&mut self) -> Instant {
+        if self.hole != Hole::NONE {
+            self.close_hole();
+        }
+        match self.arrivals.first().min(self.top) {
+            NONE => Instant::MAX,
+            key => self.layout.time(key),
+        }
+    }
+
     /// Takes the earliest event that is not after `until`.
     #[inline]
     pub(crate) fn pop(&mut self, until: Instant) -> Option<Event> {

@@ -7,7 +7,7 @@
 //!
 //! Each file or folder of `src` is a room, and uses only rooms before it in this order: `seed`,
 //! `events`, `meter`, `timeline`, `loops`, `run`, `peak`, `link`, `tap`, `host`, `oracle`, `record`,
-//! `capture`, `estimate`, `setup`, `engine`.
+//! `capture`, `estimate`, `setup`, `engine`, `emulation`.
 
 /// Runs the examples of CONTRIBUTING.md as doctests.
 #[cfg(doctest)]
@@ -15,6 +15,7 @@
 struct Contributing;
 
 mod capture;
+mod emulation;
 mod engine;
 mod estimate;
 mod events;
@@ -32,10 +33,12 @@ mod tap;
 mod timeline;
 
 pub use capture::{Capture, Sink};
+pub use emulation::flow_source;
 pub use engine::Simulation;
 pub use estimate::{estimate, is_random, kept};
+pub use host::outside::{Endpoint, EndpointState};
 pub use host::transport::Overrun;
 pub use meter::{Metering, Off, On, Part, at_work};
 pub use record::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
 pub use record::series::series_parquet;
-pub use tap::{Carried, Datagram, Passage, Tap, Wiring};
+pub use tap::{Carried, Datagram, OutsidePacket, Passage, Tap, Wiring};

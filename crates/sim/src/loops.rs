@@ -74,7 +74,7 @@ impl Loop {
 /// The loop of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowLoop {
-    /// The connection of its data; `None` for datagrams.
+    /// Index of the byte count of its data; `None` for datagrams.
     pub(crate) data: Option<usize>,
     /// Whether bottlenecks signal it directly.
     pub(crate) is_direct: bool,
@@ -84,7 +84,7 @@ pub(crate) struct FlowLoop {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct User {
     pub(crate) flow: usize,
-    /// The connection of its data; `None` for datagrams.
+    /// Index of the byte count of its data; `None` for datagrams.
     pub(crate) data: Option<usize>,
     /// Index of its loop among those of the link.
     of: usize,

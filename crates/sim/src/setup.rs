@@ -7,6 +7,7 @@ use sojourn_units::{Duration, Instant};
 
 use crate::estimate::capacity::{PathCapacity, is_limited};
 use crate::events::{Clock, EventQueue, Kind};
+use crate::host::outside::Endpoint;
 use crate::host::transport::InFlight;
 use crate::host::{self, AnyHost, Hosts};
 use crate::link::Link;
@@ -29,20 +30,25 @@ pub(crate) struct Parts<M: Metering, T: Tap> {
     pub(crate) record: Record,
 }
 
+/// The state of each flow whose hosts are outside the simulation. Flows beyond the list's end are
+/// simulated.
+pub(crate) type Endpoints = Vec<Option<Box<dyn Endpoint>>>;
+
 /// Sets up a run of a validated scenario.
 pub(crate) fn build<M: Metering, T: Tap>(
     scenario: &Scenario,
     control: Option<&Control>,
     seed: u64,
     tap: T,
+    endpoints: Endpoints,
 ) -> Parts<M, T> {
     let mut timeline = Timeline::new(scenario, seed);
     let mut hosts = Hosts::new(network(scenario), tap);
-    add_flows(&mut hosts, scenario, control, seed, timeline.shift);
+    add_flows(&mut hosts, scenario, control, seed, (timeline.shift, endpoints));
     hosts.in_flight = in_flight(scenario, control, &hosts);
     let mut changes = vec![false; scenario.links.len()];
     timeline.capacity_changes.iter().for_each(|change| changes[change.link] = true);
-    hosts.net.links = links(scenario, seed, &changes, hosts.connections.len());
+    hosts.net.links = links(scenario, seed, &changes, hosts.accounts());
     let delays = Delays::new(scenario);
     let oracle = oracle(scenario, control, &mut hosts, &delays, timeline.shift);
     let loops = Loops::new(scenario, &flow_loops(&hosts, &oracle), delays, &changes);
@@ -104,8 +110,9 @@ fn add_flows<M: Metering, T: Tap>(
     scenario: &Scenario,
     control: Option<&Control>,
     run_seed: u64,
-    shift: Duration,
+    (shift, endpoints): (Duration, Endpoints),
 ) {
+    let mut endpoints = endpoints.into_iter();
     for (index, spec) in scenario.flows.iter().enumerate() {
         let setup = host::Setup {
             scenario,
@@ -116,14 +123,14 @@ fn add_flows<M: Metering, T: Tap>(
             control: control_of(spec, control),
             is_limited: is_limited(spec, control.map_or(&[], std::slice::from_ref)),
         };
-        hosts.add(&setup);
+        hosts.add(&setup, endpoints.next().flatten());
         hosts.flows[index].stop = spec.stop.map(|stop| stop + shift);
     }
 }
 
 /// The start of a flow in this run: the configured start plus one draw from [0, `start_jitter`). It
 /// comes before the end of the flow and of the run.
-fn start(scenario: &Scenario, spec: &Flow, run_seed: u64) -> Instant {
+pub(crate) fn start(scenario: &Scenario, spec: &Flow, run_seed: u64) -> Instant {
     let end = spec.stop.unwrap_or(Instant::MAX).min(Instant::ZERO + scenario.duration);
     let most = scenario.start_jitter.min(end.since(spec.start));
     spec.start + Duration(Uniform::new(run_seed, Stream::Start, &spec.name).below(most.0))
@@ -171,7 +178,7 @@ fn oracle<M: Metering, T: Tap>(
 fn flow_loops<M: Metering, T: Tap>(hosts: &Hosts<M, T>, oracle: &Oracle) -> Vec<FlowLoop> {
     let each = oracle.flows.iter().enumerate();
     each.map(|(index, known)| FlowLoop {
-        data: hosts.data_connection(index),
+        data: hosts.data_account(index),
         is_direct: known.is_direct,
     })
     .collect()

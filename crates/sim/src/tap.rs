@@ -7,7 +7,7 @@ use sojourn_scenario::Scenario;
 use sojourn_transport::{Ack, Data, LossCause, Vitals};
 use sojourn_units::Instant;
 
-pub use crate::link::packet::Datagram;
+pub use crate::link::packet::{Datagram, OutsidePacket};
 
 /// The point at which a packet is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,10 @@ pub trait Tap: 'static {
 
     /// A datagram of a flow without connections passes.
     fn datagram(&mut self, now: Instant, flow: usize, passage: Passage, datagram: &Datagram);
+
+    /// A packet of a host outside the simulation passes. If it was received, the host outside has
+    /// to be given it now.
+    fn outside(&mut self, _now: Instant, _passage: Passage, _packet: &OutsidePacket) {}
 
     /// A connection's sender deems a packet lost.
     fn lost(&mut self, now: Instant, connection: usize, number: u64, cause: LossCause);

@@ -23,6 +23,9 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
                 (PacketKind::Ack, Passage::Copied) => self.acks.share(packet.number as usize),
                 (PacketKind::Answer, Passage::Copied) => self.copy_answer(&packet),
                 (_, Passage::Copied) => {}
+                (PacketKind::Outside | PacketKind::OutsideReply, _) => {
+                    self.drop_outside(owner, &packet)
+                }
                 (PacketKind::Data, _) => self.connections[owner].dropped += 1,
                 (PacketKind::Ack, _) => self.acks.free(packet.number as usize),
                 (PacketKind::Datagram | PacketKind::Reply, _) => {
@@ -49,6 +52,9 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
                 self.tap.datagram(now, owner, passage, &packet.as_datagram());
             }
             PacketKind::Opening | PacketKind::Answer => {}
+            PacketKind::Outside | PacketKind::OutsideReply => {
+                self.tap.outside(now, passage, &packet.as_outside());
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ mod counts;
 mod datagrams;
 mod echo;
 mod fate;
+pub(crate) mod outside;
 mod seen;
 pub(crate) mod transport;
 
@@ -25,6 +26,7 @@ use crate::meter::Metering;
 use crate::seed::{Stream, seed};
 use crate::tap::{Passage, Tap, Wiring};
 use counts::Counts;
+use outside::{Endpoint, Outside};
 use transport::{AckSlab, Connection, InFlight, Overrun, TransportHost};
 
 /// The two ends of a flow.
@@ -85,6 +87,8 @@ impl Report<'_> {
 pub(crate) enum AnyHost {
     /// Sojourn's own transport.
     Transport(TransportHost),
+    /// Hosts outside the simulation.
+    Outside(Outside),
     /// Any other.
     Other(Box<dyn Host>),
 }
@@ -101,7 +105,7 @@ pub(crate) struct Flow {
     pub(crate) received_at_stop: Option<u64>,
     pub(crate) host: AnyHost,
     /// Starts of the routes of its datagrams: in its direction, and against it.
-    routes: [u32; 2],
+    pub(super) routes: [u32; 2],
 }
 
 /// The hosts of a run.
@@ -160,18 +164,12 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         }
     }
 
-    /// Adds a flow with its host.
-    pub(crate) fn add(&mut self, setup: &Setup<'_>) {
+    /// Adds a flow with its host: outside the simulation if `endpoint` reports its state.
+    pub(crate) fn add(&mut self, setup: &Setup<'_>, endpoint: Option<Box<dyn Endpoint>>) {
         let routes = [self.net.routes.add(&setup.spec.path), self.net.routes.add(&setup.spec.back)];
-        let host = match (setup.spec.source.carrier(), setup.control) {
-            (Carrier::Echo, _) => AnyHost::Other(Box::new(echo::Echo::new(setup))),
-            (_, Control::None) => AnyHost::Other(Box::new(datagrams::Datagrams::new(setup))),
-            (_, Control::Algorithm { kind, params }) => AnyHost::Transport(transport::build(
-                &mut self.connections,
-                routes,
-                setup,
-                (kind, params),
-            )),
+        let host = match endpoint {
+            Some(endpoint) => AnyHost::Outside(Outside::new(endpoint)),
+            None => self.inside(setup, routes),
         };
         self.flows.push(Flow {
             name: setup.spec.name.clone(),
@@ -184,6 +182,20 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             host,
             routes,
         });
+    }
+
+    /// A host inside the simulation.
+    fn inside(&mut self, setup: &Setup<'_>, routes: [u32; 2]) -> AnyHost {
+        match (setup.spec.source.carrier(), setup.control) {
+            (Carrier::Echo, _) => AnyHost::Other(Box::new(echo::Echo::new(setup))),
+            (_, Control::None) => AnyHost::Other(Box::new(datagrams::Datagrams::new(setup))),
+            (_, Control::Algorithm { kind, params }) => AnyHost::Transport(transport::build(
+                &mut self.connections,
+                routes,
+                setup,
+                (kind, params),
+            )),
+        }
     }
 
     /// A packet arrives from a link.
@@ -265,6 +277,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             PacketKind::Ack => self.on_ack(owner, packet.number as usize),
             PacketKind::Datagram | PacketKind::Reply => self.on_datagram(owner, packet),
             PacketKind::Opening | PacketKind::Answer => self.on_handshake(packet),
+            PacketKind::Outside | PacketKind::OutsideReply => self.on_outside(packet),
         }
     }
 
@@ -278,6 +291,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         let begins = !std::mem::replace(&mut flow.started, true);
         let next_at = match &flow.host {
             AnyHost::Transport(host) => host.source().next_at(),
+            AnyHost::Outside(_) => Instant::MAX,
             AnyHost::Other(host) => host.next_at(),
         };
         if next_at != now {
@@ -285,6 +299,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         }
         match &mut flow.host {
             AnyHost::Transport(_) => self.act(index, begins),
+            AnyHost::Outside(_) => {}
             AnyHost::Other(host) => {
                 let mut out = std::mem::take(&mut self.out);
                 host.act(now, &mut out);
@@ -301,6 +316,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         self.flows[index].received_at_stop = Some(self.received_bytes(index));
         match &mut self.flows[index].host {
             AnyHost::Transport(host) => host.stop(&mut self.connections),
+            AnyHost::Outside(_) => {}
             AnyHost::Other(host) => host.stop(now),
         }
     }
@@ -347,15 +363,32 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     pub(crate) fn received_bytes(&self, index: usize) -> u64 {
         match &self.flows[index].host {
             AnyHost::Transport(host) => self.connections[host.data].receiver.received_bytes(),
+            AnyHost::Outside(host) => host.state().received_bytes,
             AnyHost::Other(host) => host.report().received_bytes,
         }
     }
 
-    /// The connection of a flow's data; `None` for datagrams.
+    /// Index of the byte count of a flow's data; `None` for datagrams. There are no connections in
+    /// an emulation, which counts by flow.
+    pub(crate) fn data_account(&self, index: usize) -> Option<usize> {
+        match &self.flows[index].host {
+            AnyHost::Outside(_) => Some(index),
+            AnyHost::Transport(_) | AnyHost::Other(_) => self.data_connection(index),
+        }
+    }
+
+    /// Number of byte counts.
+    pub(crate) fn accounts(&self) -> usize {
+        let is_outside = |flow: &Flow| matches!(flow.host, AnyHost::Outside(_));
+        let flows = if self.flows.iter().any(is_outside) { self.flows.len() } else { 0 };
+        self.connections.len().max(flows)
+    }
+
+    /// The connection of a flow's data; `None` for datagrams and for hosts outside the simulation.
     pub(crate) fn data_connection(&self, index: usize) -> Option<usize> {
         match &self.flows[index].host {
             AnyHost::Transport(host) => Some(host.data),
-            AnyHost::Other(_) => None,
+            AnyHost::Outside(_) | AnyHost::Other(_) => None,
         }
     }
 }

@@ -5,7 +5,7 @@ use sojourn_queue::Packet as _;
 use sojourn_units::Instant;
 
 use crate::events::{Clock, EventQueue};
-use crate::link::packet::{Packet, PacketKind};
+use crate::link::packet::Packet;
 use crate::link::{Link, Notice, Wire};
 use crate::meter::Metering;
 use crate::seed::Event;
@@ -22,7 +22,7 @@ impl<M: Metering> Link<M> {
         if let Some(packet) = self.wire.line.take_sent() {
             self.counts.sent_bits += packet.size().0 * 8;
             if let Some(sent_by) = &mut self.sent_by
-                && packet.kind() == PacketKind::Data
+                && packet.is_adaptive()
             {
                 sent_by[packet.account()] += packet.size().0;
             }

@@ -284,7 +284,7 @@ impl<M: Metering> Link<M> {
             self.counts.sent_bits += packet.size().0 * 8;
             // Datagrams and acknowledgements do not react to capacity.
             if let Some(sent_by) = &mut self.sent_by
-                && packet.kind() == PacketKind::Data
+                && packet.is_adaptive()
             {
                 sent_by[packet.account()] += packet.size().0;
             }

@@ -4,6 +4,25 @@ use sojourn_queue::Packet as Queued;
 use sojourn_transport::Data;
 use sojourn_units::{Bytes, Ecn, Instant};
 
+/// A packet of a host outside the simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutsidePacket {
+    /// Its flow, as a place in the scenario.
+    pub flow: usize,
+    /// Whether it goes against the direction of the flow.
+    pub is_reply: bool,
+    /// The caller's handle of its bytes.
+    pub handle: u32,
+    /// Size of the IP packet in bytes.
+    pub size: u32,
+    /// The ECN field. Differs at the arrival if a queue marked the packet.
+    pub ecn: Ecn,
+    /// A hash of its five-tuple.
+    pub hash: u32,
+    /// Whether it is a pure acknowledgement.
+    pub is_ack: bool,
+}
+
 /// A packet of the simulation: a small plain value, two to a cache line. It has only the low halves
 /// of its packet number and segment. The receiver derives the rest, since it is never 2^31 packets
 /// behind or ahead (RFC 9000 section 17.1 shortens packet numbers in the same way).
@@ -48,6 +67,10 @@ pub(crate) enum PacketKind {
     Opening = 4,
     /// The server's part of a handshake.
     Answer = 5,
+    /// A packet of a host outside the simulation, in the direction of its flow.
+    Outside = 6,
+    /// A packet of a host outside the simulation, against the direction of its flow.
+    OutsideReply = 7,
 }
 
 /// Small fields of a packet in one word. A packet is copied several times on its way, and whole
@@ -90,7 +113,9 @@ impl Label {
             2 => PacketKind::Datagram,
             3 => PacketKind::Reply,
             4 => PacketKind::Opening,
-            _ => PacketKind::Answer,
+            5 => PacketKind::Answer,
+            6 => PacketKind::Outside,
+            _ => PacketKind::OutsideReply,
         }
     }
 }
@@ -120,6 +145,31 @@ impl Packet {
             is_reply: self.kind() == PacketKind::Reply,
             number: self.number,
             size: self.ip_size,
+        }
+    }
+
+    /// A packet of a host outside the simulation. The label's bit of CWR says whether it is a pure
+    /// acknowledgement.
+    pub(crate) fn outside(route: u32, packet: &OutsidePacket) -> Packet {
+        let kind = if packet.is_reply { PacketKind::OutsideReply } else { PacketKind::Outside };
+        Packet {
+            number: packet.handle,
+            segment: packet.hash,
+            label: Label::new(route, kind, packet.ecn, packet.is_ack),
+            ..Packet::plain(packet.flow, route, kind, packet.size)
+        }
+    }
+
+    /// The packet of a host outside the simulation that it stands for.
+    pub(crate) fn as_outside(&self) -> OutsidePacket {
+        OutsidePacket {
+            flow: self.connection as usize,
+            is_reply: self.kind() == PacketKind::OutsideReply,
+            handle: self.number,
+            size: self.ip_size,
+            ecn: self.label.ecn(),
+            hash: self.segment,
+            is_ack: self.label.0 & CWR != 0,
         }
     }
 
@@ -171,6 +221,11 @@ impl Packet {
     #[inline]
     pub(crate) fn is_marked(&self) -> bool {
         self.label.0 & MARKED != 0
+    }
+
+    /// Whether it carries data of a sender that reacts to capacity.
+    pub(crate) fn is_adaptive(&self) -> bool {
+        matches!(self.kind(), PacketKind::Data | PacketKind::Outside)
     }
 
     /// Index of its connection's byte count.
@@ -230,6 +285,9 @@ impl Queued for Packet {
         // Flows of datagrams have other numbers than connections. A handshake has the five-tuples
         // of its client's data and of their acknowledgements.
         let kind = self.label.kind() as u64;
+        if kind >= PacketKind::Outside as u64 {
+            return 1 << 34 | u64::from(self.segment);
+        }
         (kind >> 1 & 1) << 33 | u64::from(self.connection) << 1 | kind & 1
     }
     #[inline]
@@ -244,7 +302,8 @@ impl Queued for Packet {
     }
     #[inline]
     fn is_ack(&self) -> bool {
-        self.kind() == PacketKind::Ack
+        let is_outside = self.kind() as u32 >= PacketKind::Outside as u32;
+        self.kind() == PacketKind::Ack || (is_outside && self.label.0 & CWR != 0)
     }
     #[inline]
     fn enqueued_at(&self) -> Instant {

@@ -56,6 +56,7 @@ impl Record {
         let span = self.recorder.begin(now);
         for (place, flow) in hosts.flows.iter_mut().enumerate() {
             match &mut flow.host {
+                AnyHost::Outside(host) => self.recorder.outside(span, place, host),
                 AnyHost::Other(host) => self.recorder.datagrams(span, place, &mut **host),
                 AnyHost::Transport(host) => {
                     let connection = &mut hosts.connections[host.data];

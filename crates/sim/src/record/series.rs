@@ -6,6 +6,7 @@ use sojourn_units::{Bytes, Duration, Instant};
 
 use super::outcome::Outcome;
 use crate::host::Host;
+use crate::host::outside::Outside;
 use crate::host::transport::Connection;
 use crate::link::Link;
 use crate::meter::Metering;
@@ -190,6 +191,34 @@ impl Recorder {
             phase: "",
             floats: [NONE, NONE, NONE, rtt, NONE, NONE, goodput, NONE, NONE, NONE],
             counts: [0, received, 0, 0, 0],
+        });
+    }
+
+    /// A flow whose hosts are outside the simulation reports its own state.
+    pub(crate) fn outside(&mut self, span: f64, place: usize, host: &mut Outside) {
+        let (state, rtt) = (host.state(), seconds(host.longest_rtt.take()));
+        let goodput = self.goodput(place, state.received_bytes, span);
+        self.flows.rows.push(Row {
+            phase: state.phase,
+            floats: [
+                state.cwnd.map_or(NONE, window),
+                state.ssthresh.map_or(NONE, window),
+                seconds(state.srtt),
+                rtt,
+                seconds(state.min_rtt),
+                state.pacing.map_or(NONE, |rate| rate.as_f64()),
+                goodput,
+                NONE,
+                state.bandwidth.map_or(NONE, |rate| rate.as_f64()),
+                NONE,
+            ],
+            counts: [
+                state.in_flight.0,
+                state.received_bytes,
+                state.lost,
+                state.retransmitted,
+                state.marked,
+            ],
         });
     }
 

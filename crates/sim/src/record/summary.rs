@@ -6,6 +6,7 @@ use sojourn_units::{Duration, Instant, Rate};
 use super::Record;
 use super::load::{Load, utilisation};
 use super::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
+use crate::host::outside::Outside;
 use crate::host::transport::{Connection, TransportHost};
 use crate::host::{AnyHost, Hosts, Report};
 use crate::link::Link;
@@ -46,6 +47,7 @@ fn flow<M: Metering, T: Tap>(run: &Run, hosts: &Hosts<M, T>, index: usize) -> Fl
     let (state, spec) = (&hosts.flows[index], &run.scenario.flows[index]);
     let transfers = match &state.host {
         AnyHost::Transport(host) => host.source().transfers(),
+        AnyHost::Outside(host) => host.state().transfers,
         AnyHost::Other(host) => host.report().transfers,
     };
     let done = transfers.completed_at;
@@ -66,6 +68,7 @@ fn flow<M: Metering, T: Tap>(run: &Run, hosts: &Hosts<M, T>, index: usize) -> Fl
         ..FlowSummary::default()
     };
     match &state.host {
+        AnyHost::Outside(host) => of_outside(base, host),
         AnyHost::Other(host) => of_datagrams(base, &host.report()),
         AnyHost::Transport(host) => of_connection(base, host, &hosts.connections[host.data]),
     }
@@ -74,6 +77,17 @@ fn flow<M: Metering, T: Tap>(run: &Run, hosts: &Hosts<M, T>, index: usize) -> Fl
 fn of_datagrams(base: FlowSummary, report: &Report<'_>) -> FlowSummary {
     let base = report.rtts.map_or_else(|| base.clone(), |rtts| with_rtts(base.clone(), rtts));
     FlowSummary { sent_packets: report.sent, dropped_packets: report.dropped, ..base }
+}
+
+fn of_outside(base: FlowSummary, host: &Outside) -> FlowSummary {
+    let state = host.state();
+    FlowSummary {
+        sent_packets: host.sent,
+        dropped_packets: host.dropped,
+        retransmitted_packets: state.retransmitted,
+        marked_packets: host.marked,
+        ..with_rtts(base, &host.rtts)
+    }
 }
 
 fn of_connection<M: Metering>(

@@ -12,6 +12,7 @@ mod copa;
 mod delay_based;
 mod determinism;
 mod disorder;
+mod emulation;
 mod fill;
 #[path = "../../../scenario/tests/it/generated.rs"]
 mod generated;

@@ -26,7 +26,7 @@ struct Sent {
 
 /// The unacknowledged segments of one direction, in the order of their sequence numbers.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub struct Waiting {
     segments: VecDeque<Sent>,
     /// SND.NXT: the sequence number after all data sent.
     next: Option<u32>,
@@ -35,7 +35,7 @@ pub(super) struct Waiting {
 impl Waiting {
     /// Records a segment of this direction. Returns whether some of it lies before SND.NXT.
     #[inline]
-    pub(super) fn sent(&mut self, now: i64, segment: &Segment) -> bool {
+    pub fn sent(&mut self, now: i64, segment: &Segment) -> bool {
         if segment.is_empty() {
             return false;
         }
@@ -77,7 +77,7 @@ impl Waiting {
     /// Processes a segment of the other direction. Returns the capture time of the last
     /// segment that its acknowledgement newly covers, if that gives a sample.
     #[inline]
-    pub(super) fn answered(&mut self, segment: &Segment) -> Option<i64> {
+    pub fn answered(&mut self, segment: &Segment) -> Option<i64> {
         let ack = segment.ack?;
         let unseen = self.next.is_none_or(|next| before(next, ack));
         let mut covered = None;

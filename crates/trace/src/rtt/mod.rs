@@ -23,6 +23,7 @@ mod stamps;
 
 use std::io::Read;
 
+pub use acks::Waiting as AckPairs;
 pub use course::Point;
 pub use flow::{Flow, Half};
 pub use samples::Samples;

@@ -122,7 +122,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     fn opening(&mut self, flow: usize) -> Option<&mut Opening> {
         match &mut self.flows[flow].host {
             AnyHost::Transport(TransportHost { opening, .. }) => opening.as_deref_mut(),
-            AnyHost::Other(_) => None,
+            AnyHost::Outside(_) | AnyHost::Other(_) => None,
         }
     }
 

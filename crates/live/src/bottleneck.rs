@@ -1,0 +1,291 @@
+//! The bottleneck: one thread that reads packets from the hosts' devices, passes them through the
+//! simulated links in step with the clock, and writes them at their time of arrival.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nix::sys::mman::{MlockAllFlags, mlockall, munlockall};
+use sojourn_sim::{Off, OutsidePacket, Simulation};
+use sojourn_trace::Histogram;
+use sojourn_units::{Duration, Instant};
+
+use crate::Error;
+use crate::addresses::Side;
+use crate::clock::{Clock, Waiter};
+use crate::coalesce::Group;
+use crate::port::{Arrival, Port};
+use crate::round_trip::RoundTrips;
+use crate::segment::Segments;
+use crate::slab::Slab;
+use crate::stolen::stolen;
+use crate::sys::realtime;
+use crate::tun::{ROOM, Read, Tun};
+
+/// Packets read from one device before the links are served again.
+const READS: usize = 4;
+/// Priority of the bottleneck's thread, above the endpoints'.
+const PRIORITY: i32 = 50;
+
+/// How well a run kept its time.
+#[derive(Clone, Debug, Default)]
+pub struct Timing {
+    /// Time by which each packet was written after its ideal time of arrival.
+    pub lateness: Histogram,
+    /// Whether the thread had real-time priority.
+    pub is_realtime: bool,
+    /// Whether its memory was locked.
+    pub is_locked: bool,
+    /// Processor time that the machine's hypervisor gave to others during the run.
+    pub stolen: Duration,
+    /// Time that the thread spent spinning for the next event.
+    pub spun: Duration,
+}
+
+impl Timing {
+    /// The fault and its remedy if more than 1 % of the packets were late by more than `tolerance`.
+    pub fn warning(&self, tolerance: Duration) -> Option<String> {
+        let late = Duration(self.lateness.quantile(0.99)?);
+        if late <= tolerance {
+            return None;
+        }
+        let stolen = format!(
+            "the hypervisor gave {} of processor time to other machines; repeat the run",
+            self.stolen
+        );
+        let remedy = match (self.is_realtime, self.stolen) {
+            (false, _) => "run as root, for real-time priority",
+            (true, Duration::ZERO) => "run with less load on the machine, or at a lower rate",
+            (true, _) => stolen.as_str(),
+        };
+        Some(format!("1 % of the packets were more than {late} late: {remedy}"))
+    }
+}
+
+/// Packets of the run that the links do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Accounts {
+    /// IP packets that hosts sent into the links.
+    pub entered: u64,
+    /// IP packets written to hosts.
+    pub delivered: u64,
+    /// Writes to hosts; fewer than packets where neighbours left together.
+    pub writes: u64,
+    /// Packets of hosts that belong to no flow, as those of IPv6's neighbour discovery.
+    pub foreign: u64,
+    /// Packets that the kernel dropped because this process did not read in time.
+    pub overflowed: u64,
+    /// Packets that a host's device refused.
+    pub refused: u64,
+    /// Packets on the links at the end of the run.
+    pub inside: u64,
+}
+
+/// The bottleneck of a run.
+pub(crate) struct Bottleneck {
+    simulation: Simulation<Off, Port>,
+    /// The devices of the senders and of the receivers.
+    devices: [Tun; 2],
+    clock: Clock,
+    waiter: Waiter,
+    groups: [Group; 2],
+    timing: Timing,
+    accounts: Accounts,
+    arrivals: Vec<Arrival>,
+    round_trips: RoundTrips,
+}
+
+/// A finished bottleneck.
+pub(crate) struct Finished {
+    pub(crate) simulation: Simulation<Off, Port>,
+    pub(crate) timing: Timing,
+    pub(crate) accounts: Accounts,
+}
+
+impl Bottleneck {
+    pub(crate) fn new(
+        simulation: Simulation<Off, Port>,
+        devices: [Tun; 2],
+        clock: Clock,
+        may_spin: bool,
+    ) -> Bottleneck {
+        let round_trips = RoundTrips::new(simulation.flows());
+        Bottleneck {
+            round_trips,
+            simulation,
+            devices,
+            clock,
+            waiter: Waiter::new(may_spin),
+            groups: [Group::new(), Group::new()],
+            timing: Timing::default(),
+            accounts: Accounts::default(),
+            arrivals: Vec::with_capacity(1024),
+        }
+    }
+
+    /// Runs to the end of the scenario, or until `stop`.
+    pub(crate) fn run(mut self, stop: &AtomicBool) -> Result<Finished, Error> {
+        self.timing.is_realtime = realtime::schedule_fifo(PRIORITY).is_ok();
+        self.timing.is_locked =
+            mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).is_ok();
+        let stolen_before = stolen();
+        let served = self.serve(stop);
+        self.timing.stolen = stolen().saturating_sub(stolen_before);
+        if self.timing.is_locked {
+            // The rest of the process needs its memory no longer than the run.
+            let _ = munlockall();
+        }
+        served?;
+        if self.simulation.now() < self.simulation.end() {
+            return Err(Error::Stopped);
+        }
+        for device in &self.devices {
+            self.accounts.overflowed += device.overflowed()?;
+        }
+        self.accounts.inside = self.simulation.tap().slab.used() as u64;
+        self.timing.spun = self.waiter.spun;
+        let Bottleneck { simulation, timing, accounts, .. } = self;
+        Ok(Finished { simulation, timing, accounts })
+    }
+
+    fn serve(&mut self, stop: &AtomicBool) -> Result<(), Error> {
+        let mut room = Box::new([0; ROOM]);
+        let end = self.simulation.end();
+        while !stop.load(Ordering::Relaxed) {
+            let now = self.clock.now();
+            self.simulation.advance(now);
+            self.deliver().map_err(failed("write"))?;
+            if now >= end {
+                break;
+            }
+            let mut is_idle = true;
+            for side in [Side::Senders, Side::Receivers] {
+                is_idle &= !self.read(side, &mut room).map_err(failed("read"))?;
+            }
+            if is_idle {
+                self.wait(end).map_err(failed("wait for"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the next event or packet.
+    fn wait(&mut self, end: Instant) -> io::Result<()> {
+        let event = self.simulation.next_at().min(end);
+        let [senders, receivers] = &self.devices;
+        self.waiter.wait(self.clock.now(), event, [senders.as_fd(), receivers.as_fd()])
+    }
+
+    /// Reads the packets that the hosts of one side have sent. Returns whether there were any.
+    fn read(&mut self, side: Side, room: &mut [u8; ROOM]) -> io::Result<bool> {
+        for count in 0..READS {
+            match self.devices[side as usize].read(room) {
+                Ok(Some(read)) => self.send(side, &read),
+                Ok(None) => return Ok(count > 0),
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    self.accounts.foreign += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Sends the segments of a host's packet onto the flow's first link.
+    fn send(&mut self, side: Side, read: &Read<'_>) {
+        let flow = |segments: &Segments<'_>| {
+            side.other().flow(segments.headers().destination(read.packet))
+        };
+        let segments = Segments::new(read.offload, read.packet);
+        let Some((segments, flow)) = segments.and_then(|s| flow(&s).map(|flow| (s, flow))) else {
+            self.accounts.foreign += 1;
+            return;
+        };
+        if flow >= self.simulation.flows() || segments.size(0) > self.slab().largest() {
+            self.accounts.foreign += 1;
+            return;
+        }
+        let now = self.clock.now();
+        self.simulation.advance(now);
+        let headers = *segments.headers();
+        for index in 0..segments.count() {
+            let size = segments.size(index);
+            let slab = &mut self.simulation.tap().slab;
+            let (handle, bytes) = slab.insert(headers, segments.checksum(), size);
+            segments.write(index, bytes);
+            if side == Side::Senders {
+                self.round_trips.sent(flow, now, bytes);
+            }
+            self.simulation.send(&OutsidePacket {
+                flow,
+                is_reply: side == Side::Receivers,
+                handle,
+                size: size as u32,
+                ecn: headers.ecn,
+                hash: headers.hash(read.packet),
+                is_ack: headers.is_pure_ack(read.packet),
+            });
+        }
+        self.accounts.entered += segments.count() as u64;
+    }
+
+    fn slab(&mut self) -> &mut Slab {
+        &mut self.simulation.tap().slab
+    }
+
+    /// Writes the packets that have arrived, neighbours of one flow together.
+    fn deliver(&mut self) -> io::Result<()> {
+        if self.simulation.tap().arrivals.is_empty() {
+            return Ok(());
+        }
+        std::mem::swap(&mut self.arrivals, &mut self.simulation.tap().arrivals);
+        let arrivals = std::mem::take(&mut self.arrivals);
+        let mut now = self.clock.now();
+        for arrival in &arrivals {
+            let side = if arrival.is_reply { Side::Senders } else { Side::Receivers };
+            if !self.groups[side as usize].add(&self.simulation.tap().slab, arrival.handle) {
+                self.write(side)?;
+                now = self.clock.now();
+                self.groups[side as usize].add(&self.simulation.tap().slab, arrival.handle);
+            }
+            self.timing.lateness.record(now.since(arrival.at).0);
+            if arrival.is_reply {
+                self.measure(arrival, now);
+            }
+        }
+        self.write(Side::Senders)?;
+        self.write(Side::Receivers)?;
+        self.arrivals = arrivals;
+        self.arrivals.clear();
+        Ok(())
+    }
+
+    /// Measures the round-trip time that an acknowledgement shows.
+    fn measure(&mut self, arrival: &Arrival, now: Instant) {
+        let packet = self.simulation.tap().slab.bytes(arrival.handle);
+        if let Some(rtt) = self.round_trips.answered(arrival.flow, now, packet) {
+            self.simulation.record_rtt(arrival.flow, rtt);
+        }
+    }
+
+    /// Writes the group of one side.
+    fn write(&mut self, side: Side) -> io::Result<()> {
+        let group = &mut self.groups[side as usize];
+        if group.is_empty() {
+            return Ok(());
+        }
+        let slab = &mut self.simulation.tap().slab;
+        let packets = group.handles().len() as u64;
+        let written = self.devices[side as usize].write(group, slab)?;
+        group.handles().iter().for_each(|handle| slab.release(*handle));
+        group.clear();
+        let count = if written { &mut self.accounts.delivered } else { &mut self.accounts.refused };
+        *count += packets;
+        self.accounts.writes += 1;
+        Ok(())
+    }
+}
+
+fn failed(step: &'static str) -> impl FnOnce(io::Error) -> Error {
+    move |error| Error::Bottleneck { step, error }
+}

@@ -1,0 +1,95 @@
+//! The state of a flow's two ends, as the bottleneck's record samples it.
+
+use std::cell::Cell;
+use std::sync::{Arc, Mutex};
+
+use sojourn_sim::{Endpoint, EndpointState};
+use sojourn_source::Transfers;
+use sojourn_units::{Bytes, Duration, Rate};
+
+use crate::application::Application;
+use crate::sys::tcp_info::TcpInfo;
+
+/// The state of a flow, shared by its threads and the bottleneck.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) application: Application,
+    /// The sender's latest state.
+    pub(crate) info: Mutex<TcpInfo>,
+}
+
+impl Shared {
+    pub(crate) fn new(application: Application) -> Shared {
+        Shared { application, info: Mutex::default() }
+    }
+}
+
+/// The view of the record.
+pub(crate) struct Observer {
+    shared: Arc<Shared>,
+    /// Last state, for the moment at which a thread writes the next.
+    last: Cell<TcpInfo>,
+    transfers: Cell<Transfers>,
+}
+
+impl Observer {
+    pub(crate) fn new(shared: Arc<Shared>) -> Observer {
+        Observer { shared, last: Cell::default(), transfers: Cell::default() }
+    }
+}
+
+impl Endpoint for Observer {
+    fn state(&self) -> EndpointState {
+        // Never waits: the caller is the bottleneck.
+        if let Ok(info) = self.shared.info.try_lock() {
+            self.last.set(*info);
+        }
+        let application = &self.shared.application;
+        if let Some(transfers) = application.transfers() {
+            self.transfers.set(transfers);
+        }
+        EndpointState {
+            received_bytes: application.received(),
+            transfers: self.transfers.get(),
+            ..state(&self.last.get())
+        }
+    }
+}
+
+/// Slow start threshold before the first reduction (Linux `TCP_INFINITE_SSTHRESH`).
+const INFINITE: u32 = 0x7fff_ffff;
+
+fn state(info: &TcpInfo) -> EndpointState {
+    let bytes = |packets: u32| Bytes(u64::from(packets) * u64::from(info.snd_mss));
+    let span = |us: u32| (0 < us && us < u32::MAX).then(|| Duration::from_micros(u64::from(us)));
+    let rate = |bytes: u64| (0 < bytes && bytes < u64::MAX / 8).then(|| Rate(bytes * 8));
+    let gone = info.sacked + info.lost;
+    EndpointState {
+        phase: phase(info),
+        cwnd: (info.snd_cwnd > 0).then(|| bytes(info.snd_cwnd)),
+        ssthresh: (info.snd_ssthresh < INFINITE).then(|| bytes(info.snd_ssthresh)),
+        srtt: span(info.rtt_us),
+        min_rtt: span(info.min_rtt_us),
+        pacing: rate(info.pacing_rate),
+        bandwidth: rate(info.delivery_rate),
+        in_flight: bytes((info.unacked + info.retrans).saturating_sub(gone)),
+        // Each packet that the sender deems lost is retransmitted, and TCP_INFO counts only these.
+        lost: u64::from(info.total_retrans),
+        retransmitted: u64::from(info.total_retrans),
+        marked: u64::from(info.delivered_ce),
+        ..EndpointState::default()
+    }
+}
+
+/// The state of Linux's recovery (`enum tcp_ca_state`).
+fn phase(info: &TcpInfo) -> &'static str {
+    match info.ca_state {
+        _ if info.snd_mss == 0 => "",
+        1 => "disorder",
+        2 => "cwr",
+        3 => "recovery",
+        4 => "loss",
+        _ if info.snd_cwnd < info.snd_ssthresh => "slow_start",
+        _ => "avoidance",
+    }
+}

@@ -1,0 +1,93 @@
+//! Errors of live runs: each names the fault, its place and the remedy.
+
+use std::io;
+
+/// Why a live run is impossible, or ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No permission to create a network namespace.
+    #[error(
+        "cannot create a network namespace: {0}; run as root, or inside `unshare --user \
+         --map-root-user`"
+    )]
+    Namespace(io::Error),
+    /// A user namespace is not allowed.
+    #[error(
+        "cannot create a user namespace: {0}; run as root, or allow user namespaces (sysctl \
+         user.max_user_namespaces)"
+    )]
+    UserNamespace(io::Error),
+    /// `/dev/net/tun` cannot be opened.
+    #[error(
+        "cannot open /dev/net/tun: {0}; load the module `tun`, and allow this user to read and \
+         write the file"
+    )]
+    TunNode(io::Error),
+    /// The kernel refused a TUN device.
+    #[error(
+        "cannot create a TUN device ({step}): {error}; run as root, on a kernel with CONFIG_TUN"
+    )]
+    Tun {
+        /// The refused step.
+        step: &'static str,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+    /// The kernel refused a change of the network inside a namespace.
+    #[error("cannot {step} in the run's namespace: {error}")]
+    Network {
+        /// The refused change.
+        step: String,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+    /// The kernel has no such congestion controller.
+    #[error(
+        "flow `{flow}`: the kernel has no congestion controller `{name}`; it has {available}; \
+         load the module `tcp_{name}`"
+    )]
+    Controller {
+        /// The flow.
+        flow: String,
+        /// The controller's name in the kernel.
+        name: String,
+        /// The names of the kernel's controllers.
+        available: String,
+    },
+    /// A part of the scenario has no live counterpart.
+    #[error("flow `{flow}`: {what} cannot run live yet; {remedy}")]
+    Unsupported {
+        /// The flow.
+        flow: String,
+        /// The part.
+        what: String,
+        /// The remedy.
+        remedy: &'static str,
+    },
+    /// A socket of a flow failed.
+    #[error("flow `{flow}`: cannot {step}: {error}")]
+    Socket {
+        /// The flow.
+        flow: String,
+        /// The failed step.
+        step: &'static str,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+    /// A TUN device failed during the run.
+    #[error("the bottleneck cannot {step} a packet: {error}")]
+    Bottleneck {
+        /// The failed step.
+        step: &'static str,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+    /// The caller ended the run early.
+    #[error("the run was stopped before its end")]
+    Stopped,
+    /// A thread of the run panicked.
+    #[error(
+        "a thread of the run ended unexpectedly: {0}; this is a fault in Sojourn, please report it"
+    )]
+    Thread(&'static str),
+}

@@ -1,0 +1,37 @@
+//! Live runs: the kernel's TCP in network namespaces, over the simulator's links in real time.
+//!
+//! [`run`] takes a scenario and returns the same [`Outcome`](sojourn_sim::Outcome) as the
+//! simulator, with the timing of the bottleneck. Two namespaces hold the senders and the receivers
+//! of all flows. One thread reads their packets from TUN devices, passes each through the links of
+//! a [`Simulation`](sojourn_sim::Simulation) in step with the clock, and writes it to the other
+//! namespace at its time of arrival.
+//!
+//! Only Linux has the parts. On other systems this crate is empty.
+#![cfg(target_os = "linux")]
+
+mod addresses;
+mod application;
+mod bottleneck;
+mod checksum;
+mod clock;
+mod coalesce;
+mod endpoint;
+mod error;
+mod namespace;
+mod netlink;
+mod offload;
+mod packet;
+mod port;
+mod round_trip;
+mod run;
+mod segment;
+mod slab;
+mod stolen;
+mod sys;
+mod tcp;
+mod tun;
+
+pub use bottleneck::{Accounts, Timing};
+pub use error::Error;
+pub use namespace::{Namespace, enter_user_namespace};
+pub use run::{IpVersion, Options, Report, run};

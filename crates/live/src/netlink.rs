@@ -1,0 +1,157 @@
+//! Addresses, routes and interfaces over rtnetlink, in the namespace of the calling thread.
+
+use std::io;
+use std::net::IpAddr;
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, Stats64};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::protocols::NETLINK_ROUTE;
+use netlink_sys::{Socket, SocketAddr};
+
+use crate::Error;
+
+/// Index of the loopback interface, the first in each namespace.
+pub(crate) const LOOPBACK: u32 = 1;
+
+/// Room for one answer.
+const ANSWER: usize = 1 << 16;
+
+/// A netlink socket of the namespace in which it was opened.
+pub(crate) struct Netlink {
+    socket: Socket,
+}
+
+impl Netlink {
+    /// Opens a socket in the namespace of the calling thread.
+    pub(crate) fn open() -> Result<Netlink, Error> {
+        let connect = || {
+            let mut socket = Socket::new(NETLINK_ROUTE)?;
+            socket.bind_auto()?;
+            socket.connect(&SocketAddr::new(0, 0))?;
+            Ok(Netlink { socket })
+        };
+        connect().map_err(failed("open a netlink socket"))
+    }
+
+    /// Sets an interface up, with this MTU and transmit queue length if given.
+    pub(crate) fn set_up(&self, index: u32, limits: Option<(u32, u32)>) -> Result<(), Error> {
+        let mut link = LinkMessage::default();
+        link.header.index = index;
+        link.header.flags = LinkFlags::Up;
+        link.header.change_mask = LinkFlags::Up;
+        if let Some((mtu, queue)) = limits {
+            link.attributes = vec![LinkAttribute::Mtu(mtu), LinkAttribute::TxQueueLen(queue)];
+        }
+        self.change(RouteNetlinkMessage::SetLink(link), 0)
+            .map_err(failed(&format!("set interface {index} up")))
+    }
+
+    /// Adds a host address, without a network around it.
+    pub(crate) fn add_address(&self, index: u32, address: IpAddr) -> Result<(), Error> {
+        let mut message = AddressMessage::default();
+        message.header.family = family(address);
+        message.header.prefix_len = bits(address);
+        message.header.index = index;
+        // No other host can have the address, and duplicate detection would delay its use.
+        message.header.flags = AddressHeaderFlags::Nodad;
+        message.attributes =
+            vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
+        self.change(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE)
+            .map_err(failed(&format!("add the address {address}")))
+    }
+
+    /// Adds a route to a network through an interface.
+    pub(crate) fn add_route(&self, index: u32, network: IpAddr, prefix: u8) -> Result<(), Error> {
+        let mut message = RouteMessage::default();
+        message.header = RouteHeader {
+            address_family: family(network),
+            destination_prefix_length: prefix,
+            table: RouteHeader::RT_TABLE_MAIN,
+            protocol: RouteProtocol::Static,
+            scope: RouteScope::Link,
+            kind: RouteType::Unicast,
+            ..RouteHeader::default()
+        };
+        let destination = match network {
+            IpAddr::V4(network) => RouteAddress::Inet(network),
+            IpAddr::V6(network) => RouteAddress::Inet6(network),
+        };
+        message.attributes =
+            vec![RouteAttribute::Destination(destination), RouteAttribute::Oif(index)];
+        self.change(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE)
+            .map_err(failed(&format!("add a route to {network}/{prefix}")))
+    }
+
+    /// Index of an interface.
+    pub(crate) fn index(&self, name: &str) -> Result<u32, Error> {
+        self.link(name).map(|link| link.header.index)
+    }
+
+    /// Counters of an interface.
+    pub(crate) fn counters(&self, name: &str) -> Result<Stats64, Error> {
+        let counters = self.link(name)?.attributes.into_iter().find_map(|attribute| {
+            if let LinkAttribute::Stats64(counters) = attribute { Some(counters) } else { None }
+        });
+        Ok(counters.unwrap_or_default())
+    }
+
+    fn link(&self, name: &str) -> Result<LinkMessage, Error> {
+        let mut request = LinkMessage::default();
+        request.attributes = vec![LinkAttribute::IfName(name.to_owned())];
+        let answer = self.ask(RouteNetlinkMessage::GetLink(request), NLM_F_REQUEST);
+        match answer {
+            Ok(NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link))) => Ok(link),
+            Ok(_) => Err(io::Error::from(io::ErrorKind::InvalidData)),
+            Err(error) => Err(error),
+        }
+        .map_err(failed(&format!("find the interface {name}")))
+    }
+
+    /// Requests a change and waits for its acknowledgement.
+    fn change(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        self.ask(message, NLM_F_REQUEST | NLM_F_ACK | flags).map(|_| ())
+    }
+
+    fn ask(
+        &self,
+        message: RouteNetlinkMessage,
+        flags: u16,
+    ) -> io::Result<NetlinkPayload<RouteNetlinkMessage>> {
+        let mut header = NetlinkHeader::default();
+        header.flags = flags;
+        let mut request = NetlinkMessage::new(header, NetlinkPayload::from(message));
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+        let mut answer = Vec::with_capacity(ANSWER);
+        self.socket.recv(&mut answer, 0)?;
+        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer);
+        let answer = answer.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        match answer.payload {
+            NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
+            payload => Ok(payload),
+        }
+    }
+}
+
+fn failed(step: &str) -> impl FnOnce(io::Error) -> Error {
+    let step = step.to_owned();
+    |error| Error::Network { step, error }
+}
+
+fn family(address: IpAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+}
+
+/// Bits of an address of this family.
+fn bits(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}

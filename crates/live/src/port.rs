@@ -1,0 +1,56 @@
+//! The port between the simulation's links and the bytes of real packets.
+
+use sojourn_scenario::Scenario;
+use sojourn_sim::{Carried, Datagram, OutsidePacket, Passage, Tap, Wiring};
+use sojourn_transport::{Data, LossCause, Vitals};
+use sojourn_units::{Ecn, Instant};
+
+use crate::packet;
+use crate::slab::Slab;
+
+/// A packet that has arrived at the end of its path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// Its ideal time.
+    pub(crate) at: Instant,
+    pub(crate) handle: u32,
+    pub(crate) flow: usize,
+    /// Whether it is for the senders' side.
+    pub(crate) is_reply: bool,
+}
+
+/// The packets on the links, and those that have arrived.
+pub(crate) struct Port {
+    pub(crate) slab: Slab,
+    pub(crate) arrivals: Vec<Arrival>,
+}
+
+impl Port {
+    fn arrive(&mut self, at: Instant, packet: &OutsidePacket) {
+        let mut handle = packet.handle;
+        if packet.ecn == Ecn::Ce && self.slab.slot(handle).headers.ecn != Ecn::Ce {
+            handle = self.slab.own(handle);
+            packet::set_ce(self.slab.bytes_mut(handle));
+            self.slab.set_ecn(handle, Ecn::Ce);
+        }
+        self.arrivals.push(Arrival { at, handle, flow: packet.flow, is_reply: packet.is_reply });
+    }
+}
+
+impl Tap for Port {
+    fn begin(&mut self, _: &Scenario, _: &[Wiring]) {}
+    fn data(&mut self, _: Instant, _: usize, _: Passage, _: &Data) {}
+    fn ack(&mut self, _: Instant, _: usize, _: Passage, _: &Carried<'_>) {}
+    fn datagram(&mut self, _: Instant, _: usize, _: Passage, _: &Datagram) {}
+    fn lost(&mut self, _: Instant, _: usize, _: u64, _: LossCause) {}
+    fn vitals(&mut self, _: Instant, _: usize, _: &Vitals) {}
+
+    fn outside(&mut self, now: Instant, passage: Passage, packet: &OutsidePacket) {
+        match passage {
+            Passage::Received => self.arrive(now, packet),
+            Passage::Gone => self.slab.release(packet.handle),
+            Passage::Copied => self.slab.share(packet.handle),
+            Passage::Sent => {}
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! A live run of a scenario.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, Scope, ScopedJoinHandle};
+
+use sojourn_cc::EcnUse;
+use sojourn_scenario::{Capacity, Control, Flow, Scenario};
+use sojourn_sim::{Endpoint, Outcome, Simulation, flow_source};
+use sojourn_source::Carrier;
+use sojourn_units::{Instant, Rate};
+
+pub use crate::addresses::IpVersion;
+use crate::addresses::Side;
+use crate::bottleneck::{Accounts, Bottleneck, Finished, Timing};
+use crate::clock::Clock;
+use crate::endpoint::Observer;
+use crate::port::Port;
+use crate::slab::Slab;
+use crate::tcp::{self, Plan, TcpFlow};
+use crate::tun::Tun;
+use crate::{Error, Namespace};
+
+/// Below this rate the bottleneck spins before each departure: packets of 1500 bytes are then more
+/// than 60 us apart.
+const SPIN_BELOW: Rate = Rate::from_mbit(200);
+/// Packets for which memory is reserved before the run.
+const PACKETS: usize = 4096;
+
+/// Settings of a live run that a scenario does not have.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// The version of IP.
+    pub version: IpVersion,
+}
+
+/// The result of a live run.
+pub struct Report {
+    /// The record of the run, as a simulation's.
+    pub outcome: Outcome,
+    /// How well the bottleneck kept its time.
+    pub timing: Timing,
+    /// Packets that the links do not count.
+    pub accounts: Accounts,
+}
+
+/// Runs a validated scenario in real time. `control` is for the flows that name no controller.
+/// `stop` ends the run early.
+///
+/// # Errors
+/// If a part of the scenario has no live counterpart, or the system refuses a namespace, a device
+/// or a socket.
+pub fn run(
+    scenario: &Scenario,
+    control: Option<&Control>,
+    seed: u64,
+    options: &Options,
+    stop: &AtomicBool,
+) -> Result<Report, Error> {
+    let controllers = controllers(scenario, control)?;
+    let sides = [Namespace::new()?, Namespace::new()?];
+    let devices = devices(scenario, options.version, [&sides[0], &sides[1]])?;
+    set_ecn(scenario, control, &sides)?;
+    let open = |(index, (flow, controller)): (usize, (&Flow, &Option<String>))| {
+        let open = |controller: &String| {
+            let plan = Plan {
+                name: &flow.name,
+                index,
+                version: options.version,
+                controller,
+                mss: flow.transport.mss,
+                source: flow_source(scenario, index, seed),
+            };
+            TcpFlow::open(plan, [&sides[0], &sides[1]])
+        };
+        controller.as_ref().map(open).transpose()
+    };
+    let pairs = scenario.flows.iter().zip(&controllers);
+    let flows: Vec<Option<TcpFlow>> = pairs.enumerate().map(open).collect::<Result<_, _>>()?;
+    let simulation = simulation(scenario, control, seed, &flows);
+    let clock = Clock::start();
+    let times = Times::new(&simulation, flows.len());
+    let bottleneck = Bottleneck::new(simulation, devices, clock, may_spin(scenario));
+    let Finished { simulation, timing, accounts } =
+        thread::scope(|scope| Endpoints::new(scope, &flows, times).run(clock, bottleneck, stop))?;
+    Ok(Report { outcome: simulation.finish(), timing, accounts })
+}
+
+/// The emulated links. The hosts of flows without TCP are simulated too.
+fn simulation(
+    scenario: &Scenario,
+    control: Option<&Control>,
+    seed: u64,
+    flows: &[Option<TcpFlow>],
+) -> Simulation<sojourn_sim::Off, Port> {
+    let slab = Slab::new(mtu(scenario) as usize, PACKETS);
+    let port = Port { slab, arrivals: Vec::with_capacity(1024) };
+    let endpoint = |flow: &Option<TcpFlow>| {
+        let observer = Observer::new(flow.as_ref()?.shared());
+        Some(Box::new(observer) as Box<dyn Endpoint>)
+    };
+    Simulation::emulated(scenario, control, seed, port, flows.iter().map(endpoint).collect())
+}
+
+/// Largest packet of the scenario.
+fn mtu(scenario: &Scenario) -> u32 {
+    let sizes = scenario.flows.iter().map(|flow| flow.packet_size().0);
+    // IPv6 requires 1280 bytes (RFC 8200 section 5).
+    sizes.max().unwrap_or(1500).max(1280) as u32
+}
+
+/// Whether every link is slow enough for spinning.
+fn may_spin(scenario: &Scenario) -> bool {
+    scenario.links.iter().all(|link| match &link.rate {
+        Capacity::Rate(rates) => {
+            let later = rates.changes.iter().map(|change| change.value);
+            later.chain([rates.start]).all(|rate| rate < SPIN_BELOW)
+        }
+        Capacity::Unlimited | Capacity::Trace(_) => true,
+    })
+}
+
+/// A device in each namespace, with the addresses of its hosts and a route to the others.
+fn devices(
+    scenario: &Scenario,
+    version: IpVersion,
+    sides: [&Namespace; 2],
+) -> Result<[Tun; 2], Error> {
+    let device = |side: Side| {
+        let tun = Tun::new(sides[side as usize], mtu(scenario))?;
+        for flow in 0..scenario.flows.len() {
+            tun.netlink().add_address(tun.index, side.of_flow(version, flow))?;
+        }
+        let (network, prefix) = side.other().network(version);
+        tun.netlink().add_route(tun.index, network, prefix)?;
+        Ok(tun)
+    };
+    Ok([device(Side::Senders)?, device(Side::Receivers)?])
+}
+
+/// The name of each flow's controller in the kernel; `None` for a flow of datagrams, whose hosts
+/// are simulated. Refuses flows that cannot run live.
+fn controllers(
+    scenario: &Scenario,
+    control: Option<&Control>,
+) -> Result<Vec<Option<String>>, Error> {
+    let available = tcp::controllers();
+    let each = scenario.flows.iter();
+    each.map(|flow| match flow.control.as_ref().or(control) {
+        Some(Control::Algorithm { kind, .. }) => controller(flow, kind, &available).map(Some),
+        Some(Control::None) | None => Ok(None),
+    })
+    .collect()
+}
+
+fn controller(flow: &Flow, kind: &str, available: &[String]) -> Result<String, Error> {
+    if flow.source.carrier() == Carrier::Requests {
+        return Err(Error::Unsupported {
+            flow: flow.name.clone(),
+            what: format!("the source `{}`", flow.source.info().name),
+            remedy: "use the source `bulk`, `file`, `files` or `on-off`",
+        });
+    }
+    if !available.iter().any(|name| name == kind) {
+        return Err(Error::Controller {
+            flow: flow.name.clone(),
+            name: kind.to_owned(),
+            available: available.join(", "),
+        });
+    }
+    Ok(kind.to_owned())
+}
+
+/// Enables ECN if a flow uses it: accurate feedback (RFC 9768) for L4S, else that of RFC 3168. The
+/// setting is for all flows.
+fn set_ecn(
+    scenario: &Scenario,
+    control: Option<&Control>,
+    sides: &[Namespace; 2],
+) -> Result<(), Error> {
+    let use_of = |flow: &Flow| {
+        let needs = flow.control.as_ref().or(control)?.needs(&scenario.controllers)?;
+        flow.transport.ecn.then_some(needs.ecn)
+    };
+    let uses: Vec<EcnUse> = scenario.flows.iter().filter_map(use_of).collect();
+    let value = match &uses[..] {
+        [] => "0",
+        uses if uses.contains(&EcnUse::L4s) => "3",
+        _ => "1",
+    };
+    sides.iter().try_for_each(|side| side.set_sysctl("net/ipv4/tcp_ecn", value))
+}
+
+/// Start and stop of each flow.
+struct Times(Vec<(Instant, Instant)>);
+
+impl Times {
+    fn new(simulation: &Simulation<sojourn_sim::Off, Port>, flows: usize) -> Times {
+        Times((0..flows).map(|flow| simulation.flow_times(flow)).collect())
+    }
+}
+
+/// The flows of a run and their threads.
+struct Endpoints<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    flows: &'env [Option<TcpFlow>],
+    times: Times,
+    /// Whether each flow is ending.
+    ending: Arc<Vec<AtomicBool>>,
+    threads: Vec<Option<ScopedJoinHandle<'scope, Result<(), Error>>>>,
+}
+
+impl<'scope, 'env> Endpoints<'scope, 'env> {
+    fn new(
+        scope: &'scope Scope<'scope, 'env>,
+        flows: &'env [Option<TcpFlow>],
+        times: Times,
+    ) -> Endpoints<'scope, 'env> {
+        let ending = Arc::new(flows.iter().map(|_| AtomicBool::new(false)).collect());
+        let threads = flows.iter().map(|_| None).collect();
+        Endpoints { scope, flows, times, ending, threads }
+    }
+
+    /// Runs the bottleneck and the flows to the end.
+    fn run(
+        mut self,
+        clock: Clock,
+        bottleneck: Bottleneck,
+        stop: &'env AtomicBool,
+    ) -> Result<Finished, Error> {
+        let bottleneck = self.scope.spawn(move || bottleneck.run(stop));
+        let mut failure = None;
+        while !bottleneck.is_finished() && failure.is_none() {
+            failure = self.step(clock).err();
+            thread::sleep(tcp::SAMPLE);
+        }
+        if failure.is_some() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        (0..self.flows.len()).for_each(|flow| self.end(flow));
+        let ended = self.threads.into_iter().flatten().try_for_each(join);
+        let finished = bottleneck.join().map_err(|_| Error::Thread("bottleneck"))?;
+        failure.map_or(Ok(()), Err)?;
+        ended?;
+        finished
+    }
+
+    /// Starts, samples and ends the flows at their times.
+    fn step(&mut self, clock: Clock) -> Result<(), Error> {
+        let now = clock.now();
+        for (index, flow) in self.flows.iter().enumerate() {
+            let Some(flow) = flow else { continue };
+            let (start, stop) = self.times.0[index];
+            match &self.threads[index] {
+                None if start <= now && now < stop && !self.is_ending(index) => {
+                    self.start(index, flow, clock)
+                }
+                None => {}
+                Some(_) if stop <= now => self.end(index),
+                Some(thread) => {
+                    flow.sample();
+                    let is_early = thread.is_finished() && !self.is_ending(index);
+                    if let Some(thread) = self.threads[index].take_if(|_| is_early) {
+                        self.end(index);
+                        join(thread)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, index: usize, flow: &'env TcpFlow, clock: Clock) {
+        let ending = Arc::clone(&self.ending);
+        let run = move || flow.run(clock, || ending[index].load(Ordering::Relaxed));
+        self.threads[index] = Some(self.scope.spawn(run));
+    }
+
+    fn end(&self, index: usize) {
+        if !self.ending[index].swap(true, Ordering::Relaxed)
+            && let Some(flow) = &self.flows[index]
+        {
+            flow.end();
+        }
+    }
+
+    fn is_ending(&self, index: usize) -> bool {
+        self.ending[index].load(Ordering::Relaxed)
+    }
+}
+
+fn join(thread: ScopedJoinHandle<'_, Result<(), Error>>) -> Result<(), Error> {
+    thread.join().map_err(|_| Error::Thread("flow"))?
+}

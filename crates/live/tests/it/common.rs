@@ -1,0 +1,65 @@
+//! Scenarios run live.
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+
+use sojourn_live::{Error, IpVersion, Options, Report};
+use sojourn_scenario::{Document, Scenario};
+use sojourn_units::Duration;
+
+/// One run at a time: the bottlenecks of two would delay each other.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// The scenario of a document.
+pub(crate) fn scenario(text: &str) -> Scenario {
+    let document = Document::from_toml("live.toml", text).expect("it is TOML");
+    document.resolve(&|_| Err("no files".to_owned())).expect("it is sound")
+}
+
+/// Runs a scenario; `None` where this machine does not allow it.
+pub(crate) fn live(text: &str, version: IpVersion) -> Option<Report> {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let scenario = scenario(text);
+    let stop = AtomicBool::new(false);
+    let options = Options { version };
+    match sojourn_live::run(&scenario, scenario.controls.first(), 1, &options, &stop) {
+        Ok(report) => Some(report),
+        Err(error @ (Error::Namespace(_) | Error::TunNode(_) | Error::Tun { .. })) => {
+            eprintln!("not run here: {error}");
+            None
+        }
+        Err(error @ Error::Controller { .. }) => {
+            eprintln!("not run here: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Whether the run kept its time, so that its figures can be judged.
+pub(crate) fn is_punctual(report: &Report) -> bool {
+    let warning = report.timing.warning(Duration::from_millis(1));
+    warning.inspect(|warning| eprintln!("figures not judged here: {warning}")).is_none()
+}
+
+/// A bulk flow over one bottleneck with these keys, and a way back of 10 ms.
+pub(crate) fn one_flow(seconds: u32, control: &str, link: &str, flow: &str) -> String {
+    format!(
+        "duration = \"{seconds}s\"\n[link.bottleneck]\ndelay = \"10ms\"\n{link}\n[link.back]\n\
+         delay = \"10ms\"\n[flow.bulk]\npath = [\"bottleneck\"]\nback = [\"back\"]\n\
+         control = \"{control}\"\n{flow}\n"
+    )
+}
+
+/// Every packet that entered was delivered, dropped by a link, or is still inside.
+pub(crate) fn assert_conserved(report: &Report) {
+    let (accounts, links) = (&report.accounts, &report.outcome.summary.links);
+    let dropped: u64 = links.iter().map(|link| link.dropped_packets).sum();
+    let copied: u64 = links.iter().map(|link| link.duplicated_packets).sum();
+    assert_eq!((accounts.overflowed, accounts.refused), (0, 0));
+    // Packets inside that share their bytes with a copy count once.
+    let missing = accounts.entered + copied - accounts.delivered - dropped;
+    let shared = missing - accounts.inside;
+    assert!(shared <= copied, "{accounts:?}, {dropped} dropped, {copied} copied");
+    assert!(copied > 0 || shared == 0, "{accounts:?}, {dropped} dropped");
+}

@@ -1,0 +1,9 @@
+//! Live runs on this machine. Each test says in one line why it does not run here.
+#![cfg(target_os = "linux")]
+
+mod common;
+mod impairments;
+mod link;
+mod namespaces;
+mod refusals;
+mod sources;

@@ -1,0 +1,30 @@
+//! Scenarios that cannot run live are refused in one line, before anything is changed.
+
+use std::sync::atomic::AtomicBool;
+
+use sojourn_live::{Error, Options};
+
+use crate::common::{one_flow, scenario};
+
+fn refusal(text: &str) -> Error {
+    let stop = AtomicBool::new(false);
+    let refused = sojourn_live::run(&scenario(text), None, 1, &Options::default(), &stop);
+    let error = refused.err().expect("it is refused");
+    assert!(!error.to_string().contains('\n'), "{error}");
+    error
+}
+
+#[test]
+fn a_controller_that_no_kernel_has_is_named() {
+    let error = refusal(&one_flow(1, "lola", "rate = \"10Mbit\"", ""));
+    let text = error.to_string();
+    assert!(matches!(error, Error::Controller { .. }), "{text}");
+    assert!(text.starts_with("flow `bulk`: the kernel has no congestion controller `lola`"));
+}
+
+#[test]
+fn a_source_of_requests_is_refused() {
+    let source = "source = { kind = \"request\", request = \"1kB\", response = \"10kB\", interval = \"1s\" }";
+    let text = refusal(&one_flow(1, "cubic", "rate = \"10Mbit\"", source)).to_string();
+    assert!(text.contains("the source `request` cannot run live yet; use the source"), "{text}");
+}

@@ -1,0 +1,81 @@
+//! Emulation: a simulation that passes the packets of real hosts over its links, in step with a
+//! clock that the caller reads.
+
+use sojourn_scenario::{Control, Scenario};
+use sojourn_source::Source;
+use sojourn_units::{Duration, Instant};
+
+use crate::engine::Simulation;
+use crate::events::Clock;
+use crate::host::AnyHost;
+use crate::host::outside::Endpoint;
+use crate::link::packet::OutsidePacket;
+use crate::meter::Off;
+use crate::seed::{Stream, seed};
+use crate::setup;
+use crate::tap::Tap;
+
+impl<T: Tap> Simulation<Off, T> {
+    /// A run whose flows with an endpoint have their hosts outside the simulation.
+    ///
+    /// The caller advances the simulation to the time on its clock, sends the packets of the hosts
+    /// with [`Simulation::send`], and receives those that arrive from [`Tap::outside`]. Each
+    /// departure has its ideal time, however late the caller is: its lateness neither reaches a
+    /// queue's decision nor accumulates. Processing noise of hosts is not simulated, since the hosts
+    /// have their own.
+    ///
+    /// # Panics
+    /// If a flow with a congestion controller has no endpoint.
+    pub fn emulated(
+        scenario: &Scenario,
+        control: Option<&Control>,
+        seed: u64,
+        tap: T,
+        endpoints: Vec<Option<Box<dyn Endpoint>>>,
+    ) -> Simulation<Off, T> {
+        let scenario = Scenario { host_noise: Duration::ZERO, ..scenario.clone() };
+        let mut simulation = Simulation::build(&scenario, control, seed, tap, endpoints);
+        let connections = simulation.hosts.connections.len();
+        assert_eq!(connections, 0, "each flow with a controller has its hosts outside");
+        simulation.hosts.begin_tap(&scenario);
+        simulation
+    }
+
+    /// Time of the next event; [`Instant::MAX`] for none.
+    pub fn next_at(&mut self) -> Instant {
+        self.hosts.net.events.next_at()
+    }
+
+    /// The sender of a flow outside the simulation has measured a round-trip time.
+    pub fn record_rtt(&mut self, flow: usize, rtt: Duration) {
+        if let AnyHost::Outside(host) = &mut self.hosts.flows[flow].host {
+            host.record_rtt(rtt);
+        }
+    }
+
+    /// Number of flows.
+    pub fn flows(&self) -> usize {
+        self.hosts.flows.len()
+    }
+
+    /// Start and stop of a flow in this run; [`Instant::MAX`] if it lasts until the end.
+    pub fn flow_times(&self, flow: usize) -> (Instant, Instant) {
+        let flow = &self.hosts.flows[flow];
+        (flow.start, flow.stop.unwrap_or(Instant::MAX))
+    }
+
+    /// A host outside the simulation sends a packet now, at [`Simulation::now`]. Advance the
+    /// simulation first.
+    pub fn send(&mut self, packet: &OutsidePacket) {
+        let clock = &mut self.hosts.net.clock;
+        *clock = Clock { now: clock.now, horizon: clock.horizon.max(clock.now) };
+        self.hosts.send_outside(packet);
+    }
+}
+
+/// The source of a flow's data, as a simulation with this seed has it.
+pub fn flow_source(scenario: &Scenario, flow: usize, run_seed: u64) -> Box<dyn Source> {
+    let spec = &scenario.flows[flow];
+    let seed = seed(run_seed, Stream::Source, &spec.name);
+    spec.source.build(setup::start(scenario, spec, run_seed), spec.transport.mss, seed)
+}

@@ -1,0 +1,115 @@
+//! Hosts outside the simulation: real network stacks, whose packets pass the simulated links in
+//! real time.
+
+use sojourn_source::Transfers;
+use sojourn_trace::Histogram;
+use sojourn_units::{Bytes, Duration, Ecn, Rate};
+
+use super::{AnyHost, Hosts};
+use crate::link::packet::{OutsidePacket, Packet, PacketKind};
+use crate::meter::Metering;
+use crate::peak::Peak;
+use crate::tap::{Passage, Tap};
+
+/// The two ends of a flow outside the simulation.
+pub trait Endpoint: Send {
+    /// The latest state. Called for each sample and at the end of the run.
+    fn state(&self) -> EndpointState;
+}
+
+/// The state of the two ends of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EndpointState {
+    /// Payload delivered, each byte once.
+    pub received_bytes: u64,
+    /// The source's transfers.
+    pub transfers: Transfers,
+    /// Phase of the controller; empty if unknown.
+    pub phase: &'static str,
+    /// Congestion window.
+    pub cwnd: Option<Bytes>,
+    /// Slow start threshold.
+    pub ssthresh: Option<Bytes>,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Minimum round-trip time.
+    pub min_rtt: Option<Duration>,
+    /// Pacing rate.
+    pub pacing: Option<Rate>,
+    /// The sender's estimate of its delivery rate.
+    pub bandwidth: Option<Rate>,
+    /// Bytes in flight.
+    pub in_flight: Bytes,
+    /// Packets that the sender deemed lost.
+    pub lost: u64,
+    /// Packets retransmitted.
+    pub retransmitted: u64,
+    /// Packets that the sender knows to have been marked.
+    pub marked: u64,
+}
+
+/// The host of a flow outside the simulation.
+pub(crate) struct Outside {
+    endpoint: Box<dyn Endpoint>,
+    /// Packets sent in the direction of the flow.
+    pub(crate) sent: u64,
+    /// Those that a queue dropped or a wire lost.
+    pub(crate) dropped: u64,
+    /// Those that arrived with CE.
+    pub(crate) marked: u64,
+    pub(crate) rtts: Histogram,
+    /// Greatest round-trip time since the last sample of the series.
+    pub(crate) longest_rtt: Peak,
+}
+
+impl Outside {
+    pub(super) fn new(endpoint: Box<dyn Endpoint>) -> Outside {
+        Outside {
+            endpoint,
+            sent: 0,
+            dropped: 0,
+            marked: 0,
+            rtts: Histogram::default(),
+            longest_rtt: Peak::default(),
+        }
+    }
+
+    pub(crate) fn record_rtt(&mut self, rtt: Duration) {
+        self.rtts.record(rtt.0);
+        self.longest_rtt.note(rtt);
+    }
+
+    pub(crate) fn state(&self) -> EndpointState {
+        self.endpoint.state()
+    }
+}
+
+impl<M: Metering, T: Tap> Hosts<M, T> {
+    /// A host outside the simulation sends a packet.
+    pub(crate) fn send_outside(&mut self, packet: &OutsidePacket) {
+        let flow = &mut self.flows[packet.flow];
+        if let AnyHost::Outside(host) = &mut flow.host {
+            host.sent += u64::from(!packet.is_reply);
+        }
+        let route = flow.routes[usize::from(packet.is_reply)];
+        self.forward(Packet::outside(route, packet));
+    }
+
+    /// A packet arrives at a host outside the simulation.
+    #[inline(never)]
+    pub(super) fn on_outside(&mut self, packet: &Packet) {
+        let outside = packet.as_outside();
+        if let AnyHost::Outside(host) = &mut self.flows[outside.flow].host {
+            host.marked += u64::from(!outside.is_reply && outside.ecn == Ecn::Ce);
+        }
+        if T::LISTENS {
+            self.tap.outside(self.net.clock.now, Passage::Received, &outside);
+        }
+    }
+
+    pub(super) fn drop_outside(&mut self, flow: usize, packet: &Packet) {
+        if let AnyHost::Outside(host) = &mut self.flows[flow].host {
+            host.dropped += u64::from(packet.kind() == PacketKind::Outside);
+        }
+    }
+}
