@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sojourn._core import ControllerError as ControllerError
     from sojourn._core import Feedback as Feedback
     from sojourn._core import Limits as Limits
+    from sojourn._core import LiveError as LiveError
     from sojourn._core import RateSample as RateSample
     from sojourn._core import Received as Received
     from sojourn._core import ScenarioError as ScenarioError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from sojourn._core import __version__ as __version__
     from sojourn.api import compare as compare
     from sojourn.api import controllers as controllers
+    from sojourn.api import live as live
     from sojourn.api import load as load
     from sojourn.api import queues as queues
     from sojourn.api import run as run
@@ -51,6 +53,7 @@ _HOME = {
     "Feedback": "sojourn._core",
     "Figure": "sojourn.report",
     "Limits": "sojourn._core",
+    "LiveError": "sojourn._core",
     "NotEnoughMemoryError": "sojourn.errors",
     "OutputExistsError": "sojourn.errors",
     "Param": "sojourn.user_controllers",
@@ -66,6 +69,7 @@ _HOME = {
     "__version__": "sojourn._core",
     "compare": "sojourn.api",
     "controllers": "sojourn.api",
+    "live": "sojourn.api",
     "load": "sojourn.api",
     "queues": "sojourn.api",
     "run": "sojourn.api",
@@ -79,6 +83,7 @@ __all__ = [
     "Feedback",
     "Figure",
     "Limits",
+    "LiveError",
     "NotEnoughMemoryError",
     "OutputExistsError",
     "Param",
@@ -95,6 +100,7 @@ __all__ = [
     "captures",
     "compare",
     "controllers",
+    "live",
     "load",
     "qlog",
     "queues",

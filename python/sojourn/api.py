@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sojourn import _core, experiment, memory, results, stats
+from sojourn import _core, experiment, memory, real_time, results, stats
 from sojourn.exports import Captures, Files
 from sojourn.results import Run
 from sojourn.run_directory import What
@@ -75,6 +75,27 @@ def run(
     if slowness := user_controllers.slowness(done.summary, time.perf_counter() - began):
         print(slowness, file=sys.stderr)
     return done
+
+
+def live(
+    scenario: Source,
+    control: str | Sequence[str] | None = None,
+    seed: int | None = None,
+    runs: int = 1,
+    set: Mapping[str, object] | Iterable[str] = (),
+    ipv6: bool = False,
+    spread: str | None = None,
+) -> Run:
+    """Run a scenario in real time over this machine's network stack (docs/live.md).
+
+    The parameters are those of `run`; the controllers are those of the kernel. The record is that
+    of a simulation, so `compare` takes both. Raises `LiveError` if the machine cannot carry it out.
+    """
+    source = as_scenario(scenario)
+    core = experiment.prepare(
+        source.compile(), assignments=set, control=control, seed=seed, spread=spread
+    )
+    return record_live(core, source.origin, runs, ipv6)
 
 
 def load(directory: str | PathLike[str]) -> Run:
@@ -153,6 +174,17 @@ def record(
     experiment.require_room([core], runs, threads_of(jobs))
     outcomes = _simulated(core, runs, jobs, lambda outcome: outcome, progress, files)
     return _recorded(core, name, runs, outcomes, user_controllers)
+
+
+def record_live(
+    core: _core.Scenario,
+    name: str,
+    runs: int,
+    ipv6: bool,
+    progress: experiment.Progress | None = None,
+) -> Run:
+    """Run a prepared scenario in real time and keep the series."""
+    return _recorded(core, name, runs, real_time.run(core, runs, ipv6, progress))
 
 
 def record_all(

@@ -28,15 +28,37 @@ class Progress(Protocol):
         """Report the completed and the total simulated seconds, summed over all runs."""
 
 
+class Running(Protocol):
+    """A run that has begun: a simulation, or a live run."""
+
+    @property
+    def duration_s(self) -> float:
+        """The simulated time, or the real time, that it takes."""
+
+    @property
+    def now_s(self) -> float:
+        """The time that it has reached."""
+
+    def advance(self, until_s: float, within_s: float | None = None) -> None:
+        """Continue up to a time, for about this much real time."""
+
+    def finish(self) -> _core.Outcome:
+        """Continue to the end, and return the record."""
+
+
 @dataclass(frozen=True)
 class Job:
-    """One simulation: a checked scenario, the index of its controller, and the seed."""
+    """One run: a checked scenario, the index of its controller, and the seed."""
 
     scenario: _core.Scenario
     control: int
     seed: int
     captures: tuple[str | None, str | None] = (None, None)
     """Path prefixes of the files for its packets and its events."""
+
+    def start(self) -> Running:
+        """Start the simulation."""
+        return self.scenario.simulation(self.control, self.seed, *self.captures)
 
 
 class Stopped(BaseException):
@@ -218,15 +240,15 @@ class _Pool(Generic[T]):
             pythonapi.PyThreadState_SetAsyncExc(c_ulong(thread), py_object(Stopped))
 
     def _simulated(self, job: Job) -> T:
-        simulation = job.scenario.simulation(job.control, job.seed, *job.captures)
+        running = job.start()
         now = 0.0
-        while now < simulation.duration_s:
+        while now < running.duration_s:
             if self.stop.is_set():
                 raise Stopped
-            simulation.advance(simulation.duration_s, _PIECE_WALL_S)
-            self._report(simulation.now_s - now)
-            now = simulation.now_s
-        return self.take(simulation.finish())
+            running.advance(running.duration_s, _PIECE_WALL_S)
+            self._report(running.now_s - now)
+            now = running.now_s
+        return self.take(running.finish())
 
     def _report(self, advanced_s: float) -> None:
         if self.progress is None:

@@ -1,7 +1,9 @@
-"""Remarks below the summary table: identical runs, and spikes below their bound."""
+"""Remarks below the summary table: repeats, spikes below their bound, timing of live runs."""
+
+from collections.abc import Iterator
 
 from sojourn.formatting import change_text
-from sojourn.run_summary import Item, Summary, entries, value_of, worst_spike
+from sojourn.run_summary import Item, LiveSummary, Summary, entries, value_of, worst_spike
 
 # Maximum number of remarks below a table.
 _MOST_REMARKS = 8
@@ -9,6 +11,9 @@ _MOST_REMARKS = 8
 _SAME = 0.98
 # A packet of 1500 bytes with Ethernet framing. A spike is a packet's delay; the bound is fluid.
 _PACKET_BITS = 1538 * 8
+# The 99th percentile of lateness from which on a live run is not the scenario's: the criterion by
+# which simulated and live queueing delays agree (docs/live.md).
+_LATE_S = 1e-3
 
 
 def identical_runs(summary: Summary) -> list[str]:
@@ -23,6 +28,44 @@ def identical_runs(summary: Summary) -> list[str]:
             why = f"an interval is worth no more than one of {distinct} runs"
             lines.append(f"{entry['control']}: {runs} runs, {distinct} distinct outcomes: {why}")
     return _shortened(lines)
+
+
+def timing(summary: Summary) -> list[str]:
+    """Report how late the packets of live runs were, and which runs are not to be trusted."""
+    return _shortened(
+        [
+            f"{run['control']}, seed {run['seed']}: {_lateness(run['live'])}"
+            for run in summary["runs"]
+            if "live" in run
+        ]
+    )
+
+
+def _lateness(live: LiveSummary) -> str:
+    if live["lateness_p99_s"] is None:
+        return "live, and no packet passed the bottleneck"
+    shares = {
+        "p50": live["lateness_p50_s"],
+        "p99": live["lateness_p99_s"],
+        "p99.9": live["lateness_p999_s"],
+    }
+    late = ", ".join(f"{name} {1e6 * (s or 0.0):.0f} µs" for name, s in shares.items())
+    causes = list(_causes(live))
+    trust = f"; do not trust it: {'; '.join(causes)}" if causes else ""
+    return f"live; packets left late by {late}{trust}"
+
+
+def _causes(live: LiveSummary) -> Iterator[str]:
+    """Explain why the bottleneck did not behave as the scenario's."""
+    if (live["lateness_p99_s"] or 0.0) > _LATE_S:
+        remedy = (
+            "stop other programs"
+            if live["realtime"]
+            else "run as root, which gives real-time priority, or stop other programs"
+        )
+        yield f"packets were more than {1e3 * _LATE_S:g} ms late; {remedy}"
+    if lost := live["overflowed_packets"] + live["refused_packets"]:
+        yield f"{lost:,} packets were lost outside the links; lower the rates"
 
 
 def below_bound(summary: Summary, worst: bool) -> list[str]:

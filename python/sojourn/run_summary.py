@@ -87,8 +87,33 @@ class SpikeSummary(TypedDict):
     dropped_to_peak_packets: int | None
 
 
-class RunSummary(TypedDict):
-    """One simulation: a controller with a seed."""
+class LiveSummary(TypedDict):
+    """The timing of a live run, and the packets that no link counts.
+
+    Lateness is the time by which the bottleneck wrote a packet after its ideal time of arrival.
+    """
+
+    lateness_p50_s: float | None
+    lateness_p99_s: float | None
+    lateness_p999_s: float | None
+    lateness_max_s: float | None
+    realtime: bool
+    locked: bool
+    spun_s: float
+    entered_packets: int
+    delivered_packets: int
+    foreign_packets: int
+    overflowed_packets: int
+    refused_packets: int
+    inside_packets: int
+
+
+class _Live(TypedDict, total=False):
+    live: LiveSummary
+
+
+class RunSummary(_Live):
+    """One run: a controller with a seed. `live` is present if it was a live run."""
 
     control: str
     seed: int

@@ -6,7 +6,7 @@ from typing import Any
 
 from sojourn import legend
 from sojourn.formatting import MISSING, change_text, digits_of, scale_of
-from sojourn.remarks import below_bound, identical_runs
+from sojourn.remarks import below_bound, identical_runs, timing
 from sojourn.run_summary import Item, Summary, entries, focus_link, value_of, worst_spike
 from sojourn.stats import interval_ranks
 from sojourn.summary_metrics import (
@@ -97,7 +97,8 @@ def build(summary: Summary) -> Table:
             rows.append({"flow": flow, **link_figures})
     metrics = _metrics(summary, rows, several)
     detail = "flow" if any(name.detail for name in names) else ""
-    remarks = [*identical_runs(summary), *([] if several else below_bound(summary, worst=True))]
+    bounds = [] if several else below_bound(summary, worst=True)
+    remarks = [*timing(summary), *identical_runs(summary), *bounds]
     caption = _caption(summary, focus, several)
     return Table(caption, names, detail, _columns(metrics, rows), remarks)
 

@@ -15,6 +15,13 @@ pyo3::create_exception!(
      in flight than its path's capacity."
 );
 
+pyo3::create_exception!(
+    sojourn,
+    LiveError,
+    PyRuntimeError,
+    "A live run that this machine or its kernel cannot carry out."
+);
+
 /// An exception with the user's text, and with `items` for programs.
 pub(crate) fn scenario_error(py: Python<'_>, errors: &Errors) -> PyErr {
     let build = || -> PyResult<PyErr> {

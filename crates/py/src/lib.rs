@@ -8,6 +8,8 @@ mod files;
 mod input;
 mod interrupt;
 mod listing;
+#[cfg(target_os = "linux")]
+mod live;
 mod parts;
 mod run;
 mod scenario;
@@ -21,6 +23,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ScenarioError", module.py().get_type::<errors::ScenarioError>())?;
     module.add("ControllerError", module.py().get_type::<errors::ControllerError>())?;
+    module.add("LiveError", module.py().get_type::<errors::LiveError>())?;
     module.add_class::<user_controllers::Catalogue>()?;
     module.add_class::<user_controllers::Limits>()?;
     module.add_class::<user_controllers::Feedback>()?;
@@ -31,6 +34,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Simulation>()?;
     module.add_class::<run::Outcome>()?;
+    #[cfg(target_os = "linux")]
+    module.add_class::<live::LiveRun>()?;
     module.add_function(wrap_pyfunction!(run::series_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(listing::controllers, module)?)?;
     module.add_function(wrap_pyfunction!(listing::queues, module)?)?;

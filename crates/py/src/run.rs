@@ -5,6 +5,7 @@ use std::sync::{Mutex, TryLockError};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use serde_json::Value;
 use sojourn_units::{Duration, Instant};
 
 use crate::errors::{ControllerError, value_error};
@@ -95,18 +96,35 @@ impl Simulation {
     fn finish(&self, py: Python<'_>) -> PyResult<Outcome> {
         let end = self.duration_s()?;
         self.advance(py, end, None)?;
-        self.at_work(py, || Ok(Outcome(self.with(|s| s.take().map(AnyRun::finish))??)))
+        self.at_work(py, || {
+            let outcome = self.with(|s| s.take().map(AnyRun::finish))??;
+            Ok(Outcome::new(outcome, None))
+        })
     }
 }
 
 /// The outcome of a run.
 #[pyclass(module = "sojourn._core", frozen)]
-pub(crate) struct Outcome(sojourn_sim::Outcome);
+pub(crate) struct Outcome {
+    inner: sojourn_sim::Outcome,
+    /// How well a live run kept its time.
+    live: Option<Value>,
+}
+
+impl Outcome {
+    pub(crate) fn new(inner: sojourn_sim::Outcome, live: Option<Value>) -> Outcome {
+        Outcome { inner, live }
+    }
+}
 
 #[pymethods]
 impl Outcome {
     fn summary_json(&self) -> PyResult<String> {
-        serde_json::to_string(&self.0.summary).map_err(value_error)
+        let mut summary = serde_json::to_value(&self.inner.summary).map_err(value_error)?;
+        if let (Some(live), Value::Object(keys)) = (&self.live, &mut summary) {
+            keys.insert("live".to_owned(), live.clone());
+        }
+        Ok(summary.to_string())
     }
 }
 
@@ -122,7 +140,7 @@ pub(crate) fn series_parquet<'py>(
         "flows" => false,
         other => return Err(value_error(format!("`{other}` is neither `flows` nor `links`"))),
     };
-    let all: Vec<&sojourn_sim::Outcome> = outcomes.iter().map(|o| &o.0).collect();
+    let all: Vec<&sojourn_sim::Outcome> = outcomes.iter().map(|o| &o.inner).collect();
     let bytes = sojourn_sim::series_parquet(&all, links).map_err(value_error)?;
     Ok(PyBytes::new(py, &bytes))
 }

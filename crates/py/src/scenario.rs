@@ -4,11 +4,15 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use pyo3::prelude::*;
+#[cfg(target_os = "linux")]
+use sojourn_live::IpVersion;
 use sojourn_scenario::{Control, Document, Scenario as Resolved, kept_names};
 
 use crate::errors::{scenario_error, value_error};
 use crate::export::AnyRun;
 use crate::files::Files;
+#[cfg(target_os = "linux")]
+use crate::live::LiveRun;
 use crate::run::Simulation;
 use crate::user_controllers::{Catalogue, Failure};
 
@@ -182,6 +186,15 @@ impl Scenario {
 
     fn memory_bytes(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(sojourn_sim::estimate(self.resolve(py)?).0)
+    }
+
+    /// Starts a run in real time.
+    #[cfg(target_os = "linux")]
+    fn live(&self, py: Python<'_>, control: usize, seed: u64, ipv6: bool) -> PyResult<LiveRun> {
+        let scenario = self.resolve(py)?.clone();
+        let label = scenario.labels().get(control).cloned();
+        let version = if ipv6 { IpVersion::V6 } else { IpVersion::V4 };
+        Ok(LiveRun::start(scenario, control, label, seed, version))
     }
 
     #[pyo3(signature = (control, seed, pcapng = None, qlog = None))]

@@ -2,6 +2,12 @@
 
 import argparse
 
+_RUN_JSON = (
+    'prints {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '
+    '"spikes"}]} and, with --runs, "medians" (one entry a controller), and nothing else on '
+    "standard output; writes a run directory only if --out names one"
+)
+
 
 def name_list(text: str) -> list[str]:
     """Parse names that commas separate: `cubic,bbr`."""
@@ -56,3 +62,44 @@ def add_controller_option(parser: argparse.ArgumentParser) -> None:
         help="add your own controller, for use by name (CONTRIBUTING.md); NAME is by default the "
         "class's name in snake case; may be repeated",
     )
+
+
+def add_scenario_options(parser: argparse.ArgumentParser) -> None:
+    """Add the scenario file, the changes to it, and the options of the output."""
+    add = parser.add_argument
+    add(
+        "file",
+        metavar="FILE",
+        type=file_name,
+        help="the scenario, a TOML file; - for standard input",
+    )
+    add(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="change a value, such as link.bottleneck.rate.steps.0.rate=10Mbit; may be repeated",
+    )
+    add(
+        "--control",
+        metavar="A,B",
+        type=name_list,
+        help="run these controllers instead of the scenario's; if every flow names its own, they "
+        "replace those",
+    )
+    add("--seed", metavar="N", type=whole, help="seed of all random draws")
+    add(
+        "--runs",
+        metavar="N",
+        type=positive,
+        default=1,
+        help="repeat with N consecutive seeds; the table then shows medians with their 95 %% "
+        "confidence intervals (from 6 runs on)",
+    )
+    add(
+        "--spread",
+        metavar="DURATION",
+        help="delay every change of a link by one random time up to this (--set spread=DURATION)",
+    )
+    add("--out", metavar="DIR", help="run directory (default: runs/NAME, -2, -3, ... if taken)")
+    add("--json", action="store_true", help=_RUN_JSON)

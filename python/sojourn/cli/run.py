@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sojourn import _core, api, experiment, output, results, terminal
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import add_controller_option, file_name, name_list, positive, whole
+from sojourn.cli.options import add_controller_option, add_scenario_options, positive
 from sojourn.cli.scenarios import load_controllers, prints_aside, read
 from sojourn.exports import Captures
 from sojourn.pictures import Pictures
@@ -15,53 +15,13 @@ from sojourn.progress import Bar
 from sojourn.run_summary import Summary
 from sojourn.user_controllers import UserControllers
 
-_JSON_HELP = (
-    'prints {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '
-    '"spikes"}]} and, with --runs, "medians" (one entry a controller), and nothing else on '
-    "standard output; writes a run directory only if --out names one"
-)
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn run`."""
-    add = parser.add_argument
-    add(
-        "file",
-        metavar="FILE",
-        type=file_name,
-        help="the scenario, a TOML file; - for standard input",
-    )
-    add(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="change a value, such as link.bottleneck.rate.steps.0.rate=10Mbit; may be repeated",
-    )
-    add(
-        "--control",
-        metavar="A,B",
-        type=name_list,
-        help="run these controllers instead of the scenario's; if every flow names its own, they "
-        "replace those",
-    )
+    add_scenario_options(parser)
     add_controller_option(parser)
-    add("--seed", metavar="N", type=whole, help="seed of all random draws")
-    add(
-        "--runs",
-        metavar="N",
-        type=positive,
-        default=1,
-        help="repeat with N consecutive seeds; the table then shows medians with their 95 %% "
-        "confidence intervals (from 6 runs on)",
-    )
-    add(
-        "--spread",
-        metavar="DURATION",
-        help="delay every change of a link by one random time up to this (--set spread=DURATION)",
-    )
+    add = parser.add_argument
     add("--jobs", metavar="N", type=positive, help="number of threads (default: one a core)")
-    add("--out", metavar="DIR", help="run directory (default: runs/NAME, -2, -3, ... if taken)")
     add(
         "--pcapng",
         metavar="DIR",
@@ -74,7 +34,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="write the events of each transport to this folder, in two qlog files a connection "
         "(docs/exports.md)",
     )
-    add("--json", action="store_true", help=_JSON_HELP)
     parser.set_defaults(execute=execute)
 
 

@@ -1,0 +1,126 @@
+//! Runs in real time, on the system's own network stack.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use sojourn_live::{Accounts, Error, IpVersion, Options, Report, Timing};
+use sojourn_scenario::Scenario;
+
+use crate::errors::LiveError;
+use crate::run::Outcome;
+
+/// Time between two looks at the clock and at the end of the run.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A run in real time, in a thread of its own. Dropped early, it stops and leaves nothing behind.
+#[pyclass(module = "sojourn._core")]
+pub(crate) struct LiveRun {
+    duration_s: f64,
+    began: Instant,
+    stop: Arc<AtomicBool>,
+    thread: Mutex<Option<JoinHandle<Result<Report, Error>>>>,
+}
+
+impl LiveRun {
+    #[expect(clippy::disallowed_methods, reason = "a live run is in real time")]
+    pub(crate) fn start(
+        scenario: Scenario,
+        control: usize,
+        label: Option<String>,
+        seed: u64,
+        version: IpVersion,
+    ) -> LiveRun {
+        let duration_s = scenario.duration.as_secs_f64();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = thread::spawn(move || {
+            let options = Options { version };
+            let chosen = scenario.controls.get(control);
+            let mut report = sojourn_live::run(&scenario, chosen, seed, &options, &stopped)?;
+            if let Some(label) = label {
+                report.outcome.summary.control = label;
+            }
+            Ok(report)
+        });
+        LiveRun { duration_s, began: Instant::now(), stop, thread: Mutex::new(Some(thread)) }
+    }
+
+    fn is_running(&self) -> bool {
+        let thread = self.thread.lock();
+        thread.is_ok_and(|thread| thread.as_ref().is_some_and(|thread| !thread.is_finished()))
+    }
+}
+
+#[pymethods]
+impl LiveRun {
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.duration_s
+    }
+
+    /// Time since the start; the duration once the run has ended.
+    #[getter]
+    fn now_s(&self) -> f64 {
+        let elapsed = self.began.elapsed().as_secs_f64();
+        // Its last packets may take longer than the duration.
+        if self.is_running() { elapsed.min(0.999 * self.duration_s) } else { self.duration_s }
+    }
+
+    /// Waits up to `within_s` for the end of the run.
+    #[pyo3(signature = (_until_s, within_s = None))]
+    fn advance(&self, py: Python<'_>, _until_s: f64, within_s: Option<f64>) {
+        py.detach(|| {
+            let began = self.began.elapsed();
+            let is_over =
+                || within_s.is_some_and(|s| (self.began.elapsed() - began).as_secs_f64() >= s);
+            while self.is_running() && !is_over() {
+                thread::sleep(LOOK);
+            }
+        });
+    }
+
+    /// Waits for the end, and returns the record of the run.
+    fn finish(&self, py: Python<'_>) -> PyResult<Outcome> {
+        let thread = self.thread.lock().ok().and_then(|mut thread| thread.take());
+        let thread = thread.ok_or_else(|| PyRuntimeError::new_err("the run is finished"))?;
+        let report = py.detach(|| thread.join());
+        let report = report.map_err(|_| PyRuntimeError::new_err("the run failed"))?;
+        let report = report.map_err(|error| LiveError::new_err(error.to_string()))?;
+        let live = described(&report.timing, &report.accounts);
+        Ok(Outcome::new(report.outcome, Some(live)))
+    }
+}
+
+impl Drop for LiveRun {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.lock().ok().and_then(|mut thread| thread.take()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The entry `live` of a run's summary.
+fn described(timing: &Timing, accounts: &Accounts) -> Value {
+    let late = |share: f64| timing.lateness.quantile(share).map(|ns| ns as f64 * 1e-9);
+    json!({
+        "lateness_p50_s": late(0.5),
+        "lateness_p99_s": late(0.99),
+        "lateness_p999_s": late(0.999),
+        "lateness_max_s": late(1.0),
+        "realtime": timing.is_realtime,
+        "locked": timing.is_locked,
+        "spun_s": timing.spun.as_secs_f64(),
+        "entered_packets": accounts.entered,
+        "delivered_packets": accounts.delivered,
+        "foreign_packets": accounts.foreign,
+        "overflowed_packets": accounts.overflowed,
+        "refused_packets": accounts.refused,
+        "inside_packets": accounts.inside,
+    })
+}
