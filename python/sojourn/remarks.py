@@ -1,7 +1,5 @@
 """Remarks below the summary table: repeats, spikes below their bound, timing of live runs."""
 
-from collections.abc import Iterator
-
 from sojourn.formatting import change_text
 from sojourn.run_summary import Item, LiveSummary, Summary, entries, value_of, worst_spike
 
@@ -11,9 +9,6 @@ _MOST_REMARKS = 8
 _SAME = 0.98
 # A packet of 1500 bytes with Ethernet framing. A spike is a packet's delay; the bound is fluid.
 _PACKET_BITS = 1538 * 8
-# The 99th percentile of lateness from which on a live run is not the scenario's: the criterion by
-# which simulated and live queueing delays agree (docs/live.md).
-_LATE_S = 1e-3
 
 
 def identical_runs(summary: Summary) -> list[str]:
@@ -50,22 +45,14 @@ def _lateness(live: LiveSummary) -> str:
         "p99.9": live["lateness_p999_s"],
     }
     late = ", ".join(f"{name} {1e6 * (s or 0.0):.0f} µs" for name, s in shares.items())
-    causes = list(_causes(live))
-    trust = f"; do not trust it: {'; '.join(causes)}" if causes else ""
+    faults = [*filter(None, [live["warning"]]), *_lost(live)]
+    trust = f"; do not trust it: {'; '.join(faults)}" if faults else ""
     return f"live; packets left late by {late}{trust}"
 
 
-def _causes(live: LiveSummary) -> Iterator[str]:
-    """Explain why the bottleneck did not behave as the scenario's."""
-    if (live["lateness_p99_s"] or 0.0) > _LATE_S:
-        remedy = (
-            "stop other programs"
-            if live["realtime"]
-            else "run as root, which gives real-time priority, or stop other programs"
-        )
-        yield f"packets were more than {1e3 * _LATE_S:g} ms late; {remedy}"
-    if lost := live["overflowed_packets"] + live["refused_packets"]:
-        yield f"{lost:,} packets were lost outside the links; lower the rates"
+def _lost(live: LiveSummary) -> list[str]:
+    lost = live["overflowed_packets"] + live["refused_packets"]
+    return [f"{lost:,} packets were lost outside the links; lower the rates"] if lost else []
 
 
 def below_bound(summary: Summary, worst: bool) -> list[str]:

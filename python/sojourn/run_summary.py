@@ -91,6 +91,8 @@ class LiveSummary(TypedDict):
     """The timing of a live run, and the packets that no link counts.
 
     Lateness is the time by which the bottleneck wrote a packet after its ideal time of arrival.
+    `warning` says why the timing was bad; null if it was good. A hypervisor gave `stolen_s` of the
+    processor's time to other machines.
     """
 
     lateness_p50_s: float | None
@@ -100,6 +102,8 @@ class LiveSummary(TypedDict):
     realtime: bool
     locked: bool
     spun_s: float
+    stolen_s: float
+    warning: str | None
     entered_packets: int
     delivered_packets: int
     foreign_packets: int

@@ -10,10 +10,14 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_live::{Accounts, Error, IpVersion, Options, Report, Timing};
 use sojourn_scenario::Scenario;
+use sojourn_units::Duration as Span;
 
 use crate::errors::LiveError;
 use crate::run::Outcome;
 
+/// Lateness from which on a run is not the scenario's: queueing delays of simulation and live run
+/// agree to this (docs/live.md).
+const TOLERANCE: Span = Span::from_millis(1);
 /// Time between two looks at the clock and at the end of the run.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -116,6 +120,8 @@ fn described(timing: &Timing, accounts: &Accounts) -> Value {
         "realtime": timing.is_realtime,
         "locked": timing.is_locked,
         "spun_s": timing.spun.as_secs_f64(),
+        "stolen_s": timing.stolen.as_secs_f64(),
+        "warning": timing.warning(TOLERANCE),
         "entered_packets": accounts.entered,
         "delivered_packets": accounts.delivered,
         "foreign_packets": accounts.foreign,
