@@ -1,6 +1,7 @@
 //! What the hosts of datagrams count.
 
-use super::seen::Seen;
+use sojourn_transport::Seen;
+
 use super::{Datagram, Setup};
 
 /// Datagrams of a flow in its direction.

@@ -10,7 +10,6 @@ mod counts;
 mod datagrams;
 mod echo;
 mod fate;
-mod seen;
 pub(crate) mod transport;
 
 use sojourn_scenario::{Control, Flow as Spec, Scenario};
