@@ -1,0 +1,107 @@
+//! The sending endpoint.
+
+use std::net::SocketAddr;
+
+use sojourn_params::Params;
+
+use super::clock::Clock;
+use super::departures::{Departures, Timing};
+use super::fit::fit;
+use super::load::Feed;
+use super::plan::{Observer, Plan};
+use super::socket::{Opener, Socket, open_here};
+use super::stop::StopHandle;
+use super::transfer::Transfer;
+use crate::Error;
+use crate::client::{Client, Setup};
+use crate::record::Outcome;
+
+/// An endpoint that sends data to a server.
+pub struct Endpoint {
+    remote: SocketAddr,
+    clock: Clock,
+    timing: Timing,
+    opener: Box<Opener>,
+    stop: StopHandle,
+}
+
+impl Endpoint {
+    /// An endpoint that sends to the server at `remote`.
+    pub fn new(remote: SocketAddr) -> Endpoint {
+        Endpoint {
+            remote,
+            clock: Clock::start(),
+            timing: Timing::default(),
+            opener: Box::new(open_here),
+            stop: StopHandle::default(),
+        }
+    }
+
+    /// Replaces the function that opens the socket.
+    pub fn with_opener(self, opener: Box<Opener>) -> Endpoint {
+        Endpoint { opener, ..self }
+    }
+
+    /// Replaces the clock, so that several endpoints have the same time.
+    pub fn with_clock(self, clock: Clock) -> Endpoint {
+        Endpoint { clock, ..self }
+    }
+
+    /// Replaces the way of keeping time.
+    pub fn with_timing(self, timing: Timing) -> Endpoint {
+        Endpoint { timing, ..self }
+    }
+
+    /// Ends its transfer from another thread.
+    pub fn stop_handle(&self) -> StopHandle {
+        self.stop.clone()
+    }
+
+    /// Carries out a transfer in this thread.
+    ///
+    /// # Errors
+    /// If the controller is unknown or refused, the server is not reachable or vanishes, or the
+    /// socket fails.
+    pub fn send(&self, plan: Plan, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+        let Plan { mut config, .. } = plan;
+        let known = || plan.catalogue.infos().map(|info| info.name).collect::<Vec<_>>().join(", ");
+        let unknown = || Error::UnknownController { name: plan.control.clone(), known: known() };
+        let info = plan.catalogue.find(&plan.control).ok_or_else(unknown)?;
+        let params = plan.params.clone().unwrap_or_else(|| Params::defaults(info.params));
+        let feed = Feed::new(plan.load)?;
+        let socket = Socket::connect(self.remote, &*self.opener)?;
+        fit(&mut config, self.remote, socket.path_mtu())?;
+        let (mss, id) = (config.mss, connection_id()?);
+        let named = (plan.control.as_str(), &params);
+        let setup = Setup::new(&plan.catalogue, named, config, plan.seed, id)?;
+        let setup = Setup { patience: plan.patience, ..setup.ok_or_else(unknown)? };
+        let mut notes = Vec::new();
+        let mut timing = self.timing;
+        if timing.departures == Departures::Kernel
+            && let Err(errno) = socket.enable_departure_times()
+        {
+            timing.departures = Departures::Timer;
+            notes.push(format!("this thread paces: the kernel has no departure times ({errno})"));
+        }
+        // A sleep ends up to 50 us late by default (timer_slack in proc_pid_timerslack_ns(5)).
+        let _ = nix::sys::prctl::set_timerslack(1);
+        let now = self.clock.now();
+        let mut client = Client::new(now, setup);
+        client.sender_mut().catch_up(timing.catch_up);
+        if observer.follows_losses() {
+            client.sender_mut().watch();
+        }
+        let mut transfer = Transfer::new(self.remote, socket, self.clock, timing, client, feed);
+        let end = transfer.run(plan.duration, plan.interval, &self.stop, observer)?;
+        let mut outcome = transfer.outcome((&plan.name, &plan.control), end);
+        outcome.mss = mss;
+        outcome.notes.append(&mut notes);
+        Ok(outcome)
+    }
+}
+
+/// A number that only the two ends know.
+fn connection_id() -> Result<u64, Error> {
+    getrandom::u64()
+        .map_err(|error| Error::socket("draw a connection ID", std::io::Error::from(error)))
+}

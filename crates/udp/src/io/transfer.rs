@@ -1,0 +1,364 @@
+//! The loop of a transfer.
+
+use std::net::SocketAddr;
+
+use nix::errno::Errno;
+use sojourn_transport::EcnCounts;
+use sojourn_units::{Bytes, Duration, Ecn, Instant};
+
+use super::clock::Clock;
+use super::departures::{Departures, LEAD, Timing};
+use super::load::Feed;
+use super::plan::Observer;
+use super::socket::{Route, Socket};
+use super::stop::{CHECK, StopHandle};
+use crate::Error;
+use crate::client::{Client, Heard, Output, Status};
+use crate::record::{Outcome, Punctuality, Recorder, Span, summary};
+use crate::wire::Receipt;
+
+/// Datagrams received, and sent, between two looks at everything else.
+const BATCH: usize = 32;
+
+/// A transfer under way.
+pub(super) struct Transfer {
+    remote: SocketAddr,
+    socket: Socket,
+    clock: Clock,
+    timing: Timing,
+    client: Client,
+    feed: Feed,
+    recorder: Recorder,
+    started_at: Instant,
+    /// Time of the last event: it does not go back.
+    now: Instant,
+    /// When the pacer allows the next packet.
+    paced_at: Option<Instant>,
+    head: Vec<u8>,
+    payload: Vec<u8>,
+    /// A datagram that the socket did not take yet.
+    held: Option<(Route, u16)>,
+    sent: EcnCounts,
+    punctuality: Punctuality,
+    /// Datagrams that this machine's queue dropped.
+    rejected: u64,
+    /// ICMP errors since the connection opened.
+    unreachable: u64,
+}
+
+/// How a transfer ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    at: Instant,
+    is_complete: bool,
+    receipt: Option<Receipt>,
+}
+
+impl Transfer {
+    pub(super) fn new(
+        remote: SocketAddr,
+        socket: Socket,
+        clock: Clock,
+        timing: Timing,
+        client: Client,
+        feed: Feed,
+    ) -> Transfer {
+        let now = clock.now();
+        Transfer {
+            remote,
+            socket,
+            clock,
+            timing,
+            client,
+            feed,
+            recorder: Recorder::new(now),
+            started_at: now,
+            now,
+            paced_at: None,
+            head: Vec::new(),
+            payload: noise(),
+            held: None,
+            sent: EcnCounts::default(),
+            punctuality: Punctuality { departures: timing.departures, ..Punctuality::default() },
+            rejected: 0,
+            unreachable: 0,
+        }
+    }
+
+    /// Runs until the load was delivered, the duration is over, or the transfer is stopped.
+    pub(super) fn run(
+        &mut self,
+        duration: Duration,
+        interval: Duration,
+        stop: &StopHandle,
+        observer: &mut dyn Observer,
+    ) -> Result<End, Error> {
+        let stop_at = self.started_at + duration;
+        let mut sample_at = sample_after(self.started_at, interval);
+        let mut ended: Option<(Instant, bool)> = None;
+        loop {
+            self.receive(observer)?;
+            let now = self.advance();
+            if ended.is_none() {
+                self.feed.act(now, &mut self.client);
+                let is_complete = self.feed.is_over(&self.client);
+                if is_complete || stop_at <= now || stop.is_stopped() {
+                    ended = Some((now, is_complete));
+                    self.client.stop();
+                    self.client.close(now);
+                }
+            }
+            if self.client.timer() <= now {
+                self.client.on_timer(now);
+                self.report_losses(observer);
+            }
+            match (self.client.status(), ended) {
+                (Status::Failed(fault), _) => return Err(Error::of(fault, self.remote)),
+                (Status::Done(receipt), Some((at, is_complete))) => {
+                    return Ok(End { at, is_complete, receipt });
+                }
+                _ => {}
+            }
+            let is_idle = self.transmit(observer)?;
+            if sample_at <= now && ended.is_none() {
+                observer.sample(self.recorder.sample(now, &self.client));
+                sample_at = sample_after(sample_at, interval);
+            }
+            if is_idle {
+                let next = if ended.is_none() { sample_at.min(stop_at) } else { Instant::MAX };
+                self.wait(next.min(now + CHECK))?;
+            }
+        }
+    }
+
+    /// The time now.
+    fn advance(&mut self) -> Instant {
+        self.now = self.now.max(self.clock.now());
+        self.now
+    }
+
+    /// Processes the datagrams that have arrived, at the kernel's receive times: the time until this
+    /// thread ran is no part of the round trip.
+    fn receive(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
+        let times = self.clock.realtime();
+        for _ in 0..BATCH {
+            let received = match self.socket.receive(&times) {
+                Ok(Some(received)) => received,
+                Ok(None) => break,
+                Err(errno) => {
+                    self.on_error(errno)?;
+                    continue;
+                }
+            };
+            let at = received.at.min(self.clock.now()).max(self.now);
+            self.now = at;
+            match self.client.on_datagram(at, self.socket.datagram(received.len)) {
+                Heard::Opened => observer.opened(at),
+                Heard::Acked(ack, rtt) => {
+                    observer.acked(at, ack, rtt);
+                    if let Some(rtt) = rtt {
+                        self.recorder.note_rtt(rtt);
+                    }
+                    self.feed.on_acked(at, &self.client);
+                    self.report_losses(observer);
+                }
+                Heard::Other => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn report_losses(&mut self, observer: &mut dyn Observer) {
+        if observer.follows_losses() {
+            for (number, cause) in self.client.sender_mut().take_lost() {
+                observer.lost(self.now, number, cause);
+            }
+        }
+    }
+
+    /// Sends the packets that may leave; returns whether none is left.
+    fn transmit(&mut self, observer: &mut dyn Observer) -> Result<bool, Error> {
+        if !self.flush()? {
+            return Ok(true);
+        }
+        for _ in 0..BATCH {
+            let now = self.advance();
+            let at = self.departure(now);
+            match self.client.poll_transmit(at, &mut self.head) {
+                Output::Blocked => {
+                    self.paced_at = None;
+                    return Ok(true);
+                }
+                Output::Wait(next) => {
+                    self.paced_at = Some(next);
+                    if self.departure(now) == now {
+                        return Ok(true);
+                    }
+                }
+                Output::Datagram { ecn, payload } => {
+                    if payload > 0 {
+                        self.note_departure(at, ecn);
+                        self.client
+                            .last_sent()
+                            .into_iter()
+                            .for_each(|data| observer.sent(at, data));
+                    }
+                    self.held = Some((self.route(at, ecn), payload));
+                    if !self.flush()? {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// The time at which the next packet leaves: the kernel takes packets early.
+    fn departure(&self, now: Instant) -> Instant {
+        match (self.timing.departures, self.paced_at) {
+            (Departures::Kernel, Some(at)) if at <= now + LEAD => at.max(now),
+            _ => now,
+        }
+    }
+
+    fn note_departure(&mut self, at: Instant, ecn: Ecn) {
+        match ecn {
+            Ecn::NotEct => {}
+            Ecn::Ect0 => self.sent.ect0 += 1,
+            Ecn::Ect1 => self.sent.ect1 += 1,
+            Ecn::Ce => self.sent.ce += 1,
+        }
+        if let Some(due) = self.paced_at.take() {
+            self.punctuality.lateness.record(at.since(due).0);
+        }
+    }
+
+    fn route(&self, at: Instant, ecn: Ecn) -> Route {
+        let is_kernel = self.timing.departures == Departures::Kernel;
+        let departure_ns = is_kernel.then(|| self.clock.monotonic_ns(at));
+        Route { to: None, ecn, departure_ns }
+    }
+
+    /// Sends the datagram that is held; returns whether none is left.
+    fn flush(&mut self) -> Result<bool, Error> {
+        let Some((route, len)) = self.held else { return Ok(true) };
+        match self.socket.send(&route, &self.head, &self.payload[..usize::from(len)]) {
+            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(false),
+            // A full queue of the interface drops, as a queue on the path does.
+            Err(Errno::ENOBUFS) => self.rejected += 1,
+            Err(Errno::EMSGSIZE) => return Err(self.too_large(len)),
+            Err(errno) => self.on_error(errno)?,
+            Ok(()) => {}
+        }
+        self.held = None;
+        Ok(true)
+    }
+
+    fn too_large(&self, payload: u16) -> Error {
+        let size = self.head.len() as u64 + u64::from(payload) + 48;
+        Error::TooLarge { address: self.remote, size, most: 1_200 }
+    }
+
+    /// An ICMP error of an earlier datagram, or a fault of the socket. While the connection opens, it
+    /// is not reachable; later the path may recover before the client gives up.
+    fn on_error(&mut self, errno: Errno) -> Result<(), Error> {
+        match errno {
+            Errno::ECONNREFUSED
+            | Errno::EHOSTUNREACH
+            | Errno::ENETUNREACH
+            | Errno::ENETDOWN
+            | Errno::EPERM => {
+                self.unreachable += 1;
+                if self.client.status() == Status::Opening {
+                    return Err(Error::NotReachable { address: self.remote, source: errno.into() });
+                }
+                Ok(())
+            }
+            _ => Err(Error::socket("send or receive", errno)),
+        }
+    }
+
+    /// Waits for the next event, at `until` at the latest.
+    fn wait(&mut self, until: Instant) -> Result<(), Error> {
+        let (spin, is_full) = (self.timing.spin, self.held.is_some());
+        // A full socket delays the next packet, whatever the pacer allows.
+        let paced = self.paced_at.filter(|_| !is_full).unwrap_or(Instant::MAX);
+        let lead = match self.timing.departures {
+            Departures::Kernel => LEAD,
+            Departures::Timer => spin,
+        };
+        let until =
+            until.min(self.client.timer()).min(self.feed.next_at()).min(paced.saturating_sub(lead));
+        self.socket.wait(&self.clock, until, is_full)?;
+        if self.timing.departures == Departures::Timer && !is_full {
+            while self.clock.now() < paced && paced.since(self.clock.now()) <= spin {
+                std::hint::spin_loop();
+            }
+        }
+        Ok(())
+    }
+
+    /// The outcome of a transfer that has ended.
+    pub(super) fn outcome(self, names: (&str, &str), end: End) -> Outcome {
+        let span = Span {
+            start: self.started_at,
+            end: end.at,
+            is_complete: end.is_complete,
+            transfers: self.feed.transfers(end.is_complete),
+        };
+        let receipt = end.receipt;
+        let rtts = &self.recorder.rtts;
+        let notes = self.notes(receipt.as_ref());
+        Outcome {
+            summary: summary(names, &self.client, span, receipt.as_ref(), rtts),
+            samples: self.recorder.samples,
+            receipt,
+            sent: self.sent,
+            mss: Bytes::ZERO,
+            punctuality: self.punctuality,
+            overflows: self.socket.overflows,
+            notes,
+        }
+    }
+
+    fn notes(&self, receipt: Option<&Receipt>) -> Vec<String> {
+        let mut notes = Vec::new();
+        let mut note = |count: u64, text: &str| {
+            if count > 0 {
+                notes.push(format!("{count} {text}"));
+            }
+        };
+        note(self.rejected, "packets were dropped by this machine's own queue");
+        note(u64::from(self.socket.overflows), "acknowledgements overflowed the receive buffer");
+        note(self.unreachable, "ICMP errors arrived");
+        note(self.client.ignored(), "datagrams were ignored");
+        let capable = self.sent.ect0 + self.sent.ect1;
+        let seen = receipt.map(|r| r.counts.ect0 + r.counts.ect1 + r.counts.ce);
+        if let Some(seen) = seen
+            && capable > 0
+            && seen == 0
+        {
+            notes.push("the path erases the ECN field".to_owned());
+        }
+        if receipt.is_none() {
+            notes.push("the server's receipt did not arrive: its figures are the sender's".into());
+        }
+        notes
+    }
+}
+
+fn sample_after(at: Instant, interval: Duration) -> Instant {
+    if interval == Duration::ZERO { Instant::MAX } else { at + interval }
+}
+
+/// Payload that no link can compress.
+fn noise() -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut octet = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 56) as u8
+    };
+    (0..=u16::MAX).map(|_| octet()).collect()
+}

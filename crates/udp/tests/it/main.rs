@@ -1,0 +1,4 @@
+//! Transfers over the loopback interface.
+
+mod common;
+mod loopback;
