@@ -144,37 +144,41 @@ impl Outcome {
         table.add("seed", rows().map(|_| seed).collect::<Vec<_>>());
         table.add("flow", text(&self.summary.name));
         table.add("phase", rows().map(|row| row.phase).collect::<Text>());
-        let mut float = |name: &str, value: fn(&Sample) -> Option<f64>| {
+        for (name, value) in FLOATS {
             let values = rows().map(|row| value(row).unwrap_or(f64::NAN));
-            table.add(name, values.collect::<Vec<_>>());
-        };
-        let column: [(&str, fn(&Sample) -> Option<f64>); 11] = [
-            ("t_s", |row| Some(row.at.as_secs_f64())),
-            ("cwnd_bytes", |row| row.cwnd.map(Bytes::as_f64)),
-            ("ssthresh_bytes", |row| row.ssthresh.map(Bytes::as_f64)),
-            ("srtt_s", |row| row.srtt.map(Duration::as_secs_f64)),
-            ("rtt_s", |row| row.rtt.map(Duration::as_secs_f64)),
-            ("min_rtt_s", |row| row.min_rtt.map(Duration::as_secs_f64)),
-            ("pacing_bps", |row| row.pacing_bps),
-            ("goodput_bps", |row| Some(row.goodput_bps)),
-            ("alpha", |row| row.alpha),
-            ("bandwidth_bps", |row| row.bandwidth_bps),
-            ("response_s", |_| None),
-        ];
-        column.into_iter().for_each(|(name, value)| float(name, value));
-        let counts: [(&str, fn(&Sample) -> u64); 5] = [
-            ("in_flight_bytes", |row| row.in_flight.0),
-            ("delivered_bytes", |row| row.delivered.0),
-            ("lost_packets", |row| row.lost_packets),
-            ("retransmitted_packets", |row| row.retransmitted_packets),
-            ("marked_packets", |row| row.marked_packets),
-        ];
-        for (name, value) in counts {
-            table.add(name, rows().map(value).collect::<Vec<_>>());
+            table.add(*name, values.collect::<Vec<_>>());
+        }
+        for (name, value) in COUNTS {
+            table.add(*name, rows().map(value).collect::<Vec<_>>());
         }
         table
     }
 }
+
+/// A column and its value in a row.
+type Column<T> = (&'static str, fn(&Sample) -> T);
+
+const FLOATS: &[Column<Option<f64>>] = &[
+    ("t_s", |row| Some(row.at.as_secs_f64())),
+    ("cwnd_bytes", |row| row.cwnd.map(Bytes::as_f64)),
+    ("ssthresh_bytes", |row| row.ssthresh.map(Bytes::as_f64)),
+    ("srtt_s", |row| row.srtt.map(Duration::as_secs_f64)),
+    ("rtt_s", |row| row.rtt.map(Duration::as_secs_f64)),
+    ("min_rtt_s", |row| row.min_rtt.map(Duration::as_secs_f64)),
+    ("pacing_bps", |row| row.pacing_bps),
+    ("goodput_bps", |row| Some(row.goodput_bps)),
+    ("alpha", |row| row.alpha),
+    ("bandwidth_bps", |row| row.bandwidth_bps),
+    ("response_s", |_| None),
+];
+
+const COUNTS: &[Column<u64>] = &[
+    ("in_flight_bytes", |row| row.in_flight.0),
+    ("delivered_bytes", |row| row.delivered.0),
+    ("lost_packets", |row| row.lost_packets),
+    ("retransmitted_packets", |row| row.retransmitted_packets),
+    ("marked_packets", |row| row.marked_packets),
+];
 
 /// The span of a transfer.
 #[derive(Clone, Copy, Debug)]
