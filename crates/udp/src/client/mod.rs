@@ -5,14 +5,16 @@
 
 mod exchange;
 mod setup;
+mod state;
 
-use sojourn_cc::{AnyController, Needs};
+use sojourn_cc::AnyController;
 use sojourn_transport::{
     Ack, Answered, Config, Data, Handshake, HandshakeMode, Poll, Profile, Sender,
 };
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
 pub use setup::{Refusal, Setup};
+pub use state::{Fault, Heard, Output, Patience, Status};
 
 use crate::wire::{
     Accept, AckPacket, ClosePacket, Cookie, DataPacket, Expected, HEADER, Hello, INITIAL,
@@ -26,75 +28,6 @@ const UDP_IPV4: u64 = 28;
 const CLOSES: u32 = 5;
 /// First and least time for the answer to a CLOSE.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
-
-/// Times after which a client gives up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// For the answer to the opening.
-    pub opening: Duration,
-    /// For any datagram of the server, once it has answered.
-    pub silence: Duration,
-}
-
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience { opening: Duration::from_secs(10), silence: Duration::from_secs(10) }
-    }
-}
-
-/// The client's next action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Output {
-    /// Send the datagram now, with this ECN field. `len`: payload of a data packet, which follows the
-    /// datagram's octets.
-    Datagram {
-        /// ECN field.
-        ecn: Ecn,
-        /// Bytes of payload to append.
-        payload: u16,
-    },
-    /// Wait until the pacer allows the next packet, at this time.
-    Wait(Instant),
-    /// Wait for a datagram, a timer or the application.
-    Blocked,
-}
-
-/// The state of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// The server has not answered.
-    Opening,
-    /// Data may leave.
-    Open,
-    /// The client has asked the server to end the connection.
-    Closing,
-    /// The connection has ended; with the server's receipt, if it arrived.
-    Done(Option<Receipt>),
-    /// The connection has failed.
-    Failed(Fault),
-}
-
-/// The fault of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The server did not answer the opening for this long.
-    NoAnswer(Duration),
-    /// The server sent no datagram for this long.
-    Vanished(Duration),
-    /// The server refused the connection.
-    Refused(Reason),
-}
-
-/// An event on arrival of a datagram.
-#[derive(Clone, Copy, Debug)]
-pub enum Heard<'a> {
-    /// The server accepted the connection.
-    Opened,
-    /// An acknowledgement, with its sample of the round-trip time.
-    Acked(&'a Ack, Option<Duration>),
-    /// Anything else.
-    Other,
-}
 
 /// The sending end of one connection.
 pub struct Client {
@@ -454,27 +387,4 @@ impl Client {
     pub fn ignored(&self) -> u64 {
         self.ignored
     }
-}
-
-/// Whether the inputs that a controller needs are there.
-///
-/// # Errors
-/// The first input that is missing.
-pub(crate) fn check(name: &str, needs: &Needs, config: &Config) -> Result<(), Refusal> {
-    use sojourn_cc::EcnUse::{Counts, L4s};
-    let refuse = |need, remedy| Err(Refusal { controller: name.to_owned(), need, remedy });
-    if needs.signal {
-        return refuse("signals from the bottleneck", "run it in the simulator");
-    }
-    if needs.receive_times && !config.receive_times {
-        return refuse("receive times of single packets", "set transport.receive_times to true");
-    }
-    let counts = matches!(needs.ecn, Counts | L4s);
-    if counts && !config.ecn {
-        return refuse("exact counts of ECN marks", "set transport.ecn to true");
-    }
-    if counts && config.ecn_feedback == sojourn_transport::EcnFeedback::Classic {
-        return refuse("exact counts of ECN marks", "set transport.ecn_feedback to \"accurate\"");
-    }
-    Ok(())
 }

@@ -1,10 +1,10 @@
 //! What a connection is built from.
 
-use sojourn_cc::{AnyController, Catalogue, Needs};
+use sojourn_cc::{AnyController, Catalogue, EcnUse, Needs};
 use sojourn_params::Params;
-use sojourn_transport::{Config, Profile};
+use sojourn_transport::{Config, EcnFeedback, Profile};
 
-use super::{Patience, check};
+use super::Patience;
 
 /// A controller that this transport refuses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,4 +58,26 @@ impl Setup {
         let patience = Patience::default();
         Ok(controller.map(|controller| Setup { config, needs, controller, id, patience }))
     }
+}
+
+/// Whether the inputs that a controller needs are there.
+///
+/// # Errors
+/// The first input that is missing.
+fn check(name: &str, needs: &Needs, config: &Config) -> Result<(), Refusal> {
+    let refuse = |need, remedy| Err(Refusal { controller: name.to_owned(), need, remedy });
+    if needs.signal {
+        return refuse("signals from the bottleneck", "run it in the simulator");
+    }
+    if needs.receive_times && !config.receive_times {
+        return refuse("receive times of single packets", "set transport.receive_times to true");
+    }
+    let counts = matches!(needs.ecn, EcnUse::Counts | EcnUse::L4s);
+    if counts && !config.ecn {
+        return refuse("exact counts of ECN marks", "set transport.ecn to true");
+    }
+    if counts && config.ecn_feedback == EcnFeedback::Classic {
+        return refuse("exact counts of ECN marks", "set transport.ecn_feedback to \"accurate\"");
+    }
+    Ok(())
 }

@@ -8,9 +8,20 @@ pub enum Departures {
     /// This thread, which sleeps until then.
     #[default]
     Timer,
-    /// The kernel (`SO_TXTIME`): the queue discipline `fq` or `etf` of the interface holds each
-    /// packet until its time. Any other discipline ignores the time and sends at once.
+    /// The kernel (`SO_TXTIME`), if the interface has the queue discipline `fq`, which holds each
+    /// packet until its time; otherwise this thread, with a note in the outcome. Other disciplines
+    /// ignore the time and send at once.
     Kernel,
+    /// The kernel, whatever the queue discipline: for a socket of another network namespace, whose
+    /// interfaces this thread does not see.
+    KernelAssumed,
+}
+
+impl Departures {
+    /// Whether the kernel holds the packets.
+    pub(super) fn are_kernels(self) -> bool {
+        self != Departures::Timer
+    }
 }
 
 /// How an endpoint keeps time.

@@ -9,6 +9,7 @@ use super::departures::{Departures, Timing};
 use super::fit::fit;
 use super::load::Feed;
 use super::plan::{Observer, Plan};
+use super::qdisc;
 use super::socket::{Opener, Socket, open_here};
 use super::stop::StopHandle;
 use super::transfer::Transfer;
@@ -76,13 +77,7 @@ impl Endpoint {
         let setup = Setup::new(&plan.catalogue, named, config, plan.seed, id)?;
         let setup = Setup { patience: plan.patience, ..setup.ok_or_else(unknown)? };
         let mut notes = Vec::new();
-        let mut timing = self.timing;
-        if timing.departures == Departures::Kernel
-            && let Err(errno) = socket.enable_departure_times()
-        {
-            timing.departures = Departures::Timer;
-            notes.push(format!("this thread paces: the kernel has no departure times ({errno})"));
-        }
+        let timing = self.usable_timing(&socket, &mut notes)?;
         // A sleep ends up to 50 us late by default (timer_slack in proc_pid_timerslack_ns(5)).
         let _ = nix::sys::prctl::set_timerslack(1);
         let now = self.clock.now();
@@ -97,6 +92,26 @@ impl Endpoint {
         outcome.mss = mss;
         outcome.notes.append(&mut notes);
         Ok(outcome)
+    }
+}
+
+impl Endpoint {
+    /// The way of keeping time, or pacing by this thread if the kernel does not hold packets.
+    fn usable_timing(&self, socket: &Socket, notes: &mut Vec<String>) -> Result<Timing, Error> {
+        let local = socket.local_addr()?.ip();
+        let hindrance = match self.timing.departures {
+            Departures::Timer => None,
+            Departures::Kernel => qdisc::hindrance(local),
+            Departures::KernelAssumed => None,
+        };
+        let hindrance = hindrance.or_else(|| {
+            let tries = self.timing.departures.are_kernels();
+            let errno = tries.then(|| socket.enable_departure_times().err()).flatten()?;
+            Some(format!("the kernel has no departure times ({errno})"))
+        });
+        let Some(hindrance) = hindrance else { return Ok(self.timing) };
+        notes.push(format!("this thread paces: {hindrance}"));
+        Ok(Timing { departures: Departures::Timer, ..self.timing })
     }
 }
 

@@ -11,6 +11,7 @@ mod endpoint;
 mod fit;
 mod load;
 mod plan;
+mod qdisc;
 mod server;
 mod socket;
 mod stop;

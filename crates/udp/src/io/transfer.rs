@@ -215,8 +215,8 @@ impl Transfer {
 
     /// The time at which the next packet leaves: the kernel takes packets early.
     fn departure(&self, now: Instant) -> Instant {
-        match (self.timing.departures, self.paced_at) {
-            (Departures::Kernel, Some(at)) if at <= now + LEAD => at.max(now),
+        match (self.timing.departures.are_kernels(), self.paced_at) {
+            (true, Some(at)) if at <= now + LEAD => at.max(now),
             _ => now,
         }
     }
@@ -234,8 +234,8 @@ impl Transfer {
     }
 
     fn route(&self, at: Instant, ecn: Ecn) -> Route {
-        let is_kernel = self.timing.departures == Departures::Kernel;
-        let departure_ns = is_kernel.then(|| self.clock.monotonic_ns(at));
+        let are_kernels = self.timing.departures.are_kernels();
+        let departure_ns = are_kernels.then(|| self.clock.monotonic_ns(at));
         Route { to: None, ecn, departure_ns }
     }
 
@@ -284,7 +284,7 @@ impl Transfer {
         // A full socket delays the next packet, whatever the pacer allows.
         let paced = self.paced_at.filter(|_| !is_full).unwrap_or(Instant::MAX);
         let lead = match self.timing.departures {
-            Departures::Kernel => LEAD,
+            Departures::Kernel | Departures::KernelAssumed => LEAD,
             Departures::Timer => spin,
         };
         let until =
