@@ -187,6 +187,8 @@ pub(crate) struct Span {
     pub(crate) end: Instant,
     /// Whether all of the load was delivered.
     pub(crate) is_complete: bool,
+    /// Payload acknowledged until its end. The receipt also counts packets in flight at that time.
+    pub(crate) delivered: Bytes,
     pub(crate) transfers: u64,
 }
 
@@ -199,7 +201,6 @@ pub(crate) fn summary(
     rtts: &Histogram,
 ) -> FlowSummary {
     let (stats, sender) = (client.sender().stats(), client.sender());
-    let received = receipt.map_or(sender.delivered().0, |receipt| receipt.bytes);
     let length = span.end.since(span.start).as_secs_f64();
     let seconds = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);
     let arrived = receipt.map(|receipt| receipt.packets - receipt.duplicates.min(receipt.packets));
@@ -207,7 +208,7 @@ pub(crate) fn summary(
         name: name.to_owned(),
         control: control.to_owned(),
         start_s: span.start.as_secs_f64(),
-        goodput_bps: if length > 0.0 { received as f64 * 8.0 / length } else { 0.0 },
+        goodput_bps: if length > 0.0 { span.delivered.as_f64() * 8.0 / length } else { 0.0 },
         base_rtt_s: sender.rtts().map_or(0.0, |(_, min)| min.as_secs_f64()),
         rtt_min_s: seconds(rtts.min()),
         rtt_p50_s: seconds(rtts.quantile(0.5)),

@@ -10,7 +10,7 @@ use super::fit::fit;
 use super::load::Feed;
 use super::plan::{Observer, Plan};
 use super::qdisc;
-use super::socket::{Opener, Socket, open_here};
+use super::socket::{Opener, Socket, least_timer_slack, open_here};
 use super::stop::StopHandle;
 use super::transfer::Transfer;
 use crate::Error;
@@ -58,40 +58,44 @@ impl Endpoint {
         self.stop.clone()
     }
 
-    /// Carries out a transfer in this thread.
+    /// Carries out a transfer in this thread, whose timer slack it sets to the least.
     ///
     /// # Errors
     /// If the controller is unknown or refused, the server is not reachable or vanishes, or the
     /// socket fails.
     pub fn send(&self, plan: Plan, observer: &mut dyn Observer) -> Result<Outcome, Error> {
-        let Plan { mut config, .. } = plan;
-        let known = || plan.catalogue.infos().map(|info| info.name).collect::<Vec<_>>().join(", ");
-        let unknown = || Error::UnknownController { name: plan.control.clone(), known: known() };
-        let info = plan.catalogue.find(&plan.control).ok_or_else(unknown)?;
-        let params = plan.params.clone().unwrap_or_else(|| Params::defaults(info.params));
-        let feed = Feed::new(plan.load)?;
         let socket = Socket::connect(self.remote, &*self.opener)?;
-        fit(&mut config, self.remote, socket.path_mtu())?;
-        let (mss, id) = (config.mss, connection_id()?);
-        let named = (plan.control.as_str(), &params);
-        let setup = Setup::new(&plan.catalogue, named, config, plan.seed, id)?;
-        let setup = Setup { patience: plan.patience, ..setup.ok_or_else(unknown)? };
-        let mut notes = Vec::new();
+        let setup = self.setup(&plan, &socket)?;
+        let (mss, mut notes) = (setup.config.mss, Vec::new());
         let timing = self.usable_timing(&socket, &mut notes)?;
-        // A sleep ends up to 50 us late by default (timer_slack in proc_pid_timerslack_ns(5)).
-        let _ = nix::sys::prctl::set_timerslack(1);
-        let now = self.clock.now();
-        let mut client = Client::new(now, setup);
+        least_timer_slack();
+        let mut client = Client::new(self.clock.now(), setup);
         client.sender_mut().catch_up(timing.catch_up);
         if observer.follows_losses() {
             client.sender_mut().watch();
         }
+        let feed = Feed::new(plan.load)?;
         let mut transfer = Transfer::new(self.remote, socket, self.clock, timing, client, feed);
         let end = transfer.run(plan.duration, plan.interval, &self.stop, observer)?;
         let mut outcome = transfer.outcome((&plan.name, &plan.control), end);
         outcome.mss = mss;
         outcome.notes.append(&mut notes);
         Ok(outcome)
+    }
+
+    /// The connection of a plan, with packets that fit the path.
+    fn setup(&self, plan: &Plan, socket: &Socket) -> Result<Setup, Error> {
+        let unknown = || Error::UnknownController {
+            name: plan.control.clone(),
+            known: plan.catalogue.infos().map(|info| info.name).collect::<Vec<_>>().join(", "),
+        };
+        let info = plan.catalogue.find(&plan.control).ok_or_else(unknown)?;
+        let params = plan.params.clone().unwrap_or_else(|| Params::defaults(info.params));
+        let mut config = plan.config.clone();
+        fit(&mut config, self.remote, socket.path_mtu())?;
+        let named = (plan.control.as_str(), &params);
+        let setup = Setup::new(&plan.catalogue, named, config, plan.seed, connection_id()?)?;
+        Ok(Setup { patience: plan.patience, ..setup.ok_or_else(unknown)? })
     }
 }
 

@@ -6,7 +6,7 @@ use nix::errno::Errno;
 use sojourn_units::{Duration, Instant};
 
 use super::clock::Clock;
-use super::socket::{Opener, Route, Socket, open_here};
+use super::socket::{Opener, Route, Socket, least_timer_slack, open_here};
 use super::stop::{CHECK, StopHandle};
 use crate::Error;
 use crate::server::{Arrival, Limits, PeerReport, Secret, Server as Table, Strays};
@@ -83,11 +83,12 @@ impl Server {
         self.stop.clone()
     }
 
-    /// Serves until it is stopped. Returns the counts of datagrams that belong to no peer.
+    /// Serves in this thread, whose timer slack it sets to the least, until it is stopped. Returns the counts of datagrams that belong to no peer.
     ///
     /// # Errors
     /// If the socket fails.
     pub fn run(&mut self, observer: &mut dyn ServerObserver) -> Result<Strays, Error> {
+        least_timer_slack();
         let mut look_at = self.clock.now() + observer.interval();
         while !self.stop.is_stopped() {
             self.receive()?;

@@ -44,6 +44,8 @@ pub(super) struct Transfer {
     rejected: u64,
     /// ICMP errors since the connection opened.
     unreachable: u64,
+    /// The end of the transfer, while the connection is being closed.
+    end: Option<End>,
 }
 
 /// How a transfer ended.
@@ -51,6 +53,7 @@ pub(super) struct Transfer {
 pub(super) struct End {
     at: Instant,
     is_complete: bool,
+    delivered: Bytes,
     receipt: Option<Receipt>,
 }
 
@@ -82,6 +85,7 @@ impl Transfer {
             punctuality: Punctuality { departures: timing.departures, ..Punctuality::default() },
             rejected: 0,
             unreachable: 0,
+            end: None,
         }
     }
 
@@ -95,40 +99,58 @@ impl Transfer {
     ) -> Result<End, Error> {
         let stop_at = self.started_at + duration;
         let mut sample_at = sample_after(self.started_at, interval);
-        let mut ended: Option<(Instant, bool)> = None;
         loop {
             self.receive(observer)?;
             let now = self.advance();
-            if ended.is_none() {
-                self.feed.act(now, &mut self.client);
-                let is_complete = self.feed.is_over(&self.client);
-                if is_complete || stop_at <= now || stop.is_stopped() {
-                    ended = Some((now, is_complete));
-                    self.client.stop();
-                    self.client.close(now);
-                }
-            }
-            if self.client.timer() <= now {
+            self.feed.act(now, &mut self.client);
+            self.end_if_due(now, stop_at, stop)?;
+            // A timer's packets could not leave, and it would expire again.
+            if self.held.is_none() && self.client.timer() <= now {
                 self.client.on_timer(now);
                 self.report_losses(observer);
             }
-            match (self.client.status(), ended) {
+            match (self.client.status(), self.end) {
                 (Status::Failed(fault), _) => return Err(Error::of(fault, self.remote)),
-                (Status::Done(receipt), Some((at, is_complete))) => {
-                    return Ok(End { at, is_complete, receipt });
-                }
+                (Status::Done(receipt), Some(end)) => return Ok(End { receipt, ..end }),
                 _ => {}
             }
             let is_idle = self.transmit(observer)?;
-            if sample_at <= now && ended.is_none() {
+            if sample_at <= now && self.end.is_none() {
                 observer.sample(self.recorder.sample(now, &self.client));
-                sample_at = sample_after(sample_at, interval);
+                // A late thread leaves samples out.
+                while sample_at <= now {
+                    sample_at = sample_after(sample_at, interval);
+                }
             }
             if is_idle {
-                let next = if ended.is_none() { sample_at.min(stop_at) } else { Instant::MAX };
+                let next = if self.end.is_none() { sample_at.min(stop_at) } else { Instant::MAX };
                 self.wait(next.min(now + CHECK))?;
             }
         }
+    }
+
+    /// Closes the connection if the load was delivered, the duration is over, or another thread
+    /// stops the transfer.
+    fn end_if_due(
+        &mut self,
+        now: Instant,
+        stop_at: Instant,
+        stop: &StopHandle,
+    ) -> Result<(), Error> {
+        let is_complete = self.feed.is_over(&self.client);
+        let is_over = is_complete || stop_at <= now || stop.is_stopped();
+        if self.end.is_some() || !is_over {
+            return Ok(());
+        }
+        if self.client.status() == Status::Opening && !stop.is_stopped() {
+            let after = now.since(self.started_at);
+            return Err(Error::NoAnswer { address: self.remote, after });
+        }
+        let delivered = self.client.sender().delivered();
+        self.end = Some(End { at: now, is_complete, delivered, receipt: None });
+        self.client.stop();
+        self.client.close(now);
+        Ok(())
     }
 
     /// The time now.
@@ -280,17 +302,20 @@ impl Transfer {
 
     /// Waits for the next event, at `until` at the latest.
     fn wait(&mut self, until: Instant) -> Result<(), Error> {
-        let (spin, is_full) = (self.timing.spin, self.held.is_some());
-        // A full socket delays the next packet, whatever the pacer allows.
-        let paced = self.paced_at.filter(|_| !is_full).unwrap_or(Instant::MAX);
+        // A full socket delays the next packet, whatever timers and the pacer allow.
+        if self.held.is_some() {
+            return self.socket.wait(&self.clock, until, true);
+        }
+        let spin = self.timing.spin;
+        let paced = self.paced_at.unwrap_or(Instant::MAX);
         let lead = match self.timing.departures {
             Departures::Kernel | Departures::KernelAssumed => LEAD,
             Departures::Timer => spin,
         };
         let until =
             until.min(self.client.timer()).min(self.feed.next_at()).min(paced.saturating_sub(lead));
-        self.socket.wait(&self.clock, until, is_full)?;
-        if self.timing.departures == Departures::Timer && !is_full {
+        self.socket.wait(&self.clock, until, false)?;
+        if self.timing.departures == Departures::Timer {
             while self.clock.now() < paced && paced.since(self.clock.now()) <= spin {
                 std::hint::spin_loop();
             }
@@ -304,6 +329,7 @@ impl Transfer {
             start: self.started_at,
             end: end.at,
             is_complete: end.is_complete,
+            delivered: end.delivered,
             transfers: self.feed.transfers(end.is_complete),
         };
         let receipt = end.receipt;

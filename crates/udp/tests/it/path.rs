@@ -52,6 +52,8 @@ fn counts_are_exact_and_losses_are_repaired() {
             summary.rtt_p50_s.unwrap() * 1e3,
         );
         assert_eq!(receipt.bytes, 1_000_000, "{}", info.name);
+        // The sizes of the simulator: `mss` and `header`.
+        assert_eq!(fate.largest, if info.needs.receive_times { 1475 } else { 1500 });
         assert_eq!(receipt.packets, fate.forwarded, "{}", info.name);
         assert_eq!(receipt.counts.ce, fate.marked, "{}", info.name);
         let capable = [receipt.counts.ect0, receipt.counts.ect1];

@@ -43,6 +43,8 @@ pub(crate) struct Fate {
     pub(crate) marked: u64,
     /// Forwarded with ECT(0) and ECT(1).
     pub(crate) capable: [u64; 2],
+    /// Size of the largest IP packet.
+    pub(crate) largest: u64,
     /// Arrival of every packet, by the kernel's receive time in nanoseconds.
     pub(crate) arrivals: Vec<i64>,
 }
@@ -153,6 +155,7 @@ impl Work {
         if is_data {
             self.data += 1;
             self.fate.arrivals.push(arrived_ns);
+            self.fate.largest = self.fate.largest.max(octets.len() as u64 + HEADERS);
             let is_unlucky =
                 self.path.drop_every.is_some_and(|every| self.data.is_multiple_of(every));
             let wait = self.free_at.since(now);
