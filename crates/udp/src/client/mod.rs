@@ -259,7 +259,7 @@ impl Client {
         ack.cumulative <= sent
             && ack.newest < sent
             && counted <= sent.saturating_mul(2)
-            && ack.ranges().iter().all(|range| range.end <= sent)
+            && ack.ranges().iter().chain(&ack.duplicates()).all(|range| range.end <= sent)
     }
 
     fn on_retry(&mut self, now: Instant, cookie: Cookie) -> Heard<'_> {
