@@ -1,6 +1,7 @@
 //! A server on a socket.
 
-use std::net::SocketAddr;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 
 use nix::errno::Errno;
 use sojourn_units::{Duration, Instant};
@@ -41,6 +42,7 @@ pub struct Server {
     table: Table,
     stop: StopHandle,
     address: SocketAddr,
+    locals: Locals,
     /// Datagrams that the socket did not take.
     unsent: u64,
 }
@@ -70,7 +72,8 @@ impl Server {
             .map_err(|error| Error::socket("draw a secret", std::io::Error::from(error)))?;
         let address = socket.local_addr()?;
         let table = Table::new(limits, Secret(secret));
-        Ok(Server { socket, clock, table, stop: StopHandle::default(), address, unsent: 0 })
+        let locals = Locals { most: 2 * limits.peers, by_peer: BTreeMap::new() };
+        Ok(Server { socket, clock, table, stop: StopHandle::default(), address, locals, unsent: 0 })
     }
 
     /// Its address.
@@ -94,7 +97,7 @@ impl Server {
             self.receive()?;
             let now = self.clock.now();
             if self.table.timer() <= now {
-                let mut out = sender(&self.socket, &mut self.unsent);
+                let mut out = sender(&self.socket, &self.locals, &mut self.unsent);
                 self.table.on_timer(now, &mut out);
                 self.table.take_ended().iter().for_each(|peer| observer.ended(peer));
             }
@@ -121,8 +124,9 @@ impl Server {
                 Err(Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::ENETUNREACH) => continue,
                 Err(errno) => return Err(Error::socket("receive", errno)),
             };
+            self.locals.note(received.from, received.local);
             let arrival = Arrival { from: received.from, at: received.at, ecn: received.ecn };
-            let mut out = sender(&self.socket, &mut self.unsent);
+            let mut out = sender(&self.socket, &self.locals, &mut self.unsent);
             let datagram = self.socket.datagram(received.len);
             self.table.on_datagram(self.clock.now(), &arrival, datagram, &mut out);
         }
@@ -140,10 +144,33 @@ impl Server {
     }
 }
 
+/// The addresses of this machine that peers use, so that answers leave from them.
+#[derive(Debug)]
+struct Locals {
+    most: usize,
+    by_peer: BTreeMap<SocketAddr, IpAddr>,
+}
+
+impl Locals {
+    fn note(&mut self, peer: SocketAddr, local: Option<IpAddr>) {
+        let Some(local) = local else { return };
+        if self.by_peer.len() > self.most && !self.by_peer.contains_key(&peer) {
+            // The next datagrams of the peers bring them back.
+            self.by_peer.clear();
+        }
+        self.by_peer.insert(peer, local);
+    }
+}
+
 /// Sends datagrams at once.
-fn sender<'a>(socket: &'a Socket, unsent: &'a mut u64) -> impl FnMut(SocketAddr, &[u8]) + use<'a> {
+fn sender<'a>(
+    socket: &'a Socket,
+    locals: &'a Locals,
+    unsent: &'a mut u64,
+) -> impl FnMut(SocketAddr, &[u8]) + use<'a> {
     move |to, datagram| {
-        let route = Route { to: Some(to), ..Route::default() };
+        let from = locals.by_peer.get(&to).copied();
+        let route = Route { to: Some(to), from, ..Route::default() };
         *unsent += u64::from(socket.send(&route, datagram, &[]).is_err());
     }
 }

@@ -26,8 +26,8 @@ const RECEIVE_BUFFER: usize = 4 << 20;
 /// Largest datagram.
 const LARGEST: usize = 65_536;
 
-/// Control messages of a datagram: ECN field, receive time, overflow counter.
-const CONTROL: usize = 128;
+/// Room for the control messages of a datagram: ECN field, receive time, overflow counter, address.
+const CONTROL: usize = 256;
 
 /// Opens a socket in the network namespace of the calling thread.
 ///
@@ -60,6 +60,8 @@ pub(super) struct Received {
     pub(super) from: SocketAddr,
     pub(super) len: usize,
     pub(super) ecn: Ecn,
+    /// The address of this machine to which it was sent; `None` unless the socket has several.
+    pub(super) local: Option<IpAddr>,
     /// The kernel's receive time.
     pub(super) at: Instant,
 }
@@ -68,6 +70,8 @@ pub(super) struct Received {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Route {
     pub(super) to: Option<SocketAddr>,
+    /// The address of this machine from which it leaves.
+    pub(super) from: Option<IpAddr>,
     pub(super) ecn: Ecn,
     /// Departure time, in nanoseconds of `CLOCK_MONOTONIC`.
     pub(super) departure_ns: Option<u64>,
@@ -79,15 +83,16 @@ impl Socket {
         let fault = |source| Error::Bind { address, source };
         let socket = opener(address).map_err(fault)?;
         socket.set_nonblocking(true).map_err(fault)?;
-        let is_ipv6 = socket.local_addr().map_err(fault)?.is_ipv6();
+        let local = socket.local_addr().map_err(fault)?;
         let socket = Socket {
             socket,
-            is_ipv6,
+            is_ipv6: local.is_ipv6(),
             buffer: vec![0; LARGEST],
             control: vec![0; CONTROL],
             overflows: 0,
         };
-        socket.set_options().map_err(|errno| Error::socket("set options", errno))?;
+        let options = socket.set_options(local.ip().is_unspecified());
+        options.map_err(|errno| Error::socket("set options", errno))?;
         Ok(socket)
     }
 
@@ -103,7 +108,12 @@ impl Socket {
         Ok(socket)
     }
 
-    fn set_options(&self) -> nix::Result<()> {
+    /// `has_several`: the socket has all addresses of this machine.
+    fn set_options(&self, has_several: bool) -> nix::Result<()> {
+        match self.is_ipv6 {
+            true => setsockopt(&self.socket, sockopt::Ipv6RecvPacketInfo, &has_several)?,
+            false => setsockopt(&self.socket, sockopt::Ipv4PacketInfo, &has_several)?,
+        }
         if self.is_ipv6 {
             setsockopt(&self.socket, sockopt::Ipv6RecvTClass, &true)?;
         }
@@ -145,7 +155,12 @@ impl Socket {
         let tos = route.ecn as u8;
         let class = i32::from(tos);
         let departure = route.departure_ns.unwrap_or(0);
-        let mut control = Vec::with_capacity(2);
+        let sources = route.from.map(source);
+        let mut control = Vec::with_capacity(3);
+        control.extend(sources.as_ref().map(|(v4, v6)| match self.is_ipv6 {
+            false => ControlMessage::Ipv4PacketInfo(v4),
+            true => ControlMessage::Ipv6PacketInfo(v6),
+        }));
         if route.ecn != Ecn::NotEct {
             control.push(match self.is_ipv6 {
                 false => ControlMessage::Ipv4Tos(&tos),
@@ -172,18 +187,24 @@ impl Socket {
                 Err(errno) => return Err(errno),
             };
         let (len, from) = (message.bytes, message.address.as_ref().and_then(address));
-        let (mut ecn, mut at) = (Ecn::NotEct, None);
+        let (mut ecn, mut at, mut local) = (Ecn::NotEct, None, None);
         for control in message.cmsgs()? {
             match control {
                 ControlMessageOwned::Ipv4Tos(tos) => ecn = field(i32::from(tos)),
                 ControlMessageOwned::Ipv6TClass(class) => ecn = field(class),
                 ControlMessageOwned::ScmTimestampns(stamp) => at = Some(times.instant(&stamp)),
+                ControlMessageOwned::Ipv4PacketInfo(info) => {
+                    local = Some(Ipv4Addr::from(info.ipi_addr.s_addr.to_ne_bytes()).into());
+                }
+                ControlMessageOwned::Ipv6PacketInfo(info) => {
+                    local = Some(Ipv6Addr::from(info.ipi6_addr.s6_addr).into());
+                }
                 ControlMessageOwned::RxqOvfl(count) => self.overflows = count,
                 _ => {}
             }
         }
         let Some(from) = from else { return Ok(None) };
-        Ok(Some(Received { from, len, ecn, at: at.unwrap_or_else(|| times.now()) }))
+        Ok(Some(Received { from, len, ecn, local, at: at.unwrap_or_else(|| times.now()) }))
     }
 
     /// The octets of the last datagram, of this length.
@@ -207,6 +228,20 @@ impl Socket {
             Err(errno) => Err(Error::socket("wait", errno)),
         }
     }
+}
+
+/// The source of a datagram, for sockets of either family.
+fn source(address: IpAddr) -> (libc::in_pktinfo, libc::in6_pktinfo) {
+    let (v4, v6) = match address {
+        IpAddr::V4(v4) => (v4, v4.to_ipv6_mapped()),
+        IpAddr::V6(v6) => (v6.to_ipv4_mapped().unwrap_or(Ipv4Addr::UNSPECIFIED), v6),
+    };
+    let any = libc::in_addr { s_addr: 0 };
+    let spec = libc::in_addr { s_addr: u32::from_ne_bytes(v4.octets()) };
+    (
+        libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst: spec, ipi_addr: any },
+        libc::in6_pktinfo { ipi6_addr: libc::in6_addr { s6_addr: v6.octets() }, ipi6_ifindex: 0 },
+    )
 }
 
 fn field(traffic_class: i32) -> Ecn {

@@ -258,7 +258,7 @@ impl Transfer {
     fn route(&self, at: Instant, ecn: Ecn) -> Route {
         let are_kernels = self.timing.departures.are_kernels();
         let departure_ns = are_kernels.then(|| self.clock.monotonic_ns(at));
-        Route { to: None, ecn, departure_ns }
+        Route { ecn, departure_ns, ..Route::default() }
     }
 
     /// Sends the datagram that is held; returns whether none is left.

@@ -161,6 +161,22 @@ fn an_ipv6_socket_serves_ipv4() {
     assert_eq!((receipt.bytes, receipt.counts.ect0), (500_000, outcome.sent.ect0));
 }
 
+/// A server of all addresses answers from the one that the client uses.
+#[test]
+fn answers_leave_from_the_address_that_was_asked() {
+    for wildcard in ["0.0.0.0:0", "[::]:0"] {
+        if UdpSocket::bind(wildcard).is_err() {
+            println!("not run for {wildcard}: this machine has no IPv6");
+            continue;
+        }
+        let serving = Serving::at(wildcard, Limits::default());
+        let address = format!("127.0.0.3:{}", serving.address.port()).parse().unwrap();
+        let plan = short(plan("reno", &Needs::BASE, 50_000));
+        let outcome = Endpoint::new(address).send(plan, &mut ()).unwrap();
+        assert_eq!(outcome.receipt.unwrap().bytes, 50_000);
+    }
+}
+
 /// Every handshake of both profiles, with the settings of scenarios that the receiver applies.
 #[test]
 fn settings_of_scenarios_work_unchanged() {
