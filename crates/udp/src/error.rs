@@ -54,7 +54,7 @@ pub enum Error {
         /// Its reason.
         reason: Reason,
     },
-    /// There is no such controller.
+    /// The name of the controller is unknown.
     #[error("no controller is named `{name}`; there are: {known}")]
     UnknownController {
         /// The name.

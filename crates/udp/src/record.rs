@@ -104,10 +104,10 @@ impl Recorder {
     }
 }
 
-/// How punctually packets left.
+/// Lateness of paced packets.
 #[derive(Clone, Debug, Default)]
 pub struct Punctuality {
-    /// Who keeps the departure times.
+    /// Keeper of the departure times.
     pub departures: Departures,
     /// From the time of a paced packet until it was given to the kernel, in nanoseconds.
     pub lateness: Histogram,
@@ -120,13 +120,13 @@ pub struct Outcome {
     pub summary: FlowSummary,
     /// The samples, at the interval of the plan.
     pub samples: Vec<Sample>,
-    /// What the server received, if its receipt arrived.
+    /// The server's receipt, if it arrived.
     pub receipt: Option<Receipt>,
     /// Data packets sent, by ECN field.
     pub sent: EcnCounts,
     /// Payload of a full packet: the plan's, or less if the path carries no more.
     pub mss: Bytes,
-    /// How punctually packets left.
+    /// Lateness of paced packets.
     pub punctuality: Punctuality,
     /// Datagrams that the kernel dropped because the socket's receive buffer was full.
     pub overflows: u32,

@@ -1,4 +1,4 @@
-//! What a connection is built from.
+//! Arguments of a connection's constructor.
 
 use sojourn_cc::{AnyController, Catalogue, EcnUse, Needs};
 use sojourn_params::Params;
@@ -18,11 +18,11 @@ pub struct Refusal {
     pub remedy: &'static str,
 }
 
-/// What a connection is built from.
+/// Arguments of a connection's constructor.
 pub struct Setup {
     /// Its settings.
     pub config: Config,
-    /// What its controller needs.
+    /// The needs of its controller.
     pub needs: Needs,
     /// Its controller.
     pub controller: AnyController,
@@ -33,7 +33,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A connection with the controller `name` of `catalogue`; `None` if there is none of this name.
+    /// A connection with the controller `name` of `catalogue`; `None` if the name is unknown.
     ///
     /// # Errors
     /// If the transport lacks an input of the controller.

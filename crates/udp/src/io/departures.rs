@@ -2,7 +2,7 @@
 
 use sojourn_units::Duration;
 
-/// Who keeps the departure times of paced packets.
+/// Keeper of the departure times of paced packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Departures {
     /// This thread, which sleeps until then.
@@ -12,7 +12,7 @@ pub enum Departures {
     /// packet until its time; otherwise this thread, with a note in the outcome. Other disciplines
     /// ignore the time and send at once.
     Kernel,
-    /// The kernel, whatever the queue discipline: for a socket of another network namespace, whose
+    /// The kernel, with any queue discipline: for a socket of another network namespace, whose
     /// interfaces this thread does not see.
     KernelAssumed,
 }
@@ -24,10 +24,10 @@ impl Departures {
     }
 }
 
-/// How an endpoint keeps time.
+/// Timing of an endpoint's departures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Who keeps the departure times.
+    /// Keeper of the departure times.
     pub departures: Departures,
     /// The thread spins for this long before a departure, since sleep ends late.
     pub spin: Duration,
@@ -45,5 +45,5 @@ impl Default for Timing {
     }
 }
 
-/// How long before its departure the kernel gets a packet.
+/// Time from handing a packet to the kernel until its departure.
 pub(super) const LEAD: Duration = Duration::from_micros(500);

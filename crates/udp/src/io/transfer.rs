@@ -48,7 +48,7 @@ pub(super) struct Transfer {
     end: Option<End>,
 }
 
-/// How a transfer ended.
+/// The end of a transfer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
     at: Instant,
@@ -198,7 +198,7 @@ impl Transfer {
         }
     }
 
-    /// Sends the packets that may leave; returns whether none is left.
+    /// Sends the packets that may leave; returns whether all have left.
     fn transmit(&mut self, observer: &mut dyn Observer) -> Result<bool, Error> {
         if !self.flush()? {
             return Ok(true);
@@ -261,7 +261,7 @@ impl Transfer {
         Route { ecn, departure_ns, ..Route::default() }
     }
 
-    /// Sends the datagram that is held; returns whether none is left.
+    /// Sends the datagram that is held; returns whether all have left.
     fn flush(&mut self) -> Result<bool, Error> {
         let Some((route, len)) = self.held else { return Ok(true) };
         match self.socket.send(&route, &self.head, &self.payload[..usize::from(len)]) {

@@ -4,7 +4,7 @@ use sojourn_units::{Bytes, Duration};
 
 use crate::wire::Terms;
 
-/// Memory of a peer apart from its gaps: its state, receive times, ranges, and the numbers that
+/// Memory of a peer without its gaps: its state, receive times, ranges, and the numbers that
 /// detect copies.
 const FIXED: u64 = 24 << 10;
 /// Memory for each segment of the window: a gap at every second segment, in a list that doubles.

@@ -1,4 +1,4 @@
-//! What passes between a server and its caller.
+//! Inputs and reports of a server.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use sojourn_units::{Duration, Ecn, Instant};
 
 use crate::wire::Receipt;
 
-/// How a datagram arrived.
+/// Arrival of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// The sender's address.
@@ -49,7 +49,7 @@ pub struct PeerReport {
     pub opened_at: Instant,
     /// Time since then.
     pub span: Duration,
-    /// What arrived from it.
+    /// Counts of the data that arrived from it.
     pub receipt: Receipt,
     /// Data packets dropped because they exceeded its window.
     pub beyond_window: u64,

@@ -53,7 +53,7 @@ pub enum Message<'a> {
     Closed {
         /// The client's connection ID.
         id: u64,
-        /// What the server received.
+        /// The server's receipt.
         receipt: Receipt,
     },
 }

@@ -58,7 +58,7 @@ pub const HEADER: usize = 24;
 /// Smallest UDP payload of a HELLO and an ACCEPT: that of an Initial (RFC 9000 section 14.1) in the
 /// profile QUIC, and in TCP the size of a HELLO.
 pub const INITIAL: usize = 1200;
-/// Longest datagram of either end, apart from DATA.
+/// Longest datagram of either end, except DATA.
 pub const MAX_CONTROL: usize = 1452;
 
 /// A datagram that is not of this format.
