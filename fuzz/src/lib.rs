@@ -14,6 +14,7 @@ mod scenario;
 mod set;
 mod simulate;
 mod summary;
+mod udp;
 
 pub use capacity::capacity;
 pub use capture::capture;
@@ -21,17 +22,19 @@ pub use json::{json, mutate_json};
 pub use mutate::{mutate_capacity, mutate_capture};
 pub use scenario::{mutate_scenario, scenario};
 pub use set::{mutate_set, set};
+pub use udp::{mutate_udp, udp};
 
 /// A target's function on the bytes of one input.
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its directory of seeds.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("scenario", scenario),
     ("json", json),
     ("set", set),
     ("capture", capture),
     ("capacity", capacity),
+    ("udp", udp),
 ];
 
 /// Copies a mutated input into libFuzzer's buffer, truncated to `max_size`; returns its length.

@@ -25,6 +25,7 @@ mod recovery;
 mod rtt;
 mod runs;
 mod scoreboard;
+mod seen;
 mod sender;
 mod setting;
 mod suspicion;
@@ -35,6 +36,7 @@ pub use config::{Config, EcnFeedback, HandshakeMode, Profile, PrrRule, RecoveryP
 pub use handshake::{Answered, Handshake, Repeat};
 pub use ranges::RangeSet;
 pub use receiver::Receiver;
+pub use seen::Seen;
 pub use sender::{LossCause, Poll, Sender, Stats, Vitals, Why};
 pub use setting::{Choice, Setting};
 pub use wire::{Ack, AckDetails, Data, EcnCounts, SegmentRange};

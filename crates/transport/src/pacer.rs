@@ -9,6 +9,10 @@ pub(crate) struct Pacer {
     rate: Rate,
     /// Fraction of a nanosecond, in units of 1/rate.
     remainder: u64,
+    /// Lateness of a caller that the schedule makes up for; zero in virtual time.
+    catch_up: Duration,
+    /// Whether packets have waited for the pacer alone since the last departure.
+    has_waited: bool,
 }
 
 impl Pacer {
@@ -16,6 +20,22 @@ impl Pacer {
     #[inline]
     pub(crate) fn next(&self) -> Instant {
         self.next
+    }
+
+    /// Keeps the schedule if a packet leaves up to `span` after its time.
+    pub(crate) fn catch_up(&mut self, span: Duration) {
+        self.catch_up = span;
+    }
+
+    /// Records whether the next packet waits for the pacer alone.
+    #[inline]
+    pub(crate) fn note_wait(&mut self, waits: bool) {
+        self.has_waited = waits;
+    }
+
+    /// The part of the last packet's lateness that the schedule makes up for.
+    fn made_up(&self, now: Instant) -> Duration {
+        if self.has_waited { now.since(self.next).min(self.catch_up) } else { Duration::ZERO }
     }
 
     /// Starts pacing at `now`.
@@ -33,7 +53,7 @@ impl Pacer {
             self.next = Instant::MAX;
             return;
         }
-        let credit = rate.time_for(burst.saturating_sub(len));
+        let credit = rate.time_for(burst.saturating_sub(len)).max(self.made_up(now));
         let base = self.next.max(now.saturating_sub(credit));
         let gap = self.gap(len);
         self.next = base + gap;

@@ -1,6 +1,7 @@
 //! Counts of the hosts of datagrams.
 
-use super::seen::Seen;
+use sojourn_transport::Seen;
+
 use super::{Datagram, Setup};
 
 /// Datagrams of a flow in its direction.

@@ -11,7 +11,6 @@ mod datagrams;
 mod echo;
 mod fate;
 pub(crate) mod outside;
-mod seen;
 pub(crate) mod transport;
 
 use sojourn_scenario::{Control, Flow as Spec, Scenario};

@@ -179,6 +179,19 @@ impl<C: Controller> Sender<C> {
         self.waiting = self.waiting.map(|_| 0);
     }
 
+    /// Limits the receive window to `window`, which the receiver announces.
+    pub fn limit_window(&mut self, window: Bytes) {
+        let own = self.config.receive_window.unwrap_or(Bytes::MAX);
+        self.config.receive_window = Some(own.min(window));
+    }
+
+    /// Keeps the pacer's schedule for packets that leave up to `span` after the time of
+    /// [`Poll::Wait`], so that a late caller does not lower the rate. In virtual time no caller is
+    /// late.
+    pub fn catch_up(&mut self, span: Duration) {
+        self.pacer.catch_up(span);
+    }
+
     /// The current window: the controller's, or PRR's during a reduction.
     #[inline]
     pub fn cwnd(&self) -> Bytes {

@@ -103,6 +103,7 @@ impl<C: Controller> Sender<C> {
         if is_full {
             self.limited[0] = true;
             self.tso.end();
+            self.pacer.note_wait(false);
         }
         is_full
     }
@@ -120,6 +121,7 @@ impl<C: Controller> Sender<C> {
             return self.begin_burst(now);
         }
         self.limited[0] |= self.would_fill_window();
+        self.pacer.note_wait(true);
         Some(if next < Instant::MAX { Poll::Wait(next) } else { Poll::Blocked })
     }
 
@@ -147,6 +149,7 @@ impl<C: Controller> Sender<C> {
     fn nothing_to_send(&mut self) -> Poll {
         self.probes = 0;
         self.tso.end();
+        self.pacer.note_wait(false);
         let waits = self.waiting.is_some();
         if !waits && self.written == self.offset && self.scoreboard.in_flight < self.cwnd().0 {
             self.delivery.on_app_limited(self.scoreboard.in_flight);

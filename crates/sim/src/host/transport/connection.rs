@@ -6,11 +6,10 @@ use sojourn_cc::{Catalogue, EcnUse, Info, Needs};
 use sojourn_params::Params;
 use sojourn_scenario::{self as scenario, Profile};
 use sojourn_trace::Histogram;
-use sojourn_transport::{Ack, Receiver, Sender};
+use sojourn_transport::{Ack, Receiver, Seen, Sender};
 use sojourn_units::Instant;
 
 use crate::events::{EventQueue, Kind};
-use crate::host::seen::Seen;
 use crate::meter::Metering;
 use crate::peak::Peak;
 use crate::tap::Wiring;

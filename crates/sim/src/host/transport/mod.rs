@@ -11,10 +11,9 @@ use sojourn_params::Params;
 use sojourn_scenario::Profile;
 use sojourn_source::{Action, Source};
 use sojourn_trace::Histogram;
-use sojourn_transport::Poll;
+use sojourn_transport::{Poll, Seen};
 use sojourn_units::Instant;
 
-use super::seen::Seen;
 use super::{AnyHost, Hosts, Setup};
 use crate::events::Kind;
 use crate::link::packet::{Packet, PacketKind};

@@ -6,20 +6,26 @@ const WINDOW: u32 = 1 << 16;
 
 /// The latest numbers that have arrived.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub struct Seen {
     /// A bit for each number modulo [`WINDOW`].
     bits: Vec<u64>,
     newest: u32,
 }
 
+impl Default for Seen {
+    fn default() -> Seen {
+        Seen { bits: vec![0; WINDOW as usize / 64], newest: 0 }
+    }
+}
+
 impl Seen {
     /// An empty window. Numbers count from 1.
-    pub(crate) fn new() -> Seen {
-        Seen { bits: vec![0; WINDOW as usize / 64], newest: 0 }
+    pub fn new() -> Seen {
+        Seen::default()
     }
 
     /// Whether datagram `number`, modulo 2^32, arrives for the first time.
-    pub(crate) fn is_new(&mut self, number: u32) -> bool {
+    pub fn is_new(&mut self, number: u32) -> bool {
         let ahead = number.wrapping_sub(self.newest);
         let behind = ahead.wrapping_neg();
         if ahead != 0 && ahead <= u32::MAX / 2 {

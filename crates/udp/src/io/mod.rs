@@ -1,0 +1,27 @@
+//! Endpoints on real sockets: [`Endpoint`] sends, [`Server`] receives.
+//!
+//! An endpoint runs in the thread that calls it, and waits in `ppoll`. Sockets are opened by a
+//! function, so that a thread in another network namespace can open them. Every datagram is a
+//! system call of its own: UDP segmentation and receive offload would send bursts regardless of the
+//! pacer, and merge the receive times and ECN fields of packets.
+
+mod clock;
+mod departures;
+mod endpoint;
+mod fit;
+mod load;
+mod plan;
+mod qdisc;
+mod server;
+mod socket;
+mod stop;
+mod transfer;
+
+pub use clock::Clock;
+pub use departures::{Departures, Timing};
+pub use endpoint::Endpoint;
+pub use load::Load;
+pub use plan::{Observer, Plan};
+pub use server::{Server, ServerObserver};
+pub use socket::{Opener, open_here};
+pub use stop::StopHandle;

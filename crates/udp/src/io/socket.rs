@@ -1,0 +1,259 @@
+//! A UDP socket with ECN fields, receive times and departure times.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd};
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
+    sockopt,
+};
+use nix::sys::time::TimeSpec;
+use sojourn_units::{Duration, Ecn, Instant};
+
+use super::clock::{Clock, Realtime};
+use crate::Error;
+
+/// Opens a socket that is bound to this address. A caller may open it in another network namespace.
+pub type Opener = dyn Fn(SocketAddr) -> io::Result<UdpSocket> + Send + Sync;
+
+/// Room for datagrams that arrive while the thread is not running; the kernel limits it to
+/// `net.core.rmem_max`.
+const RECEIVE_BUFFER: usize = 4 << 20;
+/// Largest datagram.
+const LARGEST: usize = 65_536;
+
+/// Room for the control messages of a datagram: ECN field, receive time, overflow counter, address.
+const CONTROL: usize = 256;
+
+/// Opens a socket in the network namespace of the calling thread.
+///
+/// # Errors
+/// Those of the system.
+pub fn open_here(address: SocketAddr) -> io::Result<UdpSocket> {
+    UdpSocket::bind(address)
+}
+
+/// Lets sleeps of this thread end in time: by default they end up to 50 us late
+/// (proc_pid_timerslack_ns(5)).
+pub(super) fn least_timer_slack() {
+    // The default works too.
+    let _ = nix::sys::prctl::set_timerslack(1);
+}
+
+/// A socket.
+pub(super) struct Socket {
+    socket: UdpSocket,
+    is_ipv6: bool,
+    buffer: Vec<u8>,
+    control: Vec<u8>,
+    /// Datagrams that the kernel dropped because the socket's buffer was full.
+    pub(super) overflows: u32,
+}
+
+/// A datagram that has arrived, in [`Socket::datagram`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Received {
+    pub(super) from: SocketAddr,
+    pub(super) len: usize,
+    pub(super) ecn: Ecn,
+    /// The address of this machine to which it was sent; `None` unless the socket has several.
+    pub(super) local: Option<IpAddr>,
+    /// The kernel's receive time.
+    pub(super) at: Instant,
+}
+
+/// The way of a datagram out of the socket.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Route {
+    pub(super) to: Option<SocketAddr>,
+    /// The address of this machine from which it leaves.
+    pub(super) from: Option<IpAddr>,
+    pub(super) ecn: Ecn,
+    /// Departure time, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub(super) departure_ns: Option<u64>,
+}
+
+impl Socket {
+    /// Opens a socket bound to `address`.
+    pub(super) fn bind(address: SocketAddr, opener: &Opener) -> Result<Socket, Error> {
+        let fault = |source| Error::Bind { address, source };
+        let socket = opener(address).map_err(fault)?;
+        socket.set_nonblocking(true).map_err(fault)?;
+        let local = socket.local_addr().map_err(fault)?;
+        let socket = Socket {
+            socket,
+            is_ipv6: local.is_ipv6(),
+            buffer: vec![0; LARGEST],
+            control: vec![0; CONTROL],
+            overflows: 0,
+        };
+        let options = socket.set_options(local.ip().is_unspecified());
+        options.map_err(|errno| Error::socket("set options", errno))?;
+        Ok(socket)
+    }
+
+    /// Opens a socket that exchanges datagrams with `remote` only.
+    pub(super) fn connect(remote: SocketAddr, opener: &Opener) -> Result<Socket, Error> {
+        let any: IpAddr = match remote {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let socket = Socket::bind(SocketAddr::new(any, 0), opener)?;
+        let unreachable = |source| Error::NotReachable { address: remote, source };
+        socket.socket.connect(remote).map_err(unreachable)?;
+        Ok(socket)
+    }
+
+    /// `has_several`: the socket has all addresses of this machine.
+    fn set_options(&self, has_several: bool) -> nix::Result<()> {
+        match self.is_ipv6 {
+            true => setsockopt(&self.socket, sockopt::Ipv6RecvPacketInfo, &has_several)?,
+            false => setsockopt(&self.socket, sockopt::Ipv4PacketInfo, &has_several)?,
+        }
+        if self.is_ipv6 {
+            setsockopt(&self.socket, sockopt::Ipv6RecvTClass, &true)?;
+        }
+        // An IPv6 socket may also receive IPv4.
+        match setsockopt(&self.socket, sockopt::IpRecvTos, &true) {
+            Err(_) if self.is_ipv6 => {}
+            other => other?,
+        }
+        setsockopt(&self.socket, sockopt::ReceiveTimestampns, &true)?;
+        setsockopt(&self.socket, sockopt::RxqOvfl, &1)?;
+        // A smaller buffer works too, with more overflows, which are counted.
+        let _ = setsockopt(&self.socket, sockopt::RcvBuf, &RECEIVE_BUFFER);
+        Ok(())
+    }
+
+    /// Lets datagrams have departure times.
+    pub(super) fn enable_departure_times(&self) -> nix::Result<()> {
+        let clock = libc::sock_txtime { clockid: libc::CLOCK_MONOTONIC, flags: 0 };
+        setsockopt(&self.socket, sockopt::TxTime, &clock)
+    }
+
+    pub(super) fn local_addr(&self) -> Result<SocketAddr, Error> {
+        self.socket.local_addr().map_err(|source| Error::socket("read the address", source))
+    }
+
+    /// The greatest IP packet that the path carries, as far as the kernel knows.
+    pub(super) fn path_mtu(&self) -> Option<u64> {
+        if self.is_ipv6 {
+            return None;
+        }
+        let mtu = nix::sys::socket::getsockopt(&self.socket, sockopt::IpMtu).ok()?;
+        u64::try_from(mtu).ok()
+    }
+
+    /// Sends one datagram: `head`, then `payload`.
+    pub(super) fn send(&self, route: &Route, head: &[u8], payload: &[u8]) -> Result<(), Errno> {
+        let parts = [IoSlice::new(head), IoSlice::new(payload)];
+        let parts = if payload.is_empty() { &parts[..1] } else { &parts[..] };
+        let tos = route.ecn as u8;
+        let class = i32::from(tos);
+        let departure = route.departure_ns.unwrap_or(0);
+        let sources = route.from.map(source);
+        let mut control = Vec::with_capacity(3);
+        control.extend(sources.as_ref().map(|(v4, v6)| match self.is_ipv6 {
+            false => ControlMessage::Ipv4PacketInfo(v4),
+            true => ControlMessage::Ipv6PacketInfo(v6),
+        }));
+        if route.ecn != Ecn::NotEct {
+            control.push(match self.is_ipv6 {
+                false => ControlMessage::Ipv4Tos(&tos),
+                true => ControlMessage::Ipv6TClass(&class),
+            });
+        }
+        if route.departure_ns.is_some() {
+            control.push(ControlMessage::TxTime(&departure));
+        }
+        let to = route.to.map(SockaddrStorage::from);
+        let flags = MsgFlags::MSG_DONTWAIT;
+        sendmsg(self.socket.as_raw_fd(), parts, &control, flags, to.as_ref()).map(drop)
+    }
+
+    /// Receives one datagram, if there is one.
+    pub(super) fn receive(&mut self, times: &Realtime) -> Result<Option<Received>, Errno> {
+        let fd = self.socket.as_raw_fd();
+        let mut parts = [IoSliceMut::new(&mut self.buffer)];
+        let flags = MsgFlags::MSG_DONTWAIT;
+        let message =
+            match recvmsg::<SockaddrStorage>(fd, &mut parts, Some(&mut self.control), flags) {
+                Ok(message) => message,
+                Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
+                Err(errno) => return Err(errno),
+            };
+        let (len, from) = (message.bytes, message.address.as_ref().and_then(address));
+        let (mut ecn, mut at, mut local) = (Ecn::NotEct, None, None);
+        for control in message.cmsgs()? {
+            match control {
+                ControlMessageOwned::Ipv4Tos(tos) => ecn = field(i32::from(tos)),
+                ControlMessageOwned::Ipv6TClass(class) => ecn = field(class),
+                ControlMessageOwned::ScmTimestampns(stamp) => at = Some(times.instant(&stamp)),
+                ControlMessageOwned::Ipv4PacketInfo(info) => {
+                    local = Some(Ipv4Addr::from(info.ipi_addr.s_addr.to_ne_bytes()).into());
+                }
+                ControlMessageOwned::Ipv6PacketInfo(info) => {
+                    local = Some(Ipv6Addr::from(info.ipi6_addr.s6_addr).into());
+                }
+                ControlMessageOwned::RxqOvfl(count) => self.overflows = count,
+                _ => {}
+            }
+        }
+        let Some(from) = from else { return Ok(None) };
+        Ok(Some(Received { from, len, ecn, local, at: at.unwrap_or_else(|| times.now()) }))
+    }
+
+    /// The octets of the last datagram, of this length.
+    pub(super) fn datagram(&self, len: usize) -> &[u8] {
+        &self.buffer[..len]
+    }
+
+    /// Waits until a datagram arrives, or there is room for one to leave if `for_room`, or the time
+    /// `until` comes.
+    pub(super) fn wait(&self, clock: &Clock, until: Instant, for_room: bool) -> Result<(), Error> {
+        let span = until.since(clock.now());
+        if span == Duration::ZERO {
+            return Ok(());
+        }
+        let events =
+            if for_room { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN };
+        let mut sockets = [PollFd::new(self.socket.as_fd(), events)];
+        let span = TimeSpec::from_duration(std::time::Duration::from_nanos(span.0));
+        match ppoll(&mut sockets, Some(span), None) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(errno) => Err(Error::socket("wait", errno)),
+        }
+    }
+}
+
+/// The source of a datagram, for sockets of either family.
+fn source(address: IpAddr) -> (libc::in_pktinfo, libc::in6_pktinfo) {
+    let (v4, v6) = match address {
+        IpAddr::V4(v4) => (v4, v4.to_ipv6_mapped()),
+        IpAddr::V6(v6) => (v6.to_ipv4_mapped().unwrap_or(Ipv4Addr::UNSPECIFIED), v6),
+    };
+    let any = libc::in_addr { s_addr: 0 };
+    let spec = libc::in_addr { s_addr: u32::from_ne_bytes(v4.octets()) };
+    (
+        libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst: spec, ipi_addr: any },
+        libc::in6_pktinfo { ipi6_addr: libc::in6_addr { s6_addr: v6.octets() }, ipi6_ifindex: 0 },
+    )
+}
+
+fn field(traffic_class: i32) -> Ecn {
+    match traffic_class & 3 {
+        1 => Ecn::Ect1,
+        2 => Ecn::Ect0,
+        3 => Ecn::Ce,
+        _ => Ecn::NotEct,
+    }
+}
+
+fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {
+    let v4 = storage.as_sockaddr_in().map(|address| SocketAddr::V4((*address).into()));
+    v4.or_else(|| storage.as_sockaddr_in6().map(|address| SocketAddr::V6((*address).into())))
+}

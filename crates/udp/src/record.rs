@@ -1,0 +1,229 @@
+//! The record of a transfer: its summary and its series, with the keys and the columns of a
+//! simulated flow.
+
+use sojourn_cc::{Controller, Pacing};
+use sojourn_sim::FlowSummary;
+use sojourn_trace::{Histogram, Table, Text};
+use sojourn_transport::EcnCounts;
+use sojourn_units::{Bytes, Duration, Instant};
+
+use crate::client::Client;
+use crate::io::Departures;
+use crate::wire::Receipt;
+
+/// One sample of a connection. Times and rates are `None` while they are unknown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Time since the clock's origin.
+    pub at: Instant,
+    /// The controller's phase.
+    pub phase: &'static str,
+    /// Congestion window; `None` if it is unlimited.
+    pub cwnd: Option<Bytes>,
+    /// Slow-start threshold.
+    pub ssthresh: Option<Bytes>,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Greatest round-trip time since the last sample.
+    pub rtt: Option<Duration>,
+    /// Least round-trip time.
+    pub min_rtt: Option<Duration>,
+    /// The controller's pacing rate in bit/s.
+    pub pacing_bps: Option<f64>,
+    /// Payload acknowledged since the last sample, in bit/s.
+    pub goodput_bps: f64,
+    /// The controller's estimate of the fraction of marked packets.
+    pub alpha: Option<f64>,
+    /// The controller's estimate of the bandwidth in bit/s.
+    pub bandwidth_bps: Option<f64>,
+    /// Bytes in flight.
+    pub in_flight: Bytes,
+    /// Payload acknowledged so far. The simulator counts it at the receiver, half a round trip
+    /// earlier.
+    pub delivered: Bytes,
+    /// Packets deemed lost so far.
+    pub lost_packets: u64,
+    /// Packets retransmitted so far.
+    pub retransmitted_packets: u64,
+    /// Packets that the receiver has reported with CE so far.
+    pub marked_packets: u64,
+}
+
+/// Takes samples of a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) rtts: Histogram,
+    longest: Option<Duration>,
+    last_at: Instant,
+    last_delivered: u64,
+}
+
+impl Recorder {
+    pub(crate) fn new(start: Instant) -> Recorder {
+        Recorder { last_at: start, ..Recorder::default() }
+    }
+
+    /// A sample of the round-trip time.
+    pub(crate) fn note_rtt(&mut self, rtt: Duration) {
+        self.rtts.record(rtt.0);
+        self.longest = self.longest.max(Some(rtt));
+    }
+
+    /// Takes a sample.
+    pub(crate) fn sample(&mut self, now: Instant, client: &Client) -> &Sample {
+        let sender = client.sender();
+        let (limits, probe) = (sender.limits(), sender.controller().probe());
+        let (stats, delivered) = (sender.stats(), sender.delivered());
+        let span = now.since(self.last_at).as_secs_f64();
+        let bytes = delivered.0 - std::mem::replace(&mut self.last_delivered, delivered.0);
+        self.last_at = now;
+        self.samples.push(Sample {
+            at: now,
+            phase: probe.phase,
+            cwnd: Some(sender.cwnd()).filter(|cwnd| cwnd.0 < 1 << 60),
+            ssthresh: probe.ssthresh,
+            srtt: sender.rtts().map(|(srtt, _)| srtt),
+            rtt: self.longest.take(),
+            min_rtt: sender.rtts().map(|(_, min)| min),
+            pacing_bps: match limits.pacing {
+                Pacing::Rate(rate) => Some(rate.as_f64()),
+                Pacing::Gap(_) => probe.rate.map(|rate| rate.as_f64()),
+                Pacing::Unpaced => None,
+            },
+            goodput_bps: if span > 0.0 { bytes as f64 * 8.0 / span } else { 0.0 },
+            alpha: probe.alpha,
+            bandwidth_bps: probe.bandwidth.map(|rate| rate.as_f64()),
+            in_flight: sender.in_flight(),
+            delivered,
+            lost_packets: stats.lost,
+            retransmitted_packets: stats.retransmitted,
+            marked_packets: client.counts().ce,
+        });
+        &self.samples[self.samples.len() - 1]
+    }
+}
+
+/// Lateness of paced packets.
+#[derive(Clone, Debug, Default)]
+pub struct Punctuality {
+    /// Keeper of the departure times.
+    pub departures: Departures,
+    /// From the time of a paced packet until it was given to the kernel, in nanoseconds.
+    pub lateness: Histogram,
+}
+
+/// The outcome of a transfer.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The summary.
+    pub summary: FlowSummary,
+    /// The samples, at the interval of the plan.
+    pub samples: Vec<Sample>,
+    /// The server's receipt, if it arrived.
+    pub receipt: Option<Receipt>,
+    /// Data packets sent, by ECN field.
+    pub sent: EcnCounts,
+    /// Payload of a full packet: the plan's, or less if the path carries no more.
+    pub mss: Bytes,
+    /// Lateness of paced packets.
+    pub punctuality: Punctuality,
+    /// Datagrams that the kernel dropped because the socket's receive buffer was full.
+    pub overflows: u32,
+    /// Observations that the reader of the figures should know, one line each.
+    pub notes: Vec<String>,
+}
+
+impl Outcome {
+    /// The samples as a table with the columns of a simulated flow.
+    pub fn table(&self, seed: u64) -> Table {
+        let rows = || self.samples.iter();
+        let text = |text: &str| rows().map(|_| text).collect::<Text>();
+        let mut table = Table::new();
+        table.add("control", text(&self.summary.control));
+        table.add("seed", rows().map(|_| seed).collect::<Vec<_>>());
+        table.add("flow", text(&self.summary.name));
+        table.add("phase", rows().map(|row| row.phase).collect::<Text>());
+        for (name, value) in FLOATS {
+            let values = rows().map(|row| value(row).unwrap_or(f64::NAN));
+            table.add(*name, values.collect::<Vec<_>>());
+        }
+        for (name, value) in COUNTS {
+            table.add(*name, rows().map(value).collect::<Vec<_>>());
+        }
+        table
+    }
+}
+
+/// A column and its value in a row.
+type Column<T> = (&'static str, fn(&Sample) -> T);
+
+const FLOATS: &[Column<Option<f64>>] = &[
+    ("t_s", |row| Some(row.at.as_secs_f64())),
+    ("cwnd_bytes", |row| row.cwnd.map(Bytes::as_f64)),
+    ("ssthresh_bytes", |row| row.ssthresh.map(Bytes::as_f64)),
+    ("srtt_s", |row| row.srtt.map(Duration::as_secs_f64)),
+    ("rtt_s", |row| row.rtt.map(Duration::as_secs_f64)),
+    ("min_rtt_s", |row| row.min_rtt.map(Duration::as_secs_f64)),
+    ("pacing_bps", |row| row.pacing_bps),
+    ("goodput_bps", |row| Some(row.goodput_bps)),
+    ("alpha", |row| row.alpha),
+    ("bandwidth_bps", |row| row.bandwidth_bps),
+    ("response_s", |_| None),
+];
+
+const COUNTS: &[Column<u64>] = &[
+    ("in_flight_bytes", |row| row.in_flight.0),
+    ("delivered_bytes", |row| row.delivered.0),
+    ("lost_packets", |row| row.lost_packets),
+    ("retransmitted_packets", |row| row.retransmitted_packets),
+    ("marked_packets", |row| row.marked_packets),
+];
+
+/// The span of a transfer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) start: Instant,
+    pub(crate) end: Instant,
+    /// Whether all of the load was delivered.
+    pub(crate) is_complete: bool,
+    /// Payload acknowledged until its end. The receipt also counts packets in flight at that time.
+    pub(crate) delivered: Bytes,
+    pub(crate) transfers: u64,
+}
+
+/// The summary of a connection that has ended.
+pub(crate) fn summary(
+    (name, control): (&str, &str),
+    client: &Client,
+    span: Span,
+    receipt: Option<&Receipt>,
+    rtts: &Histogram,
+) -> FlowSummary {
+    let (stats, sender) = (client.sender().stats(), client.sender());
+    let length = span.end.since(span.start).as_secs_f64();
+    let seconds = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);
+    let arrived = receipt.map(|receipt| receipt.packets - receipt.duplicates.min(receipt.packets));
+    FlowSummary {
+        name: name.to_owned(),
+        control: control.to_owned(),
+        start_s: span.start.as_secs_f64(),
+        goodput_bps: if length > 0.0 { span.delivered.as_f64() * 8.0 / length } else { 0.0 },
+        base_rtt_s: sender.rtts().map_or(0.0, |(_, min)| min.as_secs_f64()),
+        rtt_min_s: seconds(rtts.min()),
+        rtt_p50_s: seconds(rtts.quantile(0.5)),
+        rtt_p99_s: seconds(rtts.quantile(0.99)),
+        rtt_max_s: seconds(rtts.max()),
+        rtt_mean_s: rtts.mean().map(|ns| ns / 1e9),
+        sent_packets: stats.sent,
+        retransmitted_packets: stats.retransmitted,
+        spurious_retransmissions: stats.spurious_retransmissions,
+        undone_reductions: stats.undone_reductions,
+        marked_packets: receipt.map_or(client.counts().ce, |receipt| receipt.counts.ce),
+        dropped_packets: arrived.map_or(stats.lost, |arrived| stats.sent.saturating_sub(arrived)),
+        timeouts: stats.timeouts,
+        completion_s: span.is_complete.then_some(length),
+        completed_transfers: span.transfers,
+        ..FlowSummary::default()
+    }
+}

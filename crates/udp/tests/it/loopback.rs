@@ -1,0 +1,126 @@
+//! Transfers without a bottleneck.
+
+use std::net::{SocketAddr, UdpSocket};
+
+use sojourn_cc::Needs;
+use sojourn_trace::Table;
+use sojourn_transport::{Ack, Data, LossCause};
+use sojourn_udp::Error;
+use sojourn_udp::io::{Clock, Endpoint, Observer};
+use sojourn_udp::record::Sample;
+use sojourn_udp::server::Ending;
+use sojourn_units::{Duration, Instant};
+
+use crate::common::{Serving, plan};
+
+const SIZE: u64 = 3_000_000;
+
+/// Every controller delivers its load, except those whose inputs no network gives.
+#[test]
+fn every_controller_completes_a_transfer() {
+    let serving = Serving::start();
+    for algorithm in sojourn_cc::all() {
+        let info = algorithm.info;
+        let outcome =
+            Endpoint::new(serving.address).send(plan(info.name, &info.needs, SIZE), &mut ());
+        if info.needs.signal {
+            assert!(matches!(outcome, Err(Error::Controller(_))), "{}", info.name);
+            continue;
+        }
+        let outcome = outcome.unwrap_or_else(|error| panic!("{}: {error}", info.name));
+        let receipt = outcome.receipt.expect("the receipt arrives");
+        println!(
+            "{:14} {:7.1} Mbit/s {:6.1} ms",
+            info.name,
+            outcome.summary.goodput_bps / 1e6,
+            outcome.summary.completion_s.unwrap_or(f64::NAN) * 1e3
+        );
+        assert_eq!(receipt.bytes, SIZE, "{}", info.name);
+        assert!(outcome.summary.completion_s.is_some(), "{}", info.name);
+        let ecn = (receipt.counts.ect0, receipt.counts.ect1);
+        assert_eq!(ecn, (outcome.sent.ect0, outcome.sent.ect1), "{}", info.name);
+    }
+    let reports = serving.end();
+    assert!(reports.iter().all(|peer| peer.ending == Ending::Closed), "{reports:?}");
+}
+
+/// The live laboratory opens the sockets of a flow in the flow's network namespace, and its
+/// endpoints share one clock.
+#[test]
+fn the_caller_opens_the_socket_and_keeps_the_time() {
+    let serving = Serving::start();
+    let clock = Clock::start();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let source = SocketAddr::from(([127, 0, 0, 2], 0));
+    let outcome = Endpoint::new(serving.address)
+        .with_opener(Box::new(move |_| UdpSocket::bind(source)))
+        .with_clock(clock)
+        .send(plan("cubic", &Needs::BASE, 10_000), &mut ())
+        .unwrap();
+    assert!(outcome.summary.start_s >= 0.02 && outcome.samples.iter().all(|s| s.at.0 > 20_000_000));
+    let reports = serving.end();
+    assert_eq!(reports[0].address.ip(), source.ip());
+}
+
+#[derive(Default)]
+struct Counts {
+    opened: u64,
+    sent: u64,
+    newest: u64,
+    lost: u64,
+    samples: Vec<Sample>,
+}
+
+impl Observer for Counts {
+    fn follows_losses(&self) -> bool {
+        true
+    }
+
+    fn opened(&mut self, _: Instant) {
+        self.opened += 1;
+    }
+
+    fn sent(&mut self, _: Instant, _: &Data) {
+        self.sent += 1;
+    }
+
+    fn acked(&mut self, _: Instant, ack: &Ack, _: Option<Duration>) {
+        self.newest = self.newest.max(ack.newest);
+    }
+
+    fn lost(&mut self, _: Instant, _: u64, _: LossCause) {
+        self.lost += 1;
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        self.samples.push(*sample);
+    }
+}
+
+#[test]
+fn an_observer_sees_the_events_of_the_summary() {
+    let serving = Serving::start();
+    let mut counts = Counts::default();
+    let mut plan = plan("bbr", &Needs::BASE, 20_000_000);
+    plan.interval = Duration::from_millis(2);
+    let outcome = Endpoint::new(serving.address).send(plan, &mut counts).unwrap();
+    assert_eq!((counts.opened, counts.sent), (1, outcome.summary.sent_packets));
+    assert_eq!(counts.newest + 1, counts.sent);
+    assert!(counts.lost >= outcome.summary.retransmitted_packets || counts.lost == 0);
+    assert!(!counts.samples.is_empty() && counts.samples == outcome.samples);
+    assert!(counts.samples.is_sorted_by_key(|sample| sample.delivered));
+}
+
+/// The columns of the simulator's series of flows, in its order.
+#[test]
+fn the_series_have_the_columns_of_the_simulator() {
+    let serving = Serving::start();
+    let outcome =
+        Endpoint::new(serving.address).send(plan("reno", &Needs::BASE, SIZE), &mut ()).unwrap();
+    let table: Table = outcome.table(1);
+    let names: Vec<&str> = table.columns().iter().map(|(name, _)| name.as_str()).collect();
+    let simulated = "control seed flow phase t_s cwnd_bytes ssthresh_bytes srtt_s rtt_s min_rtt_s \
+                     pacing_bps goodput_bps alpha bandwidth_bps response_s in_flight_bytes \
+                     delivered_bytes lost_packets retransmitted_packets marked_packets";
+    assert_eq!(names, simulated.split_whitespace().collect::<Vec<_>>());
+}

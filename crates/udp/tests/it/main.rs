@@ -1,0 +1,9 @@
+//! Transfers over the loopback interface.
+
+mod common;
+mod faults;
+mod loopback;
+mod path;
+mod relay;
+mod table;
+mod wire;

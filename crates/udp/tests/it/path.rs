@@ -1,0 +1,211 @@
+//! Transfers over a relay that delays, drops and marks.
+
+use sojourn_cc::{Catalogue, Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Setup};
+use sojourn_transport::{Config, Profile};
+use sojourn_udp::io::{Departures, Endpoint, Plan, Timing};
+use sojourn_udp::record::Outcome;
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::common::{Serving, plan};
+use crate::relay::{Fate, Path, Relay};
+
+fn run(plan: Plan, path: Path) -> (Outcome, Fate) {
+    run_with(plan, path, Timing::default())
+}
+
+fn run_with(plan: Plan, path: Path, timing: Timing) -> (Outcome, Fate) {
+    let name = plan.control.clone();
+    let serving = Serving::start();
+    let relay = Relay::start(serving.address, path);
+    let outcome = Endpoint::new(relay.address).with_timing(timing).send(plan, &mut ());
+    let fate = relay.end();
+    (outcome.unwrap_or_else(|error| panic!("{name}: {error}")), fate)
+}
+
+/// 20 Mbit/s, 10 ms there and back.
+fn bottleneck() -> Path {
+    Path {
+        delay: Duration::from_millis(5),
+        rate: Some(Rate::from_mbit(20)),
+        buffer: Duration::from_millis(20),
+        ..Path::default()
+    }
+}
+
+/// Of every controller, each packet is delivered, dropped or marked, and counted as such, at both
+/// ends; and every drop is repaired.
+#[test]
+fn counts_are_exact_and_losses_are_repaired() {
+    let path =
+        Path { mark_above: Some(Duration::from_millis(1)), drop_every: Some(150), ..bottleneck() };
+    for algorithm in sojourn_cc::all().iter().filter(|a| !a.info.needs.signal) {
+        let info = algorithm.info;
+        let (outcome, fate) = run(plan(info.name, &info.needs, 1_000_000), path);
+        let (receipt, summary) = (outcome.receipt.unwrap(), &outcome.summary);
+        println!(
+            "{:14} {:5.1} Mbit/s, {:4} marked, {:3} dropped, {:3} resent, rtt p50 {:.1} ms",
+            info.name,
+            summary.goodput_bps / 1e6,
+            fate.marked,
+            fate.dropped,
+            summary.retransmitted_packets,
+            summary.rtt_p50_s.unwrap() * 1e3,
+        );
+        assert_eq!(receipt.bytes, 1_000_000, "{}", info.name);
+        // The sizes of the simulator: `mss` and `header`.
+        assert_eq!(fate.largest, if info.needs.receive_times { 1475 } else { 1500 });
+        assert_eq!(receipt.packets, fate.forwarded, "{}", info.name);
+        assert_eq!(receipt.counts.ce, fate.marked, "{}", info.name);
+        let capable = [receipt.counts.ect0, receipt.counts.ect1];
+        assert_eq!(capable, fate.capable, "{}", info.name);
+        assert_eq!(summary.marked_packets, fate.marked, "{}", info.name);
+        assert_eq!(summary.dropped_packets, fate.dropped, "{}", info.name);
+        assert!(fate.dropped > 0 && summary.retransmitted_packets >= fate.dropped);
+        let codepoint = match info.needs.ecn {
+            EcnUse::None => [0, 0],
+            EcnUse::Classic | EcnUse::Counts => [1, 0],
+            EcnUse::L4s => [0, 1],
+        };
+        assert_eq!(capable.map(|count| u64::from(count > 0)), codepoint, "{}", info.name);
+    }
+}
+
+/// A step of marks holds the queue of scalable controllers near it; NewReno without ECN fills the
+/// buffer.
+#[test]
+fn scalable_controllers_react_to_marks() {
+    let path = Path { mark_above: Some(Duration::from_millis(2)), ..bottleneck() };
+    let median = |control: &str| {
+        let needs = &sojourn_cc::find(control).unwrap().info.needs;
+        let mut plan = Plan { duration: Duration::from_secs(2), ..plan(control, needs, 1 << 40) };
+        plan.config.ecn = control != "reno";
+        let (outcome, fate) = run(plan, path);
+        let rtt = outcome.summary.rtt_p50_s.unwrap() - 0.01;
+        let goodput = outcome.summary.goodput_bps / 1e6;
+        println!(
+            "{control}: {goodput:.2} Mbit/s, queue {:.2} ms, {} marked",
+            rtt * 1e3,
+            fate.marked
+        );
+        // 96.5 % of a packet is payload. A machine with other work delays both ends, so that only the
+        // upper bound is sharp.
+        assert!(goodput > 1.0 && goodput < 19.4, "{control}: {goodput} Mbit/s");
+        (rtt, fate.marked)
+    };
+    let (standing, marked) = median("reno");
+    assert_eq!(marked, 0);
+    for control in ["dctcp", "prague"] {
+        let (queue, marked) = median(control);
+        assert!(marked > 0 && queue < standing / 2.0, "{control}: {queue} s, reno: {standing} s");
+    }
+}
+
+/// Rapid finds the bandwidth from the receive times, without filling the queue.
+#[test]
+fn rapid_gets_receive_times() {
+    let needs = &sojourn_cc::find("rapid").unwrap().info.needs;
+    let plan = Plan { duration: Duration::from_secs(2), ..plan("rapid", needs, 1 << 40) };
+    let (outcome, _) = run(plan, bottleneck());
+    // The estimate follows from receive times alone.
+    let estimate = outcome.samples.last().unwrap().bandwidth_bps.expect("streams are complete");
+    println!("{:.2} Mbit/s, estimate {estimate}", outcome.summary.goodput_bps / 1e6);
+    assert!(estimate > 3e6 && estimate < 25e6, "{estimate}");
+}
+
+/// How late the packets of a paced NewReno leave.
+#[test]
+fn paced_packets_leave_in_time() {
+    let needs = &sojourn_cc::find("reno").unwrap().info.needs;
+    for timing in timings() {
+        let config = Config { initial_window: 40, pacing: true, ..Config::new(Profile::Quic) };
+        let plan = Plan { config, ..plan("reno", needs, 2_000_000) };
+        let path = Path { delay: Duration::from_millis(10), ..Path::default() };
+        let (outcome, fate) = run_with(plan, path, timing);
+        let late = &outcome.punctuality.lateness;
+        let [p50, p99] = [0.5, 0.99].map(|q| late.quantile(q).unwrap_or(0) as f64 / 1e3);
+        let count = late.count();
+        println!("{timing:?}: {count} paced, late p50 {p50:.1} us, p99 {p99:.1} us");
+        assert_eq!(outcome.receipt.unwrap().bytes, 2_000_000);
+        assert_eq!(fate.arrivals.len() as u64, outcome.summary.sent_packets);
+        assert!(count > 100, "{count} packets waited for the pacer");
+    }
+}
+
+/// The thread, with and without spinning, and departure times that the loopback interface ignores:
+/// packets leave up to 0.5 ms early, which the transport must bear.
+fn timings() -> [Timing; 3] {
+    let timing = Timing::default();
+    [
+        timing,
+        Timing { spin: Duration::from_micros(60), ..timing },
+        Timing { departures: Departures::KernelAssumed, ..timing },
+    ]
+}
+
+/// The mean rate is the controller's, although each packet leaves late.
+#[test]
+fn lateness_does_not_lower_the_rate() {
+    let rate = Rate::from_mbit(30);
+    let build = move |setup: &Setup| Box::new(Fixed(rate, setup.mss)) as Box<dyn Controller>;
+    let catalogue = Catalogue::shipped().with(FIXED, build).unwrap();
+    for timing in timings() {
+        let plan = plan("fixed", &Needs::BASE, 4_000_000);
+        let (outcome, fate) =
+            run_with(Plan { catalogue: catalogue.clone(), ..plan }, Path::default(), timing);
+        let [first, .., last] = fate.arrivals[..] else { panic!("packets arrive") };
+        let gaps = fate.arrivals.len() as u64 - 1;
+        let mean = Rate::from_transfer(outcome.mss * gaps, Duration((last - first) as u64));
+        let ideal = rate.time_for(outcome.mss).0 as f64;
+        let mut off: Vec<f64> =
+            fate.arrivals.windows(2).map(|at| ((at[1] - at[0]) as f64 - ideal).abs()).collect();
+        off.sort_by(f64::total_cmp);
+        let at = |q: f64| off[(q * (off.len() - 1) as f64) as usize] / 1e3;
+        let error = mean.as_f64() / rate.as_f64() - 1.0;
+        println!(
+            "{timing:?}: mean rate off by {:.3} %, gaps by p50 {:.1} us, p99 {:.1} us",
+            error * 100.0,
+            at(0.5),
+            at(0.99)
+        );
+        // The transport does not make up for pauses over a millisecond, of a machine with other work.
+        let most = ideal + timing.catch_up.0 as f64;
+        let pauses: f64 =
+            fate.arrivals.windows(2).map(|at| ((at[1] - at[0]) as f64 - most).max(0.0)).sum();
+        let paused = pauses / (last - first) as f64;
+        assert!(error < 0.01 && error > -0.01 - paused, "{error}, paused {paused}");
+    }
+}
+
+const FIXED: Info = Info {
+    name: "fixed",
+    title: "A constant rate",
+    source: "this test",
+    params: &[],
+    ordered: &[],
+    needs: Needs::BASE,
+    random: false,
+};
+
+struct Fixed(Rate, Bytes);
+
+impl Controller for Fixed {
+    fn on_feedback(&mut self, _: Instant, _: &Feedback<'_>) {}
+
+    fn on_timeout(&mut self, _: Instant, _: Bytes) {}
+
+    fn limits(&self) -> Limits {
+        Limits { cwnd: Bytes(1 << 30), pacing: Pacing::Rate(self.0), burst: self.1 }
+    }
+}
+
+/// The loopback interface has no queue discipline that holds packets: this thread paces, and the
+/// outcome says so.
+#[test]
+fn departure_times_fall_back_to_the_thread() {
+    let timing = Timing { departures: Departures::Kernel, ..Timing::default() };
+    let (outcome, _) = run_with(plan("cubic", &Needs::BASE, 100_000), Path::default(), timing);
+    assert_eq!(outcome.punctuality.departures, Departures::Timer);
+    let note = &outcome.notes[0];
+    println!("{note}");
+    assert!(note.starts_with("this thread paces: interface lo has the queue discipline noqueue"));
+}

@@ -1,0 +1,244 @@
+//! Datagrams for the server and the client of the transport over UDP.
+//!
+//! An input is a list of datagrams: the time since the last one in milliseconds (1 octet), the
+//! sender (2 bits) and the ECN field (2 bits, 1 octet together), the length (2 octets), the octets.
+//! With bit 4 of the second octet, the connection ID is replaced by the one that the server gave to
+//! this sender last.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use sojourn_transport::{Config, Profile};
+use sojourn_udp::client::{Client, Output, Setup};
+use sojourn_udp::server::{Arrival, Limits, Secret, Server};
+use sojourn_udp::wire::{Message, decode, encode};
+use sojourn_units::{Bytes, Duration, Ecn, Instant};
+
+use crate::heap;
+use crate::random::Random;
+
+const HEAD: usize = 4;
+/// Small limits, so that inputs reach them.
+const LIMITS: Limits = Limits {
+    peers: 3,
+    peer_memory: Bytes(64 << 10),
+    idle_timeout: Duration::from_millis(1_000),
+    validation_timeout: Duration::from_millis(300),
+};
+/// The server's scratch memory, and that of this target.
+const FIXED_BYTES: u64 = 1 << 20;
+const ECN: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
+
+/// The clients that get the datagrams: every kind of feedback is used by one.
+const CLIENTS: [(&str, Profile); 3] =
+    [("prague", Profile::Tcp), ("rapid", Profile::Quic), ("bbr3", Profile::Quic)];
+
+/// A datagram of the input.
+struct Datagram {
+    after: Duration,
+    sender: u8,
+    ecn: Ecn,
+    takes_id: bool,
+    octets: Vec<u8>,
+}
+
+/// Passes the datagrams in `data` to a server and to a client, whose limits must hold.
+pub fn udp(data: &[u8]) {
+    let datagrams = split(data);
+    datagrams.iter().for_each(|datagram| same_again(&datagram.octets));
+    let memory = LIMITS.peers as u64 * LIMITS.peer_memory.0 + FIXED_BYTES + 8 * data.len() as u64;
+    heap::within(memory, || serve(&datagrams));
+    for (control, profile) in CLIENTS {
+        send(&datagrams, control, profile);
+    }
+}
+
+fn split(mut data: &[u8]) -> Vec<Datagram> {
+    let mut all = Vec::new();
+    while let Some((head, rest)) = data.split_at_checked(HEAD) {
+        let len = usize::from(u16::from_be_bytes([head[2], head[3]])).min(rest.len());
+        let (octets, rest) = rest.split_at(len);
+        all.push(Datagram {
+            after: Duration::from_millis(u64::from(head[0])),
+            sender: head[1] & 3,
+            ecn: ECN[usize::from(head[1] >> 2 & 3)],
+            takes_id: head[1] & 16 != 0,
+            octets: octets.to_vec(),
+        });
+        data = rest;
+    }
+    all
+}
+
+/// A message that is read, written and read again is the same.
+fn same_again(octets: &[u8]) {
+    let Ok(message) = decode(octets) else { return };
+    let mut written = Vec::new();
+    encode(&message, 0, &mut written);
+    if let Message::Data(data) = message {
+        written.resize(written.len() + usize::from(data.len), 0);
+    }
+    let again = decode(&written).expect("it was just written");
+    assert_eq!(format!("{message:?}"), format!("{again:?}"));
+}
+
+fn address(sender: u8) -> SocketAddr {
+    SocketAddr::from(([192, 0, 2, sender], 4433))
+}
+
+/// What a sender and the server have exchanged.
+#[derive(Default)]
+struct Balance {
+    received: u64,
+    sent: u64,
+    /// The server's connection IDs that it has used; it may then be sent more.
+    is_proved: bool,
+    /// All IDs that the server gave to it, the last one at the end.
+    ids: Vec<u64>,
+}
+
+fn serve(datagrams: &[Datagram]) {
+    let mut server = Server::new(LIMITS, Secret([3; 16]));
+    let mut balances: BTreeMap<SocketAddr, Balance> = BTreeMap::new();
+    let mut now = Instant(1);
+    for datagram in datagrams {
+        now += datagram.after;
+        let from = address(datagram.sender);
+        let balance = balances.entry(from).or_default();
+        let mut octets = datagram.octets.clone();
+        if let (true, Some(id), Some(place)) =
+            (datagram.takes_id, balance.ids.last(), octets.get_mut(4..12))
+        {
+            place.copy_from_slice(&id.to_be_bytes());
+        }
+        balance.received += octets.len() as u64;
+        let used = octets.get(4..12).and_then(|id| id.try_into().ok()).map(u64::from_be_bytes);
+        balance.is_proved |= used.is_some_and(|id| balance.ids.contains(&id));
+        let arrival = Arrival { from, at: now, ecn: datagram.ecn };
+        server.on_datagram(now, &arrival, &octets, &mut |to, d: &[u8]| note(&mut balances, to, d));
+        settle(&mut server, now, &mut balances);
+    }
+    let idle = LIMITS.idle_timeout + LIMITS.validation_timeout;
+    settle(&mut server, now + idle, &mut balances);
+    assert!(server.is_empty() && server.timer() == Instant::MAX);
+    assert!(server.take_ended().len() <= LIMITS.peers);
+}
+
+fn note(balances: &mut BTreeMap<SocketAddr, Balance>, to: SocketAddr, datagram: &[u8]) {
+    let balance = balances.entry(to).or_default();
+    balance.sent += datagram.len() as u64;
+    // A RETRY's cookie proves the address too.
+    match decode(datagram).expect("the server writes the format") {
+        Message::Accept(accept) => balance.ids.push(accept.server_id),
+        Message::Retry { .. } => balance.is_proved = true,
+        _ => {}
+    }
+}
+
+fn settle(server: &mut Server, now: Instant, balances: &mut BTreeMap<SocketAddr, Balance>) {
+    server.on_timer(now, &mut |to, datagram: &[u8]| note(balances, to, datagram));
+    assert!(server.timer() > now);
+    assert!(server.len() <= LIMITS.peers);
+    for (host, balance) in balances {
+        assert!(balance.is_proved || balance.sent <= 3 * balance.received, "{host}");
+    }
+}
+
+/// A client with data gets the datagrams as if they came from its server.
+fn send(datagrams: &[Datagram], control: &str, profile: Profile) {
+    let catalogue = sojourn_cc::Catalogue::shipped();
+    let info = catalogue.find(control).expect("it is shipped");
+    let params = sojourn_params::Params::defaults(info.params);
+    let config = Config::new(profile);
+    let mss = config.mss.0;
+    let setup = Setup::new(&catalogue, (control, &params), config, 1, 7);
+    let setup = setup.expect("it has its inputs").expect("it is shipped");
+    let (mut now, mut octets) = (Instant(1), Vec::new());
+    let mut client = Client::new(now, setup);
+    client.write(1 << 20);
+    for datagram in datagrams {
+        let mut arrived = datagram.octets.clone();
+        if let (true, Some(place)) = (datagram.takes_id, arrived.get_mut(4..12)) {
+            place.copy_from_slice(&7_u64.to_be_bytes());
+        }
+        now += datagram.after;
+        client.on_datagram(now, &arrived);
+        client.on_timer(now);
+        for _ in 0..64 {
+            match client.poll_transmit(now, &mut octets) {
+                Output::Datagram { payload, .. } => {
+                    octets.resize(octets.len() + usize::from(payload), 0);
+                    decode(&octets).expect("the client writes the format");
+                }
+                Output::Wait(_) | Output::Blocked => break,
+            }
+        }
+        let sent = client.sender().stats().sent;
+        assert!(client.sender().in_flight().0 <= sent * mss);
+    }
+}
+
+/// Damages, copies, moves and removes datagrams.
+pub fn mutate_udp(data: &[u8], seed: u32) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    let mut all: Vec<Vec<u8>> = split(data).iter().map(join).collect();
+    for _ in 0..=random.below(3) {
+        let place = random.below(all.len());
+        match random.below(6) {
+            0 => all.insert(place, fresh(&mut random)),
+            1 if !all.is_empty() => drop(all.remove(place)),
+            2 if !all.is_empty() => {
+                let (copy, to) = (all[place].clone(), random.below(all.len()));
+                all.insert(to, copy);
+            }
+            3 if !all.is_empty() => {
+                let len = HEAD + random.below(all[place].len() - HEAD + 1);
+                all[place].truncate(len);
+            }
+            _ if !all.is_empty() => damage(&mut all[place], &mut random),
+            _ => all.push(fresh(&mut random)),
+        }
+    }
+    all.iter_mut().for_each(|datagram| fix_length(datagram));
+    all.concat()
+}
+
+fn join(datagram: &Datagram) -> Vec<u8> {
+    let ecn = ECN.iter().position(|ecn| *ecn == datagram.ecn).unwrap_or(0) as u8;
+    let flags = datagram.sender | ecn << 2 | u8::from(datagram.takes_id) << 4;
+    let mut octets = vec![(datagram.after.0 / 1_000_000) as u8, flags, 0, 0];
+    octets.extend_from_slice(&datagram.octets);
+    octets
+}
+
+fn fix_length(datagram: &mut [u8]) {
+    let len = (datagram.len() - HEAD).min(usize::from(u16::MAX)) as u16;
+    datagram[2..HEAD].copy_from_slice(&len.to_be_bytes());
+}
+
+/// Replaces an octet or a number.
+fn damage(datagram: &mut [u8], random: &mut Random) {
+    let place = random.below(datagram.len());
+    if random.once_in(2) {
+        datagram[place] = random.bits() as u8;
+        return;
+    }
+    let number = match random.below(3) {
+        0 => random.below(300) as u32,
+        1 => u32::MAX - random.below(300) as u32,
+        _ => 1 << random.below(32),
+    };
+    let octets = number.to_be_bytes();
+    let len = octets.len().min(datagram.len() - place);
+    datagram[place..place + len].copy_from_slice(&octets[..len]);
+}
+
+/// A datagram with a correct beginning.
+fn fresh(random: &mut Random) -> Vec<u8> {
+    let mut octets = vec![random.bits() as u8, random.bits() as u8, 0, 0];
+    octets.push(0x10 | random.below(11) as u8);
+    octets.extend([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7]);
+    let len = random.below(80);
+    octets.extend((0..len).map(|_| if random.once_in(2) { 0 } else { random.bits() as u8 }));
+    octets
+}
