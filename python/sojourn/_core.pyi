@@ -178,7 +178,9 @@ class Scenario:
     def simulation(
         self, control: int, seed: int, pcapng: str | None = None, qlog: str | None = None
     ) -> Simulation: ...
-    def live(self, control: int, seed: int, ipv6: bool) -> LiveRun: ...
+    def live(
+        self, control: int, seed: int, stack: Literal["kernel", "udp"], ipv6: bool
+    ) -> LiveRun: ...
 
 class LiveRun:
     @property

@@ -83,19 +83,22 @@ def live(
     seed: int | None = None,
     runs: int = 1,
     set: Mapping[str, object] | Iterable[str] = (),
-    ipv6: bool = False,
     spread: str | None = None,
+    stack: real_time.Stack = "kernel",
+    ipv6: bool = False,
 ) -> Run:
     """Run a scenario in real time over this machine's network stack (docs/live.md).
 
-    The parameters are those of `run`; the controllers are those of the kernel. The record is that
-    of a simulation, so `compare` takes both. Raises `LiveError` if the machine cannot carry it out.
+    `stack` is "kernel" for the kernel's TCP and its own controllers, or "udp" for Sojourn's
+    transport over UDP with all controllers. The other parameters are those of `run`. The record is
+    that of a simulation, so `compare` takes both. Raises `LiveError` if the machine cannot carry it
+    out.
     """
     source = as_scenario(scenario)
     core = experiment.prepare(
         source.compile(), assignments=set, control=control, seed=seed, spread=spread
     )
-    return record_live(core, source.origin, runs, ipv6)
+    return record_live(core, source.origin, runs, real_time.Live(stack, ipv6))
 
 
 def load(directory: str | PathLike[str]) -> Run:
@@ -180,11 +183,11 @@ def record_live(
     core: _core.Scenario,
     name: str,
     runs: int,
-    ipv6: bool,
+    live: real_time.Live,
     progress: experiment.Progress | None = None,
 ) -> Run:
     """Run a prepared scenario in real time and keep the series."""
-    return _recorded(core, name, runs, real_time.run(core, runs, ipv6, progress))
+    return _recorded(core, name, runs, real_time.run(core, runs, live, progress))
 
 
 def record_all(

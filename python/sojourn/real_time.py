@@ -1,30 +1,42 @@
 """Live runs: a scenario in real time, over this machine's own network stack (docs/live.md)."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from sojourn import _core
 from sojourn.errors import UsageError
 from sojourn.experiment import Job, Progress, Running, jobs_of, simulate
+
+Stack = Literal["kernel", "udp"]
+"""The hosts: the kernel's TCP, or Sojourn's transport over UDP."""
+
+
+@dataclass(frozen=True)
+class Live:
+    """The settings of live runs that a scenario does not have."""
+
+    stack: Stack = "kernel"
+    ipv6: bool = False
 
 
 @dataclass(frozen=True)
 class LiveJob(Job):
     """One live run."""
 
-    ipv6: bool = False
+    live: Live = Live()
 
     def start(self) -> Running:
         """Start the run in real time."""
-        return self.scenario.live(self.control, self.seed, self.ipv6)
+        return self.scenario.live(self.control, self.seed, self.live.stack, self.live.ipv6)
 
 
 def run(
-    scenario: _core.Scenario, runs: int, ipv6: bool, progress: Progress | None = None
+    scenario: _core.Scenario, runs: int, live: Live, progress: Progress | None = None
 ) -> list[_core.Outcome]:
     """Run each controller with each seed, one after another, since they share the processor."""
     if not hasattr(scenario, "live"):
         raise UsageError("live runs need Linux; `sojourn run` simulates the scenario anywhere")
     jobs = [
-        LiveJob(job.scenario, job.control, job.seed, ipv6=ipv6) for job in jobs_of(scenario, runs)
+        LiveJob(job.scenario, job.control, job.seed, live=live) for job in jobs_of(scenario, runs)
     ]
     return simulate(jobs, 1, lambda outcome: outcome, progress)

@@ -58,7 +58,7 @@ mod linux {
     ) -> Result<(), Box<dyn Error>> {
         let text = document(control, queue, rate, rtt, seconds);
         let scenario = Document::from_toml("fidelity.toml", &text)?
-            .resolve(&|_| Err("no files".to_owned()))
+            .resolve(&|_| Err(std::io::Error::other("no files")))
             .map_err(|error| format!("{error:?}"))?;
         let stop = AtomicBool::new(false);
         let report = sojourn_live::run(&scenario, None, 1, &Options::default(), &stop)?;

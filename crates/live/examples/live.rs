@@ -19,7 +19,7 @@ mod linux {
             Document::from_toml(&file.display().to_string(), &std::fs::read_to_string(&file)?)?;
         let folder = file.parent().unwrap_or(&file).to_owned();
         let read = |name: &str| {
-            std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string())
+            std::fs::read_to_string(folder.join(name))
         };
         let scenario = document.resolve(&read)?;
         let control = scenario.controls.first();

@@ -30,6 +30,11 @@ impl Clock {
         Clock { start: monotonic() }
     }
 
+    /// Time zero, in nanoseconds of CLOCK_MONOTONIC.
+    pub(crate) fn origin_ns(self) -> i64 {
+        self.start as i64
+    }
+
     pub(crate) fn now(self) -> Instant {
         Instant(monotonic() - self.start)
     }

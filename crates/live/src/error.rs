@@ -44,7 +44,7 @@ pub enum Error {
     /// The kernel has no such congestion controller.
     #[error(
         "flow `{flow}`: the kernel has no congestion controller `{name}`; it has {available}; \
-         load the module `tcp_{name}`"
+         load the module `tcp_{name}`, or use Sojourn's own transport (--stack udp)"
     )]
     Controller {
         /// The flow.
@@ -53,6 +53,14 @@ pub enum Error {
         name: String,
         /// The names of the kernel's controllers.
         available: String,
+    },
+    /// The transport over UDP failed.
+    #[error("flow `{flow}`: {error}")]
+    Udp {
+        /// The flow.
+        flow: String,
+        /// Its fault.
+        error: sojourn_udp::Error,
     },
     /// A part of the scenario has no live counterpart.
     #[error("flow `{flow}`: {what} cannot run live yet; {remedy}")]

@@ -30,8 +30,9 @@ mod stolen;
 mod sys;
 mod tcp;
 mod tun;
+mod udp;
 
 pub use bottleneck::{Accounts, Timing};
 pub use error::Error;
 pub use namespace::{Namespace, enter_user_namespace};
-pub use run::{IpVersion, Options, Report, run};
+pub use run::{IpVersion, Options, Report, Stack, run};

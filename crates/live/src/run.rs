@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use sojourn_cc::EcnUse;
+use sojourn_params::Params;
 use sojourn_scenario::{Capacity, Control, Flow, Scenario};
 use sojourn_sim::{Endpoint, Outcome, Simulation, flow_source};
 use sojourn_source::Carrier;
@@ -14,11 +15,11 @@ pub use crate::addresses::IpVersion;
 use crate::addresses::Side;
 use crate::bottleneck::{Accounts, Bottleneck, Finished, Timing};
 use crate::clock::Clock;
-use crate::endpoint::Observer;
 use crate::port::Port;
 use crate::slab::Slab;
 use crate::tcp::{self, Plan, TcpFlow};
 use crate::tun::Tun;
+use crate::udp::{self, UdpFlow};
 use crate::{Error, Namespace};
 
 /// Below this rate the bottleneck spins before each departure: packets of 1500 bytes are then more
@@ -32,6 +33,34 @@ const PACKETS: usize = 4096;
 pub struct Options {
     /// The version of IP.
     pub version: IpVersion,
+    /// The hosts of the flows with a congestion controller.
+    pub stack: Stack,
+}
+
+/// A network stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stack {
+    /// The kernel's TCP, with its own controllers.
+    #[default]
+    Kernel,
+    /// Sojourn's transport over UDP, with every controller of the scenario.
+    Udp,
+}
+
+/// The two ends of a flow on a real stack. One thread runs them, and another may sample or end them.
+pub(crate) trait LiveFlow: Sync {
+    /// The view of its state for the record.
+    fn report(&self) -> Box<dyn Endpoint>;
+
+    /// Connects the two ends through the bottleneck, and transfers data until [`LiveFlow::end`].
+    /// `is_ending`: whether that has been called.
+    fn run(&self, clock: Clock, is_ending: &(dyn Fn() -> bool + Sync)) -> Result<(), Error>;
+
+    /// Samples the sender's state, if it does not report it by itself.
+    fn sample(&self) {}
+
+    /// Ends the flow at once: the thread in [`LiveFlow::run`] returns.
+    fn end(&self);
 }
 
 /// The result of a live run.
@@ -57,26 +86,19 @@ pub fn run(
     options: &Options,
     stop: &AtomicBool,
 ) -> Result<Report, Error> {
-    let controllers = controllers(scenario, control)?;
+    let controls: Vec<_> = scenario.flows.iter().map(|flow| of_flow(flow, control)).collect();
+    if options.stack == Stack::Kernel {
+        require_kernel_controllers(scenario, &controls)?;
+    }
     let sides = [Namespace::new()?, Namespace::new()?];
     let devices = devices(scenario, options.version, [&sides[0], &sides[1]])?;
     set_ecn(scenario, control, &sides)?;
-    let open = |(index, (flow, controller)): (usize, (&Flow, &Option<String>))| {
-        let open = |controller: &String| {
-            let plan = Plan {
-                name: &flow.name,
-                index,
-                version: options.version,
-                controller,
-                mss: flow.transport.mss,
-                source: flow_source(scenario, index, seed),
-            };
-            TcpFlow::open(plan, [&sides[0], &sides[1]])
-        };
-        controller.as_ref().map(open).transpose()
+    let open = |(index, control): (usize, &Option<(&str, &Params)>)| {
+        let open = |control| open(scenario, index, control, seed, options, [&sides[0], &sides[1]]);
+        control.map(open).transpose()
     };
-    let pairs = scenario.flows.iter().zip(&controllers);
-    let flows: Vec<Option<TcpFlow>> = pairs.enumerate().map(open).collect::<Result<_, _>>()?;
+    let flows: Vec<Option<Box<dyn LiveFlow>>> =
+        controls.iter().enumerate().map(open).collect::<Result<_, _>>()?;
     let simulation = simulation(scenario, control, seed, &flows);
     let clock = Clock::start();
     let times = Times::new(&simulation, flows.len());
@@ -91,15 +113,12 @@ fn simulation(
     scenario: &Scenario,
     control: Option<&Control>,
     seed: u64,
-    flows: &[Option<TcpFlow>],
+    flows: &[Option<Box<dyn LiveFlow>>],
 ) -> Simulation<sojourn_sim::Off, Port> {
     let slab = Slab::new(mtu(scenario) as usize, PACKETS);
     let port = Port { slab, arrivals: Vec::with_capacity(1024) };
-    let endpoint = |flow: &Option<TcpFlow>| {
-        let observer = Observer::new(flow.as_ref()?.shared());
-        Some(Box::new(observer) as Box<dyn Endpoint>)
-    };
-    Simulation::emulated(scenario, control, seed, port, flows.iter().map(endpoint).collect())
+    let endpoints = flows.iter().map(|flow| flow.as_ref().map(|flow| flow.report())).collect();
+    Simulation::emulated(scenario, control, seed, port, endpoints)
 }
 
 /// Largest packet of the scenario.
@@ -138,22 +157,25 @@ fn devices(
     Ok([device(Side::Senders)?, device(Side::Receivers)?])
 }
 
-/// The name of each flow's controller in the kernel; `None` for a flow of datagrams, whose hosts
-/// are simulated. Refuses flows that cannot run live.
-fn controllers(
-    scenario: &Scenario,
-    control: Option<&Control>,
-) -> Result<Vec<Option<String>>, Error> {
-    let available = tcp::controllers();
-    let each = scenario.flows.iter();
-    each.map(|flow| match flow.control.as_ref().or(control) {
-        Some(Control::Algorithm { kind, .. }) => controller(flow, kind, &available).map(Some),
-        Some(Control::None) | None => Ok(None),
-    })
-    .collect()
+/// The controller of a flow and its parameters; `None` for a flow of datagrams, whose hosts are
+/// simulated.
+fn of_flow<'a>(flow: &'a Flow, control: Option<&'a Control>) -> Option<(&'a str, &'a Params)> {
+    match flow.control.as_ref().or(control) {
+        Some(Control::Algorithm { kind, params }) => Some((kind, params)),
+        Some(Control::None) | None => None,
+    }
 }
 
-fn controller(flow: &Flow, kind: &str, available: &[String]) -> Result<String, Error> {
+/// Opens the two ends of a flow.
+fn open(
+    scenario: &Scenario,
+    index: usize,
+    (kind, params): (&str, &Params),
+    seed: u64,
+    options: &Options,
+    sides: [&Namespace; 2],
+) -> Result<Box<dyn LiveFlow>, Error> {
+    let flow = &scenario.flows[index];
     if flow.source.carrier() == Carrier::Requests {
         return Err(Error::Unsupported {
             flow: flow.name.clone(),
@@ -161,14 +183,56 @@ fn controller(flow: &Flow, kind: &str, available: &[String]) -> Result<String, E
             remedy: "use the source `bulk`, `file`, `files` or `on-off`",
         });
     }
-    if !available.iter().any(|name| name == kind) {
-        return Err(Error::Controller {
-            flow: flow.name.clone(),
-            name: kind.to_owned(),
-            available: available.join(", "),
-        });
+    let source = flow_source(scenario, index, seed);
+    let version = options.version;
+    Ok(match options.stack {
+        Stack::Kernel => {
+            let (name, mss) = (&flow.name, flow.transport.mss);
+            let plan = Plan { name, index, version, controller: kind, mss, source };
+            Box::new(TcpFlow::open(plan, sides)?)
+        }
+        Stack::Udp => {
+            let setup = udp::Setup {
+                name: flow.name.clone(),
+                index,
+                version,
+                control: (kind.to_owned(), params.clone()),
+                catalogue: scenario.controllers.clone(),
+                config: flow.transport.clone(),
+                source,
+                end: flow.stop.unwrap_or(Instant::MAX).min(Instant::ZERO + scenario.duration),
+                seed,
+            };
+            Box::new(UdpFlow::open(setup, sides)?)
+        }
+    })
+}
+
+/// Refuses controllers that the kernel lacks, and parameters, which it does not take.
+fn require_kernel_controllers(
+    scenario: &Scenario,
+    controls: &[Option<(&str, &Params)>],
+) -> Result<(), Error> {
+    let available = tcp::controllers();
+    for (flow, control) in scenario.flows.iter().zip(controls) {
+        let Some((kind, params)) = control else { continue };
+        if !available.iter().any(|name| name == kind) {
+            return Err(Error::Controller {
+                flow: flow.name.clone(),
+                name: (*kind).to_owned(),
+                available: available.join(", "),
+            });
+        }
+        let declared = scenario.controllers.find(kind).map_or(&[][..], |info| info.params);
+        if params.iter().ne(Params::defaults(declared).iter()) {
+            return Err(Error::Unsupported {
+                flow: flow.name.clone(),
+                what: format!("the kernel's `{kind}` with these parameters"),
+                remedy: "leave them out, or use Sojourn's own transport (--stack udp)",
+            });
+        }
     }
-    Ok(kind.to_owned())
+    Ok(())
 }
 
 /// Enables ECN if a flow uses it: accurate feedback (RFC 9768) for L4S, else that of RFC 3168. The
@@ -203,7 +267,7 @@ impl Times {
 /// The flows of a run and their threads.
 struct Endpoints<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
-    flows: &'env [Option<TcpFlow>],
+    flows: &'env [Option<Box<dyn LiveFlow>>],
     times: Times,
     /// Whether each flow is ending.
     ending: Arc<Vec<AtomicBool>>,
@@ -213,7 +277,7 @@ struct Endpoints<'scope, 'env> {
 impl<'scope, 'env> Endpoints<'scope, 'env> {
     fn new(
         scope: &'scope Scope<'scope, 'env>,
-        flows: &'env [Option<TcpFlow>],
+        flows: &'env [Option<Box<dyn LiveFlow>>],
         times: Times,
     ) -> Endpoints<'scope, 'env> {
         let ending = Arc::new(flows.iter().map(|_| AtomicBool::new(false)).collect());
@@ -253,7 +317,7 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
             let (start, stop) = self.times.0[index];
             match &self.threads[index] {
                 None if start <= now && now < stop && !self.is_ending(index) => {
-                    self.start(index, flow, clock)
+                    self.start(index, &**flow, clock)
                 }
                 None => {}
                 Some(_) if stop <= now => self.end(index),
@@ -270,9 +334,9 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
         Ok(())
     }
 
-    fn start(&mut self, index: usize, flow: &'env TcpFlow, clock: Clock) {
+    fn start(&mut self, index: usize, flow: &'env dyn LiveFlow, clock: Clock) {
         let ending = Arc::clone(&self.ending);
-        let run = move || flow.run(clock, || ending[index].load(Ordering::Relaxed));
+        let run = move || flow.run(clock, &|| ending[index].load(Ordering::Relaxed));
         self.threads[index] = Some(self.scope.spawn(run));
     }
 

@@ -13,13 +13,15 @@ use nix::sys::socket::{
     listen, recv, setsockopt, shutdown, socket, sockopt,
 };
 
+use sojourn_sim::Endpoint;
 use sojourn_source::Source;
 use sojourn_units::Bytes;
 
 use crate::addresses::{IpVersion, Side};
 use crate::application::Application;
 use crate::clock::Clock;
-use crate::endpoint::Shared;
+use crate::endpoint::{Observer, Shared};
+use crate::run::LiveFlow;
 use crate::sys::realtime;
 use crate::sys::tcp_info::TcpInfo;
 use crate::{Error, Namespace};
@@ -76,45 +78,6 @@ impl TcpFlow {
         })
     }
 
-    /// The state that both ends share with the record.
-    pub(crate) fn shared(&self) -> Arc<Shared> {
-        Arc::clone(&self.shared)
-    }
-
-    /// Connects the two ends through the bottleneck, and transfers data until [`TcpFlow::end`].
-    /// `is_ending`: whether that has been called.
-    pub(crate) fn run(&self, clock: Clock, is_ending: impl Fn() -> bool) -> Result<(), Error> {
-        let receiver = match self.connect() {
-            Err((step, error)) if !is_ending() => {
-                return Err(socket_error(&self.name, step, error));
-            }
-            Err(_) => return Ok(()),
-            Ok(receiver) => receiver,
-        };
-        thread::scope(|scope| {
-            scope.spawn(|| self.receive(&receiver, clock));
-            self.send(clock);
-            reset(&receiver);
-        });
-        Ok(())
-    }
-
-    /// Ends the flow at once: the thread in [`TcpFlow::run`] returns.
-    pub(crate) fn end(&self) {
-        self.shared.application.end();
-        reset(&self.sender);
-        reset(&self.listener);
-    }
-
-    /// Samples the sender's state.
-    pub(crate) fn sample(&self) {
-        if let Ok(info) = TcpInfo::read(self.sender.as_fd())
-            && let Ok(mut latest) = self.shared.info.lock()
-        {
-            *latest = info;
-        }
-    }
-
     fn connect(&self) -> Result<TcpStream, (&'static str, io::Error)> {
         connect(self.sender.as_raw_fd(), &SockaddrStorage::from(self.to))
             .map_err(|error| ("connect", error.into()))?;
@@ -147,6 +110,42 @@ impl TcpFlow {
         // TCP discards the data without a copy (tcp(7), MSG_TRUNC).
         while let Ok(read @ 1..) = recv(receiver.as_raw_fd(), &mut block, MsgFlags::MSG_TRUNC) {
             self.shared.application.on_received(read as u64, clock);
+        }
+    }
+}
+
+impl LiveFlow for TcpFlow {
+    fn report(&self) -> Box<dyn Endpoint> {
+        Box::new(Observer::new(Arc::clone(&self.shared)))
+    }
+
+    fn run(&self, clock: Clock, is_ending: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
+        let receiver = match self.connect() {
+            Err((step, error)) if !is_ending() => {
+                return Err(socket_error(&self.name, step, error));
+            }
+            Err(_) => return Ok(()),
+            Ok(receiver) => receiver,
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| self.receive(&receiver, clock));
+            self.send(clock);
+            reset(&receiver);
+        });
+        Ok(())
+    }
+
+    fn end(&self) {
+        self.shared.application.end();
+        reset(&self.sender);
+        reset(&self.listener);
+    }
+
+    fn sample(&self) {
+        if let Ok(info) = TcpInfo::read(self.sender.as_fd())
+            && let Ok(mut latest) = self.shared.info.lock()
+        {
+            *latest = info;
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use sojourn_live::{Accounts, Error, IpVersion, Options, Report, Timing};
+use sojourn_live::{Accounts, Error, Options, Report, Timing};
 use sojourn_scenario::Scenario;
 use sojourn_units::Duration as Span;
 
@@ -37,13 +37,12 @@ impl LiveRun {
         control: usize,
         label: Option<String>,
         seed: u64,
-        version: IpVersion,
+        options: Options,
     ) -> LiveRun {
         let duration_s = scenario.duration.as_secs_f64();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = thread::spawn(move || {
-            let options = Options { version };
             let chosen = scenario.controls.get(control);
             let mut report = sojourn_live::run(&scenario, chosen, seed, &options, &stopped)?;
             if let Some(label) = label {

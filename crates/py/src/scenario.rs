@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use pyo3::prelude::*;
 #[cfg(target_os = "linux")]
-use sojourn_live::IpVersion;
+use sojourn_live::{IpVersion, Options, Stack};
 use sojourn_scenario::{Control, Document, Scenario as Resolved, kept_names};
 
 use crate::errors::{scenario_error, value_error};
@@ -190,11 +190,23 @@ impl Scenario {
 
     /// Starts a run in real time.
     #[cfg(target_os = "linux")]
-    fn live(&self, py: Python<'_>, control: usize, seed: u64, ipv6: bool) -> PyResult<LiveRun> {
+    fn live(
+        &self,
+        py: Python<'_>,
+        control: usize,
+        seed: u64,
+        stack: &str,
+        ipv6: bool,
+    ) -> PyResult<LiveRun> {
         let scenario = self.resolve(py)?.clone();
         let label = scenario.labels().get(control).cloned();
         let version = if ipv6 { IpVersion::V6 } else { IpVersion::V4 };
-        Ok(LiveRun::start(scenario, control, label, seed, version))
+        let stack = match stack {
+            "kernel" => Stack::Kernel,
+            "udp" => Stack::Udp,
+            other => return Err(value_error(format!("`{other}` is neither `kernel` nor `udp`"))),
+        };
+        Ok(LiveRun::start(scenario, control, label, seed, Options { version, stack }))
     }
 
     #[pyo3(signature = (control, seed, pcapng = None, qlog = None))]

@@ -25,7 +25,9 @@ COMMANDS = (
     Command(
         "run", "simulate a scenario, once for each of its controllers", "sojourn.cli.run:declare"
     ),
-    Command("live", "run a scenario in real time on the kernel's TCP", "sojourn.cli.live:declare"),
+    Command(
+        "live", "run a scenario in real time, on real network stacks", "sojourn.cli.live:declare"
+    ),
     Command(
         "compare",
         "compare two run directories, of Sojourn or another program (docs/run-directory.md)",

@@ -10,17 +10,25 @@ from sojourn.cli.options import add_scenario_options
 from sojourn.cli.scenarios import read
 from sojourn.pictures import Pictures
 from sojourn.progress import Bar
+from sojourn.real_time import Live
 from sojourn.results import Run
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn live`."""
     parser.description = (
-        "Run a scenario in real time: the kernel's TCP in network namespaces of this process, over "
-        "the scenario's links (docs/live.md). The record is that of `sojourn run`, so `sojourn "
-        "compare` takes both."
+        "Run a scenario in real time: real network stacks in network namespaces of this process, "
+        "over the scenario's links (docs/live.md). The record is that of `sojourn run`, so "
+        "`sojourn compare` takes both."
     )
     add_scenario_options(parser)
+    parser.add_argument(
+        "--stack",
+        choices=("kernel", "udp"),
+        default="kernel",
+        help="hosts of the flows: the kernel's TCP with its controllers, or Sojourn's transport "
+        "over UDP with all of Sojourn's (default: kernel)",
+    )
     parser.add_argument("--ipv6", action="store_true", help="use IPv6 instead of IPv4")
     parser.set_defaults(execute=execute)
 
@@ -36,14 +44,15 @@ def execute(args: argparse.Namespace) -> int:
         seed=args.seed,
         spread=args.spread,
     )
+    live = Live(args.stack, args.ipv6)
     figures = Figures()
     if args.json and args.out is None:
         with Bar() as bar:
-            run = api.record_live(core, args.file, args.runs, args.ipv6, bar.simulating)
+            run = api.record_live(core, args.file, args.runs, live, bar.simulating)
         return _shown(args, figures, run)
     drawn = Pictures(figures.report_missing)
     with Bar() as bar, out.opened() as opened:
-        run = api.record_live(core, args.file, args.runs, args.ipv6, bar.simulating)
+        run = api.record_live(core, args.file, args.runs, live, bar.simulating)
         bar.writing()
         results.fill(run, opened.place, drawn)
     drawn.finish(opened.target, results.REDRAW)

@@ -13,7 +13,7 @@ static ONE: Mutex<()> = Mutex::new(());
 /// The scenario of a document.
 pub(crate) fn scenario(text: &str) -> Scenario {
     let document = Document::from_toml("live.toml", text).expect("it is TOML");
-    document.resolve(&|_| Err("no files".to_owned())).expect("it is sound")
+    document.resolve(&|_| Err(std::io::Error::other("no files"))).expect("it is sound")
 }
 
 /// Runs a scenario; `None` where this machine does not allow it.

@@ -15,6 +15,12 @@ use crate::tap::{Passage, Tap};
 pub trait Endpoint: Send {
     /// The latest state. Called for each sample and at the end of the run.
     fn state(&self) -> EndpointState;
+
+    /// Passes on the round-trip times that the sender has measured since the last call. Called
+    /// before each sample.
+    fn take_rtts(&self, take: &mut dyn FnMut(Duration)) {
+        let _ = take;
+    }
 }
 
 /// The state of the two ends of a flow.
@@ -36,6 +42,8 @@ pub struct EndpointState {
     pub min_rtt: Option<Duration>,
     /// Pacing rate.
     pub pacing: Option<Rate>,
+    /// The controller's estimate of the fraction of marked packets.
+    pub alpha: Option<f64>,
     /// The sender's estimate of its delivery rate.
     pub bandwidth: Option<Rate>,
     /// Bytes in flight.
@@ -77,6 +85,15 @@ impl Outside {
     pub(crate) fn record_rtt(&mut self, rtt: Duration) {
         self.rtts.record(rtt.0);
         self.longest_rtt.note(rtt);
+    }
+
+    /// Records the round-trip times that the endpoint itself has measured.
+    pub(crate) fn collect_rtts(&mut self) {
+        let Outside { endpoint, rtts, longest_rtt, .. } = self;
+        endpoint.take_rtts(&mut |rtt| {
+            rtts.record(rtt.0);
+            longest_rtt.note(rtt);
+        });
     }
 
     pub(crate) fn state(&self) -> EndpointState {

@@ -196,6 +196,7 @@ impl Recorder {
 
     /// A flow whose hosts are outside the simulation reports its own state.
     pub(crate) fn outside(&mut self, span: f64, place: usize, host: &mut Outside) {
+        host.collect_rtts();
         let (state, rtt) = (host.state(), seconds(host.longest_rtt.take()));
         let goodput = self.goodput(place, state.received_bytes, span);
         self.flows.rows.push(Row {
@@ -208,7 +209,7 @@ impl Recorder {
                 seconds(state.min_rtt),
                 state.pacing.map_or(NONE, |rate| rate.as_f64()),
                 goodput,
-                NONE,
+                state.alpha.unwrap_or(NONE),
                 state.bandwidth.map_or(NONE, |rate| rate.as_f64()),
                 NONE,
             ],

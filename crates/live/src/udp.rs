@@ -1,0 +1,268 @@
+//! Sojourn's transport over UDP as the two ends of a flow.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use sojourn_cc::Catalogue;
+use sojourn_params::Params;
+use sojourn_sim::{Endpoint as Report, EndpointState};
+use sojourn_source::{Source, Transfers};
+use sojourn_transport::{Ack, Config};
+use sojourn_udp::io::{
+    Clock as UdpClock, Endpoint, Load, Observer, Opener, Plan, Server, ServerObserver, StopHandle,
+};
+use sojourn_udp::record::Sample;
+use sojourn_udp::server::{Limits, Server as Table};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::addresses::{IpVersion, Side};
+use crate::clock::Clock;
+use crate::run::LiveFlow;
+use crate::sys::realtime;
+use crate::tcp::PRIORITY;
+use crate::{Error, Namespace};
+
+/// Port of every receiver: flows differ in their addresses.
+const PORT: u16 = 4433;
+/// Time between samples of both ends, as of TCP's.
+const SAMPLE: Duration = Duration::from_millis(1);
+
+/// What a flow is opened from.
+pub(crate) struct Setup {
+    pub(crate) name: String,
+    /// Place of the flow in the scenario.
+    pub(crate) index: usize,
+    pub(crate) version: IpVersion,
+    pub(crate) control: (String, Params),
+    pub(crate) catalogue: Catalogue,
+    pub(crate) config: Config,
+    pub(crate) source: Box<dyn Source>,
+    /// The latest end of the flow.
+    pub(crate) end: Instant,
+    pub(crate) seed: u64,
+}
+
+/// A flow of Sojourn's transport over UDP.
+pub(crate) struct UdpFlow {
+    name: String,
+    end: Instant,
+    to: SocketAddr,
+    sockets: [UdpSocket; 2],
+    plan: Mutex<Option<Plan>>,
+    stops: Mutex<Stops>,
+    shared: Arc<Shared>,
+}
+
+/// The handles of the running ends.
+#[derive(Default)]
+struct Stops {
+    handles: Vec<StopHandle>,
+    has_ended: bool,
+}
+
+/// The state of the two ends, shared by their threads and the bottleneck.
+#[derive(Default)]
+struct Shared {
+    state: Mutex<EndpointState>,
+    rtts: Mutex<Vec<Duration>>,
+}
+
+impl UdpFlow {
+    /// Opens the sockets of a flow in the namespaces of senders and receivers.
+    pub(crate) fn open(setup: Setup, sides: [&Namespace; 2]) -> Result<UdpFlow, Error> {
+        let address = |side: Side, port| {
+            SocketAddr::new(side.of_flow(setup.version, setup.index), port)
+        };
+        let (from, to) = (address(Side::Senders, 0), address(Side::Receivers, PORT));
+        let failed = |step| {
+            let name = setup.name.clone();
+            move |error: io::Error| Error::Socket { flow: name, step, error }
+        };
+        let sender = sides[0].enter(|| UdpSocket::bind(from))?;
+        let receiver = sides[1].enter(|| UdpSocket::bind(to))?;
+        let sockets = [
+            sender.map_err(failed("open its sender"))?,
+            receiver.map_err(failed("open its receiver"))?,
+        ];
+        let (name, end) = (setup.name.clone(), setup.end);
+        Ok(UdpFlow {
+            name,
+            end,
+            to,
+            sockets,
+            plan: Mutex::new(Some(plan(setup))),
+            stops: Mutex::default(),
+            shared: Arc::default(),
+        })
+    }
+
+    fn serve(&self, clock: UdpClock) -> Result<Server, Error> {
+        let server = Server::bind_with(self.to, Limits::default(), clock, &*self.opener(1))
+            .map_err(|error| self.failed(error))?;
+        self.register(server.stop_handle());
+        Ok(server)
+    }
+
+    fn endpoint(&self, clock: UdpClock) -> Endpoint {
+        let endpoint = Endpoint::new(self.to).with_clock(clock).with_opener(self.opener(0));
+        self.register(endpoint.stop_handle());
+        endpoint
+    }
+
+    /// Hands out the socket that was opened in the namespace.
+    fn opener(&self, side: usize) -> Box<Opener> {
+        let socket = self.sockets[side].try_clone();
+        let socket = Mutex::new(Some(socket));
+        Box::new(move |_| {
+            let taken = socket.lock().unwrap_or_else(PoisonError::into_inner).take();
+            taken.unwrap_or_else(|| Err(io::Error::other("the socket is in use")))
+        })
+    }
+
+    fn register(&self, handle: StopHandle) {
+        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
+        if stops.has_ended {
+            handle.stop();
+        }
+        stops.handles.push(handle);
+    }
+
+    fn failed(&self, error: sojourn_udp::Error) -> Error {
+        Error::Udp { flow: self.name.clone(), error }
+    }
+}
+
+fn plan(setup: Setup) -> Plan {
+    let (control, params) = setup.control;
+    Plan {
+        name: setup.name,
+        control,
+        params: Some(params),
+        catalogue: setup.catalogue,
+        config: setup.config,
+        load: Load::Source(setup.source),
+        seed: setup.seed,
+        interval: SAMPLE,
+        ..Plan::new("", Load::Endless)
+    }
+}
+
+impl LiveFlow for UdpFlow {
+    fn report(&self) -> Box<dyn Report> {
+        Box::new(View { shared: Arc::clone(&self.shared), last: Mutex::default() })
+    }
+
+    fn run(&self, clock: Clock, is_ending: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
+        let Some(mut plan) = self.plan.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+            return Ok(());
+        };
+        plan.duration = self.end.since(clock.now());
+        let clock = UdpClock::with_origin(clock.origin_ns());
+        let mut server = self.serve(clock)?;
+        let (endpoint, stop) = (self.endpoint(clock), server.stop_handle());
+        let outcome = thread::scope(|scope| {
+            let served = scope.spawn(|| {
+                let _ = realtime::schedule_fifo(PRIORITY);
+                server.run(&mut Receiver(&self.shared))
+            });
+            let _ = realtime::schedule_fifo(PRIORITY);
+            let sent = endpoint.send(plan, &mut Sender(&self.shared));
+            stop.stop();
+            served.join().map_err(|_| Error::Thread("flow"))?.map_err(|e| self.failed(e))?;
+            match sent {
+                Err(error) if !is_ending() => Err(self.failed(error)),
+                sent => Ok(sent.ok()),
+            }
+        })?;
+        let Some(summary) = outcome.map(|outcome| outcome.summary) else { return Ok(()) };
+        let after = summary.completion_s.map(|s| Duration::from_secs_f64(summary.start_s + s));
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).transfers = Transfers {
+            completed: summary.completed_transfers,
+            completed_at: after.map(|span| Instant::ZERO + span),
+        };
+        Ok(())
+    }
+
+    fn end(&self) {
+        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
+        stops.has_ended = true;
+        stops.handles.iter().for_each(StopHandle::stop);
+    }
+}
+
+/// Follows the sender.
+struct Sender<'a>(&'a Shared);
+
+impl Observer for Sender<'_> {
+    fn acked(&mut self, _now: Instant, _ack: &Ack, rtt: Option<Duration>) {
+        if let (Some(rtt), Ok(mut rtts)) = (rtt, self.0.rtts.lock()) {
+            rtts.push(rtt);
+        }
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        let Ok(mut state) = self.0.state.lock() else { return };
+        *state = EndpointState {
+            received_bytes: state.received_bytes,
+            transfers: state.transfers,
+            phase: sample.phase,
+            cwnd: sample.cwnd,
+            ssthresh: sample.ssthresh,
+            srtt: sample.srtt,
+            min_rtt: sample.min_rtt,
+            pacing: sample.pacing_bps.map(rate),
+            alpha: sample.alpha,
+            bandwidth: sample.bandwidth_bps.map(rate),
+            in_flight: sample.in_flight,
+            lost: sample.lost_packets,
+            retransmitted: sample.retransmitted_packets,
+            marked: sample.marked_packets,
+        };
+    }
+}
+
+fn rate(bps: f64) -> Rate {
+    Rate(bps as u64)
+}
+
+/// Follows the receiver.
+struct Receiver<'a>(&'a Shared);
+
+impl ServerObserver for Receiver<'_> {
+    fn interval(&self) -> Duration {
+        SAMPLE
+    }
+
+    fn look(&mut self, now: Instant, peers: &Table) {
+        let received: u64 = peers.peers(now).map(|peer| peer.receipt.bytes).sum();
+        if let Ok(mut state) = self.0.state.lock() {
+            // A peer that has closed is no longer listed.
+            state.received_bytes = state.received_bytes.max(received);
+        }
+    }
+}
+
+/// The view of the record. It never waits, since its caller is the bottleneck.
+struct View {
+    shared: Arc<Shared>,
+    /// Last state, for the moment at which a thread writes the next.
+    last: Mutex<EndpointState>,
+}
+
+impl Report for View {
+    fn state(&self) -> EndpointState {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(state) = self.shared.state.try_lock() {
+            *last = *state;
+        }
+        *last
+    }
+
+    fn take_rtts(&self, take: &mut dyn FnMut(Duration)) {
+        if let Ok(mut rtts) = self.shared.rtts.try_lock() {
+            rtts.drain(..).for_each(take);
+        }
+    }
+}

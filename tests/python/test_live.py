@@ -1,0 +1,109 @@
+"""Live runs from the command line and from Python, where this machine allows them."""
+
+import json
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+import sojourn
+from support import Sojourn, command, environment
+
+SMALL = """
+duration = "3s"
+controls = ["cubic"]
+
+[link.bottleneck]
+rate = "10Mbit"
+delay = "10ms"
+buffer = "40ms"
+
+[link.back]
+delay = "10ms"
+
+[flow.upload]
+path = ["bottleneck"]
+back = ["back"]
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a scenario; skip the tests on a machine without live runs."""
+    folder = tmp_path_factory.mktemp("live")
+    (folder / "small.toml").write_text(SMALL)
+    try:
+        sojourn.live(folder / "small.toml", set={"duration": "100ms"})
+    except sojourn.LiveError as error:
+        pytest.skip(f"no live runs here: {error}")
+    return folder
+
+
+@pytest.mark.parametrize("stack", ["kernel", "udp"])
+def test_a_live_run_is_recorded_as_a_simulation(place: Path, sojourn: Sojourn, stack: str) -> None:
+    out = place / stack
+    done = sojourn("live", place / "small.toml", "--stack", stack, "--out", out, "--json")
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    live, (flow,), links = run["live"], run["flows"], run["links"]
+    dropped = sum(link["dropped_packets"] for link in links)
+    assert live["entered_packets"] == live["delivered_packets"] + live["inside_packets"] + dropped
+    assert live["overflowed_packets"] == live["refused_packets"] == 0
+    # The link carries at most its rate, also in a run that the machine disturbs.
+    assert 0 < flow["goodput_bps"] <= 10e6
+    assert flow["sent_packets"] > 100
+    assert flow["rtt_min_s"] >= 0.020
+    assert {"flows.parquet", "links.parquet", "report.html"} <= {one.name for one in out.iterdir()}
+
+
+def test_simulation_and_live_run_are_compared(place: Path, sojourn: Sojourn) -> None:
+    scenario = place / "small.toml"
+    assert sojourn("run", scenario, "--out", place / "simulated").returncode == 0
+    assert sojourn("live", scenario, "--ipv6", "--out", place / "live").returncode == 0
+    done = sojourn("compare", place / "simulated", place / "live", "--json")
+    assert done.returncode == 0, done.stderr
+    (link,) = [one for one in json.loads(done.stdout)["links"] if one["name"] == "bottleneck"]
+    assert link["name"] == "bottleneck"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (["--control", "vegas"], "the kernel has no congestion controller `vegas`"),
+        (["--set", 'controls=[{kind="cubic",beta=0.5}]'], "with these parameters"),
+        (["--set", 'flow.upload.source="request"'], "the source `request`"),
+    ],
+)
+def test_a_scenario_without_live_counterpart_is_refused(
+    place: Path, sojourn: Sojourn, change: list[str], said: str
+) -> None:
+    done = sojourn("live", place / "small.toml", *change, "--out", place / "refused")
+    assert done.returncode == 2, done.stdout
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (place / "refused").exists()
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_an_interrupted_run_leaves_nothing(place: Path) -> None:
+    args = command("live", place / "small.toml", "--set", "duration=60s", "--out", place / "cut")
+    process = subprocess.Popen(args, cwd=place, env=environment(), stderr=subprocess.PIPE)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert not (place / "cut").exists()
+    assert not [one for one in place.iterdir() if one.name.startswith(".")]
+
+
+def test_without_privilege_the_error_names_the_remedy(place: Path) -> None:
+    if shutil.which("setpriv") is None:
+        pytest.skip("setpriv is missing, which drops privileges")
+    unprivileged = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--clear-groups"]
+    args = [*unprivileged, *command("live", place / "small.toml", "--json")]
+    done = subprocess.run(args, cwd=place, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 2, done.stdout
+    assert "cannot create a network namespace" in done.stderr
+    assert "run as root" in done.stderr
