@@ -224,7 +224,8 @@ fn require_kernel_controllers(
             });
         }
         let declared = scenario.controllers.find(kind).map_or(&[][..], |info| info.params);
-        if params.iter().ne(Params::defaults(declared).iter()) {
+        let defaults = Params::defaults(declared);
+        if params.iter().ne(defaults.iter()) {
             return Err(Error::Unsupported {
                 flow: flow.name.clone(),
                 what: format!("the kernel's `{kind}` with these parameters"),

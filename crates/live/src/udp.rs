@@ -15,7 +15,7 @@ use sojourn_udp::io::{
 };
 use sojourn_udp::record::Sample;
 use sojourn_udp::server::{Limits, Server as Table};
-use sojourn_units::{Bytes, Duration, Instant, Rate};
+use sojourn_units::{Duration, Instant, Rate};
 
 use crate::addresses::{IpVersion, Side};
 use crate::clock::Clock;
@@ -72,9 +72,8 @@ struct Shared {
 impl UdpFlow {
     /// Opens the sockets of a flow in the namespaces of senders and receivers.
     pub(crate) fn open(setup: Setup, sides: [&Namespace; 2]) -> Result<UdpFlow, Error> {
-        let address = |side: Side, port| {
-            SocketAddr::new(side.of_flow(setup.version, setup.index), port)
-        };
+        let address =
+            |side: Side, port| SocketAddr::new(side.of_flow(setup.version, setup.index), port);
         let (from, to) = (address(Side::Senders, 0), address(Side::Receivers, PORT));
         let failed = |step| {
             let name = setup.name.clone();

@@ -21,7 +21,7 @@ pub(crate) fn live(text: &str, version: IpVersion) -> Option<Report> {
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let scenario = scenario(text);
     let stop = AtomicBool::new(false);
-    let options = Options { version };
+    let options = Options { version, ..Options::default() };
     match sojourn_live::run(&scenario, scenario.controls.first(), 1, &options, &stop) {
         Ok(report) => Some(report),
         Err(error @ (Error::Namespace(_) | Error::TunNode(_) | Error::Tun { .. })) => {

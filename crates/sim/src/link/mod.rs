@@ -21,7 +21,7 @@ use sojourn_units::{Duration, Instant, Rate};
 
 use crate::events::{Clock, EventQueue, Kind};
 use crate::link::line::{DelayLine, Losses};
-use crate::link::packet::{Packet, PacketKind};
+use crate::link::packet::Packet;
 use crate::link::server::Server;
 use crate::link::service::{Service, limit_in_time};
 use crate::link::waiting::Begun;
