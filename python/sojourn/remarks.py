@@ -44,10 +44,14 @@ def _lateness(live: LiveSummary) -> str:
         "p99": live["lateness_p99_s"],
         "p99.9": live["lateness_p999_s"],
     }
-    late = ", ".join(f"{name} {1e6 * (s or 0.0):.0f} µs" for name, s in shares.items())
+    late = ", ".join(f"{name} {_brief(s or 0.0)}" for name, s in shares.items())
     faults = [*filter(None, [live["warning"]]), *_lost(live)]
     trust = f"; do not trust it: {'; '.join(faults)}" if faults else ""
     return f"live; packets left late by {late}{trust}"
+
+
+def _brief(span_s: float) -> str:
+    return f"{1e3 * span_s:.3g} ms" if span_s >= 1e-3 else f"{1e6 * span_s:.0f} µs"
 
 
 def _lost(live: LiveSummary) -> list[str]:

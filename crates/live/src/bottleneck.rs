@@ -46,19 +46,20 @@ impl Timing {
     /// The fault and its remedy if more than 1 % of the packets were late by more than `tolerance`.
     pub fn warning(&self, tolerance: Duration) -> Option<String> {
         let late = Duration(self.lateness.quantile(0.99)?);
+        let rounded = Duration(late.0.next_multiple_of(100_000));
         if late <= tolerance {
             return None;
         }
         let stolen = format!(
             "the hypervisor gave {} of processor time to other machines; repeat the run",
-            self.stolen
+            Duration(self.stolen.0.next_multiple_of(10_000_000))
         );
         let remedy = match (self.is_realtime, self.stolen) {
             (false, _) => "run as root, for real-time priority",
             (true, Duration::ZERO) => "run with less load on the machine, or at a lower rate",
             (true, _) => stolen.as_str(),
         };
-        Some(format!("1 % of the packets were more than {late} late: {remedy}"))
+        Some(format!("1 % of the packets were about {rounded} late or more: {remedy}"))
     }
 }
 

@@ -92,7 +92,9 @@ pub fn run(
     }
     let sides = [Namespace::new()?, Namespace::new()?];
     let devices = devices(scenario, options.version, [&sides[0], &sides[1]])?;
-    set_ecn(scenario, control, &sides)?;
+    if options.stack == Stack::Kernel {
+        set_ecn(scenario, control, &sides)?;
+    }
     let open = |(index, control): (usize, &Option<(&str, &Params)>)| {
         let open = |control| open(scenario, index, control, seed, options, [&sides[0], &sides[1]]);
         control.map(open).transpose()
