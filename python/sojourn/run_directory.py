@@ -149,7 +149,7 @@ def _type(form: type, required: Collection[str], **parts: Any) -> Any:
     for key, hint in {**get_type_hints(form), **parts}.items():
         kind = counts.get(hint, hint)
         fields.append((key, kind) if key in required else (key, kind | None, None))
-    return defstruct(form.__name__, fields)
+    return defstruct(form.__name__, fields, kw_only=True)
 
 
 def _complete_run(run: Mapping[str, Any]) -> dict[str, Any]:

@@ -73,7 +73,10 @@ def test_simulation_and_live_run_are_compared(place: Path, sojourn: Sojourn) -> 
     [
         (["--control", "vegas"], "the kernel has no congestion controller `vegas`"),
         (["--set", 'controls=[{kind="cubic",beta=0.5}]'], "with these parameters"),
-        (["--set", 'flow.upload.source="request"'], "the source `request`"),
+        (
+            ["--set", 'flow.upload.source={kind="request",request="1kB",response="9kB"}'],
+            "the source `request`",
+        ),
     ],
 )
 def test_a_scenario_without_live_counterpart_is_refused(
