@@ -54,7 +54,7 @@ papers: $(VENV)/.installed  ## write docs/papers.md anew: every paper in full
 
 # `cargo fmt` does not see the modules that the registries' macros declare: all files, by name.
 lint: $(VENV)/.tested
-	rustfmt --check --edition 2024 $(shell find crates benches fuzz -name '*.rs')
+	@rustfmt --check --edition 2024 $(shell find crates benches fuzz -name '*.rs')
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff check python tests/python docs benches papers fuzz
 	$(BIN)/ruff format --check python tests/python docs benches papers fuzz

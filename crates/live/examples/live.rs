@@ -18,9 +18,7 @@ mod linux {
         let document =
             Document::from_toml(&file.display().to_string(), &std::fs::read_to_string(&file)?)?;
         let folder = file.parent().unwrap_or(&file).to_owned();
-        let read = |name: &str| {
-            std::fs::read_to_string(folder.join(name))
-        };
+        let read = |name: &str| std::fs::read_to_string(folder.join(name));
         let scenario = document.resolve(&read)?;
         let control = scenario.controls.first();
         let stop = AtomicBool::new(false);

@@ -85,7 +85,8 @@ mod linux {
 
     fn victim() {
         let document = Document::from_toml("killed.toml", SCENARIO).expect("it is TOML");
-        let scenario = document.resolve(&|_| Err(std::io::Error::other("no files"))).expect("it is sound");
+        let scenario =
+            document.resolve(&|_| Err(std::io::Error::other("no files"))).expect("it is sound");
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {

@@ -40,7 +40,8 @@ fn emulation(link: &str) -> Simulation<Off, Port> {
          [flow.f]\npath = [\"a\"]\nback = [\"b\"]\ncontrol = \"cubic\"\n"
     );
     let document = Document::from_toml("emulation.toml", &text).expect("it is TOML");
-    let scenario = document.resolve(&|_| Err(String::new())).expect("it is sound");
+    let scenario =
+        document.resolve(&|_| Err(std::io::Error::other("no files"))).expect("it is sound");
     Simulation::emulated(&scenario, None, 1, Port::default(), vec![Some(Box::new(Idle))])
 }
 
