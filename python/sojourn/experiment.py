@@ -4,6 +4,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, overload
 
@@ -137,9 +138,13 @@ def simulate(
     with ThreadPoolExecutor(max_workers=workers) as executor:
         futures: list[Future[None]] = []
         try:
-            futures.extend(executor.submit(pool.work) for _ in range(workers))
+            with suppress(RuntimeError):
+                # A limit of memory may leave room for fewer threads, or for none.
+                futures.extend(executor.submit(pool.work) for _ in range(workers))
             # Only now: Ctrl-C before this line may leave a thread that `futures` does not hold.
             pool.begin.set()
+            if not futures:
+                pool.work()
             _wait(futures)
         finally:
             # After Ctrl-C or an error, no new job starts and running ones end after their piece.

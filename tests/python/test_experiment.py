@@ -1,9 +1,12 @@
 """The simulator's results do not depend on the size of its pieces, and errors end all threads."""
 
 import json
+import threading
 from concurrent.futures import Future, wait
+from pathlib import Path
 
 import pytest
+import sojourn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sojourn import _core, experiment
@@ -70,3 +73,14 @@ def test_who_waits_looks_up(monkeypatch: pytest.MonkeyPatch) -> None:
     experiment._wait([never])
     assert len(seen) == 2
     assert all(timeout is not None and timeout <= 0.2 for timeout in seen)
+
+
+def test_a_run_needs_no_thread_of_its_own(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit of memory may leave no room for the stack of another thread."""
+    expected = sojourn.run(small).summary
+
+    def fail(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    assert sojourn.run(small).summary == expected
