@@ -206,6 +206,29 @@ fn f_rto_does_not_restart_after_new_data() {
     assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (0, 0));
 }
 
+/// Step 2 b with one segment of new data: no retransmission leaves before step 3 decides.
+#[test]
+fn f_rto_waits_after_one_segment_of_new_data() {
+    for spurious in [true, false] {
+        let mut desk = sending(without_echo());
+        let (when, number) = timed_out(&mut desk);
+        desk.write(1);
+        desk.set_window(when + ms(50), 4 * MSS);
+        desk.ack(when + ms(50), 2, &[], number);
+        assert_eq!(desk.segments(when + ms(50)), [9]);
+        assert_eq!(desk.segments(when + ms(51)), [0; 0], "held until step 3 decides");
+        let now = when + ms(55);
+        if spurious {
+            desk.ack(now, 3, &[], 2);
+            assert_eq!((desk.cc().spurious, desk.segments(now)), (1, vec![]));
+        } else {
+            desk.ack(now, 2, &[(9, 10)], 11);
+            assert_eq!(desk.cc().spurious, 0);
+            assert_eq!(desk.segments(now).first(), Some(&2), "conventional recovery");
+        }
+    }
+}
+
 /// Step 2 a: the first acknowledgement covers the recovery point. Only the first segment was lost,
 /// and its loss was real.
 #[test]
