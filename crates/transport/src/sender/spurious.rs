@@ -87,10 +87,13 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Advances F-RTO (RFC 5682 section 3.1) if the acknowledgement has not proved the timeout
-    /// spurious. An acknowledgement that a later one has overtaken is not a duplicate (step 3).
+    /// spurious. An acknowledgement that a later one has overtaken is not a duplicate (step 3). Nor
+    /// is one that reports a duplicate segment: it answers an unneeded retransmission (Linux,
+    /// `FLAG_DSACKING_ACK`).
     pub(super) fn advance_f_rto(&mut self, ack: &Ack, newly: &Newly) {
         let has_new_data = self.new_data() > 0;
-        let is_duplicate = newly.packets == 0 && ack.cumulative >= self.scoreboard.base();
+        let is_overtaken = ack.cumulative < self.scoreboard.base();
+        let is_duplicate = newly.packets == 0 && !is_overtaken && !ack.duplicate;
         if let Episode::Timeout(timeout) = &mut self.episode {
             let is_beyond = newly.highest >= timeout.until;
             timeout.f_rto.on_ack(newly.advanced, is_beyond || is_duplicate, has_new_data);

@@ -229,6 +229,22 @@ fn f_rto_waits_after_one_segment_of_new_data() {
     }
 }
 
+/// The unneeded retransmission of segment 1 arrives during step 3 (DSACK, RFC 2883). The late
+/// segment 2 may still arrive.
+#[test]
+fn f_rto_ignores_an_acknowledgement_of_a_duplicate() {
+    let mut desk = sending(without_echo());
+    let now = probing(&mut desk);
+    desk.ack.cumulative = 2;
+    desk.ack.duplicate = true;
+    desk.ack.add_details().duplicates = Some(SegmentRange { start: 1, end: 2 });
+    desk.sender.on_ack(now, &desk.ack);
+    desk.ack.duplicate = false;
+    assert_eq!(desk.segments(now), [0; 0], "held until step 3 decides");
+    desk.ack(now + ms(1), 3, &[], 2);
+    assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (1, 1));
+}
+
 /// Step 2 a: the first acknowledgement covers the recovery point. Only the first segment was lost,
 /// and its loss was real.
 #[test]
