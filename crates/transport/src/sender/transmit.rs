@@ -145,8 +145,9 @@ impl<C: Controller> Sender<C> {
     fn nothing_to_send(&mut self) -> Poll {
         self.probes = 0;
         self.tso.end();
-        let waits = self.waiting.is_some();
-        if !waits && self.written == self.offset && self.scoreboard.in_flight < self.cwnd().0 {
+        // The handshake holds new data, and F-RTO lost segments.
+        let is_held = self.waiting.is_some() || self.scoreboard.lost_bytes() > 0;
+        if !is_held && self.written == self.offset && self.scoreboard.in_flight < self.cwnd().0 {
             self.delivery.on_app_limited(self.scoreboard.in_flight);
         }
         Poll::Blocked

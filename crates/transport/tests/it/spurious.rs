@@ -2,7 +2,7 @@
 
 use crate::common::desk::{Desk, needs};
 use crate::common::{MSS, at, config, ms};
-use sojourn_cc::EcnUse;
+use sojourn_cc::{EcnUse, Needs};
 use sojourn_transport::{Config, Profile, SegmentRange};
 use sojourn_units::{Bytes, Instant};
 
@@ -243,6 +243,24 @@ fn f_rto_ignores_an_acknowledgement_of_a_duplicate() {
     assert_eq!(desk.segments(now), [0; 0], "held until step 3 decides");
     desk.ack(now + ms(1), 3, &[], 2);
     assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (1, 1));
+}
+
+/// F-RTO holds retransmissions. A sender without new data is then not application-limited: the
+/// rate sample of a packet that leaves later must not say so.
+#[test]
+fn f_rto_does_not_make_the_application_the_limit() {
+    let needs = Needs { rate_samples: true, ..needs(EcnUse::None) };
+    let mut desk = begin(Desk::with_needs(without_echo(), 8, needs));
+    let (when, number) = timed_out(&mut desk);
+    desk.write(2);
+    desk.set_window(when + ms(100), 20 * MSS);
+    desk.ack(when + ms(100), 2, &[], number);
+    assert_eq!(desk.segments(when + ms(100)), [9, 10]);
+    desk.write(1);
+    desk.ack(when + ms(200), 2, &[(9, 10)], 11);
+    assert_eq!(desk.segments(when + ms(200)), [2, 3, 4, 5, 6, 7, 8, 11]);
+    desk.ack(when + ms(300), 2, &[(9, 10), (11, 12)], 20);
+    assert_eq!(desk.cc().last.app_limited, Some(false));
 }
 
 /// Step 2 a: the first acknowledgement covers the recovery point. Only the first segment was lost,
