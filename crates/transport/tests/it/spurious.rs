@@ -263,6 +263,16 @@ fn f_rto_does_not_make_the_application_the_limit() {
     assert_eq!(desk.cc().last.app_limited, Some(false));
 }
 
+/// Step 3 a: a cumulative acknowledgement of the new data also goes beyond the recovery point.
+#[test]
+fn f_rto_decides_for_a_loss_if_the_acknowledgement_covers_new_data() {
+    let mut desk = sending(without_echo());
+    let now = probing(&mut desk);
+    desk.ack(now, 10, &[], 12);
+    assert_eq!((desk.cc().spurious, desk.sender.stats().undone_reductions), (0, 0));
+    assert_eq!(desk.segments(now), [11, 12], "segment 10 is in flight");
+}
+
 /// Step 2 a: the first acknowledgement covers the recovery point. Only the first segment was lost,
 /// and its loss was real.
 #[test]
