@@ -7,6 +7,7 @@ complete. A process locks its hidden folder while it lives (flock(2)). The next 
 same target therefore recognises abandoned folders, and removes them.
 """
 
+import errno
 import fcntl
 import os
 import shutil
@@ -26,6 +27,8 @@ Fill = Callable[[Path], object]
 
 # Bytes of a name that leave room for a number behind it (NAME_MAX is 255).
 _LONGEST_BASE = 240
+# Errors of rename(2) if the target exists: a folder with content, or a file.
+_TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
 
 @dataclass
@@ -134,7 +137,7 @@ class Choice:
             try:
                 _core.complete(place, target)
             except OSError as error:
-                if not os.path.lexists(target):
+                if error.errno not in _TAKEN or not os.path.lexists(target):
                     raise
                 # Another process took the name meanwhile.
                 if not self.numbered:
