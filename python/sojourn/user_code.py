@@ -105,7 +105,12 @@ def _executed(file: str, text: str) -> ModuleType:
     sys.modules[module.__name__] = module
     # Tracebacks must show the text that ran; the file may be a pipe and cannot be read again.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    exec(compile(text, file, "exec"), module.__dict__)
+    try:
+        exec(compile(text, file, "exec"), module.__dict__)
+    except BaseException:
+        # A module beside the file must not import the part that ran.
+        sys.modules.pop(module.__name__, None)
+        raise
     return module
 
 
