@@ -35,9 +35,9 @@ choices! {
         /// 5.11 in reductions without loss (commit 7e901ee7b6ab), and since commit 9ad084d66619
         /// ("tcp: improve PRR loss recovery") in all.
         Rfc9937 = "rfc9937",
-        /// `tcp_cwnd_reduction` of Linux 5.10. Below `ssthresh`, each acknowledgement allows as many
-        /// bytes to leave as it delivers. A sender that delays them loses this allowance until the
-        /// reduction ends.
+        /// `tcp_cwnd_reduction` of Linux 5.10. Below `ssthresh`, each acknowledgement allows as
+        /// many bytes to leave as it delivers. A sender that delays them loses this allowance until
+        /// the reduction ends.
         Linux510 = "linux-5.10",
     }
 
