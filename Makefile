@@ -15,7 +15,7 @@ SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo bench limits interrupts test test-all test-rust test-python fuzz fuzz-build fuzz-record \
+.PHONY: help demo bench limits interrupts test test-all test-build test-rust test-python fuzz fuzz-build fuzz-record \
 	install reference matrix papers lint tshark clean
 
 help:  ## list the targets
@@ -27,7 +27,10 @@ demo: $(VENV)/.installed  ## set up, and simulate the capacity drop with every c
 limits: $(VENV)/.installed  ## write docs/limits.md anew: memory and time against size
 	$(BIN)/python benches/limits.py
 
-test: lint test-rust test-python  ## set up, and run the tests but for the long ones
+# The release build ends with one long step on one core, so the tests are built beside it.
+test:  ## set up, and run the tests but for the long ones
+	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.tested test-build
+	@$(MAKE) --no-print-directory lint test-rust test-python
 
 test-all: lint tshark  ## set up, and run every test, the long ones too
 	cargo test --workspace --quiet -- --include-ignored
@@ -59,6 +62,9 @@ lint: $(VENV)/.tested
 	$(BIN)/ruff check python tests/python docs benches papers fuzz
 	$(BIN)/ruff format --check python tests/python docs benches papers fuzz
 	$(BIN)/mypy
+
+test-build:
+	@cargo test --workspace --quiet --no-run
 
 test-rust:  ## test the Rust crates
 	cargo test --workspace --quiet

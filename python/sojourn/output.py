@@ -7,6 +7,7 @@ complete. A process locks its hidden folder while it lives (flock(2)). The next 
 same target therefore recognises abandoned folders, and removes them.
 """
 
+import errno
 import fcntl
 import os
 import shutil
@@ -26,6 +27,8 @@ Fill = Callable[[Path], object]
 
 # Bytes of a name that leave room for a number behind it (NAME_MAX is 255).
 _LONGEST_BASE = 240
+# Errors of rename(2) if the target exists: a folder with content, or a file.
+_TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
 
 @dataclass
@@ -39,7 +42,10 @@ class Opened:
 
 
 def require_free(target: str | PathLike[str], option: str = "--out") -> Path:
-    """Refuse a folder that cannot be made or is not empty; `option` names it in errors."""
+    """Return the path of a folder; refuse one that cannot be made or is not empty.
+
+    Errors name it by `option`.
+    """
     path = _named(target, option)
     found = _status(path, option)
     if found is not None and not stat.S_ISDIR(found.st_mode):
@@ -69,13 +75,15 @@ def require_free_file(target: str | PathLike[str], option: str = "--plot") -> Pa
 def require_apart(targets: Sequence[tuple[str, Path]]) -> None:
     """Refuse equal or nested folders, because each is written completely or not at all."""
     for number, (option, target) in enumerate(targets):
-        for other, of in targets[:number]:
-            one, two = of.resolve(), target.resolve()
+        for earlier_option, earlier in targets[:number]:
+            one, two = earlier.resolve(), target.resolve()
             if one == two:
-                raise UsageError(f"{other} and {option} both name {target}; give each its own")
+                raise UsageError(
+                    f"{earlier_option} and {option} both name {target}; give each its own"
+                )
             if one in two.parents or two in one.parents:
                 raise UsageError(
-                    f"{other} {of} and {option} {target}: one contains the other; "
+                    f"{earlier_option} {earlier} and {option} {target}: one contains the other; "
                     "give each a folder of its own"
                 )
 
@@ -134,7 +142,7 @@ class Choice:
             try:
                 _core.complete(place, target)
             except OSError as error:
-                if not os.path.lexists(target):
+                if error.errno not in _TAKEN or not os.path.lexists(target):
                     raise
                 # Another process took the name meanwhile.
                 if not self.numbered:
@@ -176,8 +184,8 @@ def write_new_file(target: str | PathLike[str], fill: Fill, option: str = "--plo
 def write_file(file: Path, content: str | bytes) -> Path:
     """Write a file by way of a hidden folder beside it; replace the file if it exists.
 
-    A failure leaves neither a partial file nor the hidden folder. The `OSError` names `file`,
-    because the system calls that fail on a full disk report no name.
+    An error leaves neither a partial file nor the hidden folder. An `OSError` names `file`, because
+    the system calls that fail on a full disk report no name.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     try:
@@ -214,7 +222,7 @@ def _status(path: Path, option: str) -> os.stat_result | None:
 
 
 def _require_parent(path: Path, option: str) -> None:
-    """Refuse a folder in which the user cannot create files."""
+    """Refuse a path whose first existing parent is no folder that the user can write to."""
     for parent in path.absolute().parents:
         if _status(parent, option) is None:
             continue

@@ -1,4 +1,4 @@
-"""Closed-form models, without simulation."""
+"""Bounds and fluid models, without simulation."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
 """A user's Python files: loading, imports, and reports of their faults.
 
-The folder of such a file is a package under a name of its own. In its files `import helper` looks
-there first; Sojourn and the libraries never look there. So a file that is called `html.py` or
-`numpy.py` shadows no other module. The standard library and Sojourn itself cannot be replaced.
+The folder of such a file is a package under a name of its own. In its files, `import helper` looks
+in the standard library and Sojourn first, then in the folder, then among the libraries. All other
+code never looks in the folder, so a `numpy.py` there does not replace the one that polars imports.
 """
 
 import builtins
@@ -65,7 +65,7 @@ class Loader:
         self._loaded: dict[Path, tuple[ModuleType, str]] = {}
 
     def load(self, file: str, name: str) -> tuple[Any, Source]:
-        """Load the class or function `name` from a file; also return the text that ran."""
+        """Run a file unless it has run; return its `name`, with the source text that ran."""
         place = Path(file).resolve()
         text = self._loaded[place][1] if place in self._loaded else inputs.text(file)
         with running(f"{file} cannot be loaded; no simulation ran"):
@@ -105,7 +105,12 @@ def _executed(file: str, text: str) -> ModuleType:
     sys.modules[module.__name__] = module
     # Tracebacks must show the text that ran; the file may be a pipe and cannot be read again.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    exec(compile(text, file, "exec"), module.__dict__)
+    try:
+        exec(compile(text, file, "exec"), module.__dict__)
+    except BaseException:
+        # A module beside the file must not import the part that ran.
+        sys.modules.pop(module.__name__, None)
+        raise
     return module
 
 

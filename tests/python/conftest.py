@@ -1,5 +1,6 @@
 """Fixtures: a small scenario, the shipped ones, and the command as users run it."""
 
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -13,6 +14,9 @@ from support import ROOT, SMALL, Sojourn, command, environment, undrawn
 # A slow machine is not a failure; benchmarks measure speed.
 settings.register_profile("sojourn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("sojourn")
+
+# The tests share the bundled script of reports among themselves, not with the user.
+os.environ["XDG_CACHE_HOME"] = str(ROOT / ".pytest_cache")
 
 
 @pytest.fixture

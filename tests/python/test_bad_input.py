@@ -91,7 +91,8 @@ def test_folder_that_holds_something_is_refused(sojourn: Sojourn, small: Path) -
 def test_no_command_shows_help(sojourn: Sojourn) -> None:
     done = sojourn()
     assert done.returncode == 2
-    assert "commands:" in done.stdout
+    assert "commands:" in done.stderr
+    assert done.stdout == ""
 
 
 def test_check_goes_on_to_the_next_file(sojourn: Sojourn, small: Path) -> None:

@@ -149,3 +149,12 @@ def test_the_page_of_a_paper_escapes_every_text() -> None:
     assert page.count("&gt;&lt;img src=x&gt;&amp;") >= 10
     assert '<td class="no">no</td>' in page
     assert '<img src="one.svg" alt="' in page
+
+
+def test_names_without_a_colour_share_none() -> None:
+    asked = [None, *chart.COLOURS[:3], None, chart.COLOURS[3]]
+    layers = [chart.line(str(place), [(0, 0)], colour) for place, colour in enumerate(asked)]
+    figure = views.document(chart.Document("", "", [chart.Panel("", "x", "y", layers)]))
+    scale = figure["vconcat"][0]["layer"][0]["encoding"]["color"]["scale"]
+    assert scale["domain"] == [str(place) for place in range(len(asked))]
+    assert len(set(scale["range"])) == len(asked)

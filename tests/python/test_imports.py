@@ -6,6 +6,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from sojourn.cli.commands import COMMANDS
 from support import ROOT
 
 PYTHON = ROOT / "python"
@@ -26,7 +27,8 @@ def imported(file: Path, known: Set[str]) -> Iterator[str]:
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}:{node.lineno}: a relative import"
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
@@ -63,6 +65,10 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 def test_imports_run_one_way() -> None:
     graph = imports(PYTHON)
+    # The command line imports the modules of its commands by their names.
+    declaring = {command.declare.partition(":")[0] for command in COMMANDS}
+    assert declaring <= graph.keys()
+    graph["sojourn.cli.commands"] |= declaring
     # The graph is of the whole package, and not empty.
     assert {"sojourn.results", "sojourn._core"} <= graph["sojourn"]
     assert cycle(graph) == []

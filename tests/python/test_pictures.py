@@ -35,6 +35,7 @@ def names(directory: Path) -> set[str]:
 @pytest.fixture
 def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A drawing process that crashes like V8."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     script = tmp_path / "broken.py"
     script.write_text("import os, sys\nsys.stdin.readline()\nos.kill(os.getpid(), 5)\n")
     render._end()

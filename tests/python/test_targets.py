@@ -1,11 +1,12 @@
 """Output targets are checked before any simulation; output is complete or absent."""
 
+import errno
 import fcntl
 import os
 from pathlib import Path
 
 import pytest
-from sojourn import output
+from sojourn import _core, output
 from sojourn.errors import OutputExistsError, UsageError
 from support import Sojourn
 
@@ -129,6 +130,25 @@ def test_nothing_is_written_over_what_came_meanwhile(tmp_path: Path) -> None:
         output.write_new_file(file, lambda part: (part.write_text("new"), file.write_text("kept")))
     assert (target / "other").read_text() == file.read_text() == "kept"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["target", "target.svg"]
+
+
+def test_another_fault_is_not_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "target"
+
+    def refuse(place: Path, path: Path) -> None:
+        target.mkdir()
+        raise OSError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(_core, "complete", refuse)
+    for numbered in (False, True):
+        with (
+            pytest.raises(PermissionError),
+            output.Choice(target, numbered=numbered).opened() as opened,
+        ):
+            (opened.place / "file").write_text("whole")
+        target.rmdir()
 
 
 def _abandoned(target: Path) -> Path:

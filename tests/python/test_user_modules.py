@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from sojourn import user_code
+from sojourn.errors import UserCodeError
 from support import Sojourn, environment
 
 MINE = """\
@@ -136,6 +138,19 @@ class B(A):
     done = sojourn("run", small, *asked, "--json")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("loaded") == 1
+
+
+def test_a_module_that_failed_is_loaded_anew(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("import other\n")
+    (tmp_path / "other.py").write_text("VALUE = 1\nimport mine\nassert mine.VALUE == 2\n")
+    loader = user_code.Loader()
+    for text in ("VALUE = 1\n1 / 0\n", "VALUE = 1\nfail(\n"):
+        file.write_text(text)
+        with pytest.raises(UserCodeError):
+            loader.load(str(file), "VALUE")
+    file.write_text("VALUE = 2\n")
+    assert loader.load(str(tmp_path / "other.py"), "VALUE")[0] == 1
 
 
 @pytest.mark.parametrize(

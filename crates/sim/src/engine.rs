@@ -14,7 +14,7 @@ use crate::record::{Record, summary};
 use crate::run::Run;
 use crate::setup::{self, Endpoints, Parts};
 use crate::tap::Tap;
-use crate::timeline::What;
+use crate::timeline::Change;
 
 /// A simulation run in virtual time.
 pub struct Simulation<M: Metering = Off, T: Tap = ()> {
@@ -23,9 +23,9 @@ pub struct Simulation<M: Metering = Off, T: Tap = ()> {
     pub(crate) oracle: Oracle,
     pub(crate) record: Record,
     /// Index of the next entry of the timeline.
-    pub(crate) changed: usize,
-    /// Room for the turns of one source.
-    pub(crate) turns: Vec<(Instant, bool)>,
+    pub(crate) next_entry: usize,
+    /// Buffer for the transitions of one source, kept to reuse its memory.
+    pub(crate) transitions: Vec<(Instant, bool)>,
 }
 
 impl Simulation {
@@ -36,8 +36,8 @@ impl Simulation {
 }
 
 impl Simulation<On> {
-    /// The same run with the same outcome, which also marks the part of the simulation at work: see
-    /// [`crate::at_work`].
+    /// As [`Simulation::new`], with the same outcome. The run also marks the part of the simulation
+    /// that is at work: see [`crate::at_work`].
     pub fn metered(scenario: &Scenario, control: Option<&Control>, seed: u64) -> Simulation<On> {
         Simulation::build(scenario, control, seed, (), Vec::new())
     }
@@ -72,7 +72,7 @@ impl<M: Metering, T: Tap> Simulation<M, T> {
     ) -> Simulation<M, T> {
         let Parts { run, hosts, oracle, record } =
             setup::build(scenario, control, seed, tap, endpoints);
-        Simulation { run, hosts, oracle, record, changed: 0, turns: Vec::new() }
+        Simulation { run, hosts, oracle, record, next_entry: 0, transitions: Vec::new() }
     }
 
     /// Sets the controller's name in the run's summary and series.
@@ -102,8 +102,8 @@ impl<M: Metering, T: Tap> Simulation<M, T> {
     }
 
     /// As [`Simulation::advance`], but for at most `events` events, since a second of simulated
-    /// time may take microseconds or minutes. Returns true if it reached `until`. The results are
-    /// the same.
+    /// time may take microseconds or minutes. Returns true if it reached `until`, or the end if
+    /// that is earlier. The outcome of the run does not depend on the calls.
     pub fn advance_by(&mut self, until: Instant, events: u32) -> bool {
         M::enter(Part::Engine);
         let until = until.min(self.run.end);
@@ -152,24 +152,24 @@ impl<M: Metering, T: Tap> Simulation<M, T> {
 
     fn on_source(&mut self, index: usize) {
         self.hosts.on_source(index);
-        self.hosts.take_turns(index, &mut self.turns);
-        for turn in self.turns.drain(..) {
-            self.oracle.announce(&self.run, &mut self.hosts.net, index, turn);
+        self.hosts.take_transitions(index, &mut self.transitions);
+        for transition in self.transitions.drain(..) {
+            self.oracle.announce(&self.run, &mut self.hosts.net, index, transition);
         }
     }
 
     fn on_change(&mut self) {
-        let entry = self.run.timeline.entries[self.changed];
-        self.changed += 1;
+        let entry = self.run.timeline.entries[self.next_entry];
+        self.next_entry += 1;
         self.hosts.catch_up(entry.link);
         let net = &mut self.hosts.net;
         let (now, link) = (net.clock.now, &mut net.links[entry.link]);
         match entry.what {
-            What::Rate(rate) => link.set_rate(now, rate, &mut net.events),
-            What::Delay(delay) => link.set_delay(delay),
+            Change::Rate(rate) => link.set_rate(now, rate, &mut net.events),
+            Change::Delay(delay) => link.set_delay(delay),
             what => self.record.on_change(&self.run, &mut self.hosts, entry.link, what),
         }
-        if let Some(next) = self.run.timeline.entries.get(self.changed) {
+        if let Some(next) = self.run.timeline.entries.get(self.next_entry) {
             self.hosts.net.events.push(next.at, Kind::Change, 0);
         }
     }

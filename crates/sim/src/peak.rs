@@ -69,23 +69,23 @@ impl SpikeTracker {
         }
     }
 
-    /// A packet that arrived after the change, at `enqueued_at`, leaves the queue at `now`, after
-    /// `dropped` drops of the queue.
-    pub(crate) fn meet(
+    /// A packet that arrived after the change, at `enqueued_at`, leaves the queue at `leaves_at`,
+    /// after `dropped` drops of the queue.
+    pub(crate) fn on_wait(
         &mut self,
-        now: Instant,
+        leaves_at: Instant,
         enqueued_at: Instant,
         wait: Duration,
         dropped: u64,
     ) {
         if enqueued_at <= self.until && self.spike.is_none_or(|peak| wait > peak) {
-            (self.spike, self.peak_at, self.dropped) = (Some(wait), now, dropped);
+            (self.spike, self.peak_at, self.dropped) = (Some(wait), leaves_at, dropped);
         }
     }
 
-    /// Any packet leaves the queue at `now`.
-    pub(crate) fn follow(&mut self, now: Instant, wait: Duration) {
-        let place = (now.since(self.from).0 / BUCKET.0) as usize;
+    /// Any packet leaves the queue at `leaves_at`.
+    pub(crate) fn extend(&mut self, leaves_at: Instant, wait: Duration) {
+        let place = (leaves_at.since(self.from).0 / BUCKET.0) as usize;
         if place as u64 >= LONGEST.0 / BUCKET.0 {
             return;
         }

@@ -112,15 +112,15 @@ impl Correlated {
 
 /// A random event of each packet.
 #[derive(Clone, Debug)]
-pub(crate) struct Event {
+pub(crate) struct RandomEvent {
     probability: f64,
     draws: Correlated,
 }
 
-impl Event {
-    pub(crate) fn new(chance: Chance, draws: Uniform) -> Event {
+impl RandomEvent {
+    pub(crate) fn new(chance: Chance, draws: Uniform) -> RandomEvent {
         let draws = Correlated::new(chance.correlation, draws);
-        Event { probability: chance.probability, draws }
+        RandomEvent { probability: chance.probability, draws }
     }
 
     /// Whether it happens to the next packet.

@@ -151,7 +151,7 @@ fn in_flight<M: Metering, T: Tap>(
     InFlight::new(PathCapacity::of(scenario).in_flight_limit(control), limited)
 }
 
-/// The oracle of a run. Flows without control that it follows announce their turns.
+/// The oracle of a run. Flows without control that it follows announce their transitions.
 fn oracle<M: Metering, T: Tap>(
     scenario: &Scenario,
     control: Option<&Control>,
@@ -169,7 +169,7 @@ fn oracle<M: Metering, T: Tap>(
         if let AnyHost::Other(host) = &mut flow.host
             && oracle.follows(spec)
         {
-            host.announce();
+            host.record_transitions();
         }
     }
     oracle

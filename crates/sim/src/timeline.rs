@@ -1,6 +1,6 @@
 //! The scheduled changes of a run.
 
-use sojourn_scenario::{Capacity, Change, Scenario, Schedule};
+use sojourn_scenario::{self as scenario, Capacity, Scenario, Schedule};
 use sojourn_units::{Duration, Instant, Rate};
 
 use crate::seed::{Stream, Uniform};
@@ -13,12 +13,12 @@ pub(crate) const RAMP_STEP: Duration = Duration::from_millis(1);
 pub(crate) struct Entry {
     pub(crate) at: Instant,
     pub(crate) link: usize,
-    pub(crate) what: What,
+    pub(crate) what: Change,
 }
 
 /// The content of a scheduled change.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum What {
+pub(crate) enum Change {
     Rate(Rate),
     Delay(Duration),
     /// A change of capacity follows after [`LOOK_BACK`]: record the load.
@@ -65,9 +65,9 @@ impl Timeline {
         let mut timeline = Timeline { shift, ..Timeline::default() };
         for (link, spec) in scenario.links.iter().enumerate() {
             let delays = steps(&spec.delay, shift, |d| d.0, Duration);
-            timeline.push_all(link, delays, end, What::Delay);
+            timeline.push_all(link, delays, end, Change::Delay);
             if let Capacity::Rate(rates) = &spec.rate {
-                timeline.push_all(link, steps(rates, shift, |r| r.0, Rate), end, What::Rate);
+                timeline.push_all(link, steps(rates, shift, |r| r.0, Rate), end, Change::Rate);
                 timeline.note_capacity_changes(link, rates, shift, end);
             }
         }
@@ -80,10 +80,10 @@ impl Timeline {
         for (index, change) in self.capacity_changes.iter().enumerate() {
             let (link, delay) = (change.link, delay(change));
             let before = change.at.saturating_sub(delay).max(change.since);
-            self.entries.push(Entry { at: before, link, what: What::LoopBefore(index) });
+            self.entries.push(Entry { at: before, link, what: Change::LoopBefore(index) });
             let after = change.at + delay;
             if delay > Duration::ZERO && after <= change.next_at {
-                self.entries.push(Entry { at: after, link, what: What::LoopAfter(index) });
+                self.entries.push(Entry { at: after, link, what: Change::LoopAfter(index) });
             }
         }
         self.entries.sort_by_key(|e| e.at);
@@ -94,7 +94,7 @@ impl Timeline {
         link: usize,
         steps: Vec<(Instant, T)>,
         end: Instant,
-        what: fn(T) -> What,
+        what: fn(T) -> Change,
     ) {
         let steps = steps.into_iter().filter(|(at, _)| *at < end);
         self.entries.extend(steps.map(|(at, value)| Entry { at, link, what: what(value) }));
@@ -128,8 +128,8 @@ impl Timeline {
             let change = CapacityChange { link, at, complete_at, from, to, since, next_at };
             self.capacity_changes.push(change);
             let before = at.saturating_sub(LOOK_BACK).max(since);
-            self.entries.push(Entry { at: before, link, what: What::Before(index) });
-            self.entries.push(Entry { at, link, what: What::Capacity(index) });
+            self.entries.push(Entry { at: before, link, what: Change::Before(index) });
+            self.entries.push(Entry { at, link, what: Change::Capacity(index) });
             (from, last) = (to, (at, complete_at));
         }
     }
@@ -151,7 +151,12 @@ pub(crate) fn steps<T: Copy>(
     out
 }
 
-fn ramp<T>(change: &Change<T>, before: u64, after: u64, mut step: impl FnMut(Instant, u64)) {
+fn ramp<T>(
+    change: &scenario::Change<T>,
+    before: u64,
+    after: u64,
+    mut step: impl FnMut(Instant, u64),
+) {
     let span = change.to.since(change.from);
     let count = (span.0 / RAMP_STEP.0).max(1);
     for k in 1..=count {

@@ -14,7 +14,7 @@ pub struct Info {
     pub title: &'static str,
     /// Its keys in a scenario.
     pub params: &'static [Param],
-    /// Keys that may be absent, with a separate meaning.
+    /// Keys that may be absent: they have no default value.
     pub optional: &'static [&'static str],
     /// Two keys that exclude each other.
     pub exclusive: Option<(&'static str, &'static str)>,
@@ -33,15 +33,15 @@ pub enum Carrier {
     /// A connection, and another one for requests against the direction of the flow.
     Requests,
     /// A connection; or UDP datagrams if the flow has no congestion controller.
-    Paced,
+    ConnectionOrUdp,
     /// ICMP echo requests. The flow has no congestion controller.
     Echo,
 }
 
 impl Carrier {
-    /// Whether the source has a rate of its own, so that it needs no congestion controller.
+    /// Whether the source sends at its own times, so that it needs no congestion controller.
     pub fn is_paced(self) -> bool {
-        matches!(self, Carrier::Paced | Carrier::Echo)
+        matches!(self, Carrier::ConnectionOrUdp | Carrier::Echo)
     }
 }
 
@@ -53,7 +53,7 @@ pub trait Source: Debug + Send {
     /// Performs the action due at [`Source::next_at`], and plans the next one.
     fn act(&mut self, now: Instant) -> Action;
 
-    /// Bytes of the flow, counted from its start, whose delivery it waits for.
+    /// The source waits until this many bytes of the flow, counted from its start, are delivered.
     fn target(&self) -> Option<u64> {
         None
     }
@@ -79,11 +79,12 @@ pub trait Source: Debug + Send {
         Transfers::default()
     }
 
-    /// Keep the times at which it turns on and off, for [`Source::take_turns`].
-    fn announce(&mut self) {}
+    /// Keep the times at which it turns on and off, for [`Source::take_transitions`].
+    fn record_transitions(&mut self) {}
 
-    /// Moves the decided turns to the end of `turns`: the time, and whether it turns on.
-    fn take_turns(&mut self, _: &mut Vec<(Instant, bool)>) {}
+    /// Moves the decided transitions to the end of `transitions`: the time, and whether it turns
+    /// on.
+    fn take_transitions(&mut self, _: &mut Vec<(Instant, bool)>) {}
 }
 
 /// An action of a source.
@@ -100,7 +101,7 @@ pub enum Action {
 pub struct Transfers {
     /// Transfers delivered.
     pub completed: u64,
-    /// Time when the last one was delivered; `None` before, and for a source without an end.
+    /// Delivery of the last transfer; `None` before it, and for a source without an end.
     pub completed_at: Option<Instant>,
 }
 
@@ -125,7 +126,8 @@ pub trait Model {
     /// Builds the source.
     fn build(setup: &Setup) -> Box<dyn Source>;
 
-    /// The most data that it has for its sender within any time of length `span`.
+    /// The most bytes in one direction that were written within a time of length `span` and are not
+    /// yet delivered.
     fn bytes_in(params: &Params, mss: Bytes, span: Duration) -> Bytes;
 
     /// Its rate of payload while it is on; zero without a rate of its own.

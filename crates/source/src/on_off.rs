@@ -23,8 +23,8 @@ pub(crate) struct OnOff {
     due: Duration,
     /// The rest of the current on period.
     left: Duration,
-    /// Decided turns, if they are announced.
-    turns: Option<Vec<(Instant, bool)>>,
+    /// Decided transitions, if they are announced.
+    transitions: Option<Vec<(Instant, bool)>>,
 }
 
 impl Model for OnOff {
@@ -44,7 +44,7 @@ impl Model for OnOff {
         ],
         optional: &[],
         exclusive: None,
-        carrier: Carrier::Paced,
+        carrier: Carrier::ConnectionOrUdp,
     };
 
     fn build(setup: &Setup) -> Box<dyn Source> {
@@ -60,7 +60,7 @@ impl Model for OnOff {
             packets: 0,
             due: Duration::ZERO,
             left: Duration::ZERO,
-            turns: None,
+            transitions: None,
         })
     }
 
@@ -97,7 +97,7 @@ impl Source for OnOff {
     fn act(&mut self, now: Instant) -> Action {
         if self.packets == 0 {
             self.left = self.draw(self.on);
-            self.turn(now, true);
+            self.note_transition(now, true);
         }
         self.packets += 1;
         let due = self.rate.time_for(Bytes(self.mss * self.packets));
@@ -106,9 +106,9 @@ impl Source for OnOff {
         while self.off > Duration::ZERO && wait >= self.left {
             wait = wait - self.left;
             next += self.left;
-            self.turn(next, false);
+            self.note_transition(next, false);
             next += self.draw(self.off);
-            self.turn(next, true);
+            self.note_transition(next, true);
             self.left = self.draw(self.on);
         }
         self.left = self.left.saturating_sub(wait);
@@ -116,22 +116,22 @@ impl Source for OnOff {
         Action::Write(self.mss)
     }
 
-    fn announce(&mut self) {
-        self.turns = Some(Vec::new());
+    fn record_transitions(&mut self) {
+        self.transitions = Some(Vec::new());
     }
 
-    fn take_turns(&mut self, turns: &mut Vec<(Instant, bool)>) {
-        if let Some(decided) = &mut self.turns {
-            turns.append(decided);
+    fn take_transitions(&mut self, transitions: &mut Vec<(Instant, bool)>) {
+        if let Some(decided) = &mut self.transitions {
+            transitions.append(decided);
         }
     }
 }
 
 impl OnOff {
     /// Records that it will be on, or off, from `at`.
-    fn turn(&mut self, at: Instant, on: bool) {
-        if let Some(turns) = &mut self.turns {
-            turns.push((at, on));
+    fn note_transition(&mut self, at: Instant, on: bool) {
+        if let Some(transitions) = &mut self.transitions {
+            transitions.push((at, on));
         }
     }
 

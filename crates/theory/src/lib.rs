@@ -1,4 +1,4 @@
-//! Bounds and fluid models in closed form.
+//! Bounds and fluid models, without simulation.
 //!
 //! - [`spike`]: the minimum queueing delay that one drop of capacity causes, in the
 //!   equations of Teigen et al., "A Lower Bound on Latency Spikes for Capacity-Seeking

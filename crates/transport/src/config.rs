@@ -35,8 +35,8 @@ choices! {
         /// 5.11 in reductions without loss (commit 7e901ee7b6ab), and since commit 9ad084d66619
         /// ("tcp: improve PRR loss recovery") in all.
         Rfc9937 = "rfc9937",
-        /// `tcp_cwnd_reduction` of Linux 5.10. Below `ssthresh`, an acknowledgement lets as many
-        /// bytes leave as it delivers, and only at once. A sender that delays them loses them until
+        /// `tcp_cwnd_reduction` of Linux 5.10. Below `ssthresh`, each acknowledgement allows as
+        /// many bytes to leave as it delivers. A sender that delays them loses this allowance until
         /// the reduction ends.
         Linux510 = "linux-5.10",
     }
@@ -60,7 +60,7 @@ choices! {
     }
 }
 
-/// An amount of data up to `most`.
+/// An amount of data from `least` to `most` bytes.
 const fn data(least: u64, most: u64) -> Kind {
     Kind::Data(Bytes(least), Bytes(least), Bytes(most))
 }
@@ -69,7 +69,7 @@ const fn integer(least: u64, most: u64) -> Kind {
     Kind::Integer(least, least, most)
 }
 
-/// The payload of a packet, or all of it.
+/// Size of a packet or of its payload.
 const PACKET: Kind = data(1, 65_000);
 
 settings! {
@@ -112,7 +112,7 @@ settings! {
         doc: "initial congestion window in packets",
         kind: Kind::COUNT,
         tcp: Key("10", "RFC 6928"),
-        quic: Key("10", "RFC 6928"),
+        quic: Key("10", "RFC 9002 section 7.2"),
     };
 
     /// Receive window; `None` for no limit. The receiving application reads all data in order at
@@ -125,9 +125,9 @@ settings! {
         quic: Key("unlimited", ""),
     };
 
-    /// Full packets received for each acknowledgement.
+    /// Data packets received for each acknowledgement, of any size.
     ack_every: u64 = Declared {
-        doc: "full packets for each acknowledgement",
+        doc: "data packets for each acknowledgement",
         kind: Kind::COUNT,
         tcp: Key("2", "RFC 9293 section 3.8.6.3"),
         quic: Key("2", "RFC 9000 section 13.2.2"),
@@ -138,7 +138,7 @@ settings! {
         doc: "number of first packets that are each acknowledged at once",
         kind: integer(0, 1_000_000_000),
         tcp: Key("0", "up to 16 in Linux, TCP_MAX_QUICKACKS; 1 in ns-3"),
-        quic: Key("0", "up to 16 in Linux, TCP_MAX_QUICKACKS; 1 in ns-3"),
+        quic: Key("0", "RFC 9000 section 13.2.2 has one acknowledgement for two packets"),
     };
 
     /// Longest delay of an acknowledgement.
@@ -200,9 +200,9 @@ settings! {
     };
 
     /// Packets at the beginning of a connection that leave unpaced if packets are paced by a rate.
-    /// `None` selects the default. It is ten after a handshake that gave a round-trip time, for a
-    /// controller whose stack does so ([`sojourn_cc::Controller::paces_initial_window`]), and
-    /// otherwise the controller's burst.
+    /// `None` selects the default. It is ten after a handshake that gave a round-trip time, unless
+    /// the controller paces its initial window
+    /// ([`sojourn_cc::Controller::paces_initial_window`]); otherwise, it is zero.
     initial_burst: Option<u64> = Declared {
         doc: "number of first packets that leave unpaced if a rate paces packets; if absent, 10 \
               for `bbr`, `lola` and the pacing of this transport, as in stacks, and 0 for other \
@@ -247,9 +247,9 @@ settings! {
         quic: Key("0s", "UDP GRO, as TCP's"),
     };
 
-    /// Floor of the variance term of RTO and PTO.
+    /// Minimum of the variance term of RTO and PTO.
     min_rto: Duration = Declared {
-        doc: "minimum retransmission timeout",
+        doc: "minimum of the variance term of the retransmission timeout",
         kind: Kind::SPAN,
         tcp: Key("200ms", "Linux TCP_RTO_MIN; RFC 6298 has 1s"),
         quic: Key("1ms", "kGranularity, RFC 9002 section 6.1.2"),
@@ -265,8 +265,9 @@ settings! {
     };
 
     /// Proportional Rate Reduction, which limits transmission during a reduction of the window; TCP
-    /// only (RFC 9002 section 7.3.2 leaves it open). `None`: the new window applies at once, and no
-    /// packet leaves until the bytes in flight fit it (RFC 6675).
+    /// only (RFC 9002 section 7.3.2 leaves it open). `None`: the new window applies at once. The
+    /// first retransmission leaves at once, and further packets when the bytes in flight fit the
+    /// window (RFC 6675 section 5, step 4).
     prr: Option<PrrRule> = Declared {
         doc: "how a reduction of the window is spread over a round trip, if the controller \
               leaves it to the transport; with `linux-5.10` an unused opportunity to send is \
@@ -281,7 +282,7 @@ settings! {
     /// retransmissions. QUIC has packet numbers in either case.
     timestamps: bool = Declared {
         doc: "timestamps, by which a sender distinguishes a late segment from a lost one at \
-              once; without them, `header` and `ack_size` are 12B less, and F-RTO and DSACK \
+              once; without them, set `header` and `ack_size` 12B lower; F-RTO and DSACK then \
               detect it later",
         kind: Kind::Switch(false),
         tcp: Key("true", "RFC 7323; RFC 3522 (Eifel)"),
@@ -302,7 +303,7 @@ settings! {
     };
 }
 
-/// Stacks that pace their initial window, and stacks that do not.
+/// Sources of the default of `initial_burst`.
 const INITIAL_BURST: &str = "Linux tcp_update_skb_after_send; RFC 9002 section 7.7; \
                              draft-briscoe-iccrg-prague-congestion-control and \
                              draft-ietf-ccwg-bbr-06 section 5.6.2 pace the initial window";

@@ -1,8 +1,8 @@
 //! F-RTO: detection of spurious retransmission timeouts without timestamps (RFC 5682 section 3.1,
-//! the version with SACK; Linux `tcp_process_loss`).
+//! the version with SACK). It differs from Linux's `tcp_process_loss` as docs/deviations.md lists.
 
-/// The state of one timeout. The sender sends new data instead of retransmissions, and checks
-/// whether the next acknowledgement covers segments that it never retransmitted.
+/// The state of one timeout. After the acknowledgement of the first segment, the sender sends new
+/// data before further retransmissions. The next acknowledgement then decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FRto {
     /// Step 1: the first unacknowledged segment was retransmitted.
@@ -17,9 +17,9 @@ pub(crate) enum FRto {
 const PROBES: u8 = 2;
 
 impl FRto {
-    /// Whether the algorithm may still decide. Then the acknowledgement of a segment that the
-    /// timeout deemed lost, and that was never retransmitted, proves the timeout spurious (step 3
-    /// b; Linux accepts it at step 2 as well).
+    /// Whether the algorithm may still decide. Then an acknowledgement below the recovery point
+    /// proves the timeout spurious if all segments that it newly covers were never retransmitted
+    /// (step 3 b; as Linux, also at step 2).
     pub(crate) fn is_deciding(self) -> bool {
         self != FRto::Over
     }
@@ -40,16 +40,16 @@ impl FRto {
         }
     }
 
-    /// Processes an acknowledgement that proves no spurious timeout. `advanced`: it moved the
-    /// cumulative acknowledgement, but not up to the recovery point, which ends the recovery.
-    /// `is_loss`: it delivers data that left after the timeout, or is a duplicate without any.
-    pub(crate) fn on_ack(&mut self, advanced: bool, is_loss: bool, has_new_data: bool) {
+    /// Processes an acknowledgement that does not prove the timeout spurious. `advanced`: it moved
+    /// the cumulative acknowledgement. `confirms_loss`: it newly covers data that left after the
+    /// timeout, or is a duplicate that covers no new segment.
+    pub(crate) fn on_ack(&mut self, advanced: bool, confirms_loss: bool, has_new_data: bool) {
         *self = match *self {
             // Step 2 b. Without new data, conventional recovery follows.
             FRto::Sent if advanced && has_new_data => FRto::Probing(PROBES),
             FRto::Sent if advanced => FRto::Over,
-            // Step 3 a: the new data arrived, and the segments deemed lost did not.
-            FRto::Probing(_) if is_loss => FRto::Over,
+            // Step 3 a: conventional recovery.
+            FRto::Probing(_) if confirms_loss => FRto::Over,
             state => state,
         };
     }

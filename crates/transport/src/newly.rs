@@ -37,8 +37,9 @@ pub(crate) struct Newly {
     pub(crate) advanced: bool,
     /// The first transmission of one of them arrived after it was deemed lost.
     pub(crate) late: bool,
-    /// The lowest segment among them that was never retransmitted, and the highest of all.
-    pub(crate) first_original: Option<u64>,
+    /// One of them was never retransmitted.
+    pub(crate) original: bool,
+    /// The highest segment among them.
     pub(crate) highest: u64,
     /// RACK.fack before this acknowledgement. The order of the ranges does not give the order of
     /// arrival.

@@ -12,7 +12,7 @@ use crate::wire::{Ack, Data, EcnCounts, SegmentRange};
 pub struct Receiver {
     profile: Profile,
     ecn_feedback: EcnFeedback,
-    /// Full packets per acknowledgement, and the longest delay of one.
+    /// Data packets per acknowledgement, and the longest delay of one.
     ack_every: u64,
     ack_delay: Duration,
     /// Number of further packets that are acknowledged at once.

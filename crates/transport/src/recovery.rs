@@ -25,7 +25,9 @@ pub(crate) enum Episode {
 pub(crate) struct Timeout {
     /// The recovery point: the segment that new data got when the timer expired.
     pub(crate) until: u64,
-    /// Departure of the first unacknowledged segment before the timer expired.
+    /// The first unacknowledged segment.
+    pub(crate) head: u64,
+    /// Its departure before the timer first expired for it.
     pub(crate) head_sent_at: Instant,
     /// Packet number of the recovery's first retransmission. If the timeout ends a fast recovery,
     /// it is that recovery's first one (RFC 3522 section 3.2, step 2).

@@ -354,7 +354,7 @@ impl Scoreboard {
         newly.retransmitted |= segment.retransmitted;
         if !segment.retransmitted {
             newly.reordered |= place < newly.highest_before;
-            newly.first_original = newly.first_original.map_or(Some(place), |p| Some(p.min(place)));
+            newly.original = true;
             if newly.oldest_sent_at.is_none() {
                 newly.oldest_sent_at = Some(segment.sent_at);
             }

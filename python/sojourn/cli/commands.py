@@ -89,10 +89,10 @@ COMMANDS = (
     ),
 )
 GROUPS = {
-    "theory": "compute bounds in closed form, without simulation",
+    "theory": "compute bounds without simulation",
     "paper": "reproduce the published papers",
 }
-"""Commands of two words, by their first."""
+"""The help of the first word of commands with two words."""
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -108,13 +108,13 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     _add_commands(parser, sys.argv[1:] if argv is None else argv)
     args = parser.parse_args(argv)
     if not hasattr(args, "execute"):
-        parser.print_help()
+        parser.print_help(sys.stderr)
         parser.exit(2)
     return args
 
 
 class _Version(argparse.Action):
-    """Print the version; load the compiled module only for this option."""
+    """Print the version. Loads the compiled module, which argparse's action would always need."""
 
     def __init__(self, **keys: Any) -> None:
         super().__init__(nargs=0, help="show the version and exit", **keys)

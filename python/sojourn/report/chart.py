@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 Spec = dict[str, Any]
 Point = tuple[float, float]
 
-# Wong's colour-blind-safe palette (Nature Methods 8, 441).
+# Wong's colour-blind-safe palette (Nature Methods 8, 441), with grey instead of its yellow.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 PUBLISHED = "#000000"
-"""The colour of published data, in every figure."""
+"""The colour of reference data in the papers' figures: published values, bounds and targets."""
 
-# A picture is 640 pixels wide; more than four points per pixel are not visible.
+# A panel is 640 pixels wide by default. These are 600 intervals of `thin`, about one per pixel.
 _MOST_POINTS = 2400
 
 
@@ -95,25 +95,25 @@ def dots(
     shape: str = "circle",
     size: int = 40,
 ) -> Layer:
-    """Draw the points without a line; `shape` is one of Vega's."""
+    """Return a layer of points without a line; `shape` is one of Vega's."""
     mark = {"type": "point", "shape": shape, "size": size, "filled": True, "clip": True}
     return Layer(name, list(points), mark, colour)
 
 
 def labels(name: str, points: Sequence[Point], texts: Sequence[str], colour: str) -> Layer:
-    """Draw a text at each point."""
+    """Return a layer with a text at each point."""
     mark = {"type": "text", "fontSize": 11, "baseline": "bottom", "dy": -3}
     return Layer(name, list(points), mark, colour, texts)
 
 
 def boxes(name: str, points: Iterable[Point], colour: str | None = None, size: int = 14) -> Layer:
-    """Draw a box for all points at the same x: the quartiles, with whiskers to the extremes."""
+    """Return a layer with a box for each x: the quartiles, with whiskers to the extremes."""
     mark = {"type": "boxplot", "orient": "vertical", "extent": "min-max", "size": size}
     return Layer(name, list(points), mark, colour)
 
 
 def shade(spans: Iterable[tuple[float, float]], colour: str = "#dddddd") -> Shade:
-    """Shade intervals of the x axis."""
+    """Return shaded intervals of the x axis."""
     return Shade(list(spans), colour)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from sojourn.comparison import text_tables
-from sojourn.report import overlay, render, spec, templates
+from sojourn.report import bundle, overlay, render, spec, templates
 from sojourn.report.table_html import comparison_tables, to_html
 from sojourn.report.theme import Spec
 
@@ -75,6 +75,6 @@ def _scripts(document: Spec) -> dict[str, Any]:
 @cache
 def _script() -> str:
     """Combine Vega and the page's own code into one script."""
-    bundle = render.script((templates.FOLDER / "page.js").read_text("utf-8"))
+    text = bundle.script((templates.FOLDER / "page.js").read_text("utf-8"))
     # "</script" occurs only inside string literals, where the escape does not change the value.
-    return bundle.replace("</script", "<\\/script")
+    return text.replace("</script", "<\\/script")

@@ -24,7 +24,7 @@ _CONFIG = {
         "titleFontWeight": "normal",
         "labelFontSize": 11,
     },
-    # A common width of the y axes aligns the time axes.
+    # A common minimum width of the y axes aligns the time axes, unless a label is wider.
     "axisY": {"minExtent": 36},
     "title": {"fontSize": 13, "fontWeight": "bold", "color": "#222222", "subtitleColor": "#555555"},
     "legend": {
@@ -110,9 +110,10 @@ def document(
     title_size: int = 18,
     **views: Any,
 ) -> Spec:
-    """Convert a figure to Vega-Lite; `views` arranges it: `vconcat`, `hconcat` or `concat`.
+    """Convert a figure to Vega-Lite.
 
-    It may also have other properties of the figure, which replace the shared ones.
+    `views` holds the views, as `vconcat`, `hconcat` or `concat`. It may also have other properties
+    of the figure, which replace the shared ones.
     """
     offset = alt.Undefined if title_offset is None else title_offset
     heading = titled(title, subtitle=subtitle, fontSize=title_size, offset=offset)

@@ -1,6 +1,7 @@
 """Panels of `chart` as views of Vega-Lite."""
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Any
 
 import altair as alt
@@ -82,16 +83,12 @@ def _scale(given: Spec) -> alt.Scale:
 
 
 def _colours(layers: Sequence[Layer]) -> dict[str, str]:
-    """Map each name to its own colour, or to the next one of the palette."""
+    """Map each name to its own colour, or to the next one of the palette that no layer asks for."""
     colours: dict[str, str] = {}
     taken = {layer.colour for layer in layers}
-    free = [colour for colour in COLOURS if colour not in taken] or list(COLOURS)
+    free = cycle([colour for colour in COLOURS if colour not in taken] or COLOURS)
     for layer in layers:
         if layer.name in colours:
             continue
-        if layer.colour is not None:
-            colours[layer.name] = layer.colour
-        else:
-            place = sum(other in COLOURS for other in colours.values())
-            colours[layer.name] = free[place % len(free)]
+        colours[layer.name] = next(free) if layer.colour is None else layer.colour
     return colours

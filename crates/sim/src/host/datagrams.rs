@@ -53,13 +53,13 @@ impl Host for Datagrams {
         Report { transfers: self.source.transfers(), ..Report::of(&self.counts) }
     }
 
-    fn announce(&mut self) {
+    fn record_transitions(&mut self) {
         self.is_announced = true;
-        self.source.announce();
+        self.source.record_transitions();
     }
 
-    fn take_turns(&mut self, turns: &mut Vec<(Instant, bool)>) {
-        self.source.take_turns(turns);
-        turns.extend(self.stopped_at.take().map(|at| (at, false)));
+    fn take_transitions(&mut self, transitions: &mut Vec<(Instant, bool)>) {
+        self.source.take_transitions(transitions);
+        transitions.extend(self.stopped_at.take().map(|at| (at, false)));
     }
 }

@@ -1,7 +1,7 @@
 //! Hosts, which send and receive the packets of a flow, in virtual time.
 //!
 //! A [`Host`] acts at its own times, receives datagrams, and puts those that it sends into a list.
-//! To add a kind of host: write its file, and add its line to [`build`].
+//! To add a kind of host: write its file, and add its line to [`Hosts::add`].
 //!
 //! Sojourn's own transport is a host too. Almost all packets are its data and acknowledgements, so
 //! the engine calls it directly, without a virtual call: see [`transport`].
@@ -39,7 +39,7 @@ pub(crate) trait Host: Send {
     /// A datagram has arrived.
     fn receive(&mut self, now: Instant, datagram: &Datagram, out: &mut Vec<Datagram>);
 
-    /// A queue dropped a datagram, or a wire lost it. Neither end observes that.
+    /// Counts a datagram that a queue dropped or a wire lost. The two ends must not react to it.
     fn on_dropped(&mut self, datagram: &Datagram);
 
     /// The flow stops: [`Host::act`] is not called again.
@@ -53,11 +53,12 @@ pub(crate) trait Host: Send {
         None
     }
 
-    /// Keep the times at which it begins and stops to send, for [`Host::take_turns`].
-    fn announce(&mut self) {}
+    /// Keep the times at which it begins and stops to send, for [`Host::take_transitions`].
+    fn record_transitions(&mut self) {}
 
-    /// Moves the decided turns to the end of `turns`: the time, and whether it begins to send.
-    fn take_turns(&mut self, _: &mut Vec<(Instant, bool)>) {}
+    /// Moves the decided transitions to the end of `transitions`: the time, and whether it begins
+    /// to send.
+    fn take_transitions(&mut self, _: &mut Vec<(Instant, bool)>) {}
 }
 
 /// Counts and samples of a host so far.
@@ -116,7 +117,7 @@ pub(crate) struct Hosts<M: Metering, T: Tap> {
     pub(crate) acks: AckSlab,
     pub(crate) in_flight: InFlight,
     pub(crate) overrun: Option<Box<Overrun>>,
-    /// Room for the datagrams of one call.
+    /// Buffer for the datagrams that one call of a host sends, kept to reuse its memory.
     out: Vec<Datagram>,
     pub(crate) tap: T,
 }
@@ -132,7 +133,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) run_seed: u64,
     /// The controller of the flow.
     pub(crate) control: &'a Control,
-    /// Whether the limit of packets in flight applies to it.
+    /// Whether the run's limit of packets in flight counts the flow's.
     pub(crate) is_limited: bool,
 }
 
@@ -200,8 +201,8 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     /// A packet arrives from a link.
     #[inline(always)]
     pub(crate) fn on_arrival(&mut self, link: usize) {
-        if !self.net.links[link].is_plain() {
-            return self.on_arrival_in_disorder(link);
+        if !self.net.links[link].keeps_order() {
+            return self.on_arrival_reordering(link);
         }
         let packet = self.net.links[link].take_arrival(self.net.clock, &mut self.net.events);
         self.collect_notices(link);
@@ -212,11 +213,11 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         }
     }
 
-    /// Separate, so that packets of plain links stay in registers.
+    /// Separate, so that packets of links that keep order stay in registers.
     #[inline(never)]
-    fn on_arrival_in_disorder(&mut self, link: usize) {
+    fn on_arrival_reordering(&mut self, link: usize) {
         let packet =
-            self.net.links[link].take_arrival_in_disorder(self.net.clock, &mut self.net.events);
+            self.net.links[link].take_arrival_reordering(self.net.clock, &mut self.net.events);
         self.collect_notices(link);
         if let Some(packet) = packet {
             self.forward(packet);
@@ -260,7 +261,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         }
     }
 
-    /// Delivers a packet of a route without links.
+    /// As [`Hosts::deliver`], but not inlined.
     #[inline(never)]
     fn deliver_slow(&mut self, Delivered(packet): &Delivered) {
         self.deliver(packet);
@@ -280,7 +281,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         }
     }
 
-    /// The time of a flow's source or host: its start, its next action, or its stop.
+    /// Starts or stops a flow, or performs the next action of its source or host.
     pub(crate) fn on_source(&mut self, index: usize) {
         let now = self.net.clock.now;
         let flow = &mut self.flows[index];
@@ -344,10 +345,14 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         self.out = out;
     }
 
-    /// Moves the decided turns of a flow's host to `turns`.
-    pub(crate) fn take_turns(&mut self, index: usize, turns: &mut Vec<(Instant, bool)>) {
+    /// Moves the decided transitions of a flow's host to `transitions`.
+    pub(crate) fn take_transitions(
+        &mut self,
+        index: usize,
+        transitions: &mut Vec<(Instant, bool)>,
+    ) {
         if let AnyHost::Other(host) = &mut self.flows[index].host {
-            host.take_turns(turns);
+            host.take_transitions(transitions);
         }
     }
 
@@ -392,5 +397,5 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     }
 }
 
-/// A packet at its destination.
+/// A packet that has reached its destination.
 struct Delivered(Packet);

@@ -8,17 +8,17 @@ use crate::events::{Clock, EventQueue};
 use crate::link::packet::Packet;
 use crate::link::{Link, Notice, Wire};
 use crate::meter::Metering;
-use crate::seed::Event;
+use crate::seed::RandomEvent;
 
 impl<M: Metering> Link<M> {
     #[inline(never)]
-    pub(crate) fn depart_in_disorder_until(&mut self, clock: Clock, events: &mut EventQueue) {
+    pub(crate) fn depart_reordering_until(&mut self, clock: Clock, events: &mut EventQueue) {
         while self.departs_at < clock.horizon {
-            self.depart_in_disorder(self.departs_at, events);
+            self.depart_reordering(self.departs_at, events);
         }
     }
 
-    fn depart_in_disorder(&mut self, at: Instant, events: &mut EventQueue) {
+    fn depart_reordering(&mut self, at: Instant, events: &mut EventQueue) {
         if let Some(packet) = self.wire.line.take_sent() {
             self.counts.sent_bits += packet.size().0 * 8;
             if let Some(sent_by) = &mut self.sent_by
@@ -54,7 +54,7 @@ impl<M: Metering> Link<M> {
         let Wire { line, copies, link, .. } = &mut self.wire;
         let before = line.next_arrival_of_all();
         line.put(at, packet);
-        if copies.as_mut().is_some_and(Event::next) {
+        if copies.as_mut().is_some_and(RandomEvent::next) {
             line.put(at, packet);
             self.counts.duplicated += 1;
             self.notices.push(Notice::Copied(packet));
@@ -65,13 +65,13 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// The packet that arrives at the far end now. Returns `None` for a plain wire.
-    pub(crate) fn take_arrival_in_disorder(
+    /// The packet that arrives at the far end now. Returns `None` if none does.
+    pub(crate) fn take_arrival_reordering(
         &mut self,
         clock: Clock,
         events: &mut EventQueue,
     ) -> Option<Packet> {
-        self.depart_in_disorder_until(clock, events);
+        self.depart_reordering_until(clock, events);
         let packet = self.wire.line.arrive_of_all()?;
         self.counts.delivered += 1;
         match self.wire.line.next_arrival_of_all() {

@@ -27,7 +27,7 @@ use crate::link::service::{Service, limit_in_time};
 use crate::link::waiting::Begun;
 use crate::meter::{Metering, Part};
 use crate::peak::{Peak, SpikeTracker};
-use crate::seed::{Event, Stream, Uniform, seed};
+use crate::seed::{RandomEvent, Stream, Uniform, seed};
 
 /// Counters of a link, in packets unless stated otherwise.
 #[derive(Debug, Default)]
@@ -49,30 +49,28 @@ pub(crate) struct Counts {
     /// Bits sent, of completely sent packets.
     pub(crate) sent_bits: u64,
     /// Greatest waiting time since the last sample of the series.
-    pub(crate) longest: Peak,
+    pub(crate) longest_wait: Peak,
 }
 
 /// A link.
 pub(crate) struct Link<M> {
     pub(crate) name: String,
     overhead: u32,
-    /// `None` if the link only delays packets.
+    /// `None` for a link without a queue and a server.
     service: Option<Service>,
-    /// End of the current transmission, or of a shaper's wait; `Instant::MAX` if the link only
-    /// delays packets.
+    /// End of the current transmission, or of a shaper's wait; `Instant::MAX` if there is neither.
     pub(crate) departs_at: Instant,
     pub(crate) wire: Wire,
     pub(crate) counts: Counts,
     pub(crate) delays: Histogram,
-    /// Bytes of data sent for each connection, if the bounds of changes of capacity need each
-    /// user's share.
+    /// Each connection's bytes of data sent, if the bounds of changes of capacity need the shares.
     pub(crate) sent_by: Option<Vec<u64>>,
     /// One tracker for each change of capacity so far.
     pub(crate) trackers: Vec<SpikeTracker>,
     /// Packets dropped, lost or copied since the engine last read them.
     pub(crate) notices: Vec<Notice>,
-    /// Bits that the link could have sent up to `capacity_at`.
-    capacity_bits: u128,
+    /// What the link could have sent up to `capacity_at`: bit/s times nanoseconds.
+    capacity_bit_ns: u128,
     capacity_at: Instant,
     metering: PhantomData<M>,
 }
@@ -85,16 +83,16 @@ pub(crate) enum Notice {
     Copied(Packet),
 }
 
-/// The line, with the packet in transmission and its drop-tail queue, and the wire's loss and
-/// copies.
+/// The line, and the wire's losses and copies. The line also holds the packet in transmission and
+/// a drop-tail queue.
 pub(crate) struct Wire {
     /// The link's index.
     pub(crate) link: usize,
     pub(crate) line: DelayLine,
     pub(crate) losses: Losses,
-    pub(crate) copies: Option<Event>,
-    /// Whether it keeps packets in order and makes no copies.
-    is_plain: bool,
+    pub(crate) copies: Option<RandomEvent>,
+    /// Whether it keeps packets in order and makes no copies: a copy also takes the slow path.
+    keeps_order: bool,
 }
 
 impl<M: Metering> Link<M> {
@@ -108,7 +106,7 @@ impl<M: Metering> Link<M> {
     ) -> Link<M> {
         let draws = |stream| Uniform::new(run_seed, stream, &spec.name);
         let copies = (spec.duplicate.probability > 0.0)
-            .then(|| Event::new(spec.duplicate, draws(Stream::Duplicate)));
+            .then(|| RandomEvent::new(spec.duplicate, draws(Stream::Duplicate)));
         Link {
             name: spec.name.clone(),
             overhead: spec.overhead.0 as u32,
@@ -118,7 +116,7 @@ impl<M: Metering> Link<M> {
                 link: index,
                 line: DelayLine::new(spec, host_noise, draws),
                 losses: Losses::new(spec.loss, draws(Stream::Loss)),
-                is_plain: !spec.may_reorder() && copies.is_none(),
+                keeps_order: !spec.may_reorder() && copies.is_none(),
                 copies,
             },
             counts: Counts::default(),
@@ -126,7 +124,7 @@ impl<M: Metering> Link<M> {
             sent_by: connections.map(|n| vec![0; n]),
             trackers: Vec::new(),
             notices: Vec::new(),
-            capacity_bits: 0,
+            capacity_bit_ns: 0,
             capacity_at: Instant::ZERO,
             metering: PhantomData,
         }
@@ -156,12 +154,12 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// A packet leaves the host over a link without a server.
+    /// A packet enters the wire of a link without a server.
     #[inline(always)]
     fn leave(&mut self, now: Instant, packet: Packet, events: &mut EventQueue) {
         if self.wire.losses.next() {
             self.lose(packet);
-        } else if !self.wire.is_plain {
+        } else if !self.wire.keeps_order {
             self.put_on_wire(now, packet, events);
         } else if let Some(arrival) = self.wire.line.push(now, packet) {
             events.push_arrival(arrival, self.wire.link);
@@ -180,7 +178,7 @@ impl<M: Metering> Link<M> {
     fn serve_newcomer(&mut self, now: Instant, events: &mut EventQueue) {
         let before = self.departs_at;
         self.serve(now, events);
-        if !self.wire.is_plain {
+        if !self.wire.keeps_order {
             self.expect_overtaker(before, events);
         }
     }
@@ -201,16 +199,16 @@ impl<M: Metering> Link<M> {
         match next {
             Some(Begun { size, enqueued_at, is_marked }) => {
                 self.departs_at = service.server.begin(now, size);
-                // An opportunity takes no time: all packets before it are waiting.
-                let until = match service.server {
+                // A trace sends a packet at one instant, so its wait lasts until then.
+                let leaves_at = match service.server {
                     Server::Rate(_) => now,
                     Server::Trace(_) => self.departs_at,
                 };
-                self.note_wait(until, enqueued_at, is_marked);
+                self.note_wait(leaves_at, enqueued_at, is_marked);
             }
             None => {
                 let ready_at = service.waiting.ready_at().unwrap_or(Instant::MAX);
-                // The time is already known if a further packet only queued behind a shaper.
+                // A packet that queues behind a shaper does not change its release time.
                 if std::mem::replace(&mut self.departs_at, ready_at) == ready_at {
                     return;
                 }
@@ -222,28 +220,29 @@ impl<M: Metering> Link<M> {
     }
 
     #[inline(always)]
-    fn note_wait(&mut self, now: Instant, enqueued_at: Instant, marked: bool) {
+    fn note_wait(&mut self, leaves_at: Instant, enqueued_at: Instant, marked: bool) {
         M::enter(Part::Recording);
-        let wait = now.since(enqueued_at);
+        let wait = leaves_at.since(enqueued_at);
         self.delays.record(wait.0);
-        self.counts.longest.note(wait);
+        self.counts.longest_wait.note(wait);
         self.counts.marked += u64::from(marked);
         if !self.trackers.is_empty() {
-            self.track(now, enqueued_at, wait);
+            self.track(leaves_at, enqueued_at, wait);
         }
         M::enter(Part::Engine);
     }
 
+    /// Adds a wait to the spike of the last change before the packet arrived, and to the record of
+    /// waits since the last change of all.
     #[inline(never)]
-    /// Adds a wait to the tracker of the last change before the packet arrived, and to the duration
-    /// of the last change's spike.
-    fn track(&mut self, now: Instant, enqueued_at: Instant, wait: Duration) {
-        let came = self.trackers.partition_point(|tracker| tracker.from <= enqueued_at);
-        if let Some(tracker) = came.checked_sub(1).and_then(|at| self.trackers.get_mut(at)) {
-            tracker.meet(now, enqueued_at, wait, self.counts.dropped);
+    fn track(&mut self, leaves_at: Instant, enqueued_at: Instant, wait: Duration) {
+        let count_before = self.trackers.partition_point(|tracker| tracker.from <= enqueued_at);
+        if let Some(tracker) = count_before.checked_sub(1).and_then(|at| self.trackers.get_mut(at))
+        {
+            tracker.on_wait(leaves_at, enqueued_at, wait, self.counts.dropped);
         }
         if let Some(last) = self.trackers.last_mut() {
-            last.follow(now, wait);
+            last.extend(leaves_at, wait);
         }
     }
 
@@ -258,16 +257,15 @@ impl<M: Metering> Link<M> {
 
     #[inline(never)]
     fn catch_up_slow(&mut self, clock: Clock, events: &mut EventQueue) {
-        if self.wire.is_plain {
+        if self.wire.keeps_order {
             self.depart_until(clock, events);
         } else {
-            self.depart_in_disorder_until(clock, events);
+            self.depart_reordering_until(clock, events);
         }
     }
 
-    /// While packets are on the wire, departures have no events. A departure has no visible effect
-    /// before the next packet enters or arrives. The link then processes the departures since, each
-    /// at its own time.
+    /// While packets are on the wire, the link has no departure events. It processes due departures
+    /// when a packet enters or arrives, or before a reading.
     #[inline(always)]
     fn depart_until(&mut self, clock: Clock, events: &mut EventQueue) {
         while self.departs_at < clock.horizon {
@@ -299,14 +297,14 @@ impl<M: Metering> Link<M> {
 
     /// Whether the wire keeps packets in order and makes no copies.
     #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.wire.is_plain
+    pub(crate) fn keeps_order(&self) -> bool {
+        self.wire.keeps_order
     }
 
-    /// The packet that arrives at the far end now, on a plain wire.
+    /// The packet that arrives at the far end now, on a wire that keeps order.
     #[inline(always)]
     pub(crate) fn take_arrival(&mut self, clock: Clock, events: &mut EventQueue) -> Option<Packet> {
-        debug_assert!(self.wire.is_plain);
+        debug_assert!(self.wire.keeps_order);
         self.depart_until(clock, events);
         let packet = self.wire.line.arrive()?;
         self.counts.delivered += 1;
@@ -317,7 +315,7 @@ impl<M: Metering> Link<M> {
         Some(packet)
     }
 
-    /// Schedules the packet in transmission as the next departure.
+    /// Schedules the end of the current transmission or of a shaper's wait, if any.
     pub(crate) fn expect_departure(&self, events: &mut EventQueue) {
         if self.departs_at < Instant::MAX {
             events.push(self.departs_at, Kind::Departure, self.wire.link);

@@ -7,7 +7,7 @@ use sojourn_scenario::{Link, Reorder};
 use sojourn_units::{Duration, Instant};
 
 use crate::link::packet::Packet;
-use crate::seed::{Event, Uniform};
+use crate::seed::{RandomEvent, Uniform};
 
 /// A packet's arrival relative to the order of departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +25,12 @@ pub(crate) enum Turn {
 enum Rule {
     None,
     Late {
-        event: Event,
+        event: RandomEvent,
         late: Duration,
     },
     /// `sch_netem.c`, `netem_enqueue`: `q->gap`, `q->counter`, `q->reorder`.
     Early {
-        event: Event,
+        event: RandomEvent,
         gap: u64,
         /// Packets since the last early one.
         since: u64,
@@ -76,9 +76,11 @@ impl Overtaking {
     pub(crate) fn new(spec: &Link, draws: Uniform) -> Option<Overtaking> {
         let rule = match spec.reorder {
             Reorder::None => Rule::None,
-            Reorder::Late { chance, late } => Rule::Late { event: Event::new(chance, draws), late },
+            Reorder::Late { chance, late } => {
+                Rule::Late { event: RandomEvent::new(chance, draws), late }
+            }
             Reorder::Early { chance, gap } => {
-                Rule::Early { event: Event::new(chance, draws), gap, since: 0 }
+                Rule::Early { event: RandomEvent::new(chance, draws), gap, since: 0 }
             }
         };
         spec.may_reorder().then(|| Overtaking {

@@ -11,7 +11,7 @@ use crate::meter::Metering;
 impl<M: Metering> Link<M> {
     pub(super) fn count_capacity(&mut self, now: Instant) {
         let span = now.since(self.capacity_at);
-        self.capacity_bits += u128::from(self.rate().0) * u128::from(span.0);
+        self.capacity_bit_ns += u128::from(self.rate().0) * u128::from(span.0);
         self.capacity_at = now;
     }
 
@@ -31,7 +31,7 @@ impl<M: Metering> Link<M> {
         let service = self.service.as_ref()?;
         match &service.server {
             Server::Rate(server) => {
-                let bits = self.capacity_bits as f64 / 1e9;
+                let bits = self.capacity_bit_ns as f64 / 1e9;
                 let most = server.rate().as_f64() * now.as_secs_f64();
                 Some(service.beyond_rate().map_or(bits, |more| (bits + more).min(most)))
             }

@@ -9,7 +9,7 @@ use crate::host::Hosts;
 use crate::meter::Metering;
 use crate::run::Run;
 use crate::tap::Tap;
-use crate::timeline::{CapacityChange, Timeline, What};
+use crate::timeline::{CapacityChange, Change, Timeline};
 
 /// The bounds on one spike.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +110,7 @@ impl History {
             all[change.link].steps = vec![(Instant::ZERO, change.from)];
         }
         for entry in &timeline.entries {
-            if let What::Rate(rate) = entry.what
+            if let Change::Rate(rate) = entry.what
                 && !all[entry.link].steps.is_empty()
             {
                 all[entry.link].steps.push((entry.at, rate));

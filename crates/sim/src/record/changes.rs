@@ -9,7 +9,7 @@ use crate::meter::Metering;
 use crate::peak::SpikeTracker;
 use crate::run::Run;
 use crate::tap::Tap;
-use crate::timeline::What;
+use crate::timeline::Change;
 
 impl Record {
     /// Records the load of a link that `what` asks for.
@@ -18,15 +18,15 @@ impl Record {
         run: &Run,
         hosts: &mut Hosts<M, T>,
         link: usize,
-        what: What,
+        what: Change,
     ) {
         let net = &mut hosts.net;
         match what {
-            What::Rate(_) | What::Delay(_) => {}
-            What::Before(change) => self.loads[change].before = Some(Load::of(net, link)),
-            What::LoopBefore(change) => self.on_loop_before(net, change, link),
-            What::LoopAfter(change) => self.loads[change].loop_after = Some(Load::of(net, link)),
-            What::Capacity(change) => self.on_capacity_change(run, hosts, change),
+            Change::Rate(_) | Change::Delay(_) => {}
+            Change::Before(change) => self.loads[change].before = Some(Load::of(net, link)),
+            Change::LoopBefore(change) => self.on_loop_before(net, change, link),
+            Change::LoopAfter(change) => self.loads[change].loop_after = Some(Load::of(net, link)),
+            Change::Capacity(change) => self.on_capacity_change(run, hosts, change),
         }
     }
 

@@ -237,7 +237,7 @@ impl Recorder {
         });
         let backlog = link.backlog();
         // If no packet left the queue, its delay is unknown, not zero.
-        let longest = seconds(link.counts.longest.take());
+        let longest = seconds(link.counts.longest_wait.take());
         self.links.rows.push(Row {
             phase: "",
             floats: [capacity, bits / span, longest],

@@ -90,7 +90,7 @@ proptest! {
         let log = run(&mut *source, &delays);
         prop_assert_eq!(&run(&mut *spec.build(Instant::ZERO, MSS, seed), &delays), &log);
         let transfers = source.transfers();
-        if spec.carrier() != Carrier::Paced && spec.carrier() != Carrier::Echo {
+        if spec.carrier() != Carrier::ConnectionOrUdp && spec.carrier() != Carrier::Echo {
             prop_assert_eq!(transfers.completed, log.deliveries);
         }
         if let (Some(target), Carrier::Connection) = (source.target(), spec.carrier()) {
@@ -101,7 +101,7 @@ proptest! {
         if let Some(of_requests) = source.request_target(log.deliveries) {
             prop_assert!(log.requested <= of_requests);
         }
-        if spec.carrier() == Carrier::Paced {
+        if spec.carrier() == Carrier::ConnectionOrUdp {
             let sent: u64 = log.written.iter().map(|(_, bytes)| bytes).sum();
             // The packet at the start is due at once.
             prop_assert!(sent <= spec.bytes_in(MSS, Duration::from_secs(1)).0 + MSS.0);

@@ -24,10 +24,9 @@ impl<C: Controller> Sender<C> {
     /// the controller is notified.
     ///
     /// A timeout was spurious if an original transmission arrives before the first retransmission
-    /// (Eifel, RFC 3522 section 3.2). Without an echo, it was spurious if only segments arrive that
-    /// were never retransmitted, until F-RTO decides otherwise (RFC 5682 section 3.1, step 3 b). A
-    /// fast recovery was spurious if every segment that it deemed lost has arrived by its first
-    /// transmission (as Linux, `tcp_may_undo`).
+    /// (Eifel, RFC 3522 section 3.2). Without an echo, F-RTO decides by segments that were never
+    /// retransmitted (RFC 5682 section 3.1, step 3 b). Any recovery was spurious if every segment
+    /// that it deemed lost has arrived by its first transmission (as Linux, `tcp_may_undo`).
     pub(super) fn undo_if_spurious(&mut self, now: Instant, ack: &Ack, newly: &Newly) -> bool {
         if let Episode::Timeout(timeout) = self.episode
             && self.scoreboard.may_undo()
@@ -55,9 +54,8 @@ impl<C: Controller> Sender<C> {
             return newly.late && ack.newest < timeout.resent_as;
         }
         // RFC 5682 section 3.1, step 3: data beyond the recovery point decide against it (3 a).
-        let is_original = newly.first_original.is_some_and(|place| place < timeout.until);
         let is_beyond = newly.highest >= timeout.until;
-        timeout.f_rto.is_deciding() && is_original && !is_beyond && !newly.retransmitted
+        timeout.f_rto.is_deciding() && newly.original && !newly.retransmitted && !is_beyond
     }
 
     /// Returns the segments that the timeout deemed lost to flight, and raises the timeout (RFC
@@ -87,10 +85,13 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Advances F-RTO (RFC 5682 section 3.1) if the acknowledgement has not proved the timeout
-    /// spurious. An acknowledgement that a later one has overtaken is not a duplicate (step 3).
+    /// spurious. An acknowledgement that a later one has overtaken is not a duplicate (step 3). Nor
+    /// is one that reports a duplicate segment: it answers an unneeded retransmission (Linux,
+    /// `FLAG_DSACKING_ACK`).
     pub(super) fn advance_f_rto(&mut self, ack: &Ack, newly: &Newly) {
         let has_new_data = self.new_data() > 0;
-        let is_duplicate = newly.packets == 0 && ack.cumulative >= self.scoreboard.base();
+        let is_overtaken = ack.cumulative < self.scoreboard.base();
+        let is_duplicate = newly.packets == 0 && !is_overtaken && !ack.duplicate;
         if let Episode::Timeout(timeout) = &mut self.episode {
             let is_beyond = newly.highest >= timeout.until;
             timeout.f_rto.on_ack(newly.advanced, is_beyond || is_duplicate, has_new_data);

@@ -137,24 +137,29 @@ impl<C: Controller> Sender<C> {
         self.probes = 1;
     }
 
-    /// The recovery that a timeout begins. A second timeout without an acknowledgement between
-    /// concerns the same first segment. F-RTO runs only without timestamps. It starts outside a
-    /// recovery (RFC 5682 section 3.1, step 1), and restarts with each timeout that follows the
-    /// first (Linux, `tcp_enter_loss`).
+    /// The recovery that a timeout begins. F-RTO runs only without timestamps, and starts outside a
+    /// recovery (RFC 5682 section 3.1, step 1). A second timeout of the same first segment restarts
+    /// it (Linux, `tcp_enter_loss`), unless new data left after the earlier one. Their
+    /// acknowledgement says nothing about the segments of before.
     fn new_timeout(&self, now: Instant) -> Timeout {
-        let head_sent_at = self.scoreboard.base_sent_at().unwrap_or(now);
-        let repeats = self.backoff > 1;
-        let (head_sent_at, resent_as, is_new) = match self.episode {
-            Episode::Timeout(t) => (
-                if repeats { t.head_sent_at } else { head_sent_at },
-                if repeats { t.resent_as } else { self.next_number },
-                repeats,
-            ),
-            Episode::Loss { resent_as, .. } => (head_sent_at, resent_as, false),
-            Episode::Ecn { .. } | Episode::None => (head_sent_at, self.next_number, true),
+        let (until, head) = (self.horizon(), self.scoreboard.base());
+        let new = Timeout {
+            until,
+            head,
+            head_sent_at: self.scoreboard.base_sent_at().unwrap_or(now),
+            resent_as: self.next_number,
+            f_rto: FRto::Over,
         };
-        let f_rto = if is_new && !self.config.has_echoes() { FRto::Sent } else { FRto::Over };
-        Timeout { until: self.horizon(), head_sent_at, resent_as, f_rto }
+        match self.episode {
+            Episode::Timeout(earlier) if earlier.head == head => {
+                let f_rto = if earlier.until == until { earlier.f_rto } else { FRto::Over };
+                Timeout { until, f_rto, ..earlier }
+            }
+            Episode::Timeout(_) => new,
+            Episode::Loss { resent_as, .. } => Timeout { resent_as, ..new },
+            Episode::Ecn { .. } | Episode::None if self.config.has_echoes() => new,
+            Episode::Ecn { .. } | Episode::None => Timeout { f_rto: FRto::Sent, ..new },
+        }
     }
 
     /// RFC 9002 section 6.2.4: probes leave regardless of the window, with new data if there is

@@ -71,13 +71,11 @@ impl<C: Controller> Sender<C> {
         Poll::Packet(data)
     }
 
-    /// The segment to retransmit now, if any.
+    /// The segment to retransmit now, if any. F-RTO holds all retransmissions until step 3 decides;
+    /// it enters that step only with new data to send.
     #[inline]
     fn next_lost(&mut self) -> Option<(u64, u32)> {
-        match self.f_rto_new_data() {
-            Some(left) if left == 0 || self.new_data() > 0 => None,
-            _ => self.scoreboard.next_lost(),
-        }
+        if self.f_rto_new_data().is_some() { None } else { self.scoreboard.next_lost() }
     }
 
     fn f_rto_new_data(&self) -> Option<u8> {
@@ -150,8 +148,9 @@ impl<C: Controller> Sender<C> {
         self.probes = 0;
         self.tso.end();
         self.pacer.note_wait(false);
-        let waits = self.waiting.is_some();
-        if !waits && self.written == self.offset && self.scoreboard.in_flight < self.cwnd().0 {
+        // The handshake holds new data, and F-RTO lost segments.
+        let is_held = self.waiting.is_some() || self.scoreboard.lost_bytes() > 0;
+        if !is_held && self.written == self.offset && self.scoreboard.in_flight < self.cwnd().0 {
             self.delivery.on_app_limited(self.scoreboard.in_flight);
         }
         Poll::Blocked

@@ -106,8 +106,10 @@ fn rapid_gets_receive_times() {
     let needs = &sojourn_cc::find("rapid").unwrap().info.needs;
     let plan = Plan { duration: Duration::from_secs(2), ..plan("rapid", needs, 1 << 40) };
     let (outcome, _) = run(plan, bottleneck());
-    // The estimate follows from receive times alone.
-    let estimate = outcome.samples.last().unwrap().bandwidth_bps.expect("streams are complete");
+    // The estimate follows from receive times alone. A pause of the machine spoils some streams.
+    let mut estimates: Vec<f64> = outcome.samples.iter().filter_map(|s| s.bandwidth_bps).collect();
+    estimates.sort_by(f64::total_cmp);
+    let estimate = *estimates.get(estimates.len() / 2).expect("streams are complete");
     println!("{:.2} Mbit/s, estimate {estimate}", outcome.summary.goodput_bps / 1e6);
     assert!(estimate > 3e6 && estimate < 25e6, "{estimate}");
 }
