@@ -24,6 +24,14 @@ def rate_unit(bps: float) -> tuple[float, str]:
     return 1.0, "bit/s"
 
 
+def size_text(size: int) -> str:
+    """Format a number of bytes: `12.5 MB`."""
+    for scale, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= scale:
+            return f"{size / scale:.4g} {unit}"
+    return f"{size} bytes"
+
+
 def ms_text(seconds: float) -> str:
     """Format a time in milliseconds, or in seconds from ten seconds on."""
     # Four digits, but without exponent notation.

@@ -30,6 +30,10 @@ class Bar:
         """Show the number of completed simulated seconds."""
         self._progress.update(self._task, completed=done_s, total=total_s)
 
+    def sending(self, done: float, total: float) -> None:
+        """Show the part of a transfer that has been delivered, or the part of its time."""
+        self._progress.update(self._task, description="Sending", completed=done, total=total)
+
     def measuring(self, what: str, done: int, total: int) -> None:
         """Show the current measurement and the number of completed ones."""
         self._progress.update(

@@ -112,12 +112,44 @@ class LiveSummary(TypedDict):
     inside_packets: int
 
 
-class _Live(TypedDict, total=False):
+class TransferSummary(TypedDict):
+    """A transfer of `sojourn send`.
+
+    The server's receipt counts the `received_...` packets and bytes; they are null if it did not
+    arrive. Lateness is the time by which a paced packet left after its departure time.
+    """
+
+    peer: str
+    settings: dict[str, Any]
+    complete: bool
+    delivered_bytes: int
+    received_bytes: int | None
+    received_packets: int | None
+    duplicated_packets: int | None
+    mss_bytes: int
+    ecn: str
+    sent_ect0_packets: int
+    sent_ect1_packets: int
+    received_ect0_packets: int | None
+    received_ect1_packets: int | None
+    received_ce_packets: int | None
+    lateness_p50_s: float | None
+    lateness_p99_s: float | None
+    lateness_max_s: float | None
+    overflowed_packets: int
+    notes: list[str]
+
+
+class _Real(TypedDict, total=False):
     live: LiveSummary
+    transfer: TransferSummary
 
 
-class RunSummary(_Live):
-    """One run: a controller with a seed. `live` is present if it was a live run."""
+class RunSummary(_Real):
+    """One run: a controller with a seed. `live` is present if it was a live run.
+
+    `transfer` is present if it was a transfer of `sojourn send`.
+    """
 
     control: str
     seed: int

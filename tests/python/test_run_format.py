@@ -67,10 +67,10 @@ def test_the_document_has_every_key_of_the_summary(directory: Path, heading: str
 
 def test_the_document_has_the_upper_keys(directory: Path) -> None:
     summary = json.loads((directory / "summary.json").read_text())
-    # This run has no controllers of the user's own, and is not live.
+    # This run has no controllers of the user's own, is not live, and is no transfer.
     for heading, keys, written, absent in (
         ("A JSON object", run_directory.SUMMARY_KEYS, summary, {"controllers"}),
-        ("Each of `runs`:", run_directory.RUN_KEYS, summary["runs"][0], {"live"}),
+        ("Each of `runs`:", run_directory.RUN_KEYS, summary["runs"][0], {"live", "transfer"}),
     ):
         listed = rows(heading)
         assert {name for name, _ in listed} == {*written, *absent}

@@ -14,6 +14,8 @@ mod parts;
 mod run;
 mod scenario;
 mod theory;
+#[cfg(target_os = "linux")]
+mod udp;
 mod user_controllers;
 
 use pyo3::prelude::*;
@@ -36,6 +38,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Outcome>()?;
     #[cfg(target_os = "linux")]
     module.add_class::<live::LiveRun>()?;
+    #[cfg(target_os = "linux")]
+    module.add_class::<udp::Transfer>()?;
+    #[cfg(target_os = "linux")]
+    module.add_class::<udp::Serving>()?;
     module.add_function(wrap_pyfunction!(run::series_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(listing::controllers, module)?)?;
     module.add_function(wrap_pyfunction!(listing::queues, module)?)?;

@@ -14,6 +14,8 @@ use crate::files::Files;
 #[cfg(target_os = "linux")]
 use crate::live::LiveRun;
 use crate::run::Simulation;
+#[cfg(target_os = "linux")]
+use crate::udp::Transfer;
 use crate::user_controllers::{Catalogue, Failure};
 
 /// A scenario document, with the folder that its file paths are relative to.
@@ -207,6 +209,12 @@ impl Scenario {
             other => return Err(value_error(format!("`{other}` is neither `kernel` nor `udp`"))),
         };
         Ok(LiveRun::start(scenario, control, label, seed, Options { version, stack }))
+    }
+
+    /// Sends the data of its only flow to the first of these addresses that is reachable.
+    #[cfg(target_os = "linux")]
+    fn send(&self, py: Python<'_>, addresses: Vec<String>, patience: &str) -> PyResult<Transfer> {
+        Transfer::start(self.resolve(py)?.clone(), &addresses, patience)
     }
 
     #[pyo3(signature = (control, seed, pcapng = None, qlog = None))]

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use sojourn_units::Duration;
+use sojourn_units::{Bytes, Duration};
 
 use crate::client::{Fault, Refusal};
 use crate::wire::{Reason, VERSION};
@@ -39,12 +39,17 @@ pub enum Error {
         after: Duration,
     },
     /// The server stopped to answer.
-    #[error("{address} sent nothing for {after}; check the server and the path, and start again")]
+    #[error(
+        "{address} sent nothing for {after}, after {} had arrived; check the server and the path, \
+         and start again", bytes_text(*.delivered)
+    )]
     Vanished {
         /// The server's address.
         address: SocketAddr,
         /// The time.
         after: Duration,
+        /// Payload that it had acknowledged.
+        delivered: Bytes,
     },
     /// The server refused the connection.
     #[error("{address} refused the connection: {}", reason_text(.reason))]
@@ -96,16 +101,25 @@ pub enum Error {
 
 impl Error {
     /// The error of a failed connection.
-    pub(crate) fn of(fault: Fault, address: SocketAddr) -> Error {
+    pub(crate) fn of(fault: Fault, address: SocketAddr, delivered: Bytes) -> Error {
         match fault {
             Fault::NoAnswer(after) => Error::NoAnswer { address, after },
-            Fault::Vanished(after) => Error::Vanished { address, after },
+            Fault::Vanished(after) => Error::Vanished { address, after, delivered },
             Fault::Refused(reason) => Error::Refused { address, reason },
         }
     }
 
     pub(crate) fn socket(action: &'static str, source: impl Into<io::Error>) -> Error {
         Error::Socket { action, source: source.into() }
+    }
+}
+
+/// Any number of bytes in a readable unit.
+fn bytes_text(bytes: Bytes) -> String {
+    match bytes.as_f64() {
+        some if some >= 1e6 => format!("{:.1} MB", some / 1e6),
+        some if some >= 1e3 => format!("{:.1} kB", some / 1e3),
+        some => format!("{some} bytes"),
     }
 }
 

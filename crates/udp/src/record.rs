@@ -122,6 +122,10 @@ pub struct Outcome {
     pub samples: Vec<Sample>,
     /// The server's receipt, if it arrived.
     pub receipt: Option<Receipt>,
+    /// Payload acknowledged until the end of the transfer.
+    pub delivered: Bytes,
+    /// From the start, including the handshake, until the end.
+    pub length: Duration,
     /// Data packets sent, by ECN field.
     pub sent: EcnCounts,
     /// Payload of a full packet: the plan's, or less if the path carries no more.

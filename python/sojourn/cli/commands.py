@@ -29,6 +29,16 @@ COMMANDS = (
         "live", "run a scenario in real time, on real network stacks", "sojourn.cli.live:declare"
     ),
     Command(
+        "serve",
+        "receive the data of `sojourn send` on this machine, over UDP",
+        "sojourn.cli.serve:declare",
+    ),
+    Command(
+        "send",
+        "send data to a machine that runs `sojourn serve`, with any controller",
+        "sojourn.cli.send:declare",
+    ),
+    Command(
         "compare",
         "compare two run directories, of Sojourn or another program (docs/run-directory.md)",
         "sojourn.cli.compare:declare",

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 from types import FrameType, TracebackType
+from typing import Any
 
 # Time for the usual end. After it, the guard ends the process.
 _GRACE_S = 0.5
@@ -53,6 +54,43 @@ def settle() -> None:
     for number in _SIGNALS:
         # At its exit Python restores the defaults of handled signals: one more would kill it then.
         signal.signal(number, signal.SIG_IGN)
+
+
+class Request:
+    """Ctrl-C or SIGTERM as a request to a command that runs until then.
+
+    Inside this context, the first signal sets `is_made` and raises nothing. The command ends by its
+    own steps, with status 0. A second signal interrupts it as usual.
+    """
+
+    def __init__(self) -> None:
+        self.is_made = False
+        self._before: dict[int, Any] = {}
+        self._wake = -1
+
+    def __enter__(self) -> "Request":
+        if threading.current_thread() is threading.main_thread():
+            # The guard must not end the process after the first signal.
+            self._wake = signal.set_wakeup_fd(-1)
+            for number in _SIGNALS:
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._make)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._restore()
+
+    def _make(self, _number: int, _frame: FrameType | None) -> None:
+        self.is_made = True
+        self._restore()
+
+    def _restore(self) -> None:
+        while self._before:
+            number, handler = self._before.popitem()
+            signal.signal(number, handler)
+        if self._wake >= 0:
+            signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+            self._wake = -1
 
 
 def received() -> KeyboardInterrupt | None:

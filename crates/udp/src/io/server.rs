@@ -1,16 +1,16 @@
 //! A server on a socket.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use nix::errno::Errno;
 use sojourn_units::{Duration, Instant};
 
 use super::clock::Clock;
-use super::socket::{Opener, Route, Socket, least_timer_slack, open_here};
+use super::socket::{Opener, Route, Socket, lacks_ipv6, least_timer_slack, open_dual, open_here};
 use super::stop::{CHECK, StopHandle};
 use crate::Error;
-use crate::server::{Arrival, Limits, PeerReport, Secret, Server as Table, Strays};
+use crate::server::{Arrival, Ending, Limits, PeerReport, Secret, Server as Table, Strays};
 
 /// Datagrams received between two looks at the timers.
 const BATCH: usize = 64;
@@ -56,6 +56,22 @@ impl Server {
         Server::bind_with(address, limits, Clock::start(), &open_here)
     }
 
+    /// Opens a server at all addresses of this machine: of both versions of IP, or of IPv4 if the
+    /// machine has no IPv6.
+    ///
+    /// # Errors
+    /// If the socket cannot be opened.
+    pub fn bind_any(port: u16, limits: Limits) -> Result<Server, Error> {
+        let bind =
+            |ip: IpAddr| Server::bind_with((ip, port).into(), limits, Clock::start(), &open_dual);
+        match bind(Ipv6Addr::UNSPECIFIED.into()) {
+            Err(Error::Bind { source, .. }) if lacks_ipv6(&source) => {
+                bind(Ipv4Addr::UNSPECIFIED.into())
+            }
+            other => other,
+        }
+    }
+
     /// Opens a server on a socket that `opener` opens.
     ///
     /// # Errors
@@ -86,7 +102,8 @@ impl Server {
         self.stop.clone()
     }
 
-    /// Serves in this thread, whose timer slack it sets to the least, until it is stopped. Returns the counts of datagrams that belong to no peer.
+    /// Serves in this thread, whose timer slack it sets to the least, until it is stopped. Returns
+    /// the counts of datagrams that belong to no peer.
     ///
     /// # Errors
     /// If the socket fails.
@@ -99,8 +116,8 @@ impl Server {
             if self.table.timer() <= now {
                 let mut out = sender(&self.socket, &self.locals, &mut self.unsent);
                 self.table.on_timer(now, &mut out);
-                self.table.take_ended().iter().for_each(|peer| observer.ended(peer));
             }
+            self.table.take_ended().iter().for_each(|peer| observer.ended(peer));
             if look_at <= now {
                 observer.look(now, &self.table);
                 look_at = now + observer.interval();
@@ -108,9 +125,8 @@ impl Server {
             let until = self.table.timer().min(look_at).min(now + CHECK);
             self.socket.wait(&self.clock, until, false)?;
         }
-        let now = self.clock.now();
-        self.table.take_ended().iter().for_each(|peer| observer.ended(peer));
-        self.table.peers(now).for_each(|peer| observer.ended(&peer));
+        let open = self.table.peers().filter(|peer| peer.ending == Ending::Open);
+        open.for_each(|peer| observer.ended(&peer));
         Ok(self.table.strays())
     }
 

@@ -8,8 +8,8 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
-    sockopt,
+    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType,
+    SockaddrStorage, bind, recvmsg, sendmsg, setsockopt, socket, sockopt,
 };
 use nix::sys::time::TimeSpec;
 use sojourn_units::{Duration, Ecn, Instant};
@@ -35,6 +35,25 @@ const CONTROL: usize = 256;
 /// Those of the system.
 pub fn open_here(address: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::bind(address)
+}
+
+/// Opens a socket whose IPv6 address also receives IPv4, whatever the system's default
+/// (`net.ipv6.bindv6only`).
+pub(super) fn open_dual(address: SocketAddr) -> io::Result<UdpSocket> {
+    if address.is_ipv4() {
+        return open_here(address);
+    }
+    let flags = SockFlag::SOCK_CLOEXEC;
+    let socket = socket(AddressFamily::Inet6, SockType::Datagram, flags, None)?;
+    setsockopt(&socket, sockopt::Ipv6V6Only, &false)?;
+    bind(socket.as_raw_fd(), &SockaddrStorage::from(address))?;
+    Ok(socket.into())
+}
+
+/// Whether a socket could not be opened because the machine has no IPv6.
+pub(super) fn lacks_ipv6(error: &io::Error) -> bool {
+    let unavailable = [libc::EAFNOSUPPORT, libc::EADDRNOTAVAIL];
+    error.raw_os_error().is_some_and(|number| unavailable.contains(&number))
 }
 
 /// Lets sleeps of this thread end in time: by default they end up to 50 us late

@@ -110,7 +110,10 @@ impl Transfer {
                 self.report_losses(observer);
             }
             match (self.client.status(), self.end) {
-                (Status::Failed(fault), _) => return Err(Error::of(fault, self.remote)),
+                (Status::Failed(fault), _) => {
+                    let delivered = self.client.sender().delivered();
+                    return Err(Error::of(fault, self.remote, delivered));
+                }
                 (Status::Done(receipt), Some(end)) => return Ok(End { receipt, ..end }),
                 _ => {}
             }
@@ -339,6 +342,8 @@ impl Transfer {
             summary: summary(names, &self.client, span, receipt.as_ref(), rtts),
             samples: self.recorder.samples,
             receipt,
+            delivered: span.delivered,
+            length: span.end.since(span.start),
             sent: self.sent,
             mss: Bytes::ZERO,
             punctuality: self.punctuality,

@@ -92,11 +92,12 @@ impl Server {
                 });
             }
             Ok(Message::Close(close)) => {
-                let key = (arrival.from, close.id);
+                let (key, mut ended) = ((arrival.from, close.id), None);
                 self.answer(now, key, datagram.len(), out, |peer| {
-                    peer.is_closed = true;
+                    ended = peer.close(close.sent).then(|| peer.report(Ending::Closed));
                     Message::Closed { id: peer.client_id, receipt: peer.receipt() }
                 });
+                self.note_ended(ended);
             }
             Ok(_) => self.strays.unknown += 1,
             Err(fault) => self.on_malformed(arrival, datagram, fault, out),
@@ -284,7 +285,7 @@ impl Server {
             let entry = self.peers.get_mut(&place).expect("a removed peer has no timer");
             entry.due = Instant::MAX;
             if self.limits.expiry(&entry.peer) <= now {
-                self.remove(now, place);
+                self.remove(place);
                 continue;
             }
             entry.peer.on_timer(now);
@@ -304,14 +305,17 @@ impl Server {
         }
     }
 
-    fn remove(&mut self, now: Instant, place: u64) {
+    fn remove(&mut self, place: u64) {
         let Some(Entry { peer, .. }) = self.peers.remove(&place) else { return };
         self.places.remove(&(peer.address, peer.client_id));
         self.places.remove(&(peer.address, peer.server_id));
         self.not_validated -= usize::from(!peer.is_validated);
-        let ending = if peer.is_closed { Ending::Closed } else { Ending::Vanished };
+        self.note_ended((!peer.is_closed).then(|| peer.report(Ending::Vanished)));
+    }
+
+    fn note_ended(&mut self, report: Option<PeerReport>) {
         if self.ended.len() < self.limits.peers {
-            self.ended.push(peer.report(now, ending));
+            self.ended.extend(report);
         }
     }
 
@@ -325,11 +329,11 @@ impl Server {
         self.peers.is_empty()
     }
 
-    /// The peers at present.
-    pub fn peers(&self, now: Instant) -> impl Iterator<Item = PeerReport> {
-        self.peers.values().map(move |entry| {
+    /// The peers at present. A closed one remains for a second.
+    pub fn peers(&self) -> impl Iterator<Item = PeerReport> {
+        self.peers.values().map(|entry| {
             let ending = if entry.peer.is_closed { Ending::Closed } else { Ending::Open };
-            entry.peer.report(now, ending)
+            entry.peer.report(ending)
         })
     }
 

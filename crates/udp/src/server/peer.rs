@@ -26,6 +26,8 @@ pub(super) struct Peer {
     /// Whether the peer has used the server's connection ID, which only its address receives.
     pub(super) is_validated: bool,
     pub(super) is_closed: bool,
+    /// Data packets that the client sent, by its CLOSE.
+    sent: Option<u64>,
     receiver: Receiver,
     seen: Option<Box<Seen>>,
     /// Receive times since the last acknowledgement.
@@ -59,6 +61,7 @@ impl Peer {
             heard_at: now,
             is_validated: false,
             is_closed: false,
+            sent: None,
             receiver: Receiver::new(terms.config(), terms.receive_times),
             seen: detects_copies.then(|| Box::new(Seen::new())),
             times: 0,
@@ -146,12 +149,23 @@ impl Peer {
         }
     }
 
-    pub(super) fn report(&self, now: Instant, ending: Ending) -> PeerReport {
+    /// Ends the connection, of which the client sent this many data packets; returns whether it
+    /// was open.
+    pub(super) fn close(&mut self, sent: u64) -> bool {
+        let was_open = !std::mem::replace(&mut self.is_closed, true);
+        if was_open {
+            self.sent = Some(sent);
+        }
+        was_open
+    }
+
+    pub(super) fn report(&self, ending: Ending) -> PeerReport {
         PeerReport {
             address: self.address,
             opened_at: self.opened_at,
-            span: now.since(self.opened_at),
+            span: self.heard_at.since(self.opened_at),
             receipt: self.receipt(),
+            sent: self.sent,
             beyond_window: self.beyond_window,
             ending,
         }

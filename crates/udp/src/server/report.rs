@@ -47,14 +47,30 @@ pub struct PeerReport {
     pub address: SocketAddr,
     /// When its first HELLO arrived.
     pub opened_at: Instant,
-    /// Time since then.
+    /// From then until its last datagram.
     pub span: Duration,
     /// Counts of the data that arrived from it.
     pub receipt: Receipt,
+    /// Data packets that the client says it sent; `None` if it did not close the connection.
+    pub sent: Option<u64>,
     /// Data packets dropped because they exceeded its window.
     pub beyond_window: u64,
     /// Whether and how it ended.
     pub ending: Ending,
+}
+
+impl PeerReport {
+    /// Data packets that did not arrive; `None` if their number is unknown.
+    pub fn lost(&self) -> Option<u64> {
+        let arrived = self.receipt.packets.saturating_sub(self.receipt.duplicates);
+        self.sent.map(|sent| sent.saturating_sub(arrived))
+    }
+
+    /// Payload over the time of the connection, in bit/s; `None` without a span.
+    pub fn goodput_bps(&self) -> Option<f64> {
+        let seconds = self.span.as_secs_f64();
+        (seconds > 0.0).then(|| self.receipt.bytes as f64 * 8.0 / seconds)
+    }
 }
 
 /// Counts of datagrams that belong to no peer.

@@ -208,6 +208,30 @@ fn a_full_server_refuses_a_proven_address() {
     assert_eq!(reason, Reason::Full);
 }
 
+/// A repeated CLOSE, whose answer was lost, changes nothing.
+#[test]
+fn a_closed_peer_is_reported_once_and_at_once() {
+    let mut desk = Desk::new(limits());
+    desk.hello(address(1), 1, Cookie::default(), Profile::Quic);
+    let id = desk.server_id().unwrap();
+    desk.wait(Duration::from_secs(2));
+    for number in [0, 1, 3] {
+        desk.data(address(1), id, number, 100);
+    }
+    for sent in [5, 9] {
+        let mut octets = Vec::new();
+        encode(&Message::Close(ClosePacket { id, sent }), 64, &mut octets);
+        desk.hear(address(1), &octets);
+    }
+    let [report] = desk.server.take_ended()[..] else { panic!("one report") };
+    assert_eq!(report.ending, Ending::Closed);
+    assert_eq!((report.sent, report.lost()), (Some(5), Some(2)));
+    assert_eq!(report.span, Duration::from_secs(2));
+    assert_eq!(report.goodput_bps(), Some(1200.0));
+    desk.wait(Duration::from_secs(2));
+    assert!(desk.server.is_empty() && desk.server.take_ended().is_empty());
+}
+
 #[test]
 fn another_version_learns_this_one() {
     let mut desk = Desk::new(limits());
@@ -232,7 +256,7 @@ fn the_window_bounds_the_gaps() {
         desk.data(address(1), id, number, 10);
         desk.take();
     }
-    let report = desk.server.peers(desk.now).next().unwrap();
+    let report = desk.server.peers().next().unwrap();
     assert_eq!(report.receipt.packets, 10_000);
     assert!(report.beyond_window > 9_500, "{report:?}");
     assert_eq!(report.ending, Ending::Open);

@@ -1,0 +1,362 @@
+//! Transfers over UDP between two machines: the sender and the server.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde_json::{Value, json};
+use sojourn_scenario::{Control, Flow, Scenario};
+use sojourn_sim::RunSummary;
+use sojourn_udp::Error;
+use sojourn_udp::client::Patience;
+use sojourn_udp::io::{Endpoint, Load, Observer, Plan, Server, ServerObserver, StopHandle};
+use sojourn_udp::record::{Outcome, Sample};
+use sojourn_udp::server::{Ending, Limits, PeerReport, Strays};
+use sojourn_units::{Duration as Span, Instant};
+
+use crate::errors::{LiveError, value_error};
+
+/// Time between two looks at a thread.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A transfer to a server, in a thread of its own. Dropped early, it closes its connection.
+#[pyclass(module = "sojourn._core")]
+pub(crate) struct Transfer {
+    seed: u64,
+    /// Bytes of its file; `None` for another source.
+    size: Option<u64>,
+    shared: Arc<Shared>,
+    stops: Vec<StopHandle>,
+    thread: Mutex<Option<JoinHandle<Result<Outcome, Error>>>>,
+}
+
+/// The state of a transfer, shared with its thread.
+#[derive(Default)]
+struct Shared {
+    peer: Mutex<Option<SocketAddr>>,
+    now_ns: AtomicU64,
+    delivered: AtomicU64,
+}
+
+impl Observer for &Shared {
+    fn sample(&mut self, sample: &Sample) {
+        self.now_ns.store(sample.at.0, Ordering::Relaxed);
+        self.delivered.store(sample.delivered.0, Ordering::Relaxed);
+    }
+}
+
+impl Transfer {
+    pub(crate) fn start(
+        scenario: Scenario,
+        addresses: &[String],
+        patience: &str,
+    ) -> PyResult<Transfer> {
+        let addresses = addresses.iter().map(|one| one.parse()).collect::<Result<Vec<_>, _>>();
+        let addresses: Vec<SocketAddr> = addresses.map_err(value_error)?;
+        let [flow] = &scenario.flows[..] else {
+            return Err(value_error("the scenario of a transfer has one flow"));
+        };
+        if !matches!(flow.control, Some(Control::Algorithm { .. })) {
+            return Err(LiveError::new_err("a transfer needs a congestion controller"));
+        }
+        let patience: Span = patience.parse().map_err(value_error)?;
+        let size = flow.source.info().name == "file";
+        let size = size.then(|| flow.source.params().data("size").0);
+        let seed = scenario.seed;
+        let endpoints: Vec<_> = addresses.iter().map(|one| (*one, Endpoint::new(*one))).collect();
+        let stops = endpoints.iter().map(|(_, endpoint)| endpoint.stop_handle()).collect();
+        let shared = Arc::new(Shared::default());
+        let seen = Arc::clone(&shared);
+        let thread = thread::spawn(move || send(&scenario, &endpoints, patience, &seen));
+        Ok(Transfer { seed, size, shared, stops, thread: Mutex::new(Some(thread)) })
+    }
+}
+
+/// Sends to the first server that is reachable.
+fn send(
+    scenario: &Scenario,
+    endpoints: &[(SocketAddr, Endpoint)],
+    patience: Span,
+    mut shared: &Shared,
+) -> Result<Outcome, Error> {
+    let mut left = endpoints.iter();
+    loop {
+        let (address, endpoint) = left.next().expect("a name has an address");
+        *locked(&shared.peer) = Some(*address);
+        match endpoint.send(plan(scenario, &scenario.flows[0], patience), &mut shared) {
+            Err(Error::NotReachable { .. }) if left.len() > 0 => {}
+            done => return done,
+        }
+    }
+}
+
+fn plan(scenario: &Scenario, flow: &Flow, patience: Span) -> Plan {
+    let (control, params) = match &flow.control {
+        Some(Control::Algorithm { kind, params }) => (kind.clone(), Some(params.clone())),
+        Some(Control::None) | None => (String::new(), None),
+    };
+    Plan {
+        name: flow.name.clone(),
+        params,
+        catalogue: scenario.controllers.clone(),
+        config: flow.transport.clone(),
+        load: Load::Source(sojourn_sim::flow_source(scenario, 0, scenario.seed)),
+        duration: scenario.duration,
+        seed: scenario.seed,
+        interval: scenario.record.interval,
+        patience: Patience { opening: patience, silence: patience },
+        ..Plan::new(&control, Load::Endless)
+    }
+}
+
+#[pymethods]
+impl Transfer {
+    /// The address that it tries, or sends to.
+    #[getter]
+    fn peer(&self) -> String {
+        locked(&self.shared.peer).map_or_else(String::new, text)
+    }
+
+    #[getter]
+    fn size_bytes(&self) -> Option<u64> {
+        self.size
+    }
+
+    #[getter]
+    fn elapsed_s(&self) -> f64 {
+        Instant(self.shared.now_ns.load(Ordering::Relaxed)).as_secs_f64()
+    }
+
+    #[getter]
+    fn delivered_bytes(&self) -> u64 {
+        self.shared.delivered.load(Ordering::Relaxed)
+    }
+
+    /// Waits up to `within_s` for its end; returns whether it has ended.
+    fn wait(&self, py: Python<'_>, within_s: f64) -> bool {
+        let is_over = || locked(&self.thread).as_ref().is_none_or(JoinHandle::is_finished);
+        py.detach(|| {
+            let looks = (within_s / LOOK.as_secs_f64()).ceil() as u64;
+            (0..looks).any(|_| {
+                thread::sleep(LOOK);
+                is_over()
+            }) || is_over()
+        })
+    }
+
+    /// Waits for the end; returns the entry of a summary's `runs`, and the series in Parquet.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyBytes>)> {
+        let outcome = join(py, &self.thread)?;
+        let parquet = outcome.table(self.seed);
+        let version = [("sojourn_version", env!("CARGO_PKG_VERSION"))];
+        let parquet = parquet.to_parquet(&version).map_err(value_error)?;
+        let run = summary(&outcome, self.seed, &self.peer()).map_err(value_error)?;
+        Ok((run, PyBytes::new(py, &parquet)))
+    }
+}
+
+impl Drop for Transfer {
+    fn drop(&mut self) {
+        self.stops.iter().for_each(StopHandle::stop);
+        if let Some(thread) = locked(&self.thread).take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The entry of a transfer in a summary's `runs`.
+fn summary(outcome: &Outcome, seed: u64, peer: &str) -> Result<String, serde_json::Error> {
+    let run = RunSummary {
+        control: outcome.summary.control.clone(),
+        seed,
+        duration_s: outcome.length.as_secs_f64(),
+        flows: vec![outcome.summary.clone()],
+        links: Vec::new(),
+        spikes: Vec::new(),
+    };
+    let mut run = serde_json::to_string(&run)?;
+    // A map would sort the keys.
+    run.truncate(run.len() - 1);
+    run.push_str(&format!(",\"transfer\":{}}}", described(outcome, peer)));
+    Ok(run)
+}
+
+fn described(outcome: &Outcome, peer: &str) -> Value {
+    let late = &outcome.punctuality.lateness;
+    let late = |share: f64| late.quantile(share).map(|ns| ns as f64 * 1e-9);
+    let receipt = outcome.receipt;
+    json!({
+        "peer": peer,
+        "complete": outcome.summary.completion_s.is_some(),
+        "delivered_bytes": outcome.delivered.0,
+        "received_bytes": receipt.map(|one| one.bytes),
+        "received_packets": receipt.map(|one| one.packets),
+        "duplicated_packets": receipt.map(|one| one.duplicates),
+        "mss_bytes": outcome.mss.0,
+        "ecn": ecn(outcome),
+        "sent_ect0_packets": outcome.sent.ect0,
+        "sent_ect1_packets": outcome.sent.ect1,
+        "received_ect0_packets": receipt.map(|one| one.counts.ect0),
+        "received_ect1_packets": receipt.map(|one| one.counts.ect1),
+        "received_ce_packets": receipt.map(|one| one.counts.ce),
+        "lateness_p50_s": late(0.5),
+        "lateness_p99_s": late(0.99),
+        "lateness_max_s": late(1.0),
+        "overflowed_packets": outcome.overflows,
+        "notes": outcome.notes,
+    })
+}
+
+/// The path's treatment of the ECN field, which the receipt shows.
+fn ecn(outcome: &Outcome) -> &'static str {
+    if outcome.sent.ect0 + outcome.sent.ect1 == 0 {
+        return "unused";
+    }
+    let Some(receipt) = outcome.receipt else { return "unknown" };
+    match receipt.counts.ect0 + receipt.counts.ect1 + receipt.counts.ce {
+        0 => "erased",
+        seen if seen < receipt.packets => "partly erased",
+        _ => "carried",
+    }
+}
+
+/// A server, in a thread of its own. Dropped early, it stops.
+#[pyclass(module = "sojourn._core")]
+pub(crate) struct Serving {
+    address: SocketAddr,
+    stop: StopHandle,
+    reports: Mutex<Receiver<PeerReport>>,
+    thread: Mutex<Option<JoinHandle<Result<Counts, Error>>>>,
+}
+
+/// Counts of a server at its end.
+struct Counts {
+    strays: Strays,
+    overflows: u32,
+}
+
+struct Reports(Sender<PeerReport>);
+
+impl ServerObserver for Reports {
+    fn ended(&mut self, peer: &PeerReport) {
+        // The receiver is gone if the server is being dropped.
+        let _ = self.0.send(*peer);
+    }
+}
+
+#[pymethods]
+impl Serving {
+    /// Opens the socket, at every address of this machine by default, and starts to serve.
+    #[new]
+    #[pyo3(signature = (address, port, peers))]
+    fn new(address: Option<&str>, port: u16, peers: usize) -> PyResult<Serving> {
+        let limits = Limits { peers, ..Limits::default() };
+        let server = match address.map(str::parse::<IpAddr>).transpose().map_err(value_error)? {
+            Some(ip) => Server::bind((ip, port).into(), limits),
+            None => Server::bind_any(port, limits),
+        };
+        let mut server = server.map_err(|error| LiveError::new_err(error.to_string()))?;
+        let (address, stop) = (server.local_addr(), server.stop_handle());
+        let (sender, reports) = channel();
+        let thread = thread::spawn(move || {
+            let strays = server.run(&mut Reports(sender))?;
+            Ok(Counts { strays, overflows: server.overflows() })
+        });
+        Ok(Serving {
+            address,
+            stop,
+            reports: Mutex::new(reports),
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    #[getter]
+    fn address(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// The next transfer that has ended, as JSON; waits up to `within_s` for it.
+    fn next(&self, py: Python<'_>, within_s: f64) -> PyResult<Option<String>> {
+        let within = Duration::from_secs_f64(within_s);
+        let found = py.detach(|| locked(&self.reports).recv_timeout(within));
+        match found {
+            Ok(report) => Ok(Some(transfer_of(&report).to_string())),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) if locked(&self.thread).is_none() => Ok(None),
+            // It failed.
+            Err(RecvTimeoutError::Disconnected) => join(py, &self.thread).map(|_| None),
+        }
+    }
+
+    /// Ends the server; returns the counts of stray datagrams as JSON. The transfers that it cut
+    /// follow from `next`.
+    fn stop(&self, py: Python<'_>) -> PyResult<String> {
+        self.stop.stop();
+        let Counts { strays, overflows } = join(py, &self.thread)?;
+        let counts = json!({
+            "malformed": strays.malformed,
+            "unknown": strays.unknown,
+            "retries": strays.retries,
+            "refused": strays.refused,
+            "overflowed": overflows,
+        });
+        Ok(counts.to_string())
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.stop.stop();
+        if let Some(thread) = locked(&self.thread).take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn transfer_of(report: &PeerReport) -> Value {
+    let receipt = &report.receipt;
+    json!({
+        "peer": text(report.address),
+        "bytes": receipt.bytes,
+        "duration_s": report.span.as_secs_f64(),
+        "goodput_bps": report.goodput_bps(),
+        "packets": receipt.packets,
+        "marked_packets": receipt.counts.ce,
+        "lost_packets": report.lost(),
+        "duplicated_packets": receipt.duplicates,
+        "beyond_window_packets": report.beyond_window,
+        "ending": match report.ending {
+            Ending::Closed => "closed",
+            Ending::Vanished => "vanished",
+            Ending::Open => "interrupted",
+        },
+    })
+}
+
+/// An address; that of an IPv4 peer at a socket of both versions is its own.
+fn text(address: SocketAddr) -> String {
+    SocketAddr::new(address.ip().to_canonical(), address.port()).to_string()
+}
+
+/// Waits for the end of a thread that has not been joined yet.
+fn join<T: Send>(
+    py: Python<'_>,
+    thread: &Mutex<Option<JoinHandle<Result<T, Error>>>>,
+) -> PyResult<T> {
+    let thread = locked(thread).take();
+    let thread = thread.ok_or_else(|| PyRuntimeError::new_err("it has ended"))?;
+    let done = py.detach(|| thread.join());
+    let done = done.map_err(|_| PyRuntimeError::new_err("its thread failed"))?;
+    done.map_err(|error| LiveError::new_err(error.to_string()))
+}
+
+/// The content of a lock whose holders do not panic.
+fn locked<T>(content: &Mutex<T>) -> MutexGuard<'_, T> {
+    content.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
