@@ -113,7 +113,9 @@ def _show(run: RunSummary, host: Host, target: Path | None) -> None:
         "lost": f"{flow['dropped_packets']:,} of {sent:,} packets",
         "marked CE": f"{flow['marked_packets']:,} packets",
         "ECN": _ECN[transfer["ecn"]],
-        "lateness median, p99, max": _times(*late),
+        "lateness median, p99, max": "no packet waited for its time"
+        if late[0] is None
+        else _times(*late),
     }
     for head, text in rows.items():
         table.add_row(head, text)
