@@ -2,7 +2,7 @@
 
 import json
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypedDict, cast
 
 from sojourn import _core
@@ -57,10 +57,14 @@ class Peer(TypedDict):
 
 
 class Strays(TypedDict):
-    """Datagrams that belong to no transfer, and those that the server could not read in time."""
+    """Counts of what belongs to no transfer, and of datagrams that were not read in time.
+
+    `empty`: connections without data.
+    """
 
     malformed: int
     unknown: int
+    empty: int
     retries: int
     refused: int
     overflowed: int
@@ -149,6 +153,13 @@ def start(core: _core.Scenario, host: Host, patience: str) -> "_core.Transfer":
         return core.send(found, patience)
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def ended(serving: "_core.Serving", within_s: float) -> Iterator[Peer]:
+    """Wait for the end of a transfer; yield it, and all others that have ended."""
+    while (text := serving.next(within_s)) is not None:
+        yield cast(Peer, json.loads(text))
+        within_s = 0.0
 
 
 def record(core: _core.Scenario, host: Host, transfer: "_core.Transfer") -> tuple[Summary, bytes]:

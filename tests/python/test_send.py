@@ -187,6 +187,21 @@ def within(condition: Any) -> None:
         time.sleep(0.01)
 
 
+def test_a_connection_without_data_is_only_counted(server: Server) -> None:
+    with socket.socket(type=socket.SOCK_DGRAM) as relay:
+        relay.bind(("127.0.0.1", 0))
+        relay.settimeout(PATIENCE_S)
+        transfer = started(f"127.0.0.1:{relay.getsockname()[1]}")
+        opening = relay.recv(65_536)
+        host, _, port = server.address.rpartition(":")
+        relay.sendto(opening, (host, int(port)))
+        # The server's answer never reaches the sender.
+        assert relay.recv(65_536)
+        (last,) = map(json.loads, server.end())
+    assert last["strays"]["empty"] == 1
+    del transfer
+
+
 def test_an_interrupted_transfer_leaves_nothing(server: Server, tmp_path: Path) -> None:
     process = begun(command("send", server.address, "--duration", "1000s", "--out", "x"), tmp_path)
     time.sleep(2)

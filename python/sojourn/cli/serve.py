@@ -55,23 +55,26 @@ def execute(args: argparse.Namespace) -> int:
         _print(
             {"listening": serving.address} if args.json else f"Listening on UDP {serving.address}"
         )
+        empty = 0
         while not request.is_made:
-            _show_next(serving, _LOOK_S, args.json)
-        strays = cast(Strays, json.loads(serving.stop()))
-        while _show_next(serving, 0, args.json):
-            pass
+            empty += sum(not _show(peer, args.json) for peer in transfers.ended(serving, _LOOK_S))
+        counts = json.loads(serving.stop())
+        empty += sum(not _show(peer, args.json) for peer in transfers.ended(serving, 0))
+        strays = cast(Strays, {**counts, "empty": empty})
         _print({"strays": strays} if args.json else _strays_text(strays))
     return 0
 
 
-def _show_next(serving: "_core.Serving", within_s: float, as_json: bool) -> bool:
-    """Wait for the end of a transfer and print its line; return whether there was one."""
-    text = serving.next(within_s)
-    if text is None:
-        return False
-    peer = cast(Peer, json.loads(text))
-    _print(peer if as_json else _peer_text(peer))
-    return True
+def _show(peer: Peer, as_json: bool) -> bool:
+    """Print the line of a transfer; return whether it was one.
+
+    Anyone can open connections without data, from spoofed addresses too, and they must not fill the
+    terminal.
+    """
+    is_transfer = peer["packets"] > 0
+    if is_transfer:
+        _print(peer if as_json else _peer_text(peer))
+    return is_transfer
 
 
 def _print(line: object) -> None:
@@ -103,8 +106,9 @@ def _peer_text(peer: Peer) -> str:
 def _strays_text(strays: Strays) -> str:
     return (
         f"Stray datagrams: {strays['malformed']:,} malformed, {strays['unknown']:,} of unknown "
-        f"connections; {strays['refused']:,} connections refused, {strays['retries']:,} asked to "
-        f"prove their address; {strays['overflowed']:,} datagrams overflowed the receive buffer"
+        f"connections, {strays['overflowed']:,} overflowed the receive buffer; "
+        f"connections: {strays['empty']:,} without data, {strays['refused']:,} refused, "
+        f"{strays['retries']:,} asked to prove their address"
     )
 
 
