@@ -42,16 +42,6 @@ def positive(text: str) -> int:
     return _integer(text, least=1)
 
 
-def port(text: str) -> int:
-    """Parse a port number; 0 means any free port."""
-    from sojourn.transfers import parse_port
-
-    try:
-        return parse_port(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
 def _integer(text: str, least: int) -> int:
     try:
         number = int(text)

@@ -77,11 +77,13 @@ def _sent(core: _core.Scenario, host: Host, patience: str) -> tuple[Summary, byt
     with Bar() as bar:
         transfer = transfers.start(core, host, patience)
         size, duration_s = transfer.size_bytes, core.duration_s()
-        while not transfer.wait(_LOOK_S):
+        has_ended = False
+        while not has_ended:
             if size is None:
                 bar.sending(transfer.elapsed_s, duration_s)
             else:
                 bar.sending(transfer.delivered_bytes, size)
+            has_ended = transfer.wait(_LOOK_S)
         return transfers.record(core, host, transfer)
 
 

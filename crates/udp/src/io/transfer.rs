@@ -146,7 +146,7 @@ impl Transfer {
             return Ok(());
         }
         if self.client.status() == Status::Opening && !stop.is_stopped() {
-            let after = now.since(self.started_at);
+            let after = stop_at.min(now).since(self.started_at);
             return Err(Error::NoAnswer { address: self.remote, after });
         }
         let delivered = self.client.sender().delivered();

@@ -163,7 +163,7 @@ impl Peer {
         PeerReport {
             address: self.address,
             opened_at: self.opened_at,
-            span: self.heard_at.since(self.opened_at),
+            span: self.received_at.since(self.opened_at),
             receipt: self.receipt(),
             sent: self.sent,
             beyond_window: self.beyond_window,

@@ -47,7 +47,7 @@ pub struct PeerReport {
     pub address: SocketAddr,
     /// When its first HELLO arrived.
     pub opened_at: Instant,
-    /// From then until its last datagram.
+    /// From then until its last data packet.
     pub span: Duration,
     /// Counts of the data that arrived from it.
     pub receipt: Receipt,
