@@ -181,6 +181,20 @@ class Scenario:
     def live(
         self, control: int, seed: int, stack: Literal["kernel", "udp"], ipv6: bool
     ) -> LiveRun: ...
+    def shell(
+        self,
+        command: list[str],
+        flow: str | None,
+        congestion: str | None,
+        has_ecn: bool,
+        server: str | None,
+    ) -> Shell: ...
+
+class Shell:
+    def wait(self, within_s: float) -> int | None: ...
+    def link_json(self) -> str: ...
+    def ended_by(self) -> int | None: ...
+    def finish(self) -> str: ...
 
 class LiveRun:
     @property

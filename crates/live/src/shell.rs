@@ -85,7 +85,8 @@ pub struct ShellReport {
 /// A program that runs over the links of a scenario.
 pub struct Shell {
     flow: Flow,
-    bottleneck: usize,
+    /// Name of the bottleneck.
+    bottleneck: String,
     clock: Clock,
     stop: Arc<AtomicBool>,
     links: Option<JoinHandle<Result<Finished, Error>>>,
@@ -116,7 +117,8 @@ impl Shell {
         let (senders, has_ip6) = device(Side::Senders, &sides, mtu)?;
         let (receivers, _) = device(Side::Receivers, &sides, mtu)?;
 
-        let mut server = options.server.as_deref().map(Kept::server(&sides, has_ip6)).transpose()?;
+        let mut server =
+            options.server.as_deref().map(Kept::server(&sides, has_ip6)).transpose()?;
         if let Some(server) = &mut server {
             server.wait_for_socket(&sides[1])?;
         }
@@ -133,8 +135,8 @@ impl Shell {
         let links = Bottleneck::new(links, [senders, receivers], clock, may_spin(scenario))
             .for_any_traffic(place, watch);
         let links = Some(thread::spawn(move || links.run(&stopped)));
-        let flow = flow.clone();
-        let status = None;
+        let (flow, status) = (flow.clone(), None);
+        let bottleneck = scenario.links[bottleneck].name.clone();
         Ok(Shell {
             flow,
             bottleneck,
@@ -189,7 +191,7 @@ impl Shell {
     ///
     /// # Errors
     /// If the links have failed.
-    pub fn finish(mut self, scenario: &Scenario) -> Result<ShellReport, Error> {
+    pub fn finish(mut self) -> Result<ShellReport, Error> {
         self.program.end();
         let time = Duration(self.clock.now().0);
         let server_status = self.server.as_mut().and_then(Kept::status);
@@ -221,7 +223,7 @@ impl Shell {
         Ok(ShellReport {
             flow: mem::take(&mut self.flow.name),
             time,
-            bottleneck: scenario.links[self.bottleneck].name.clone(),
+            bottleneck: mem::take(&mut self.bottleneck),
             links: links.into_iter().map(&mut totals).collect(),
             timing,
             accounts,
@@ -251,11 +253,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn program(
-        command: &[String],
-        sides: &[Namespace; 2],
-        has_ip6: bool,
-    ) -> Result<Kept, Error> {
+    fn program(command: &[String], sides: &[Namespace; 2], has_ip6: bool) -> Result<Kept, Error> {
         let (name, arguments) = command.split_first().ok_or(Error::NoCommand)?;
         let mut command = Command::new(name);
         command.args(arguments).envs(variables(Side::Senders, has_ip6));
@@ -264,10 +262,7 @@ impl Kept {
 
     /// Starts servers. Standard output belongs to the program, so the server's goes to standard
     /// error.
-    fn server(
-        sides: &[Namespace; 2],
-        has_ip6: bool,
-    ) -> impl Fn(&str) -> Result<Kept, Error> + '_ {
+    fn server(sides: &[Namespace; 2], has_ip6: bool) -> impl Fn(&str) -> Result<Kept, Error> + '_ {
         move |server| {
             let output = io::stderr().as_fd().try_clone_to_owned();
             let output = output.map_err(refused("duplicate standard error"))?;

@@ -13,6 +13,8 @@ mod live;
 mod parts;
 mod run;
 mod scenario;
+#[cfg(target_os = "linux")]
+mod shell;
 mod theory;
 mod user_controllers;
 
@@ -36,6 +38,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Outcome>()?;
     #[cfg(target_os = "linux")]
     module.add_class::<live::LiveRun>()?;
+    #[cfg(target_os = "linux")]
+    module.add_class::<shell::Shell>()?;
     module.add_function(wrap_pyfunction!(run::series_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(listing::controllers, module)?)?;
     module.add_function(wrap_pyfunction!(listing::queues, module)?)?;
