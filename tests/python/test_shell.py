@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import signal
+import struct
 import subprocess
 import sys
 import termios
@@ -229,6 +230,7 @@ def test_a_signal_to_sojourn_reaches_the_program_once(place: Path) -> None:
 
 def test_ctrl_c_in_a_terminal_reaches_the_program_once(place: Path) -> None:
     controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
 
     def take_terminal() -> None:
         os.setsid()
@@ -250,7 +252,9 @@ def test_ctrl_c_in_a_terminal_reaches_the_program_once(place: Path) -> None:
         assert process.wait(60) == 5
     os.close(controller)
     assert b"interrupts: 1" in shown
-    assert b"drops" in shown
+    # The live line, below the scrolling region.
+    assert b"\x1b[1;23r" in shown
+    assert b"0 marks   0 drops" in shown
     assert b"lateness of the emulation" in shown
 
 

@@ -34,11 +34,11 @@ const SERVER_LOOKS: u32 = 1000;
 /// Settings of [`Shell::start`].
 #[derive(Clone, Debug, Default)]
 pub struct ShellOptions {
-    /// The flow whose path the packets take; the first if none is named.
+    /// The flow whose path the packets take; by default the first.
     pub flow: Option<String>,
     /// Seed of the links' random draws.
     pub seed: u64,
-    /// The congestion controller of new TCP connections; the kernel's default if none is named.
+    /// The congestion controller of new TCP connections; by default the kernel's.
     pub congestion: Option<String>,
     /// Whether new TCP connections use ECN.
     pub has_ecn: bool,

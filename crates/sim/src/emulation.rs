@@ -64,7 +64,8 @@ impl<T: Tap> Simulation<Off, T> {
     }
 
     /// Lets the run continue after the scenario's duration. Each link keeps its last state; a trace
-    /// repeats.
+    /// repeats. Series continue too; a scenario without them (`record.interval`) needs no more memory
+    /// with time.
     pub fn without_end(mut self) -> Simulation<Off, T> {
         let end = Instant::ZERO + longest_run(self.run.scenario.things());
         self.hosts.net.events.extend(end);

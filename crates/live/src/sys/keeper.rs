@@ -148,7 +148,7 @@ impl Keeper {
         }
     }
 
-    /// Takes the status of ended children. Exits if none is left.
+    /// Takes the status of ended children. Exits after the last one.
     fn reap(&mut self) {
         loop {
             let mut raw = 0;

@@ -127,7 +127,8 @@ proptest! {
 #[test]
 fn a_run_without_end_keeps_the_last_state() {
     let rate = "rate = { start = \"2Mbit\", steps = [{ at = \"1s\", rate = \"1Mbit\" }] }";
-    let mut emulation = emulation(rate).without_end();
+    let without_series = "[record]\ninterval = \"0s\"";
+    let mut emulation = emulation(&format!("{rate}\n{without_series}")).without_end();
     let sent_at = Instant(1_000_000 * MS);
     emulation.advance(sent_at);
     assert_eq!(emulation.now(), sent_at);
