@@ -186,7 +186,7 @@ def test_drops_and_marks_are_counted(shell: Shell, tmp_path: Path) -> None:
     assert link["marked_packets"] == 0
     assert found["to_peer_bytes"] == 1028 * link["delivered_packets"]
     (tmp_path / "summary.json").unlink()
-    queue = 'link.bottleneck.queue={kind="step",threshold="5ms"}'
+    queue = 'link.bottleneck.queue={kind="step",k=10}'
     done = shell(BURST, "--set", queue, "--set", 'link.bottleneck.buffer="1s"')
     assert done.returncode == 0, done.stderr
     link = bottleneck(tmp_path)
