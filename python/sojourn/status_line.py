@@ -27,9 +27,9 @@ class StatusLine:
             return
         before = ""
         if size.lines != self._rows:
-            # A line feed scrolls if the cursor is in the row. Setting the region moves the cursor,
+            # Index (IND) scrolls if the cursor is in the row. Setting the region moves the cursor,
             # which is therefore saved and restored.
-            before = f"\n\x1b[A\x1b7\x1b[1;{size.lines - 1}r\x1b8"
+            before = f"\x1bD\x1b[A\x1b7\x1b[1;{size.lines - 1}r\x1b8"
             self._rows = size.lines
         line = terminal.one_line(text)[: size.columns - 1]
         self._write(f"{before}\x1b7\x1b[{size.lines};1H\x1b[2K\x1b[7m{line}\x1b[m\x1b8")
