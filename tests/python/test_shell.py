@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pty
+import shlex
 import signal
 import struct
 import subprocess
@@ -209,6 +210,13 @@ def test_the_status_and_the_output_are_the_program_s(
 ) -> None:
     done = sojourn("shell", place / "small.toml", "--quiet", "--", "sh", "-c", script)
     assert (done.returncode, done.stdout, done.stderr) == (status, "to\n", "")
+
+
+def test_the_status_survives_a_parent_that_ignores_ended_children(place: Path) -> None:
+    args = command("shell", place / "small.toml", "--", "sh", "-c", "exit 7")
+    ignore = "trap '' CHLD; exec " + shlex.join(args)
+    done = subprocess.run(["bash", "-c", ignore], env=environment(), timeout=60, check=False)
+    assert done.returncode == 7
 
 
 def test_arguments_of_the_program_are_its_own(place: Path, sojourn: Sojourn) -> None:

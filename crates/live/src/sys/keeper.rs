@@ -39,10 +39,24 @@ pub(crate) fn spawn(
     namespace: BorrowedFd<'_>,
     group: Group,
 ) -> io::Result<Child> {
+    require_statuses();
     let (namespace, parent) = (namespace.as_raw_fd(), std::process::id() as i32);
     // SAFETY: `begin` makes system calls only, and neither allocates nor takes a lock.
     unsafe { command.pre_exec(move || begin(parent, namespace, group)) };
     command.spawn()
+}
+
+/// Makes the kernel keep the statuses of ended children. It discards them if the parent of this
+/// process ignored SIGCHLD, since execve(2) keeps that.
+fn require_statuses() {
+    // SAFETY: the calls take numbers, or pointers to values that outlive them.
+    unsafe {
+        let mut action: libc::sigaction = mem::zeroed();
+        libc::sigaction(libc::SIGCHLD, ptr::null(), &mut action);
+        if action.sa_sigaction == libc::SIG_IGN {
+            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        }
+    }
 }
 
 /// Runs in the new process before it executes the program: forks, and returns only in the process
