@@ -48,6 +48,20 @@ impl Side {
         }
     }
 
+    /// Whether a host of this side may have the address.
+    pub(crate) fn contains(self, address: IpAddr) -> bool {
+        let version = if address.is_ipv4() { IpVersion::V4 } else { IpVersion::V6 };
+        match (self.network(version).0, address) {
+            (IpAddr::V4(network), IpAddr::V4(address)) => {
+                network.octets()[..2] == address.octets()[..2]
+            }
+            (IpAddr::V6(network), IpAddr::V6(address)) => {
+                network.segments()[..7] == address.segments()[..7]
+            }
+            _ => false,
+        }
+    }
+
     /// The flow whose host on this side has the address.
     pub(crate) fn flow(self, address: IpAddr) -> Option<usize> {
         let (version, number) = match address {

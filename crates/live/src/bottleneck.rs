@@ -2,6 +2,7 @@
 //! simulated links in step with the clock, and writes them at their time of arrival.
 
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,6 +22,7 @@ use crate::slab::Slab;
 use crate::stolen::stolen;
 use crate::sys::realtime;
 use crate::tun::{ROOM, Read, Tun};
+use crate::watch::Watch;
 
 /// Packets read from one device before the links are served again.
 const READS: usize = 4;
@@ -80,6 +82,17 @@ pub struct Accounts {
     pub refused: u64,
     /// Packets on the links at the end of the run.
     pub inside: u64,
+    /// Bytes of the IP packets that arrived for the senders' and the receivers' hosts.
+    pub arrived_bytes: [u64; 2],
+}
+
+/// The flow of each packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sorting {
+    /// Its destination names it.
+    ByAddress,
+    /// All packets between the two sides belong to this one.
+    Into(usize),
 }
 
 /// The bottleneck of a run.
@@ -94,6 +107,8 @@ pub(crate) struct Bottleneck {
     accounts: Accounts,
     arrivals: Vec<Arrival>,
     round_trips: RoundTrips,
+    sorting: Sorting,
+    watch: Option<Watch>,
 }
 
 /// A finished bottleneck.
@@ -121,7 +136,19 @@ impl Bottleneck {
             timing: Timing::default(),
             accounts: Accounts::default(),
             arrivals: Vec::with_capacity(1024),
+            sorting: Sorting::ByAddress,
+            watch: None,
         }
+    }
+
+    /// Passes all packets over the links of one flow until `stop`, which is then no error, and
+    /// shows the state of a link meanwhile.
+    pub(crate) fn for_any_traffic(mut self, flow: usize, watch: Watch) -> Bottleneck {
+        // Connections share the flow, so that their sequence numbers give no round-trip times.
+        self.round_trips = RoundTrips::new(0);
+        self.sorting = Sorting::Into(flow);
+        self.watch = Some(watch);
+        self
     }
 
     /// Runs to the end of the scenario, or until `stop`.
@@ -137,7 +164,7 @@ impl Bottleneck {
             let _ = munlockall();
         }
         served?;
-        if self.simulation.now() < self.simulation.end() {
+        if self.watch.is_none() && self.simulation.now() < self.simulation.end() {
             return Err(Error::Stopped);
         }
         for device in &self.devices {
@@ -156,6 +183,9 @@ impl Bottleneck {
             let now = self.clock.now();
             self.simulation.advance(now);
             self.deliver().map_err(failed("write"))?;
+            if let Some(watch) = &mut self.watch {
+                watch.show(now, &mut self.simulation);
+            }
             if now >= end {
                 break;
             }
@@ -172,7 +202,8 @@ impl Bottleneck {
 
     /// Waits for the next event or packet.
     fn wait(&mut self, end: Instant) -> io::Result<()> {
-        let event = self.simulation.next_at().min(end);
+        let shown = self.watch.as_ref().map_or(Instant::MAX, Watch::next_at);
+        let event = self.simulation.next_at().min(end).min(shown);
         let [senders, receivers] = &self.devices;
         self.waiter.wait(self.clock.now(), event, [senders.as_fd(), receivers.as_fd()])
     }
@@ -195,7 +226,7 @@ impl Bottleneck {
     /// Sends the segments of a host's packet onto the flow's first link.
     fn send(&mut self, side: Side, read: &Read<'_>) {
         let flow = |segments: &Segments<'_>| {
-            side.other().flow(segments.headers().destination(read.packet))
+            self.flow(side.other(), segments.headers().destination(read.packet))
         };
         let segments = Segments::new(read.offload, read.packet);
         let Some((segments, flow)) = segments.and_then(|s| flow(&s).map(|flow| (s, flow))) else {
@@ -230,6 +261,14 @@ impl Bottleneck {
         self.accounts.entered += segments.count() as u64;
     }
 
+    /// The flow of a packet to an address.
+    fn flow(&self, to: Side, address: IpAddr) -> Option<usize> {
+        match self.sorting {
+            Sorting::ByAddress => to.flow(address),
+            Sorting::Into(flow) => to.contains(address).then_some(flow),
+        }
+    }
+
     fn slab(&mut self) -> &mut Slab {
         &mut self.simulation.tap().slab
     }
@@ -250,6 +289,8 @@ impl Bottleneck {
                 self.groups[side as usize].add(&self.simulation.tap().slab, arrival.handle);
             }
             self.timing.lateness.record(now.since(arrival.at).0);
+            self.accounts.arrived_bytes[side as usize] +=
+                self.simulation.tap().slab.bytes(arrival.handle).len() as u64;
             if arrival.is_reply {
                 self.measure(arrival, now);
             }

@@ -90,6 +90,56 @@ pub enum Error {
         /// The kernel's reason.
         error: io::Error,
     },
+    /// The scenario has no flow of this name.
+    #[error("the scenario has no flow `{name}`; it has {flows}")]
+    NoFlow {
+        /// The name.
+        name: String,
+        /// The names of its flows.
+        flows: String,
+    },
+    /// The kernel has no such congestion controller.
+    #[error(
+        "the kernel has no congestion controller `{name}`; it has {available}; load the module \
+         `tcp_{name}`"
+    )]
+    NoController {
+        /// The controller's name.
+        name: String,
+        /// The names of the kernel's controllers.
+        available: String,
+    },
+    /// No program is named.
+    #[error("there is no command to run; name one after `--`")]
+    NoCommand,
+    /// The program does not exist.
+    #[error("{0}: command not found; install it, or name its path")]
+    NoProgram(String),
+    /// The program cannot be started.
+    #[error("cannot run {name}: {error}")]
+    Program {
+        /// The program.
+        name: String,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+    /// The server ended too early.
+    #[error(
+        "the server ended with status {status} before the command began; it has to stay in the \
+         foreground"
+    )]
+    Server {
+        /// Its exit status.
+        status: i32,
+    },
+    /// The system refused a step before the program.
+    #[error("cannot {step}: {error}")]
+    Start {
+        /// The refused step.
+        step: &'static str,
+        /// The kernel's reason.
+        error: io::Error,
+    },
     /// The caller ended the run early.
     #[error("the run was stopped before its end")]
     Stopped,

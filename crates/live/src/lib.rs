@@ -6,6 +6,8 @@
 //! a [`Simulation`](sojourn_sim::Simulation) in step with the clock, and writes it to the other
 //! namespace at its time of arrival.
 //!
+//! [`Shell`] runs any program between the same namespaces, over the links of one flow.
+//!
 //! Only Linux has the parts. On other systems this crate is empty.
 #![cfg(target_os = "linux")]
 
@@ -25,14 +27,18 @@ mod port;
 mod round_trip;
 mod run;
 mod segment;
+mod shell;
 mod slab;
 mod stolen;
 mod sys;
 mod tcp;
 mod tun;
 mod udp;
+mod watch;
 
 pub use bottleneck::{Accounts, Timing};
 pub use error::Error;
 pub use namespace::{Namespace, enter_user_namespace};
 pub use run::{IpVersion, Options, Report, Stack, run};
+pub use shell::{LinkTotals, Shell, ShellOptions, ShellReport};
+pub use watch::LinkState;

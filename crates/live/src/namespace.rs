@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
 
 use nix::sched::{CloneFlags, setns, unshare};
@@ -67,6 +68,12 @@ impl Namespace {
     /// If the kernel has no such setting, or refuses the value.
     pub fn set_sysctl(&self, name: &str, value: &str) -> Result<(), Error> {
         self.enter(|| set_sysctl(name, value))?
+    }
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 

@@ -19,8 +19,10 @@ impl RoundTrips {
 
     /// A sender has sent a packet.
     pub(crate) fn sent(&mut self, flow: usize, now: Instant, packet: &[u8]) {
-        if let Some(segment) = read(packet).filter(|segment| !segment.rst) {
-            self.flows[flow].sent(now.0 as i64, &segment);
+        if let Some(pairs) = self.flows.get_mut(flow)
+            && let Some(segment) = read(packet).filter(|segment| !segment.rst)
+        {
+            pairs.sent(now.0 as i64, &segment);
         }
     }
 
@@ -31,8 +33,9 @@ impl RoundTrips {
         now: Instant,
         packet: &[u8],
     ) -> Option<Duration> {
+        let pairs = self.flows.get_mut(flow)?;
         let segment = read(packet).filter(|segment| !segment.rst)?;
-        let sent = self.flows[flow].answered(&segment)?;
+        let sent = pairs.answered(&segment)?;
         Some(now.since(Instant(sent as u64)))
     }
 }

@@ -117,21 +117,25 @@ fn simulation(
     seed: u64,
     flows: &[Option<Box<dyn LiveFlow>>],
 ) -> Simulation<sojourn_sim::Off, Port> {
-    let slab = Slab::new(mtu(scenario) as usize, PACKETS);
-    let port = Port { slab, arrivals: Vec::with_capacity(1024) };
     let endpoints = flows.iter().map(|flow| flow.as_ref().map(|flow| flow.report())).collect();
-    Simulation::emulated(scenario, control, seed, port, endpoints)
+    Simulation::emulated(scenario, control, seed, port(scenario), endpoints)
+}
+
+/// A port for packets of the scenario's sizes.
+pub(crate) fn port(scenario: &Scenario) -> Port {
+    let slab = Slab::new(mtu(scenario) as usize, PACKETS);
+    Port { slab, arrivals: Vec::with_capacity(1024) }
 }
 
 /// Largest packet of the scenario.
-fn mtu(scenario: &Scenario) -> u32 {
+pub(crate) fn mtu(scenario: &Scenario) -> u32 {
     let sizes = scenario.flows.iter().map(|flow| flow.packet_size().0);
     // IPv6 requires 1280 bytes (RFC 8200 section 5).
     sizes.max().unwrap_or(1500).max(1280) as u32
 }
 
 /// Whether every link is slow enough for spinning.
-fn may_spin(scenario: &Scenario) -> bool {
+pub(crate) fn may_spin(scenario: &Scenario) -> bool {
     scenario.links.iter().all(|link| match &link.rate {
         Capacity::Rate(rates) => {
             let later = rates.changes.iter().map(|change| change.value);

@@ -13,6 +13,8 @@ mod live;
 mod parts;
 mod run;
 mod scenario;
+#[cfg(target_os = "linux")]
+mod shell;
 mod theory;
 #[cfg(target_os = "linux")]
 mod udp;
@@ -38,6 +40,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Outcome>()?;
     #[cfg(target_os = "linux")]
     module.add_class::<live::LiveRun>()?;
+    #[cfg(target_os = "linux")]
+    module.add_class::<shell::Shell>()?;
     #[cfg(target_os = "linux")]
     module.add_class::<udp::Transfer>()?;
     #[cfg(target_os = "linux")]

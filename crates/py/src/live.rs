@@ -109,7 +109,7 @@ impl Drop for LiveRun {
 }
 
 /// The entry `live` of a run's summary.
-fn described(timing: &Timing, accounts: &Accounts) -> Value {
+pub(crate) fn described(timing: &Timing, accounts: &Accounts) -> Value {
     let late = |share: f64| timing.lateness.quantile(share).map(|ns| ns as f64 * 1e-9);
     json!({
         "lateness_p50_s": late(0.5),

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use pyo3::prelude::*;
 #[cfg(target_os = "linux")]
-use sojourn_live::{IpVersion, Options, Stack};
+use sojourn_live::{IpVersion, Options, ShellOptions, Stack};
 use sojourn_scenario::{Control, Document, Scenario as Resolved, kept_names};
 
 use crate::errors::{scenario_error, value_error};
@@ -14,6 +14,8 @@ use crate::files::Files;
 #[cfg(target_os = "linux")]
 use crate::live::LiveRun;
 use crate::run::Simulation;
+#[cfg(target_os = "linux")]
+use crate::shell::Shell;
 #[cfg(target_os = "linux")]
 use crate::udp::Transfer;
 use crate::user_controllers::{Catalogue, Failure};
@@ -215,6 +217,23 @@ impl Scenario {
     #[cfg(target_os = "linux")]
     fn send(&self, py: Python<'_>, addresses: Vec<String>, patience: &str) -> PyResult<Transfer> {
         Transfer::start(self.resolve(py)?.clone(), &addresses, patience)
+    }
+
+    /// Starts a program over the links of a flow. It ends with the calling thread.
+    #[cfg(target_os = "linux")]
+    fn shell(
+        &self,
+        py: Python<'_>,
+        command: Vec<String>,
+        flow: Option<String>,
+        congestion: Option<String>,
+        has_ecn: bool,
+        server: Option<String>,
+    ) -> PyResult<Shell> {
+        let scenario = self.resolve(py)?;
+        let seed = scenario.seed;
+        let options = ShellOptions { flow, seed, congestion, has_ecn, server };
+        py.detach(|| Shell::start(scenario, &command, &options))
     }
 
     #[pyo3(signature = (control, seed, pcapng = None, qlog = None))]

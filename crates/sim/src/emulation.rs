@@ -1,8 +1,9 @@
 //! Emulation: a simulation that passes the packets of real hosts over its links, in step with a
 //! clock that the caller reads.
 
-use sojourn_scenario::{Control, Scenario};
+use sojourn_scenario::{Control, Scenario, longest_run};
 use sojourn_source::Source;
+use sojourn_trace::Histogram;
 use sojourn_units::{Duration, Instant};
 
 use crate::engine::Simulation;
@@ -14,6 +15,27 @@ use crate::meter::Off;
 use crate::seed::{Stream, seed};
 use crate::setup;
 use crate::tap::Tap;
+
+/// Counters of a link since the start of a run.
+#[derive(Clone, Debug)]
+pub struct LinkReading<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Bits of the packets that it has sent.
+    pub sent_bits: u64,
+    /// Packets that arrived at it.
+    pub arrived: u64,
+    /// Packets that left at the far end.
+    pub delivered: u64,
+    /// Packets that the queue dropped or the wire lost.
+    pub dropped: u64,
+    /// Packets that the queue marked.
+    pub marked: u64,
+    /// Queueing delays, in nanoseconds.
+    pub delays: &'a Histogram,
+    /// Greatest queueing delay since the previous reading; `None` without a packet.
+    pub longest_wait: Option<Duration>,
+}
 
 impl<T: Tap> Simulation<Off, T> {
     /// A run whose flows with an endpoint have their hosts outside the simulation.
@@ -39,6 +61,35 @@ impl<T: Tap> Simulation<Off, T> {
         assert_eq!(connections, 0, "each flow with a controller has its hosts outside");
         simulation.hosts.begin_tap(&scenario);
         simulation
+    }
+
+    /// Lets the run continue after the scenario's duration. Each link keeps its last state; a trace
+    /// repeats. Series continue too; a scenario without them (`record.interval`) needs no more memory
+    /// with time.
+    pub fn without_end(mut self) -> Simulation<Off, T> {
+        let end = Instant::ZERO + longest_run(self.run.scenario.things());
+        self.hosts.net.events.extend(end);
+        self.run.end = end;
+        self
+    }
+
+    /// Reads the counters of a link, given by its place in the scenario. Advance the simulation
+    /// first.
+    pub fn read_link(&mut self, link: usize) -> LinkReading<'_> {
+        self.set_horizon();
+        self.hosts.catch_up(link);
+        let link = &mut self.hosts.net.links[link];
+        let longest_wait = link.counts.longest_wait.take();
+        LinkReading {
+            name: &link.name,
+            sent_bits: link.counts.sent_bits,
+            arrived: link.counts.arrived,
+            delivered: link.counts.delivered,
+            dropped: link.counts.dropped + link.counts.lost,
+            marked: link.counts.marked,
+            delays: &link.delays,
+            longest_wait,
+        }
     }
 
     /// Time of the next event; [`Instant::MAX`] for none.
@@ -67,9 +118,14 @@ impl<T: Tap> Simulation<Off, T> {
     /// A host outside the simulation sends a packet now, at [`Simulation::now`]. Advance the
     /// simulation first.
     pub fn send(&mut self, packet: &OutsidePacket) {
+        self.set_horizon();
+        self.hosts.send_outside(packet);
+    }
+
+    /// All departures before now precede the next action.
+    fn set_horizon(&mut self) {
         let clock = &mut self.hosts.net.clock;
         *clock = Clock { now: clock.now, horizon: clock.horizon.max(clock.now) };
-        self.hosts.send_outside(packet);
     }
 }
 

@@ -232,6 +232,11 @@ impl EventQueue {
         }
     }
 
+    /// Accepts events up to `end`, later than before.
+    pub(crate) fn extend(&mut self, end: Instant) {
+        self.end = self.end.max(end);
+    }
+
     /// Removes all events, and accepts no more.
     #[cold]
     pub(crate) fn stop(&mut self) {

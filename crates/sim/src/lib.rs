@@ -33,7 +33,7 @@ mod tap;
 mod timeline;
 
 pub use capture::{Capture, Sink};
-pub use emulation::flow_source;
+pub use emulation::{LinkReading, flow_source};
 pub use engine::Simulation;
 pub use estimate::{estimate, is_random, kept};
 pub use host::outside::{Endpoint, EndpointState};

@@ -19,6 +19,8 @@ class Command(NamedTuple):
     name: str
     help: str
     declare: str
+    runs_another: bool = False
+    """Whether `--` separates its own arguments from a command line for it to run."""
 
 
 COMMANDS = (
@@ -37,6 +39,12 @@ COMMANDS = (
         "send",
         "send data to a machine that runs `sojourn serve`, with any controller",
         "sojourn.cli.send:declare",
+    ),
+    Command(
+        "shell",
+        "run any program in real time over the links of a scenario",
+        "sojourn.cli.shell:declare",
+        runs_another=True,
     ),
     Command(
         "compare",
@@ -115,12 +123,24 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version)
-    _add_commands(parser, sys.argv[1:] if argv is None else argv)
-    args = parser.parse_args(argv)
+    own, other = _split(sys.argv[1:] if argv is None else argv)
+    _add_commands(parser, own)
+    args = parser.parse_args(own)
+    if other is not None:
+        args.command = other
     if not hasattr(args, "execute"):
         parser.print_help(sys.stderr)
         parser.exit(2)
     return args
+
+
+def _split(argv: Sequence[str]) -> tuple[Sequence[str], list[str] | None]:
+    """Split the command line that a command runs from its own arguments."""
+    names = [command.name for command in COMMANDS if command.runs_another]
+    if not argv or argv[0] not in names:
+        return argv, None
+    place = argv.index("--") if "--" in argv else len(argv)
+    return argv[:place], list(argv[place + 1 :])
 
 
 class _Version(argparse.Action):

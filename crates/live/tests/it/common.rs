@@ -8,7 +8,7 @@ use sojourn_scenario::{Document, Scenario};
 use sojourn_units::Duration;
 
 /// One run at a time: the bottlenecks of two would delay each other.
-static ONE: Mutex<()> = Mutex::new(());
+pub(crate) static ONE: Mutex<()> = Mutex::new(());
 
 /// The scenario of a document.
 pub(crate) fn scenario(text: &str) -> Scenario {

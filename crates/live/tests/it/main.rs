@@ -6,4 +6,5 @@ mod impairments;
 mod link;
 mod namespaces;
 mod refusals;
+mod shell;
 mod sources;

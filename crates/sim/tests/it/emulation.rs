@@ -122,3 +122,24 @@ proptest! {
         prop_assert_eq!(run(true), run(false));
     }
 }
+
+/// A run without an end carries packets after the scenario's duration, at the last rate.
+#[test]
+fn a_run_without_end_keeps_the_last_state() {
+    let rate = "rate = { start = \"2Mbit\", steps = [{ at = \"1s\", rate = \"1Mbit\" }] }";
+    let without_series = "[record]\ninterval = \"0s\"";
+    let mut emulation = emulation(&format!("{rate}\n{without_series}")).without_end();
+    let sent_at = Instant(1_000_000 * MS);
+    emulation.advance(sent_at);
+    assert_eq!(emulation.now(), sent_at);
+    (0..2).for_each(|handle| emulation.send(&packet(handle, 1000, Ecn::NotEct)));
+    emulation.advance(Instant(sent_at.0 + 30 * MS));
+    let arrivals: Vec<u64> = emulation.tap().0.iter().map(|(at, ..)| at.0 - sent_at.0).collect();
+    assert_eq!(arrivals, [18 * MS, 26 * MS]);
+    let reading = emulation.read_link(0);
+    assert_eq!((reading.arrived, reading.delivered, reading.dropped), (2, 2, 0));
+    assert_eq!(reading.sent_bits, 16_000);
+    assert_eq!(reading.delays.max(), Some(8 * MS));
+    assert_eq!(reading.longest_wait, Some(sojourn_units::Duration(8 * MS)));
+    assert_eq!(emulation.read_link(0).longest_wait, None);
+}

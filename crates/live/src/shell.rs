@@ -1,0 +1,429 @@
+//! Any program over the links of a scenario.
+
+use std::io::{self, ErrorKind};
+use std::net::IpAddr;
+use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration as WallTime;
+use std::{fs, mem};
+
+use sojourn_scenario::{Capacity, Control, Flow, Scenario};
+use sojourn_sim::{Endpoint, EndpointState, Simulation};
+use sojourn_units::Duration;
+
+use crate::addresses::{IpVersion, Side};
+use crate::bottleneck::{Accounts, Bottleneck, Finished, Timing};
+use crate::clock::Clock;
+use crate::port::Port;
+use crate::run::{may_spin, mtu, port};
+use crate::sys::forward::{self, Forwarding};
+use crate::sys::keeper::{self, Group};
+use crate::tun::Tun;
+use crate::watch::{LinkState, Shown, Watch};
+use crate::{Error, Namespace, tcp};
+
+/// Time between two looks at a program.
+const LOOK: WallTime = WallTime::from_millis(5);
+/// Looks for the server's first socket before the program starts without it: 5 s.
+const SERVER_LOOKS: u32 = 1000;
+
+/// Settings of [`Shell::start`].
+#[derive(Clone, Debug, Default)]
+pub struct ShellOptions {
+    /// The flow whose path the packets take; by default the first.
+    pub flow: Option<String>,
+    /// Seed of the links' random draws.
+    pub seed: u64,
+    /// The congestion controller of new TCP connections; by default the kernel's.
+    pub congestion: Option<String>,
+    /// Whether new TCP connections use ECN.
+    pub has_ecn: bool,
+    /// A command of the shell for the receivers' side.
+    pub server: Option<String>,
+}
+
+/// The totals of a link.
+#[derive(Clone, Debug)]
+pub struct LinkTotals {
+    /// Its name.
+    pub name: String,
+    /// Packets that arrived at it.
+    pub arrived: u64,
+    /// Packets that left at the far end.
+    pub delivered: u64,
+    /// Packets that the queue dropped or the wire lost.
+    pub dropped: u64,
+    /// Packets that the queue marked.
+    pub marked: u64,
+    /// Median, 99th percentile and maximum of the queueing delay; `None` without a packet.
+    pub delays: Option<[Duration; 3]>,
+}
+
+/// The record of a program's traffic.
+#[derive(Debug)]
+pub struct ShellReport {
+    /// Name of the flow whose path the packets took.
+    pub flow: String,
+    /// Time from the start to the end of the program.
+    pub time: Duration,
+    /// Name of the first link on the path with a limited rate, or of the first link.
+    pub bottleneck: String,
+    /// The links of the path, then those of the way back.
+    pub links: Vec<LinkTotals>,
+    /// How well the bottleneck kept its time.
+    pub timing: Timing,
+    /// Packets that the links do not count.
+    pub accounts: Accounts,
+    /// Exit status of a server that ended before the program.
+    pub server_status: Option<i32>,
+}
+
+/// A program that runs over the links of a scenario.
+pub struct Shell {
+    flow: Flow,
+    /// Name of the bottleneck.
+    bottleneck: String,
+    clock: Clock,
+    stop: Arc<AtomicBool>,
+    links: Option<JoinHandle<Result<Finished, Error>>>,
+    shown: Shown,
+    server: Option<Kept>,
+    program: Kept,
+    status: Option<i32>,
+    forwarding: Forwarding,
+}
+
+impl Shell {
+    /// Starts a program in a namespace of its own, with this process's user, folder and standard
+    /// streams. The kernel ends it when the calling thread ends.
+    ///
+    /// # Errors
+    /// If the scenario has no such flow, or the system refuses a namespace, a device or a program.
+    pub fn start(
+        scenario: &Scenario,
+        command: &[String],
+        options: &ShellOptions,
+    ) -> Result<Shell, Error> {
+        let place = flow_place(scenario, options.flow.as_deref())?;
+        let flow = &scenario.flows[place];
+        require_controller(options.congestion.as_deref())?;
+        let sides = [Namespace::new()?, Namespace::new()?];
+        set_up(&sides, options)?;
+        let mtu = mtu(scenario);
+        let (senders, has_ip6) = device(Side::Senders, &sides, mtu)?;
+        let (receivers, _) = device(Side::Receivers, &sides, mtu)?;
+
+        let mut server =
+            options.server.as_deref().map(Kept::server(&sides, has_ip6)).transpose()?;
+        if let Some(server) = &mut server {
+            server.wait_for_socket(&sides[1])?;
+        }
+        let bottleneck = bottleneck(scenario, flow);
+        let shown = Shown::default();
+        let watch = Watch::new(bottleneck, shown.clone());
+        let links = simulation(scenario, options.seed);
+        let forwarding = Forwarding::begin().map_err(refused("handle signals"))?;
+        let clock = Clock::start();
+        let program = Kept::program(command, &sides, has_ip6)?;
+        forwarding.to(program.keeper.id() as i32);
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let links = Bottleneck::new(links, [senders, receivers], clock, may_spin(scenario))
+            .for_any_traffic(place, watch);
+        let links = Some(thread::spawn(move || links.run(&stopped)));
+        let (flow, status) = (flow.clone(), None);
+        let bottleneck = scenario.links[bottleneck].name.clone();
+        Ok(Shell {
+            flow,
+            bottleneck,
+            clock,
+            stop,
+            links,
+            shown,
+            server,
+            program,
+            status,
+            forwarding,
+        })
+    }
+
+    /// Waits up to `within` for the end of the program. Returns its exit status, or 128 and the
+    /// signal that ended it.
+    ///
+    /// # Errors
+    /// If the links cannot carry its packets any longer.
+    pub fn wait(&mut self, within: WallTime) -> Result<Option<i32>, Error> {
+        let looks = within.as_nanos().div_ceil(LOOK.as_nanos());
+        for _ in 0..looks.max(1) {
+            if self.status.is_none() {
+                self.status = self.program.status();
+            }
+            if self.status.is_some() {
+                self.forwarding.stop();
+                return Ok(self.status);
+            }
+            if self.links.as_ref().is_none_or(JoinHandle::is_finished) {
+                self.program.end();
+                self.join()?;
+                return Err(Error::Thread("bottleneck"));
+            }
+            thread::sleep(LOOK);
+        }
+        Ok(None)
+    }
+
+    /// The state of the bottleneck, at most some tenths of a second ago. The greatest queueing
+    /// delay is that since the last call.
+    pub fn link(&self) -> LinkState {
+        self.shown.look()
+    }
+
+    /// The signal, SIGTERM or SIGHUP, that asked this process to end, and ended the program.
+    pub fn ended_by(&self) -> Option<i32> {
+        self.forwarding.ended_by()
+    }
+
+    /// Ends the program if it still runs, then the server and the links.
+    ///
+    /// # Errors
+    /// If the links have failed.
+    pub fn finish(mut self) -> Result<ShellReport, Error> {
+        self.program.end();
+        let time = Duration(self.clock.now().0);
+        let server_status = self.server.as_mut().and_then(Kept::status);
+        if let Some(server) = &mut self.server {
+            server.end();
+        }
+        let Finished { mut simulation, timing, accounts } = self.join()?;
+        let mut totals = |link: usize| {
+            let read = simulation.read_link(link);
+            let delay = |share| read.delays.quantile(share).map(Duration);
+            LinkTotals {
+                name: read.name.to_owned(),
+                arrived: read.arrived,
+                delivered: read.delivered,
+                dropped: read.dropped,
+                marked: read.marked,
+                delays: delay(0.5)
+                    .zip(delay(0.99))
+                    .zip(read.delays.max().map(Duration))
+                    .map(|((p50, p99), max)| [p50, p99, max]),
+            }
+        };
+        let mut links: Vec<usize> = Vec::new();
+        for link in self.flow.path.iter().chain(&self.flow.back) {
+            if !links.contains(link) {
+                links.push(*link);
+            }
+        }
+        Ok(ShellReport {
+            flow: mem::take(&mut self.flow.name),
+            time,
+            bottleneck: mem::take(&mut self.bottleneck),
+            links: links.into_iter().map(&mut totals).collect(),
+            timing,
+            accounts,
+            server_status,
+        })
+    }
+
+    /// Ends the links.
+    fn join(&mut self) -> Result<Finished, Error> {
+        self.stop.store(true, Ordering::Relaxed);
+        let links = self.links.take().ok_or(Error::Stopped)?;
+        links.join().map_err(|_| Error::Thread("bottleneck"))?
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        self.program.end();
+        let _ = self.join();
+    }
+}
+
+/// A program and its keeper.
+struct Kept {
+    keeper: Child,
+    status: Option<ExitStatus>,
+}
+
+impl Kept {
+    fn program(command: &[String], sides: &[Namespace; 2], has_ip6: bool) -> Result<Kept, Error> {
+        let (name, arguments) = command.split_first().ok_or(Error::NoCommand)?;
+        let mut command = Command::new(name);
+        command.args(arguments).envs(variables(Side::Senders, has_ip6));
+        Kept::spawn(command, name, &sides[0], Group::Same)
+    }
+
+    /// Starts servers. Standard output belongs to the program, so the server's goes to standard
+    /// error.
+    fn server(sides: &[Namespace; 2], has_ip6: bool) -> impl Fn(&str) -> Result<Kept, Error> + '_ {
+        move |server| {
+            let output = io::stderr().as_fd().try_clone_to_owned();
+            let output = output.map_err(refused("duplicate standard error"))?;
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", server]).envs(variables(Side::Receivers, has_ip6));
+            command.stdin(Stdio::null()).stdout(output);
+            Kept::spawn(command, server, &sides[1], Group::Own)
+        }
+    }
+
+    fn spawn(
+        mut command: Command,
+        name: &str,
+        namespace: &Namespace,
+        group: Group,
+    ) -> Result<Kept, Error> {
+        match keeper::spawn(&mut command, namespace.as_fd(), group) {
+            Ok(keeper) => Ok(Kept { keeper, status: None }),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Err(Error::NoProgram(name.to_owned()))
+            }
+            Err(error) => Err(Error::Program { name: name.to_owned(), error }),
+        }
+    }
+
+    /// The exit status, once the program has ended.
+    fn status(&mut self) -> Option<i32> {
+        if self.status.is_none() {
+            self.status = self.keeper.try_wait().ok().flatten();
+        }
+        let status = self.status?;
+        Some(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()))
+    }
+
+    /// Waits until a server has a socket, so that the program finds it ready.
+    fn wait_for_socket(&mut self, namespace: &Namespace) -> Result<(), Error> {
+        for _ in 0..SERVER_LOOKS {
+            if let Some(status) = self.status() {
+                return Err(Error::Server { status });
+            }
+            if namespace.enter(has_socket)? {
+                break;
+            }
+            thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    /// Ends the program and its descendants: SIGTERM, and SIGKILL a second later.
+    fn end(&mut self) {
+        if self.status().is_none() {
+            forward::send(self.keeper.id() as i32, libc::SIGTERM);
+            self.status = self.keeper.wait().ok();
+        }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Whether the calling thread's namespace has a TCP socket that listens, or a UDP socket.
+fn has_socket() -> bool {
+    let lines = |name: &str| {
+        let text = fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
+        text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    // The fourth column is the state, 0A for listening (Linux, `include/net/tcp_states.h`).
+    let listens = |line: &String| line.split_whitespace().nth(3) == Some("0A");
+    ["tcp", "tcp6"].iter().any(|name| lines(name).iter().any(listens))
+        || ["udp", "udp6"].iter().any(|name| !lines(name).is_empty())
+}
+
+/// The addresses for a program on one side.
+fn variables(side: Side, has_ip6: bool) -> Vec<(&'static str, String)> {
+    let address = |side: Side, version| side.of_flow(version, 0).to_string();
+    let mut variables = vec![
+        ("SOJOURN_LOCAL", address(side, IpVersion::V4)),
+        ("SOJOURN_PEER", address(side.other(), IpVersion::V4)),
+    ];
+    if has_ip6 {
+        variables.push(("SOJOURN_LOCAL6", address(side, IpVersion::V6)));
+        variables.push(("SOJOURN_PEER6", address(side.other(), IpVersion::V6)));
+    }
+    variables
+}
+
+fn flow_place(scenario: &Scenario, name: Option<&str>) -> Result<usize, Error> {
+    let Some(name) = name else { return Ok(0) };
+    scenario.flows.iter().position(|flow| flow.name == name).ok_or_else(|| {
+        let names: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+        Error::NoFlow { name: name.to_owned(), flows: names.join(", ") }
+    })
+}
+
+/// Refuses a controller that the kernel lacks.
+fn require_controller(name: Option<&str>) -> Result<(), Error> {
+    let Some(name) = name else { return Ok(()) };
+    let available = tcp::controllers();
+    if available.iter().any(|one| one == name) {
+        return Ok(());
+    }
+    Err(Error::NoController { name: name.to_owned(), available: available.join(", ") })
+}
+
+fn set_up(sides: &[Namespace; 2], options: &ShellOptions) -> Result<(), Error> {
+    for side in sides {
+        if let Some(name) = &options.congestion {
+            side.set_sysctl("net/ipv4/tcp_congestion_control", name)?;
+        }
+        if options.has_ecn {
+            side.set_sysctl("net/ipv4/tcp_ecn", "1")?;
+        }
+    }
+    Ok(())
+}
+
+/// A device with the address of its side. Returns whether it has one of IPv6 too, which a kernel
+/// may lack.
+fn device(side: Side, sides: &[Namespace; 2], mtu: u32) -> Result<(Tun, bool), Error> {
+    let tun = Tun::new(&sides[side as usize], mtu)?;
+    let add = |version: IpVersion| {
+        let (address, (network, prefix)): (IpAddr, _) =
+            (side.of_flow(version, 0), side.other().network(version));
+        tun.netlink().add_address(tun.index, address)?;
+        tun.netlink().add_route(tun.index, network, prefix)
+    };
+    add(IpVersion::V4)?;
+    let has_ip6 = add(IpVersion::V6).is_ok();
+    Ok((tun, has_ip6))
+}
+
+/// The first link on a flow's path with a limited rate, or the first link.
+fn bottleneck(scenario: &Scenario, flow: &Flow) -> usize {
+    let is_limited = |link: &&usize| scenario.links[**link].rate != Capacity::Unlimited;
+    let first = flow.path.iter().find(is_limited).or(flow.path.first());
+    first.copied().unwrap_or_default()
+}
+
+/// The links, for as long as the program runs. The scenario's own flows are idle.
+fn simulation(scenario: &Scenario, seed: u64) -> Simulation<sojourn_sim::Off, Port> {
+    let mut scenario = scenario.clone();
+    // Without an end, a series would fill the memory.
+    scenario.record.interval = Duration::ZERO;
+    scenario.flows.iter_mut().for_each(|flow| flow.control = Some(Control::None));
+    let idle = || Some(Box::new(Idle) as Box<dyn Endpoint>);
+    let endpoints = scenario.flows.iter().map(|_| idle()).collect();
+    Simulation::emulated(&scenario, None, seed, port(&scenario), endpoints).without_end()
+}
+
+/// The hosts of a scenario's flow that does not run.
+struct Idle;
+
+impl Endpoint for Idle {
+    fn state(&self) -> EndpointState {
+        EndpointState::default()
+    }
+}
+
+fn refused(step: &'static str) -> impl FnOnce(io::Error) -> Error {
+    move |error| Error::Start { step, error }
+}

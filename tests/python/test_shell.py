@@ -1,0 +1,352 @@
+"""`sojourn shell`: any program over the links of a scenario, where this machine allows it."""
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import shlex
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import Sojourn, command, environment
+
+SMALL = """
+duration = "1s"
+controls = ["cubic"]
+
+[link.bottleneck]
+rate = "10Mbit"
+delay = "10ms"
+buffer = "40ms"
+
+[link.slow]
+rate = "1Mbit"
+delay = "50ms"
+
+[link.back]
+delay = "10ms"
+
+[flow.upload]
+path = ["bottleneck"]
+back = ["back"]
+
+[flow.other]
+path = ["slow"]
+back = ["back"]
+"""
+
+# Measures one ICMP echo, as ping(8) does, which not every machine has.
+PING = """
+import os, socket, struct, time
+to = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+packet = struct.pack("!BBHHH", 8, 0, 0, 7, 1) + bytes(8)
+total = sum(struct.unpack(f"!{len(packet) // 2}H", packet))
+packet = packet[:2] + struct.pack("!H", ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF) + packet[4:]
+to.settimeout(30)
+start = time.monotonic()
+to.sendto(packet, (os.environ["SOJOURN_PEER"], 0))
+answer, (peer, _) = to.recvfrom(1500)
+print(time.monotonic() - start, peer, answer[20], os.environ["SOJOURN_LOCAL"])
+"""
+SERVER = """
+import os, socket
+with socket.create_server((os.environ["SOJOURN_LOCAL"], 5000)) as server:
+    while True:
+        with server.accept()[0] as one:
+            received = 0
+            while data := one.recv(65536):
+                received += len(data)
+            one.sendall(b"%d" % received)
+"""
+CLIENT = """
+import os, socket, time
+start = time.monotonic()
+with socket.create_connection((os.environ["SOJOURN_PEER"], 5000)) as to:
+    to.sendall(bytes(2_000_000))
+    to.shutdown(socket.SHUT_WR)
+    received = to.recv(100)
+print(int(received), time.monotonic() - start)
+"""
+# Packets with ECT(0), more than the buffer holds.
+BURST = """
+import os, socket, time
+to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+to.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 2)
+for _ in range(400):
+    to.sendto(bytes(1000), (os.environ["SOJOURN_PEER"], 9))
+time.sleep(1)
+"""
+# Counts interrupts for a second from the first on.
+INTERRUPTED = """
+import os, signal, time
+count = 0
+def on_interrupt(*_):
+    global count
+    count += 1
+signal.signal(signal.SIGINT, on_interrupt)
+print("ready", flush=True)
+while not count:
+    time.sleep(0.05)
+until = time.monotonic() + 1
+while time.monotonic() < until:
+    time.sleep(0.05)
+print("interrupts:", count, flush=True)
+os._exit(5)
+"""
+# A program with children.
+NESTED = "sleep 1000 & echo ready; sleep 1000; true"
+
+Shell = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a scenario; skip the tests on a machine without live runs."""
+    folder = tmp_path_factory.mktemp("shell")
+    (folder / "small.toml").write_text(SMALL)
+    args = command("shell", folder / "small.toml", "--", "true")
+    done = subprocess.run(args, env=environment(), capture_output=True, text=True, timeout=300)
+    if done.returncode == 2:
+        pytest.skip(f"no live runs here: {done.stderr.strip()}")
+    return folder
+
+
+@pytest.fixture
+def shell(place: Path, sojourn: Sojourn, tmp_path: Path) -> Shell:
+    """Run a Python program over the links; the summary is in `summary.json`."""
+
+    def run(program: str, *options: str) -> "subprocess.CompletedProcess[str]":
+        summary = tmp_path / "summary.json"
+        own = (place / "small.toml", *options, "--json", summary)
+        return sojourn("shell", *own, "--", sys.executable, "-c", program)
+
+    return run
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    return found
+
+
+def bottleneck(folder: Path) -> dict[str, Any]:
+    found = summary(folder)
+    (link,) = [one for one in found["links"] if one["name"] == found["bottleneck"]]
+    return dict(link)
+
+
+@pytest.mark.parametrize(("flow", "least_s"), [("upload", 0.020), ("other", 0.060)])
+def test_an_echo_takes_the_round_trip_of_the_flow(
+    shell: Shell, tmp_path: Path, flow: str, least_s: float
+) -> None:
+    done = shell(PING, "--flow", flow)
+    assert done.returncode == 0, done.stderr
+    rtt, peer, kind, local = done.stdout.split()
+    assert float(rtt) >= least_s
+    assert (peer, kind, local) == ("10.54.0.1", "0", "10.53.0.1")
+    found = summary(tmp_path)
+    assert found["flow"] == flow
+    assert found["status"] == 0
+    assert found["to_peer_bytes"] == found["from_peer_bytes"] == 36
+    assert found["live"]["entered_packets"] == found["live"]["delivered_packets"] == 2
+    assert done.stderr.count("sojourn: ") >= 3
+
+
+def test_a_transfer_takes_its_bytes_over_the_rate(
+    place: Path, shell: Shell, tmp_path: Path
+) -> None:
+    (place / "server.py").write_text(SERVER)
+    done = shell(CLIENT, "--server", f"exec '{sys.executable}' '{place}/server.py'", "--quiet")
+    assert done.returncode == 0, done.stderr
+    received, seconds = done.stdout.split()
+    assert int(received) == 2_000_000
+    assert float(seconds) >= 2_000_000 * 8 / 10e6
+    assert done.stderr == ""
+    found, link = summary(tmp_path), bottleneck(tmp_path)
+    assert found["to_peer_bytes"] > 2_000_000
+    # The scenario's duration has ended meanwhile; the links go on.
+    assert found["time_s"] > 1
+    assert 0 < link["queue_delay_p50_s"] <= link["queue_delay_max_s"] <= 0.045
+
+
+def test_drops_and_marks_are_counted(shell: Shell, tmp_path: Path) -> None:
+    assert shell(BURST).returncode == 0
+    link, found = bottleneck(tmp_path), summary(tmp_path)
+    assert link["arrived_packets"] == 400
+    assert 0 < link["dropped_packets"] < 400
+    assert link["arrived_packets"] == link["delivered_packets"] + link["dropped_packets"]
+    assert link["marked_packets"] == 0
+    assert found["to_peer_bytes"] == 1028 * link["delivered_packets"]
+    (tmp_path / "summary.json").unlink()
+    queue = 'link.bottleneck.queue={kind="step",k=10}'
+    done = shell(BURST, "--set", queue, "--set", 'link.bottleneck.buffer="1s"')
+    assert done.returncode == 0, done.stderr
+    link = bottleneck(tmp_path)
+    assert link["dropped_packets"] == 0
+    assert 0 < link["marked_packets"] < 400
+
+
+def test_tcp_has_the_requested_settings(shell: Shell) -> None:
+    read = "print(*(open(f'/proc/sys/net/ipv4/{one}').read().strip() for one in {names}))"
+    names = "('tcp_ecn', 'tcp_congestion_control')"
+    done = shell(read.replace("{names}", names), "--ecn", "--congestion", "reno")
+    assert done.stdout == "1 reno\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "status"), [("echo to; exit 7", 7), ("echo to; kill -9 $$", 137)]
+)
+def test_the_status_and_the_output_are_the_program_s(
+    place: Path, sojourn: Sojourn, script: str, status: int
+) -> None:
+    done = sojourn("shell", place / "small.toml", "--quiet", "--", "sh", "-c", script)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "to\n", "")
+
+
+def test_the_status_survives_a_parent_that_ignores_ended_children(place: Path) -> None:
+    args = command("shell", place / "small.toml", "--", "sh", "-c", "exit 7")
+    ignore = "trap '' CHLD; exec " + shlex.join(args)
+    done = subprocess.run(["bash", "-c", ignore], env=environment(), timeout=60, check=False)
+    assert done.returncode == 7
+
+
+def test_arguments_of_the_program_are_its_own(place: Path, sojourn: Sojourn) -> None:
+    args = ("--json", "--", "--quiet")
+    done = sojourn("shell", place / "small.toml", "--", "echo", *args)
+    assert done.stdout == "--json -- --quiet\n"
+    assert "lateness of the emulation" in done.stderr
+
+
+def test_a_signal_to_sojourn_reaches_the_program_once(place: Path) -> None:
+    with started(place, "-c", INTERRUPTED) as process:
+        assert line(process) == "ready\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert out == "interrupts: 1\n"
+    assert process.returncode == 5
+    assert "lateness of the emulation" in err
+
+
+def test_ctrl_c_in_a_terminal_reaches_the_program_once(place: Path) -> None:
+    controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+
+    def take_terminal() -> None:
+        os.setsid()
+        fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    args = command("shell", place / "small.toml", "--", sys.executable, "-c", INTERRUPTED)
+    own = {**environment(), "TERM": "xterm"}
+    keys = {"stdin": terminal, "stdout": terminal, "stderr": terminal, "preexec_fn": take_terminal}
+    with subprocess.Popen(args, env=own, **keys) as process:  # type: ignore[call-overload]
+        os.close(terminal)
+        shown = b""
+        with contextlib.suppress(OSError):
+            while part := os.read(controller, 4096):
+                if b"ready" not in shown and b"ready" in shown + part:
+                    time.sleep(1.5)
+                    os.write(controller, b"\x03")
+                shown += part
+        assert process.wait(60) == 5
+    os.close(controller)
+    assert b"interrupts: 1" in shown
+    # The live line, below the scrolling region.
+    assert b"\x1b[1;23r" in shown
+    assert b"0 marks   0 drops" in shown
+    assert b"lateness of the emulation" in shown
+
+
+@pytest.fixture
+def mark(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Mark this test's processes and their descendants, by their environment."""
+    value = uuid.uuid4().hex
+    monkeypatch.setenv("SOJOURN_TEST_MARK", value)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 143)]
+)
+def test_an_ended_sojourn_leaves_nothing(place: Path, mark: str, number: int, status: int) -> None:
+    args = command("shell", place / "small.toml", "--", "sh", "-c", NESTED)
+    with begun_in(place, args) as process:
+        assert line(process) == "ready\n"
+        # Sojourn, the keeper, the program and a child.
+        assert len(marked(mark)) >= 4
+        process.send_signal(number)
+        assert process.wait(60) == status
+        until = time.monotonic() + 30
+        while (left := marked(mark)) and time.monotonic() < until:
+            time.sleep(0.05)
+    assert not left
+
+
+def test_processes_that_the_program_leaves_are_ended(
+    place: Path, mark: str, sojourn: Sojourn
+) -> None:
+    script = "trap '' TERM; sleep 1000 >/dev/null 2>&1 &"
+    done = sojourn("shell", place / "small.toml", "--", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    assert not marked(mark)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--"], "there is no COMMAND"),
+        ([], "there is no COMMAND"),
+        (["--", "no-such-program"], "no-such-program: command not found"),
+        (["--flow", "upstream", "--", "true"], "it has upload, other"),
+        (["--congestion", "nonsense", "--", "true"], "no congestion controller `nonsense`"),
+        (["--server", "exit 3", "--", "true"], "the server ended with status 3"),
+        (["--json", "small.toml", "--", "true"], "nothing is ever overwritten"),
+    ],
+)
+def test_a_fault_is_one_line(place: Path, sojourn: Sojourn, args: list[str], said: str) -> None:
+    done = sojourn("shell", "small.toml", *args, cwd=place)
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def started(place: Path, *args: str) -> "subprocess.Popen[str]":
+    return begun_in(place, command("shell", place / "small.toml", "--", sys.executable, *args))
+
+
+def begun_in(place: Path, args: list[str]) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        args,
+        cwd=place,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Shells make background processes and their children ignore interrupts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def line(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def marked(mark: str) -> list[int]:
+    """Return the processes with a mark in their environment, but for ended ones."""
+    found, own = [], f"SOJOURN_TEST_MARK={mark}".encode()
+    for process in Path("/proc").iterdir():
+        # A process may end meanwhile.
+        with contextlib.suppress(OSError):
+            if process.name.isdecimal() and own in (process / "environ").read_bytes():
+                found.append(int(process.name))
+    return found
