@@ -86,7 +86,7 @@ fn address(sender: u8) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, sender], 4433))
 }
 
-/// What a sender and the server have exchanged.
+/// The exchange of one sender with the server.
 #[derive(Default)]
 struct Balance {
     received: u64,

@@ -17,7 +17,7 @@ pub(crate) struct Application {
     changed: Condvar,
     /// Payload that the receiver has read.
     received: AtomicU64,
-    /// Payload whose delivery the source waits for; the maximum if it waits for none.
+    /// Payload whose delivery the source waits for; the maximum if it does not wait.
     target: AtomicU64,
 }
 

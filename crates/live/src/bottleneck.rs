@@ -29,7 +29,7 @@ const READS: usize = 4;
 /// Priority of the bottleneck's thread, above the endpoints'.
 const PRIORITY: i32 = 50;
 
-/// How well a run kept its time.
+/// The punctuality of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
     /// Time by which each packet was written after its ideal time of arrival.

@@ -8,7 +8,7 @@ use crate::slab::{Slab, Slot};
 
 /// Largest super-packet, as IP's length field limits it.
 const LARGEST: usize = 65_535;
-/// Packets of a super-packet. More save nothing measurable.
+/// Most packets of a super-packet. A larger number is not measurably faster.
 pub(crate) const MOST: usize = 44;
 
 /// Neighbouring packets that leave in one write.

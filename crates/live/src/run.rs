@@ -67,7 +67,7 @@ pub(crate) trait LiveFlow: Sync {
 pub struct Report {
     /// The record of the run, as a simulation's.
     pub outcome: Outcome,
-    /// How well the bottleneck kept its time.
+    /// The punctuality of the bottleneck.
     pub timing: Timing,
     /// Packets that the links do not count.
     pub accounts: Accounts,

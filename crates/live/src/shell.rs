@@ -74,7 +74,7 @@ pub struct ShellReport {
     pub bottleneck: String,
     /// The links of the path, then those of the way back.
     pub links: Vec<LinkTotals>,
-    /// How well the bottleneck kept its time.
+    /// The punctuality of the bottleneck.
     pub timing: Timing,
     /// Packets that the links do not count.
     pub accounts: Accounts,

@@ -16,7 +16,7 @@ pub(crate) struct Slab {
     size: usize,
 }
 
-/// What is known of a packet beside its bytes.
+/// The metadata of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub(crate) headers: Headers,

@@ -35,7 +35,7 @@ const READ: usize = 1 << 17;
 /// Priority of the endpoints' threads, below the bottleneck's.
 pub(crate) const PRIORITY: i32 = 10;
 
-/// What a flow is opened from.
+/// The settings of a flow.
 pub(crate) struct Plan<'a> {
     pub(crate) name: &'a str,
     /// Place of the flow in the scenario.

@@ -66,7 +66,7 @@ impl Tun {
         &self.netlink
     }
 
-    /// Reads the next packet; `None` if there is none. A packet with an unknown header is returned
+    /// Reads the next packet, or `None` if the device is empty. A packet with an unknown header is returned
     /// as an error of kind `InvalidData`.
     pub(crate) fn read<'a>(&self, room: &'a mut [u8; ROOM]) -> io::Result<Option<Read<'a>>> {
         let length = match nix::unistd::read(&self.file, room) {

@@ -29,7 +29,7 @@ const PORT: u16 = 4433;
 /// Time between samples of both ends, as of TCP's.
 const SAMPLE: Duration = Duration::from_millis(1);
 
-/// What a flow is opened from.
+/// The settings of a flow.
 pub(crate) struct Setup {
     pub(crate) name: String,
     /// Place of the flow in the scenario.

@@ -107,7 +107,7 @@ impl Simulation {
 #[pyclass(module = "sojourn._core", frozen)]
 pub(crate) struct Outcome {
     inner: sojourn_sim::Outcome,
-    /// How well a live run kept its time.
+    /// The punctuality of a live run.
     live: Option<Value>,
 }
 

@@ -9,7 +9,7 @@ use sojourn_sim::{
 use sojourn_transport::{Data, LossCause, Vitals};
 use sojourn_units::{Ecn, Instant};
 
-/// What becomes of the packets.
+/// The passages of all packets.
 #[derive(Default)]
 struct Port(Vec<(Instant, Passage, u32, Ecn)>);
 

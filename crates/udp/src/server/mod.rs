@@ -324,7 +324,7 @@ impl Server {
         self.peers.len()
     }
 
-    /// Whether there are no peers.
+    /// Whether the server is without peers.
     pub fn is_empty(&self) -> bool {
         self.peers.is_empty()
     }

@@ -35,7 +35,7 @@ pub(crate) struct Path {
     pub(crate) drop_every: Option<u64>,
 }
 
-/// What the relay did with data packets.
+/// Counts of the data packets that the relay forwarded, dropped and marked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fate {
     pub(crate) forwarded: u64,
