@@ -34,11 +34,11 @@ const SERVER_LOOKS: u32 = 1000;
 /// Settings of [`Shell::start`].
 #[derive(Clone, Debug, Default)]
 pub struct ShellOptions {
-    /// The flow whose path the packets take; by default the first.
+    /// The flow whose path the packets take. The default is the first flow.
     pub flow: Option<String>,
     /// Seed of the links' random draws.
     pub seed: u64,
-    /// The congestion controller of new TCP connections; by default the kernel's.
+    /// The congestion controller of new TCP connections. The default is the kernel's.
     pub congestion: Option<String>,
     /// Whether new TCP connections use ECN.
     pub has_ecn: bool,
@@ -93,7 +93,6 @@ pub struct Shell {
     shown: Shown,
     server: Option<Kept>,
     program: Kept,
-    status: Option<i32>,
     forwarding: Forwarding,
 }
 
@@ -135,10 +134,9 @@ impl Shell {
         let links = Bottleneck::new(links, [senders, receivers], clock, may_spin(scenario))
             .for_any_traffic(place, watch);
         let links = Some(thread::spawn(move || links.run(&stopped)));
-        let (flow, status) = (flow.clone(), None);
         let bottleneck = scenario.links[bottleneck].name.clone();
         Ok(Shell {
-            flow,
+            flow: flow.clone(),
             bottleneck,
             clock,
             stop,
@@ -146,7 +144,6 @@ impl Shell {
             shown,
             server,
             program,
-            status,
             forwarding,
         })
     }
@@ -159,12 +156,9 @@ impl Shell {
     pub fn wait(&mut self, within: WallTime) -> Result<Option<i32>, Error> {
         let looks = within.as_nanos().div_ceil(LOOK.as_nanos());
         for _ in 0..looks.max(1) {
-            if self.status.is_none() {
-                self.status = self.program.status();
-            }
-            if self.status.is_some() {
+            if let Some(status) = self.program.status() {
                 self.forwarding.stop();
-                return Ok(self.status);
+                return Ok(Some(status));
             }
             if self.links.as_ref().is_none_or(JoinHandle::is_finished) {
                 self.program.end();

@@ -1,5 +1,7 @@
 //! The Python module `sojourn._core`: conversions only, no logic.
 
+#[cfg(target_os = "linux")]
+mod background;
 mod bench;
 mod capture;
 mod errors;

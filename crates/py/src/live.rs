@@ -1,25 +1,21 @@
 //! Runs in real time, on the system's own network stack.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_live::{Accounts, Error, Options, Report, Timing};
 use sojourn_scenario::Scenario;
 use sojourn_units::Duration as Span;
 
-use crate::errors::LiveError;
+use crate::background::Background;
 use crate::run::Outcome;
 
 /// Lateness from which on a run is not the scenario's: queueing delays of simulation and live run
 /// agree to this (docs/live.md).
 const TOLERANCE: Span = Span::from_millis(1);
-/// Time between two looks at the clock and at the end of the run.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// A run in real time, in a thread of its own. Dropped early, it stops and leaves nothing behind.
 #[pyclass(module = "sojourn._core")]
@@ -27,7 +23,7 @@ pub(crate) struct LiveRun {
     duration_s: f64,
     began: Instant,
     stop: Arc<AtomicBool>,
-    thread: Mutex<Option<JoinHandle<Result<Report, Error>>>>,
+    thread: Background<Report, Error>,
 }
 
 impl LiveRun {
@@ -42,7 +38,7 @@ impl LiveRun {
         let duration_s = scenario.duration.as_secs_f64();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let thread = thread::spawn(move || {
+        let thread = Background::start(move || {
             let chosen = scenario.controls.get(control);
             let mut report = sojourn_live::run(&scenario, chosen, seed, &options, &stopped)?;
             if let Some(label) = label {
@@ -50,12 +46,7 @@ impl LiveRun {
             }
             Ok(report)
         });
-        LiveRun { duration_s, began: Instant::now(), stop, thread: Mutex::new(Some(thread)) }
-    }
-
-    fn is_running(&self) -> bool {
-        let thread = self.thread.lock();
-        thread.is_ok_and(|thread| thread.as_ref().is_some_and(|thread| !thread.is_finished()))
+        LiveRun { duration_s, began: Instant::now(), stop, thread }
     }
 }
 
@@ -71,29 +62,22 @@ impl LiveRun {
     fn now_s(&self) -> f64 {
         let elapsed = self.began.elapsed().as_secs_f64();
         // Its last packets may take longer than the duration.
-        if self.is_running() { elapsed.min(0.999 * self.duration_s) } else { self.duration_s }
+        if self.thread.is_running() {
+            elapsed.min(0.999 * self.duration_s)
+        } else {
+            self.duration_s
+        }
     }
 
     /// Waits up to `within_s` for the end of the run.
     #[pyo3(signature = (_until_s, within_s = None))]
     fn advance(&self, py: Python<'_>, _until_s: f64, within_s: Option<f64>) {
-        py.detach(|| {
-            let began = self.began.elapsed();
-            let is_over =
-                || within_s.is_some_and(|s| (self.began.elapsed() - began).as_secs_f64() >= s);
-            while self.is_running() && !is_over() {
-                thread::sleep(LOOK);
-            }
-        });
+        self.thread.wait(py, within_s);
     }
 
     /// Waits for the end, and returns the record of the run.
     fn finish(&self, py: Python<'_>) -> PyResult<Outcome> {
-        let thread = self.thread.lock().ok().and_then(|mut thread| thread.take());
-        let thread = thread.ok_or_else(|| PyRuntimeError::new_err("the run is finished"))?;
-        let report = py.detach(|| thread.join());
-        let report = report.map_err(|_| PyRuntimeError::new_err("the run failed"))?;
-        let report = report.map_err(|error| LiveError::new_err(error.to_string()))?;
+        let report = self.thread.take(py)?;
         let live = described(&report.timing, &report.accounts);
         Ok(Outcome::new(report.outcome, Some(live)))
     }
@@ -102,9 +86,7 @@ impl LiveRun {
 impl Drop for LiveRun {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.lock().ok().and_then(|mut thread| thread.take()) {
-            let _ = thread.join();
-        }
+        self.thread.abandon();
     }
 }
 

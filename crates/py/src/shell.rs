@@ -1,6 +1,6 @@
 //! Any program over the links of a scenario.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
@@ -10,6 +10,7 @@ use sojourn_live::{LinkTotals, ShellOptions, ShellReport};
 use sojourn_scenario::Scenario;
 use sojourn_units::Duration as Span;
 
+use crate::background::locked;
 use crate::errors::LiveError;
 use crate::live::described;
 
@@ -30,7 +31,7 @@ impl Shell {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<sojourn_live::Shell>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.inner)
     }
 }
 

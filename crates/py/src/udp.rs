@@ -3,15 +3,14 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
-use sojourn_scenario::{Control, Flow, Scenario};
+use sojourn_params::Params;
+use sojourn_scenario::{Control, Scenario};
 use sojourn_sim::RunSummary;
 use sojourn_udp::Error;
 use sojourn_udp::client::Patience;
@@ -20,10 +19,8 @@ use sojourn_udp::record::{Outcome, Sample};
 use sojourn_udp::server::{Ending, Limits, PeerReport, Strays};
 use sojourn_units::{Duration as Span, Instant};
 
+use crate::background::{Background, locked};
 use crate::errors::{LiveError, value_error};
-
-/// Time between two looks at a thread.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// A transfer to a server, in a thread of its own. Dropped early, it closes its connection.
 #[pyclass(module = "sojourn._core")]
@@ -33,7 +30,7 @@ pub(crate) struct Transfer {
     size: Option<u64>,
     shared: Arc<Shared>,
     stops: Vec<StopHandle>,
-    thread: Mutex<Option<JoinHandle<Result<Outcome, Error>>>>,
+    thread: Background<Outcome, Error>,
 }
 
 /// The state of a transfer, shared with its thread.
@@ -62,9 +59,10 @@ impl Transfer {
         let [flow] = &scenario.flows[..] else {
             return Err(value_error("the scenario of a transfer has one flow"));
         };
-        if !matches!(flow.control, Some(Control::Algorithm { .. })) {
+        let Some(Control::Algorithm { kind, params }) = &flow.control else {
             return Err(LiveError::new_err("a transfer needs a congestion controller"));
-        }
+        };
+        let control = (kind.clone(), params.clone());
         let patience: Span = patience.parse().map_err(value_error)?;
         let size = flow.source.info().name == "file";
         let size = size.then(|| flow.source.params().data("size").0);
@@ -73,14 +71,15 @@ impl Transfer {
         let stops = endpoints.iter().map(|(_, endpoint)| endpoint.stop_handle()).collect();
         let shared = Arc::new(Shared::default());
         let seen = Arc::clone(&shared);
-        let thread = thread::spawn(move || send(&scenario, &endpoints, patience, &seen));
-        Ok(Transfer { seed, size, shared, stops, thread: Mutex::new(Some(thread)) })
+        let work = move || send(&scenario, &control, &endpoints, patience, &seen);
+        Ok(Transfer { seed, size, shared, stops, thread: Background::start(work) })
     }
 }
 
 /// Sends to the first server that is reachable.
 fn send(
     scenario: &Scenario,
+    control: &(String, Params),
     endpoints: &[(SocketAddr, Endpoint)],
     patience: Span,
     mut shared: &Shared,
@@ -89,21 +88,18 @@ fn send(
     loop {
         let (address, endpoint) = left.next().expect("a name has an address");
         *locked(&shared.peer) = Some(*address);
-        match endpoint.send(plan(scenario, &scenario.flows[0], patience), &mut shared) {
+        match endpoint.send(plan(scenario, control, patience), &mut shared) {
             Err(Error::NotReachable { .. }) if left.len() > 0 => {}
             done => return done,
         }
     }
 }
 
-fn plan(scenario: &Scenario, flow: &Flow, patience: Span) -> Plan {
-    let (control, params) = match &flow.control {
-        Some(Control::Algorithm { kind, params }) => (kind.clone(), Some(params.clone())),
-        Some(Control::None) | None => (String::new(), None),
-    };
+fn plan(scenario: &Scenario, (kind, params): &(String, Params), patience: Span) -> Plan {
+    let flow = &scenario.flows[0];
     Plan {
         name: flow.name.clone(),
-        params,
+        params: Some(params.clone()),
         catalogue: scenario.controllers.clone(),
         config: flow.transport.clone(),
         load: Load::Source(sojourn_sim::flow_source(scenario, 0, scenario.seed)),
@@ -111,7 +107,7 @@ fn plan(scenario: &Scenario, flow: &Flow, patience: Span) -> Plan {
         seed: scenario.seed,
         interval: scenario.record.interval,
         patience: Patience { opening: patience, silence: patience },
-        ..Plan::new(&control, Load::Endless)
+        ..Plan::new(kind, Load::Endless)
     }
 }
 
@@ -140,19 +136,12 @@ impl Transfer {
 
     /// Waits up to `within_s` for its end; returns whether it has ended.
     fn wait(&self, py: Python<'_>, within_s: f64) -> bool {
-        let is_over = || locked(&self.thread).as_ref().is_none_or(JoinHandle::is_finished);
-        py.detach(|| {
-            let looks = (within_s / LOOK.as_secs_f64()).ceil() as u64;
-            (0..looks).any(|_| {
-                thread::sleep(LOOK);
-                is_over()
-            }) || is_over()
-        })
+        self.thread.wait(py, Some(within_s))
     }
 
     /// Waits for the end; returns the entry of a summary's `runs`, and the series in Parquet.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyBytes>)> {
-        let outcome = join(py, &self.thread)?;
+        let outcome = self.thread.take(py)?;
         let parquet = outcome.table(self.seed);
         let version = [("sojourn_version", env!("CARGO_PKG_VERSION"))];
         let parquet = parquet.to_parquet(&version).map_err(value_error)?;
@@ -164,9 +153,7 @@ impl Transfer {
 impl Drop for Transfer {
     fn drop(&mut self) {
         self.stops.iter().for_each(StopHandle::stop);
-        if let Some(thread) = locked(&self.thread).take() {
-            let _ = thread.join();
-        }
+        self.thread.abandon();
     }
 }
 
@@ -232,7 +219,7 @@ pub(crate) struct Serving {
     address: SocketAddr,
     stop: StopHandle,
     reports: Mutex<Receiver<PeerReport>>,
-    thread: Mutex<Option<JoinHandle<Result<Counts, Error>>>>,
+    thread: Background<Counts, Error>,
 }
 
 /// Counts of a server at its end.
@@ -264,16 +251,11 @@ impl Serving {
         let mut server = server.map_err(|error| LiveError::new_err(error.to_string()))?;
         let (address, stop) = (server.local_addr(), server.stop_handle());
         let (sender, reports) = channel();
-        let thread = thread::spawn(move || {
+        let thread = Background::start(move || {
             let strays = server.run(&mut Reports(sender))?;
             Ok(Counts { strays, overflows: server.overflows() })
         });
-        Ok(Serving {
-            address,
-            stop,
-            reports: Mutex::new(reports),
-            thread: Mutex::new(Some(thread)),
-        })
+        Ok(Serving { address, stop, reports: Mutex::new(reports), thread })
     }
 
     #[getter]
@@ -288,9 +270,9 @@ impl Serving {
         match found {
             Ok(report) => Ok(Some(transfer_of(&report).to_string())),
             Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) if locked(&self.thread).is_none() => Ok(None),
+            Err(RecvTimeoutError::Disconnected) if self.thread.is_taken() => Ok(None),
             // It failed.
-            Err(RecvTimeoutError::Disconnected) => join(py, &self.thread).map(|_| None),
+            Err(RecvTimeoutError::Disconnected) => self.thread.take(py).map(|_| None),
         }
     }
 
@@ -298,7 +280,7 @@ impl Serving {
     /// follow from `next`.
     fn stop(&self, py: Python<'_>) -> PyResult<String> {
         self.stop.stop();
-        let Counts { strays, overflows } = join(py, &self.thread)?;
+        let Counts { strays, overflows } = self.thread.take(py)?;
         let counts = json!({
             "malformed": strays.malformed,
             "unknown": strays.unknown,
@@ -313,9 +295,7 @@ impl Serving {
 impl Drop for Serving {
     fn drop(&mut self) {
         self.stop.stop();
-        if let Some(thread) = locked(&self.thread).take() {
-            let _ = thread.join();
-        }
+        self.thread.abandon();
     }
 }
 
@@ -342,21 +322,4 @@ fn transfer_of(report: &PeerReport) -> Value {
 /// An address; that of an IPv4 peer at a socket of both versions is its own.
 fn text(address: SocketAddr) -> String {
     SocketAddr::new(address.ip().to_canonical(), address.port()).to_string()
-}
-
-/// Waits for the end of a thread that has not been joined yet.
-fn join<T: Send>(
-    py: Python<'_>,
-    thread: &Mutex<Option<JoinHandle<Result<T, Error>>>>,
-) -> PyResult<T> {
-    let thread = locked(thread).take();
-    let thread = thread.ok_or_else(|| PyRuntimeError::new_err("it has ended"))?;
-    let done = py.detach(|| thread.join());
-    let done = done.map_err(|_| PyRuntimeError::new_err("its thread failed"))?;
-    done.map_err(|error| LiveError::new_err(error.to_string()))
-}
-
-/// The content of a lock whose holders do not panic.
-fn locked<T>(content: &Mutex<T>) -> MutexGuard<'_, T> {
-    content.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -11,6 +11,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::{mem, ptr};
 
+use super::forward::send;
+
 /// The signal for the death of Sojourn.
 const ORPHANED: i32 = libc::SIGUSR1;
 /// Time between SIGTERM and SIGKILL, in polls.
@@ -190,13 +192,6 @@ fn status(raw: i32) -> i32 {
 fn exit(status: i32) -> ! {
     // SAFETY: the call ends the process without destructors.
     unsafe { libc::_exit(status) }
-}
-
-fn send(process: i32, signal: i32) {
-    if process > 0 {
-        // SAFETY: the call takes numbers.
-        unsafe { libc::kill(process, signal) };
-    }
 }
 
 /// The process that sent a signal; 0 for the kernel.

@@ -65,7 +65,7 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// The packet that arrives at the far end now. Returns `None` if none does.
+    /// The packet that arrives at the far end now, or `None`.
     pub(crate) fn take_arrival_reordering(
         &mut self,
         clock: Clock,

@@ -69,7 +69,7 @@ pub(crate) struct Link<M> {
     pub(crate) trackers: Vec<SpikeTracker>,
     /// Packets dropped, lost or copied since the engine last read them.
     pub(crate) notices: Vec<Notice>,
-    /// What the link could have sent up to `capacity_at`: bit/s times nanoseconds.
+    /// Capacity summed over time up to `capacity_at`, in bit/s times nanoseconds.
     capacity_bit_ns: u128,
     capacity_at: Instant,
     metering: PhantomData<M>,

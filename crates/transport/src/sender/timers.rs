@@ -139,8 +139,8 @@ impl<C: Controller> Sender<C> {
 
     /// The recovery that a timeout begins. F-RTO runs only without timestamps, and starts outside a
     /// recovery (RFC 5682 section 3.1, step 1). A second timeout of the same first segment restarts
-    /// it (Linux, `tcp_enter_loss`), unless new data left after the earlier one. Their
-    /// acknowledgement says nothing about the segments of before.
+    /// it (Linux, `tcp_enter_loss`), unless new data left after the earlier one: an
+    /// acknowledgement of such data does not concern the segments of before.
     fn new_timeout(&self, now: Instant) -> Timeout {
         let (until, head) = (self.horizon(), self.scoreboard.base());
         let new = Timeout {

@@ -192,7 +192,7 @@ fn f_rto_restarts_for_the_same_segment() {
 }
 
 /// Retransmissions filled the window, and new data left before a second timeout of the same
-/// segment. They are no evidence.
+/// segment. Their acknowledgements are not evidence.
 #[test]
 fn f_rto_does_not_restart_after_new_data() {
     let mut desk = sending(without_echo());

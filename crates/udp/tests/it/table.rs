@@ -208,7 +208,7 @@ fn a_full_server_refuses_a_proven_address() {
     assert_eq!(reason, Reason::Full);
 }
 
-/// A repeated CLOSE, whose answer was lost, changes nothing.
+/// A repeated CLOSE, whose answer was lost, does not change the report.
 #[test]
 fn a_closed_peer_is_reported_once_and_at_once() {
     let mut desk = Desk::new(limits());
