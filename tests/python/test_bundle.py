@@ -40,6 +40,15 @@ def test_a_damaged_one_is_replaced(damage: bytes, cache: Path) -> None:
     assert kept.read_bytes() == good
 
 
+def test_an_unknown_version_is_not_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        raise bundle.PackageNotFoundError(name)
+
+    monkeypatch.setattr(bundle, "version", version)
+    assert bundle.script("one") == "bundled one\n"
+    assert not cache.exists()
+
+
 def test_a_cache_that_cannot_be_written_is_none(cache: Path) -> None:
     cache.write_text("a file where the folder belongs")
     assert bundle.script("one") == "bundled one\n"

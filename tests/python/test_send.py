@@ -342,7 +342,7 @@ def test_both_versions_of_ip_are_served_by_default(tmp_path: Path, sojourn: Sojo
 def test_a_name_is_tried_at_each_of_its_addresses(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Nothing listens at the first one.
+    # The first one has no listener.
     port = server.address.rpartition(":")[2]
     monkeypatch.setattr(transfers, "addresses", lambda host: [f"127.0.0.9:{port}", server.address])
     core = transfers.scenario(Settings(size="10kB"))

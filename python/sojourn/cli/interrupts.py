@@ -59,7 +59,7 @@ def settle() -> None:
 class Request:
     """Ctrl-C or SIGTERM as a request to a command that runs until then.
 
-    Inside this context, the first signal sets `is_made` and raises nothing. The command ends by its
+    Inside this context, the first signal sets `is_made` and does not raise. The command ends by its
     own steps, with status 0. A second signal interrupts it as usual.
     """
 

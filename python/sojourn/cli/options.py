@@ -64,22 +64,27 @@ def add_controller_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_scenario_options(parser: argparse.ArgumentParser) -> None:
-    """Add the scenario file, the changes to it, and the options of the output."""
-    add = parser.add_argument
-    add(
+def add_scenario(parser: argparse.ArgumentParser) -> None:
+    """Add the scenario file, and `--set`."""
+    parser.add_argument(
         "file",
         metavar="FILE",
         type=file_name,
         help="the scenario, a TOML file; - for standard input",
     )
-    add(
+    parser.add_argument(
         "--set",
         metavar="KEY=VALUE",
         action="append",
         default=[],
         help="change a value, such as link.bottleneck.rate.steps.0.rate=10Mbit; may be repeated",
     )
+
+
+def add_scenario_options(parser: argparse.ArgumentParser) -> None:
+    """Add the scenario file, the changes to it, and the options of the output."""
+    add_scenario(parser)
+    add = parser.add_argument
     add(
         "--control",
         metavar="A,B",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _core, experiment, output, terminal
-from sojourn.cli.options import file_name, whole
+from sojourn.cli.options import add_scenario, file_name, whole
 from sojourn.cli.scenarios import read
 from sojourn.errors import UsageError
 from sojourn.formatting import MISSING, ms_text, rate_text
@@ -25,13 +25,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "a network namespace whose only peer, $SOJOURN_PEER, is behind the links of one flow. The "
         "exit status is COMMAND's."
     )
+    add_scenario(parser)
     add = parser.add_argument
-    add(
-        "file",
-        metavar="FILE",
-        type=file_name,
-        help="the scenario, a TOML file; - for standard input",
-    )
     add(
         "--flow",
         metavar="NAME",
@@ -50,13 +45,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="the kernel's congestion controller for TCP on both sides (default: the kernel's own)",
     )
     add("--ecn", action="store_true", help="let TCP on both sides request ECN")
-    add(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="change a value, such as link.bottleneck.rate=10Mbit; may be repeated",
-    )
     add("--seed", metavar="N", type=whole, help="seed of the links' random draws")
     add("--quiet", action="store_true", help="show neither the live line nor the summary")
     add("--json", metavar="FILE", type=file_name, help="write the summary to this new file as JSON")
