@@ -63,7 +63,7 @@ lint: $(VENV)/.tested
 	$(BIN)/ruff format --check python tests/python docs benches papers fuzz
 	$(BIN)/mypy
 
-test-build:
+test-build: $(VENV)/.made
 	@cargo test --workspace --quiet --no-run
 
 test-rust:  ## test the Rust crates
