@@ -1,5 +1,6 @@
 """The script of reports is bundled once, and a cache that fails costs no report."""
 
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ def test_a_damaged_one_is_replaced(damage: bytes, cache: Path) -> None:
 
 def test_an_unknown_version_is_not_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def version(name: str) -> str:
-        raise bundle.PackageNotFoundError(name)
+        raise PackageNotFoundError(name)
 
     monkeypatch.setattr(bundle, "version", version)
     assert bundle.script("one") == "bundled one\n"
