@@ -9,13 +9,16 @@ SCENARIO := scenarios/capacity-drop.toml
 # All inputs of the installed package. The stamps have the time at which a build began, so that the
 # next build includes changes made meanwhile.
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
-	$(shell find crates benches -name tests -prune -o -type f -name '*.rs' -print -o -name '*.toml' -print) \
+	$(shell find crates benches -name tests -prune -o -type f -name '*.rs' -print -o -name '*.toml' -print -o -name '*.o' -print) \
 	$(shell find python -type f -not -name '*.pyc' -not -path '*/__pycache__*')
 
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo bench limits interrupts test test-all test-build test-rust test-python fuzz fuzz-build fuzz-record \
+# Controllers in the kernel, where their loader can be built.
+FEATURES = $(shell bpf/features 2>/dev/null)
+
+.PHONY: bpf help demo bench limits interrupts test test-all test-build test-rust test-python fuzz fuzz-build fuzz-record \
 	install reference matrix papers lint tshark clean
 
 help:  ## list the targets
@@ -33,7 +36,7 @@ test:  ## set up, and run the tests but for the long ones
 	@$(MAKE) --no-print-directory lint test-rust test-python
 
 test-all: lint tshark  ## set up, and run every test, the long ones too
-	cargo test --workspace --quiet -- --include-ignored
+	cargo test --workspace $(FEATURES) --quiet -- --include-ignored
 	$(PYTEST) -m 'long or not long'
 
 bench: $(VENV)/.installed  ## measure speed, memory and start-up; takes a few minutes
@@ -48,6 +51,9 @@ matrix: $(VENV)/.installed  ## write docs/matrix.md anew: every controller over 
 	$(BIN)/sojourn matrix --markdown > docs/matrix.md.new
 	mv docs/matrix.md.new docs/matrix.md
 
+bpf:  ## compile the programs for the kernel anew, with clang-19
+	cargo run --quiet --package sojourn-kernel --features libbpf --example objects
+
 interrupts: $(VENV)/.installed  ## send signals at random times to every long command; takes some hours
 	$(BIN)/python tests/python/interrupts.py
 
@@ -58,16 +64,16 @@ papers: $(VENV)/.installed  ## write docs/papers.md anew: every paper in full
 # `cargo fmt` does not see the modules that the registries' macros declare: all files, by name.
 lint: $(VENV)/.tested
 	@rustfmt --check --edition 2024 $(shell find crates benches fuzz -name '*.rs')
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --workspace $(FEATURES) --all-targets --quiet -- -D warnings
 	$(BIN)/ruff check python tests/python docs benches papers fuzz
 	$(BIN)/ruff format --check python tests/python docs benches papers fuzz
 	$(BIN)/mypy
 
 test-build: $(VENV)/.made
-	@cargo test --workspace --quiet --no-run
+	@cargo test --workspace $(FEATURES) --quiet --no-run
 
 test-rust:  ## test the Rust crates
-	cargo test --workspace --quiet
+	cargo test --workspace $(FEATURES) --quiet
 
 test-python: $(VENV)/.tested tshark  ## test the installed package
 	$(PYTEST)
@@ -115,6 +121,7 @@ $(VENV)/.made:
 		|| { echo "Python's venv module is missing; on Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
 	@command -v cargo >/dev/null \
 		|| { echo "cargo is missing; Rust's toolchain comes from https://rustup.rs" >&2; exit 1; }
+	@bpf/features --install
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install 'maturin>=1.9,<2'
 	@touch $@
@@ -127,13 +134,13 @@ $(BIN)/sojourn-bare-loop: $(VENV)/.made $(wildcard benches/bare-loop/Cargo.toml 
 $(VENV)/.installed: $(VENV)/.made $(SOURCES) $(BIN)/sojourn-bare-loop
 	@echo "Building Sojourn in release mode; the first time takes a few minutes."
 	@touch $@.begun
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation .
+	MATURIN_PEP517_ARGS="$$(bpf/features)" PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation .
 	@mv $@.begun $@
 
 $(VENV)/.tested: $(VENV)/.made $(SOURCES) $(BIN)/sojourn-bare-loop
 	@echo "Building Sojourn in release mode, with what its tests need."
 	@touch $@.begun
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation '.[test]'
+	MATURIN_PEP517_ARGS="$$(bpf/features)" PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation '.[test]'
 	@cp -p $@.begun $(VENV)/.installed
 	@mv $@.begun $@
 

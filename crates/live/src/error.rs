@@ -54,6 +54,14 @@ pub enum Error {
         /// The names of the kernel's controllers.
         available: String,
     },
+    /// A controller cannot be loaded into the kernel.
+    #[error("flow `{flow}`: {error}")]
+    Load {
+        /// The flow.
+        flow: String,
+        /// The reason.
+        error: sojourn_kernel::Error,
+    },
     /// The transport over UDP failed.
     #[error("flow `{flow}`: {error}")]
     Udp {

@@ -19,6 +19,7 @@ mod clock;
 mod coalesce;
 mod endpoint;
 mod error;
+mod kernel;
 mod namespace;
 mod netlink;
 mod offload;

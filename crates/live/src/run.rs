@@ -15,6 +15,7 @@ pub use crate::addresses::IpVersion;
 use crate::addresses::Side;
 use crate::bottleneck::{Accounts, Bottleneck, Finished, Timing};
 use crate::clock::Clock;
+use crate::kernel::KernelControllers;
 use crate::port::Port;
 use crate::slab::Slab;
 use crate::tcp::{self, Plan, TcpFlow};
@@ -87,15 +88,17 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Report, Error> {
     let controls: Vec<_> = scenario.flows.iter().map(|flow| of_flow(flow, control)).collect();
-    if options.stack == Stack::Kernel {
-        require_kernel_controllers(scenario, &controls)?;
-    }
+    let kernel = match options.stack {
+        Stack::Kernel => KernelControllers::load(scenario, &controls)?,
+        Stack::Udp => KernelControllers::default(),
+    };
     let sides = [Namespace::new()?, Namespace::new()?];
     let devices = devices(scenario, options.version, [&sides[0], &sides[1]])?;
     if options.stack == Stack::Kernel {
         set_ecn(scenario, control, &sides)?;
     }
     let open = |(index, control): (usize, &Option<(&str, &Params)>)| {
+        let control = control.map(|(kind, params)| (kernel.name(kind), params));
         let open = |control| open(scenario, index, control, seed, options, [&sides[0], &sides[1]]);
         control.map(open).transpose()
     };
@@ -212,34 +215,6 @@ fn open(
             Box::new(UdpFlow::open(setup, sides)?)
         }
     })
-}
-
-/// Refuses controllers that the kernel lacks, and parameters, which it does not take.
-fn require_kernel_controllers(
-    scenario: &Scenario,
-    controls: &[Option<(&str, &Params)>],
-) -> Result<(), Error> {
-    let available = tcp::controllers();
-    for (flow, control) in scenario.flows.iter().zip(controls) {
-        let Some((kind, params)) = control else { continue };
-        if !available.iter().any(|name| name == kind) {
-            return Err(Error::Controller {
-                flow: flow.name.clone(),
-                name: (*kind).to_owned(),
-                available: available.join(", "),
-            });
-        }
-        let declared = scenario.controllers.find(kind).map_or(&[][..], |info| info.params);
-        let defaults = Params::defaults(declared);
-        if params.iter().ne(defaults.iter()) {
-            return Err(Error::Unsupported {
-                flow: flow.name.clone(),
-                what: format!("the kernel's `{kind}` with these parameters"),
-                remedy: "leave them out, or use Sojourn's own transport (--stack udp)",
-            });
-        }
-    }
-    Ok(())
 }
 
 /// Enables ECN if a flow uses it: accurate feedback (RFC 9768) for L4S, else that of RFC 3168. The

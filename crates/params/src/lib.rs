@@ -43,6 +43,11 @@ pub enum Kind {
     Choice(&'static str, &'static [&'static str]),
 }
 
+/// A number in units of 2^-20, rounded, for controllers in integer arithmetic.
+pub fn q20(number: f64) -> u64 {
+    (number * 1_048_576.0).round() as u64
+}
+
 /// Two parameters of one kind, of which the first must not exceed the second, such as a
 /// lower and an upper threshold.
 pub type Ordered = (&'static str, &'static str);

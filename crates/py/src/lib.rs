@@ -9,6 +9,8 @@ mod export;
 mod files;
 mod input;
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod kernel;
 mod listing;
 #[cfg(target_os = "linux")]
 mod live;
@@ -48,6 +50,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<udp::Transfer>()?;
     #[cfg(target_os = "linux")]
     module.add_class::<udp::Serving>()?;
+    #[cfg(target_os = "linux")]
+    add_kernel(module)?;
     module.add_function(wrap_pyfunction!(run::series_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(listing::controllers, module)?)?;
     module.add_function(wrap_pyfunction!(listing::queues, module)?)?;
@@ -67,4 +71,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(theory::theory_process, module)?)?;
     module.add_function(wrap_pyfunction!(theory::theory_fit, module)?)?;
     Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn add_kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<kernel::KernelController>()?;
+    module.add_function(wrap_pyfunction!(kernel::kernel_names, module)?)?;
+    module.add_function(wrap_pyfunction!(kernel::kernel_registered, module)?)?;
+    module.add_function(wrap_pyfunction!(kernel::kernel_unload, module)?)
 }

@@ -12,6 +12,8 @@ use crate::errors::{scenario_error, value_error};
 use crate::export::AnyRun;
 use crate::files::Files;
 #[cfg(target_os = "linux")]
+use crate::kernel::KernelController;
+#[cfg(target_os = "linux")]
 use crate::live::LiveRun;
 use crate::run::Simulation;
 #[cfg(target_os = "linux")]
@@ -217,6 +219,12 @@ impl Scenario {
     #[cfg(target_os = "linux")]
     fn send(&self, py: Python<'_>, addresses: Vec<String>, patience: &str) -> PyResult<Transfer> {
         Transfer::start(self.resolve(py)?.clone(), &addresses, patience)
+    }
+
+    /// Loads the controller of its only flow into the kernel.
+    #[cfg(target_os = "linux")]
+    fn kernel_load(&self, py: Python<'_>) -> PyResult<KernelController> {
+        KernelController::load(self.resolve(py)?)
     }
 
     /// Starts a program over the links of a flow. It ends with the calling thread.

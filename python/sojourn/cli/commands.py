@@ -47,6 +47,26 @@ COMMANDS = (
         runs_another=True,
     ),
     Command(
+        "kernel load",
+        "load a controller into the kernel, for every program of this machine",
+        "sojourn.cli.kernel:declare_load",
+    ),
+    Command(
+        "kernel list",
+        "list the controllers that can be loaded into the kernel",
+        "sojourn.cli.kernel:declare_list",
+    ),
+    Command(
+        "kernel status",
+        "list the loaded controllers, their sockets and their parameters",
+        "sojourn.cli.kernel:declare_status",
+    ),
+    Command(
+        "kernel unload",
+        "remove a loaded controller from the kernel",
+        "sojourn.cli.kernel:declare_unload",
+    ),
+    Command(
         "compare",
         "compare two run directories, of Sojourn or another program (docs/run-directory.md)",
         "sojourn.cli.compare:declare",
@@ -107,6 +127,7 @@ COMMANDS = (
     ),
 )
 GROUPS = {
+    "kernel": "use the controllers in the Linux kernel",
     "theory": "compute bounds without simulation",
     "paper": "reproduce the published papers",
 }

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The parts of the kernel that the programs use: types with only the fields that they read or
+ * write, which the loader finds in the running kernel (CO-RE), and the helpers by number
+ * (linux/bpf.h).
+ */
+#ifndef SOJOURN_KERNEL_H
+#define SOJOURN_KERNEL_H
+
+#include "fixed.h"
+
+typedef unsigned char u8;
+typedef int s32;
+typedef long long s64;
+
+#define SEC(name) __attribute__((section(name), used))
+#define CORE __attribute__((preserve_access_index))
+
+#define BPF_MAP_TYPE_ARRAY 2
+#define BPF_MAP_TYPE_SK_STORAGE 24
+#define BPF_F_NO_PREALLOC 1
+#define BPF_F_MMAPABLE 1024
+#define BPF_SK_STORAGE_GET_F_CREATE 1
+
+/* A map's definition is read from the types of its members. */
+#define MAP_UINT(name, value) int (*name)[value]
+#define MAP_TYPE(name, value) value *name
+
+static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static void *(*const bpf_sk_storage_get)(void *map, void *sk, void *value,
+					 u64 flags) = (void *)107;
+static long (*const bpf_loop)(u32 steps, void *step, void *context, u64 flags) = (void *)181;
+
+struct sock {
+	u32 sk_pacing_status;
+} CORE;
+
+#define SK_PACING_NONE 0
+#define SK_PACING_NEEDED 1
+
+struct tcp_sock {
+	u32 mss_cache;
+	u32 snd_cwnd;
+	u32 snd_cwnd_clamp;
+	u32 snd_ssthresh;
+	u32 max_packets_out;
+	u64 tcp_mstamp;
+	u8 is_cwnd_limited : 1;
+} CORE;
+
+struct ack_sample {
+	u32 pkts_acked;
+	s32 rtt_us;
+} CORE;
+
+#define TCP_INFINITE_SSTHRESH 0x7fffffff
+
+/* Values of `set_state` (include/uapi/linux/tcp.h) and `cwnd_event` (include/net/tcp.h). */
+#define TCP_CA_OPEN 0
+#define TCP_CA_DISORDER 1
+#define TCP_CA_LOSS 4
+#define CA_EVENT_CWND_RESTART 1
+
+/* The functions that a controller may have; a program gets their arguments as an array. */
+struct tcp_congestion_ops {
+	u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	void (*set_state)(struct sock *sk, u8 state);
+	void (*cwnd_event)(struct sock *sk, u32 event);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	u32 (*undo_cwnd)(struct sock *sk);
+	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
+	u32 flags;
+	char name[16];
+};
+
+/* Values of `__builtin_preserve_field_info` (BPF_FIELD_*). */
+#define FIELD_BYTE_OFFSET 0
+#define FIELD_LSHIFT_U64 4
+#define FIELD_RSHIFT_U64 5
+
+/* A bit's place differs from kernel to kernel. The kernel declares this one in a byte. */
+INLINE u64 is_cwnd_limited_bit(struct tcp_sock *tp)
+{
+	const void *at = (const void *)tp +
+			 __builtin_preserve_field_info(tp->is_cwnd_limited, FIELD_BYTE_OFFSET);
+	u64 byte = *(const u8 *)at;
+
+	byte <<= __builtin_preserve_field_info(tp->is_cwnd_limited, FIELD_LSHIFT_U64);
+	return byte >> __builtin_preserve_field_info(tp->is_cwnd_limited, FIELD_RSHIFT_U64);
+}
+
+/* Linux, `tcp_is_cwnd_limited`. */
+INLINE u64 is_cwnd_limited(struct tcp_sock *tp)
+{
+	if (is_cwnd_limited_bit(tp))
+		return 1;
+	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+#endif

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * TCP LoLa as a congestion controller of Linux. The algorithm is in lola.h. The stack paces, and
+ * governs the window during recovery (PRR), as for every controller with `cong_avoid`.
+ */
+#include "kernel.h"
+#include "lola.h"
+
+char gpl[] SEC("license") = "GPL";
+
+/* Written by the loader. */
+const volatile struct lola_params params SEC(".rodata.params") = {};
+
+/* Sockets that use the controller. */
+u64 sockets SEC(".bss.sockets") = 0;
+
+struct flow {
+	/* The socket's window and threshold as this program set them, in packets. */
+	u64 snd_cwnd;
+	u64 snd_ssthresh;
+	/* State of the stack's recovery. */
+	u64 ca_state;
+	struct lola lola;
+};
+
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_SK_STORAGE);
+	MAP_UINT(map_flags, BPF_F_NO_PREALLOC);
+	MAP_TYPE(key, int);
+	MAP_TYPE(value, struct flow);
+} flows SEC(".maps");
+
+/* Hides the initial zeros from the compiler. */
+INLINE const struct lola_params *settings(void)
+{
+	const struct lola_params *p = (const struct lola_params *)&params;
+
+	asm volatile("" : "+r"(p));
+	return p;
+}
+
+INLINE u64 now_of(struct tcp_sock *tp)
+{
+	return tp->tcp_mstamp * 1000;
+}
+
+INLINE u64 packets(struct lola *lola, u64 bytes)
+{
+	return bytes / greatest(lola->mss, 1);
+}
+
+/* Takes over changes of the window that the stack made by itself: recovery, restart after idle. */
+INLINE void read_socket(struct flow *flow, struct tcp_sock *tp)
+{
+	struct lola *lola = &flow->lola;
+
+	lola->mss = greatest(tp->mss_cache, 1);
+	if (tp->snd_cwnd != flow->snd_cwnd)
+		lola->cwnd = tp->snd_cwnd * lola->mss;
+	if (tp->snd_ssthresh != flow->snd_ssthresh)
+		lola->ssthresh = tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH ?
+					 NONE :
+					 tp->snd_ssthresh * lola->mss;
+	flow->snd_cwnd = tp->snd_cwnd;
+	flow->snd_ssthresh = tp->snd_ssthresh;
+}
+
+INLINE u64 ssthresh_packets(struct lola *lola)
+{
+	if (lola->ssthresh == NONE)
+		return TCP_INFINITE_SSTHRESH;
+	return least(greatest(packets(lola, lola->ssthresh), 2), TCP_INFINITE_SSTHRESH);
+}
+
+INLINE void write_socket(struct flow *flow, struct tcp_sock *tp)
+{
+	u64 cwnd = greatest(packets(&flow->lola, flow->lola.cwnd), 1);
+
+	flow->snd_cwnd = least(cwnd, tp->snd_cwnd_clamp);
+	flow->snd_ssthresh = ssthresh_packets(&flow->lola);
+	tp->snd_cwnd = flow->snd_cwnd;
+	tp->snd_ssthresh = flow->snd_ssthresh;
+}
+
+INLINE struct flow *flow_of(struct tcp_sock *tp)
+{
+	return bpf_sk_storage_get(&flows, tp, 0, 0);
+}
+
+SEC("struct_ops")
+void sojourn_init(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	struct sock *sk = (void *)tp;
+	struct flow *flow = bpf_sk_storage_get(&flows, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	u64 mss = greatest(tp->mss_cache, 1);
+
+	__sync_fetch_and_add(&sockets, 1);
+	if (!flow)
+		return;
+	lola_init(&flow->lola, mss, tp->snd_cwnd * mss);
+	flow->snd_cwnd = tp->snd_cwnd;
+	flow->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	flow->ca_state = TCP_CA_OPEN;
+	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
+SEC("struct_ops")
+void sojourn_release(u64 *args)
+{
+	__sync_fetch_and_add(&sockets, -1);
+}
+
+/* Every acknowledgement of data: the measurement, and the phases unless the stack recovers. */
+SEC("struct_ops")
+void sojourn_pkts_acked(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	const struct ack_sample *sample = (void *)args[1];
+	struct flow *flow = flow_of(tp);
+	const struct lola_params *p = settings();
+	s64 rtt_us = sample->rtt_us;
+	u64 rtt = rtt_us < 0 ? NONE : (u64)rtt_us * 1000;
+	u64 now = now_of(tp);
+
+	if (!flow)
+		return;
+	if (rtt != NONE)
+		lola_sample(&flow->lola, p, now, rtt);
+	if (flow->ca_state > TCP_CA_DISORDER)
+		return;
+	read_socket(flow, tp);
+	lola_advance(&flow->lola, p, now, rtt);
+	write_socket(flow, tp);
+}
+
+/* Every acknowledgement outside recovery. */
+SEC("struct_ops")
+void sojourn_cong_avoid(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	u64 acked = (u32)args[2];
+	struct flow *flow = flow_of(tp);
+	const struct lola_params *p = settings();
+
+	if (!flow)
+		return;
+	read_socket(flow, tp);
+	if (is_cwnd_limited(tp))
+		lola_grow(&flow->lola, p, now_of(tp), acked * flow->lola.mss);
+	else if (flow->lola.phase == LOLA_CUBIC_INCREASE)
+		lola_exclude(&flow->lola, now_of(tp));
+	write_socket(flow, tp);
+}
+
+/* A loss, or the echo of a mark by another controller's negotiation. */
+SEC("struct_ops")
+u32 sojourn_ssthresh(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	struct flow *flow = flow_of(tp);
+	const struct lola_params *p = settings();
+
+	if (!flow)
+		return greatest(tp->snd_cwnd / 2, 2);
+	read_socket(flow, tp);
+	lola_on_loss(&flow->lola, p, now_of(tp));
+	return ssthresh_packets(&flow->lola);
+}
+
+SEC("struct_ops")
+void sojourn_set_state(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	u64 state = (u8)args[1];
+	struct flow *flow = flow_of(tp);
+
+	if (!flow)
+		return;
+	flow->ca_state = state;
+	/* Section III-A. The stack has set the window, and calls `ssthresh` before. */
+	if (state == TCP_CA_LOSS)
+		lola_begin_slow_start(&flow->lola);
+}
+
+SEC("struct_ops")
+u32 sojourn_undo_cwnd(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	struct flow *flow = flow_of(tp);
+	const struct lola_params *p = settings();
+	u64 cwnd = tp->snd_cwnd;
+
+	if (!flow || !flow->lola.saved.is_valid)
+		return cwnd;
+	read_socket(flow, tp);
+	lola_restore(&flow->lola, p, now_of(tp));
+	flow->lola.saved.is_valid = 0;
+	return greatest(packets(&flow->lola, flow->lola.cwnd), cwnd);
+}
+
+SEC("struct_ops")
+void sojourn_cwnd_event(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	u32 event = args[1];
+	struct flow *flow = flow_of(tp);
+
+	if (!flow || event != CA_EVENT_CWND_RESTART)
+		return;
+	read_socket(flow, tp);
+	/* The stack reduces the window itself, after this. */
+	if (flow->lola.cwnd < flow->lola.ssthresh)
+		lola_begin_slow_start(&flow->lola);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops sojourn_lola = {
+	.ssthresh = (void *)sojourn_ssthresh,
+	.cong_avoid = (void *)sojourn_cong_avoid,
+	.set_state = (void *)sojourn_set_state,
+	.cwnd_event = (void *)sojourn_cwnd_event,
+	.pkts_acked = (void *)sojourn_pkts_acked,
+	.undo_cwnd = (void *)sojourn_undo_cwnd,
+	.init = (void *)sojourn_init,
+	.release = (void *)sojourn_release,
+	.name = "sojourn_lola",
+};
+
+/* ---- Replay of a recorded trace, without a network (BPF_PROG_RUN) ---- */
+
+#define CHUNK 1024
+
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_ARRAY);
+	MAP_UINT(map_flags, BPF_F_MMAPABLE);
+	MAP_UINT(max_entries, CHUNK);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct lola_event);
+} events SEC(".maps");
+
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_ARRAY);
+	MAP_UINT(map_flags, BPF_F_MMAPABLE);
+	MAP_UINT(max_entries, CHUNK);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct lola_result);
+} results SEC(".maps");
+
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_ARRAY);
+	MAP_UINT(max_entries, 1);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct lola);
+} state SEC(".maps");
+
+struct replay {
+	/* Payload of a packet and initial window, for the first chunk; zero for later ones. */
+	u64 mss;
+	u64 initial;
+	/* Events of this chunk. */
+	u64 count;
+};
+
+static long replay_event(u32 index, void *context)
+{
+	const struct lola_params *p = settings();
+	u32 zero = 0;
+	struct lola *lola = bpf_map_lookup_elem(&state, &zero);
+	struct lola_event *event = bpf_map_lookup_elem(&events, &index);
+	struct lola_result *result = bpf_map_lookup_elem(&results, &index);
+
+	if (!lola || !event || !result)
+		return 1;
+	lola_step(lola, p, event, result);
+	return 0;
+}
+
+SEC("syscall")
+int sojourn_replay(struct replay *replay)
+{
+	u32 zero = 0;
+	struct lola *lola = bpf_map_lookup_elem(&state, &zero);
+
+	if (!lola)
+		return 1;
+	if (replay->mss)
+		lola_init(lola, replay->mss, replay->initial);
+	bpf_loop(least(replay->count, CHUNK), replay_event, 0, 0);
+	return 0;
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The core of TCP LoLa (Hock, Neumeister, Zitterbart, Bless, "TCP LoLa: Congestion Control for Low
+ * Latencies and High Throughput", IEEE LCN 2017), without types of the kernel. The sections and
+ * equations are the paper's. `crates/cc/src/lola` has the same algorithm in floats, and the reasons
+ * of all details. Times are in nanoseconds, windows in bytes.
+ */
+#ifndef SOJOURN_LOLA_H
+#define SOJOURN_LOLA_H
+
+#include "fixed.h"
+#include "windowed_min.h"
+
+/* The controller's parameters in the order of their declaration (`sojourn controllers lola`). */
+struct lola_params {
+	u64 q_low;
+	u64 q_target;
+	u64 t_sync;
+	u64 t_measure;
+	u64 gamma_q20;
+	u64 phi_q20;
+	u64 c_q20;
+	u64 beta_q20;
+	u64 cwnd_min;
+	u64 base_timeout;
+	u64 base_delay_epsilon;
+};
+
+enum lola_phase {
+	LOLA_SLOW_START,
+	LOLA_CUBIC_INCREASE,
+	LOLA_FAIR_FLOW_BALANCING,
+	LOLA_CWND_HOLD,
+};
+
+enum lola_cause {
+	LOLA_NO_RECOVERY,
+	LOLA_RECOVERY,
+	/* A timeout after which no packet has been acknowledged. */
+	LOLA_TIMEOUT,
+};
+
+struct lola_saved {
+	u64 is_valid;
+	u64 cwnd;
+	u64 ssthresh;
+	u64 cwnd_max;
+};
+
+struct lola {
+	u64 mss;
+	u64 initial;
+	u64 cwnd;
+	/* `NONE` until the first congestion. */
+	u64 ssthresh;
+	/* The window before the last reduction. */
+	u64 cwnd_max;
+	u64 phase;
+	u64 timed_out;
+	/* Slow start: extremes of the samples; `NONE` before the first. */
+	u64 rtt_least;
+	u64 rtt_greatest;
+	/* Cubic increase: time at which t was zero, of the last feedback, and of its plateau. */
+	u64 begin;
+	u64 updated;
+	u64 plateau_after;
+	u64 plateau;
+	/* Until then, measurements date from before the reduction. */
+	u64 blind_until;
+	/* Start of fair flow balancing, or of the hold. */
+	u64 since;
+	/* Equation 5; `NONE` while unknown. */
+	u64 rtt_min;
+	/* Tailored decreases since a sample was near the minimum. */
+	u64 decreases;
+	u64 cause;
+	struct lola_saved saved;
+	/* Bytes that fair flow balancing added, and that measurements do not show yet. */
+	u64 added_sum;
+	struct ring added;
+	struct ring recent;
+};
+
+INLINE void lola_begin_slow_start(struct lola *s)
+{
+	s->phase = LOLA_SLOW_START;
+	s->rtt_least = NONE;
+	s->rtt_greatest = 0;
+}
+
+INLINE void lola_forget_added(struct lola *s)
+{
+	ring_clear(&s->added);
+	s->added_sum = 0;
+}
+
+INLINE void lola_init(struct lola *s, u64 mss, u64 initial)
+{
+	s->mss = mss;
+	s->initial = initial;
+	s->cwnd = initial;
+	s->ssthresh = NONE;
+	s->cwnd_max = 0;
+	s->timed_out = 0;
+	s->rtt_min = NONE;
+	s->decreases = 0;
+	s->cause = LOLA_NO_RECOVERY;
+	s->saved.is_valid = 0;
+	ring_clear(&s->recent);
+	lola_forget_added(s);
+	lola_begin_slow_start(s);
+}
+
+/* ---- Estimates of the queue: section IV ---- */
+
+/* Equation 4; zero before the first sample. */
+INLINE u64 lola_rtt_now(struct lola *s)
+{
+	u64 rtt = windowed_min(&s->recent);
+
+	return rtt == NONE ? 0 : rtt;
+}
+
+/* Equation 6; zero while RTT_min is unknown. */
+INLINE u64 lola_delay(struct lola *s)
+{
+	return sub_saturating(lola_rtt_now(s), s->rtt_min);
+}
+
+/* Equation 7. */
+INLINE u64 lola_data(struct lola *s)
+{
+	u64 rtt = greatest(lola_rtt_now(s), 1);
+
+	return scale(s->cwnd, (lola_delay(s) << Q20) / rtt);
+}
+
+INLINE void lola_sample(struct lola *s, const struct lola_params *p, u64 now, u64 rtt)
+{
+	u64 rtt_now = windowed_min_update(&s->recent, now, rtt, p->t_measure);
+
+	s->rtt_min = least(s->rtt_min, rtt_now);
+	if (rtt_now - s->rtt_min <= p->base_delay_epsilon)
+		s->decreases = 0;
+}
+
+/* ---- Equation 1 ---- */
+
+#define CURVE_BITS 12 /* the time to the plateau is in units of 2^-12 s */
+#define CURVE_LONGEST (1ULL << 27) /* 128 s in units of 2^-20 s */
+
+INLINE void lola_begin_cubic_increase(struct lola *s, const struct lola_params *p, u64 now,
+				      u64 cwnd_max, u64 blind)
+{
+	/* (CWnd_max - CWnd) / C in segments, with 36 bits of fraction: 2^-12 s cubed. */
+	u64 rise = sub_saturating(cwnd_max, s->cwnd);
+	u64 segments_q20 = mul_saturating(rise, 1ULL << Q20) / greatest(s->mss, 1);
+	u64 cubed = mul_saturating(mul_saturating(segments_q20, 1ULL << Q20) / p->c_q20,
+				   1ULL << (3 * CURVE_BITS - Q20));
+
+	s->phase = LOLA_CUBIC_INCREASE;
+	s->cwnd_max = cwnd_max;
+	s->begin = now;
+	s->updated = now;
+	s->plateau_after = cube_root(cubed) << (Q20 - CURVE_BITS);
+	s->plateau = greatest(cwnd_max, s->cwnd);
+	s->blind_until = now + blind;
+}
+
+/* Nanoseconds as units of 2^-20 s: 2^20 / 10^9 is 2^11 / 5^9. */
+INLINE u64 lola_curve_time(u64 ns)
+{
+	return ((ns & ((1ULL << 52) - 1)) << 11) / 1953125;
+}
+
+INLINE u64 lola_curve(struct lola *s, const struct lola_params *p, u64 now)
+{
+	u64 t = lola_curve_time(now - s->begin);
+	u64 is_after = t >= s->plateau_after;
+	u64 u = least(is_after ? t - s->plateau_after : s->plateau_after - t, CURVE_LONGEST);
+	u64 cubed_q20 = (((u * u) >> Q20) * u) >> Q20;
+	u64 segments_q20 = ((cubed_q20 >> 10) * p->c_q20) >> 10;
+	u64 bytes = (segments_q20 * s->mss) >> Q20;
+
+	s->updated = now;
+	return is_after ? add_saturating(s->plateau, bytes) : sub_saturating(s->plateau, bytes);
+}
+
+/* RFC 9438 section 5.8: excludes the time in which the window did not limit the sender. */
+INLINE void lola_exclude(struct lola *s, u64 now)
+{
+	s->begin = least(s->begin + (now - s->updated), now);
+	s->updated = now;
+}
+
+/* ---- Fair flow balancing: section III-C ---- */
+
+#define X_LONGEST (1ULL << 26) /* X(t) is at most 1 GiB */
+
+/* Equation 2. */
+INLINE u64 lola_x(const struct lola_params *p, u64 t)
+{
+	u64 phi_ns = (p->phi_q20 * NS_PER_MS) >> Q20;
+	u64 ratio_q16 = least((least(t, 1ULL << 47) << 16) / phi_ns, X_LONGEST);
+
+	return (((ratio_q16 * ratio_q16) >> 16) * ratio_q16) >> 32;
+}
+
+INLINE void lola_expire_added(struct lola *s, u64 now, u64 span)
+{
+	u32 i;
+
+	for (i = 0; i < RING; i++) {
+		struct entry *front = entry_at(&s->added, s->added.head);
+
+		if (!ring_length(&s->added) || now - front->at < span)
+			break;
+		s->added_sum -= front->value;
+		s->added.head++;
+	}
+}
+
+INLINE void lola_push_added(struct lola *s, u64 now, u64 bytes, u64 span)
+{
+	struct entry *back = entry_at(&s->added, s->added.tail - 1);
+	u32 length = ring_length(&s->added);
+
+	if (!bytes)
+		return;
+	s->added_sum += bytes;
+	if (length && (length == RING || now - back->at < span / GRAINS))
+		back->value += bytes;
+	else
+		ring_push(&s->added, now, bytes);
+}
+
+INLINE void lola_balance(struct lola *s, const struct lola_params *p, u64 now, u64 acked)
+{
+	u64 shows_after = lola_rtt_now(s) + p->t_measure;
+	u64 x, q_data, growth;
+
+	lola_expire_added(s, now, shows_after);
+	x = lola_x(p, now - s->since + shows_after);
+	q_data = lola_data(s) + s->added_sum;
+	growth = least(sub_saturating(x, q_data), acked);
+	s->cwnd += growth;
+	lola_push_added(s, now, growth, shows_after);
+}
+
+/* ---- The phases: figure 1 ---- */
+
+/* Section III-E, and section IV on the validity of RTT_min. */
+INLINE void lola_tailored_decrease(struct lola *s, const struct lola_params *p, u64 now)
+{
+	u64 cwnd_max = s->cwnd;
+	u64 emptied = s->cwnd - lola_data(s);
+	u64 blind = 2 * lola_rtt_now(s);
+
+	s->cwnd = least(greatest(scale(emptied, p->gamma_q20), p->cwnd_min * s->mss), s->cwnd);
+	s->ssthresh = least(s->ssthresh, s->cwnd);
+	s->decreases++;
+	if (p->base_timeout && s->decreases >= p->base_timeout) {
+		s->rtt_min = NONE;
+		s->decreases = 0;
+	}
+	lola_begin_cubic_increase(s, p, now, cwnd_max, blind);
+}
+
+/* Section III-A: by single samples, without a filter. */
+INLINE void lola_watch_slow_start(struct lola *s, const struct lola_params *p, u64 now, u64 rtt)
+{
+	s->rtt_least = least(s->rtt_least, rtt);
+	s->rtt_greatest = greatest(s->rtt_greatest, rtt);
+	if (s->rtt_greatest - s->rtt_least > 2 * p->q_low) {
+		s->ssthresh = s->cwnd;
+		lola_begin_cubic_increase(s, p, now, s->cwnd, 0);
+	}
+}
+
+/* Moves through the phases; `rtt` is `NONE` without a sample. */
+INLINE void lola_advance(struct lola *s, const struct lola_params *p, u64 now, u64 rtt)
+{
+	u64 delay = lola_delay(s);
+
+	if (s->phase == LOLA_SLOW_START && rtt != NONE)
+		lola_watch_slow_start(s, p, now, rtt);
+	if (s->phase == LOLA_CUBIC_INCREASE && now >= s->blind_until && delay > p->q_low) {
+		lola_forget_added(s);
+		s->phase = LOLA_FAIR_FLOW_BALANCING;
+		s->since = now;
+	}
+	if (s->phase == LOLA_FAIR_FLOW_BALANCING && delay > p->q_target) {
+		s->phase = LOLA_CWND_HOLD;
+		s->since = now;
+	}
+	if (s->phase == LOLA_CWND_HOLD && now - s->since >= p->t_sync)
+		lola_tailored_decrease(s, p, now);
+}
+
+INLINE void lola_grow(struct lola *s, const struct lola_params *p, u64 now, u64 acked)
+{
+	if (s->phase == LOLA_SLOW_START) {
+		u64 grown = least(s->cwnd + acked, greatest(s->ssthresh, s->cwnd));
+
+		acked -= grown - s->cwnd;
+		s->cwnd = grown;
+		s->timed_out = 0;
+		if (s->cwnd >= s->ssthresh)
+			lola_begin_cubic_increase(s, p, now, s->cwnd, 0);
+	}
+	if (s->phase == LOLA_CUBIC_INCREASE) {
+		/* RFC 9438 section 4.2: at most half a window per round trip. */
+		u64 most = s->cwnd + acked / 2;
+
+		s->cwnd = greatest(s->cwnd, least(lola_curve(s, p, now), most));
+	} else if (s->phase == LOLA_FAIR_FLOW_BALANCING) {
+		lola_balance(s, p, now, acked);
+	}
+}
+
+/* ---- Calls of the controller ---- */
+
+enum lola_event_kind {
+	LOLA_FEEDBACK,
+	LOLA_TIMED_OUT,
+	LOLA_IDLE,
+};
+
+#define LOLA_LOSS_EVENT (1 << 0)
+#define LOLA_ECN_EVENT (1 << 1)
+#define LOLA_SPURIOUS (1 << 2)
+#define LOLA_IN_RECOVERY (1 << 3)
+#define LOLA_CWND_LIMITED (1 << 4)
+#define LOLA_PACKETS_ACKED (1 << 5)
+#define LOLA_RETRANSMISSION (1 << 6)
+
+/* A call of the controller. */
+struct lola_event {
+	u64 now;
+	u64 kind;
+	u64 flags;
+	/* `NONE` without a sample. */
+	u64 rtt;
+	u64 acked;
+	/* For a timeout. */
+	u64 in_flight;
+};
+
+/* ---- Losses: as CUBIC (RFC 9438 sections 4.6 and 4.7) ---- */
+
+INLINE void lola_save(struct lola *s)
+{
+	s->saved.is_valid = 1;
+	s->saved.cwnd = s->cwnd;
+	s->saved.ssthresh = s->ssthresh;
+	s->saved.cwnd_max = s->cwnd_max;
+}
+
+INLINE void lola_on_loss(struct lola *s, const struct lola_params *p, u64 now)
+{
+	u64 cwnd = s->cwnd;
+	u64 kept = cwnd < s->cwnd_max ? scale(cwnd, ((1ULL << Q20) + p->beta_q20) / 2) : cwnd;
+
+	lola_save(s);
+	s->cause = LOLA_RECOVERY;
+	s->ssthresh = greatest(scale(cwnd, p->beta_q20), 2 * s->mss);
+	s->cwnd = s->ssthresh;
+	s->timed_out = 0;
+	lola_begin_cubic_increase(s, p, now, kept, 2 * lola_rtt_now(s));
+}
+
+INLINE void lola_on_timeout(struct lola *s, const struct lola_params *p, u64 in_flight)
+{
+	if (s->cause == LOLA_NO_RECOVERY || !s->saved.is_valid)
+		lola_save(s);
+	s->cause = LOLA_TIMEOUT;
+	if (!s->timed_out)
+		s->ssthresh = greatest(scale(in_flight, p->beta_q20), 2 * s->mss);
+	s->timed_out = 1;
+	s->cwnd = s->mss;
+	lola_begin_slow_start(s);
+}
+
+/* Restores the window after a spurious loss. */
+INLINE void lola_restore(struct lola *s, const struct lola_params *p, u64 now)
+{
+	s->cwnd = greatest(s->cwnd, s->saved.cwnd);
+	s->ssthresh = greatest(s->ssthresh, s->saved.ssthresh);
+	s->timed_out = 0;
+	if (s->cwnd < s->ssthresh)
+		lola_begin_slow_start(s);
+	else
+		lola_begin_cubic_increase(s, p, now, greatest(s->saved.cwnd_max, s->cwnd),
+					  2 * lola_rtt_now(s));
+}
+
+/* RFC 5681 section 4.1, after an idle period of a retransmission timeout. */
+INLINE void lola_on_idle(struct lola *s, u64 flags)
+{
+	if (!(flags & LOLA_RETRANSMISSION)) {
+		s->ssthresh = greatest(s->ssthresh, s->cwnd * 3 / 4);
+		s->cwnd = least(s->cwnd, s->initial);
+	}
+	if (s->cwnd < s->ssthresh)
+		lola_begin_slow_start(s);
+}
+
+/* The outcome of an event. */
+struct lola_result {
+	u64 cwnd;
+	u64 ssthresh;
+	u64 phase;
+};
+
+/* Follows the recovery; returns whether the last reduction was spurious. */
+INLINE u64 lola_follow_recovery(struct lola *s, u64 flags)
+{
+	u64 is_restored = (flags & LOLA_SPURIOUS) && s->saved.is_valid;
+
+	if (flags & (LOLA_SPURIOUS | LOLA_ECN_EVENT)) {
+		s->saved.is_valid = 0;
+		s->cause = LOLA_NO_RECOVERY;
+	} else if ((s->cause == LOLA_RECOVERY && !(flags & LOLA_IN_RECOVERY)) ||
+		   (s->cause == LOLA_TIMEOUT && (flags & LOLA_PACKETS_ACKED))) {
+		s->cause = LOLA_NO_RECOVERY;
+	}
+	return is_restored;
+}
+
+INLINE void lola_on_feedback(struct lola *s, const struct lola_params *p,
+			     const struct lola_event *e)
+{
+	if (e->rtt != NONE)
+		lola_sample(s, p, e->now, e->rtt);
+	if (lola_follow_recovery(s, e->flags))
+		lola_restore(s, p, e->now);
+	if (e->flags & LOLA_LOSS_EVENT)
+		lola_on_loss(s, p, e->now);
+	else
+		lola_advance(s, p, e->now, e->rtt);
+	if (!(e->flags & LOLA_CWND_LIMITED)) {
+		if (s->phase == LOLA_CUBIC_INCREASE)
+			lola_exclude(s, e->now);
+	} else if (e->acked && !(e->flags & LOLA_IN_RECOVERY)) {
+		lola_grow(s, p, e->now, e->acked);
+	}
+}
+
+INLINE void lola_step(struct lola *s, const struct lola_params *p, const struct lola_event *e,
+		      struct lola_result *result)
+{
+	if (e->kind == LOLA_FEEDBACK)
+		lola_on_feedback(s, p, e);
+	else if (e->kind == LOLA_TIMED_OUT)
+		lola_on_timeout(s, p, e->in_flight);
+	else
+		lola_on_idle(s, e->flags);
+	result->cwnd = s->cwnd;
+	result->ssthresh = s->ssthresh;
+	result->phase = s->phase;
+}
+
+#endif

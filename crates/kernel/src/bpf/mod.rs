@@ -1,0 +1,17 @@
+//! Controllers in the kernel, by libbpf.
+
+mod loaded;
+mod log;
+mod registered;
+pub mod replay;
+mod sys;
+
+pub use loaded::{Loaded, load};
+pub use registered::{registered, unload};
+
+/// The map with the parameters.
+const PARAMS: &str = ".rodata.params";
+/// The map with the number of sockets.
+const SOCKETS: &str = ".bss.sockets";
+/// Folder of the pins.
+const PINS: &str = "/sys/fs/bpf";

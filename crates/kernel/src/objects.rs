@@ -1,0 +1,26 @@
+//! The compiled programs.
+
+/// The objects by the name of their controller. `bpf/build` writes them.
+const OBJECTS: &[(&str, &[u8])] = &[("lola", include_bytes!("../objects/lola.bpf.o"))];
+
+/// Names of the controllers that can be loaded, as in scenarios.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    OBJECTS.iter().map(|(name, _)| *name)
+}
+
+/// Whether the controller can be loaded.
+pub fn is_supported(name: &str) -> bool {
+    names().any(|one| one == name)
+}
+
+/// The name of a controller in the kernel, for `sysctl` and `setsockopt`.
+pub fn kernel_name(name: &str) -> String {
+    format!("sojourn_{name}")
+}
+
+/// The object of a controller.
+#[cfg(feature = "libbpf")]
+pub(crate) fn object(name: &str) -> Result<&'static [u8], crate::Error> {
+    let found = OBJECTS.iter().find(|(one, _)| *one == name);
+    found.map(|(_, object)| *object).ok_or_else(|| crate::Error::unknown(name))
+}

@@ -1,0 +1,53 @@
+//! The functions of a build without libbpf.
+
+use sojourn_params::Params;
+
+use crate::{Error, Registered};
+
+/// A controller in the kernel; there is none.
+pub enum Loaded {}
+
+impl Loaded {
+    /// Never called.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn pin(&mut self) -> Result<(), Error> {
+        match *self {}
+    }
+
+    /// Never called.
+    pub fn is_registered(&self) -> bool {
+        match *self {}
+    }
+}
+
+/// Refuses.
+///
+/// # Errors
+/// Always.
+pub fn load(name: &str, _params: &Params) -> Result<Loaded, Error> {
+    if crate::is_supported(name) { Err(Error::NotBuilt) } else { Err(Error::unknown(name)) }
+}
+
+/// Refuses.
+///
+/// # Errors
+/// Always.
+pub fn unload(_name: &str, _is_forced: bool) -> Result<(), Error> {
+    Err(Error::NotBuilt)
+}
+
+/// Refuses.
+///
+/// # Errors
+/// Always.
+pub fn registered() -> Result<Vec<Registered>, Error> {
+    Err(Error::NotBuilt)
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        match *self {}
+    }
+}

@@ -1,0 +1,8 @@
+//! The controllers in the kernel. The tests skip with a line where the machine does not allow BPF.
+#![cfg(target_os = "linux")]
+
+mod common;
+mod object;
+mod record;
+mod registration;
+mod replay;

@@ -1,0 +1,95 @@
+//! Loading and unloading.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::thread;
+
+use nix::sys::socket::{setsockopt, sockopt};
+use sojourn_kernel::{Error, load, registered, unload};
+use sojourn_params::Value;
+use sojourn_units::Duration;
+
+use crate::common::{alone, defaults, is_available, skip, try_load};
+
+/// Bytes of a transfer over the loopback device.
+const BYTES: usize = 1 << 20;
+
+/// A connection whose sender uses LoLa.
+fn connection() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let sender = TcpStream::connect(listener.local_addr().expect("an address")).expect("a peer");
+    setsockopt(&sender.as_fd(), sockopt::TcpCongestion, &"sojourn_lola".into()).expect("LoLa");
+    (sender, listener.accept().expect("a connection").0)
+}
+
+/// Sends over a connection and checks that everything arrives.
+fn transfer((mut sender, mut receiver): (TcpStream, TcpStream)) {
+    let sending = thread::spawn(move || sender.write_all(&vec![7; BYTES]));
+    let mut received = Vec::new();
+    receiver.read_to_end(&mut received).expect("data");
+    sending.join().expect("no panic").expect("sent");
+    assert_eq!(received, vec![7; BYTES]);
+}
+
+#[test]
+fn a_loaded_controller_carries_data_and_goes_when_it_is_dropped() {
+    let _alone = alone();
+    let Some(loaded) = try_load("lola") else { return };
+    assert!(loaded.is_registered() && is_available("sojourn_lola"));
+    let pair = connection();
+    let all = registered().expect("a list");
+    assert!(all.iter().any(|one| one.name == "lola" && one.sockets >= 1 && !one.is_pinned));
+    transfer(pair);
+    drop(loaded);
+    assert!(!is_available("sojourn_lola"));
+    assert!(registered().expect("a list").iter().all(|one| one.name != "lola"));
+}
+
+#[test]
+fn parameters_reach_the_program() {
+    let _alone = alone();
+    let declared = sojourn_cc::find("lola").expect("a controller").info.params;
+    let mut params = defaults("lola");
+    params.set(declared, "q_target", Value::Time(Duration::from_millis(2))).expect("a value");
+    let loaded = match load("lola", &params) {
+        Ok(loaded) => loaded,
+        Err(error) => return skip(&error),
+    };
+    let all = registered().expect("a list");
+    let one = all.iter().find(|one| one.name == "lola").expect("registered");
+    let values: Vec<_> = sojourn_kernel::values(declared, &one.words).collect();
+    assert!(values.contains(&("q_target", Value::Time(Duration::from_millis(2)))));
+    assert!(values.contains(&("q_low", Value::Time(Duration::from_millis(1)))));
+    drop(loaded);
+}
+
+#[test]
+fn a_name_is_taken_once() {
+    let _alone = alone();
+    let Some(loaded) = try_load("lola") else { return };
+    let second = load("lola", &defaults("lola"));
+    assert!(matches!(second, Err(Error::Taken { .. })));
+    drop(loaded);
+}
+
+/// The sockets that use a controller keep it after a forced end.
+#[test]
+fn a_controller_in_use_is_unloaded_by_force_only() {
+    let _alone = alone();
+    let Some(loaded) = try_load("lola") else { return };
+    let pair = connection();
+    assert!(matches!(unload("lola", false), Err(Error::InUse { sockets: 1.., .. })));
+    assert!(is_available("sojourn_lola"));
+    unload("lola", true).expect("unloaded");
+    assert!(!is_available("sojourn_lola") && !loaded.is_registered());
+    transfer(pair);
+    assert!(matches!(unload("lola", false), Err(Error::NotLoaded(_))));
+}
+
+#[test]
+fn unknown_names_are_refused_with_the_known_ones() {
+    let error = load("reno", &defaults("reno")).err().expect("no program");
+    assert!(error.to_string().contains("there is no controller `reno` for the kernel"));
+    assert!(error.to_string().contains("lola"));
+}

@@ -1,0 +1,104 @@
+"""`sojourn kernel load`, `list`, `status` and `unload`."""
+
+import argparse
+import json
+import sys
+import time
+
+from sojourn import kernel, terminal
+from sojourn.cli.interrupts import Request
+
+# Time between checks whether to end.
+_LOOK_S = 0.2
+
+
+def declare_load(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn kernel load`."""
+    parser.description = (
+        "Register a controller in the kernel, for every program of this machine (docs/kernel.md). "
+        "It stays until Ctrl-C, SIGTERM, `sojourn kernel unload`, or the end of this process in "
+        "any way. The machine's default controller does not change."
+    )
+    add = parser.add_argument
+    add("name", metavar="NAME", help="the controller (sojourn kernel list)")
+    add(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="set a parameter, such as q_target=2ms (sojourn controllers NAME); may be repeated",
+    )
+    add(
+        "--pin",
+        action="store_true",
+        help="return, and keep the controller registered until `sojourn kernel unload` or a reboot",
+    )
+    parser.set_defaults(execute=_load)
+
+
+def declare_list(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn kernel list`."""
+    parser.set_defaults(execute=_list)
+
+
+def declare_status(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn kernel status`."""
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help='print [{"name", "kernel_name", "sockets", "pinned", "params"}]',
+    )
+    parser.set_defaults(execute=_status)
+
+
+def declare_unload(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn kernel unload`."""
+    parser.add_argument("name", metavar="NAME", help="the controller (sojourn kernel status)")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="unload it although sockets use it; they keep it until they close",
+    )
+    parser.set_defaults(execute=_unload)
+
+
+def _load(args: argparse.Namespace) -> int:
+    with Request() as request:
+        controller = kernel.load(args.name, args.set)
+        if args.pin:
+            controller.pin()
+        _print(f"Loaded {args.name}; its name in the kernel is sojourn_{args.name}")
+        while not (args.pin or request.is_made) and controller.is_registered():
+            time.sleep(_LOOK_S)
+    return 0
+
+
+def _list(_: argparse.Namespace) -> int:
+    for name in kernel.names():
+        _print(f"{name}: in the kernel sojourn_{name}")
+    return 0
+
+
+def _status(args: argparse.Namespace) -> int:
+    found = kernel.registered()
+    if args.json:
+        _print(json.dumps(found))
+        return 0
+    for one in found:
+        params = ", ".join(f"{name} {value}" for name, value in one["params"].items())
+        pinned = "pinned" if one["pinned"] else "until its loader ends"
+        _print(f"{one['kernel_name']}: {one['sockets']:,} sockets, {pinned}; {params}")
+    if not found:
+        terminal.say("no controller of Sojourn is loaded")
+    return 0
+
+
+def _unload(args: argparse.Namespace) -> int:
+    kernel.unload(args.name, args.force)
+    return 0
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(terminal.one_line(line) + "\n")
+    # The reader of a pipe waits for the line.
+    sys.stdout.flush()

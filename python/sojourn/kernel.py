@@ -1,0 +1,71 @@
+"""Sojourn's controllers in the Linux kernel (docs/kernel.md)."""
+
+import json
+from collections.abc import Sequence
+from typing import TypedDict, cast
+
+from sojourn import _core
+from sojourn.errors import UsageError
+from sojourn.experiment import toml_value
+
+
+class Registered(TypedDict):
+    """A controller that is registered in the kernel."""
+
+    name: str
+    """Its name in scenarios."""
+    kernel_name: str
+    """Its name for sysctl and setsockopt."""
+    sockets: int
+    """Sockets that use it."""
+    pinned: bool
+    """Whether it stays registered without a process."""
+    params: dict[str, str]
+
+
+_FLOW = "flow.kernel"
+# The parameters of a controller are checked by the schema of scenarios. The link is a placeholder.
+_DOCUMENT = {
+    "duration": "1s",
+    "link": {"path": {"delay": "1ms"}},
+    "flow": {"kernel": {"path": ["path"], "back": ["path"], "control": {"kind": "cubic"}}},
+}
+
+
+def names() -> list[str]:
+    """Return the names of the controllers that can be loaded."""
+    _require_linux()
+    return _core.kernel_names()
+
+
+# Another system than Linux lacks this class, so the annotation is text.
+def load(name: str, assignments: Sequence[str]) -> "_core.KernelController":
+    """Register a controller for as long as the returned object exists."""
+    known = names()
+    if name not in known:
+        raise UsageError(
+            f"there is no controller `{name}` for the kernel; there are: {', '.join(known)}"
+        )
+    core = _core.Scenario.from_json("the controller", json.dumps(_DOCUMENT), ".")
+    core.set(f"{_FLOW}.control.kind={toml_value(name)}")
+    for assignment in assignments:
+        core.set(f"{_FLOW}.control.{assignment}")
+    core.check()
+    return core.kernel_load()
+
+
+def registered() -> list[Registered]:
+    """Return the registered controllers."""
+    _require_linux()
+    return cast(list[Registered], json.loads(_core.kernel_registered()))
+
+
+def unload(name: str, force: bool) -> None:
+    """Unregister a controller, whoever loaded it."""
+    _require_linux()
+    _core.kernel_unload(name, force)
+
+
+def _require_linux() -> None:
+    if not hasattr(_core, "kernel_names"):
+        raise UsageError("controllers in the kernel need Linux; `sojourn run` simulates anywhere")
