@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, thread};
 
 use crate::common::defaults;
@@ -71,7 +72,11 @@ fn bytes(words: impl IntoIterator<Item = u64>) -> Vec<u8> {
 /// Compiles the native program; `None` without a compiler.
 fn native() -> Option<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bpf/lola_native.c");
-    let program = env::temp_dir().join(format!("sojourn-native-{}", std::process::id()));
+    // Each test has its own file.
+    static BUILT: AtomicU32 = AtomicU32::new(0);
+    let number = BUILT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("sojourn-native-{}-{number}", std::process::id());
+    let program = env::temp_dir().join(name);
     let status = Command::new("cc").arg("-O2").arg("-o").arg(&program).arg(source).status();
     match status {
         Ok(status) => assert!(status.success(), "the header does not compile"),
