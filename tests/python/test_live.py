@@ -1,5 +1,6 @@
 """Live runs from the command line and from Python, where this machine allows them."""
 
+import contextlib
 import json
 import shutil
 import signal
@@ -89,11 +90,22 @@ def test_a_scenario_without_live_counterpart_is_refused(
     assert not (place / "refused").exists()
 
 
+def namespaces(pid: int) -> int:
+    """Count the network namespaces that a process holds open."""
+    found = 0
+    for one in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            found += str(one.readlink()).startswith("net:")
+    return found
+
+
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_run_leaves_nothing(place: Path) -> None:
     args = command("live", place / "small.toml", "--set", "duration=60s", "--out", place / "cut")
     process = subprocess.Popen(args, cwd=place, env=environment(), stderr=subprocess.PIPE)
-    time.sleep(3)
+    while namespaces(process.pid) < 2:
+        assert process.poll() is None
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 130
