@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sojourn import api, experiment, output, results
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import add_scenario_options
+from sojourn.cli.options import add_scenario_options, report_formats
 from sojourn.cli.scenarios import read
 from sojourn.pictures import Pictures
 from sojourn.progress import Bar
@@ -50,20 +50,20 @@ def execute(args: argparse.Namespace) -> int:
         with Bar() as bar:
             run = api.record_live(core, args.file, args.runs, live, bar.simulating)
         return _shown(args, figures, run)
-    drawn = Pictures(figures.report_missing)
+    drawn = Pictures(figures.report_missing, report_formats(args))
     with Bar() as bar, out.opened() as opened:
         run = api.record_live(core, args.file, args.runs, live, bar.simulating)
         bar.writing()
         results.fill(run, opened.place, drawn)
     drawn.finish(opened.target, results.REDRAW)
-    return _shown(args, figures, run, opened.target)
+    return _shown(args, figures, run, f"Run directory: {opened.target}{drawn.hint}")
 
 
-def _shown(args: argparse.Namespace, figures: Figures, run: Run, target: Path | None = None) -> int:
-    if args.json or target is None:
+def _shown(args: argparse.Namespace, figures: Figures, run: Run, last: str | None = None) -> int:
+    if args.json:
         sys.stdout.write(results.summary_text(run.summary))
         return figures.status()
     from sojourn.cli import console
 
-    console.show(run, target)
+    console.show(run, last)
     return figures.status()
