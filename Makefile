@@ -15,7 +15,7 @@ SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo bench limits interrupts test test-all test-build test-rust test-python fuzz fuzz-build fuzz-record \
+.PHONY: help demo bench limits interrupts test test-all test-vm test-build test-rust test-python fuzz fuzz-build fuzz-record \
 	install reference matrix papers lint tshark clean
 
 help:  ## list the targets
@@ -35,6 +35,13 @@ test:  ## set up, and run the tests but for the long ones
 test-all: lint tshark  ## set up, and run every test, the long ones too
 	cargo test --workspace --quiet -- --include-ignored
 	$(PYTEST) -m 'long or not long'
+
+# The tests run on kernels that have the modules which this one may lack.
+VM_KERNELS ?= 6.1 6.12
+
+test-vm: $(VENV)/.made  ## test live runs over the kernel's queues on Debian's kernels, emulated
+	@cargo test --workspace --quiet --no-run
+	@tests/vm/test $(VM_KERNELS)
 
 bench: $(VENV)/.installed  ## measure speed, memory and start-up; takes a few minutes
 	$(BIN)/sojourn bench

@@ -179,8 +179,14 @@ class Scenario:
         self, control: int, seed: int, pcapng: str | None = None, qlog: str | None = None
     ) -> Simulation: ...
     def live(
-        self, control: int, seed: int, stack: Literal["kernel", "udp"], ipv6: bool
+        self,
+        control: int,
+        seed: int,
+        stack: Literal["kernel", "udp"],
+        ipv6: bool,
+        bottleneck: Literal["sojourn", "tc"],
     ) -> LiveRun: ...
+    def link_commands(self, seed: int, ipv6: bool) -> str: ...
     def send(self, addresses: list[str], patience: str) -> Transfer: ...
     def shell(
         self,

@@ -86,19 +86,20 @@ def live(
     spread: str | None = None,
     stack: real_time.Stack = "kernel",
     ipv6: bool = False,
+    bottleneck: real_time.Bottleneck = "sojourn",
 ) -> Run:
     """Run a scenario in real time over this machine's network stack (docs/live.md).
 
     `stack` is "kernel" for the kernel's TCP and its own controllers, or "udp" for Sojourn's
-    transport over UDP with all controllers. The other parameters are those of `run`. The record is
-    that of a simulation, so `compare` takes both. Raises `LiveError` if the machine cannot carry it
-    out.
+    transport over UDP with all controllers. `bottleneck` is "sojourn" for the simulator's links, or
+    "tc" for the kernel's queues. The other parameters are those of `run`. The record is that of a
+    simulation, so `compare` takes both. Raises `LiveError` if the machine cannot carry it out.
     """
     source = as_scenario(scenario)
     core = experiment.prepare(
         source.compile(), assignments=set, control=control, seed=seed, spread=spread
     )
-    return record_live(core, source.origin, runs, real_time.Live(stack, ipv6))
+    return record_live(core, source.origin, runs, real_time.Live(stack, ipv6, bottleneck))
 
 
 def load(directory: str | PathLike[str]) -> Run:

@@ -10,6 +10,9 @@ from sojourn.experiment import Job, Progress, Running, jobs_of, simulate
 Stack = Literal["kernel", "udp"]
 """The hosts: the kernel's TCP, or Sojourn's transport over UDP."""
 
+Bottleneck = Literal["sojourn", "tc"]
+"""The links: those of the simulator in real time, or the kernel's queue disciplines."""
+
 
 @dataclass(frozen=True)
 class Live:
@@ -17,6 +20,7 @@ class Live:
 
     stack: Stack = "kernel"
     ipv6: bool = False
+    bottleneck: Bottleneck = "sojourn"
 
 
 @dataclass(frozen=True)
@@ -27,16 +31,27 @@ class LiveJob(Job):
 
     def start(self) -> Running:
         """Start the run in real time."""
-        return self.scenario.live(self.control, self.seed, self.live.stack, self.live.ipv6)
+        live = self.live
+        return self.scenario.live(self.control, self.seed, live.stack, live.ipv6, live.bottleneck)
 
 
 def run(
     scenario: _core.Scenario, runs: int, live: Live, progress: Progress | None = None
 ) -> list[_core.Outcome]:
     """Run each controller with each seed, one after another, since they share the processor."""
-    if not hasattr(scenario, "live"):
-        raise UsageError("live runs need Linux; `sojourn run` simulates the scenario anywhere")
+    _require_linux(scenario)
     jobs = [
         LiveJob(job.scenario, job.control, job.seed, live=live) for job in jobs_of(scenario, runs)
     ]
     return simulate(jobs, 1, lambda outcome: outcome, progress)
+
+
+def link_commands(scenario: _core.Scenario, live: Live) -> str:
+    """Return the commands that make the scenario's links from the kernel's queues."""
+    _require_linux(scenario)
+    return scenario.link_commands(scenario.seed(), live.ipv6)
+
+
+def _require_linux(scenario: _core.Scenario) -> None:
+    if not hasattr(scenario, "live"):
+        raise UsageError("live runs need Linux; `sojourn run` simulates the scenario anywhere")

@@ -122,3 +122,46 @@ def test_without_privilege_the_error_names_the_remedy(place: Path) -> None:
     assert done.returncode == 2, done.stdout
     assert "cannot create a network namespace" in done.stderr
     assert "run as root" in done.stderr
+
+
+def test_the_commands_of_the_kernels_queues_are_printed(place: Path, sojourn: Sojourn) -> None:
+    args = ("live", place / "small.toml", "--bottleneck", "tc", "--dry-run")
+    done = sojourn(*args, "--out", place / "dry")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert all(line.startswith(("ip ", "tc ", "#", "sleep ")) for line in lines)
+    assert any("htb rate 10000000bit" in line for line in lines)
+    assert any(line.endswith("netem limit 10000000 delay 10000us") for line in lines)
+    assert not (place / "dry").exists()
+
+
+def test_a_dry_run_without_tc_is_refused(place: Path, sojourn: Sojourn) -> None:
+    done = sojourn("live", place / "small.toml", "--dry-run")
+    assert done.returncode == 2
+    assert "add --bottleneck tc" in done.stderr
+
+
+def test_a_run_over_the_kernels_queues_is_compared(place: Path, sojourn: Sojourn) -> None:
+    # Without delay, so that the kernel needs no netem.
+    still = ["--set", "link.bottleneck.delay=0s", "--set", "link.back.delay=0s"]
+    scenario = place / "small.toml"
+    tc = ("--bottleneck", "tc", "--out", place / "tc")
+    done = sojourn("live", scenario, *still, *tc, "--json")
+    if done.returncode == 2 and "lacks" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["live"]["bottleneck"] == "tc"
+    assert run["live"]["queue_delays"] == "estimated"
+    assert run["flows"][0]["sent_packets"] > 100
+    assert sojourn("run", scenario, *still, "--out", place / "still").returncode == 0
+    done = sojourn("compare", place / "still", place / "tc", "--json")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_queue_that_tc_cannot_make_is_refused(place: Path, sojourn: Sojourn) -> None:
+    change = ("--set", 'link.bottleneck.queue="drr"')
+    done = sojourn("live", place / "small.toml", *change, "--bottleneck", "tc")
+    assert done.returncode == 2
+    assert "link `bottleneck`: `tc` cannot make the queue `drr`" in done.stderr
+    assert done.stderr.count("\n") == 1

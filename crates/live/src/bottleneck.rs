@@ -32,8 +32,11 @@ const PRIORITY: i32 = 50;
 /// The punctuality of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
-    /// Time by which each packet was written after its ideal time of arrival.
+    /// Time by which each packet was written after its ideal time of arrival. With the kernel's
+    /// links, time by which each reading of their counters and each change came late.
     pub lateness: Histogram,
+    /// Whether the links were the kernel's.
+    pub is_kernel: bool,
     /// Whether the thread had real-time priority.
     pub is_realtime: bool,
     /// Whether its memory was locked.
@@ -61,7 +64,8 @@ impl Timing {
             (true, Duration::ZERO) => "run with less load on the machine, or at a lower rate",
             (true, _) => stolen.as_str(),
         };
-        Some(format!("1 % of the packets were about {rounded} late or more: {remedy}"))
+        let events = if self.is_kernel { "readings of the queues" } else { "packets" };
+        Some(format!("1 % of the {events} were about {rounded} late or more: {remedy}"))
     }
 }
 

@@ -19,6 +19,7 @@ mod clock;
 mod coalesce;
 mod endpoint;
 mod error;
+mod kernel;
 mod namespace;
 mod netlink;
 mod offload;
@@ -38,7 +39,8 @@ mod watch;
 
 pub use bottleneck::{Accounts, Timing};
 pub use error::Error;
+pub use kernel::commands;
 pub use namespace::{Namespace, enter_user_namespace};
-pub use run::{IpVersion, Options, Report, Stack, run};
+pub use run::{IpVersion, Links, Options, Report, Stack, run};
 pub use shell::{LinkTotals, Shell, ShellOptions, ShellReport};
 pub use watch::LinkState;

@@ -15,6 +15,7 @@ pub use crate::addresses::IpVersion;
 use crate::addresses::Side;
 use crate::bottleneck::{Accounts, Bottleneck, Finished, Timing};
 use crate::clock::Clock;
+use crate::kernel;
 use crate::port::Port;
 use crate::slab::Slab;
 use crate::tcp::{self, Plan, TcpFlow};
@@ -35,6 +36,18 @@ pub struct Options {
     pub version: IpVersion,
     /// The hosts of the flows with a congestion controller.
     pub stack: Stack,
+    /// The links.
+    pub links: Links,
+}
+
+/// The links of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Links {
+    /// The simulator's, in real time.
+    #[default]
+    Sojourn,
+    /// The kernel's queue disciplines.
+    Kernel,
 }
 
 /// A network stack.
@@ -90,8 +103,7 @@ pub fn run(
     if options.stack == Stack::Kernel {
         require_kernel_controllers(scenario, &controls)?;
     }
-    let sides = [Namespace::new()?, Namespace::new()?];
-    let devices = devices(scenario, options.version, [&sides[0], &sides[1]])?;
+    let (sides, way) = way(scenario, seed, options)?;
     if options.stack == Stack::Kernel {
         set_ecn(scenario, control, &sides)?;
     }
@@ -104,10 +116,53 @@ pub fn run(
     let simulation = simulation(scenario, control, seed, &flows);
     let clock = Clock::start();
     let times = Times::new(&simulation, flows.len());
-    let bottleneck = Bottleneck::new(simulation, devices, clock, may_spin(scenario));
+    let (is_over, are_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+    let finished: Work<'_> = match way {
+        Way::Devices(devices) => {
+            let links = Bottleneck::new(simulation, devices, clock, may_spin(scenario));
+            Box::new(move || links.run(stop))
+        }
+        Way::Router(setup) => {
+            let router = setup.router(scenario, [&sides[0], &sides[1]], simulation, clock)?;
+            Box::new(|| router.run(stop, &is_over, &are_ended))
+        }
+    };
+    let ends = Ends { stop, is_over: &is_over, are_ended: &are_ended };
     let Finished { simulation, timing, accounts } =
-        thread::scope(|scope| Endpoints::new(scope, &flows, times).run(clock, bottleneck, stop))?;
+        thread::scope(|scope| Endpoints::new(scope, &flows, times).run(clock, finished, ends))?;
     Ok(Report { outcome: simulation.finish(), timing, accounts })
+}
+
+/// The links between the namespaces of senders and receivers, before the run.
+enum Way {
+    Devices([Tun; 2]),
+    Router(kernel::Setup),
+}
+
+/// The work of the links' thread.
+type Work<'env> = Box<dyn FnOnce() -> Result<Finished, Error> + Send + 'env>;
+
+/// The signals between the links' thread and the flows.
+struct Ends<'env> {
+    /// The run ends early.
+    stop: &'env AtomicBool,
+    /// The links have reached the scenario's end, and wait for that of the flows.
+    is_over: &'env AtomicBool,
+    /// The flows have ended.
+    are_ended: &'env AtomicBool,
+}
+
+/// The namespaces of senders and receivers, and the links between them.
+fn way(scenario: &Scenario, seed: u64, options: &Options) -> Result<([Namespace; 2], Way), Error> {
+    let version = options.version;
+    let namespaces = || Ok([Namespace::new()?, Namespace::new()?]);
+    if options.links == Links::Kernel {
+        let (setup, sides) = kernel::Setup::new(scenario, seed, version, namespaces)?;
+        return Ok((sides, Way::Router(setup)));
+    }
+    let sides = namespaces()?;
+    let devices = devices(scenario, version, [&sides[0], &sides[1]])?;
+    Ok((sides, Way::Devices(devices)))
 }
 
 /// The emulated links. The hosts of flows without TCP are simulated too.
@@ -296,20 +351,22 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
     fn run(
         mut self,
         clock: Clock,
-        bottleneck: Bottleneck,
-        stop: &'env AtomicBool,
+        bottleneck: Work<'scope>,
+        ends: Ends<'_>,
     ) -> Result<Finished, Error> {
-        let bottleneck = self.scope.spawn(move || bottleneck.run(stop));
+        let bottleneck = self.scope.spawn(bottleneck);
         let mut failure = None;
-        while !bottleneck.is_finished() && failure.is_none() {
+        let is_over = || bottleneck.is_finished() || ends.is_over.load(Ordering::Acquire);
+        while !is_over() && failure.is_none() {
             failure = self.step(clock).err();
             thread::sleep(tcp::SAMPLE);
         }
         if failure.is_some() {
-            stop.store(true, Ordering::Relaxed);
+            ends.stop.store(true, Ordering::Relaxed);
         }
         (0..self.flows.len()).for_each(|flow| self.end(flow));
         let ended = self.threads.into_iter().flatten().try_for_each(join);
+        ends.are_ended.store(true, Ordering::Release);
         let finished = bottleneck.join().map_err(|_| Error::Thread("bottleneck"))?;
         failure.map_or(Ok(()), Err)?;
         ended?;

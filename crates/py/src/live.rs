@@ -93,7 +93,11 @@ impl Drop for LiveRun {
 /// The entry `live` of a run's summary.
 pub(crate) fn described(timing: &Timing, accounts: &Accounts) -> Value {
     let late = |share: f64| timing.lateness.quantile(share).map(|ns| ns as f64 * 1e-9);
+    let (bottleneck, queue_delays) =
+        if timing.is_kernel { ("tc", "estimated") } else { ("sojourn", "measured") };
     json!({
+        "bottleneck": bottleneck,
+        "queue_delays": queue_delays,
         "lateness_p50_s": late(0.5),
         "lateness_p99_s": late(0.99),
         "lateness_p999_s": late(0.999),

@@ -128,6 +128,11 @@ fn goodput(bytes: u64, span: Duration) -> f64 {
 
 fn link<M: Metering>(link: &mut Link<M>, now: Instant) -> LinkSummary {
     let could = link.could_send_bits(now);
+    debug_assert!(
+        link.is_observed()
+            || could.is_none_or(|could| link.sent_bits(now) <= could * (1.0 + 1e-6) + 1.0),
+        "more than the capacity"
+    );
     LinkSummary {
         name: link.name.clone(),
         utilisation: could.and_then(|could| utilisation(link.sent_bits(now), could)),
