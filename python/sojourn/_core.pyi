@@ -179,7 +179,12 @@ class Scenario:
         self, control: int, seed: int, pcapng: str | None = None, qlog: str | None = None
     ) -> Simulation: ...
     def live(
-        self, control: int, seed: int, stack: Literal["kernel", "udp"], ipv6: bool
+        self,
+        control: int,
+        seed: int,
+        stack: Literal["kernel", "udp"],
+        ipv6: bool,
+        pcapng: str | None = None,
     ) -> LiveRun: ...
     def send(self, addresses: list[str], patience: str) -> Transfer: ...
     def shell(

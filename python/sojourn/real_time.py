@@ -6,6 +6,7 @@ from typing import Literal
 from sojourn import _core
 from sojourn.errors import UsageError
 from sojourn.experiment import Job, Progress, Running, jobs_of, simulate
+from sojourn.exports import Files
 
 Stack = Literal["kernel", "udp"]
 """The hosts: the kernel's TCP, or Sojourn's transport over UDP."""
@@ -27,16 +28,22 @@ class LiveJob(Job):
 
     def start(self) -> Running:
         """Start the run in real time."""
-        return self.scenario.live(self.control, self.seed, self.live.stack, self.live.ipv6)
+        pcapng, _ = self.captures
+        return self.scenario.live(self.control, self.seed, self.live.stack, self.live.ipv6, pcapng)
 
 
 def run(
-    scenario: _core.Scenario, runs: int, live: Live, progress: Progress | None = None
+    scenario: _core.Scenario,
+    runs: int,
+    live: Live,
+    progress: Progress | None = None,
+    files: Files | None = None,
 ) -> list[_core.Outcome]:
     """Run each controller with each seed, one after another, since they share the processor."""
     if not hasattr(scenario, "live"):
         raise UsageError("live runs need Linux; `sojourn run` simulates the scenario anywhere")
     jobs = [
-        LiveJob(job.scenario, job.control, job.seed, live=live) for job in jobs_of(scenario, runs)
+        LiveJob(job.scenario, job.control, job.seed, job.captures, live)
+        for job in jobs_of(scenario, runs, files)
     ]
     return simulate(jobs, 1, lambda outcome: outcome, progress)

@@ -47,7 +47,9 @@ def _lateness(live: LiveSummary) -> str:
     late = ", ".join(f"{name} {_brief(s or 0.0)}" for name, s in shares.items())
     faults = [*filter(None, [live["warning"]]), *_lost(live)]
     trust = f"; do not trust it: {'; '.join(faults)}" if faults else ""
-    return f"live; packets left late by {late}{trust}"
+    missed = live.get("uncaptured_packets")
+    gaps = f"; the capture lacks {missed:,} packets: use a faster disk" if missed else ""
+    return f"live; packets left late by {late}{trust}{gaps}"
 
 
 def _brief(span_s: float) -> str:

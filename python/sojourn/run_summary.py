@@ -92,7 +92,8 @@ class LiveSummary(TypedDict):
 
     Lateness is the time by which the bottleneck wrote a packet after its ideal time of arrival.
     `warning` says why the timing was bad; null if it was good. A hypervisor gave `stolen_s` of the
-    processor's time to other machines.
+    processor's time to other machines. A capture has the captured packets and lacks the
+    uncaptured ones; both are null without a capture.
     """
 
     lateness_p50_s: float | None
@@ -110,6 +111,8 @@ class LiveSummary(TypedDict):
     overflowed_packets: int
     refused_packets: int
     inside_packets: int
+    captured_packets: int | None
+    uncaptured_packets: int | None
 
 
 class TransferSummary(TypedDict):

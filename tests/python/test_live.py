@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import sojourn
+from sojourn import captures
 from support import Sojourn, command, environment
 
 SMALL = """
@@ -66,6 +67,42 @@ def test_simulation_and_live_run_are_compared(place: Path, sojourn: Sojourn) -> 
     assert done.returncode == 0, done.stderr
     (link,) = [one for one in json.loads(done.stdout)["links"] if one["name"] == "bottleneck"]
     assert link["name"] == "bottleneck"
+
+
+@pytest.mark.parametrize("version", [[], ["--ipv6"]])
+def test_a_capture_has_the_packets_of_the_record(
+    place: Path, sojourn: Sojourn, version: list[str]
+) -> None:
+    folder = place / f"captures{len(version)}"
+    done = sojourn("live", place / "small.toml", *version, "--pcapng", folder, "--json")
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    live, (flow,) = run["live"], run["flows"]
+    found = {end: captures.rtt(folder / f"cubic-1.{end}.pcapng") for end in ("sender", "receiver")}
+    assert found["sender"]["error"] is found["receiver"]["error"] is None
+    packets = sum(one["packets"] for one in found.values())
+    assert packets == live["captured_packets"]
+    passed = live["entered_packets"] + live["delivered_packets"]
+    assert packets + live["uncaptured_packets"] == passed
+    (connection,) = found["sender"]["flows"]
+    data, _ = connection["directions"]
+    assert data["packets"] == flow["sent_packets"]
+    assert data["resent_packets"] == flow["retransmitted_packets"]
+    # The same packets, measured by timestamps of 1 ms here, and by acknowledgements there.
+    assert data["min_s"] == pytest.approx(flow["rtt_min_s"], abs=2e-3)
+    assert 0 <= found["sender"]["duration_s"] <= run["duration_s"]
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+def test_tshark_reads_a_live_capture(place: Path, sojourn: Sojourn) -> None:
+    folder = place / "for-tshark"
+    done = sojourn("live", place / "small.toml", "--pcapng", folder, "--json")
+    live = json.loads(done.stdout)["runs"][0]["live"]
+    read = ["tshark", "-r", folder / "cubic-1.sender.pcapng"]
+    read += ["-T", "fields", "-e", "frame.number", "-e", "_ws.malformed"]
+    lines = subprocess.run(read, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert 100 < len(lines) < live["captured_packets"]
+    assert not any("alformed" in line for line in lines)
 
 
 @pytest.mark.parametrize(

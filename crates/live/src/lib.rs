@@ -14,6 +14,7 @@
 mod addresses;
 mod application;
 mod bottleneck;
+mod capture;
 mod checksum;
 mod clock;
 mod coalesce;
@@ -37,6 +38,7 @@ mod udp;
 mod watch;
 
 pub use bottleneck::{Accounts, Timing};
+pub use capture::Captured;
 pub use error::Error;
 pub use namespace::{Namespace, enter_user_namespace};
 pub use run::{IpVersion, Options, Report, Stack, run};

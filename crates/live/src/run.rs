@@ -14,6 +14,7 @@ use sojourn_units::{Instant, Rate};
 pub use crate::addresses::IpVersion;
 use crate::addresses::Side;
 use crate::bottleneck::{Accounts, Bottleneck, Finished, Timing};
+use crate::capture::{self, Captured, Writer};
 use crate::clock::Clock;
 use crate::port::Port;
 use crate::slab::Slab;
@@ -29,12 +30,14 @@ const SPIN_BELOW: Rate = Rate::from_mbit(200);
 const PACKETS: usize = 4096;
 
 /// Settings of a live run that a scenario does not have.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The version of IP.
     pub version: IpVersion,
     /// The hosts of the flows with a congestion controller.
     pub stack: Stack,
+    /// Prefix of the files for a capture of the packets, as a simulation's.
+    pub pcapng: Option<String>,
 }
 
 /// A network stack.
@@ -71,6 +74,8 @@ pub struct Report {
     pub timing: Timing,
     /// Packets that the links do not count.
     pub accounts: Accounts,
+    /// The packets of the capture, if there is one.
+    pub captured: Option<Captured>,
 }
 
 /// Runs a validated scenario in real time. `control` is for the flows that name no controller.
@@ -90,6 +95,9 @@ pub fn run(
     if options.stack == Stack::Kernel {
         require_kernel_controllers(scenario, &controls)?;
     }
+    let prefix = options.pcapng.as_deref();
+    let capture = prefix.map(|prefix| capture::open(scenario, prefix)).transpose()?;
+    let (capture, writer) = capture.unzip();
     let sides = [Namespace::new()?, Namespace::new()?];
     let devices = devices(scenario, options.version, [&sides[0], &sides[1]])?;
     if options.stack == Stack::Kernel {
@@ -105,9 +113,23 @@ pub fn run(
     let clock = Clock::start();
     let times = Times::new(&simulation, flows.len());
     let bottleneck = Bottleneck::new(simulation, devices, clock, may_spin(scenario));
-    let Finished { simulation, timing, accounts } =
-        thread::scope(|scope| Endpoints::new(scope, &flows, times).run(clock, bottleneck, stop))?;
-    Ok(Report { outcome: simulation.finish(), timing, accounts })
+    let bottleneck = bottleneck.with_capture(capture);
+    let (finished, writer) = thread::scope(|scope| {
+        let writer = writer.map(|writer| writer.start(scope)).transpose()?;
+        let finished = Endpoints::new(scope, &flows, times).run(clock, bottleneck, stop);
+        // Before the fault of the run: the run ends early if the capture cannot be written.
+        let writer = writer.map(|writer| writer.join().map_err(|_| Error::Thread("capture"))?);
+        Ok((finished, writer.transpose()?))
+    })?;
+    let finished = finished?;
+    let captured = finish_capture(writer, &finished)?;
+    let Finished { simulation, timing, accounts, .. } = finished;
+    Ok(Report { outcome: simulation.finish(), timing, accounts, captured })
+}
+
+fn finish_capture(writer: Option<Writer>, finished: &Finished) -> Result<Option<Captured>, Error> {
+    let Some((writer, counts)) = writer.zip(finished.captured.as_ref()) else { return Ok(None) };
+    writer.finish(finished.simulation.now(), counts).map(Some)
 }
 
 /// The emulated links. The hosts of flows without TCP are simulated too.

@@ -192,8 +192,9 @@ impl Scenario {
         Ok(sojourn_sim::estimate(self.resolve(py)?).0)
     }
 
-    /// Starts a run in real time.
+    /// Starts a run in real time. `pcapng` is the prefix of the files for its packets.
     #[cfg(target_os = "linux")]
+    #[pyo3(signature = (control, seed, stack, ipv6, pcapng = None))]
     fn live(
         &self,
         py: Python<'_>,
@@ -201,6 +202,7 @@ impl Scenario {
         seed: u64,
         stack: &str,
         ipv6: bool,
+        pcapng: Option<String>,
     ) -> PyResult<LiveRun> {
         let scenario = self.resolve(py)?.clone();
         let label = scenario.labels().get(control).cloned();
@@ -210,7 +212,7 @@ impl Scenario {
             "udp" => Stack::Udp,
             other => return Err(value_error(format!("`{other}` is neither `kernel` nor `udp`"))),
         };
-        Ok(LiveRun::start(scenario, control, label, seed, Options { version, stack }))
+        Ok(LiveRun::start(scenario, control, label, seed, Options { version, stack, pcapng }))
     }
 
     /// Sends the data of its only flow to the first of these addresses that is reachable.

@@ -8,6 +8,7 @@ from sojourn import api, experiment, output, results
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_scenario_options
 from sojourn.cli.scenarios import read
+from sojourn.exports import Captures
 from sojourn.pictures import Pictures
 from sojourn.progress import Bar
 from sojourn.real_time import Live
@@ -30,6 +31,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "over UDP with all of Sojourn's (default: kernel)",
     )
     parser.add_argument("--ipv6", action="store_true", help="use IPv6 instead of IPv4")
+    parser.add_argument(
+        "--pcapng",
+        metavar="DIR",
+        help="write the packets to this folder, in two capture files a run: at the senders, and at "
+        "the receivers (docs/live.md)",
+    )
     parser.set_defaults(execute=execute)
 
 
@@ -37,6 +44,9 @@ def execute(args: argparse.Namespace) -> int:
     """Run a scenario live, write the run directory, and show the table."""
     name = "stdin" if args.file == "-" else Path(args.file).stem
     out = output.choose(args.out, Path("runs") / f"{name}-live")
+    captures = Captures.to(args.pcapng, None)
+    captures.require_free()
+    captures.require_apart_from(out.path)
     core = experiment.prepare(
         read(args.file),
         assignments=args.set,
@@ -44,15 +54,16 @@ def execute(args: argparse.Namespace) -> int:
         seed=args.seed,
         spread=args.spread,
     )
+    captures.require_possible(core)
     live = Live(args.stack, args.ipv6)
     figures = Figures()
     if args.json and args.out is None:
-        with Bar() as bar:
-            run = api.record_live(core, args.file, args.runs, live, bar.simulating)
+        with Bar() as bar, captures.opened() as files:
+            run = api.record_live(core, args.file, args.runs, live, bar.simulating, files)
         return _shown(args, figures, run)
     drawn = Pictures(figures.report_missing)
-    with Bar() as bar, out.opened() as opened:
-        run = api.record_live(core, args.file, args.runs, live, bar.simulating)
+    with Bar() as bar, captures.opened() as files, out.opened() as opened:
+        run = api.record_live(core, args.file, args.runs, live, bar.simulating, files)
         bar.writing()
         results.fill(run, opened.place, drawn)
     drawn.finish(opened.target, results.REDRAW)
