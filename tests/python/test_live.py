@@ -93,6 +93,49 @@ def test_a_capture_has_the_packets_of_the_record(
     assert 0 <= found["sender"]["duration_s"] <= run["duration_s"]
 
 
+LAYERS = """
+[flow.client]
+path = ["back"]
+back = ["bottleneck"]
+start = "1s"
+transport = { handshake = "none", ack_every = 1 }
+source = { kind = "request", request = "64B", response = "64B", interval = "100ms" }
+
+[flow.ping]
+control = "none"
+path = ["bottleneck"]
+back = ["back"]
+start = "1s"
+source = { kind = "ping", interval = "100ms" }
+"""
+
+
+@pytest.mark.parametrize("version", [[], ["--ipv6"]])
+def test_three_layers_are_measured_in_one_run(
+    place: Path, sojourn: Sojourn, version: list[str]
+) -> None:
+    (place / "layers.toml").write_text(SMALL + LAYERS)
+    folder = place / f"layers{len(version)}"
+    done = sojourn("live", place / "layers.toml", *version, "--pcapng", folder, "--json")
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    _, client, ping = run["flows"]
+    assert client["completed_transfers"] > 0
+    assert ping["completed_transfers"] > 0
+    # The client receives the responses: its requests begin and their answers end there.
+    found = captures.rtt(folder / "cubic-1.receiver.pcapng")
+    (tcp,) = [one for one in found["flows"] if one["a"]["address"].endswith((".0.2", "::1:2"))]
+    requests, _ = tcp["directions"]
+    assert requests["packets"] > client["completed_transfers"]
+    passive = requests["p50_s"]
+    assert passive is not None
+    for median in (client["response_p50_s"], ping["rtt_p50_s"], passive):
+        assert median >= 0.020 - 1e-3
+    # Echo requests and replies are in the capture beside TCP.
+    pings = ping["sent_packets"] + ping["completed_transfers"]
+    assert found["skipped"]["not_tcp"] + 2 >= pings
+
+
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 def test_tshark_reads_a_live_capture(place: Path, sojourn: Sojourn) -> None:
     folder = place / "for-tshark"
@@ -105,15 +148,15 @@ def test_tshark_reads_a_live_capture(place: Path, sojourn: Sojourn) -> None:
     assert not any("alformed" in line for line in lines)
 
 
+_REQUESTS = 'flow.upload.source={kind="request",request="1kB",response="9kB"}'
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         (["--control", "vegas"], "the kernel has no congestion controller `vegas`"),
         (["--set", 'controls=[{kind="cubic",beta=0.5}]'], "with these parameters"),
-        (
-            ["--set", 'flow.upload.source={kind="request",request="1kB",response="9kB"}'],
-            "the source `request`",
-        ),
+        (["--stack", "udp", "--set", _REQUESTS], "the source `request` over UDP"),
     ],
 )
 def test_a_scenario_without_live_counterpart_is_refused(

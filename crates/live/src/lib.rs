@@ -18,6 +18,7 @@ mod capture;
 mod checksum;
 mod clock;
 mod coalesce;
+mod echo;
 mod endpoint;
 mod error;
 mod namespace;

@@ -3,19 +3,21 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::Duration;
 
 use sojourn_cc::EcnUse;
 use sojourn_params::Params;
-use sojourn_scenario::{Capacity, Control, Flow, Scenario};
+use sojourn_scenario::{Capacity, Control, Flow, Handshake, Scenario};
 use sojourn_sim::{Endpoint, Outcome, Simulation, flow_source};
 use sojourn_source::Carrier;
-use sojourn_units::{Instant, Rate};
+use sojourn_units::{Duration as Span, Instant, Rate};
 
 pub use crate::addresses::IpVersion;
 use crate::addresses::Side;
 use crate::bottleneck::{Accounts, Bottleneck, Finished, Timing};
 use crate::capture::{self, Captured, Writer};
 use crate::clock::Clock;
+use crate::echo::EchoFlow;
 use crate::port::Port;
 use crate::slab::Slab;
 use crate::tcp::{self, Plan, TcpFlow};
@@ -55,6 +57,11 @@ pub(crate) trait LiveFlow: Sync {
     /// The view of its state for the record.
     fn report(&self) -> Box<dyn Endpoint>;
 
+    /// Time before its start at which [`LiveFlow::run`] is called.
+    fn lead(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Connects the two ends through the bottleneck, and transfers data until [`LiveFlow::end`].
     /// `is_ending`: whether that has been called.
     fn run(&self, clock: Clock, is_ending: &(dyn Fn() -> bool + Sync)) -> Result<(), Error>;
@@ -92,8 +99,9 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Report, Error> {
     let controls: Vec<_> = scenario.flows.iter().map(|flow| of_flow(flow, control)).collect();
-    if options.stack == Stack::Kernel {
-        require_kernel_controllers(scenario, &controls)?;
+    match options.stack {
+        Stack::Kernel => require_kernel_controllers(scenario, &controls)?,
+        Stack::Udp => require_sources(scenario)?,
     }
     let prefix = options.pcapng.as_deref();
     let capture = prefix.map(|prefix| capture::open(scenario, prefix)).transpose()?;
@@ -103,9 +111,11 @@ pub fn run(
     if options.stack == Stack::Kernel {
         set_ecn(scenario, control, &sides)?;
     }
-    let open = |(index, control): (usize, &Option<(&str, &Params)>)| {
-        let open = |control| open(scenario, index, control, seed, options, [&sides[0], &sides[1]]);
-        control.map(open).transpose()
+    let open = |(index, control): (usize, &Option<(&str, &Params)>)| match control {
+        Some(control) => {
+            open(scenario, index, *control, seed, options, [&sides[0], &sides[1]]).map(Some)
+        }
+        None => open_echo(scenario, index, seed, options, &sides[0]),
     };
     let flows: Vec<Option<Box<dyn LiveFlow>>> =
         controls.iter().enumerate().map(open).collect::<Result<_, _>>()?;
@@ -123,7 +133,8 @@ pub fn run(
     })?;
     let finished = finished?;
     let captured = finish_capture(writer, &finished)?;
-    let Finished { simulation, timing, accounts, .. } = finished;
+    let Finished { mut simulation, timing, accounts, .. } = finished;
+    simulation.collect_times();
     Ok(Report { outcome: simulation.finish(), timing, accounts, captured })
 }
 
@@ -185,8 +196,7 @@ fn devices(
     Ok([device(Side::Senders)?, device(Side::Receivers)?])
 }
 
-/// The controller of a flow and its parameters; `None` for a flow of datagrams, whose hosts are
-/// simulated.
+/// The controller of a flow and its parameters; `None` for a flow of datagrams or pings.
 fn of_flow<'a>(flow: &'a Flow, control: Option<&'a Control>) -> Option<(&'a str, &'a Params)> {
     match flow.control.as_ref().or(control) {
         Some(Control::Algorithm { kind, params }) => Some((kind, params)),
@@ -204,19 +214,21 @@ fn open(
     sides: [&Namespace; 2],
 ) -> Result<Box<dyn LiveFlow>, Error> {
     let flow = &scenario.flows[index];
-    if flow.source.carrier() == Carrier::Requests {
-        return Err(Error::Unsupported {
-            flow: flow.name.clone(),
-            what: format!("the source `{}`", flow.source.info().name),
-            remedy: "use the source `bulk`, `file`, `files` or `on-off`",
-        });
-    }
     let source = flow_source(scenario, index, seed);
     let version = options.version;
     Ok(match options.stack {
         Stack::Kernel => {
-            let (name, mss) = (&flow.name, flow.transport.mss);
-            let plan = Plan { name, index, version, controller: kind, mss, source };
+            let plan = Plan {
+                name: &flow.name,
+                index,
+                version,
+                controller: kind,
+                mss: flow.transport.mss,
+                has_quick_acks: flow.transport.ack_every == 1,
+                is_open_at_start: flow.transport.handshake == Handshake::None,
+                has_requests: flow.source.carrier() == Carrier::Requests,
+                source,
+            };
             Box::new(TcpFlow::open(plan, sides)?)
         }
         Stack::Udp => {
@@ -228,11 +240,47 @@ fn open(
                 catalogue: scenario.controllers.clone(),
                 config: flow.transport.clone(),
                 source,
-                end: flow.stop.unwrap_or(Instant::MAX).min(Instant::ZERO + scenario.duration),
+                end: end_of(scenario, flow),
                 seed,
             };
             Box::new(UdpFlow::open(setup, sides)?)
         }
+    })
+}
+
+/// The latest end of a flow.
+fn end_of(scenario: &Scenario, flow: &Flow) -> Instant {
+    flow.stop.unwrap_or(Instant::MAX).min(Instant::ZERO + scenario.duration)
+}
+
+/// Opens the sender of a flow of echo requests; the other end is the kernel. The hosts of other
+/// flows without a controller are simulated.
+fn open_echo(
+    scenario: &Scenario,
+    index: usize,
+    seed: u64,
+    options: &Options,
+    senders: &Namespace,
+) -> Result<Option<Box<dyn LiveFlow>>, Error> {
+    let flow = &scenario.flows[index];
+    if flow.source.carrier() != Carrier::Echo {
+        return Ok(None);
+    }
+    let source = flow_source(scenario, index, seed);
+    let (name, end) = (flow.name.as_str(), end_of(scenario, flow));
+    let flow = EchoFlow::open((name, index), options.version, source, end, senders)?;
+    Ok(Some(Box::new(flow)))
+}
+
+/// Refuses sources that Sojourn's own transport does not carry in a live run.
+fn require_sources(scenario: &Scenario) -> Result<(), Error> {
+    let refused = scenario.flows.iter().find(|flow| flow.source.carrier() == Carrier::Requests);
+    refused.map_or(Ok(()), |flow| {
+        Err(Error::Unsupported {
+            flow: flow.name.clone(),
+            what: format!("the source `{}` over UDP", flow.source.info().name),
+            remedy: "use the kernel's TCP (--stack kernel), or the source `files`",
+        })
     })
 }
 
@@ -345,7 +393,7 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
             let Some(flow) = flow else { continue };
             let (start, stop) = self.times.0[index];
             match &self.threads[index] {
-                None if start <= now && now < stop && !self.is_ending(index) => {
+                None if start <= now + lead(&**flow) && now < stop && !self.is_ending(index) => {
                     self.start(index, &**flow, clock)
                 }
                 None => {}
@@ -380,6 +428,10 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
     fn is_ending(&self, index: usize) -> bool {
         self.ending[index].load(Ordering::Relaxed)
     }
+}
+
+fn lead(flow: &dyn LiveFlow) -> Span {
+    Span(flow.lead().as_nanos() as u64)
 }
 
 fn join(thread: ScopedJoinHandle<'_, Result<(), Error>>) -> Result<(), Error> {
