@@ -141,7 +141,7 @@ def test_tshark_reads_a_live_capture(place: Path, sojourn: Sojourn) -> None:
     folder = place / "for-tshark"
     done = sojourn("live", place / "small.toml", "--pcapng", folder, "--json")
     live = json.loads(done.stdout)["runs"][0]["live"]
-    read = ["tshark", "-r", folder / "cubic-1.sender.pcapng"]
+    read = ["tshark", "-r", str(folder / "cubic-1.sender.pcapng")]
     read += ["-T", "fields", "-e", "frame.number", "-e", "_ws.malformed"]
     lines = subprocess.run(read, capture_output=True, text=True, check=True).stdout.splitlines()
     assert 100 < len(lines) < live["captured_packets"]
