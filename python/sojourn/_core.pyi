@@ -182,9 +182,8 @@ class Scenario:
         self,
         control: int,
         seed: int,
-        stack: Literal["kernel", "udp"],
-        ipv6: bool,
-        bottleneck: Literal["sojourn", "tc"],
+        network: tuple[Literal["kernel", "udp"], bool, Literal["sojourn", "tc"]],
+        pcapng: str | None = None,
     ) -> LiveRun: ...
     def link_commands(self, seed: int, ipv6: bool) -> str: ...
     def send(self, addresses: list[str], patience: str) -> Transfer: ...

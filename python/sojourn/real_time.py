@@ -1,11 +1,12 @@
 """Live runs: a scenario in real time, over this machine's own network stack (docs/live.md)."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from sojourn import _core
 from sojourn.errors import UsageError
 from sojourn.experiment import Job, Progress, Running, jobs_of, simulate
+from sojourn.exports import Files
 
 Stack = Literal["kernel", "udp"]
 """The hosts: the kernel's TCP, or Sojourn's transport over UDP."""
@@ -14,8 +15,7 @@ Bottleneck = Literal["sojourn", "tc"]
 """The links: those of the simulator in real time, or the kernel's queue disciplines."""
 
 
-@dataclass(frozen=True)
-class Live:
+class Live(NamedTuple):
     """The settings of live runs that a scenario does not have."""
 
     stack: Stack = "kernel"
@@ -31,17 +31,22 @@ class LiveJob(Job):
 
     def start(self) -> Running:
         """Start the run in real time."""
-        live = self.live
-        return self.scenario.live(self.control, self.seed, live.stack, live.ipv6, live.bottleneck)
+        pcapng, _ = self.captures
+        return self.scenario.live(self.control, self.seed, self.live, pcapng)
 
 
 def run(
-    scenario: _core.Scenario, runs: int, live: Live, progress: Progress | None = None
+    scenario: _core.Scenario,
+    runs: int,
+    live: Live,
+    progress: Progress | None = None,
+    files: Files | None = None,
 ) -> list[_core.Outcome]:
     """Run each controller with each seed, one after another, since they share the processor."""
     _require_linux(scenario)
     jobs = [
-        LiveJob(job.scenario, job.control, job.seed, live=live) for job in jobs_of(scenario, runs)
+        LiveJob(job.scenario, job.control, job.seed, job.captures, live)
+        for job in jobs_of(scenario, runs, files)
     ]
     return simulate(jobs, 1, lambda outcome: outcome, progress)
 

@@ -51,7 +51,9 @@ def _lateness(live: LiveSummary) -> str:
         return (
             f"live over the kernel's queues, whose delays are estimates; read late by {late}{trust}"
         )
-    return f"live; packets left late by {late}{trust}"
+    missed = live.get("uncaptured_packets")
+    gaps = f"; the capture lacks {missed:,} packets: use a faster disk" if missed else ""
+    return f"live; packets left late by {late}{trust}{gaps}"
 
 
 def _is_kernel(live: LiveSummary) -> bool:

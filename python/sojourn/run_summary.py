@@ -94,7 +94,8 @@ class LiveSummary(TypedDict):
     the links are the kernel's (`bottleneck` is `tc`), it is the time by which a reading of their
     counters or a change came late, and queueing delays are estimates (`queue_delays`).
     `warning` says why the timing was bad; null if it was good. A hypervisor gave `stolen_s` of the
-    processor's time to other machines.
+    processor's time to other machines. A capture has the captured packets and lacks the
+    uncaptured ones; both are null without a capture.
     """
 
     bottleneck: str
@@ -114,6 +115,8 @@ class LiveSummary(TypedDict):
     overflowed_packets: int
     refused_packets: int
     inside_packets: int
+    captured_packets: int | None
+    uncaptured_packets: int | None
 
 
 class TransferSummary(TypedDict):

@@ -117,6 +117,16 @@ pub enum Error {
         /// The kernel's reason.
         error: io::Error,
     },
+    /// A file of the capture cannot be written.
+    #[error(
+        "cannot write the capture {file}: {error}; free space, or name a folder of another disk"
+    )]
+    Capture {
+        /// Its name.
+        file: String,
+        /// The system's reason.
+        error: io::Error,
+    },
     /// The scenario has no flow of this name.
     #[error("the scenario has no flow `{name}`; it has {flows}")]
     NoFlow {

@@ -14,9 +14,11 @@
 mod addresses;
 mod application;
 mod bottleneck;
+mod capture;
 mod checksum;
 mod clock;
 mod coalesce;
+mod echo;
 mod endpoint;
 mod error;
 mod kernel;
@@ -38,6 +40,7 @@ mod udp;
 mod watch;
 
 pub use bottleneck::{Accounts, Timing};
+pub use capture::Captured;
 pub use error::Error;
 pub use kernel::commands;
 pub use namespace::{Namespace, enter_user_namespace};

@@ -78,7 +78,9 @@ impl LiveRun {
     /// Waits for the end, and returns the record of the run.
     fn finish(&self, py: Python<'_>) -> PyResult<Outcome> {
         let report = self.thread.take(py)?;
-        let live = described(&report.timing, &report.accounts);
+        let mut live = described(&report.timing, &report.accounts);
+        live["captured_packets"] = report.captured.map(|captured| captured.packets).into();
+        live["uncaptured_packets"] = report.captured.map(|captured| captured.missed).into();
         Ok(Outcome::new(report.outcome, Some(live)))
     }
 }

@@ -194,31 +194,34 @@ impl Scenario {
         Ok(sojourn_sim::estimate(self.resolve(py)?).0)
     }
 
-    /// Starts a run in real time.
+    /// Starts a run in real time. `network` has the stack of the hosts, whether they use IPv6, and
+    /// the maker of the links. `pcapng` is the prefix of the files for its packets.
     #[cfg(target_os = "linux")]
+    #[pyo3(signature = (control, seed, network, pcapng = None))]
     fn live(
         &self,
         py: Python<'_>,
         control: usize,
         seed: u64,
-        stack: &str,
-        ipv6: bool,
-        bottleneck: &str,
+        network: (String, bool, String),
+        pcapng: Option<String>,
     ) -> PyResult<LiveRun> {
         let scenario = self.resolve(py)?.clone();
         let label = scenario.labels().get(control).cloned();
+        let (stack, ipv6, bottleneck) = network;
         let version = ip_version(ipv6);
-        let stack = match stack {
+        let stack = match stack.as_str() {
             "kernel" => Stack::Kernel,
             "udp" => Stack::Udp,
             other => return Err(value_error(format!("`{other}` is neither `kernel` nor `udp`"))),
         };
-        let links = match bottleneck {
+        let links = match bottleneck.as_str() {
             "sojourn" => Links::Sojourn,
             "tc" => Links::Kernel,
             other => return Err(value_error(format!("`{other}` is neither `sojourn` nor `tc`"))),
         };
-        Ok(LiveRun::start(scenario, control, label, seed, Options { version, stack, links }))
+        let options = Options { version, stack, links, pcapng };
+        Ok(LiveRun::start(scenario, control, label, seed, options))
     }
 
     /// The commands that make the links of a live run from the kernel's queues.

@@ -122,6 +122,16 @@ impl<T: Tap> Simulation<Off, T> {
         self.hosts.net.events.next_at()
     }
 
+    /// Records the times that the hosts outside the simulation have measured since the last sample.
+    /// Call this at the end of the run.
+    pub fn collect_times(&mut self) {
+        for flow in &mut self.hosts.flows {
+            if let AnyHost::Outside(host) = &mut flow.host {
+                host.collect_times();
+            }
+        }
+    }
+
     /// The sender of a flow outside the simulation has measured a round-trip time.
     pub fn record_rtt(&mut self, flow: usize, rtt: Duration) {
         if let AnyHost::Outside(host) = &mut self.hosts.flows[flow].host {

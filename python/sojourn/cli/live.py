@@ -9,6 +9,7 @@ from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_scenario_options, report_formats
 from sojourn.cli.scenarios import read
 from sojourn.errors import UsageError
+from sojourn.exports import Captures
 from sojourn.pictures import Pictures
 from sojourn.progress import Bar
 from sojourn.real_time import Live, link_commands
@@ -43,6 +44,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --bottleneck tc: print the commands that make the links, and run nothing",
     )
+    parser.add_argument(
+        "--pcapng",
+        metavar="DIR",
+        help="write the packets to this folder, in two capture files a run: at the senders, and at "
+        "the receivers (docs/live.md)",
+    )
     parser.set_defaults(execute=execute)
 
 
@@ -52,15 +59,19 @@ def execute(args: argparse.Namespace) -> int:
         return _show_commands(args)
     name = "stdin" if args.file == "-" else Path(args.file).stem
     out = output.choose(args.out, Path("runs") / f"{name}-live")
+    captures = Captures.to(args.pcapng, None)
+    captures.require_free()
+    captures.require_apart_from(out.path)
     core, live = _prepared(args)
+    captures.require_possible(core)
     figures = Figures()
     if args.json and args.out is None:
-        with Bar() as bar:
-            run = api.record_live(core, args.file, args.runs, live, bar.simulating)
+        with Bar() as bar, captures.opened() as files:
+            run = api.record_live(core, args.file, args.runs, live, bar.simulating, files)
         return _shown(args, figures, run)
     drawn = Pictures(figures.report_missing, report_formats(args))
-    with Bar() as bar, out.opened() as opened:
-        run = api.record_live(core, args.file, args.runs, live, bar.simulating)
+    with Bar() as bar, captures.opened() as files, out.opened() as opened:
+        run = api.record_live(core, args.file, args.runs, live, bar.simulating, files)
         bar.writing()
         results.fill(run, opened.place, drawn)
     drawn.finish(opened.target, results.REDRAW)

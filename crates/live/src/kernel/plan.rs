@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use sojourn_scenario::{Flow, Scenario};
+use sojourn_scenario::{Control, Flow, Scenario};
 use sojourn_sim::link_changes;
+use sojourn_source::Carrier;
 use sojourn_units::Instant;
 
 use super::link::{self, KernelLink};
@@ -155,7 +156,8 @@ fn links(scenario: &Scenario) -> Result<Vec<KernelLink>, Error> {
     let Some(first) = scenario.flows.first() else { return Ok(Vec::new()) };
     for flow in &scenario.flows {
         same_links(first, flow)?;
-        if flow.control == Some(sojourn_scenario::Control::None) {
+        let is_ping = flow.source.carrier() == Carrier::Echo;
+        if flow.control == Some(Control::None) && !is_ping {
             return Err(refused(
                 format!("flow `{}`", flow.name),
                 "a flow of datagrams, whose hosts are simulated",

@@ -133,6 +133,7 @@ impl Router {
             accounts: self.hosts.accounts,
             simulation: self.simulation,
             timing: self.timing,
+            captured: None,
         })
     }
 

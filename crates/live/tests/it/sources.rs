@@ -20,7 +20,7 @@ fn files_are_transferred_and_counted() {
     assert_conserved(&report);
 }
 
-/// A source with pauses writes at its rate, and the simulated ping beside it measures the path.
+/// A source with pauses writes at its rate, and the ping beside it measures the path.
 #[test]
 fn a_paced_source_writes_at_its_rate() {
     let source = "source = { kind = \"on-off\", rate = \"5Mbit\", on = \"10s\", off = \"1s\" }\n\
@@ -36,4 +36,53 @@ fn a_paced_source_writes_at_its_rate() {
     assert!(paced.goodput_bps <= 5.1e6, "{}", paced.goodput_bps);
     assert!(ping.rtt_min_s.is_some_and(|rtt| rtt >= 0.020), "{:?}", ping.rtt_min_s);
     assert!(paced.rtt_min_s.is_some_and(|rtt| rtt >= 0.020), "{:?}", paced.rtt_min_s);
+}
+
+/// The kernel answers echo requests, one for each interval, after the delay of both links.
+#[test]
+fn pings_are_answered_by_the_kernel() {
+    let text = "duration = \"1s\"\n[link.there]\ndelay = \"10ms\"\n[link.back]\ndelay = \"20ms\"\n\
+        [flow.ping]\npath = [\"there\"]\nback = [\"back\"]\ncontrol = \"none\"\n\
+        source = { kind = \"ping\", interval = \"100ms\", size = \"200B\" }\n";
+    for version in [IpVersion::V4, IpVersion::V6] {
+        let Some(report) = live(text, version) else { return };
+        let ping = &report.outcome.summary.flows[0];
+        assert!((1..=10).contains(&ping.sent_packets), "{}", ping.sent_packets);
+        assert!((1..=ping.sent_packets).contains(&ping.completed_transfers));
+        let bytes = ping.goodput_bps / 8.0;
+        assert!((bytes - 200.0 * ping.completed_transfers as f64).abs() < 1.0, "{bytes}");
+        let least = ping.rtt_min_s.expect("pings were answered");
+        assert!(least >= 0.030, "{version:?}: {least}");
+        assert!(!is_punctual(&report) || least < 0.032, "{version:?}: {least}");
+        // Request and reply pass one link each.
+        let passed = report.outcome.summary.links.iter().map(|link| link.arrived_packets);
+        assert!(passed.eq([ping.sent_packets, ping.completed_transfers]));
+        assert_conserved(&report);
+    }
+}
+
+/// Each response follows its request, and the first one of a connection that is not open at the
+/// start also its handshake.
+#[test]
+fn requests_are_answered_and_timed() {
+    for (handshake, round_trips) in [("none", 1.0), ("1-rtt", 2.0)] {
+        let source = format!(
+            "start = \"2s\"\ntransport = {{ handshake = \"{handshake}\", ack_every = 1 }}\n\
+             source = {{ kind = \"request\", request = \"100B\", response = \"3kB\", count = 5, \
+             interval = \"100ms\" }}"
+        );
+        let text = one_flow(4, "cubic", "rate = \"20Mbit\"", &source);
+        let Some(report) = live(&text, IpVersion::V4) else { return };
+        let flow = &report.outcome.summary.flows[0];
+        assert!(flow.completed_transfers <= 5);
+        let (median, longest) = (flow.response_p50_s, flow.response_p99_s);
+        let (median, longest) = median.zip(longest).expect("requests were answered");
+        // The link needs 1.2 ms more for the response.
+        assert!(median >= 0.0212 && longest >= 0.020 * round_trips, "{median}, {longest}");
+        if is_punctual(&report) {
+            assert_eq!(flow.completed_transfers, 5);
+            assert!(median < 0.024 && longest < 0.020 * round_trips + 0.004, "{median}, {longest}");
+        }
+        assert_conserved(&report);
+    }
 }
