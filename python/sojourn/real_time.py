@@ -23,11 +23,14 @@ class Live(NamedTuple):
     bottleneck: Bottleneck = "sojourn"
 
 
+DEFAULTS = Live()
+
+
 @dataclass(frozen=True)
 class LiveJob(Job):
     """One live run."""
 
-    live: Live = Live()
+    live: Live = DEFAULTS
 
     def start(self) -> Running:
         """Start the run in real time."""

@@ -55,8 +55,16 @@ pub(crate) fn judged(
     version: IpVersion,
     hold: impl Fn(&RunSummary) -> bool,
 ) -> Option<Report> {
+    judged_of(|| live(text, version), hold)
+}
+
+/// As [`judged`], of the runs that `run` makes.
+pub(crate) fn judged_of(
+    run: impl Fn() -> Option<Report>,
+    hold: impl Fn(&RunSummary) -> bool,
+) -> Option<Report> {
     for _ in 0..3 {
-        let report = live(text, version)?;
+        let report = run()?;
         let summary = &report.outcome.summary;
         if hold(summary) || !is_punctual(&report) {
             return Some(report);

@@ -45,7 +45,9 @@ fn pings_are_answered_by_the_kernel() {
         [flow.ping]\npath = [\"there\"]\nback = [\"back\"]\ncontrol = \"none\"\n\
         source = { kind = \"ping\", interval = \"100ms\", size = \"200B\" }\n";
     for version in [IpVersion::V4, IpVersion::V6] {
-        let Some(report) = live(text, version) else { return };
+        let is_soon =
+            |summary: &RunSummary| summary.flows[0].rtt_min_s.is_some_and(|rtt| rtt < 0.032);
+        let Some(report) = judged(text, version, is_soon) else { return };
         let ping = &report.outcome.summary.flows[0];
         assert!((1..=10).contains(&ping.sent_packets), "{}", ping.sent_packets);
         assert!((1..=ping.sent_packets).contains(&ping.completed_transfers));
@@ -53,7 +55,6 @@ fn pings_are_answered_by_the_kernel() {
         assert!((bytes - 200.0 * ping.completed_transfers as f64).abs() < 1.0, "{bytes}");
         let least = ping.rtt_min_s.expect("pings were answered");
         assert!(least >= 0.030, "{version:?}: {least}");
-        assert!(!is_punctual(&report) || least < 0.032, "{version:?}: {least}");
         // Request and reply pass one link each.
         let passed = report.outcome.summary.links.iter().map(|link| link.arrived_packets);
         assert!(passed.eq([ping.sent_packets, ping.completed_transfers]));
@@ -72,17 +73,20 @@ fn requests_are_answered_and_timed() {
              interval = \"100ms\" }}"
         );
         let text = one_flow(4, "cubic", "rate = \"20Mbit\"", &source);
-        let Some(report) = live(&text, IpVersion::V4) else { return };
+        let is_soon = |summary: &RunSummary| {
+            let flow = &summary.flows[0];
+            let is_below = |time: Option<f64>, limit| time.is_some_and(|time| time < limit);
+            flow.completed_transfers == 5
+                && is_below(flow.response_p50_s, 0.024)
+                && is_below(flow.response_p99_s, 0.020 * round_trips + 0.004)
+        };
+        let Some(report) = judged(&text, IpVersion::V4, is_soon) else { return };
         let flow = &report.outcome.summary.flows[0];
         assert!(flow.completed_transfers <= 5);
         let (median, longest) = (flow.response_p50_s, flow.response_p99_s);
         let (median, longest) = median.zip(longest).expect("requests were answered");
         // The link needs 1.2 ms more for the response.
         assert!(median >= 0.0212 && longest >= 0.020 * round_trips, "{median}, {longest}");
-        if is_punctual(&report) {
-            assert_eq!(flow.completed_transfers, 5);
-            assert!(median < 0.024 && longest < 0.020 * round_trips + 0.004, "{median}, {longest}");
-        }
         assert_conserved(&report);
     }
 }
