@@ -167,8 +167,8 @@ fn open_capture(
     let Some(prefix) = options.pcapng.as_deref() else { return Ok(None) };
     if options.links == Links::Kernel {
         return Err(Error::NotInKernel {
-            place: "the capture".to_owned(),
-            what: "a record of all packets on one clock".to_owned(),
+            place: "pcapng".to_owned(),
+            what: "captures".to_owned(),
             remedy: "leave it out".to_owned(),
         });
     }
