@@ -18,8 +18,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Controllers in the kernel, where their loader can be built.
 FEATURES = $(shell bpf/features 2>/dev/null)
 
-.PHONY: bpf help demo bench limits interrupts test test-all test-build test-rust test-python fuzz fuzz-build fuzz-record \
-	install reference matrix papers lint tshark clean
+.PHONY: bpf help demo bench limits interrupts test test-all test-vm test-rust test-python pytest fuzz fuzz-build fuzz-record \
+	install reference matrix papers lint lint-rust lint-python tshark clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | expand -t 14
@@ -30,14 +30,22 @@ demo: $(VENV)/.installed  ## set up, and simulate the capacity drop with every c
 limits: $(VENV)/.installed  ## write docs/limits.md anew: memory and time against size
 	$(BIN)/python benches/limits.py
 
-# The release build ends with one long step on one core, so the tests are built beside it.
+# The tests of Rust and of Python are built and run side by side, because both have steps that leave
+# a core idle. The output of Rust's appears in one piece, and that of Python's at once.
 test:  ## set up, and run the tests but for the long ones
-	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.tested test-build
-	@$(MAKE) --no-print-directory lint test-rust test-python
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-rust test-python
+	@$(MAKE) --no-print-directory lint-python
 
 test-all: lint tshark  ## set up, and run every test, the long ones too
 	cargo test --workspace $(FEATURES) --quiet -- --include-ignored
 	$(PYTEST) -m 'long or not long'
+
+# The tests run on kernels that have the modules which this one may lack.
+VM_KERNELS ?= 6.1 6.12
+
+test-vm: $(VENV)/.made  ## test live runs over the kernel's queues on Debian's kernels, emulated
+	@cargo test --workspace $(FEATURES) --quiet --no-run
+	@tests/vm/test $(VM_KERNELS)
 
 bench: $(VENV)/.installed  ## measure speed, memory and start-up; takes a few minutes
 	$(BIN)/sojourn bench
@@ -61,21 +69,25 @@ papers: $(VENV)/.installed  ## write docs/papers.md anew: every paper in full
 	$(BIN)/sojourn paper run all --markdown > docs/papers.md.new
 	mv docs/papers.md.new docs/papers.md
 
+lint: lint-rust lint-python
+
 # `cargo fmt` does not see the modules that the registries' macros declare: all files, by name.
-lint: $(VENV)/.tested
+lint-rust: $(VENV)/.made
 	@rustfmt --check --edition 2024 $(shell find crates benches fuzz -name '*.rs')
-	cargo clippy --workspace $(FEATURES) --all-targets --quiet -- -D warnings
+	@cargo clippy --workspace $(FEATURES) --all-targets --quiet -- -D warnings
+
+lint-python: $(VENV)/.tested
 	$(BIN)/ruff check python tests/python docs benches papers fuzz
 	$(BIN)/ruff format --check python tests/python docs benches papers fuzz
 	$(BIN)/mypy
 
-test-build: $(VENV)/.made
-	@cargo test --workspace $(FEATURES) --quiet --no-run
-
-test-rust:  ## test the Rust crates
+test-rust: lint-rust tshark  ## test the Rust crates
 	cargo test --workspace $(FEATURES) --quiet
 
 test-python: $(VENV)/.tested tshark  ## test the installed package
+	@$(MAKE) --no-print-directory --output-sync=none pytest
+
+pytest:
 	$(PYTEST)
 
 # Tests compare captures with tshark, which neither Python's nor Rust's registry has. It is the only

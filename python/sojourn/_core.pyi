@@ -179,8 +179,13 @@ class Scenario:
         self, control: int, seed: int, pcapng: str | None = None, qlog: str | None = None
     ) -> Simulation: ...
     def live(
-        self, control: int, seed: int, stack: Literal["kernel", "udp"], ipv6: bool
+        self,
+        control: int,
+        seed: int,
+        network: tuple[Literal["kernel", "udp"], bool, Literal["sojourn", "tc"]],
+        pcapng: str | None = None,
     ) -> LiveRun: ...
+    def link_commands(self, seed: int, ipv6: bool) -> str: ...
     def send(self, addresses: list[str], patience: str) -> Transfer: ...
     def shell(
         self,

@@ -86,19 +86,26 @@ def live(
     spread: str | None = None,
     stack: real_time.Stack = "kernel",
     ipv6: bool = False,
+    bottleneck: real_time.Bottleneck = "sojourn",
+    pcapng: str | PathLike[str] | None = None,
 ) -> Run:
     """Run a scenario in real time over this machine's network stack (docs/live.md).
 
     `stack` is "kernel" for the kernel's TCP and its own controllers, or "udp" for Sojourn's
-    transport over UDP with all controllers. The other parameters are those of `run`. The record is
-    that of a simulation, so `compare` takes both. Raises `LiveError` if the machine cannot carry it
-    out.
+    transport over UDP with all controllers. `bottleneck` is "sojourn" for the simulator's links, or
+    "tc" for the kernel's queues. `pcapng` is a folder that receives the packets of every run. The
+    other parameters are those of `run`. The record is that of a simulation, so `compare` takes
+    both. Raises `LiveError` if the machine cannot carry it out.
     """
     source = as_scenario(scenario)
     core = experiment.prepare(
         source.compile(), assignments=set, control=control, seed=seed, spread=spread
     )
-    return record_live(core, source.origin, runs, real_time.Live(stack, ipv6))
+    captures = Captures.to(pcapng, None)
+    captures.require_possible(core)
+    live = real_time.Live(stack, ipv6, bottleneck)
+    with captures.opened() as files:
+        return record_live(core, source.origin, runs, live, files=files)
 
 
 def load(directory: str | PathLike[str]) -> Run:
@@ -185,9 +192,10 @@ def record_live(
     runs: int,
     live: real_time.Live,
     progress: experiment.Progress | None = None,
+    files: Files | None = None,
 ) -> Run:
-    """Run a prepared scenario in real time and keep the series."""
-    return _recorded(core, name, runs, real_time.run(core, runs, live, progress))
+    """Run a prepared scenario in real time, keep the series, and capture its packets if asked."""
+    return _recorded(core, name, runs, real_time.run(core, runs, live, progress, files))
 
 
 def record_all(

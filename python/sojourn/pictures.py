@@ -1,7 +1,8 @@
 """Draw pictures after the data are written, so that a failed picture never costs data."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 ReportMissing = Callable[[str], None]
 """Receives one or two sentences: the missing pictures, and the reason."""
 
+FORMATS = ("html", "svg", "png")
+"""Formats of a report. The page takes half a second to draw, the two pictures take seconds."""
+PAGE = FORMATS[:1]
+
 
 def warn(text: str) -> None:
     """Report by a Python warning, at the line that called `save` of a run or a comparison."""
@@ -23,19 +28,30 @@ def warn(text: str) -> None:
 class Pictures:
     """The pictures of one folder, and those that could not be drawn."""
 
-    def __init__(self, report_missing: ReportMissing) -> None:
+    def __init__(self, report_missing: ReportMissing, formats: Collection[str] = PAGE) -> None:
+        """Take the formats of the report, from `FORMATS`; raise `ValueError` for another one."""
+        if unknown := set(formats) - set(FORMATS):
+            known = ", ".join(FORMATS)
+            raise ValueError(f"no report as {', '.join(sorted(unknown))}; the formats are {known}")
+        self._formats = [one for one in FORMATS if one in formats]
         self._report_missing = report_missing
         self._missing: dict[str, list[str]] = {}
 
+    @property
+    def hint(self) -> str:
+        """What a message adds to the folder's name."""
+        return " (open report.html)" if PAGE[0] in self._formats else ""
+
     def report(self, figure: "Drawing", place: Path) -> None:
-        """Draw the three files of a report."""
-        fault = self._fault("report.svg", lambda: figure.save(place / "report.svg"))
-        if fault is None:
-            self._fault("report.png", lambda: figure.save(place / "report.png"))
-        else:
+        """Draw the files of a report."""
+        faults: dict[str, str | None] = {}
+        for one in self._formats:
+            file = place / f"report.{one}"
             # The PNG is converted from the SVG.
-            self._missing[fault].append("report.png")
-        self._fault("report.html", lambda: figure.save(place / "report.html"))
+            if one == "png" and (fault := faults.get("svg")):
+                self._missing[fault].append(file.name)
+            else:
+                faults[one] = self._fault(file.name, partial(figure.save, file))
 
     def draw(self, spec: Mapping[str, Any], base: Path) -> bool:
         """Draw a Vega-Lite figure as `base` with .svg and .png; return whether both exist."""
@@ -56,8 +72,9 @@ class Pictures:
 
     def finish(self, place: Path | str, again: str | None = None) -> None:
         """Report the missing pictures; `again` is a command that draws them, with `{}`."""
+        options = "".join(f" --{one}" for one in self._formats if one not in PAGE)
         for reason, names in self._missing.items():
-            redraw = f"; `{again.format(place)}` draws again" if again else ""
+            redraw = f"; `{again.format(place)}{options}` draws again" if again else ""
             self._report_missing(
                 f"{place}: {', '.join(names)} could not be drawn: {reason}. "
                 f"The data beside are complete{redraw}"
@@ -78,15 +95,14 @@ class Pictures:
 def write_folder(
     target: Path,
     fill: Callable[[Path, Pictures], object],
-    report_missing: ReportMissing = warn,
+    drawn: Pictures,
     again: str | None = None,
 ) -> Path:
     """Write a folder of data and pictures to `target`, which must not exist or be empty.
 
     `fill` writes the data into a hidden folder, then draws. A picture that fails is left out, and
-    `report_missing` is called for it; `again` is a command that draws it, with `{}`.
+    `drawn` reports it; `again` is a command that draws it, with `{}`.
     """
-    drawn = Pictures(report_missing)
     done = output.write_folder(target, lambda place: fill(place, drawn))
     drawn.finish(done, again)
     return done

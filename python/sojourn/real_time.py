@@ -1,42 +1,65 @@
 """Live runs: a scenario in real time, over this machine's own network stack (docs/live.md)."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from sojourn import _core
 from sojourn.errors import UsageError
 from sojourn.experiment import Job, Progress, Running, jobs_of, simulate
+from sojourn.exports import Files
 
 Stack = Literal["kernel", "udp"]
 """The hosts: the kernel's TCP, or Sojourn's transport over UDP."""
 
+Bottleneck = Literal["sojourn", "tc"]
+"""The links: those of the simulator in real time, or the kernel's queue disciplines."""
 
-@dataclass(frozen=True)
-class Live:
+
+class Live(NamedTuple):
     """The settings of live runs that a scenario does not have."""
 
     stack: Stack = "kernel"
     ipv6: bool = False
+    bottleneck: Bottleneck = "sojourn"
+
+
+DEFAULTS = Live()
 
 
 @dataclass(frozen=True)
 class LiveJob(Job):
     """One live run."""
 
-    live: Live = Live()
+    live: Live = DEFAULTS
 
     def start(self) -> Running:
         """Start the run in real time."""
-        return self.scenario.live(self.control, self.seed, self.live.stack, self.live.ipv6)
+        pcapng, _ = self.captures
+        return self.scenario.live(self.control, self.seed, self.live, pcapng)
 
 
 def run(
-    scenario: _core.Scenario, runs: int, live: Live, progress: Progress | None = None
+    scenario: _core.Scenario,
+    runs: int,
+    live: Live,
+    progress: Progress | None = None,
+    files: Files | None = None,
 ) -> list[_core.Outcome]:
     """Run each controller with each seed, one after another, since they share the processor."""
-    if not hasattr(scenario, "live"):
-        raise UsageError("live runs need Linux; `sojourn run` simulates the scenario anywhere")
+    _require_linux(scenario)
     jobs = [
-        LiveJob(job.scenario, job.control, job.seed, live=live) for job in jobs_of(scenario, runs)
+        LiveJob(job.scenario, job.control, job.seed, job.captures, live)
+        for job in jobs_of(scenario, runs, files)
     ]
     return simulate(jobs, 1, lambda outcome: outcome, progress)
+
+
+def link_commands(scenario: _core.Scenario, live: Live) -> str:
+    """Return the commands that make the scenario's links from the kernel's queues."""
+    _require_linux(scenario)
+    return scenario.link_commands(scenario.seed(), live.ipv6)
+
+
+def _require_linux(scenario: _core.Scenario) -> None:
+    if not hasattr(scenario, "live"):
+        raise UsageError("live runs need Linux; `sojourn run` simulates the scenario anywhere")

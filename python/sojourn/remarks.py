@@ -47,7 +47,17 @@ def _lateness(live: LiveSummary) -> str:
     late = ", ".join(f"{name} {_brief(s or 0.0)}" for name, s in shares.items())
     faults = [*filter(None, [live["warning"]]), *_lost(live)]
     trust = f"; do not trust it: {'; '.join(faults)}" if faults else ""
-    return f"live; packets left late by {late}{trust}"
+    if _is_kernel(live):
+        return (
+            f"live over the kernel's queues, whose delays are estimates; read late by {late}{trust}"
+        )
+    missed = live.get("uncaptured_packets")
+    gaps = f"; the capture lacks {missed:,} packets: use a faster disk" if missed else ""
+    return f"live; packets left late by {late}{trust}{gaps}"
+
+
+def _is_kernel(live: LiveSummary) -> bool:
+    return live.get("bottleneck") == "tc"
 
 
 def _brief(span_s: float) -> str:
@@ -55,6 +65,9 @@ def _brief(span_s: float) -> str:
 
 
 def _lost(live: LiveSummary) -> list[str]:
+    if _is_kernel(live):
+        missed = live["overflowed_packets"]
+        return [f"{missed:,} packets were not counted; lower the rates"] if missed else []
     lost = live["overflowed_packets"] + live["refused_packets"]
     return [f"{lost:,} packets were lost outside the links; lower the rates"] if lost else []
 

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+from collections.abc import Collection
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,9 +56,12 @@ class Run(Record):
 
         return Figure(self)
 
-    def save(self, directory: str | PathLike[str]) -> Path:
-        """Write the run directory, which must not exist yet or be empty."""
-        return write(self, Path(directory))
+    def save(self, directory: str | PathLike[str], report: Collection[str] = pictures.PAGE) -> Path:
+        """Write the run directory, which must not exist yet or be empty.
+
+        `report` has the formats of the report: any of "html", "svg" and "png", or none.
+        """
+        return write(self, Path(directory), pictures.Pictures(pictures.warn, report))
 
     def __repr__(self) -> str:
         controls = list(dict.fromkeys(run["control"] for run in self.runs))
@@ -70,12 +74,12 @@ class Run(Record):
         return to_html(self.summary)
 
 
-def write(run: Run, target: Path, report_missing: pictures.ReportMissing = pictures.warn) -> Path:
+def write(run: Run, target: Path, drawn: pictures.Pictures) -> Path:
     """Write the run directory to `target`, which must not exist or be empty.
 
-    A picture that cannot be drawn is left out; `report_missing` is called for it.
+    A picture that cannot be drawn is left out, and `drawn` reports it.
     """
-    return pictures.write_folder(target, lambda *to: fill(run, *to), report_missing, REDRAW)
+    return pictures.write_folder(target, lambda *to: fill(run, *to), drawn, REDRAW)
 
 
 def fill(run: Run, place: Path, drawn: pictures.Pictures) -> None:
@@ -84,9 +88,8 @@ def fill(run: Run, place: Path, drawn: pictures.Pictures) -> None:
     drawn.report(run.plot(), place)
 
 
-def draw(directory: Path, report_missing: pictures.ReportMissing = pictures.warn) -> None:
-    """Redraw the report of a run directory from its data."""
-    drawn = pictures.Pictures(report_missing)
+def draw(directory: Path, drawn: pictures.Pictures) -> None:
+    """Draw the report of a run directory from its data."""
     drawn.report(read(directory).plot(), directory)
     drawn.finish(directory, REDRAW)
 

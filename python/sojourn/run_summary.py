@@ -90,11 +90,16 @@ class SpikeSummary(TypedDict):
 class LiveSummary(TypedDict):
     """The timing of a live run, and the packets that no link counts.
 
-    Lateness is the time by which the bottleneck wrote a packet after its ideal time of arrival.
+    Lateness is the time by which the bottleneck wrote a packet after its ideal time of arrival. If
+    the links are the kernel's (`bottleneck` is `tc`), it is the time by which a reading of their
+    counters or a change came late, and queueing delays are estimates (`queue_delays`).
     `warning` says why the timing was bad; null if it was good. A hypervisor gave `stolen_s` of the
-    processor's time to other machines.
+    processor's time to other machines. A capture has the captured packets and lacks the
+    uncaptured ones; both are null without a capture.
     """
 
+    bottleneck: str
+    queue_delays: str
     lateness_p50_s: float | None
     lateness_p99_s: float | None
     lateness_p999_s: float | None
@@ -110,6 +115,8 @@ class LiveSummary(TypedDict):
     overflowed_packets: int
     refused_packets: int
     inside_packets: int
+    captured_packets: int | None
+    uncaptured_packets: int | None
 
 
 class TransferSummary(TypedDict):

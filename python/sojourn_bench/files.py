@@ -12,7 +12,8 @@ def write(
     found: Bench, target: Path, report_missing: pictures.ReportMissing = pictures.warn
 ) -> None:
     """Write `bench.json`, `bench.svg` and `bench.png` to `target`, which must be free."""
-    pictures.write_folder(target, lambda *to: _write_files(found, *to), report_missing)
+    drawn = pictures.Pictures(report_missing)
+    pictures.write_folder(target, lambda *to: _write_files(found, *to), drawn)
 
 
 def _write_files(found: Bench, place: Path, drawn: pictures.Pictures) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from sojourn.pictures import Pictures
-from support import ROOT, SMALL, Sojourn, command, environment, undrawn
+from support import ROOT, SMALL, Sojourn, command, environment
 
 # A slow machine is not a failure; benchmarks measure speed.
 settings.register_profile("sojourn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -34,10 +33,9 @@ def sojourn(tmp_path: Path) -> Sojourn:
 
 
 @pytest.fixture
-def without_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sojourn:
-    """Run the command as `sojourn` does, but without reports of runs, also in this process."""
-    monkeypatch.setattr(Pictures, "report", lambda *_: None)
-    return lambda *args, cwd=tmp_path: _run(undrawn(*args), cwd)
+def without_report(tmp_path: Path) -> Sojourn:
+    """Run the command as `sojourn` does, with `--no-report`."""
+    return lambda *args, cwd=tmp_path: _run(command(*args, "--no-report"), cwd)
 
 
 def _run(line: list[str], cwd: Path) -> "subprocess.CompletedProcess[str]":

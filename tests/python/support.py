@@ -37,22 +37,6 @@ def command(*args: str | Path) -> list[str]:
     return [sys.executable, "-m", "sojourn", *map(str, args)]
 
 
-# The command, except that it draws no report of a run: that takes most of a small run's time.
-_UNDRAWN = """\
-import sys
-from sojourn.cli import main
-from sojourn.pictures import Pictures
-
-Pictures.report = lambda *_: None
-sys.exit(main())
-"""
-
-
-def undrawn(*args: str | Path) -> list[str]:
-    """Return the command line of `command`, for tests that do not look at the report of a run."""
-    return [sys.executable, "-c", _UNDRAWN, *map(str, args)]
-
-
 def environment() -> dict[str, str]:
     """Return the environment without variables that change the output, with our commands first."""
     kept = {

@@ -145,9 +145,10 @@ def test_errors_in_built_scenarios_name_the_key() -> None:
         scenario.check()
 
 
-@pytest.mark.usefixtures("without_report")
 def test_run_directory_is_read_back(run: sojourn.Run, tmp_path: Path) -> None:
-    where = run.save(tmp_path / "kept")
+    where = run.save(tmp_path / "kept", report=["png", "html"])
+    names = {one.name for one in where.iterdir() if one.stem == "report"}
+    assert names == {"report.html", "report.png"}
     again = sojourn.load(where)
     assert again.summary == run.summary
     assert again.title == run.title

@@ -119,9 +119,8 @@ def test_links_have_the_figures_computed_by_hand(pair: Both) -> None:
     assert link["marked_packets"] == compared(4, 0, -4, 0, (4, 4))
 
 
-@pytest.mark.usefixtures("without_report")
 def test_a_run_differs_in_nothing_from_itself(small: Path, tmp_path: Path) -> None:
-    place = sojourn.run(small, runs=2, spread="1s").save(tmp_path / "run")
+    place = sojourn.run(small, runs=2, spread="1s").save(tmp_path / "run", report=())
     comparison = sojourn.compare(place, place)
     summary = comparison.summary
     assert [flow["control"] for flow in summary["flows"]] == ["cubic", "dctcp"]
@@ -147,10 +146,9 @@ def test_a_run_differs_in_nothing_from_itself(small: Path, tmp_path: Path) -> No
     assert summary["not_compared"] == []
 
 
-@pytest.mark.usefixtures("without_report")
 def test_figures_agree_with_the_summary_of_the_run(small: Path, tmp_path: Path) -> None:
     run = sojourn.run(small, control="cubic")
-    summary = sojourn.compare(run, run.save(tmp_path / "run")).summary
+    summary = sojourn.compare(run, run.save(tmp_path / "run", report=())).summary
     flow, link = run.runs[0]["flows"][0], run.runs[0]["links"][0]
     # Six seconds without the first 10 ms.
     goodput, delay = (

@@ -1,9 +1,7 @@
 """The documents are correct: every snippet runs, and every shipped scenario is valid."""
 
 import json
-import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -13,7 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import sojourn
-from support import ROOT, Sojourn, environment, undrawn
+from support import ROOT, Sojourn, environment
 
 _FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Commands that install or build Sojourn, which the tests require.
@@ -68,25 +66,13 @@ def workplace(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def without_reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return an environment whose `sojourn` draws no report of a run."""
-    folder = tmp_path_factory.mktemp("bin")
-    script = folder / "sojourn"
-    script.write_text(f'#!/bin/sh\nexec {shlex.join(undrawn())} "$@"\n')
-    script.chmod(0o755)
-    variables = environment()
-    return {**variables, "PATH": f"{folder}{os.pathsep}{variables['PATH']}"}
-
-
 @pytest.mark.parametrize("snippet", named({"console", "sh", "bash"}))
-def test_commands_run(snippet: Snippet, workplace: Path, without_reports: dict[str, str]) -> None:
-    is_readme = snippet.file == "README.md"
+def test_commands_run(snippet: Snippet, workplace: Path) -> None:
     for line in commands(snippet):
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", line],
             cwd=workplace,
-            env=environment() if is_readme else without_reports,
+            env=environment(),
             capture_output=True,
             text=True,
         )

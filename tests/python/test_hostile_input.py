@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support import SMALL, Sojourn, command, environment, undrawn
+from support import SMALL, Sojourn, command, environment
 
 _MEMORY = 4 << 30
 
@@ -38,7 +38,9 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kept")
     (folder / "small.toml").write_text(SMALL)
     args = ("run", "small.toml", "--control", "cubic", "--out", "kept")
-    subprocess.run(undrawn(*args), cwd=folder, check=True, capture_output=True, timeout=300)
+    subprocess.run(
+        command(*args, "--no-report"), cwd=folder, check=True, capture_output=True, timeout=300
+    )
     return folder / "kept"
 
 

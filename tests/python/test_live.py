@@ -1,5 +1,6 @@
 """Live runs from the command line and from Python, where this machine allows them."""
 
+import contextlib
 import json
 import shutil
 import signal
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import sojourn
+from sojourn import captures
 from support import Sojourn, command, environment
 
 SMALL = """
@@ -68,15 +70,94 @@ def test_simulation_and_live_run_are_compared(place: Path, sojourn: Sojourn) -> 
     assert link["name"] == "bottleneck"
 
 
+@pytest.mark.parametrize("version", [[], ["--ipv6"]])
+def test_a_capture_has_the_packets_of_the_record(
+    place: Path, sojourn: Sojourn, version: list[str]
+) -> None:
+    folder = place / f"captures{len(version)}"
+    done = sojourn("live", place / "small.toml", *version, "--pcapng", folder, "--json")
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    live, (flow,) = run["live"], run["flows"]
+    found = {end: captures.rtt(folder / f"cubic-1.{end}.pcapng") for end in ("sender", "receiver")}
+    assert found["sender"]["error"] is found["receiver"]["error"] is None
+    packets = sum(one["packets"] for one in found.values())
+    assert packets == live["captured_packets"]
+    passed = live["entered_packets"] + live["delivered_packets"]
+    assert packets + live["uncaptured_packets"] == passed
+    (connection,) = found["sender"]["flows"]
+    data, _ = connection["directions"]
+    assert data["packets"] == flow["sent_packets"]
+    assert data["resent_packets"] == flow["retransmitted_packets"]
+    # The same packets, measured by timestamps of 1 ms here, and by acknowledgements there.
+    assert data["min_s"] == pytest.approx(flow["rtt_min_s"], abs=2e-3)
+    assert 0 <= found["sender"]["duration_s"] <= run["duration_s"]
+
+
+LAYERS = """
+[flow.client]
+path = ["back"]
+back = ["bottleneck"]
+start = "1s"
+transport = { handshake = "none", ack_every = 1 }
+source = { kind = "request", request = "64B", response = "64B", interval = "100ms" }
+
+[flow.ping]
+control = "none"
+path = ["bottleneck"]
+back = ["back"]
+start = "1s"
+source = { kind = "ping", interval = "100ms" }
+"""
+
+
+@pytest.mark.parametrize("version", [[], ["--ipv6"]])
+def test_three_layers_are_measured_in_one_run(
+    place: Path, sojourn: Sojourn, version: list[str]
+) -> None:
+    (place / "layers.toml").write_text(SMALL + LAYERS)
+    folder = place / f"layers{len(version)}"
+    done = sojourn("live", place / "layers.toml", *version, "--pcapng", folder, "--json")
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    _, client, ping = run["flows"]
+    assert client["completed_transfers"] > 0
+    assert ping["completed_transfers"] > 0
+    # The client receives the responses: its requests begin and their answers end there.
+    found = captures.rtt(folder / "cubic-1.receiver.pcapng")
+    (tcp,) = [one for one in found["flows"] if one["a"]["address"].endswith((".0.2", "::1:2"))]
+    requests, _ = tcp["directions"]
+    assert requests["packets"] > client["completed_transfers"]
+    passive = requests["p50_s"]
+    assert passive is not None
+    for median in (client["response_p50_s"], ping["rtt_p50_s"], passive):
+        assert median >= 0.020 - 1e-3
+    # Echo requests and replies are in the capture beside TCP.
+    pings = ping["sent_packets"] + ping["completed_transfers"]
+    assert found["skipped"]["not_tcp"] + 2 >= pings
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+def test_tshark_reads_a_live_capture(place: Path, sojourn: Sojourn) -> None:
+    folder = place / "for-tshark"
+    done = sojourn("live", place / "small.toml", "--pcapng", folder, "--json")
+    live = json.loads(done.stdout)["runs"][0]["live"]
+    read = ["tshark", "-r", str(folder / "cubic-1.sender.pcapng")]
+    read += ["-T", "fields", "-e", "frame.number", "-e", "_ws.malformed"]
+    lines = subprocess.run(read, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert 100 < len(lines) < live["captured_packets"]
+    assert not any("alformed" in line for line in lines)
+
+
+_REQUESTS = 'flow.upload.source={kind="request",request="1kB",response="9kB"}'
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         (["--control", "vegas"], "the kernel has no congestion controller `vegas`"),
         (["--set", 'controls=[{kind="cubic",beta=0.5}]'], "with these parameters"),
-        (
-            ["--set", 'flow.upload.source={kind="request",request="1kB",response="9kB"}'],
-            "the source `request`",
-        ),
+        (["--stack", "udp", "--set", _REQUESTS], "the source `request` over UDP"),
     ],
 )
 def test_a_scenario_without_live_counterpart_is_refused(
@@ -89,11 +170,22 @@ def test_a_scenario_without_live_counterpart_is_refused(
     assert not (place / "refused").exists()
 
 
+def namespaces(pid: int) -> int:
+    """Count the network namespaces that a process holds open."""
+    found = 0
+    for one in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            found += str(one.readlink()).startswith("net:")
+    return found
+
+
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_run_leaves_nothing(place: Path) -> None:
     args = command("live", place / "small.toml", "--set", "duration=60s", "--out", place / "cut")
     process = subprocess.Popen(args, cwd=place, env=environment(), stderr=subprocess.PIPE)
-    time.sleep(3)
+    while namespaces(process.pid) < 2:
+        assert process.poll() is None
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 130
@@ -110,3 +202,46 @@ def test_without_privilege_the_error_names_the_remedy(place: Path) -> None:
     assert done.returncode == 2, done.stdout
     assert "cannot create a network namespace" in done.stderr
     assert "run as root" in done.stderr
+
+
+def test_the_commands_of_the_kernels_queues_are_printed(place: Path, sojourn: Sojourn) -> None:
+    args = ("live", place / "small.toml", "--bottleneck", "tc", "--dry-run")
+    done = sojourn(*args, "--out", place / "dry")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert all(line.startswith(("ip ", "tc ", "#", "sleep ")) for line in lines)
+    assert any("htb rate 10000000bit" in line for line in lines)
+    assert any(line.endswith("netem limit 10000000 delay 10000us") for line in lines)
+    assert not (place / "dry").exists()
+
+
+def test_a_dry_run_without_tc_is_refused(place: Path, sojourn: Sojourn) -> None:
+    done = sojourn("live", place / "small.toml", "--dry-run")
+    assert done.returncode == 2
+    assert "add --bottleneck tc" in done.stderr
+
+
+def test_a_run_over_the_kernels_queues_is_compared(place: Path, sojourn: Sojourn) -> None:
+    # Without delay, so that the kernel needs no netem.
+    still = ["--set", "link.bottleneck.delay=0s", "--set", "link.back.delay=0s"]
+    scenario = place / "small.toml"
+    tc = ("--bottleneck", "tc", "--out", place / "tc")
+    done = sojourn("live", scenario, *still, *tc, "--json")
+    if done.returncode == 2 and "lacks" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["live"]["bottleneck"] == "tc"
+    assert run["live"]["queue_delays"] == "estimated"
+    assert run["flows"][0]["sent_packets"] > 100
+    assert sojourn("run", scenario, *still, "--out", place / "still").returncode == 0
+    done = sojourn("compare", place / "still", place / "tc", "--json")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_queue_that_tc_cannot_make_is_refused(place: Path, sojourn: Sojourn) -> None:
+    change = ("--set", 'link.bottleneck.queue="drr"')
+    done = sojourn("live", place / "small.toml", *change, "--bottleneck", "tc")
+    assert done.returncode == 2
+    assert "link `bottleneck`: `tc` cannot make the queue `drr`" in done.stderr
+    assert done.stderr.count("\n") == 1

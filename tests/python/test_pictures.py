@@ -59,13 +59,13 @@ def test_a_run_whose_pictures_fail_keeps_its_data(
     small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = small.parent / "out"
-    assert main(["run", str(small), "--out", str(out)]) == 1
+    assert main(["run", str(small), "--png", "--svg", "--out", str(out)]) == 1
     assert names(out) == DATA
     said = capsys.readouterr()
     assert "cubic" in said.out
-    assert re.search("out: report.svg, report.png, report.html could not be drawn", said.err)
+    assert re.search("out: report.html, report.svg, report.png could not be drawn", said.err)
     assert "SIGTRAP" in said.err
-    assert f"`sojourn report {out}` draws again" in said.err
+    assert f"`sojourn report {out} --svg --png` draws again" in said.err
     assert api.load(out).runs
 
 
@@ -73,7 +73,7 @@ def test_the_report_is_drawn_again_from_the_data(
     small: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = small.parent / "out"
-    assert main(["run", str(small), "--out", str(out)]) == 0
+    assert main(["run", str(small), "--svg", "--png", "--out", str(out)]) == 0
     first = {name: (out / name).read_bytes() for name in REPORT}
     for name in ("report.svg", "report.png"):
         (out / name).unlink()
@@ -81,6 +81,10 @@ def test_the_report_is_drawn_again_from_the_data(
     capsys.readouterr()
     assert main(["report", str(out)]) == 0
     assert capsys.readouterr().out == f"Report: {out / 'report.html'}\n"
+    assert names(out) == DATA | {"report.html"}
+    assert main(["report", str(out), "--png", "--svg"]) == 0
+    files = [str(out / f"report.{one}") for one in ("html", "svg", "png")]
+    assert capsys.readouterr().out == f"Report: {', '.join(files)}\n"
     assert {name: (out / name).read_bytes() for name in REPORT} == first
     assert names(out) == DATA | REPORT
     assert main(["report", str(small.parent)]) == 2
@@ -119,7 +123,7 @@ def test_text_that_xml_cannot_carry_is_replaced(sign: str) -> None:
 
 def test_control_characters_in_a_title_are_drawn_and_kept(small: Path, sojourn: Sojourn) -> None:
     small.write_text(SMALL.replace("A small drop", r"A\u0000B\u0001C\u000B\uFFFED"))
-    done = sojourn("run", small, "--control", "cubic", "--out", "out")
+    done = sojourn("run", small, "--control", "cubic", "--out", "out", "--svg", "--png")
     assert done.returncode == 0, done.stderr
     out = small.parent / "out"
     assert names(out) == DATA | REPORT
@@ -136,9 +140,8 @@ def test_a_long_title_does_not_widen_the_picture() -> None:
 
 def test_a_limit_on_the_address_space_costs_no_data(small: Path) -> None:
     out = small.parent / "out"
-    done = limited(
-        resource.RLIMIT_AS, 4_000_000_000, "run", small, "--control", "cubic", "--out", out
-    )
+    args = ("run", small, "--control", "cubic", "--out", out, "--svg", "--png")
+    done = limited(resource.RLIMIT_AS, 4_000_000_000, *args)
     if done.returncode == 0:
         # A user who may raise the limit draws within a memory limit instead.
         assert names(out) == DATA | REPORT
@@ -216,7 +219,7 @@ def test_a_limit_on_addresses_is_blamed_only_for_its_own_deaths(
 
 def test_a_png_without_svg_has_the_reason_of_its_svg(tmp_path: Path) -> None:
     told: list[str] = []
-    drawn = Pictures(told.append)
+    drawn = Pictures(told.append, ("html", "svg", "png"))
 
     class Broken:
         def save(self, file: Path) -> None:
@@ -239,8 +242,9 @@ def test_pictures_are_drawn_where_only_the_path_has_the_libraries(small: Path) -
     if sys.prefix == sys.base_prefix:
         pytest.skip("the libraries are the interpreter's own")
     places = [str(Path(one.__file__ or "").parents[1]) for one in (vl_convert, api)]
+    args = command("run", small, "--out", "out", "--png")
     done = subprocess.run(
-        [str(Path(sys.executable).resolve()), *command("run", small, "--out", "out")[1:]],
+        [str(Path(sys.executable).resolve()), *args[1:]],
         cwd=small.parent,
         env={**environment(), "PYTHONPATH": os.pathsep.join(places)},
         capture_output=True,
@@ -248,7 +252,7 @@ def test_pictures_are_drawn_where_only_the_path_has_the_libraries(small: Path) -
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    assert names(small.parent / "out") == DATA | REPORT
+    assert names(small.parent / "out") == DATA | {"report.html", "report.png"}
 
 
 def test_a_forked_process_does_not_keep_the_drawing_process(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import sojourn
 from made_runs import change_summary, write
 from sojourn import run_directory
 from sojourn.comparison.summary import Compared, ComparisonSummary, FlowComparison
-from sojourn.pictures import Pictures
 from sojourn.run_directory import What
 from support import ROOT
 from test_compare import FLOW_A, LINK_A
@@ -36,10 +35,8 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     place = tmp_path_factory.mktemp("format")
     (place / "small.toml").write_text(SMALL)
-    with pytest.MonkeyPatch.context() as patch:
-        # No test looks at the report, which takes most of the time.
-        patch.setattr(Pictures, "report", lambda *_: None)
-        return sojourn.run(place / "small.toml", runs=2, spread="1s").save(place / "run")
+    run = sojourn.run(place / "small.toml", runs=2, spread="1s")
+    return run.save(place / "run", report=())
 
 
 @pytest.mark.parametrize("what", ["flows", "links"])
@@ -112,7 +109,7 @@ def test_the_least_has_a_report_and_is_written_again(minimal: Path, tmp_path: Pa
     run = sojourn.load(minimal)
     assert "by hand" in run.plot().svg
     assert "no link was recorded" in run.plot().svg
-    again = sojourn.load(run.save(tmp_path / "again"))
+    again = sojourn.load(run.save(tmp_path / "again", report=()))
     assert again.summary == run.summary
     assert again.flows.equals(run.flows)
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import SMALL, Sojourn, command, environment, undrawn
+from support import SMALL, Sojourn, command, environment
 
 # Modules that neither the help nor the import of the package may load.
 HEAVY = {"polars", "rich", "vl_convert", "sojourn._core", "json", "concurrent.futures", "tempfile"}
@@ -112,7 +112,11 @@ def in_terminal(small: Path, width: int, *args: str | Path) -> list[str]:
     ours, theirs = pty.openpty()
     env = {**environment(), "COLUMNS": str(width), "NO_COLOR": "1", "TERM": "dumb"}
     process = subprocess.Popen(
-        undrawn(*args), cwd=small.parent, env=env, stdout=theirs, stderr=subprocess.DEVNULL
+        command(*args, "--no-report"),
+        cwd=small.parent,
+        env=env,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
     )
     os.close(theirs)
     text = b""

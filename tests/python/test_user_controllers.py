@@ -130,7 +130,7 @@ def test_its_run_is_read_back(
     again = _load(tmp_path / "out")
     assert again.title == "A small drop"
     assert [one["name"] for one in again.summary["controllers"]] == ["own"]
-    again.save(tmp_path / "again")
+    again.save(tmp_path / "again", report=())
     assert (tmp_path / "again" / "controller-own.py").read_text() == MINE
     assert without_report("compare", "out", "again").returncode == 0
 

@@ -31,6 +31,11 @@ impl Side {
         self.address(version, flow as u16 + 1)
     }
 
+    /// The address by which a router names its neighbour on this side. No host has it.
+    pub(crate) fn gateway(self, version: IpVersion) -> IpAddr {
+        self.address(version, 0xfffe)
+    }
+
     fn address(self, version: IpVersion, number: u16) -> IpAddr {
         let [high, low] = number.to_be_bytes();
         match version {

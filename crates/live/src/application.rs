@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sojourn_source::{Action, Source, Transfers};
-use sojourn_units::Instant;
+use sojourn_units::{Duration as Span, Instant};
 
 use crate::clock::Clock;
 
@@ -24,27 +24,40 @@ pub(crate) struct Application {
 #[derive(Debug)]
 struct State {
     source: Box<dyn Source>,
+    /// Payload of requests that the responding host has read, and its responses.
+    requested: u64,
+    answered: u64,
+    /// Response times that the record does not have yet.
+    responses: Vec<Span>,
     has_ended: bool,
 }
 
 impl Application {
     pub(crate) fn new(source: Box<dyn Source>) -> Application {
         Application {
-            state: Mutex::new(State { source, has_ended: false }),
+            state: Mutex::new(State {
+                source,
+                requested: 0,
+                answered: 0,
+                responses: Vec::new(),
+                has_ended: false,
+            }),
             changed: Condvar::new(),
             received: AtomicU64::new(0),
             target: AtomicU64::new(u64::MAX),
         }
     }
 
-    /// Waits until the source writes, and returns how many bytes; `None` after the end.
+    /// Waits until the source writes data, or a request if it has requests, and returns how many
+    /// bytes; `None` after the end.
     pub(crate) fn next_write(&self, clock: Clock) -> Option<u64> {
         let mut state = self.lock();
         while !state.has_ended {
             let (now, at) = (clock.now(), state.source.next_at());
             if at > now {
                 state = self.wait(state, now, at);
-            } else if let Action::Write(bytes) = self.act(&mut state, now) {
+            } else {
+                let (Action::Write(bytes) | Action::Request(bytes)) = self.act(&mut state, now);
                 return Some(bytes);
             }
         }
@@ -59,16 +72,40 @@ impl Application {
         }
         let mut state = self.lock();
         while state.source.target().is_some_and(|target| total >= target) {
-            state.source.on_delivered(clock.now());
+            let response = state.source.on_delivered(clock.now());
+            state.responses.extend(response);
         }
         self.set_target(&state);
         self.changed.notify_all();
+    }
+
+    /// The responding host has read `bytes` of requests. Returns the bytes of its responses.
+    pub(crate) fn on_requested(&self, bytes: u64) -> u64 {
+        let mut state = self.lock();
+        state.requested += bytes;
+        let mut due = 0;
+        while state.source.request_target(state.answered).is_some_and(|at| state.requested >= at) {
+            state.answered += 1;
+            due += state.source.response();
+        }
+        due
+    }
+
+    /// Passes on the response times since the last call, unless another thread is adding one.
+    pub(crate) fn take_responses(&self, take: &mut dyn FnMut(Span)) {
+        if let Ok(mut state) = self.state.try_lock() {
+            state.responses.drain(..).for_each(take);
+        }
     }
 
     /// The flow ends: [`Application::next_write`] returns `None`.
     pub(crate) fn end(&self) {
         self.lock().has_ended = true;
         self.changed.notify_all();
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.lock().has_ended
     }
 
     /// Payload delivered so far.

@@ -9,10 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use nix::sys::mman::{MlockAllFlags, mlockall, munlockall};
 use sojourn_sim::{Off, OutsidePacket, Simulation};
 use sojourn_trace::Histogram;
+use sojourn_trace::export::Direction;
 use sojourn_units::{Duration, Instant};
 
 use crate::Error;
 use crate::addresses::Side;
+use crate::capture::{Capture, Counts};
 use crate::clock::{Clock, Waiter};
 use crate::coalesce::Group;
 use crate::port::{Arrival, Port};
@@ -32,8 +34,11 @@ const PRIORITY: i32 = 50;
 /// The punctuality of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
-    /// Time by which each packet was written after its ideal time of arrival.
+    /// Time by which each packet was written after its ideal time of arrival. With the kernel's
+    /// links, time by which each reading of their counters and each change came late.
     pub lateness: Histogram,
+    /// Whether the links were the kernel's.
+    pub is_kernel: bool,
     /// Whether the thread had real-time priority.
     pub is_realtime: bool,
     /// Whether its memory was locked.
@@ -61,7 +66,8 @@ impl Timing {
             (true, Duration::ZERO) => "run with less load on the machine, or at a lower rate",
             (true, _) => stolen.as_str(),
         };
-        Some(format!("1 % of the packets were about {rounded} late or more: {remedy}"))
+        let events = if self.is_kernel { "readings of the queues" } else { "packets" };
+        Some(format!("1 % of the {events} were about {rounded} late or more: {remedy}"))
     }
 }
 
@@ -109,6 +115,7 @@ pub(crate) struct Bottleneck {
     round_trips: RoundTrips,
     sorting: Sorting,
     watch: Option<Watch>,
+    capture: Option<Capture>,
 }
 
 /// A finished bottleneck.
@@ -116,6 +123,8 @@ pub(crate) struct Finished {
     pub(crate) simulation: Simulation<Off, Port>,
     pub(crate) timing: Timing,
     pub(crate) accounts: Accounts,
+    /// The counts of the capture, if there is one.
+    pub(crate) captured: Option<Counts>,
 }
 
 impl Bottleneck {
@@ -138,7 +147,14 @@ impl Bottleneck {
             arrivals: Vec::with_capacity(1024),
             sorting: Sorting::ByAddress,
             watch: None,
+            capture: None,
         }
+    }
+
+    /// Copies the packets at the hosts to a capture.
+    pub(crate) fn with_capture(mut self, capture: Option<Capture>) -> Bottleneck {
+        self.capture = capture;
+        self
     }
 
     /// Passes all packets over the links of one flow until `stop`, which is then no error, and
@@ -172,8 +188,9 @@ impl Bottleneck {
         }
         self.accounts.inside = self.simulation.tap().slab.used() as u64;
         self.timing.spun = self.waiter.spun;
-        let Bottleneck { simulation, timing, accounts, .. } = self;
-        Ok(Finished { simulation, timing, accounts })
+        let Bottleneck { simulation, timing, accounts, capture, .. } = self;
+        let captured = capture.map(Capture::finish);
+        Ok(Finished { simulation, timing, accounts, captured })
     }
 
     fn serve(&mut self, stop: &AtomicBool) -> Result<(), Error> {
@@ -186,7 +203,7 @@ impl Bottleneck {
             if let Some(watch) = &mut self.watch {
                 watch.show(now, &mut self.simulation);
             }
-            if now >= end {
+            if now >= end || self.capture.as_ref().is_some_and(Capture::has_failed) {
                 break;
             }
             let mut is_idle = true;
@@ -248,6 +265,9 @@ impl Bottleneck {
             if side == Side::Senders {
                 self.round_trips.sent(flow, now, bytes);
             }
+            if let Some(capture) = &mut self.capture {
+                capture.packet(now, flow, (side, Direction::Outbound), bytes);
+            }
             self.simulation.send(&OutsidePacket {
                 flow,
                 is_reply: side == Side::Receivers,
@@ -289,8 +309,11 @@ impl Bottleneck {
                 self.groups[side as usize].add(&self.simulation.tap().slab, arrival.handle);
             }
             self.timing.lateness.record(now.since(arrival.at).0);
-            self.accounts.arrived_bytes[side as usize] +=
-                self.simulation.tap().slab.bytes(arrival.handle).len() as u64;
+            let packet = self.simulation.tap().slab.bytes(arrival.handle);
+            self.accounts.arrived_bytes[side as usize] += packet.len() as u64;
+            if let Some(capture) = &mut self.capture {
+                capture.packet(now, arrival.flow, (side, Direction::Inbound), packet);
+            }
             if arrival.is_reply {
                 self.measure(arrival, now);
             }

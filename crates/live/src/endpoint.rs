@@ -54,6 +54,10 @@ impl Endpoint for Observer {
             ..state(&self.last.get())
         }
     }
+
+    fn take_responses(&self, take: &mut dyn FnMut(Duration)) {
+        self.shared.application.take_responses(take);
+    }
 }
 
 /// Slow start threshold before the first reduction (Linux `TCP_INFINITE_SSTHRESH`).

@@ -80,6 +80,33 @@ pub enum Error {
         /// The remedy.
         remedy: &'static str,
     },
+    /// The kernel's queues cannot form a part of the scenario.
+    #[error("{place}: `tc` cannot make {what}; {remedy}, or use Sojourn's own links")]
+    NotInKernel {
+        /// The link or flow.
+        place: String,
+        /// The part.
+        what: String,
+        /// The remedy.
+        remedy: String,
+    },
+    /// A program of iproute2 is missing.
+    #[error("`{0}` is missing; install iproute2 (on Debian or Ubuntu: apt install iproute2)")]
+    NoIproute(&'static str),
+    /// The kernel or `tc` lacks parts.
+    #[error(
+        "the kernel or `tc` lacks {0}; load the modules with `modprobe`, update iproute2, or use \
+         Sojourn's own links (without `--bottleneck tc`)"
+    )]
+    NoModule(String),
+    /// A command failed.
+    #[error("`{command}` failed: {said}")]
+    Command {
+        /// The command.
+        command: String,
+        /// The program's message.
+        said: String,
+    },
     /// A socket of a flow failed.
     #[error("flow `{flow}`: cannot {step}: {error}")]
     Socket {
@@ -96,6 +123,16 @@ pub enum Error {
         /// The failed step.
         step: &'static str,
         /// The kernel's reason.
+        error: io::Error,
+    },
+    /// A file of the capture cannot be written.
+    #[error(
+        "cannot write the capture {file}: {error}; free space, or name a folder of another disk"
+    )]
+    Capture {
+        /// Its name.
+        file: String,
+        /// The system's reason.
         error: io::Error,
     },
     /// The scenario has no flow of this name.

@@ -14,9 +14,12 @@
 mod addresses;
 mod application;
 mod bottleneck;
+mod capture;
 mod checksum;
 mod clock;
 mod coalesce;
+mod controllers;
+mod echo;
 mod endpoint;
 mod error;
 mod kernel;
@@ -38,8 +41,10 @@ mod udp;
 mod watch;
 
 pub use bottleneck::{Accounts, Timing};
+pub use capture::Captured;
 pub use error::Error;
+pub use kernel::commands;
 pub use namespace::{Namespace, enter_user_namespace};
-pub use run::{IpVersion, Options, Report, Stack, run};
+pub use run::{IpVersion, Links, Options, Report, Stack, run};
 pub use shell::{LinkTotals, Shell, ShellOptions, ShellReport};
 pub use watch::LinkState;

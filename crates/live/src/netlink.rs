@@ -4,13 +4,15 @@ use std::io;
 use std::net::IpAddr;
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
+    NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, Stats64};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
+use netlink_packet_route::tc::TcMessage;
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
@@ -102,6 +104,37 @@ impl Netlink {
         Ok(counters.unwrap_or_default())
     }
 
+    /// The qdiscs of all interfaces, with their counters.
+    pub(crate) fn qdiscs(&self) -> Result<Vec<TcMessage>, Error> {
+        let request = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default());
+        self.dump(request).map_err(failed("read the queues' counters"))
+    }
+
+    /// Requests a list, and reads it to its end.
+    fn dump(&self, message: RouteNetlinkMessage) -> io::Result<Vec<TcMessage>> {
+        self.request(message, NLM_F_REQUEST | NLM_F_DUMP)?;
+        let mut found = Vec::new();
+        loop {
+            let mut answer = Vec::with_capacity(ANSWER);
+            self.socket.recv(&mut answer, 0)?;
+            let mut rest = &answer[..];
+            while !rest.is_empty() {
+                let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
+                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+                let length = message.header.length as usize;
+                match message.payload {
+                    NetlinkPayload::Done(_) => return Ok(found),
+                    NetlinkPayload::Error(error) => return Err(error.to_io()),
+                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewQueueDiscipline(one)) => {
+                        found.push(one);
+                    }
+                    _ => {}
+                }
+                rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+            }
+        }
+    }
+
     fn link(&self, name: &str) -> Result<LinkMessage, Error> {
         let mut request = LinkMessage::default();
         request.attributes = vec![LinkAttribute::IfName(name.to_owned())];
@@ -119,18 +152,22 @@ impl Netlink {
         self.ask(message, NLM_F_REQUEST | NLM_F_ACK | flags).map(|_| ())
     }
 
-    fn ask(
-        &self,
-        message: RouteNetlinkMessage,
-        flags: u16,
-    ) -> io::Result<NetlinkPayload<RouteNetlinkMessage>> {
+    fn request(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         let mut header = NetlinkHeader::default();
         header.flags = flags;
         let mut request = NetlinkMessage::new(header, NetlinkPayload::from(message));
         request.finalize();
         let mut bytes = vec![0; request.buffer_len()];
         request.serialize(&mut bytes);
-        self.socket.send(&bytes, 0)?;
+        self.socket.send(&bytes, 0).map(|_| ())
+    }
+
+    fn ask(
+        &self,
+        message: RouteNetlinkMessage,
+        flags: u16,
+    ) -> io::Result<NetlinkPayload<RouteNetlinkMessage>> {
+        self.request(message, flags)?;
         let mut answer = Vec::with_capacity(ANSWER);
         self.socket.recv(&mut answer, 0)?;
         let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer);

@@ -3,19 +3,23 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::Duration;
 
 use sojourn_cc::EcnUse;
 use sojourn_params::Params;
-use sojourn_scenario::{Capacity, Control, Flow, Scenario};
+use sojourn_scenario::{Capacity, Control, Flow, Handshake, Scenario};
 use sojourn_sim::{Endpoint, Outcome, Simulation, flow_source};
 use sojourn_source::Carrier;
-use sojourn_units::{Instant, Rate};
+use sojourn_units::{Duration as Span, Instant, Rate};
 
 pub use crate::addresses::IpVersion;
 use crate::addresses::Side;
 use crate::bottleneck::{Accounts, Bottleneck, Finished, Timing};
+use crate::capture::{self, Capture, Captured, Writer};
 use crate::clock::Clock;
-use crate::kernel::KernelControllers;
+use crate::controllers::KernelControllers;
+use crate::echo::EchoFlow;
+use crate::kernel;
 use crate::port::Port;
 use crate::slab::Slab;
 use crate::tcp::{self, Plan, TcpFlow};
@@ -30,12 +34,26 @@ const SPIN_BELOW: Rate = Rate::from_mbit(200);
 const PACKETS: usize = 4096;
 
 /// Settings of a live run that a scenario does not have.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The version of IP.
     pub version: IpVersion,
     /// The hosts of the flows with a congestion controller.
     pub stack: Stack,
+    /// The links.
+    pub links: Links,
+    /// Prefix of the files for a capture of the packets, as a simulation's.
+    pub pcapng: Option<String>,
+}
+
+/// The links of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Links {
+    /// The simulator's, in real time.
+    #[default]
+    Sojourn,
+    /// The kernel's queue disciplines.
+    Kernel,
 }
 
 /// A network stack.
@@ -52,6 +70,11 @@ pub enum Stack {
 pub(crate) trait LiveFlow: Sync {
     /// The view of its state for the record.
     fn report(&self) -> Box<dyn Endpoint>;
+
+    /// Time before its start at which [`LiveFlow::run`] is called.
+    fn lead(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// Connects the two ends through the bottleneck, and transfers data until [`LiveFlow::end`].
     /// `is_ending`: whether that has been called.
@@ -72,6 +95,8 @@ pub struct Report {
     pub timing: Timing,
     /// Packets that the links do not count.
     pub accounts: Accounts,
+    /// The packets of the capture, if there is one.
+    pub captured: Option<Captured>,
 }
 
 /// Runs a validated scenario in real time. `control` is for the flows that name no controller.
@@ -90,27 +115,106 @@ pub fn run(
     let controls: Vec<_> = scenario.flows.iter().map(|flow| of_flow(flow, control)).collect();
     let kernel = match options.stack {
         Stack::Kernel => KernelControllers::load(scenario, &controls)?,
-        Stack::Udp => KernelControllers::default(),
+        Stack::Udp => {
+            require_sources(scenario)?;
+            KernelControllers::default()
+        }
     };
-    let sides = [Namespace::new()?, Namespace::new()?];
-    let devices = devices(scenario, options.version, [&sides[0], &sides[1]])?;
+    let (capture, writer) = open_capture(scenario, options)?.unzip();
+    let (sides, way) = way(scenario, seed, options)?;
     if options.stack == Stack::Kernel {
         set_ecn(scenario, control, &sides)?;
     }
-    let open = |(index, control): (usize, &Option<(&str, &Params)>)| {
-        let control = control.map(|(kind, params)| (kernel.name(kind), params));
-        let open = |control| open(scenario, index, control, seed, options, [&sides[0], &sides[1]]);
-        control.map(open).transpose()
+    let open = |(index, control): (usize, &Option<(&str, &Params)>)| match control {
+        &Some((kind, params)) => {
+            let control = (kernel.name(kind), params);
+            open(scenario, index, control, seed, options, [&sides[0], &sides[1]]).map(Some)
+        }
+        None => open_echo(scenario, index, seed, options, &sides[0]),
     };
     let flows: Vec<Option<Box<dyn LiveFlow>>> =
         controls.iter().enumerate().map(open).collect::<Result<_, _>>()?;
     let simulation = simulation(scenario, control, seed, &flows);
     let clock = Clock::start();
     let times = Times::new(&simulation, flows.len());
-    let bottleneck = Bottleneck::new(simulation, devices, clock, may_spin(scenario));
-    let Finished { simulation, timing, accounts } =
-        thread::scope(|scope| Endpoints::new(scope, &flows, times).run(clock, bottleneck, stop))?;
-    Ok(Report { outcome: simulation.finish(), timing, accounts })
+    let (is_over, are_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+    let links: Work<'_> = match way {
+        Way::Devices(devices) => {
+            let links = Bottleneck::new(simulation, devices, clock, may_spin(scenario));
+            let links = links.with_capture(capture);
+            Box::new(move || links.run(stop))
+        }
+        Way::Router(setup) => {
+            let router = setup.router(scenario, [&sides[0], &sides[1]], simulation, clock)?;
+            Box::new(|| router.run(stop, &is_over, &are_ended))
+        }
+    };
+    let ends = Ends { stop, is_over: &is_over, are_ended: &are_ended };
+    let (finished, writer) = thread::scope(|scope| {
+        let writer = writer.map(|writer| writer.start(scope)).transpose()?;
+        let finished = Endpoints::new(scope, &flows, times).run(clock, links, ends);
+        // Before the fault of the run: the run ends early if the capture cannot be written.
+        let writer = writer.map(|writer| writer.join().map_err(|_| Error::Thread("capture"))?);
+        Ok((finished, writer.transpose()?))
+    })?;
+    let finished = finished?;
+    let captured = finish_capture(writer, &finished)?;
+    let Finished { mut simulation, timing, accounts, .. } = finished;
+    simulation.collect_times();
+    Ok(Report { outcome: simulation.finish(), timing, accounts, captured })
+}
+
+/// The two ends of the capture, if there is one.
+fn open_capture(
+    scenario: &Scenario,
+    options: &Options,
+) -> Result<Option<(Capture, Writer)>, Error> {
+    let Some(prefix) = options.pcapng.as_deref() else { return Ok(None) };
+    if options.links == Links::Kernel {
+        return Err(Error::NotInKernel {
+            place: "pcapng".to_owned(),
+            what: "captures".to_owned(),
+            remedy: "leave it out".to_owned(),
+        });
+    }
+    capture::open(scenario, prefix).map(Some)
+}
+
+fn finish_capture(writer: Option<Writer>, finished: &Finished) -> Result<Option<Captured>, Error> {
+    let Some((writer, counts)) = writer.zip(finished.captured.as_ref()) else { return Ok(None) };
+    writer.finish(finished.simulation.now(), counts).map(Some)
+}
+
+/// The links between the namespaces of senders and receivers, before the run.
+enum Way {
+    Devices([Tun; 2]),
+    Router(kernel::Setup),
+}
+
+/// The work of the links' thread.
+type Work<'env> = Box<dyn FnOnce() -> Result<Finished, Error> + Send + 'env>;
+
+/// The signals between the links' thread and the flows.
+struct Ends<'env> {
+    /// The run ends early.
+    stop: &'env AtomicBool,
+    /// The links have reached the scenario's end, and wait for that of the flows.
+    is_over: &'env AtomicBool,
+    /// The flows have ended.
+    are_ended: &'env AtomicBool,
+}
+
+/// The namespaces of senders and receivers, and the links between them.
+fn way(scenario: &Scenario, seed: u64, options: &Options) -> Result<([Namespace; 2], Way), Error> {
+    let version = options.version;
+    let namespaces = || Ok([Namespace::new()?, Namespace::new()?]);
+    if options.links == Links::Kernel {
+        let (setup, sides) = kernel::Setup::new(scenario, seed, version, namespaces)?;
+        return Ok((sides, Way::Router(setup)));
+    }
+    let sides = namespaces()?;
+    let devices = devices(scenario, version, [&sides[0], &sides[1]])?;
+    Ok((sides, Way::Devices(devices)))
 }
 
 /// The emulated links. The hosts of flows without TCP are simulated too.
@@ -166,8 +270,7 @@ fn devices(
     Ok([device(Side::Senders)?, device(Side::Receivers)?])
 }
 
-/// The controller of a flow and its parameters; `None` for a flow of datagrams, whose hosts are
-/// simulated.
+/// The controller of a flow and its parameters; `None` for a flow of datagrams or pings.
 fn of_flow<'a>(flow: &'a Flow, control: Option<&'a Control>) -> Option<(&'a str, &'a Params)> {
     match flow.control.as_ref().or(control) {
         Some(Control::Algorithm { kind, params }) => Some((kind, params)),
@@ -185,19 +288,21 @@ fn open(
     sides: [&Namespace; 2],
 ) -> Result<Box<dyn LiveFlow>, Error> {
     let flow = &scenario.flows[index];
-    if flow.source.carrier() == Carrier::Requests {
-        return Err(Error::Unsupported {
-            flow: flow.name.clone(),
-            what: format!("the source `{}`", flow.source.info().name),
-            remedy: "use the source `bulk`, `file`, `files` or `on-off`",
-        });
-    }
     let source = flow_source(scenario, index, seed);
     let version = options.version;
     Ok(match options.stack {
         Stack::Kernel => {
-            let (name, mss) = (&flow.name, flow.transport.mss);
-            let plan = Plan { name, index, version, controller: kind, mss, source };
+            let plan = Plan {
+                name: &flow.name,
+                index,
+                version,
+                controller: kind,
+                mss: flow.transport.mss,
+                has_quick_acks: flow.transport.ack_every == 1,
+                is_open_at_start: flow.transport.handshake == Handshake::None,
+                has_requests: flow.source.carrier() == Carrier::Requests,
+                source,
+            };
             Box::new(TcpFlow::open(plan, sides)?)
         }
         Stack::Udp => {
@@ -209,11 +314,47 @@ fn open(
                 catalogue: scenario.controllers.clone(),
                 config: flow.transport.clone(),
                 source,
-                end: flow.stop.unwrap_or(Instant::MAX).min(Instant::ZERO + scenario.duration),
+                end: end_of(scenario, flow),
                 seed,
             };
             Box::new(UdpFlow::open(setup, sides)?)
         }
+    })
+}
+
+/// The latest end of a flow.
+fn end_of(scenario: &Scenario, flow: &Flow) -> Instant {
+    flow.stop.unwrap_or(Instant::MAX).min(Instant::ZERO + scenario.duration)
+}
+
+/// Opens the sender of a flow of echo requests; the other end is the kernel. The hosts of other
+/// flows without a controller are simulated.
+fn open_echo(
+    scenario: &Scenario,
+    index: usize,
+    seed: u64,
+    options: &Options,
+    senders: &Namespace,
+) -> Result<Option<Box<dyn LiveFlow>>, Error> {
+    let flow = &scenario.flows[index];
+    if flow.source.carrier() != Carrier::Echo {
+        return Ok(None);
+    }
+    let source = flow_source(scenario, index, seed);
+    let (name, end) = (flow.name.as_str(), end_of(scenario, flow));
+    let flow = EchoFlow::open((name, index), options.version, source, end, senders)?;
+    Ok(Some(Box::new(flow)))
+}
+
+/// Refuses sources that Sojourn's own transport does not carry in a live run.
+fn require_sources(scenario: &Scenario) -> Result<(), Error> {
+    let refused = scenario.flows.iter().find(|flow| flow.source.carrier() == Carrier::Requests);
+    refused.map_or(Ok(()), |flow| {
+        Err(Error::Unsupported {
+            flow: flow.name.clone(),
+            what: format!("the source `{}` over UDP", flow.source.info().name),
+            remedy: "use the kernel's TCP (--stack kernel), or the source `files`",
+        })
     })
 }
 
@@ -271,20 +412,22 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
     fn run(
         mut self,
         clock: Clock,
-        bottleneck: Bottleneck,
-        stop: &'env AtomicBool,
+        bottleneck: Work<'scope>,
+        ends: Ends<'_>,
     ) -> Result<Finished, Error> {
-        let bottleneck = self.scope.spawn(move || bottleneck.run(stop));
+        let bottleneck = self.scope.spawn(bottleneck);
         let mut failure = None;
-        while !bottleneck.is_finished() && failure.is_none() {
+        let is_over = || bottleneck.is_finished() || ends.is_over.load(Ordering::Acquire);
+        while !is_over() && failure.is_none() {
             failure = self.step(clock).err();
             thread::sleep(tcp::SAMPLE);
         }
         if failure.is_some() {
-            stop.store(true, Ordering::Relaxed);
+            ends.stop.store(true, Ordering::Relaxed);
         }
         (0..self.flows.len()).for_each(|flow| self.end(flow));
         let ended = self.threads.into_iter().flatten().try_for_each(join);
+        ends.are_ended.store(true, Ordering::Release);
         let finished = bottleneck.join().map_err(|_| Error::Thread("bottleneck"))?;
         failure.map_or(Ok(()), Err)?;
         ended?;
@@ -298,7 +441,7 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
             let Some(flow) = flow else { continue };
             let (start, stop) = self.times.0[index];
             match &self.threads[index] {
-                None if start <= now && now < stop && !self.is_ending(index) => {
+                None if start <= now + lead(&**flow) && now < stop && !self.is_ending(index) => {
                     self.start(index, &**flow, clock)
                 }
                 None => {}
@@ -333,6 +476,10 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
     fn is_ending(&self, index: usize) -> bool {
         self.ending[index].load(Ordering::Relaxed)
     }
+}
+
+fn lead(flow: &dyn LiveFlow) -> Span {
+    Span(flow.lead().as_nanos() as u64)
 }
 
 fn join(thread: ScopedJoinHandle<'_, Result<(), Error>>) -> Result<(), Error> {

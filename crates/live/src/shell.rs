@@ -192,7 +192,7 @@ impl Shell {
         if let Some(server) = &mut self.server {
             server.end();
         }
-        let Finished { mut simulation, timing, accounts } = self.join()?;
+        let Finished { mut simulation, timing, accounts, .. } = self.join()?;
         let mut totals = |link: usize| {
             let read = simulation.read_link(link);
             let delay = |share| read.delays.quantile(share).map(Duration);

@@ -1,10 +1,10 @@
-//! The kernel's TCP as the two ends of a flow with unlimited data.
+//! The kernel's TCP as the two ends of a flow.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ use crate::application::Application;
 use crate::clock::Clock;
 use crate::endpoint::{Observer, Shared};
 use crate::run::LiveFlow;
-use crate::sys::realtime;
 use crate::sys::tcp_info::TcpInfo;
+use crate::sys::{quick_ack, realtime};
 use crate::{Error, Namespace};
 
 /// Port of every receiver: flows differ in their addresses.
@@ -32,6 +32,9 @@ const PORT: u16 = 5001;
 const PACKETS: u64 = 90;
 /// Bytes of one read.
 const READ: usize = 1 << 17;
+/// Time before the start of a flow at which a connection opens that is open by then: twice the first
+/// retransmission timeout (RFC 6298 section 2).
+const LEAD: Duration = Duration::from_secs(2);
 /// Priority of the endpoints' threads, below the bottleneck's.
 pub(crate) const PRIORITY: i32 = 10;
 
@@ -45,17 +48,29 @@ pub(crate) struct Plan<'a> {
     pub(crate) controller: &'a str,
     /// Payload of a full packet.
     pub(crate) mss: Bytes,
+    /// Whether the receiver acknowledges data as soon as it has read them.
+    pub(crate) has_quick_acks: bool,
+    /// Whether the connection is open when the flow starts.
+    pub(crate) is_open_at_start: bool,
+    /// Whether the receiver sends requests, which the sender answers.
+    pub(crate) has_requests: bool,
     pub(crate) source: Box<dyn Source>,
 }
 
 /// A flow over the kernel's TCP. One thread runs it, and another may sample or end it.
 pub(crate) struct TcpFlow {
     name: String,
-    sender: TcpStream,
+    /// The end that opens the connection: the sender of data, or of requests.
+    opener: TcpStream,
     listener: TcpListener,
     to: SocketAddr,
+    /// The other end of the connection.
+    accepted: OnceLock<TcpStream>,
     /// Bytes of one write: whole packets.
     block: u64,
+    has_quick_acks: bool,
+    is_open_at_start: bool,
+    has_requests: bool,
     shared: Arc<Shared>,
 }
 
@@ -65,51 +80,106 @@ impl TcpFlow {
         let Plan { name, index, version, controller, .. } = plan;
         let failed = |step| move |error: io::Error| socket_error(name, step, error);
         let address = |side: Side, port| SocketAddr::new(side.of_flow(version, index), port);
-        let (from, to) = (address(Side::Senders, 0), address(Side::Receivers, PORT));
-        let sender = sides[0].enter(|| open_sender(from, controller))?;
-        let listener = sides[1].enter(|| open_listener(to))?;
+        // The receiver of responses opens the connection with its first request.
+        let opening = if plan.has_requests { Side::Receivers } else { Side::Senders };
+        let (from, to) = (address(opening, 0), address(opening.other(), PORT));
+        let opener = sides[opening as usize].enter(|| open_sender(from, controller))?;
+        let listener = sides[opening.other() as usize].enter(|| open_listener(to, controller))?;
         Ok(TcpFlow {
             name: name.to_owned(),
-            sender: sender.map_err(failed("open its sender"))?.into(),
+            opener: opener.map_err(failed("open its sender"))?.into(),
             listener: listener.map_err(failed("open its receiver"))?.into(),
             to,
+            accepted: OnceLock::new(),
             block: plan.mss.0 * PACKETS,
+            has_quick_acks: plan.has_quick_acks,
+            is_open_at_start: plan.is_open_at_start,
+            has_requests: plan.has_requests,
             shared: Arc::new(Shared::new(Application::new(plan.source))),
         })
     }
 
-    fn connect(&self) -> Result<TcpStream, (&'static str, io::Error)> {
-        connect(self.sender.as_raw_fd(), &SockaddrStorage::from(self.to))
+    /// Opens the connection. Returns the bytes of the first request if it is due: its response time
+    /// includes the handshake.
+    fn connect(&self, clock: Clock) -> Result<Option<u64>, (&'static str, io::Error)> {
+        let has_begun = self.has_requests && !self.is_open_at_start;
+        let first = has_begun.then(|| self.shared.application.next_write(clock)).flatten();
+        connect(self.opener.as_raw_fd(), &SockaddrStorage::from(self.to))
             .map_err(|error| ("connect", error.into()))?;
-        let accepted = self.listener.accept().map_err(|error| ("accept its connection", error))?;
-        Ok(accepted.0)
+        Ok(first)
     }
 
-    fn send(&self, clock: Clock) {
+    /// Writes data, or requests, when the source decides. `first`: bytes that are already due.
+    fn send(&self, first: Option<u64>, clock: Clock) {
         let _ = realtime::schedule_fifo(PRIORITY);
         let block = vec![0; self.block as usize];
-        while let Some(bytes) = self.shared.application.next_write(clock) {
-            if self.write(bytes, &block).is_err() {
+        let application = &self.shared.application;
+        let mut due = first.or_else(|| application.next_write(clock));
+        while let Some(bytes) = due {
+            if write(&self.opener, bytes, &block).is_err() {
                 return;
             }
+            due = application.next_write(clock);
         }
     }
 
-    fn write(&self, mut bytes: u64, block: &[u8]) -> io::Result<()> {
-        while bytes > 0 {
-            let part = bytes.min(self.block);
-            (&self.sender).write_all(&block[..part as usize])?;
-            bytes -= part;
+    /// The other end: it receives data, or responds to requests.
+    fn answer(&self, clock: Clock) -> Result<(), (&'static str, io::Error)> {
+        let (accepted, _) =
+            self.listener.accept().map_err(|error| ("accept its connection", error))?;
+        let accepted = self.accepted.get_or_init(|| accepted);
+        if self.shared.application.has_ended() {
+            // The end of the flow may not have seen this socket.
+            reset(accepted);
         }
+        if self.has_requests {
+            self.respond(accepted);
+        } else {
+            self.receive(accepted, clock);
+        }
+        reset(accepted);
         Ok(())
+    }
+
+    fn respond(&self, accepted: &TcpStream) {
+        let _ = realtime::schedule_fifo(PRIORITY);
+        let block = vec![0; self.block as usize];
+        read(accepted, |bytes| {
+            let due = self.shared.application.on_requested(bytes);
+            write(accepted, due, &block).is_ok()
+        });
     }
 
     fn receive(&self, receiver: &TcpStream, clock: Clock) {
         let _ = realtime::schedule_fifo(PRIORITY);
-        let mut block = vec![0; READ];
-        // TCP discards the data without a copy (tcp(7), MSG_TRUNC).
-        while let Ok(read @ 1..) = recv(receiver.as_raw_fd(), &mut block, MsgFlags::MSG_TRUNC) {
-            self.shared.application.on_received(read as u64, clock);
+        read(receiver, |bytes| {
+            if self.has_quick_acks {
+                // Without it, the kernel decides by itself.
+                let _ = quick_ack::acknowledge(receiver.as_fd());
+            }
+            self.shared.application.on_received(bytes, clock);
+            true
+        });
+    }
+}
+
+/// Writes this many bytes of payload.
+fn write(mut to: &TcpStream, mut bytes: u64, block: &[u8]) -> io::Result<()> {
+    while bytes > 0 {
+        let part = bytes.min(block.len() as u64);
+        to.write_all(&block[..part as usize])?;
+        bytes -= part;
+    }
+    Ok(())
+}
+
+/// Reads until the end of a connection, or until `on_bytes` returns false.
+fn read(from: &TcpStream, mut on_bytes: impl FnMut(u64) -> bool) {
+    let mut block = vec![0; READ];
+    // TCP discards the data without a copy (tcp(7), MSG_TRUNC).
+    while let Ok(read @ 1..) = recv(from.as_raw_fd(), &mut block, MsgFlags::MSG_TRUNC) {
+        if !on_bytes(read as u64) {
+            return;
         }
     }
 }
@@ -119,30 +189,42 @@ impl LiveFlow for TcpFlow {
         Box::new(Observer::new(Arc::clone(&self.shared)))
     }
 
+    fn lead(&self) -> Duration {
+        if self.is_open_at_start { LEAD } else { Duration::ZERO }
+    }
+
     fn run(&self, clock: Clock, is_ending: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
-        let receiver = match self.connect() {
-            Err((step, error)) if !is_ending() => {
-                return Err(socket_error(&self.name, step, error));
-            }
-            Err(_) => return Ok(()),
-            Ok(receiver) => receiver,
-        };
-        thread::scope(|scope| {
-            scope.spawn(|| self.receive(&receiver, clock));
-            self.send(clock);
-            reset(&receiver);
-        });
-        Ok(())
+        let done = thread::scope(|scope| {
+            let answered = scope.spawn(|| self.answer(clock));
+            let connected = self.connect(clock).map(|first| {
+                if self.has_requests {
+                    scope.spawn(|| self.receive(&self.opener, clock));
+                }
+                self.send(first, clock);
+            });
+            // The other threads return.
+            self.end();
+            let answered = answered.join().map_err(|_| Error::Thread("flow"))?;
+            Ok(connected.and(answered))
+        })?;
+        match done {
+            Err((step, error)) if !is_ending() => Err(socket_error(&self.name, step, error)),
+            _ => Ok(()),
+        }
     }
 
     fn end(&self) {
         self.shared.application.end();
-        reset(&self.sender);
+        reset(&self.opener);
         reset(&self.listener);
+        // The links may no longer carry the other end's reset.
+        self.accepted.get().inspect(|accepted| reset(*accepted));
     }
 
     fn sample(&self) {
-        if let Ok(info) = TcpInfo::read(self.sender.as_fd())
+        let sender = if self.has_requests { self.accepted.get() } else { Some(&self.opener) };
+        if let Some(sender) = sender
+            && let Ok(info) = TcpInfo::read(sender.as_fd())
             && let Ok(mut latest) = self.shared.info.lock()
         {
             *latest = info;
@@ -169,8 +251,11 @@ fn open_sender(from: SocketAddr, controller: &str) -> io::Result<OwnedFd> {
     Ok(sender)
 }
 
-fn open_listener(at: SocketAddr) -> io::Result<OwnedFd> {
+fn open_listener(at: SocketAddr, controller: &str) -> io::Result<OwnedFd> {
     let listener = stream_socket(at)?;
+    // Its connections inherit both options. The receiver's data are requests.
+    setsockopt(&listener, sockopt::TcpCongestion, &OsString::from(controller))?;
+    setsockopt(&listener, sockopt::TcpNoDelay, &true)?;
     bind(listener.as_raw_fd(), &SockaddrStorage::from(at))?;
     listen(&listener, Backlog::new(1)?)?;
     Ok(listener)
@@ -181,7 +266,7 @@ fn stream_socket(address: SocketAddr) -> io::Result<OwnedFd> {
     Ok(socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?)
 }
 
-fn socket_error(flow: &str, step: &'static str, error: io::Error) -> Error {
+pub(crate) fn socket_error(flow: &str, step: &'static str, error: io::Error) -> Error {
     Error::Socket { flow: flow.to_owned(), step, error }
 }
 

@@ -1,8 +1,9 @@
 //! After `kill -9` of a live run, its namespaces are gone.
 //!
-//! The test enters a user namespace that allows two network namespaces, starts a run in another
-//! process, kills it, and waits until two can be created again. It has its own `main`, since only a
-//! process with one thread may enter a user namespace.
+//! For Sojourn's links and for the kernel's, a killer enters a user namespace that allows some
+//! network namespaces, starts a run in another process, kills it, and waits until all can be created
+//! again. The test has its own `main`, since only a process with one thread may enter a user
+//! namespace.
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -12,65 +13,82 @@ mod linux {
     use std::time::{Duration, Instant};
     use std::{env, fs, thread};
 
-    use sojourn_live::{Namespace, Options};
+    use sojourn_live::{Links, Namespace, Options};
     use sojourn_scenario::Document;
 
     /// Orphaned TCP sockets would hold a namespace for 118 s. The kernel removes namespaces by a
     /// thread of normal priority, which takes seconds on a busy machine (1 s on an idle one).
     const PATIENCE: Duration = Duration::from_secs(60);
-    const ROLE: &str = "SOJOURN_LIVE_KILLED";
-    const SCENARIO: &str = "duration = \"20s\"\n[link.there]\nrate = \"50Mbit\"\ndelay = \"20ms\"\n\
-        [link.back]\ndelay = \"20ms\"\n[flow.bulk]\npath = [\"there\"]\nback = [\"back\"]\n\
+    const KILLER: &str = "SOJOURN_LIVE_KILLER";
+    const VICTIM: &str = "SOJOURN_LIVE_VICTIM";
+    /// A run has two or three, and tries the kernel's modules in another one.
+    const ALLOWED: usize = 8;
+    const SCENARIO: &str = "duration = \"20s\"\n[link.there]\nrate = \"50Mbit\"\ndelay = \"0ms\"\n\
+        [link.back]\ndelay = \"0ms\"\n[flow.bulk]\npath = [\"there\"]\nback = [\"back\"]\n\
         control = \"cubic\"\ncount = 8\n";
 
     pub(crate) fn main() {
-        if env::var_os(ROLE).is_some() {
-            return victim();
+        if let Ok(links) = env::var(VICTIM) {
+            return victim(&links);
         }
+        if let Ok(links) = env::var(KILLER) {
+            return killer(&links);
+        }
+        for links in ["sojourn", "tc"] {
+            let status = again(KILLER, links).status().expect("the program starts");
+            assert!(status.success(), "namespaces of a killed run with links of {links}");
+        }
+    }
+
+    /// This program in another role.
+    fn again(role: &str, links: &str) -> Command {
+        let mut command = Command::new(env::current_exe().expect("the program has a path"));
+        command.env(role, links);
+        command
+    }
+
+    fn killer(links: &str) {
         if let Err(reason) = limit() {
             println!("not run here: {reason}");
             return;
         }
-        if let Some(waited) = kill() {
-            println!("namespaces gone {waited:?} after the kill");
+        if let Some(waited) = kill(links, if links == "tc" { 3 } else { 2 }) {
+            println!("namespaces of {links} gone {waited:?} after the kill");
             assert!(waited < PATIENCE);
         }
     }
 
-    /// Enters a user namespace with room for two network namespaces.
+    /// Enters a user namespace with room for [`ALLOWED`] network namespaces.
     fn limit() -> Result<(), String> {
         sojourn_live::enter_user_namespace().map_err(|error| error.to_string())?;
-        fs::write("/proc/sys/user/max_net_namespaces", "2").map_err(|error| error.to_string())
+        let allowed = ALLOWED.to_string();
+        fs::write("/proc/sys/user/max_net_namespaces", allowed).map_err(|error| error.to_string())
     }
 
-    /// Kills a run; returns the time until its namespaces were gone.
-    fn kill() -> Option<Duration> {
-        let program = env::current_exe().expect("the program has a path");
-        let mut victim = Command::new(program)
-            .env(ROLE, "1")
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
+    /// Kills a run that holds `held` namespaces; returns the time until they were gone.
+    fn kill(links: &str, held: usize) -> Option<Duration> {
+        let mut victim =
+            again(VICTIM, links).stdout(Stdio::piped()).spawn().expect("the program starts");
         let begins = begins(&mut victim);
         if begins {
-            wait_for_run(&mut victim);
+            wait_for_run(&mut victim, held);
             thread::sleep(Duration::from_millis(1500));
-            assert!(Namespace::new().is_err(), "the run has two namespaces");
+            assert!(creatable().len() <= ALLOWED - held, "the run has {held} namespaces");
         }
         victim.kill().expect("it runs");
         victim.wait().expect("it was started");
-        begins.then(wait_for_two)
+        begins.then(wait_for_all)
     }
 
-    /// Waits until the run holds both namespaces.
-    fn wait_for_run(victim: &mut Child) {
+    /// Waits until the run holds all of its namespaces.
+    fn wait_for_run(victim: &mut Child, namespaces: usize) {
         let files = format!("/proc/{}/fd", victim.id());
         let is_namespace = |entry: &fs::DirEntry| {
             fs::read_link(entry.path()).is_ok_and(|link| link.to_string_lossy().starts_with("net:"))
         };
         let held =
             || fs::read_dir(&files).map_or(0, |all| all.flatten().filter(is_namespace).count());
-        while held() < 2 {
+        while held() < namespaces {
             assert!(victim.try_wait().expect("it was started").is_none(), "the run ended early");
             thread::sleep(Duration::from_millis(20));
         }
@@ -87,31 +105,36 @@ mod linux {
         line == "begins\n"
     }
 
-    /// Time until two namespaces can be created, or a little over [`PATIENCE`].
+    /// All namespaces that can be created now.
+    fn creatable() -> Vec<Namespace> {
+        std::iter::from_fn(|| Namespace::new().ok()).collect()
+    }
+
+    /// Time until all namespaces can be created, or a little over [`PATIENCE`].
     #[expect(clippy::disallowed_methods, reason = "the kernel removes namespaces in real time")]
-    fn wait_for_two() -> Duration {
+    fn wait_for_all() -> Duration {
         let start = Instant::now();
         let mut namespaces = Vec::new();
-        while namespaces.len() < 2 && start.elapsed() < PATIENCE {
-            match Namespace::new() {
-                Ok(namespace) => namespaces.push(namespace),
-                Err(_) => thread::sleep(Duration::from_millis(20)),
-            }
+        while namespaces.len() < ALLOWED && start.elapsed() < PATIENCE {
+            namespaces.extend(creatable());
+            thread::sleep(Duration::from_millis(20));
         }
         start.elapsed()
     }
 
-    fn victim() {
+    fn victim(links: &str) {
         let document = Document::from_toml("killed.toml", SCENARIO).expect("it is TOML");
         let scenario =
             document.resolve(&|_| Err(std::io::Error::other("no files"))).expect("it is sound");
+        let links = if links == "tc" { Links::Kernel } else { Links::Sojourn };
+        let options = Options { links, ..Options::default() };
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
                 thread::sleep(Duration::from_millis(300));
                 println!("begins");
             });
-            if let Err(error) = sojourn_live::run(&scenario, None, 1, &Options::default(), &stop) {
+            if let Err(error) = sojourn_live::run(&scenario, None, 1, &options, &stop) {
                 println!("not run here: {error}");
             }
         });

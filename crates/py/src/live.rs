@@ -78,7 +78,9 @@ impl LiveRun {
     /// Waits for the end, and returns the record of the run.
     fn finish(&self, py: Python<'_>) -> PyResult<Outcome> {
         let report = self.thread.take(py)?;
-        let live = described(&report.timing, &report.accounts);
+        let mut live = described(&report.timing, &report.accounts);
+        live["captured_packets"] = report.captured.map(|captured| captured.packets).into();
+        live["uncaptured_packets"] = report.captured.map(|captured| captured.missed).into();
         Ok(Outcome::new(report.outcome, Some(live)))
     }
 }
@@ -93,7 +95,11 @@ impl Drop for LiveRun {
 /// The entry `live` of a run's summary.
 pub(crate) fn described(timing: &Timing, accounts: &Accounts) -> Value {
     let late = |share: f64| timing.lateness.quantile(share).map(|ns| ns as f64 * 1e-9);
+    let (bottleneck, queue_delays) =
+        if timing.is_kernel { ("tc", "estimated") } else { ("sojourn", "measured") };
     json!({
+        "bottleneck": bottleneck,
+        "queue_delays": queue_delays,
         "lateness_p50_s": late(0.5),
         "lateness_p99_s": late(0.99),
         "lateness_p999_s": late(0.999),

@@ -5,9 +5,11 @@ use std::sync::OnceLock;
 
 use pyo3::prelude::*;
 #[cfg(target_os = "linux")]
-use sojourn_live::{IpVersion, Options, ShellOptions, Stack};
+use sojourn_live::{IpVersion, Links, Options, ShellOptions, Stack};
 use sojourn_scenario::{Control, Document, Scenario as Resolved, kept_names};
 
+#[cfg(target_os = "linux")]
+use crate::errors::LiveError;
 use crate::errors::{scenario_error, value_error};
 use crate::export::AnyRun;
 use crate::files::Files;
@@ -194,25 +196,42 @@ impl Scenario {
         Ok(sojourn_sim::estimate(self.resolve(py)?).0)
     }
 
-    /// Starts a run in real time.
+    /// Starts a run in real time. `network` has the stack of the hosts, whether they use IPv6, and
+    /// the maker of the links. `pcapng` is the prefix of the files for its packets.
     #[cfg(target_os = "linux")]
+    #[pyo3(signature = (control, seed, network, pcapng = None))]
     fn live(
         &self,
         py: Python<'_>,
         control: usize,
         seed: u64,
-        stack: &str,
-        ipv6: bool,
+        network: (String, bool, String),
+        pcapng: Option<String>,
     ) -> PyResult<LiveRun> {
         let scenario = self.resolve(py)?.clone();
         let label = scenario.labels().get(control).cloned();
-        let version = if ipv6 { IpVersion::V6 } else { IpVersion::V4 };
-        let stack = match stack {
+        let (stack, ipv6, bottleneck) = network;
+        let version = ip_version(ipv6);
+        let stack = match stack.as_str() {
             "kernel" => Stack::Kernel,
             "udp" => Stack::Udp,
             other => return Err(value_error(format!("`{other}` is neither `kernel` nor `udp`"))),
         };
-        Ok(LiveRun::start(scenario, control, label, seed, Options { version, stack }))
+        let links = match bottleneck.as_str() {
+            "sojourn" => Links::Sojourn,
+            "tc" => Links::Kernel,
+            other => return Err(value_error(format!("`{other}` is neither `sojourn` nor `tc`"))),
+        };
+        let options = Options { version, stack, links, pcapng };
+        Ok(LiveRun::start(scenario, control, label, seed, options))
+    }
+
+    /// The commands that make the links of a live run from the kernel's queues.
+    #[cfg(target_os = "linux")]
+    fn link_commands(&self, py: Python<'_>, seed: u64, ipv6: bool) -> PyResult<String> {
+        let scenario = self.resolve(py)?;
+        sojourn_live::commands(scenario, seed, ip_version(ipv6))
+            .map_err(|error| LiveError::new_err(error.to_string()))
     }
 
     /// Sends the data of its only flow to the first of these addresses that is reachable.
@@ -265,4 +284,9 @@ impl Scenario {
         failure.raise(py)?;
         Ok(Simulation::new(simulation, calls_python.then_some(failure)))
     }
+}
+
+#[cfg(target_os = "linux")]
+fn ip_version(ipv6: bool) -> IpVersion {
+    if ipv6 { IpVersion::V6 } else { IpVersion::V4 }
 }

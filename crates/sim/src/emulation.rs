@@ -4,17 +4,19 @@
 use sojourn_scenario::{Control, Scenario, longest_run};
 use sojourn_source::Source;
 use sojourn_trace::Histogram;
-use sojourn_units::{Duration, Instant};
+use sojourn_units::{Duration, Instant, Rate};
 
 use crate::engine::Simulation;
 use crate::events::Clock;
 use crate::host::AnyHost;
 use crate::host::outside::Endpoint;
+use crate::link::observed::LinkObservation;
 use crate::link::packet::OutsidePacket;
 use crate::meter::Off;
 use crate::seed::{Stream, seed};
 use crate::setup;
 use crate::tap::Tap;
+use crate::timeline::{Change, Entry, Timeline};
 
 /// Counters of a link since the start of a run.
 #[derive(Clone, Debug)]
@@ -92,9 +94,42 @@ impl<T: Tap> Simulation<Off, T> {
         }
     }
 
+    /// Takes the counters of a link outside the simulation, given by its place in the scenario.
+    /// Advance the simulation first. No packet of the simulation may use such a link.
+    pub fn observe_link(&mut self, link: usize, seen: &LinkObservation) {
+        let net = &mut self.hosts.net;
+        net.links[link].observe(net.clock.now, seen);
+    }
+
+    /// The payload that the flows outside the simulation have delivered so far is their result.
+    pub fn end_flows(&mut self) {
+        for flow in 0..self.hosts.flows.len() {
+            let received = self.hosts.received_bytes(flow);
+            self.hosts.flows[flow].received_at_stop.get_or_insert(received);
+        }
+    }
+
+    /// Takes the counters of a flow over links outside the simulation: packets in the direction of
+    /// the flow that were sent, that were dropped or lost, and that arrived with CE.
+    pub fn observe_flow(&mut self, flow: usize, [sent, dropped, marked]: [u64; 3]) {
+        if let AnyHost::Outside(host) = &mut self.hosts.flows[flow].host {
+            (host.sent, host.dropped, host.marked) = (sent, dropped, marked);
+        }
+    }
+
     /// Time of the next event; [`Instant::MAX`] for none.
     pub fn next_at(&mut self) -> Instant {
         self.hosts.net.events.next_at()
+    }
+
+    /// Records the times that the hosts outside the simulation have measured since the last sample.
+    /// Call this at the end of the run.
+    pub fn collect_times(&mut self) {
+        for flow in &mut self.hosts.flows {
+            if let AnyHost::Outside(host) = &mut flow.host {
+                host.collect_times();
+            }
+        }
     }
 
     /// The sender of a flow outside the simulation has measured a round-trip time.
@@ -134,4 +169,39 @@ pub fn flow_source(scenario: &Scenario, flow: usize, run_seed: u64) -> Box<dyn S
     let spec = &scenario.flows[flow];
     let seed = seed(run_seed, Stream::Source, &spec.name);
     spec.source.build(setup::start(scenario, spec, run_seed), spec.transport.mss, seed)
+}
+
+/// A change of a link in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkChange {
+    /// Its time in the run.
+    pub at: Instant,
+    /// The link, as its place in the scenario.
+    pub link: usize,
+    /// The new value.
+    pub to: LinkValue,
+}
+
+/// The new value of a link's rate or delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkValue {
+    /// Its rate.
+    Rate(Rate),
+    /// Its propagation delay.
+    Delay(Duration),
+}
+
+/// The changes of all links in a run with this seed, in the order of time. A ramp consists of steps
+/// of 1 ms, as in a simulation.
+pub fn link_changes(scenario: &Scenario, run_seed: u64) -> Vec<LinkChange> {
+    let timeline = Timeline::new(scenario, run_seed);
+    let change = |entry: &Entry| {
+        let to = match entry.what {
+            Change::Rate(rate) => LinkValue::Rate(rate),
+            Change::Delay(delay) => LinkValue::Delay(delay),
+            _ => return None,
+        };
+        Some(LinkChange { at: entry.at, link: entry.link, to })
+    };
+    timeline.entries.iter().filter_map(change).collect()
 }

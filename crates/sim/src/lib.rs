@@ -33,11 +33,12 @@ mod tap;
 mod timeline;
 
 pub use capture::{Capture, Sink};
-pub use emulation::{LinkReading, flow_source};
+pub use emulation::{LinkChange, LinkReading, LinkValue, flow_source, link_changes};
 pub use engine::Simulation;
 pub use estimate::{estimate, is_random, kept};
 pub use host::outside::{Endpoint, EndpointState};
 pub use host::transport::Overrun;
+pub use link::observed::LinkObservation;
 pub use meter::{Metering, Off, On, Part, at_work};
 pub use record::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
 pub use record::series::series_parquet;

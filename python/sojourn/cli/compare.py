@@ -12,7 +12,7 @@ from rich.text import Text
 from sojourn import api, output, results
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import file_name, name_list
+from sojourn.cli.options import add_report_options, file_name, name_list, report_formats
 from sojourn.comparison import result, text_tables
 from sojourn.comparison.result import Comparison
 from sojourn.pictures import Pictures
@@ -65,6 +65,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         '"not_compared", "flows", "links"} and nothing else on standard output; writes files '
         "only with --out or --plot",
     )
+    add_report_options(parser)
     parser.set_defaults(execute=execute)
 
 
@@ -99,11 +100,11 @@ def _write(
         return f"Figure: {args.plot}" if figures.plot(comparison.plot(), args.plot) else ""
     if args.json and args.out is None:
         return ""
-    drawn = Pictures(figures.report_missing)
+    drawn = Pictures(figures.report_missing, report_formats(args))
     with out.opened() as opened:
         result.fill(comparison, opened.place, drawn)
     drawn.finish(opened.target)
-    return f"Comparison: {opened.target} (open report.html)"
+    return f"Comparison: {opened.target}{drawn.hint}"
 
 
 def _show(comparison: Comparison, written: str) -> None:

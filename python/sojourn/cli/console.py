@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -55,12 +54,7 @@ def name(text: str, style: str = "") -> Text:
     return Text(terminal.one_line(text), style=style)
 
 
-def show(run: Run, target: Path) -> None:
-    """Print the tables, then the location of the files."""
-    show_figures(run, f"Run directory: {target} (open report.html)")
-
-
-def show_figures(run: Run, last: str | None) -> None:
+def show(run: Run, last: str | None) -> None:
     """Print the tables, and a last line."""
     out = console()
     out.print(name(run.title, "bold"))

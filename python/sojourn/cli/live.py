@@ -4,13 +4,15 @@ import argparse
 import sys
 from pathlib import Path
 
-from sojourn import api, experiment, output, results
+from sojourn import _core, api, experiment, output, results
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import add_scenario_options
+from sojourn.cli.options import add_scenario_options, report_formats
 from sojourn.cli.scenarios import read
+from sojourn.errors import UsageError
+from sojourn.exports import Captures
 from sojourn.pictures import Pictures
 from sojourn.progress import Bar
-from sojourn.real_time import Live
+from sojourn.real_time import Live, link_commands
 from sojourn.results import Run
 
 
@@ -30,13 +32,53 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "over UDP with all of Sojourn's (default: kernel)",
     )
     parser.add_argument("--ipv6", action="store_true", help="use IPv6 instead of IPv4")
+    parser.add_argument(
+        "--bottleneck",
+        choices=("sojourn", "tc"),
+        default="sojourn",
+        help="the links: Sojourn's own, as in simulations, or the kernel's queues (HTB, "
+        "netem and its AQMs), made with `tc` (default: sojourn)",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="with --bottleneck tc: print the commands that make the links, and run nothing",
+    )
+    parser.add_argument(
+        "--pcapng",
+        metavar="DIR",
+        help="write the packets to this folder, in two capture files a run: at the senders, and at "
+        "the receivers (docs/live.md)",
+    )
     parser.set_defaults(execute=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Run a scenario live, write the run directory, and show the table."""
+    if args.dry_run:
+        return _show_commands(args)
     name = "stdin" if args.file == "-" else Path(args.file).stem
     out = output.choose(args.out, Path("runs") / f"{name}-live")
+    captures = Captures.to(args.pcapng, None)
+    captures.require_free()
+    captures.require_apart_from(out.path)
+    core, live = _prepared(args)
+    captures.require_possible(core)
+    figures = Figures()
+    if args.json and args.out is None:
+        with Bar() as bar, captures.opened() as files:
+            run = api.record_live(core, args.file, args.runs, live, bar.simulating, files)
+        return _shown(args, figures, run)
+    drawn = Pictures(figures.report_missing, report_formats(args))
+    with Bar() as bar, captures.opened() as files, out.opened() as opened:
+        run = api.record_live(core, args.file, args.runs, live, bar.simulating, files)
+        bar.writing()
+        results.fill(run, opened.place, drawn)
+    drawn.finish(opened.target, results.REDRAW)
+    return _shown(args, figures, run, f"Run directory: {opened.target}{drawn.hint}")
+
+
+def _prepared(args: argparse.Namespace) -> tuple[_core.Scenario, Live]:
     core = experiment.prepare(
         read(args.file),
         assignments=args.set,
@@ -44,26 +86,23 @@ def execute(args: argparse.Namespace) -> int:
         seed=args.seed,
         spread=args.spread,
     )
-    live = Live(args.stack, args.ipv6)
-    figures = Figures()
-    if args.json and args.out is None:
-        with Bar() as bar:
-            run = api.record_live(core, args.file, args.runs, live, bar.simulating)
-        return _shown(args, figures, run)
-    drawn = Pictures(figures.report_missing)
-    with Bar() as bar, out.opened() as opened:
-        run = api.record_live(core, args.file, args.runs, live, bar.simulating)
-        bar.writing()
-        results.fill(run, opened.place, drawn)
-    drawn.finish(opened.target, results.REDRAW)
-    return _shown(args, figures, run, opened.target)
+    return core, Live(args.stack, args.ipv6, args.bottleneck)
 
 
-def _shown(args: argparse.Namespace, figures: Figures, run: Run, target: Path | None = None) -> int:
-    if args.json or target is None:
+def _show_commands(args: argparse.Namespace) -> int:
+    """Print the commands of the first run."""
+    if args.bottleneck != "tc":
+        raise UsageError("--dry-run prints commands of `tc`; add --bottleneck tc")
+    core, live = _prepared(args)
+    sys.stdout.write(link_commands(core, live))
+    return 0
+
+
+def _shown(args: argparse.Namespace, figures: Figures, run: Run, last: str | None = None) -> int:
+    if args.json:
         sys.stdout.write(results.summary_text(run.summary))
         return figures.status()
     from sojourn.cli import console
 
-    console.show(run, target)
+    console.show(run, last)
     return figures.status()

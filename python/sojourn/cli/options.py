@@ -2,6 +2,8 @@
 
 import argparse
 
+from sojourn.pictures import PAGE
+
 _RUN_JSON = (
     'prints {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '
     '"spikes"}]} and, with --runs, "medians" (one entry a controller), and nothing else on '
@@ -64,6 +66,30 @@ def add_controller_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_picture_options(parser: argparse.ArgumentParser) -> None:
+    """Add `--svg` and `--png`."""
+    for name in ("svg", "png"):
+        parser.add_argument(
+            f"--{name}", action="store_true", help=f"draw the report as report.{name} as well"
+        )
+
+
+def picture_formats(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the formats that `add_picture_options` asks for."""
+    return tuple(name for name in ("svg", "png") if getattr(args, name))
+
+
+def add_report_options(parser: argparse.ArgumentParser) -> None:
+    """Add `--no-report`, `--svg` and `--png`."""
+    parser.add_argument("--no-report", action="store_true", help="do not draw report.html")
+    add_picture_options(parser)
+
+
+def report_formats(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the formats that `add_report_options` asks for."""
+    return (*(() if args.no_report else PAGE), *picture_formats(args))
+
+
 def add_scenario(parser: argparse.ArgumentParser) -> None:
     """Add the scenario file, and `--set`."""
     parser.add_argument(
@@ -107,4 +133,5 @@ def add_scenario_options(parser: argparse.ArgumentParser) -> None:
         help="delay every change of a link by one random time up to this (--set spread=DURATION)",
     )
     add("--out", metavar="DIR", help="run directory (default: runs/NAME, -2, -3, ... if taken)")
+    add_report_options(parser)
     add("--json", action="store_true", help=_RUN_JSON)

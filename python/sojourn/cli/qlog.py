@@ -6,8 +6,9 @@ from pathlib import Path
 
 from sojourn import output, qlog, results, terminal
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import file_name
+from sojourn.cli.options import add_report_options, file_name, report_formats
 from sojourn.errors import UsageError
+from sojourn.pictures import Pictures
 from sojourn.report import require_free_figure
 
 
@@ -34,6 +35,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--plot", metavar="FILE", help="write only the figure, as .html, .svg or .png"
     )
     add("--json", action="store_true", help="print the JSON object of `sojourn run --json`")
+    add_report_options(parser)
     parser.set_defaults(execute=execute)
 
 
@@ -49,8 +51,9 @@ def execute(args: argparse.Namespace) -> int:
     written = None
     figures = Figures()
     if args.out is not None:
-        target = results.write(run, Path(args.out), figures.report_missing)
-        written = f"Run directory: {target} (open report.html)"
+        drawn = Pictures(figures.report_missing, report_formats(args))
+        target = results.write(run, Path(args.out), drawn)
+        written = f"Run directory: {target}{drawn.hint}"
     elif args.plot is not None and figures.plot(run.plot(), args.plot):
         written = f"Figure: {args.plot}"
     if args.json:
@@ -58,7 +61,7 @@ def execute(args: argparse.Namespace) -> int:
     else:
         from sojourn.cli import console
 
-        console.show_figures(run, written)
+        console.show(run, written)
     for damage in damages:
         terminal.say(f"sojourn: {damage}")
     return figures.status(1 if damages else 0)

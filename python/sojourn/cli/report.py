@@ -5,7 +5,8 @@ from pathlib import Path
 
 from sojourn import results
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import file_name
+from sojourn.cli.options import add_picture_options, file_name, picture_formats
+from sojourn.pictures import PAGE, Pictures
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -13,14 +14,17 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "directory", metavar="DIR", type=file_name, help="the run directory; its data do not change"
     )
+    add_picture_options(parser)
     parser.set_defaults(execute=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Redraw the report of a run directory."""
+    """Draw the report of a run directory."""
     figures = Figures()
-    results.draw(Path(args.directory), figures.report_missing)
+    directory = Path(args.directory)
+    formats = (*PAGE, *picture_formats(args))
+    results.draw(directory, Pictures(figures.report_missing, formats))
     status = figures.status()
     if status == 0:
-        print(f"Report: {Path(args.directory) / 'report.html'}")
+        print(f"Report: {', '.join(str(directory / f'report.{one}') for one in formats)}")
     return status

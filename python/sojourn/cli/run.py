@@ -7,7 +7,12 @@ from pathlib import Path
 
 from sojourn import _core, api, experiment, output, results, terminal
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import add_controller_option, add_scenario_options, positive
+from sojourn.cli.options import (
+    add_controller_option,
+    add_scenario_options,
+    positive,
+    report_formats,
+)
 from sojourn.cli.scenarios import load_controllers, prints_aside, read
 from sojourn.exports import Captures
 from sojourn.pictures import Pictures
@@ -54,7 +59,7 @@ def execute(args: argparse.Namespace) -> int:
         return _summarise(args, core, controllers, captures)
     began = time.perf_counter()
     figures = Figures()
-    drawn = Pictures(figures.report_missing)
+    drawn = Pictures(figures.report_missing, report_formats(args))
     # The folders are created now, to detect errors early, and filled at the end.
     with Bar() as bar, prints_aside(), captures.opened() as files, out.opened() as opened:
         record = api.record(
@@ -70,7 +75,7 @@ def execute(args: argparse.Namespace) -> int:
         return figures.status()
     from sojourn.cli import console
 
-    console.show(record, opened.target)
+    console.show(record, f"Run directory: {opened.target}{drawn.hint}")
     return figures.status()
 
 

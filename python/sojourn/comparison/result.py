@@ -1,5 +1,6 @@
 """The result of a comparison as users hold it: data, figure and folder."""
 
+from collections.abc import Collection
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,9 +21,13 @@ class Comparison(ComparedRuns):
 
         return ComparisonFigure(self)
 
-    def save(self, directory: str | PathLike[str]) -> Path:
-        """Write figures, report and `comparison.json` to a new or empty folder."""
-        return write(self, Path(directory))
+    def save(self, directory: str | PathLike[str], report: Collection[str] = pictures.PAGE) -> Path:
+        """Write `comparison.json` and the report to a new or empty folder.
+
+        `report` has the formats of the report: any of "html", "svg" and "png", or none.
+        """
+        drawn = pictures.Pictures(pictures.warn, report)
+        return pictures.write_folder(Path(directory), lambda *to: fill(self, *to), drawn)
 
     def __repr__(self) -> str:
         return f"<sojourn.Comparison of {self.a.label} and {self.b.label}>"
@@ -31,11 +36,6 @@ class Comparison(ComparedRuns):
         from sojourn.report.table_html import comparison_html
 
         return comparison_html(self.summary)
-
-
-def write(comparison: Comparison, target: Path) -> Path:
-    """Write to `target`, which must not exist or be empty."""
-    return pictures.write_folder(target, lambda *to: fill(comparison, *to))
 
 
 def fill(comparison: Comparison, place: Path, drawn: pictures.Pictures) -> None:

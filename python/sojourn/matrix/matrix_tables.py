@@ -152,7 +152,8 @@ def write(
     found: MatrixSummary, target: Path, report_missing: pictures.ReportMissing = pictures.warn
 ) -> None:
     """Write `matrix.json`, `matrix.md` and the maps to `target`, which must be free."""
-    pictures.write_folder(target, lambda *to: _write_files(found, *to), report_missing)
+    drawn = pictures.Pictures(report_missing)
+    pictures.write_folder(target, lambda *to: _write_files(found, *to), drawn)
 
 
 def json_text(found: MatrixSummary) -> str:

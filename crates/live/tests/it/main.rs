@@ -3,6 +3,7 @@
 
 mod common;
 mod impairments;
+mod kernel;
 mod link;
 mod namespaces;
 mod refusals;

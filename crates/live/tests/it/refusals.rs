@@ -2,13 +2,14 @@
 
 use std::sync::atomic::AtomicBool;
 
-use sojourn_live::{Error, Options};
+use sojourn_live::{Error, Options, Stack};
 
 use crate::common::{one_flow, scenario};
 
-fn refusal(text: &str) -> Error {
+fn refusal(text: &str, stack: Stack) -> Error {
     let stop = AtomicBool::new(false);
-    let refused = sojourn_live::run(&scenario(text), None, 1, &Options::default(), &stop);
+    let options = Options { stack, ..Options::default() };
+    let refused = sojourn_live::run(&scenario(text), None, 1, &options, &stop);
     let error = refused.err().expect("it is refused");
     assert!(!error.to_string().contains('\n'), "{error}");
     error
@@ -16,15 +17,16 @@ fn refusal(text: &str) -> Error {
 
 #[test]
 fn a_controller_that_no_kernel_has_is_named() {
-    let error = refusal(&one_flow(1, "copa", "rate = \"10Mbit\"", ""));
+    let error = refusal(&one_flow(1, "copa", "rate = \"10Mbit\"", ""), Stack::Kernel);
     let text = error.to_string();
     assert!(matches!(error, Error::Controller { .. }), "{text}");
     assert!(text.starts_with("flow `bulk`: the kernel has no congestion controller `copa`"));
 }
 
 #[test]
-fn a_source_of_requests_is_refused() {
+fn requests_over_udp_are_refused() {
     let source = "source = { kind = \"request\", request = \"1kB\", response = \"10kB\", interval = \"1s\" }";
-    let text = refusal(&one_flow(1, "cubic", "rate = \"10Mbit\"", source)).to_string();
-    assert!(text.contains("the source `request` cannot run live yet; use the source"), "{text}");
+    let text = one_flow(1, "cubic", "rate = \"10Mbit\"", source);
+    let text = refusal(&text, Stack::Udp).to_string();
+    assert!(text.contains("the source `request` over UDP cannot run live yet; use"), "{text}");
 }

@@ -21,6 +21,11 @@ pub trait Endpoint: Send {
     fn take_rtts(&self, take: &mut dyn FnMut(Duration)) {
         let _ = take;
     }
+
+    /// Passes on the response times since the last call, likewise.
+    fn take_responses(&self, take: &mut dyn FnMut(Duration)) {
+        let _ = take;
+    }
 }
 
 /// The state of the two ends of a flow.
@@ -68,6 +73,9 @@ pub(crate) struct Outside {
     pub(crate) rtts: Histogram,
     /// Greatest round-trip time since the last sample of the series.
     pub(crate) longest_rtt: Peak,
+    pub(crate) responses: Histogram,
+    /// Greatest response time since the last sample of the series.
+    pub(crate) longest_response: Peak,
 }
 
 impl Outside {
@@ -79,6 +87,8 @@ impl Outside {
             marked: 0,
             rtts: Histogram::default(),
             longest_rtt: Peak::default(),
+            responses: Histogram::default(),
+            longest_response: Peak::default(),
         }
     }
 
@@ -87,12 +97,16 @@ impl Outside {
         self.longest_rtt.note(rtt);
     }
 
-    /// Records the round-trip times that the endpoint itself has measured.
-    pub(crate) fn collect_rtts(&mut self) {
-        let Outside { endpoint, rtts, longest_rtt, .. } = self;
+    /// Records the round-trip times and response times that the endpoint itself has measured.
+    pub(crate) fn collect_times(&mut self) {
+        let Outside { endpoint, rtts, longest_rtt, responses, longest_response, .. } = self;
         endpoint.take_rtts(&mut |rtt| {
             rtts.record(rtt.0);
             longest_rtt.note(rtt);
+        });
+        endpoint.take_responses(&mut |response| {
+            responses.record(response.0);
+            longest_response.note(response);
         });
     }
 

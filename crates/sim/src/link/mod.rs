@@ -4,6 +4,7 @@ mod device_ring;
 mod disorder;
 mod line;
 pub(crate) mod network;
+pub(crate) mod observed;
 mod overtaking;
 pub(crate) mod packet;
 mod readings;
@@ -21,6 +22,7 @@ use sojourn_units::{Duration, Instant, Rate};
 
 use crate::events::{Clock, EventQueue, Kind};
 use crate::link::line::{DelayLine, Losses};
+use crate::link::observed::Observed;
 use crate::link::packet::Packet;
 use crate::link::server::Server;
 use crate::link::service::{Service, limit_in_time};
@@ -67,6 +69,8 @@ pub(crate) struct Link<M> {
     pub(crate) sent_by: Option<Vec<u64>>,
     /// One tracker for each change of capacity so far.
     pub(crate) trackers: Vec<SpikeTracker>,
+    /// The backlog and the departures of a link outside the simulation.
+    observed: Option<Observed>,
     /// Packets dropped, lost or copied since the engine last read them.
     pub(crate) notices: Vec<Notice>,
     /// Capacity summed over time up to `capacity_at`, in bit/s times nanoseconds.
@@ -123,6 +127,7 @@ impl<M: Metering> Link<M> {
             delays: Histogram::default(),
             sent_by: connections.map(|n| vec![0; n]),
             trackers: Vec::new(),
+            observed: None,
             notices: Vec::new(),
             capacity_bit_ns: 0,
             capacity_at: Instant::ZERO,

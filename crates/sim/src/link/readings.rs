@@ -58,12 +58,16 @@ impl<M: Metering> Link<M> {
     pub(crate) fn arrived_bits(&self) -> u64 {
         let waiting = self.service.as_ref().map(|s| s.waiting.all(&self.wire.line));
         let sending = self.wire.line.sending().map_or(Bytes::ZERO, |packet| packet.size());
-        let inside = waiting.unwrap_or_default().bytes + sending;
+        let observed = self.observed.map_or(Bytes::ZERO, |observed| observed.backlog.bytes);
+        let inside = waiting.unwrap_or_default().bytes + sending + observed;
         self.counts.sent_bits + self.counts.dropped_bits + inside.0 * 8
     }
 
     /// Packets and bytes in the queue, without the packet in transmission and the device's ring.
     pub(crate) fn backlog(&self) -> Backlog {
+        if let Some(observed) = self.observed {
+            return observed.backlog;
+        }
         self.service.as_ref().map(|s| s.waiting.backlog(&self.wire.line)).unwrap_or_default()
     }
 
@@ -86,8 +90,11 @@ impl<M: Metering> Link<M> {
     }
 
     /// Conservation: every packet that arrived or was copied left the link, was dropped, or is
-    /// still inside.
+    /// still inside. The counters of a link outside the simulation are not read at one instant.
     pub(crate) fn is_conserving(&self) -> bool {
+        if self.is_observed() {
+            return true;
+        }
         let waiting = self.service.as_ref().map(|s| s.waiting.all(&self.wire.line));
         let waiting = waiting.unwrap_or_default().packets;
         let inside = waiting + self.wire.line.packets_inside() as u64;

@@ -196,8 +196,9 @@ impl Recorder {
 
     /// A flow whose hosts are outside the simulation reports its own state.
     pub(crate) fn outside(&mut self, span: f64, place: usize, host: &mut Outside) {
-        host.collect_rtts();
+        host.collect_times();
         let (state, rtt) = (host.state(), seconds(host.longest_rtt.take()));
+        let response = seconds(host.longest_response.take());
         let goodput = self.goodput(place, state.received_bytes, span);
         self.flows.rows.push(Row {
             phase: state.phase,
@@ -211,7 +212,7 @@ impl Recorder {
                 goodput,
                 state.alpha.unwrap_or(NONE),
                 state.bandwidth.map_or(NONE, |rate| rate.as_f64()),
-                NONE,
+                response,
             ],
             counts: [
                 state.in_flight.0,

@@ -86,7 +86,7 @@ fn of_outside(base: FlowSummary, host: &Outside) -> FlowSummary {
         dropped_packets: host.dropped,
         retransmitted_packets: state.retransmitted,
         marked_packets: host.marked,
-        ..with_rtts(base, &host.rtts)
+        ..with_rtts(with_responses(base, &host.responses), &host.rtts)
     }
 }
 
@@ -104,10 +104,16 @@ fn of_connection<M: Metering>(
         marked_packets: connection.receiver.ce_packets(),
         dropped_packets: connection.dropped,
         timeouts: stats.timeouts,
-        response_p50_s: seconds(host.responses.quantile(0.5)),
-        response_p99_s: seconds(host.responses.quantile(0.99)),
-        response_mean_s: mean_seconds(&host.responses),
-        ..with_rtts(base, &connection.rtts)
+        ..with_rtts(with_responses(base, &host.responses), &connection.rtts)
+    }
+}
+
+fn with_responses(base: FlowSummary, responses: &Histogram) -> FlowSummary {
+    FlowSummary {
+        response_p50_s: seconds(responses.quantile(0.5)),
+        response_p99_s: seconds(responses.quantile(0.99)),
+        response_mean_s: mean_seconds(responses),
+        ..base
     }
 }
 
@@ -128,6 +134,11 @@ fn goodput(bytes: u64, span: Duration) -> f64 {
 
 fn link<M: Metering>(link: &mut Link<M>, now: Instant) -> LinkSummary {
     let could = link.could_send_bits(now);
+    debug_assert!(
+        link.is_observed()
+            || could.is_none_or(|could| link.sent_bits(now) <= could * (1.0 + 1e-6) + 1.0),
+        "more than the capacity"
+    );
     LinkSummary {
         name: link.name.clone(),
         utilisation: could.and_then(|could| utilisation(link.sent_bits(now), could)),

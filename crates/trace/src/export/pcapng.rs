@@ -28,6 +28,7 @@ pub struct PcapNg {
 /// Block types (section 4).
 const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
+const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 
 /// Marks the byte order (section 4.1).
@@ -39,8 +40,8 @@ const UNKNOWN_LENGTH: u64 = u64::MAX;
 /// `LINKTYPE_RAW`: packets begin with their IP header.
 const LINKTYPE_RAW: u16 = 101;
 
-/// Options: of every block (section 3.5), of the section (4.1), of an interface (4.2) and
-/// of a packet (4.3).
+/// Options: of every block (section 3.5), of the section (4.1), of an interface (4.2), of a packet
+/// (4.3) and of an interface's statistics (4.6).
 const OPT_END: u16 = 0;
 const OPT_COMMENT: u16 = 1;
 const SHB_USERAPPL: u16 = 4;
@@ -48,6 +49,8 @@ const IF_NAME: u16 = 2;
 const IF_DESCRIPTION: u16 = 3;
 const IF_TSRESOL: u16 = 9;
 const EPB_FLAGS: u16 = 2;
+const ISB_IFRECV: u16 = 4;
+const ISB_IFDROP: u16 = 5;
 
 /// Timestamps are in units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
@@ -69,10 +72,15 @@ impl PcapNg {
 
     /// Adds a host; call this before adding its packets.
     pub fn interface(&mut self, name: &str, description: &str) -> Interface {
+        self.interface_cut_to(GREATEST, name, description)
+    }
+
+    /// Adds a host of whose packets at most `snap` bytes are kept.
+    pub fn interface_cut_to(&mut self, snap: usize, name: &str, description: &str) -> Interface {
         self.block(INTERFACE_DESCRIPTION, |out| {
             out.extend(LINKTYPE_RAW.to_le_bytes());
             out.extend([0, 0]);
-            out.extend((GREATEST as u32).to_le_bytes());
+            out.extend((snap as u32).to_le_bytes());
             option(out, IF_NAME, name.as_bytes());
             option(out, IF_DESCRIPTION, description.as_bytes());
             option(out, IF_TSRESOL, &[NANOSECONDS]);
@@ -90,17 +98,38 @@ impl PcapNg {
         direction: Direction,
         packet: &Captured,
     ) {
-        let at = EPOCH_S * 1_000_000_000 + at_ns;
-        let bytes = packet.bytes();
+        self.cut_packet(interface, at_ns, direction, packet.bytes(), packet.wire_size());
+    }
+
+    /// Adds a packet of `size` bytes, of which `bytes` are kept.
+    pub fn cut_packet(
+        &mut self,
+        interface: Interface,
+        at_ns: u64,
+        direction: Direction,
+        bytes: &[u8],
+        size: u32,
+    ) {
         self.block(ENHANCED_PACKET, |out| {
             out.extend(interface.0.to_le_bytes());
-            out.extend(((at >> 32) as u32).to_le_bytes());
-            out.extend((at as u32).to_le_bytes());
+            time(out, at_ns);
             out.extend((bytes.len() as u32).to_le_bytes());
-            out.extend(packet.wire_size().to_le_bytes());
+            out.extend(size.to_le_bytes());
             out.extend(bytes);
             pad(out);
             option(out, EPB_FLAGS, &(direction as u32).to_le_bytes());
+            option(out, OPT_END, &[]);
+        });
+    }
+
+    /// Adds the counts of a host, `at_ns` nanoseconds after the start of the run: packets that
+    /// passed it, and those of them that the file lacks.
+    pub fn statistics(&mut self, interface: Interface, at_ns: u64, passed: u64, missed: u64) {
+        self.block(INTERFACE_STATISTICS, |out| {
+            out.extend(interface.0.to_le_bytes());
+            time(out, at_ns);
+            option(out, ISB_IFRECV, &passed.to_le_bytes());
+            option(out, ISB_IFDROP, &missed.to_le_bytes());
             option(out, OPT_END, &[]);
         });
     }
@@ -132,6 +161,13 @@ impl PcapNg {
         self.out[start + 4..start + 8].copy_from_slice(&length.to_le_bytes());
         self.out.extend(length.to_le_bytes());
     }
+}
+
+/// Writes a time, in nanoseconds after the start of the run (section 4.3).
+fn time(out: &mut Vec<u8>, at_ns: u64) {
+    let at = EPOCH_S * 1_000_000_000 + at_ns;
+    out.extend(((at >> 32) as u32).to_le_bytes());
+    out.extend((at as u32).to_le_bytes());
 }
 
 /// Writes an option: its code, its length, its value (section 3.5). Values beyond the

@@ -1,0 +1,218 @@
+//! The router of a run: applies the changes of its links, and records their counters.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration as WallTime;
+
+use sojourn_scenario::Scenario;
+use sojourn_sim::{LinkObservation, Off, Simulation};
+use sojourn_units::{Duration, Instant};
+
+use super::command::{Batch, Places, Programs};
+use super::counters::Reader;
+use super::hosts::Hosts;
+use super::plan::Plan;
+use crate::bottleneck::{Finished, Timing};
+use crate::clock::Clock;
+use crate::port::Port;
+use crate::run::mtu;
+use crate::stolen::stolen;
+use crate::sys::realtime;
+use crate::{Error, IpVersion, Namespace};
+
+/// Time between two readings of the counters.
+const POLL: Duration = Duration::from_millis(1);
+/// Readings after the end, within which the packets on the links must arrive: 10 s.
+const LAST_POLLS: u32 = 10_000;
+/// Readings without a packet after which none is under way. Between two devices, a packet is in
+/// no counter for an instant.
+const QUIET_POLLS: u32 = 20;
+/// Priority of the router's thread, as of the bottleneck's.
+const PRIORITY: i32 = 50;
+
+/// The kernel's queues between two namespaces, set up.
+pub(crate) struct Setup {
+    plan: Plan,
+    programs: Programs,
+    router: Namespace,
+}
+
+impl Setup {
+    /// Makes the links between the namespaces of senders and receivers.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        seed: u64,
+        version: IpVersion,
+        namespaces: impl FnOnce() -> Result<[Namespace; 2], Error>,
+    ) -> Result<(Setup, [Namespace; 2]), Error> {
+        let plan = Plan::new(scenario, seed, version)?;
+        let programs = Programs::find()?;
+        programs.require(&plan.needs)?;
+        let sides = namespaces()?;
+        let setup = Setup { plan, programs, router: Namespace::new()? };
+        let places = setup.places([&sides[0], &sides[1]]);
+        setup.plan.setup.iter().try_for_each(|step| setup.programs.execute(step, &places))?;
+        Ok((setup, sides))
+    }
+
+    fn places<'a>(&'a self, [senders, receivers]: [&'a Namespace; 2]) -> Places<'a> {
+        Places { senders, router: &self.router, receivers }
+    }
+
+    /// The router, ready to run. The simulation records, and passes no packets.
+    pub(crate) fn router(
+        self,
+        scenario: &Scenario,
+        sides: [&Namespace; 2],
+        simulation: Simulation<Off, Port>,
+        clock: Clock,
+    ) -> Result<Router, Error> {
+        let reader = Reader::new(&self.router, &self.plan.links)?;
+        let hosts = Hosts::open(sides, scenario.flows.len(), mtu(scenario), clock)?;
+        let changes = self.programs.batch(&self.places(sides))?;
+        Ok(Router {
+            setup: self,
+            changes,
+            done: 0,
+            reader,
+            hosts,
+            simulation,
+            clock,
+            timing: Timing { is_kernel: true, ..Timing::default() },
+            next_at: Instant::ZERO,
+        })
+    }
+}
+
+/// The router of a run.
+pub(crate) struct Router {
+    setup: Setup,
+    changes: Batch,
+    /// Number of changes that are done.
+    done: usize,
+    reader: Reader,
+    hosts: Hosts,
+    simulation: Simulation<Off, Port>,
+    clock: Clock,
+    timing: Timing,
+    /// Time of the next reading.
+    next_at: Instant,
+}
+
+impl Router {
+    /// Runs to the end of the scenario, or until `stop`. Sets `is_over` at the end, whereupon the
+    /// caller ends the flows and sets `are_ended`.
+    pub(crate) fn run(
+        mut self,
+        stop: &AtomicBool,
+        is_over: &AtomicBool,
+        are_ended: &AtomicBool,
+    ) -> Result<Finished, Error> {
+        self.timing.is_realtime = realtime::schedule_fifo(PRIORITY).is_ok();
+        let stolen_before = stolen();
+        let end = self.simulation.end();
+        while !stop.load(Ordering::Relaxed) {
+            let now = self.clock.now();
+            self.apply(now)?;
+            self.simulation.advance(now);
+            self.observe()?;
+            if now >= end {
+                self.simulation.end_flows();
+                break;
+            }
+            self.wait(now, end);
+        }
+        self.timing.stolen = stolen().saturating_sub(stolen_before);
+        is_over.store(true, Ordering::Release);
+        if self.simulation.now() < end {
+            return Err(Error::Stopped);
+        }
+        self.changes.end()?;
+        self.settle(are_ended)?;
+        Ok(Finished {
+            accounts: self.hosts.accounts,
+            simulation: self.simulation,
+            timing: self.timing,
+            captured: None,
+        })
+    }
+
+    /// Applies the changes that are due.
+    fn apply(&mut self, now: Instant) -> Result<(), Error> {
+        while let Some(change) = self.setup.plan.changes.get(self.done)
+            && change.at <= now
+        {
+            self.changes.send(&change.step)?;
+            self.timing.lateness.record(self.clock.now().since(change.at).0);
+            self.done += 1;
+        }
+        Ok(())
+    }
+
+    /// Reads the counters of the links and the packets of the hosts into the record.
+    fn observe(&mut self) -> Result<Vec<LinkObservation>, Error> {
+        let seen = self.reader.read()?;
+        for (link, seen) in self.setup.plan.links.iter().zip(&seen) {
+            self.simulation.observe_link(link.place, seen);
+        }
+        let simulation = &mut self.simulation;
+        self.hosts
+            .read(|flow, rtt| simulation.record_rtt(flow, rtt))
+            .map_err(|error| Error::Bottleneck { step: "read", error })?;
+        Ok(seen)
+    }
+
+    /// Waits for the next reading or change.
+    fn wait(&mut self, now: Instant, end: Instant) {
+        if self.next_at <= now {
+            self.timing.lateness.record(now.since(self.next_at).0);
+            self.next_at = now + POLL;
+        }
+        let change = self.setup.plan.changes.get(self.done).map_or(end, |change| change.at);
+        let next = self.next_at.min(change).min(end);
+        thread::sleep(WallTime::from_nanos(next.since(self.clock.now()).0));
+    }
+
+    /// Waits until the flows have ended and their packets have arrived, and takes the final counts.
+    /// The bits sent stay those at the end of the run.
+    fn settle(&mut self, are_ended: &AtomicBool) -> Result<(), Error> {
+        let at_end = self.reader.read()?;
+        let mut last = at_end.clone();
+        let (mut before, mut quiet) = ((0, 0), 0);
+        for _ in 0..LAST_POLLS {
+            let ended = are_ended.load(Ordering::Acquire);
+            thread::sleep(WallTime::from_nanos(POLL.0));
+            last = self.reader.read()?;
+            self.hosts
+                .read(|_, _| {})
+                .map_err(|error| Error::Bottleneck { step: "read", error })?;
+            let passed = (self.hosts.accounts.entered, self.hosts.accounts.delivered);
+            let is_quiet = ended && last.iter().all(|link| inside(link) == 0) && passed == before;
+            quiet = if is_quiet { quiet + 1 } else { 0 };
+            if quiet == QUIET_POLLS {
+                break;
+            }
+            before = passed;
+        }
+        self.hosts.accounts.inside = last.iter().map(inside).sum();
+        for ((link, last), at_end) in self.setup.plan.links.iter().zip(&last).zip(&at_end) {
+            let seen = LinkObservation {
+                departed: at_end.departed,
+                sent_bits: at_end.sent_bits,
+                backlog: at_end.backlog,
+                ..*last
+            };
+            self.simulation.observe_link(link.place, &seen);
+        }
+        for (flow, counts) in self.hosts.flows.iter().enumerate() {
+            let dropped = counts.sent.saturating_sub(counts.arrived);
+            self.simulation.observe_flow(flow, [counts.sent, dropped, counts.marked]);
+        }
+        Ok(())
+    }
+}
+
+/// Packets on a link.
+fn inside(seen: &LinkObservation) -> u64 {
+    (seen.arrived + seen.duplicated).saturating_sub(seen.delivered + seen.dropped + seen.lost)
+}

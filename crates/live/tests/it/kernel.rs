@@ -1,0 +1,139 @@
+//! The kernel's queues as links.
+
+use std::sync::atomic::AtomicBool;
+
+use sojourn_live::{Error, IpVersion, Links, Options, Report};
+use sojourn_sim::RunSummary;
+
+use crate::common::{ONE, judged_of, one_flow, scenario};
+
+/// Runs a scenario over the kernel's queues; `None` where this machine does not allow it.
+fn live(text: &str, version: IpVersion) -> Option<Report> {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let scenario = scenario(text);
+    let options = Options { version, links: Links::Kernel, ..Options::default() };
+    let stop = AtomicBool::new(false);
+    match sojourn_live::run(&scenario, scenario.controls.first(), 1, &options, &stop) {
+        Ok(report) => Some(report),
+        Err(
+            error @ (Error::Namespace(_)
+            | Error::NoIproute(_)
+            | Error::NoModule(_)
+            | Error::Controller { .. }),
+        ) => {
+            eprintln!("not run here: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Every packet that a host sent arrived at a host, or a link dropped or lost it.
+fn assert_conserved(report: &Report) {
+    let (accounts, links) = (&report.accounts, &report.outcome.summary.links);
+    let dropped: u64 = links.iter().map(|link| link.dropped_packets).sum();
+    let copied: u64 = links.iter().map(|link| link.duplicated_packets).sum();
+    if accounts.overflowed > 0 {
+        eprintln!("packets not counted here: {}", accounts.overflowed);
+        return;
+    }
+    let of_flows: u64 = report.outcome.summary.flows.iter().map(|flow| flow.dropped_packets).sum();
+    assert_eq!(links[0].dropped_packets, of_flows, "{links:#?}");
+    let arrived = accounts.delivered + dropped + accounts.inside;
+    assert_eq!(accounts.entered + copied, arrived, "{accounts:?}, {links:#?}");
+}
+
+/// A bulk flow over one bottleneck without delay.
+fn without_delay(seconds: u32, link: &str) -> String {
+    format!(
+        "duration = \"{seconds}s\"\n[link.bottleneck]\n{link}\n[flow.bulk]\n\
+         path = [\"bottleneck\"]\ncontrol = \"cubic\"\n"
+    )
+}
+
+/// HTB over drop-tail limited in bytes, which every kernel with HTB and ifb has.
+#[test]
+fn a_bottleneck_without_delay_drops_beyond_its_buffer() {
+    for version in [IpVersion::V4, IpVersion::V6] {
+        let text = without_delay(2, "rate = \"20Mbit\"\nbuffer = \"15kB\"");
+        // The share of the payload in each packet, and the shaper's burst.
+        let most = 20e6 * 1448.0 / 1500.0;
+        let is_filled = |summary: &RunSummary| {
+            let is_most = summary.flows[0].goodput_bps > 0.8 * most;
+            is_most && summary.links[0].dropped_packets > 0
+        };
+        let Some(report) = judged_of(|| live(&text, version), is_filled) else { return };
+        let summary = &report.outcome.summary;
+        let (flow, link) = (&summary.flows[0], &summary.links[0]);
+        assert!(flow.goodput_bps < 1.01 * most, "{version:?}: {flow:?}");
+        // 15 kB take 6 ms.
+        assert!(link.queue_delay_max_s.is_some_and(|longest| longest <= 0.006), "{link:?}");
+        assert!(flow.rtt_min_s.is_some_and(|rtt| rtt > 0.0), "{flow:?}");
+        assert_conserved(&report);
+    }
+}
+
+/// Every queue that the kernel may have, with delay on both sides. Round-trip times include both
+/// delays.
+#[test]
+fn each_queue_carries_a_flow() {
+    let red = "queue = { kind = \"red\", unit = \"bytes\", ecn = true, bandwidth = \"20Mbit\" }\n\
+               buffer = \"150kB\"";
+    let queues = [
+        "buffer = \"50ms\"",
+        "buffer = \"100packets\"",
+        "queue = \"head_drop\"\nbuffer = \"50packets\"",
+        "queue = { kind = \"codel\", ecn = true }",
+        "queue = \"fq_codel\"",
+        "queue = { kind = \"pie\", ecn = true }",
+        red,
+        "queue = \"dualpi2_linux\"",
+    ];
+    for queue in queues {
+        let link = format!("rate = \"20Mbit\"\n{queue}");
+        let run = || live(&one_flow(3, "cubic", &link, ""), IpVersion::V4);
+        let reacts = |summary: &RunSummary| {
+            summary.links[0].dropped_packets + summary.links[0].marked_packets > 0
+        };
+        let Some(report) = judged_of(run, reacts) else {
+            // Without netem there is no delay, whatever the queue.
+            if queue == queues[0] {
+                return;
+            }
+            continue;
+        };
+        let summary = &report.outcome.summary;
+        let (flow, link) = (&summary.flows[0], &summary.links[0]);
+        assert!(flow.rtt_min_s.is_some_and(|rtt| rtt >= 0.020), "{queue}: {flow:?}");
+        assert!(flow.sent_packets > 100, "{queue}: {flow:?}");
+        // CE marks reach the receiver, but for those of packets that CoDel drops later.
+        assert!(flow.marked_packets <= link.marked_packets, "{queue}: {flow:?}, {link:?}");
+        assert_conserved(&report);
+    }
+}
+
+/// Loss, duplication, jitter and early packets are netem's. Each packet is accounted for.
+#[test]
+fn a_wire_loses_copies_and_reorders() {
+    let wire = "rate = \"20Mbit\"\nbuffer = \"50ms\"\nloss = 0.01\nduplicate = 0.01\n\
+                reorder = 0.01\njitter = { span = \"1ms\", reorder = true }";
+    let Some(report) = live(&one_flow(3, "cubic", wire, ""), IpVersion::V6) else { return };
+    let link = &report.outcome.summary.links[0];
+    assert!(link.dropped_packets > 0 && link.duplicated_packets > 0, "{link:?}");
+    assert_conserved(&report);
+}
+
+/// Steps of rate and delay are applied at their times: afterwards a round trip takes 60 ms more.
+#[test]
+fn rate_and_delay_change_during_the_run() {
+    let text = "duration = \"3s\"\n[link.bottleneck]\nbuffer = \"50ms\"\n\
+                rate = { start = \"20Mbit\", steps = [{ at = \"1s\", rate = \"10Mbit\" }] }\n\
+                [link.back]\ndelay = { start = \"20ms\", steps = [{ at = \"2s\", delay = \"80ms\" }] }\n\
+                [flow.bulk]\npath = [\"bottleneck\"]\nback = [\"back\"]\ncontrol = \"cubic\"\n";
+    let Some(report) = live(text, IpVersion::V4) else { return };
+    let summary = &report.outcome.summary;
+    assert_eq!(summary.spikes.len(), 1);
+    assert!(summary.spikes[0].spike_s.is_some(), "{:?}", summary.spikes);
+    assert!(summary.flows[0].rtt_max_s.is_some_and(|rtt| rtt >= 0.080), "{:?}", summary.flows);
+    assert_conserved(&report);
+}
