@@ -1,16 +1,17 @@
 //! Parts of several tests.
 
-use std::fs;
-use std::sync::{Mutex, MutexGuard};
+use std::env;
+use std::fs::{self, File};
 
+use nix::fcntl::{Flock, FlockArg};
 use sojourn_kernel::{Error, Loaded, load};
 use sojourn_params::Params;
 
-/// The name in the kernel belongs to the whole machine, so these tests run one at a time.
-static KERNEL: Mutex<()> = Mutex::new(());
-
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    KERNEL.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+/// The name in the kernel belongs to the whole machine, so these tests and those in Python run one
+/// at a time.
+pub(crate) fn alone() -> Flock<File> {
+    let file = File::create(env::temp_dir().join("sojourn-kernel-tests.lock")).expect("a file");
+    Flock::lock(file, FlockArg::LockExclusive).expect("a lock")
 }
 
 /// The default parameters of a controller.
