@@ -27,8 +27,9 @@ from .runs import (
 MORE = ("TCP_INFO", "links")
 """Layers beyond the paper's: the sender's own RTT, and the time on the links."""
 EVERY = (*LAYERS, *MORE)
-# A late response delays the next request, so that the interval exceeds the longest RTT.
-_INTERVAL = "400ms"
+# Longer than every RTT, since a late response delays the next request, and no multiple of one, so
+# that the probes meet all phases of the bursts that acknowledgements cause.
+_INTERVAL = "350ms"
 _APART_MS = 20
 # Compressed acknowledgements fill a queue within some milliseconds.
 _STEP = "1ms"

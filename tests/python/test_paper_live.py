@@ -87,6 +87,23 @@ def test_live_layers_measure_the_same_path(place: Path, ipv6: bool) -> None:
                 assert links["mean_ms"] <= whole["mean_ms"]
 
 
+def test_rapid_over_udp_is_beside_its_model(place: Path) -> None:
+    found = run("packet_scale", place / "rapid")
+    assert [one["figure"] for one in found["figures"]] == ["6", "8"]
+    assert [one["timing"]["runs"] for one in found["figures"]] == [1, 1]
+    for row in rows(found):
+        # The link carries at most its rate, up to one packet in the measured time.
+        for key in ("utilisation_median", "simulated_utilisation", "model_utilisation"):
+            assert 0.1 < row[key] < 1.001
+        assert row["utilisation_min"] == row["utilisation_median"] == row["utilisation_max"]
+        assert 0 < row["delay_min_ms"] == row["delay_median_ms"] == row["delay_max_ms"]
+    six, eight = rows(found)
+    # The paper's closed forms, at a tenth of the rate.
+    assert six["model_utilisation"] == pytest.approx(0.903, abs=0.001)
+    assert six["model_delay_ms"] == pytest.approx(49.95, abs=0.2)
+    assert eight["model_utilisation"] > six["model_utilisation"]
+
+
 def test_a_paper_without_live_figures_is_refused(sojourn: Sojourn, tmp_path: Path) -> None:
     papers = ROOT / "papers"
     refused(
