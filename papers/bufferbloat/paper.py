@@ -5,6 +5,7 @@ from statistics import fmean, median
 
 from sojourn_papers import Claim, Figure, Lab, Paper
 
+from . import live_figures
 from .pictures import course, dispersion
 from .runs import SIZES_KB, Recording, hosts, in_ms, recordings, spread_ms
 
@@ -176,5 +177,10 @@ PAPER = Paper(
         "4": Figure("RTTs by queue size", figure_4),
         "5": Figure("RTTs over time with a queue of 300 kB", figure_5),
         "layers": Figure("RTTs measured by ICMP, TCP and the application", layers),
+    },
+    live={
+        "4": Figure("RTTs by queue size", live_figures.figure_4),
+        "5": Figure("RTTs over time with the largest queue", live_figures.figure_5),
+        "layers": Figure("RTTs measured by five layers on one clock", live_figures.layers),
     },
 )

@@ -1,8 +1,9 @@
 """The runs at each queue size, and the RTT samples of each layer at each host."""
 
 import tempfile
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, median
 from typing import NamedTuple
@@ -37,15 +38,20 @@ PROBES = {
 }
 MEASURED = tuple((layer, host) for layer in LAYERS for host in HOSTS)
 
-# TCP data sent by each host, by file and address. The host's server sends responses to the client
-# on the other host, and the host's own client sends requests (docs/exports.md; the clients are
-# flows 2 and 3).
-SENT = {
-    "A": (("sender", "10.0.3.1:50001"), ("receiver", "10.0.2.2:60002")),
-    "B": (("sender", "10.0.2.1:50001"), ("receiver", "10.0.3.2:60002")),
+Sent = Mapping[str, Sequence[tuple[str, str]]]
+"""TCP data sent by each host, by file and address.
+
+The host's server sends responses to the client on the other host, and the host's own client sends
+requests.
+"""
+
+# Addresses of simulated hosts (docs/exports.md); the clients are flows 2 and 3.
+SENT: Sent = {
+    "A": (("sender", "10.0.3.1"), ("receiver", "10.0.2.2")),
+    "B": (("sender", "10.0.2.1"), ("receiver", "10.0.3.2")),
 }
-# The capture's timestamps start on 1 January 2000.
-_EPOCH_S = 946_684_800
+EPOCH_S = 946_684_800
+"""The capture's timestamps start on 1 January 2000."""
 # More than a client has samples, so that the capture analysis returns all of them.
 _ALL = 4096
 
@@ -56,6 +62,9 @@ class Recording:
 
     run: Run
     tcp: Mapping[str, Points]
+    begin_s: float = BEGIN_S
+    more: Mapping[tuple[str, str], Points] = field(default_factory=dict)
+    """Samples of further layers, by layer and host."""
 
 
 def hosts(
@@ -70,15 +79,22 @@ def hosts(
 
     The probes begin `apart_ms` one after the other; a bulk flow begins `bulk_ms` after the other.
     """
+    changes = assignments(size_kb, control, apart_ms, bulk_ms)
+    for client in ("client_a", "client_b"):
+        changes[f"flow.{client}.transport.ack_every"] = f"{ack_every}"
+    return lab.once(f"hosts {sorted(changes.items())}", lambda: _record(lab, changes))
+
+
+def assignments(
+    size_kb: int, control: str, apart_ms: int, bulk_ms: int, begin_s: float = BEGIN_S
+) -> dict[str, str]:
+    """Return the scenario's values for queues of this size, and for the starts of the flows."""
     changes = {f"link.{link}.buffer": f"{size_kb}kB" for link in ("to_a", "to_b")}
     changes |= {f"flow.{bulk}.control": control for bulk in ("bulk_to_a", "bulk_to_b")}
-    probes = ("client_a", "client_b", "ping_a", "ping_b")
-    for place, probe in enumerate(probes):
-        changes[f"flow.{probe}.start"] = f"{BEGIN_S * 1e3 + place * apart_ms:.0f}ms"
-        if probe.startswith("client"):
-            changes[f"flow.{probe}.transport.ack_every"] = f"{ack_every}"
+    for place, probe in enumerate(("client_a", "client_b", "ping_a", "ping_b")):
+        changes[f"flow.{probe}.start"] = f"{begin_s * 1e3 + place * apart_ms:.0f}ms"
     changes["flow.bulk_to_a.start"] = f"{bulk_ms}ms"
-    return lab.once(f"hosts {sorted(changes.items())}", lambda: _record(lab, changes))
+    return changes
 
 
 def recordings(lab: Lab, size_kb: int, apart_ms: int = 20) -> list[Recording]:
@@ -91,34 +107,49 @@ def _record(lab: Lab, changes: Mapping[str, str]) -> Recording:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "captures"
         run = lab.run(SCENARIO, set=changes, pcapng=folder)
-        files = {end: next(folder.glob(f"*.{end}.pcapng")) for end in ("sender", "receiver")}
-        flows = {end: _directions(file) for end, file in files.items()}
-    tcp = {
-        host: sorted(point for end, address in sent for point in flows[end][address])
-        for host, sent in SENT.items()
-    }
-    return Recording(run, tcp)
+        return Recording(run, passive(folder, SENT))
 
 
-def _directions(file: Path) -> dict[str, Points]:
-    """Return the samples that `sojourn rtt` finds in a capture, by the sending address."""
-    found = captures.rtt(file, points=_ALL)
-    begin_s = (found["begin_s"] or 0.0) - _EPOCH_S - BEGIN_S
+def passive(folder: Path, sent: Sent, begin_s: float = BEGIN_S) -> dict[str, Points]:
+    """Return the RTTs at each host that `sojourn rtt` finds in the two captures of a run.
+
+    Times are relative to `begin_s`, the start of the clients. Earlier samples, of handshakes, are
+    left out.
+    """
+    files = {end: next(folder.glob(f"*.{end}.pcapng")) for end in ("sender", "receiver")}
+    flows = {end: _directions(file, begin_s) for end, file in files.items()}
     return {
-        direction["from"]: [(begin_s + at_s, 1e3 * rtt_s) for at_s, rtt_s, _ in direction["series"]]
-        for flow in found["flows"]
-        for direction in flow["directions"]
+        host: sorted(
+            point for end, address in own for point in flows[end][address] if point[0] >= 0
+        )
+        for host, own in sent.items()
     }
+
+
+def _directions(file: Path, begin_s: float) -> dict[str, Points]:
+    """Return the samples that `sojourn rtt` finds in a capture, by the sender's address."""
+    found = captures.rtt(file, points=_ALL)
+    first_s = (found["begin_s"] or 0.0) - EPOCH_S - begin_s
+    by_address: defaultdict[str, Points] = defaultdict(list)
+    for flow in found["flows"]:
+        for direction in flow["directions"]:
+            address = direction["from"].rpartition(":")[0].strip("[]")
+            by_address[address] += [
+                (first_s + at_s, 1e3 * rtt_s) for at_s, rtt_s, _ in direction["series"]
+            ]
+    return by_address
 
 
 def samples(recording: Recording, layer: str, host: str) -> Points:
     """Return every RTT that a layer measured at a host."""
     if layer == "TCP":
         return recording.tcp[host]
+    if (layer, host) in recording.more:
+        return recording.more[layer, host]
     probe = PROBES[layer, host]
     series = recording.run.flow(probe.flow).series.drop_nulls(probe.column)
     return [
-        (at - BEGIN_S, 1e3 * rtt)
+        (at - recording.begin_s, 1e3 * rtt)
         for at, rtt in zip(series["t_s"], series[probe.column], strict=True)
     ]
 

@@ -5,6 +5,7 @@ from sojourn_papers import Figure, Paper
 from .figure_3 import figure_3
 from .figure_5 import figure_5
 from .flows import flows
+from .live import spikes
 from .loss import loss
 from .mitigations import mitigations
 
@@ -18,4 +19,5 @@ PAPER = Paper(
         "flows": Figure("Two flows with different delays in one queue", flows),
         "mitigations": Figure("Simulated mitigations of a spike", mitigations),
     },
+    live={"5": Figure("Spikes of real hosts after a drop of the capacity", spikes)},
 )

@@ -2,7 +2,7 @@
 
 from sojourn_papers import Figure, Paper
 
-from . import cases, figure_9, residual_queue, round_trip, validation
+from . import cases, figure_9, live, residual_queue, round_trip, validation
 
 PAPER = Paper(
     "Impact of cross traffic burstiness on the packet-scale paradigm: an extended analysis",
@@ -20,5 +20,9 @@ PAPER = Paper(
         "9a": Figure("Utilisation over tau - eta", figure_9.figure_9a),
         "9b": Figure("Utilisation over the load", figure_9.figure_9b),
         "9c": Figure("Utilisation over T_on / T_off", figure_9.figure_9c),
+    },
+    live={
+        "6": Figure("Large-scale bursts: Rapid over UDP at 100 Mbit/s", live.figure_6),
+        "8": Figure("Small-scale bursts: Rapid over UDP at 100 Mbit/s", live.figure_8),
     },
 )

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 from sojourn.report import chart
 from sojourn.report.chart import Layer, Panel, Point
+from sojourn.results import Run
 from sojourn_papers import Lab
 
 from .fluid import course
@@ -59,11 +60,16 @@ def simulated(lab: Lab, setting: Setting, kind: Kind, periods: int) -> Timeline:
             "record.interval": f"{round(1e3 * STEP_MS)}us",
         },
     )
+    return timeline(run, begin_s)
+
+
+def timeline(run: Run, begin_s: float, capacity_mbit: float = CAPACITY_MBIT) -> Timeline:
+    """Return the timeline of a run from this time on. Rates are scaled to the paper's capacity."""
     flow = run.flow("rapid").series
     link = run.link("bottleneck").series
     at = (1e3 * (pl.col("t_s") - begin_s)).round(3).alias("at")
-    wait = pl.col("queue_bytes") * 8 / (1e3 * CAPACITY_MBIT)
-    megabit = WIRE / 1e6
+    wait = pl.col("queue_bytes") * 8 / (1e3 * capacity_mbit)
+    megabit = WIRE / 1e6 * CAPACITY_MBIT / capacity_mbit
     return Timeline(
         _points(flow, at, megabit * pl.col("pacing_bps")),
         _points(link, at, wait),

@@ -48,8 +48,8 @@ _RANDOM = replace(AS_PRINTED, distribution="exponential")
 _COURSE = 0.05
 # For a sender that matches the model's assumptions: packets are the only difference.
 _COURSE_MODEL = 0.005
-# "Very well", of a utilisation: relative to the loss that the model predicts.
-_LOSS = 0.1
+LOSS = 0.1
+"""\"Very well\", of a utilisation: relative to the loss that the model predicts."""
 
 
 def figure_6(lab: Lab) -> list[Claim]:
@@ -184,7 +184,7 @@ def _match(published: str, kind: Kind, predicted: float, ours: float) -> Claim:
         published,
         f"{ours:.4f}, predicted {predicted:.4f}",
         "",
-        abs(ours - predicted) < _LOSS * lost,
+        abs(ours - predicted) < LOSS * lost,
         f"Holds within a tenth of the model's prediction, a loss of {100 * lost:.1f} points to the "
         f"bursts; {_why(kind)}",
     )

@@ -5,6 +5,6 @@ some-name` computes its figures and compares its claims with the published value
 """
 
 from sojourn_papers.lab import Ask, Lab
-from sojourn_papers.paper import Claim, Figure, Paper, PaperSummary
+from sojourn_papers.paper import Claim, Figure, Paper, PaperSummary, Table
 
-__all__ = ["Ask", "Claim", "Figure", "Lab", "Paper", "PaperSummary"]
+__all__ = ["Ask", "Claim", "Figure", "Lab", "Paper", "PaperSummary", "Table"]

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,8 @@ from sojourn.progress import Bar
 
 from sojourn_papers import page, runner
 from sojourn_papers.lab import Lab
-from sojourn_papers.paper import Paper, PaperSummary
+from sojourn_papers.live_runs import LiveRuns
+from sojourn_papers.paper import Figure, Paper, PaperSummary, TableSummary
 
 _ALL = "all"
 # Measurements that no paper includes, relative to the folder of papers.
@@ -50,7 +51,24 @@ def declare_run(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run fewer and shorter simulations: minutes for all papers",
     )
-    add("--out", metavar="DIR", help="folder to write to (default: runs/paper-NAME, -2, -3, ...)")
+    add(
+        "--live",
+        action="store_true",
+        help="run the paper's live figures: real hosts over real links, in real time "
+        "(docs/live.md), beside simulations of the same scenarios",
+    )
+    add("--ipv6", action="store_true", help="with --live: use IPv6 instead of IPv4")
+    add(
+        "--runs",
+        metavar="N",
+        type=positive,
+        help="with --live: number of live runs of each measurement (default: the paper's)",
+    )
+    add(
+        "--out",
+        metavar="DIR",
+        help="folder to write to (default: runs/paper-NAME, or runs/paper-NAME-live; -2, -3, ...)",
+    )
     add("--jobs", metavar="N", type=positive, help="number of threads (default: one a core)")
     add(
         "--data",
@@ -84,12 +102,23 @@ def show_list(args: argparse.Namespace) -> int:
         out.print(name(f"  {paper.source}", "dim"))
         for figure, one in paper.figures.items():
             out.print(name(f"  {figure:12} {one.title}"))
+        for figure, one in paper.live.items():
+            out.print(name(f"  {figure:12} {one.title} (--live)"))
     return 0
 
 
 def _listed(name: str, paper: Paper) -> dict[str, object]:
-    figures = [{"figure": figure, "title": one.title} for figure, one in paper.figures.items()]
-    return {"paper": name, "title": paper.title, "source": paper.source, "figures": figures}
+    return {
+        "paper": name,
+        "title": paper.title,
+        "source": paper.source,
+        "figures": _titles(paper.figures),
+        "live": _titles(paper.live),
+    }
+
+
+def _titles(figures: Mapping[str, Figure]) -> list[dict[str, str]]:
+    return [{"figure": figure, "title": one.title} for figure, one in figures.items()]
 
 
 @dataclass(frozen=True)
@@ -102,7 +131,8 @@ class _Wanted:
 
 def run(args: argparse.Namespace) -> int:
     """Run figures of papers, show the tables, and write pictures and tables."""
-    out = output.choose(args.out, Path("runs") / f"paper-{args.name}")
+    kind = "-live" if args.live else ""
+    out = output.choose(args.out, Path("runs") / f"paper-{args.name}{kind}")
     wanted = _wanted(args)
     data = _data(args.data, Path(args.papers))
     done: list[PaperSummary] = []
@@ -114,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(done if args.name == _ALL else done[0], indent=1))
     elif args.markdown:
-        sys.stdout.write(page.document(done))
+        sys.stdout.write(_markdown(done, args.live))
     else:
         _show(done, opened.target, console())
     return figures.status()
@@ -124,15 +154,30 @@ def _wanted(args: argparse.Namespace) -> list[_Wanted]:
     place = Path(args.papers)
     if args.name == _ALL and args.figure:
         raise UsageError("--figure is for one paper: name it instead of `all`")
+    if not args.live and (args.ipv6 or args.runs is not None):
+        option = "--ipv6" if args.ipv6 else "--runs"
+        raise UsageError(f"{option} is for live runs: add --live")
     if args.name == _ALL:
         folders = runner.find(place)
     else:
         folders = {args.name: runner.find_one(place, args.name)}
-    papers = [(name, folder, runner.load(folder)) for name, folder in folders.items()]
+    papers = {name: (folder, runner.load(folder)) for name, folder in folders.items()}
+    if args.live:
+        papers = {name: one for name, one in papers.items() if one[1].live}
+        _require_live(papers, args.name, place)
     return [
-        _Wanted(name, folder, paper, runner.choose_figures(paper, name, args.figure))
-        for name, folder, paper in papers
+        _Wanted(name, folder, paper, runner.choose_figures(paper, name, args.figure, args.live))
+        for name, (folder, paper) in papers.items()
     ]
+
+
+def _require_live(chosen: Mapping[str, object], asked: str, place: Path) -> None:
+    """Refuse a paper without live figures, and name those that have some."""
+    if chosen:
+        return
+    every = {name: runner.load(folder) for name, folder in runner.find(place).items()}
+    there = ", ".join(name for name, paper in every.items() if paper.live) or "none"
+    raise UsageError(f"{asked} has no live figures; papers with live figures: {there}")
 
 
 def _run(
@@ -152,8 +197,14 @@ def _run(
         jobs=args.jobs,
         progress=bar.simulating,
         drawn=Pictures(figures.report_missing),
+        live_runs=LiveRuns(args.ipv6, args.runs) if args.live else None,
     )
     return runner.run(one.paper, lab, one.figures, bar.figure)
+
+
+def _markdown(done: Sequence[PaperSummary], is_live: bool) -> str:
+    """Format docs/papers.md, or the tables of live runs alone."""
+    return "\n".join(map(page.markdown, done)) if is_live else page.document(done)
 
 
 def _data(named: str | None, papers: Path) -> Path | None:
@@ -178,7 +229,19 @@ def _show(done: Sequence[PaperSummary], target: Path, out: Console) -> None:
             for claim in figure["claims"]:
                 shown.add_row(*map(name, page.cells(claim)))
             out.print(shown)
+            for table in figure["tables"]:
+                out.print(_measured(table))
             for note in figure["notes"]:
                 out.print(name(note, "dim"))
         out.print(f"{held} of {total} claims hold", highlight=False)
     out.print(name(f"Figures and tables: {target}"), soft_wrap=True)
+
+
+def _measured(table: TableSummary) -> Table:
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", padding=(0, 1, 0, 0))
+    shown.title = name(table["title"])
+    for head in table["columns"].values():
+        shown.add_column(name(head))
+    for row in page.table_rows(table):
+        shown.add_row(*map(name, row))
+    return shown

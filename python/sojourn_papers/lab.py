@@ -1,4 +1,4 @@
-"""The tools of a paper's figures: simulations, published values, and pictures."""
+"""The tools of a paper's figures: simulations, live runs, published values, and pictures."""
 
 import io
 import json
@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from sojourn import _core, api, experiment, inputs, run_directory
 from sojourn.exports import Captures
 from sojourn.pictures import Pictures, warn
+from sojourn.real_time import Stack
 from sojourn.report.chart import Document
 from sojourn.results import Run
 from sojourn.run_summary import RunSummary
+
+from sojourn_papers.live_runs import LiveRuns
+from sojourn_papers.paper import Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,6 +90,9 @@ class Lab:
     """Draws the pictures; a picture that fails does not end the run."""
     pictures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    live_runs: LiveRuns | None = None
+    """The live runs of `paper run --live`; None for simulations alone."""
     _made: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -129,6 +136,30 @@ class Lab:
         with captures.opened() as files:
             return api.record(core, origin, runs, self.jobs, self.progress, files=files)
 
+    def live(
+        self,
+        scenario: str,
+        set: Mapping[str, object] | None = None,
+        control: str | Sequence[str] | None = None,
+        spread: str | None = None,
+        seed: int = 1,
+        stack: Stack = "kernel",
+        pcapng: Path | None = None,
+    ) -> Run:
+        """Run a scenario of the paper's folder in real time with one seed, as `sojourn.live` does.
+
+        A run is repeated if its timing was bad. `pcapng` must be a new folder.
+        """
+        if self.live_runs is None:
+            raise ValueError("live runs need a lab with `live_runs`")
+        core, origin = self._prepared(Ask(scenario, set or {}, control, spread), seed)
+        return self.live_runs.run(core, origin, stack, self.progress, pcapng)
+
+    def live_count(self, full: int, quick: int = 1) -> int:
+        """Return the number of live runs of each measurement, which `--runs` may set."""
+        asked = self.live_runs.runs if self.live_runs else None
+        return asked or self.pick(full, quick)
+
     def runs(self, asks: Sequence["Ask"], runs: int = 1, keep: bool = True) -> list[Run]:
         """Simulate several scenarios in one thread pool, each with `runs` seeds.
 
@@ -145,10 +176,14 @@ class Lab:
             self._made.update(known)
         return [known[key] for key in keys]
 
-    def _prepared(self, ask: "Ask") -> tuple[_core.Scenario, str]:
+    def _prepared(self, ask: "Ask", seed: int | None = None) -> tuple[_core.Scenario, str]:
         source = api.as_scenario(self.folder / ask.scenario)
         core = experiment.prepare(
-            source.compile(), assignments=ask.set, control=ask.control, spread=ask.spread
+            source.compile(),
+            assignments=ask.set,
+            control=ask.control,
+            seed=seed,
+            spread=ask.spread,
         )
         return core, source.origin
 
@@ -201,6 +236,10 @@ class Lab:
         """Write an SVG picture, also as PNG."""
         if self.drawn.picture(lambda: svg, self.out / name):
             self.pictures.append(name)
+
+    def table(self, table: Table) -> None:
+        """Add a table of measured values to the figure."""
+        self.tables.append(table)
 
     def note(self, text: str) -> None:
         """Add a note below the figure's table."""

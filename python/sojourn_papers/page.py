@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from sojourn_papers.paper import ClaimSummary, FigureSummary, PaperSummary
+from sojourn_papers.paper import ClaimSummary, FigureSummary, PaperSummary, TableSummary, Value
 
 HEADS = ("claim", "published", "ours", "holds", "criterion, method, or reason for a difference")
 
@@ -26,6 +26,17 @@ def value(of: float | str | None, unit: str) -> str:
         return "–"
     text = of if isinstance(of, str) else f"{of:.4g}"
     return f"{text} {unit}" if unit else text
+
+
+def table_rows(table: TableSummary) -> list[list[str]]:
+    """Format the cells of a table of measured values."""
+    return [[_cell(row[key]) for key in table["columns"]] for row in table["rows"]]
+
+
+def _cell(of: Value) -> str:
+    if isinstance(of, bool):
+        return "yes" if of else "no"
+    return str(of) if isinstance(of, int) else value(of, "")
 
 
 def markdown(summary: PaperSummary) -> str:
@@ -69,14 +80,22 @@ def _markdown(summary: PaperSummary) -> Iterator[str]:
     for figure in summary["figures"]:
         yield ""
         yield f"### {figure['figure']}: {figure['title']}"
-        yield ""
-        yield f"| {' | '.join(HEADS)} |"
-        yield "|" + "---|" * len(HEADS)
-        for claim in figure["claims"]:
-            yield f"| {' | '.join(text.replace('|', '¦') for text in cells(claim))} |"
+        yield from _rows(HEADS, [cells(claim) for claim in figure["claims"]])
+        for table in figure["tables"]:
+            yield ""
+            yield f"{table['title']}:"
+            yield from _rows(list(table["columns"].values()), table_rows(table))
         for note in figure["notes"]:
             yield ""
             yield note
+
+
+def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield ""
+    yield f"| {' | '.join(heads)} |"
+    yield "|" + "---|" * len(heads)
+    for row in rows:
+        yield f"| {' | '.join(text.replace('|', '¦') for text in row)} |"
 
 
 def html(summary: PaperSummary) -> str:
@@ -91,10 +110,16 @@ def html(summary: PaperSummary) -> str:
         figures=summary["figures"],
         heads=HEADS,
         cells=cells,
+        table_rows=table_rows,
     )
 
 
 def _about(summary: PaperSummary) -> str:
     held, total = counts(summary["figures"])
-    kind = "A quick run. " if summary["quick"] else ""
+    kind = {
+        (False, False): "",
+        (True, False): "A quick run. ",
+        (False, True): "Live runs. ",
+        (True, True): "Quick live runs. ",
+    }[summary["quick"], summary["live"]]
     return f"{summary['source']}. {kind}{held} of {total} claims hold."

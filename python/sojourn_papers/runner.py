@@ -1,16 +1,24 @@
 """The papers of a folder: finding, running, and writing their results."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from sojourn import _core, output, user_code
 from sojourn.errors import UsageError
 
-from sojourn_papers import page
+from sojourn_papers import live_runs, page
 from sojourn_papers.lab import Lab, paper_name
-from sojourn_papers.paper import Claim, FigureSummary, Paper, PaperSummary
+from sojourn_papers.paper import (
+    Claim,
+    Figure,
+    FigureSummary,
+    Paper,
+    PaperSummary,
+    Table,
+    TableSummary,
+)
 
 _PAPER = "paper.py"
 
@@ -45,13 +53,14 @@ def load(folder: Path) -> Paper:
     return paper
 
 
-def choose_figures(paper: Paper, name: str, figures: list[str]) -> list[str]:
+def choose_figures(paper: Paper, name: str, figures: list[str], is_live: bool = False) -> list[str]:
     """Return the requested figures, or all figures by default."""
+    known, kind = (paper.live, "live figure") if is_live else (paper.figures, "figure")
     for figure in figures:
-        if figure not in paper.figures:
-            there = ", ".join(paper.figures)
-            raise UsageError(f"{name} has no figure {figure!r}; there are: {there}")
-    return figures or list(paper.figures)
+        if figure not in known:
+            there = ", ".join(known)
+            raise UsageError(f"{name} has no {kind} {figure!r}; there are: {there}")
+    return figures or list(known)
 
 
 ReportFigure = Callable[[str], None]
@@ -72,6 +81,7 @@ def run(
         "title": paper.title,
         "source": paper.source,
         "quick": lab.quick,
+        "live": lab.live_runs is not None,
         "figures": done,
     }
     write(summary, lab.out)
@@ -80,20 +90,37 @@ def run(
 
 
 def _figure(paper: Paper, lab: Lab, name: str) -> FigureSummary:
-    lab.pictures, lab.notes = [], []
+    lab.pictures, lab.notes, lab.tables = [], [], []
     claims = claims_of(paper, lab, name)
-    return {
+    summary: FigureSummary = {
         "figure": name,
-        "title": paper.figures[name].title,
+        "title": _figures(paper, lab)[name].title,
         "pictures": lab.pictures,
         "claims": [asdict(claim) for claim in claims],  # type: ignore[misc]
+        "tables": [_table(table) for table in lab.tables],
         "notes": lab.notes,
+    }
+    if lab.live_runs is not None:
+        summary["timing"] = lab.live_runs.take_timing()
+        lab.note(live_runs.text(summary["timing"]))
+    return summary
+
+
+def _figures(paper: Paper, lab: Lab) -> Mapping[str, Figure]:
+    return paper.figures if lab.live_runs is None else paper.live
+
+
+def _table(table: Table) -> TableSummary:
+    return {
+        "title": table.title,
+        "columns": dict(table.columns),
+        "rows": [{key: row[key] for key in table.columns} for row in table.rows],
     }
 
 
 def claims_of(paper: Paper, lab: Lab, name: str) -> list[Claim]:
     """Run one figure and check each of its claims against the contract."""
-    claims = paper.figures[name].run(lab)
+    claims = _figures(paper, lab)[name].run(lab)
     for claim in claims:
         _require_verdict(lab.name, name, claim)
     return claims

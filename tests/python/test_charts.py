@@ -14,7 +14,7 @@ from sojourn.report import chart, render, theme, views
 from sojourn_bench import figure as bench_figure
 from sojourn_bench.figures import Bench
 from sojourn_papers import page as paper_page
-from sojourn_papers.paper import ClaimSummary, FigureSummary, PaperSummary
+from sojourn_papers.paper import ClaimSummary, FigureSummary, PaperSummary, TableSummary
 from support import ROOT, environment
 
 SPIKE = ("theory", "spike", "--from", "60Mbit", "--to", "20Mbit", "--delay", "50ms")
@@ -138,15 +138,27 @@ def test_the_page_of_a_paper_escapes_every_text() -> None:
     claim = ClaimSummary(
         claim=hostile, published=hostile, ours=hostile, unit=hostile, holds=False, why=hostile
     )
+    table = TableSummary(title=hostile, columns={"a": hostile}, rows=[{"a": hostile}])
     figure = FigureSummary(
-        figure=hostile, title=hostile, pictures=["one"], claims=[claim], notes=[hostile]
+        figure=hostile,
+        title=hostile,
+        pictures=["one"],
+        claims=[claim],
+        tables=[table],
+        notes=[hostile],
     )
     whole = PaperSummary(
-        version="1", paper=hostile, title=hostile, source=hostile, quick=True, figures=[figure]
+        version="1",
+        paper=hostile,
+        title=hostile,
+        source=hostile,
+        quick=True,
+        live=True,
+        figures=[figure],
     )
     page = paper_page.html(whole)
     assert "<img src=x>" not in page
-    assert page.count("&gt;&lt;img src=x&gt;&amp;") >= 10
+    assert page.count("&gt;&lt;img src=x&gt;&amp;") >= 13
     assert '<td class="no">no</td>' in page
     assert '<img src="one.svg" alt="' in page
 

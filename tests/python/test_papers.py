@@ -100,7 +100,7 @@ def test_a_run_writes_what_it_prints(sojourn: Sojourn, papers: Path) -> None:
     assert found["version"] == package.__version__
     assert (found["paper"], found["title"], found["quick"]) == ("a-drop", "A small paper", False)
     (figure,) = found["figures"]
-    assert set(figure) == {"figure", "title", "pictures", "claims", "notes"}
+    assert set(figure) == {"figure", "title", "pictures", "claims", "tables", "notes"}
     assert figure["pictures"] == ["drop"]
     assert figure["notes"] == ["data: None; 2 runs"]
     first, second = figure["claims"]

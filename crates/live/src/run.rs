@@ -367,7 +367,7 @@ fn set_ecn(
 ) -> Result<(), Error> {
     let use_of = |flow: &Flow| {
         let needs = flow.control.as_ref().or(control)?.needs(&scenario.controllers)?;
-        flow.transport.ecn.then_some(needs.ecn)
+        Some(needs.ecn).filter(|&ecn| flow.transport.ecn && ecn != EcnUse::None)
     };
     let uses: Vec<EcnUse> = scenario.flows.iter().filter_map(use_of).collect();
     let value = match &uses[..] {

@@ -44,6 +44,17 @@ fn codel_marks_a_flow_with_ecn() {
     assert_conserved(&report);
 }
 
+/// The kernel's BBR does not react to marks, and Sojourn's has no ECN: CoDel drops its packets.
+#[test]
+fn codel_does_not_mark_a_flow_without_ecn() {
+    let link = "rate = \"50Mbit\"\nqueue = { kind = \"codel\", ecn = true }";
+    let Some(report) = live(&one_flow(2, "bbr", link, ""), IpVersion::V4) else { return };
+    let summary = &report.outcome.summary;
+    assert_eq!(summary.links[0].marked_packets, 0, "{:?}", summary.links);
+    assert_eq!(summary.flows[0].marked_packets, 0, "{:?}", summary.flows);
+    assert_conserved(&report);
+}
+
 /// At 1 Gbit/s no packet is lost that the queue did not drop.
 #[test]
 fn no_packet_is_lost_at_one_gigabit() {
