@@ -24,6 +24,7 @@ use crate::slab::Slab;
 use crate::tcp::{self, Plan, TcpFlow};
 use crate::tun::Tun;
 use crate::udp::{self, UdpFlow};
+use crate::watch::{Readings, Watch, bottleneck_of};
 use crate::{Error, Namespace};
 
 /// Below this rate the bottleneck spins before each departure: packets of 1500 bytes are then more
@@ -43,6 +44,8 @@ pub struct Options {
     pub links: Links,
     /// Prefix of the files for a capture of the packets, as a simulation's.
     pub pcapng: Option<String>,
+    /// Readings of the bottleneck link during the run; see [`bottleneck`](crate::bottleneck).
+    pub readings: Option<Readings>,
 }
 
 /// The links of a run.
@@ -133,14 +136,16 @@ pub fn run(
     let clock = Clock::start();
     let times = Times::new(&simulation, flows.len());
     let (is_over, are_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+    let watch = watch(scenario, options);
     let links: Work<'_> = match way {
         Way::Devices(devices) => {
             let links = Bottleneck::new(simulation, devices, clock, may_spin(scenario));
-            let links = links.with_capture(capture);
+            let links = links.with_capture(capture).with_watch(watch);
             Box::new(move || links.run(stop))
         }
         Way::Router(setup) => {
             let router = setup.router(scenario, [&sides[0], &sides[1]], simulation, clock)?;
+            let router = router.with_watch(watch);
             Box::new(|| router.run(stop, &is_over, &are_ended))
         }
     };
@@ -173,6 +178,12 @@ fn open_capture(
         });
     }
     capture::open(scenario, prefix).map(Some)
+}
+
+/// The readings of the bottleneck link, if an observer wants them.
+fn watch(scenario: &Scenario, options: &Options) -> Option<Watch> {
+    let link = bottleneck_of(scenario, &scenario.flows);
+    options.readings.clone().map(|readings| Watch::new(link, readings))
 }
 
 fn finish_capture(writer: Option<Writer>, finished: &Finished) -> Result<Option<Captured>, Error> {
