@@ -37,6 +37,7 @@ mod sys;
 mod tcp;
 mod tun;
 mod udp;
+mod udp_requests;
 mod watch;
 
 pub use bottleneck::{Accounts, Timing};

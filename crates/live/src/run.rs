@@ -24,6 +24,7 @@ use crate::slab::Slab;
 use crate::tcp::{self, Plan, TcpFlow};
 use crate::tun::Tun;
 use crate::udp::{self, UdpFlow};
+use crate::udp_requests::RequestFlow;
 use crate::watch::{Readings, Watch, bottleneck_of};
 use crate::{Error, Namespace};
 
@@ -115,9 +116,8 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Report, Error> {
     let controls: Vec<_> = scenario.flows.iter().map(|flow| of_flow(flow, control)).collect();
-    match options.stack {
-        Stack::Kernel => require_kernel_controllers(scenario, &controls)?,
-        Stack::Udp => require_sources(scenario)?,
+    if options.stack == Stack::Kernel {
+        require_kernel_controllers(scenario, &controls)?;
     }
     let (capture, writer) = open_capture(scenario, options)?.unzip();
     let (sides, way) = way(scenario, seed, options)?;
@@ -319,11 +319,13 @@ fn open(
                 control: (kind.to_owned(), params.clone()),
                 catalogue: scenario.controllers.clone(),
                 config: flow.transport.clone(),
-                source,
                 end: end_of(scenario, flow),
                 seed,
             };
-            Box::new(UdpFlow::open(setup, sides)?)
+            match flow.source.carrier() {
+                Carrier::Requests => Box::new(RequestFlow::open(&setup, source, sides)?),
+                _ => Box::new(UdpFlow::open(&setup, source, sides)?),
+            }
         }
     })
 }
@@ -350,18 +352,6 @@ fn open_echo(
     let (name, end) = (flow.name.as_str(), end_of(scenario, flow));
     let flow = EchoFlow::open((name, index), options.version, source, end, senders)?;
     Ok(Some(Box::new(flow)))
-}
-
-/// Refuses sources that Sojourn's own transport does not carry in a live run.
-fn require_sources(scenario: &Scenario) -> Result<(), Error> {
-    let refused = scenario.flows.iter().find(|flow| flow.source.carrier() == Carrier::Requests);
-    refused.map_or(Ok(()), |flow| {
-        Err(Error::Unsupported {
-            flow: flow.name.clone(),
-            what: format!("the source `{}` over UDP", flow.source.info().name),
-            remedy: "use the kernel's TCP (--stack kernel), or the source `files`",
-        })
-    })
 }
 
 /// Refuses controllers that the kernel lacks, and parameters, which it does not take.
