@@ -193,9 +193,11 @@ def record_live(
     live: real_time.Live,
     progress: experiment.Progress | None = None,
     files: Files | None = None,
+    watcher: real_time.Watcher | None = None,
 ) -> Run:
     """Run a prepared scenario in real time, keep the series, and capture its packets if asked."""
-    return _recorded(core, name, runs, real_time.run(core, runs, live, progress, files))
+    outcomes = real_time.run(core, runs, live, progress, files, watcher)
+    return _recorded(core, name, runs, outcomes)
 
 
 def record_all(

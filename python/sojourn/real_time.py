@@ -1,7 +1,7 @@
 """Live runs: a scenario in real time, over this machine's own network stack (docs/live.md)."""
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from sojourn import _core
 from sojourn.errors import UsageError
@@ -26,16 +26,28 @@ class Live(NamedTuple):
 DEFAULTS = Live()
 
 
+class Watcher(Protocol):
+    """Shows the bottleneck link of runs while they go on."""
+
+    def begin(self, run: _core.LiveRun, control: str | None, seed: int) -> None:
+        """Follow this run from now on. Its thread calls this."""
+
+
 @dataclass(frozen=True)
 class LiveJob(Job):
     """One live run."""
 
     live: Live = DEFAULTS
+    watcher: Watcher | None = None
 
     def start(self) -> Running:
         """Start the run in real time."""
         pcapng, _ = self.captures
-        return self.scenario.live(self.control, self.seed, self.live, pcapng)
+        is_watched = self.watcher is not None
+        run = self.scenario.live(self.control, self.seed, self.live, pcapng, is_watched)
+        if self.watcher is not None:
+            self.watcher.begin(run, self.scenario.controls()[self.control], self.seed)
+        return run
 
 
 def run(
@@ -44,11 +56,12 @@ def run(
     live: Live,
     progress: Progress | None = None,
     files: Files | None = None,
+    watcher: Watcher | None = None,
 ) -> list[_core.Outcome]:
     """Run each controller with each seed, one after another, since they share the processor."""
-    _require_linux(scenario)
+    require_linux(scenario)
     jobs = [
-        LiveJob(job.scenario, job.control, job.seed, job.captures, live)
+        LiveJob(job.scenario, job.control, job.seed, job.captures, live, watcher)
         for job in jobs_of(scenario, runs, files)
     ]
     return simulate(jobs, 1, lambda outcome: outcome, progress)
@@ -56,10 +69,11 @@ def run(
 
 def link_commands(scenario: _core.Scenario, live: Live) -> str:
     """Return the commands that make the scenario's links from the kernel's queues."""
-    _require_linux(scenario)
+    require_linux(scenario)
     return scenario.link_commands(scenario.seed(), live.ipv6)
 
 
-def _require_linux(scenario: _core.Scenario) -> None:
+def require_linux(scenario: _core.Scenario) -> None:
+    """Refuse live runs on other systems."""
     if not hasattr(scenario, "live"):
         raise UsageError("live runs need Linux; `sojourn run` simulates the scenario anywhere")

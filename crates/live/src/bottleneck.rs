@@ -157,13 +157,17 @@ impl Bottleneck {
         self
     }
 
-    /// Passes all packets over the links of one flow until `stop`, which is then no error, and
-    /// shows the state of a link meanwhile.
-    pub(crate) fn for_any_traffic(mut self, flow: usize, watch: Watch) -> Bottleneck {
+    /// Shows the state of a link meanwhile.
+    pub(crate) fn with_watch(mut self, watch: Option<Watch>) -> Bottleneck {
+        self.watch = watch;
+        self
+    }
+
+    /// Passes all packets over the links of one flow until `stop`, which is then no error.
+    pub(crate) fn for_any_traffic(mut self, flow: usize) -> Bottleneck {
         // Connections share the flow, so that their sequence numbers give no round-trip times.
         self.round_trips = RoundTrips::new(0);
         self.sorting = Sorting::Into(flow);
-        self.watch = Some(watch);
         self
     }
 
@@ -180,7 +184,8 @@ impl Bottleneck {
             let _ = munlockall();
         }
         served?;
-        if self.watch.is_none() && self.simulation.now() < self.simulation.end() {
+        let is_endless = matches!(self.sorting, Sorting::Into(_));
+        if !is_endless && self.simulation.now() < self.simulation.end() {
             return Err(Error::Stopped);
         }
         for device in &self.devices {

@@ -38,6 +38,7 @@ mod sys;
 mod tcp;
 mod tun;
 mod udp;
+mod udp_requests;
 mod watch;
 
 pub use bottleneck::{Accounts, Timing};
@@ -47,4 +48,4 @@ pub use kernel::commands;
 pub use namespace::{Namespace, enter_user_namespace};
 pub use run::{IpVersion, Links, Options, Report, Stack, run};
 pub use shell::{LinkTotals, Shell, ShellOptions, ShellReport};
-pub use watch::LinkState;
+pub use watch::{LinkState, Readings, WATCHED_FLOWS, bottleneck};

@@ -25,6 +25,8 @@ use crate::slab::Slab;
 use crate::tcp::{self, Plan, TcpFlow};
 use crate::tun::Tun;
 use crate::udp::{self, UdpFlow};
+use crate::udp_requests::RequestFlow;
+use crate::watch::{Readings, Watch, bottleneck_of};
 use crate::{Error, Namespace};
 
 /// Below this rate the bottleneck spins before each departure: packets of 1500 bytes are then more
@@ -44,6 +46,8 @@ pub struct Options {
     pub links: Links,
     /// Prefix of the files for a capture of the packets, as a simulation's.
     pub pcapng: Option<String>,
+    /// Readings of the bottleneck link during the run; see [`bottleneck`](crate::bottleneck).
+    pub readings: Option<Readings>,
 }
 
 /// The links of a run.
@@ -115,10 +119,7 @@ pub fn run(
     let controls: Vec<_> = scenario.flows.iter().map(|flow| of_flow(flow, control)).collect();
     let kernel = match options.stack {
         Stack::Kernel => KernelControllers::load(scenario, &controls)?,
-        Stack::Udp => {
-            require_sources(scenario)?;
-            KernelControllers::default()
-        }
+        Stack::Udp => KernelControllers::default(),
     };
     let (capture, writer) = open_capture(scenario, options)?.unzip();
     let (sides, way) = way(scenario, seed, options)?;
@@ -138,14 +139,16 @@ pub fn run(
     let clock = Clock::start();
     let times = Times::new(&simulation, flows.len());
     let (is_over, are_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+    let watch = watch(scenario, options);
     let links: Work<'_> = match way {
         Way::Devices(devices) => {
             let links = Bottleneck::new(simulation, devices, clock, may_spin(scenario));
-            let links = links.with_capture(capture);
+            let links = links.with_capture(capture).with_watch(watch);
             Box::new(move || links.run(stop))
         }
         Way::Router(setup) => {
             let router = setup.router(scenario, [&sides[0], &sides[1]], simulation, clock)?;
+            let router = router.with_watch(watch);
             Box::new(|| router.run(stop, &is_over, &are_ended))
         }
     };
@@ -178,6 +181,12 @@ fn open_capture(
         });
     }
     capture::open(scenario, prefix).map(Some)
+}
+
+/// The readings of the bottleneck link, if an observer wants them.
+fn watch(scenario: &Scenario, options: &Options) -> Option<Watch> {
+    let link = bottleneck_of(scenario, &scenario.flows);
+    options.readings.clone().map(|readings| Watch::new(link, readings))
 }
 
 fn finish_capture(writer: Option<Writer>, finished: &Finished) -> Result<Option<Captured>, Error> {
@@ -313,11 +322,13 @@ fn open(
                 control: (kind.to_owned(), params.clone()),
                 catalogue: scenario.controllers.clone(),
                 config: flow.transport.clone(),
-                source,
                 end: end_of(scenario, flow),
                 seed,
             };
-            Box::new(UdpFlow::open(setup, sides)?)
+            match flow.source.carrier() {
+                Carrier::Requests => Box::new(RequestFlow::open(&setup, source, sides)?),
+                _ => Box::new(UdpFlow::open(&setup, source, sides)?),
+            }
         }
     })
 }
@@ -344,18 +355,6 @@ fn open_echo(
     let (name, end) = (flow.name.as_str(), end_of(scenario, flow));
     let flow = EchoFlow::open((name, index), options.version, source, end, senders)?;
     Ok(Some(Box::new(flow)))
-}
-
-/// Refuses sources that Sojourn's own transport does not carry in a live run.
-fn require_sources(scenario: &Scenario) -> Result<(), Error> {
-    let refused = scenario.flows.iter().find(|flow| flow.source.carrier() == Carrier::Requests);
-    refused.map_or(Ok(()), |flow| {
-        Err(Error::Unsupported {
-            flow: flow.name.clone(),
-            what: format!("the source `{}` over UDP", flow.source.info().name),
-            remedy: "use the kernel's TCP (--stack kernel), or the source `files`",
-        })
-    })
 }
 
 /// Enables ECN if a flow uses it: accurate feedback (RFC 9768) for L4S, else that of RFC 3168. The

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration as WallTime;
-use std::{fs, mem};
+use std::{fs, mem, slice};
 
-use sojourn_scenario::{Capacity, Control, Flow, Scenario};
+use sojourn_scenario::{Control, Flow, Scenario};
 use sojourn_sim::{Endpoint, EndpointState, Simulation};
 use sojourn_units::Duration;
 
@@ -23,7 +23,7 @@ use crate::run::{may_spin, mtu, port};
 use crate::sys::forward::{self, Forwarding};
 use crate::sys::keeper::{self, Group};
 use crate::tun::Tun;
-use crate::watch::{LinkState, Shown, Watch};
+use crate::watch::{LinkState, Readings, Watch, bottleneck_of};
 use crate::{Error, Namespace, tcp};
 
 /// Time between two looks at a program.
@@ -90,7 +90,7 @@ pub struct Shell {
     clock: Clock,
     stop: Arc<AtomicBool>,
     links: Option<JoinHandle<Result<Finished, Error>>>,
-    shown: Shown,
+    readings: Readings,
     server: Option<Kept>,
     program: Kept,
     forwarding: Forwarding,
@@ -121,9 +121,9 @@ impl Shell {
         if let Some(server) = &mut server {
             server.wait_for_socket(&sides[1])?;
         }
-        let bottleneck = bottleneck(scenario, flow);
-        let shown = Shown::default();
-        let watch = Watch::new(bottleneck, shown.clone());
+        let bottleneck = bottleneck_of(scenario, slice::from_ref(flow));
+        let readings = Readings::latest_only();
+        let watch = Watch::new(bottleneck, readings.clone());
         let links = simulation(scenario, options.seed);
         let forwarding = Forwarding::begin().map_err(refused("handle signals"))?;
         let clock = Clock::start();
@@ -132,7 +132,8 @@ impl Shell {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let links = Bottleneck::new(links, [senders, receivers], clock, may_spin(scenario))
-            .for_any_traffic(place, watch);
+            .for_any_traffic(place)
+            .with_watch(Some(watch));
         let links = Some(thread::spawn(move || links.run(&stopped)));
         let bottleneck = scenario.links[bottleneck].name.clone();
         Ok(Shell {
@@ -141,7 +142,7 @@ impl Shell {
             clock,
             stop,
             links,
-            shown,
+            readings,
             server,
             program,
             forwarding,
@@ -173,7 +174,7 @@ impl Shell {
     /// The state of the bottleneck, at most some tenths of a second ago. The greatest queueing
     /// delay is that since the last call.
     pub fn link(&self) -> LinkState {
-        self.shown.look()
+        self.readings.latest()
     }
 
     /// The signal, SIGTERM or SIGHUP, that asked this process to end, and ended the program.
@@ -389,13 +390,6 @@ fn device(side: Side, sides: &[Namespace; 2], mtu: u32) -> Result<(Tun, bool), E
     add(IpVersion::V4)?;
     let has_ip6 = add(IpVersion::V6).is_ok();
     Ok((tun, has_ip6))
-}
-
-/// The first link on a flow's path with a limited rate, or the first link.
-fn bottleneck(scenario: &Scenario, flow: &Flow) -> usize {
-    let is_limited = |link: &&usize| scenario.links[**link].rate != Capacity::Unlimited;
-    let first = flow.path.iter().find(is_limited).or(flow.path.first());
-    first.copied().unwrap_or_default()
 }
 
 /// The links, for as long as the program runs. The scenario's own flows are idle.

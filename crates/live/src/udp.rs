@@ -7,7 +7,7 @@ use std::thread;
 
 use sojourn_cc::Catalogue;
 use sojourn_params::Params;
-use sojourn_sim::{Endpoint as Report, EndpointState};
+use sojourn_sim::{Endpoint as Report, EndpointState, FlowSummary};
 use sojourn_source::{Source, Transfers};
 use sojourn_transport::{Ack, Config};
 use sojourn_udp::io::{
@@ -18,6 +18,7 @@ use sojourn_udp::server::{Limits, Server as Table};
 use sojourn_units::{Duration, Instant, Rate};
 
 use crate::addresses::{IpVersion, Side};
+use crate::application::Application;
 use crate::clock::Clock;
 use crate::run::LiveFlow;
 use crate::sys::realtime;
@@ -38,7 +39,6 @@ pub(crate) struct Setup {
     pub(crate) control: (String, Params),
     pub(crate) catalogue: Catalogue,
     pub(crate) config: Config,
-    pub(crate) source: Box<dyn Source>,
     /// The latest end of the flow.
     pub(crate) end: Instant,
     pub(crate) seed: u64,
@@ -46,13 +46,19 @@ pub(crate) struct Setup {
 
 /// A flow of Sojourn's transport over UDP.
 pub(crate) struct UdpFlow {
-    name: String,
+    connection: Connection,
     end: Instant,
+    plan: Mutex<Option<Plan>>,
+    shared: Arc<Shared>,
+}
+
+/// The sockets of one connection, whose data have one direction.
+pub(crate) struct Connection {
+    /// Name of the flow.
+    name: String,
     to: SocketAddr,
     sockets: [UdpSocket; 2],
-    plan: Mutex<Option<Plan>>,
     stops: Mutex<Stops>,
-    shared: Arc<Shared>,
 }
 
 /// The handles of the running ends.
@@ -64,37 +70,94 @@ struct Stops {
 
 /// The state of the two ends, shared by their threads and the bottleneck.
 #[derive(Default)]
-struct Shared {
+pub(crate) struct Shared {
     state: Mutex<EndpointState>,
     rtts: Mutex<Vec<Duration>>,
+    /// The application of a flow with requests.
+    pub(crate) application: Option<Application>,
+}
+
+impl Shared {
+    /// The state of a flow with requests.
+    pub(crate) fn of(application: Application) -> Shared {
+        Shared { application: Some(application), ..Shared::default() }
+    }
 }
 
 impl UdpFlow {
     /// Opens the sockets of a flow in the namespaces of senders and receivers.
-    pub(crate) fn open(setup: Setup, sides: [&Namespace; 2]) -> Result<UdpFlow, Error> {
-        let address =
-            |side: Side, port| SocketAddr::new(side.of_flow(setup.version, setup.index), port);
-        let (from, to) = (address(Side::Senders, 0), address(Side::Receivers, PORT));
-        let failed = |step| {
-            let name = setup.name.clone();
-            move |error: io::Error| Error::Socket { flow: name, step, error }
-        };
-        let sender = sides[0].enter(|| UdpSocket::bind(from))?;
-        let receiver = sides[1].enter(|| UdpSocket::bind(to))?;
-        let sockets = [
-            sender.map_err(failed("open its sender"))?,
-            receiver.map_err(failed("open its receiver"))?,
-        ];
-        let (name, end) = (setup.name.clone(), setup.end);
+    pub(crate) fn open(
+        setup: &Setup,
+        source: Box<dyn Source>,
+        sides: [&Namespace; 2],
+    ) -> Result<UdpFlow, Error> {
+        let connection = Connection::open(setup, Side::Senders, sides)?;
+        let plan = setup.plan(Load::Source(source));
         Ok(UdpFlow {
-            name,
-            end,
-            to,
-            sockets,
-            plan: Mutex::new(Some(plan(setup))),
-            stops: Mutex::default(),
+            connection,
+            end: setup.end,
+            plan: Mutex::new(Some(plan)),
             shared: Arc::default(),
         })
+    }
+}
+
+impl Connection {
+    /// Opens the sockets of a connection whose data `from` sends.
+    pub(crate) fn open(
+        setup: &Setup,
+        from: Side,
+        sides: [&Namespace; 2],
+    ) -> Result<Connection, Error> {
+        let address =
+            |side: Side, port| SocketAddr::new(side.of_flow(setup.version, setup.index), port);
+        let to = address(from.other(), PORT);
+        let bind = |side: Side, at: SocketAddr, step| {
+            let socket = sides[side as usize].enter(|| UdpSocket::bind(at))?;
+            socket.map_err(|error| Error::Socket { flow: setup.name.clone(), step, error })
+        };
+        let sockets = [
+            bind(from, address(from, 0), "open its sender")?,
+            bind(from.other(), to, "open its receiver")?,
+        ];
+        Ok(Connection { name: setup.name.clone(), to, sockets, stops: Mutex::default() })
+    }
+
+    /// Transfers the data of a plan until `end` or [`Connection::end`]. `is_ending`: whether that
+    /// has been called. The summary is `None` then if the transfer could not end properly.
+    pub(crate) fn transfer(
+        &self,
+        mut plan: Plan,
+        end: Instant,
+        clock: Clock,
+        is_ending: &(dyn Fn() -> bool + Sync),
+        (sender, receiver): (&mut dyn Observer, &mut (dyn ServerObserver + Send)),
+    ) -> Result<Option<FlowSummary>, Error> {
+        plan.duration = end.since(clock.now());
+        let clock = UdpClock::with_origin(clock.origin_ns());
+        let mut server = self.serve(clock)?;
+        let (endpoint, stop) = (self.endpoint(clock), server.stop_handle());
+        thread::scope(|scope| {
+            let served = scope.spawn(|| {
+                let _ = realtime::schedule_fifo(PRIORITY);
+                server.run(receiver)
+            });
+            let _ = realtime::schedule_fifo(PRIORITY);
+            let sent = endpoint.send(plan, sender);
+            stop.stop();
+            served.join().map_err(|_| Error::Thread("flow"))?.map_err(|e| self.failed(e))?;
+            match sent {
+                Err(error) if !is_ending() => Err(self.failed(error)),
+                sent => Ok(sent.ok().map(|outcome| outcome.summary)),
+            }
+        })
+    }
+
+    /// Ends a transfer at once.
+    pub(crate) fn end(&self) {
+        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
+        stops.has_ended = true;
+        stops.handles.iter().for_each(StopHandle::stop);
     }
 
     fn serve(&self, clock: UdpClock) -> Result<Server, Error> {
@@ -133,49 +196,37 @@ impl UdpFlow {
     }
 }
 
-fn plan(setup: Setup) -> Plan {
-    let (control, params) = setup.control;
-    Plan {
-        name: setup.name,
-        control,
-        params: Some(params),
-        catalogue: setup.catalogue,
-        config: setup.config,
-        load: Load::Source(setup.source),
-        seed: setup.seed,
-        interval: SAMPLE,
-        ..Plan::new("", Load::Endless)
+impl Setup {
+    /// The transfer of this load.
+    pub(crate) fn plan(&self, load: Load) -> Plan {
+        let (control, params) = self.control.clone();
+        Plan {
+            name: self.name.clone(),
+            control,
+            params: Some(params),
+            catalogue: self.catalogue.clone(),
+            config: self.config.clone(),
+            load,
+            seed: self.seed,
+            interval: SAMPLE,
+            ..Plan::new("", Load::Endless)
+        }
     }
 }
 
 impl LiveFlow for UdpFlow {
     fn report(&self) -> Box<dyn Report> {
-        Box::new(View { shared: Arc::clone(&self.shared), last: Mutex::default() })
+        Box::new(View::new(&self.shared))
     }
 
     fn run(&self, clock: Clock, is_ending: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
-        let Some(mut plan) = self.plan.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+        let Some(plan) = self.plan.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return Ok(());
         };
-        plan.duration = self.end.since(clock.now());
-        let clock = UdpClock::with_origin(clock.origin_ns());
-        let mut server = self.serve(clock)?;
-        let (endpoint, stop) = (self.endpoint(clock), server.stop_handle());
-        let outcome = thread::scope(|scope| {
-            let served = scope.spawn(|| {
-                let _ = realtime::schedule_fifo(PRIORITY);
-                server.run(&mut Receiver(&self.shared))
-            });
-            let _ = realtime::schedule_fifo(PRIORITY);
-            let sent = endpoint.send(plan, &mut Sender(&self.shared));
-            stop.stop();
-            served.join().map_err(|_| Error::Thread("flow"))?.map_err(|e| self.failed(e))?;
-            match sent {
-                Err(error) if !is_ending() => Err(self.failed(error)),
-                sent => Ok(sent.ok()),
-            }
-        })?;
-        let Some(summary) = outcome.map(|outcome| outcome.summary) else { return Ok(()) };
+        let observers: (&mut dyn Observer, &mut (dyn ServerObserver + Send)) =
+            (&mut Sender(&self.shared), &mut Receiver(&self.shared));
+        let summary = self.connection.transfer(plan, self.end, clock, is_ending, observers)?;
+        let Some(summary) = summary else { return Ok(()) };
         let after = summary.completion_s.map(|s| Duration::from_secs_f64(summary.start_s + s));
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).transfers = Transfers {
             completed: summary.completed_transfers,
@@ -185,14 +236,12 @@ impl LiveFlow for UdpFlow {
     }
 
     fn end(&self) {
-        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
-        stops.has_ended = true;
-        stops.handles.iter().for_each(StopHandle::stop);
+        self.connection.end();
     }
 }
 
 /// Follows the sender.
-struct Sender<'a>(&'a Shared);
+pub(crate) struct Sender<'a>(pub(crate) &'a Shared);
 
 impl Observer for Sender<'_> {
     fn acked(&mut self, _now: Instant, _ack: &Ack, rtt: Option<Duration>) {
@@ -235,7 +284,7 @@ impl ServerObserver for Receiver<'_> {
     }
 
     fn look(&mut self, _now: Instant, peers: &Table) {
-        let received: u64 = peers.peers().map(|peer| peer.receipt.bytes).sum();
+        let received = received_bytes(peers);
         if let Ok(mut state) = self.0.state.lock() {
             // A peer that has closed is no longer listed.
             state.received_bytes = state.received_bytes.max(received);
@@ -243,20 +292,42 @@ impl ServerObserver for Receiver<'_> {
     }
 }
 
+/// Payload that the peers have sent, each byte once.
+pub(crate) fn received_bytes(peers: &Table) -> u64 {
+    peers.peers().map(|peer| peer.receipt.bytes).sum()
+}
+
 /// The view of the record. It never waits, since its caller is the bottleneck.
-struct View {
+pub(crate) struct View {
     shared: Arc<Shared>,
     /// Last state, for the moment at which a thread writes the next.
     last: Mutex<EndpointState>,
 }
 
+impl View {
+    pub(crate) fn new(shared: &Arc<Shared>) -> View {
+        View { shared: Arc::clone(shared), last: Mutex::default() }
+    }
+}
+
 impl Report for View {
     fn state(&self) -> EndpointState {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let transfers = last.transfers;
         if let Ok(state) = self.shared.state.try_lock() {
             *last = *state;
         }
+        if let Some(application) = &self.shared.application {
+            last.received_bytes = application.received();
+            last.transfers = application.transfers().unwrap_or(transfers);
+        }
         *last
+    }
+
+    fn take_responses(&self, take: &mut dyn FnMut(Duration)) {
+        if let Some(application) = &self.shared.application {
+            application.take_responses(take);
+        }
     }
 
     fn take_rtts(&self, take: &mut dyn FnMut(Duration)) {

@@ -110,8 +110,9 @@ fn end(signal: i32) -> ! {
     let mut writing = writing();
     writing.undo();
     if !writing.is_reported {
-        // Clears the line of a progress bar, and shows the cursor that it hides.
-        let clear = if io::stderr().is_terminal() { "\r\x1b[2K\x1b[?25h" } else { "" };
+        // Leaves the alternate screen of `sojourn live --view`, if it is shown. Clears the line of a
+        // progress bar, and shows the cursor that both hide.
+        let clear = if io::stderr().is_terminal() { "\x1b[?1047l\r\x1b[2K\x1b[?25h" } else { "" };
         eprintln!("{clear}sojourn: {}", writing.message());
     }
     signal_hook::low_level::exit(128 + signal)

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use sojourn_live::{Accounts, Error, Options, Report, Timing};
+use sojourn_live::{Accounts, Error, LinkState, Options, Readings, Report, Timing, WATCHED_FLOWS};
 use sojourn_scenario::Scenario;
 use sojourn_units::Duration as Span;
 
@@ -24,6 +24,8 @@ pub(crate) struct LiveRun {
     began: Instant,
     stop: Arc<AtomicBool>,
     thread: Background<Report, Error>,
+    readings: Option<Readings>,
+    flows: Vec<String>,
 }
 
 impl LiveRun {
@@ -38,6 +40,9 @@ impl LiveRun {
         let duration_s = scenario.duration.as_secs_f64();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
+        let readings = options.readings.clone();
+        let flows = scenario.flows.iter().take(WATCHED_FLOWS).map(|flow| flow.name.clone());
+        let flows = flows.collect();
         let thread = Background::start(move || {
             let chosen = scenario.controls.get(control);
             let mut report = sojourn_live::run(&scenario, chosen, seed, &options, &stopped)?;
@@ -46,7 +51,7 @@ impl LiveRun {
             }
             Ok(report)
         });
-        LiveRun { duration_s, began: Instant::now(), stop, thread }
+        LiveRun { duration_s, began: Instant::now(), stop, thread, readings, flows }
     }
 }
 
@@ -75,6 +80,19 @@ impl LiveRun {
         self.thread.wait(py, within_s);
     }
 
+    /// Names of the flows whose payload the readings have.
+    #[getter]
+    fn watched_flows(&self) -> Vec<String> {
+        self.flows.clone()
+    }
+
+    /// Takes the readings of the bottleneck link since the last call.
+    fn readings_json(&self) -> String {
+        let readings = self.readings.as_ref().map(Readings::take).unwrap_or_default();
+        let readings: Vec<Value> = readings.iter().map(|one| self.reading(one)).collect();
+        Value::from(readings).to_string()
+    }
+
     /// Waits for the end, and returns the record of the run.
     fn finish(&self, py: Python<'_>) -> PyResult<Outcome> {
         let report = self.thread.take(py)?;
@@ -82,6 +100,20 @@ impl LiveRun {
         live["captured_packets"] = report.captured.map(|captured| captured.packets).into();
         live["uncaptured_packets"] = report.captured.map(|captured| captured.missed).into();
         Ok(Outcome::new(report.outcome, Some(live)))
+    }
+}
+
+impl LiveRun {
+    fn reading(&self, state: &LinkState) -> Value {
+        json!({
+            "t_s": state.at.as_secs_f64(),
+            "sent_bits": state.sent_bits,
+            "could_send_bits": state.could_send_bits,
+            "queue_delay_s": state.longest_wait.map(Span::as_secs_f64),
+            "dropped_packets": state.dropped,
+            "marked_packets": state.marked,
+            "received_bytes": state.received_bytes[..self.flows.len()],
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use pyo3::prelude::*;
 #[cfg(target_os = "linux")]
-use sojourn_live::{IpVersion, Links, Options, ShellOptions, Stack};
+use sojourn_live::{IpVersion, Links, Options, Readings, ShellOptions, Stack};
 use sojourn_scenario::{Control, Document, Scenario as Resolved, kept_names};
 
 #[cfg(target_os = "linux")]
@@ -197,9 +197,9 @@ impl Scenario {
     }
 
     /// Starts a run in real time. `network` has the stack of the hosts, whether they use IPv6, and
-    /// the maker of the links. `pcapng` is the prefix of the files for its packets.
+    /// the maker of the links. `pcapng` is the prefix of the files for its packets. A watched run
+    /// has readings of its bottleneck link.
     #[cfg(target_os = "linux")]
-    #[pyo3(signature = (control, seed, network, pcapng = None))]
     fn live(
         &self,
         py: Python<'_>,
@@ -207,6 +207,7 @@ impl Scenario {
         seed: u64,
         network: (String, bool, String),
         pcapng: Option<String>,
+        is_watched: bool,
     ) -> PyResult<LiveRun> {
         let scenario = self.resolve(py)?.clone();
         let label = scenario.labels().get(control).cloned();
@@ -222,8 +223,15 @@ impl Scenario {
             "tc" => Links::Kernel,
             other => return Err(value_error(format!("`{other}` is neither `sojourn` nor `tc`"))),
         };
-        let options = Options { version, stack, links, pcapng };
+        let readings = is_watched.then(|| Readings::of_run(scenario.duration));
+        let options = Options { version, stack, links, pcapng, readings };
         Ok(LiveRun::start(scenario, control, label, seed, options))
+    }
+
+    /// Name of the link that a watched live run reads.
+    #[cfg(target_os = "linux")]
+    fn bottleneck(&self, py: Python<'_>) -> PyResult<&str> {
+        Ok(sojourn_live::bottleneck(self.resolve(py)?))
     }
 
     /// The commands that make the links of a live run from the kernel's queues.

@@ -13,6 +13,7 @@ use crate::host::outside::Endpoint;
 use crate::link::observed::LinkObservation;
 use crate::link::packet::OutsidePacket;
 use crate::meter::Off;
+use crate::peak::Reader;
 use crate::seed::{Stream, seed};
 use crate::setup;
 use crate::tap::Tap;
@@ -23,8 +24,10 @@ use crate::timeline::{Change, Entry, Timeline};
 pub struct LinkReading<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Bits of the packets that it has sent.
-    pub sent_bits: u64,
+    /// Bits that it has sent, with the sent part of the packet in transmission.
+    pub sent_bits: f64,
+    /// Bits that it could have sent; `None` without a rate.
+    pub could_send_bits: Option<f64>,
     /// Packets that arrived at it.
     pub arrived: u64,
     /// Packets that left at the far end.
@@ -80,11 +83,14 @@ impl<T: Tap> Simulation<Off, T> {
     pub fn read_link(&mut self, link: usize) -> LinkReading<'_> {
         self.set_horizon();
         self.hosts.catch_up(link);
+        let now = self.hosts.net.clock.now;
         let link = &mut self.hosts.net.links[link];
-        let longest_wait = link.counts.longest_wait.take();
+        let could_send_bits = link.could_send_bits(now);
+        let longest_wait = link.counts.longest_wait.take(Reader::Observer);
         LinkReading {
             name: &link.name,
-            sent_bits: link.counts.sent_bits,
+            sent_bits: link.sent_bits(now),
+            could_send_bits,
             arrived: link.counts.arrived,
             delivered: link.counts.delivered,
             dropped: link.counts.dropped + link.counts.lost,
@@ -92,6 +98,11 @@ impl<T: Tap> Simulation<Off, T> {
             delays: &link.delays,
             longest_wait,
         }
+    }
+
+    /// Payload of a flow delivered so far, each byte once.
+    pub fn received_bytes(&self, flow: usize) -> u64 {
+        self.hosts.received_bytes(flow)
     }
 
     /// Takes the counters of a link outside the simulation, given by its place in the scenario.

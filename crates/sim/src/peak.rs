@@ -30,6 +30,40 @@ impl Peak {
     }
 }
 
+/// A reader of a [`SharedPeak`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// The series of the record.
+    Series,
+    /// An observer of the run.
+    Observer,
+}
+
+/// The maximum of some spans since the last call of `take` by each reader.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SharedPeak {
+    /// The maximum since the last call of either, so that a span costs no more than with one reader.
+    latest: Peak,
+    /// The maximum before that, by reader.
+    earlier: [Peak; 2],
+}
+
+impl SharedPeak {
+    /// Adds a span.
+    #[inline]
+    pub(crate) fn note(&mut self, span: Duration) {
+        self.latest.note(span);
+    }
+
+    /// Returns the maximum for this reader, if there is one, and restarts it.
+    pub(crate) fn take(&mut self, reader: Reader) -> Option<Duration> {
+        if let Some(latest) = self.latest.take() {
+            self.earlier.iter_mut().for_each(|peak| peak.note(latest));
+        }
+        self.earlier[reader as usize].take()
+    }
+}
+
 /// Tracks the queueing delay after one change of capacity.
 #[derive(Clone, Debug)]
 pub(crate) struct SpikeTracker {
@@ -108,5 +142,24 @@ impl SpikeTracker {
         let after = self.buckets.iter().enumerate().skip(peak);
         let (place, _) = after.into_iter().find(|(_, wait)| (1..=level + 1).contains(*wait))?;
         Some(BUCKET * place as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each reader gets the maximum since its own last call, whatever the other has taken.
+    #[test]
+    fn two_readers_do_not_disturb_each_other() {
+        let mut peak = SharedPeak::default();
+        peak.note(Duration(7));
+        peak.note(Duration(0));
+        assert_eq!(peak.take(Reader::Series), Some(Duration(7)));
+        assert_eq!(peak.take(Reader::Series), None);
+        peak.note(Duration(3));
+        assert_eq!(peak.take(Reader::Observer), Some(Duration(7)));
+        assert_eq!(peak.take(Reader::Series), Some(Duration(3)));
+        assert_eq!(peak.take(Reader::Observer), None);
     }
 }

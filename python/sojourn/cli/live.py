@@ -3,17 +3,21 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sojourn import _core, api, experiment, output, results
+from sojourn import _core, api, experiment, output, real_time, results
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_scenario_options, report_formats
 from sojourn.cli.scenarios import read
 from sojourn.errors import UsageError
-from sojourn.exports import Captures
+from sojourn.exports import Captures, Files
 from sojourn.pictures import Pictures
 from sojourn.progress import Bar
 from sojourn.real_time import Live, link_commands
 from sojourn.results import Run
+
+if TYPE_CHECKING:
+    from sojourn.view import View
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +54,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="write the packets to this folder, in two capture files a run: at the senders, and at "
         "the receivers (docs/live.md)",
     )
+    parser.add_argument(
+        "--view",
+        action="store_true",
+        help="show moving charts of the bottleneck link on the terminal while the runs go on",
+    )
     parser.set_defaults(execute=execute)
 
 
@@ -64,16 +73,18 @@ def execute(args: argparse.Namespace) -> int:
     captures.require_apart_from(out.path)
     core, live = _prepared(args)
     captures.require_possible(core)
+    view = _view(args, core) if args.view else None
     figures = Figures()
     if args.json and args.out is None:
-        with Bar() as bar, captures.opened() as files:
-            run = api.record_live(core, args.file, args.runs, live, bar.simulating, files)
+        with captures.opened() as files:
+            run = _recorded(args, core, live, files, view)
         return _shown(args, figures, run)
     drawn = Pictures(figures.report_missing, report_formats(args))
-    with Bar() as bar, captures.opened() as files, out.opened() as opened:
-        run = api.record_live(core, args.file, args.runs, live, bar.simulating, files)
-        bar.writing()
-        results.fill(run, opened.place, drawn)
+    with captures.opened() as files, out.opened() as opened:
+        run = _recorded(args, core, live, files, view)
+        with Bar() as bar:
+            bar.writing()
+            results.fill(run, opened.place, drawn)
     drawn.finish(opened.target, results.REDRAW)
     return _shown(args, figures, run, f"Run directory: {opened.target}{drawn.hint}")
 
@@ -89,10 +100,31 @@ def _prepared(args: argparse.Namespace) -> tuple[_core.Scenario, Live]:
     return core, Live(args.stack, args.ipv6, args.bottleneck)
 
 
+def _view(args: argparse.Namespace, core: _core.Scenario) -> "View":
+    from sojourn.view import View, require_terminal
+
+    require_terminal()
+    real_time.require_linux(core)
+    return View(Path(args.file).name, core.bottleneck(), len(core.controls()) * args.runs)
+
+
+def _recorded(
+    args: argparse.Namespace, core: _core.Scenario, live: Live, files: Files, view: "View | None"
+) -> Run:
+    """Run with charts, or else with a progress bar."""
+    if view is not None:
+        with view:
+            return api.record_live(core, args.file, args.runs, live, view.show, files, view)
+    with Bar() as bar:
+        return api.record_live(core, args.file, args.runs, live, bar.simulating, files)
+
+
 def _show_commands(args: argparse.Namespace) -> int:
     """Print the commands of the first run."""
     if args.bottleneck != "tc":
         raise UsageError("--dry-run prints commands of `tc`; add --bottleneck tc")
+    if args.view:
+        raise UsageError("--dry-run runs nothing that --view could show; leave out one of them")
     core, live = _prepared(args)
     sys.stdout.write(link_commands(core, live))
     return 0

@@ -18,6 +18,7 @@ use crate::port::Port;
 use crate::run::mtu;
 use crate::stolen::stolen;
 use crate::sys::realtime;
+use crate::watch::Watch;
 use crate::{Error, IpVersion, Namespace};
 
 /// Time between two readings of the counters.
@@ -80,6 +81,7 @@ impl Setup {
             clock,
             timing: Timing { is_kernel: true, ..Timing::default() },
             next_at: Instant::ZERO,
+            watch: None,
         })
     }
 }
@@ -97,9 +99,16 @@ pub(crate) struct Router {
     timing: Timing,
     /// Time of the next reading.
     next_at: Instant,
+    watch: Option<Watch>,
 }
 
 impl Router {
+    /// Shows the state of a link during the run.
+    pub(crate) fn with_watch(mut self, watch: Option<Watch>) -> Router {
+        self.watch = watch;
+        self
+    }
+
     /// Runs to the end of the scenario, or until `stop`. Sets `is_over` at the end, whereupon the
     /// caller ends the flows and sets `are_ended`.
     pub(crate) fn run(
@@ -116,6 +125,9 @@ impl Router {
             self.apply(now)?;
             self.simulation.advance(now);
             self.observe()?;
+            if let Some(watch) = &mut self.watch {
+                watch.show(now, &mut self.simulation);
+            }
             if now >= end {
                 self.simulation.end_flows();
                 break;

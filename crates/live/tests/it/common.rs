@@ -17,13 +17,17 @@ pub(crate) fn scenario(text: &str) -> Scenario {
     document.resolve(&|_| Err(std::io::Error::other("no files"))).expect("it is sound")
 }
 
-/// Runs a scenario; `None` where this machine does not allow it.
+/// Runs a scenario over the kernel's TCP; `None` where this machine does not allow it.
 pub(crate) fn live(text: &str, version: IpVersion) -> Option<Report> {
+    live_with(text, &Options { version, ..Options::default() })
+}
+
+/// Runs a scenario; `None` where this machine does not allow it.
+pub(crate) fn live_with(text: &str, options: &Options) -> Option<Report> {
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let scenario = scenario(text);
     let stop = AtomicBool::new(false);
-    let options = Options { version, ..Options::default() };
-    match sojourn_live::run(&scenario, scenario.controls.first(), 1, &options, &stop) {
+    match sojourn_live::run(&scenario, scenario.controls.first(), 1, options, &stop) {
         Ok(report) => Some(report),
         Err(error @ (Error::Namespace(_) | Error::TunNode(_) | Error::Tun { .. })) => {
             eprintln!("not run here: {error}");

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use sojourn_live::{Error, Options, Stack};
+use sojourn_live::{Error, Options};
 
 use crate::common::{one_flow, scenario};
 
-fn refusal(text: &str, stack: Stack) -> Error {
+fn refusal(text: &str) -> Error {
     let stop = AtomicBool::new(false);
-    let options = Options { stack, ..Options::default() };
+    let options = Options::default();
     let refused = sojourn_live::run(&scenario(text), None, 1, &options, &stop);
     let error = refused.err().expect("it is refused");
     assert!(!error.to_string().contains('\n'), "{error}");
@@ -17,16 +17,8 @@ fn refusal(text: &str, stack: Stack) -> Error {
 
 #[test]
 fn a_controller_that_no_kernel_has_is_named() {
-    let error = refusal(&one_flow(1, "copa", "rate = \"10Mbit\"", ""), Stack::Kernel);
+    let error = refusal(&one_flow(1, "copa", "rate = \"10Mbit\"", ""));
     let text = error.to_string();
     assert!(matches!(error, Error::Controller { .. }), "{text}");
     assert!(text.starts_with("flow `bulk`: the kernel has no congestion controller `copa`"));
-}
-
-#[test]
-fn requests_over_udp_are_refused() {
-    let source = "source = { kind = \"request\", request = \"1kB\", response = \"10kB\", interval = \"1s\" }";
-    let text = one_flow(1, "cubic", "rate = \"10Mbit\"", source);
-    let text = refusal(&text, Stack::Udp).to_string();
-    assert!(text.contains("the source `request` over UDP cannot run live yet; use"), "{text}");
 }

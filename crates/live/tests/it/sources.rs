@@ -1,9 +1,9 @@
 //! Sources over the kernel's TCP.
 
-use sojourn_live::IpVersion;
+use sojourn_live::{IpVersion, Options, Stack};
 use sojourn_sim::RunSummary;
 
-use crate::common::{assert_conserved, judged, one_flow};
+use crate::common::{assert_conserved, judged, judged_of, live_with, one_flow};
 
 /// Files, one after the other, take at least their bytes at the link's rate, and a handshake.
 #[test]
@@ -66,13 +66,24 @@ fn pings_are_answered_by_the_kernel() {
 /// start also its handshake.
 #[test]
 fn requests_are_answered_and_timed() {
+    // A connection that is open at the start opens 2 s before it.
+    assert_responses(Stack::Kernel, 2);
+}
+
+/// Over UDP, requests have a connection of their own, as in a simulation.
+#[test]
+fn requests_over_udp_are_answered_and_timed() {
+    assert_responses(Stack::Udp, 0);
+}
+
+fn assert_responses(stack: Stack, start: u32) {
     for (handshake, round_trips) in [("none", 1.0), ("1-rtt", 2.0)] {
         let source = format!(
-            "start = \"2s\"\ntransport = {{ handshake = \"{handshake}\", ack_every = 1 }}\n\
+            "start = \"{start}s\"\ntransport = {{ handshake = \"{handshake}\", ack_every = 1 }}\n\
              source = {{ kind = \"request\", request = \"100B\", response = \"3kB\", count = 5, \
              interval = \"100ms\" }}"
         );
-        let text = one_flow(4, "cubic", "rate = \"20Mbit\"", &source);
+        let text = one_flow(start + 2, "cubic", "rate = \"20Mbit\"", &source);
         let is_soon = |summary: &RunSummary| {
             let flow = &summary.flows[0];
             let is_below = |time: Option<f64>, limit| time.is_some_and(|time| time < limit);
@@ -80,9 +91,11 @@ fn requests_are_answered_and_timed() {
                 && is_below(flow.response_p50_s, 0.024)
                 && is_below(flow.response_p99_s, 0.020 * round_trips + 0.004)
         };
-        let Some(report) = judged(&text, IpVersion::V4, is_soon) else { return };
+        let options = Options { stack, ..Options::default() };
+        let Some(report) = judged_of(|| live_with(&text, &options), is_soon) else { return };
         let flow = &report.outcome.summary.flows[0];
         assert!(flow.completed_transfers <= 5);
+        assert!(flow.goodput_bps > 0.0);
         let (median, longest) = (flow.response_p50_s, flow.response_p99_s);
         let (median, longest) = median.zip(longest).expect("requests were answered");
         // The link needs 1.2 ms more for the response.

@@ -28,7 +28,7 @@ use crate::link::server::Server;
 use crate::link::service::{Service, limit_in_time};
 use crate::link::waiting::Begun;
 use crate::meter::{Metering, Part};
-use crate::peak::{Peak, SpikeTracker};
+use crate::peak::{SharedPeak, SpikeTracker};
 use crate::seed::{RandomEvent, Stream, Uniform, seed};
 
 /// Counters of a link, in packets unless stated otherwise.
@@ -50,8 +50,8 @@ pub(crate) struct Counts {
     pub(crate) marked: u64,
     /// Bits sent, of completely sent packets.
     pub(crate) sent_bits: u64,
-    /// Greatest waiting time since the last sample of the series.
-    pub(crate) longest_wait: Peak,
+    /// Greatest waiting time since the last sample of the series, and since an observer's reading.
+    pub(crate) longest_wait: SharedPeak,
 }
 
 /// A link.

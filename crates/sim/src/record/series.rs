@@ -10,6 +10,7 @@ use crate::host::outside::Outside;
 use crate::host::transport::Connection;
 use crate::link::Link;
 use crate::meter::Metering;
+use crate::peak::Reader;
 
 /// An unlimited window counts as no value.
 fn window(cwnd: Bytes) -> f64 {
@@ -238,7 +239,7 @@ impl Recorder {
         });
         let backlog = link.backlog();
         // If no packet left the queue, its delay is unknown, not zero.
-        let longest = seconds(link.counts.longest_wait.take());
+        let longest = seconds(link.counts.longest_wait.take(Reader::Series));
         self.links.rows.push(Row {
             phase: "",
             floats: [capacity, bits / span, longest],

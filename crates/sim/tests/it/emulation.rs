@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use sojourn_scenario::{Document, Scenario};
 use sojourn_sim::{
     Carried, Datagram, Endpoint, EndpointState, Off, OutsidePacket, Passage, Simulation, Tap,
-    Wiring,
+    Wiring, series_parquet,
 };
 use sojourn_transport::{Data, LossCause, Vitals};
 use sojourn_units::{Ecn, Instant};
@@ -138,8 +138,32 @@ fn a_run_without_end_keeps_the_last_state() {
     assert_eq!(arrivals, [18 * MS, 26 * MS]);
     let reading = emulation.read_link(0);
     assert_eq!((reading.arrived, reading.delivered, reading.dropped), (2, 2, 0));
-    assert_eq!(reading.sent_bits, 16_000);
+    assert_eq!((reading.sent_bits, reading.could_send_bits), (16_000.0, Some(1_001_030_000.0)));
     assert_eq!(reading.delays.max(), Some(8 * MS));
     assert_eq!(reading.longest_wait, Some(sojourn_units::Duration(8 * MS)));
     assert_eq!(emulation.read_link(0).longest_wait, None);
+}
+
+/// Readings of a link show its state and change no value of the record.
+#[test]
+fn readings_leave_the_record_alone() {
+    let link = "rate = { start = \"2Mbit\", steps = [{ at = \"100ms\", rate = \"1Mbit\" }] }";
+    let record = |is_read: bool| {
+        let mut emulation = emulation(link);
+        let mut longest = Vec::new();
+        for step in 0..100 {
+            emulation.advance(Instant(step * 7 * MS));
+            emulation.send(&packet(step as u32, 1500, Ecn::NotEct));
+            if is_read && step % 3 == 0 {
+                longest.extend(emulation.read_link(0).longest_wait);
+            }
+        }
+        emulation.advance(Instant(2000 * MS));
+        let outcome = emulation.finish();
+        let longest = longest.into_iter().max().map(|longest| longest.as_secs_f64());
+        (outcome.summary.links[0].clone(), series_parquet(&[&outcome], true).ok(), longest)
+    };
+    let (read, untouched) = (record(true), record(false));
+    assert!(read.2.is_some() && read.2 <= read.0.queue_delay_max_s);
+    assert_eq!((read.0, read.1), (untouched.0, untouched.1));
 }

@@ -1,8 +1,11 @@
 //! The data that a transfer sends.
 
+use std::os::fd::BorrowedFd;
+
 use sojourn_source::{Action, Source};
 use sojourn_units::{Bytes, Instant};
 
+use super::writer::Writer;
 use crate::Error;
 use crate::client::Client;
 
@@ -19,6 +22,8 @@ pub enum Load {
     /// A source of a scenario. Its times count from the clock's origin. A source with requests is
     /// refused.
     Source(Box<dyn Source>),
+    /// Data that another thread writes; the transfer ends after its duration.
+    Written(Writer),
 }
 
 /// A load while it is sent.
@@ -39,6 +44,8 @@ impl Feed {
     pub(super) fn next_at(&self) -> Instant {
         match &self.load {
             Load::Source(source) => source.next_at(),
+            Load::Written(writer) if writer.is_due() => Instant::ZERO,
+            Load::Written(_) => Instant::MAX,
             Load::Bytes(_) | Load::Endless if self.has_begun => Instant::MAX,
             Load::Bytes(_) | Load::Endless => Instant::ZERO,
         }
@@ -51,6 +58,7 @@ impl Feed {
             let bytes = match &mut self.load {
                 Load::Bytes(bytes) => bytes.0,
                 Load::Endless => ENDLESS,
+                Load::Written(writer) => writer.take(),
                 Load::Source(source) => match source.act(now) {
                     Action::Write(bytes) => bytes,
                     Action::Request(_) => 0,
@@ -72,7 +80,17 @@ impl Feed {
 
     /// Whether all data were delivered, and no more will come.
     pub(super) fn is_over(&self, client: &Client) -> bool {
-        self.has_begun && self.next_at() == Instant::MAX && client.sender().is_done()
+        let is_endless = matches!(self.load, Load::Written(_));
+        let is_written = self.has_begun && !is_endless && self.next_at() == Instant::MAX;
+        is_written && client.sender().is_done()
+    }
+
+    /// Readable when another thread has written data.
+    pub(super) fn wake(&self) -> Option<BorrowedFd<'_>> {
+        match &self.load {
+            Load::Written(writer) => Some(writer.descriptor()),
+            Load::Bytes(_) | Load::Endless | Load::Source(_) => None,
+        }
     }
 
     /// Files and answers that were delivered.
@@ -80,7 +98,7 @@ impl Feed {
         match &self.load {
             Load::Source(source) => source.transfers().completed,
             Load::Bytes(_) => u64::from(is_complete),
-            Load::Endless => 0,
+            Load::Endless | Load::Written(_) => 0,
         }
     }
 }

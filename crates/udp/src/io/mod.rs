@@ -16,6 +16,7 @@ mod server;
 mod socket;
 mod stop;
 mod transfer;
+mod writer;
 
 pub use clock::Clock;
 pub use departures::{Departures, Timing};
@@ -25,3 +26,4 @@ pub use plan::{Observer, Plan};
 pub use server::{Server, ServerObserver};
 pub use socket::{Opener, open_here};
 pub use stop::StopHandle;
+pub use writer::Writer;

@@ -22,6 +22,11 @@ pub trait ServerObserver {
         let _ = peer;
     }
 
+    /// Datagrams have arrived, and their data were delivered.
+    fn arrived(&mut self, peers: &Table) {
+        let _ = peers;
+    }
+
     /// Time between calls of [`ServerObserver::look`].
     fn interval(&self) -> Duration {
         Duration::MAX
@@ -111,7 +116,9 @@ impl Server {
         least_timer_slack();
         let mut look_at = self.clock.now() + observer.interval();
         while !self.stop.is_stopped() {
-            self.receive()?;
+            if self.receive()? {
+                observer.arrived(&self.table);
+            }
             let now = self.clock.now();
             if self.table.timer() <= now {
                 let mut out = sender(&self.socket, &self.locals, &mut self.unsent);
@@ -123,19 +130,20 @@ impl Server {
                 look_at = now + observer.interval();
             }
             let until = self.table.timer().min(look_at).min(now + CHECK);
-            self.socket.wait(&self.clock, until, false)?;
+            self.socket.wait(&self.clock, until, false, None)?;
         }
         let open = self.table.peers().filter(|peer| peer.ending == Ending::Open);
         open.for_each(|peer| observer.ended(&peer));
         Ok(self.table.strays())
     }
 
-    fn receive(&mut self) -> Result<(), Error> {
+    /// Receives a batch of datagrams. Returns whether there were any.
+    fn receive(&mut self) -> Result<bool, Error> {
         let times = self.clock.realtime();
-        for _ in 0..BATCH {
+        for count in 0..BATCH {
             let received = match self.socket.receive(&times) {
                 Ok(Some(received)) => received,
-                Ok(None) => break,
+                Ok(None) => return Ok(count > 0),
                 // ICMP errors of datagrams that were sent: their peers end by their timeouts.
                 Err(Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::ENETUNREACH) => continue,
                 Err(errno) => return Err(Error::socket("receive", errno)),
@@ -146,7 +154,7 @@ impl Server {
             let datagram = self.socket.datagram(received.len);
             self.table.on_datagram(self.clock.now(), &arrival, datagram, &mut out);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Datagrams that the kernel dropped because the socket's buffer was full.

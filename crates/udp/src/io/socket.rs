@@ -2,7 +2,7 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use nix::errno::Errno;
 use nix::libc;
@@ -231,18 +231,27 @@ impl Socket {
         &self.buffer[..len]
     }
 
-    /// Waits until a datagram arrives, or there is room for one to leave if `for_room`, or the time
-    /// `until` comes.
-    pub(super) fn wait(&self, clock: &Clock, until: Instant, for_room: bool) -> Result<(), Error> {
+    /// Waits until a datagram arrives, or there is room for one to leave if `for_room`, or `wake` is
+    /// readable, or the time `until` comes.
+    pub(super) fn wait(
+        &self,
+        clock: &Clock,
+        until: Instant,
+        for_room: bool,
+        wake: Option<BorrowedFd<'_>>,
+    ) -> Result<(), Error> {
         let span = until.since(clock.now());
         if span == Duration::ZERO {
             return Ok(());
         }
         let events =
             if for_room { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN };
-        let mut sockets = [PollFd::new(self.socket.as_fd(), events)];
+        let own = self.socket.as_fd();
+        let count = 1 + usize::from(wake.is_some());
+        let mut polled =
+            [PollFd::new(own, events), PollFd::new(wake.unwrap_or(own), PollFlags::POLLIN)];
         let span = TimeSpec::from_duration(std::time::Duration::from_nanos(span.0));
-        match ppoll(&mut sockets, Some(span), None) {
+        match ppoll(&mut polled[..count], Some(span), None) {
             Ok(_) | Err(Errno::EINTR) => Ok(()),
             Err(errno) => Err(Error::socket("wait", errno)),
         }

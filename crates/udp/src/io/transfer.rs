@@ -307,7 +307,7 @@ impl Transfer {
     fn wait(&mut self, until: Instant) -> Result<(), Error> {
         // A full socket delays the next packet, whatever timers and the pacer allow.
         if self.held.is_some() {
-            return self.socket.wait(&self.clock, until, true);
+            return self.socket.wait(&self.clock, until, true, None);
         }
         let spin = self.timing.spin;
         let paced = self.paced_at.unwrap_or(Instant::MAX);
@@ -317,7 +317,7 @@ impl Transfer {
         };
         let until =
             until.min(self.client.timer()).min(self.feed.next_at()).min(paced.saturating_sub(lead));
-        self.socket.wait(&self.clock, until, false)?;
+        self.socket.wait(&self.clock, until, false, self.feed.wake())?;
         if self.timing.departures == Departures::Timer {
             while self.clock.now() < paced && paced.since(self.clock.now()) <= spin {
                 std::hint::spin_loop();

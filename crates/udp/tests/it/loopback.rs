@@ -6,9 +6,9 @@ use sojourn_cc::Needs;
 use sojourn_trace::Table;
 use sojourn_transport::{Ack, Data, LossCause};
 use sojourn_udp::Error;
-use sojourn_udp::io::{Clock, Endpoint, Observer};
+use sojourn_udp::io::{Clock, Endpoint, Load, Observer, Plan, Server, ServerObserver, Writer};
 use sojourn_udp::record::Sample;
-use sojourn_udp::server::Ending;
+use sojourn_udp::server::{Ending, Limits, Server as Peers};
 use sojourn_units::{Duration, Instant};
 
 use crate::common::{Serving, plan};
@@ -60,6 +60,50 @@ fn the_caller_opens_the_socket_and_keeps_the_time() {
     assert!(outcome.summary.start_s >= 0.02 && outcome.samples.iter().all(|s| s.at.0 > 20_000_000));
     let reports = serving.end();
     assert_eq!(reports[0].address.ip(), source.ip());
+}
+
+/// Answers each part of the data with the next, until all have arrived.
+struct Responder<'a> {
+    writer: &'a Writer,
+    written: u64,
+    end: &'a dyn Fn(),
+}
+
+impl ServerObserver for Responder<'_> {
+    fn arrived(&mut self, peers: &Peers) {
+        let received: u64 = peers.peers().map(|peer| peer.receipt.bytes).sum();
+        if received == SIZE {
+            (self.end)();
+        } else if received == self.written {
+            self.written += SIZE / 3;
+            self.writer.write(SIZE / 3);
+        }
+    }
+}
+
+/// Another thread writes the data of a transfer, when data have arrived at it.
+#[test]
+fn another_thread_writes_the_data() {
+    let address = "127.0.0.1:0".parse().unwrap();
+    let mut server = Server::bind(address, Limits::default()).unwrap();
+    let (address, stop) = (server.local_addr(), server.stop_handle());
+    let writer = Writer::new().unwrap();
+    let plan = Plan::new("cubic", Load::Written(writer.clone()));
+    let endpoint = Endpoint::new(address);
+    let end = endpoint.stop_handle();
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            server.run(&mut Responder { writer: &writer, written: SIZE / 3, end: &|| end.stop() })
+        });
+        writer.write(SIZE / 3);
+        let outcome = endpoint.send(plan, &mut ());
+        stop.stop();
+        outcome
+    });
+    let outcome = outcome.unwrap();
+    assert_eq!(outcome.receipt.expect("the receipt arrives").bytes, SIZE);
+    // It ended because it was stopped: more data might have come.
+    assert_eq!(outcome.summary.completion_s, None);
 }
 
 #[derive(Default)]

@@ -1,0 +1,56 @@
+//! Data that another thread writes.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nix::sys::eventfd::{EfdFlags, EventFd};
+
+/// Writes the data of a transfer from another thread, and wakes its thread. Copies write to the same
+/// transfer.
+#[derive(Clone, Debug)]
+pub struct Writer(Arc<Written>);
+
+#[derive(Debug)]
+struct Written {
+    /// Bytes that the transfer has not taken yet.
+    due: AtomicU64,
+    wake: EventFd,
+}
+
+impl Writer {
+    /// A writer of a transfer to come.
+    ///
+    /// # Errors
+    /// If the process has no descriptor left.
+    pub fn new() -> io::Result<Writer> {
+        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
+        let wake = EventFd::from_flags(flags)?;
+        Ok(Writer(Arc::new(Written { due: AtomicU64::new(0), wake })))
+    }
+
+    /// Writes `bytes` more.
+    pub fn write(&self, bytes: u64) {
+        self.0.due.fetch_add(bytes, Ordering::Release);
+        // Fails only if the descriptor is readable anyway.
+        let _ = self.0.wake.write(1);
+    }
+
+    /// Whether there are bytes to take.
+    pub(super) fn is_due(&self) -> bool {
+        self.0.due.load(Ordering::Acquire) > 0
+    }
+
+    /// Takes the bytes since the last call.
+    pub(super) fn take(&self) -> u64 {
+        // First, so that bytes written meanwhile wake the thread again.
+        let _ = self.0.wake.read();
+        self.0.due.swap(0, Ordering::AcqRel)
+    }
+
+    /// Readable once bytes were written.
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.0.wake.as_fd()
+    }
+}
