@@ -60,6 +60,37 @@ def test_a_live_run_is_recorded_as_a_simulation(place: Path, sojourn: Sojourn, s
     assert {"flows.parquet", "links.parquet", "report.html"} <= {one.name for one in out.iterdir()}
 
 
+HIDDEN = 'mount --bind /dev/null /dev/net/tun && exec "$@"'
+
+
+def without_tun(*args: str | Path) -> list[str]:
+    """Return a command line for which `/dev/net/tun` is no TUN node, as in many containers."""
+    return ["unshare", "--mount", "sh", "-c", HIDDEN, "sh", *map(str, args)]
+
+
+def require_hidden_tun() -> None:
+    """Skip the test if the machine does not allow a mount namespace."""
+    if shutil.which("unshare") is None or subprocess.run(without_tun("true")).returncode:
+        pytest.skip("a mount namespace is not allowed here")
+
+
+def test_without_tun_a_run_says_so_and_loses_no_packet(place: Path) -> None:
+    require_hidden_tun()
+    args = without_tun(*command("live", place / "small.toml", "--out", place / "without-tun"))
+    done = subprocess.run(args, cwd=place, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "live over veth pairs" in done.stdout
+    assert "the timing is not guaranteed: no TUN device" in " ".join(done.stdout.split())
+    (run,) = json.loads((place / "without-tun" / "summary.json").read_text())["runs"]
+    live, (flow,) = run["live"], run["flows"]
+    assert live["device"] == "veth"
+    assert live["timing_note"].startswith("the timing is not guaranteed: no TUN device (cannot")
+    dropped = sum(link["dropped_packets"] for link in run["links"])
+    assert live["entered_packets"] == live["delivered_packets"] + live["inside_packets"] + dropped
+    assert live["overflowed_packets"] == live["refused_packets"] == 0
+    assert flow["sent_packets"] > 100
+
+
 def test_simulation_and_live_run_are_compared(place: Path, sojourn: Sojourn) -> None:
     scenario = place / "small.toml"
     assert sojourn("run", scenario, "--out", place / "simulated").returncode == 0

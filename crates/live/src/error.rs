@@ -17,21 +17,19 @@ pub enum Error {
          user.max_user_namespaces)"
     )]
     UserNamespace(io::Error),
-    /// `/dev/net/tun` cannot be opened.
+    /// The machine has no TUN device for this user.
+    #[error("{0}; load the module `tun`, and allow this user to read and write the file")]
+    Tun(String),
+    /// The machine has neither TUN devices nor veth pairs.
     #[error(
-        "cannot open /dev/net/tun: {0}; load the module `tun`, and allow this user to read and \
-         write the file"
+        "{tun}, and {veth}; load the module `tun` or `veth`, and allow this user to read and \
+         write /dev/net/tun"
     )]
-    TunNode(io::Error),
-    /// The kernel refused a TUN device.
-    #[error(
-        "cannot create a TUN device ({step}): {error}; run as root, on a kernel with CONFIG_TUN"
-    )]
-    Tun {
-        /// The refused step.
-        step: &'static str,
-        /// The kernel's reason.
-        error: io::Error,
+    NoDevice {
+        /// The fault of TUN.
+        tun: String,
+        /// The fault of veth.
+        veth: Box<Error>,
     },
     /// The kernel refused a change of the network inside a namespace.
     #[error("cannot {step} in the run's namespace: {error}")]
@@ -109,7 +107,7 @@ pub enum Error {
         /// The kernel's reason.
         error: io::Error,
     },
-    /// A TUN device failed during the run.
+    /// A device failed during the run.
     #[error("the bottleneck cannot {step} a packet: {error}")]
     Bottleneck {
         /// The failed step.

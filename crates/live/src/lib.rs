@@ -2,7 +2,7 @@
 //!
 //! [`run`] takes a scenario and returns the same [`Outcome`](sojourn_sim::Outcome) as the
 //! simulator, with the timing of the bottleneck. Two namespaces hold the senders and the receivers
-//! of all flows. One thread reads their packets from TUN devices, passes each through the links of
+//! of all flows. One thread reads their packets from TUN devices, or from veth pairs, passes each through the links of
 //! a [`Simulation`](sojourn_sim::Simulation) in step with the clock, and writes it to the other
 //! namespace at its time of arrival.
 //!
@@ -18,6 +18,7 @@ mod capture;
 mod checksum;
 mod clock;
 mod coalesce;
+mod device;
 mod echo;
 mod endpoint;
 mod error;
@@ -37,6 +38,7 @@ mod sys;
 mod tcp;
 mod tun;
 mod udp;
+mod veth;
 mod watch;
 
 pub use bottleneck::{Accounts, Timing};

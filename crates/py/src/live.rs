@@ -97,8 +97,15 @@ pub(crate) fn described(timing: &Timing, accounts: &Accounts) -> Value {
     let late = |share: f64| timing.lateness.quantile(share).map(|ns| ns as f64 * 1e-9);
     let (bottleneck, queue_delays) =
         if timing.is_kernel { ("tc", "estimated") } else { ("sojourn", "measured") };
+    let device = match (timing.is_kernel, &timing.no_tun) {
+        (true, _) => None,
+        (false, None) => Some("tun"),
+        (false, Some(_)) => Some("veth"),
+    };
     json!({
         "bottleneck": bottleneck,
+        "device": device,
+        "timing_note": timing.note(),
         "queue_delays": queue_delays,
         "lateness_p50_s": late(0.5),
         "lateness_p99_s": late(0.99),

@@ -128,6 +128,8 @@ def _lines(summary: dict[str, Any]) -> list[str]:
         f"{link['dropped_packets']:,} drops, {link['marked_packets']:,} marks",
         f"sojourn: lateness of the emulation {delays(live, 'lateness', ('p50', 'p99'))}",
     ]
+    if live["timing_note"] is not None:
+        lines.append(f"sojourn: {live['timing_note']}")
     if live["warning"] is not None:
         lines.append(f"sojourn: {live['warning']}")
     if summary["server_status"] is not None:

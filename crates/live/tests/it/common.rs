@@ -19,17 +19,17 @@ pub(crate) fn scenario(text: &str) -> Scenario {
 
 /// Runs a scenario; `None` where this machine does not allow it.
 pub(crate) fn live(text: &str, version: IpVersion) -> Option<Report> {
+    live_with(text, &Options { version, ..Options::default() })
+}
+
+/// As [`live`], with these options.
+pub(crate) fn live_with(text: &str, options: &Options) -> Option<Report> {
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let scenario = scenario(text);
     let stop = AtomicBool::new(false);
-    let options = Options { version, ..Options::default() };
-    match sojourn_live::run(&scenario, scenario.controls.first(), 1, &options, &stop) {
+    match sojourn_live::run(&scenario, scenario.controls.first(), 1, options, &stop) {
         Ok(report) => Some(report),
-        Err(error @ (Error::Namespace(_) | Error::TunNode(_) | Error::Tun { .. })) => {
-            eprintln!("not run here: {error}");
-            None
-        }
-        Err(error @ Error::Controller { .. }) => {
+        Err(error @ (Error::Namespace(_) | Error::NoDevice { .. } | Error::Controller { .. })) => {
             eprintln!("not run here: {error}");
             None
         }

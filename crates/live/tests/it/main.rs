@@ -9,3 +9,4 @@ mod namespaces;
 mod refusals;
 mod shell;
 mod sources;
+mod without_tun;
