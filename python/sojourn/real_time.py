@@ -60,6 +60,15 @@ def link_commands(scenario: _core.Scenario, live: Live) -> str:
     return scenario.link_commands(scenario.seed(), live.ipv6)
 
 
+def gain_privilege() -> None:
+    """Let this process create network namespaces, in a user namespace if it is not root's.
+
+    Call it while the process has one thread.
+    """
+    if hasattr(_core, "gain_privilege"):
+        _core.gain_privilege()
+
+
 def _require_linux(scenario: _core.Scenario) -> None:
     if not hasattr(scenario, "live"):
         raise UsageError("live runs need Linux; `sojourn run` simulates the scenario anywhere")

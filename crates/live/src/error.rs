@@ -6,17 +6,17 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No permission to create a network namespace.
-    #[error(
-        "cannot create a network namespace: {0}; run as root, or inside `unshare --user \
-         --map-root-user`"
-    )]
+    #[error("cannot create a network namespace: {}", namespace_fault(.0))]
     Namespace(io::Error),
     /// A user namespace is not allowed.
-    #[error(
-        "cannot create a user namespace: {0}; run as root, or allow user namespaces (sysctl \
-         user.max_user_namespaces)"
-    )]
+    #[error("cannot create a user namespace: {}", user_namespace_fault(.0))]
     UserNamespace(io::Error),
+    /// A process with several threads cannot enter a user namespace.
+    #[error(
+        "cannot create a user namespace in a process with several threads; run as root, or inside \
+         `unshare --user --map-root-user`"
+    )]
+    Threads,
     /// The machine has no TUN device for this user.
     #[error("{0}; load the module `tun`, and allow this user to read and write the file")]
     Tun(String),
@@ -32,7 +32,7 @@ pub enum Error {
         veth: Box<Error>,
     },
     /// The kernel refused a change of the network inside a namespace.
-    #[error("cannot {step} in the run's namespace: {error}")]
+    #[error("cannot {step} in the run's namespace: {error}{}", network_remedy(.error))]
     Network {
         /// The refused change.
         step: String,
@@ -183,4 +183,35 @@ pub enum Error {
         "a thread of the run ended unexpectedly: {0}; this is a fault in Sojourn, please report it"
     )]
     Thread(&'static str),
+}
+
+fn namespace_fault(error: &io::Error) -> String {
+    // The system says "No space left on device".
+    if error.raw_os_error() == Some(libc::ENOSPC) {
+        return "too many exist; raise the sysctl user.max_net_namespaces".to_owned();
+    }
+    format!("{error}; run as root, or inside `unshare --user --map-root-user`")
+}
+
+fn user_namespace_fault(error: &io::Error) -> String {
+    if error.raw_os_error() == Some(libc::ENOSPC) {
+        return "too many exist; run as root, or raise the sysctl user.max_user_namespaces"
+            .to_owned();
+    }
+    format!(
+        "{error}; run as root, or allow user namespaces (sysctls \
+         kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns; in a \
+         container, its seccomp profile)"
+    )
+}
+
+/// The remedy, if the reason is the machine and not the request.
+fn network_remedy(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EROFS) => "; mount /proc/sys writable, as containers with privilege have it",
+        Some(libc::EPERM | libc::EACCES) => {
+            "; run as root, or inside `unshare --user --map-root-user`"
+        }
+        _ => "",
+    }
 }

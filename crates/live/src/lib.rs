@@ -45,7 +45,7 @@ pub use bottleneck::{Accounts, Timing};
 pub use capture::Captured;
 pub use error::Error;
 pub use kernel::commands;
-pub use namespace::{Namespace, enter_user_namespace};
+pub use namespace::{Namespace, enter_user_namespace, gain_privilege};
 pub use run::{IpVersion, Links, Options, Report, Stack, run};
 pub use shell::{LinkTotals, Shell, ShellOptions, ShellReport};
 pub use watch::LinkState;

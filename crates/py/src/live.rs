@@ -11,11 +11,19 @@ use sojourn_scenario::Scenario;
 use sojourn_units::Duration as Span;
 
 use crate::background::Background;
+use crate::errors::LiveError;
 use crate::run::Outcome;
 
 /// Lateness from which on a run is not the scenario's: queueing delays of simulation and live run
 /// agree to this (docs/live.md).
 const TOLERANCE: Span = Span::from_millis(1);
+
+/// Gives this process the privilege for live runs, if the machine allows it. The process must have
+/// only one thread.
+#[pyfunction]
+pub(crate) fn gain_privilege() -> PyResult<()> {
+    sojourn_live::gain_privilege().map_err(|error| LiveError::new_err(error.to_string()))
+}
 
 /// A run in real time, in a thread of its own. Dropped early, it stops and leaves nothing behind.
 #[pyclass(module = "sojourn._core")]

@@ -48,6 +48,9 @@ def _status(argv: Sequence[str] | None) -> int:
             return _say(fault, terminal.BAD_INPUT)
         args = _parsed(argv)
         if argv is None:
+            # Before the guard, which is a thread.
+            if prepare := getattr(args, "prepare", None):
+                prepare(args)
             interrupts.arm()
         status = args if isinstance(args, int) else _command(args)
         sys.stdout.flush()

@@ -12,7 +12,7 @@ from sojourn.errors import UsageError
 from sojourn.exports import Captures
 from sojourn.pictures import Pictures
 from sojourn.progress import Bar
-from sojourn.real_time import Live, link_commands
+from sojourn.real_time import Live, gain_privilege, link_commands
 from sojourn.results import Run
 
 
@@ -50,7 +50,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="write the packets to this folder, in two capture files a run: at the senders, and at "
         "the receivers (docs/live.md)",
     )
-    parser.set_defaults(execute=execute)
+    parser.set_defaults(execute=execute, prepare=prepare)
+
+
+def prepare(args: argparse.Namespace) -> None:
+    """Gain the privilege for the run."""
+    if not args.dry_run:
+        gain_privilege()
 
 
 def execute(args: argparse.Namespace) -> int:
