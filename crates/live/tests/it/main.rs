@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+mod hidden_tun;
 mod impairments;
 mod kernel;
 mod link;

@@ -1,12 +1,11 @@
 //! Runs on a machine that gives no TUN device: its node is hidden from a thread.
 
-use std::{io, thread};
+use std::thread;
 
-use nix::mount::{MsFlags, mount};
-use nix::sched::{CloneFlags, unshare};
 use sojourn_live::{IpVersion, Options, Report, Stack};
 
 use crate::common::{assert_conserved, live_with, one_flow};
+use crate::hidden_tun::hide_tun;
 
 /// Runs a scenario on a thread whose `/dev/net/tun` is another device; `None` where this machine
 /// does not allow it.
@@ -19,14 +18,6 @@ fn live_without_tun(text: &str, options: &Options) -> Option<Report> {
         live_with(text, options)
     };
     thread::scope(|scope| scope.spawn(run).join()).expect("the run does not panic")
-}
-
-fn hide_tun() -> io::Result<()> {
-    unshare(CloneFlags::CLONE_NEWNS)?;
-    let nothing = None::<&str>;
-    mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing)?;
-    mount(Some("/dev/null"), "/dev/net/tun", nothing, MsFlags::MS_BIND, nothing)?;
-    Ok(())
 }
 
 /// Both stacks over a link that drops, marks, loses and copies packets, in both versions of IP.
