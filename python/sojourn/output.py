@@ -168,16 +168,18 @@ def write_folder(target: Path, fill: Fill) -> Path:
 
 
 def write_new_file(target: str | PathLike[str], fill: Fill, option: str = "--plot") -> Path:
-    """Write a file to `target`, which must be free."""
+    """Write a file to `target`, which must be free. An `OSError` names it, as in `write_file`."""
     path = require_free_file(target, option)
-    with hidden(path) as place:
-        # `fill` derives the format from the suffix.
-        file = place / f"file{path.suffix}"
-        fill(file)
-        try:
+    try:
+        with hidden(path) as place:
+            # `fill` derives the format from the suffix.
+            file = place / f"file{path.suffix}"
+            fill(file)
             _core.complete(file, path)
-        except FileExistsError as error:
-            raise OutputExistsError(f"{path} was created by another process") from error
+    except FileExistsError as error:
+        raise OutputExistsError(f"{path} was created by another process") from error
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
     return path
 
 

@@ -73,6 +73,15 @@ def link_commands(scenario: _core.Scenario, live: Live) -> str:
     return scenario.link_commands(scenario.seed(), live.ipv6)
 
 
+def gain_privilege() -> None:
+    """Let this process create network namespaces, in a user namespace if it is not root's.
+
+    Call it while the process has one thread.
+    """
+    if hasattr(_core, "gain_privilege"):
+        _core.gain_privilege()
+
+
 def require_linux(scenario: _core.Scenario) -> None:
     """Refuse live runs on other systems."""
     if not hasattr(scenario, "live"):

@@ -46,18 +46,25 @@ def _lateness(live: LiveSummary) -> str:
     }
     late = ", ".join(f"{name} {_brief(s or 0.0)}" for name, s in shares.items())
     faults = [*filter(None, [live["warning"]]), *_lost(live)]
-    trust = f"; do not trust it: {'; '.join(faults)}" if faults else ""
+    note = live.get("timing_note")
+    trust = f"; {note}" if note else ""
+    trust += f"; do not trust it: {'; '.join(faults)}" if faults else ""
     if _is_kernel(live):
         return (
             f"live over the kernel's queues, whose delays are estimates; read late by {late}{trust}"
         )
     missed = live.get("uncaptured_packets")
     gaps = f"; the capture lacks {missed:,} packets: use a faster disk" if missed else ""
-    return f"live; packets left late by {late}{trust}{gaps}"
+    over = " over veth pairs" if _is_veth(live) else ""
+    return f"live{over}; packets left late by {late}{trust}{gaps}"
 
 
 def _is_kernel(live: LiveSummary) -> bool:
     return live.get("bottleneck") == "tc"
+
+
+def _is_veth(live: LiveSummary) -> bool:
+    return live.get("device") == "veth"
 
 
 def _brief(span_s: float) -> str:
@@ -69,7 +76,10 @@ def _lost(live: LiveSummary) -> list[str]:
         missed = live["overflowed_packets"]
         return [f"{missed:,} packets were not counted; lower the rates"] if missed else []
     lost = live["overflowed_packets"] + live["refused_packets"]
-    return [f"{lost:,} packets were lost outside the links; lower the rates"] if lost else []
+    remedy = "lower the rates"
+    if _is_veth(live):
+        remedy += ", or raise the sysctls net.core.rmem_max and net.core.wmem_max"
+    return [f"{lost:,} packets were lost outside the links; {remedy}"] if lost else []
 
 
 def below_bound(summary: Summary, worst: bool) -> list[str]:

@@ -43,6 +43,22 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+# The node is no TUN node, as in many containers.
+WITHOUT_TUN = ["unshare", "--mount", "sh", "-c"]
+WITHOUT_TUN += ['mount --bind /dev/null /dev/net/tun && exec "$@"', "sh"]
+# A user without privilege.
+USER = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
+# Root of a user namespace, without further namespaces.
+NO_NAMESPACES = ["unshare", "--user", "--map-root-user", "sh", "-c"]
+NO_NAMESPACES += ['echo 0 >/proc/sys/user/max_$0_namespaces && exec "$@"']
+
+
+def require(line: list[str]) -> None:
+    """Skip the test if the machine does not allow this command."""
+    if shutil.which(line[0]) is None or subprocess.run([*line, "true"]).returncode:
+        pytest.skip(f"not allowed here: {' '.join(line)}")
+
+
 @pytest.mark.parametrize("stack", ["kernel", "udp"])
 def test_a_live_run_is_recorded_as_a_simulation(place: Path, sojourn: Sojourn, stack: str) -> None:
     out = place / stack
@@ -58,6 +74,23 @@ def test_a_live_run_is_recorded_as_a_simulation(place: Path, sojourn: Sojourn, s
     assert flow["sent_packets"] > 100
     assert flow["rtt_min_s"] >= 0.020
     assert {"flows.parquet", "links.parquet", "report.html"} <= {one.name for one in out.iterdir()}
+
+
+def test_without_tun_a_run_says_so_and_loses_no_packet(place: Path) -> None:
+    require(WITHOUT_TUN)
+    args = [*WITHOUT_TUN, *command("live", place / "small.toml", "--out", place / "without-tun")]
+    done = subprocess.run(args, cwd=place, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "live over veth pairs" in done.stdout
+    assert "the timing is not guaranteed: no TUN device" in " ".join(done.stdout.split())
+    (run,) = json.loads((place / "without-tun" / "summary.json").read_text())["runs"]
+    live, (flow,) = run["live"], run["flows"]
+    assert live["device"] == "veth"
+    assert live["timing_note"].startswith("the timing is not guaranteed: no TUN device (cannot")
+    dropped = sum(link["dropped_packets"] for link in run["links"])
+    assert live["entered_packets"] == live["delivered_packets"] + live["inside_packets"] + dropped
+    assert live["overflowed_packets"] == live["refused_packets"] == 0
+    assert flow["sent_packets"] > 100
 
 
 def test_simulation_and_live_run_are_compared(place: Path, sojourn: Sojourn) -> None:
@@ -193,15 +226,36 @@ def test_an_interrupted_run_leaves_nothing(place: Path) -> None:
     assert not [one for one in place.iterdir() if one.name.startswith(".")]
 
 
-def test_without_privilege_the_error_names_the_remedy(place: Path) -> None:
-    if shutil.which("setpriv") is None:
-        pytest.skip("setpriv is missing, which drops privileges")
-    unprivileged = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--clear-groups"]
-    args = [*unprivileged, *command("live", place / "small.toml", "--json")]
+def test_a_user_without_privilege_runs_in_a_user_namespace(place: Path) -> None:
+    require(USER)
+    require([*USER, "unshare", "--user", "--map-root-user"])
+    args = [*USER, *command("live", place / "small.toml", "--json")]
     done = subprocess.run(args, cwd=place, env=environment(), capture_output=True, text=True)
-    assert done.returncode == 2, done.stdout
-    assert "cannot create a network namespace" in done.stderr
-    assert "run as root" in done.stderr
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["flows"][0]["sent_packets"] > 100
+    if not run["live"]["realtime"]:
+        assert "no real-time priority" in run["live"]["timing_note"]
+
+
+@pytest.mark.parametrize(
+    ("namespace", "user", "said"),
+    [
+        ("user", ["setpriv", "--bounding-set=-all"], "raise the sysctl user.max_user_namespaces"),
+        ("net", [], "raise the sysctl user.max_net_namespaces"),
+    ],
+)
+def test_without_privilege_the_error_names_the_remedy(
+    place: Path, namespace: str, user: list[str], said: str
+) -> None:
+    require([*NO_NAMESPACES, namespace, *user])
+    for words in (["live", "small.toml", "--json"], ["shell", "small.toml", "--", "true"]):
+        args = [*NO_NAMESPACES, namespace, *user, *command(*words)]
+        done = subprocess.run(args, cwd=place, env=environment(), capture_output=True, text=True)
+        assert done.returncode == 2, done.stdout
+        assert done.stderr.startswith(f"sojourn: cannot create a {namespace}")
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
 
 
 def test_the_commands_of_the_kernels_queues_are_printed(place: Path, sojourn: Sojourn) -> None:

@@ -161,7 +161,10 @@ def test_a_full_standard_output_is_named(small: Path, tmp_path: Path) -> None:
     for args in shown:
         done = _shell('"$@" >/dev/full', tmp_path, args)
         assert done.returncode == 1
-        assert done.stderr == b"sojourn: standard output: No space left on device\n"
+        assert done.stderr == (
+            b"sojourn: standard output: No space left on device; free space, or write to another "
+            b"disk\n"
+        )
     done = _shell('"$@" 2>/dev/full', tmp_path, ["check", "missing.toml"])
     assert done.returncode == 2
 

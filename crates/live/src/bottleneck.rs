@@ -17,13 +17,13 @@ use crate::addresses::Side;
 use crate::capture::{Capture, Counts};
 use crate::clock::{Clock, Waiter};
 use crate::coalesce::Group;
+use crate::device::{Device, Devices, ROOM, Read};
 use crate::port::{Arrival, Port};
 use crate::round_trip::RoundTrips;
 use crate::segment::Segments;
 use crate::slab::Slab;
 use crate::stolen::stolen;
 use crate::sys::realtime;
-use crate::tun::{ROOM, Read, Tun};
 use crate::watch::Watch;
 
 /// Packets read from one device before the links are served again.
@@ -39,6 +39,9 @@ pub struct Timing {
     pub lateness: Histogram,
     /// Whether the links were the kernel's.
     pub is_kernel: bool,
+    /// The reason why veth pairs replaced TUN devices; `None` with TUN devices, and with the
+    /// kernel's links.
+    pub no_tun: Option<String>,
     /// Whether the thread had real-time priority.
     pub is_realtime: bool,
     /// Whether its memory was locked.
@@ -50,6 +53,15 @@ pub struct Timing {
 }
 
 impl Timing {
+    /// The reasons why punctuality is not to be expected on this machine, if there are any.
+    pub fn note(&self) -> Option<String> {
+        let no_tun = self.no_tun.as_ref().map(|fault| format!("no TUN device ({fault})"));
+        let no_priority = (!self.is_realtime).then(|| "no real-time priority".to_owned());
+        let reasons: Vec<String> = no_tun.into_iter().chain(no_priority).collect();
+        let reasons = reasons.join(", ");
+        (!reasons.is_empty()).then(|| format!("the timing is not guaranteed: {reasons}"))
+    }
+
     /// The fault and its remedy if more than 1 % of the packets were late by more than `tolerance`.
     pub fn warning(&self, tolerance: Duration) -> Option<String> {
         let late = Duration(self.lateness.quantile(0.99)?);
@@ -105,7 +117,7 @@ pub(crate) enum Sorting {
 pub(crate) struct Bottleneck {
     simulation: Simulation<Off, Port>,
     /// The devices of the senders and of the receivers.
-    devices: [Tun; 2],
+    devices: [Device; 2],
     clock: Clock,
     waiter: Waiter,
     groups: [Group; 2],
@@ -130,7 +142,7 @@ pub(crate) struct Finished {
 impl Bottleneck {
     pub(crate) fn new(
         simulation: Simulation<Off, Port>,
-        devices: [Tun; 2],
+        devices: Devices,
         clock: Clock,
         may_spin: bool,
     ) -> Bottleneck {
@@ -138,11 +150,11 @@ impl Bottleneck {
         Bottleneck {
             round_trips,
             simulation,
-            devices,
+            devices: devices.sides,
             clock,
             waiter: Waiter::new(may_spin),
             groups: [Group::new(), Group::new()],
-            timing: Timing::default(),
+            timing: Timing { no_tun: devices.no_tun, ..Timing::default() },
             accounts: Accounts::default(),
             arrivals: Vec::with_capacity(1024),
             sorting: Sorting::ByAddress,

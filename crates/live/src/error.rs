@@ -6,35 +6,33 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No permission to create a network namespace.
-    #[error(
-        "cannot create a network namespace: {0}; run as root, or inside `unshare --user \
-         --map-root-user`"
-    )]
+    #[error("cannot create a network namespace: {}", namespace_fault(.0))]
     Namespace(io::Error),
     /// A user namespace is not allowed.
-    #[error(
-        "cannot create a user namespace: {0}; run as root, or allow user namespaces (sysctl \
-         user.max_user_namespaces)"
-    )]
+    #[error("cannot create a user namespace: {}", user_namespace_fault(.0))]
     UserNamespace(io::Error),
-    /// `/dev/net/tun` cannot be opened.
+    /// A process with several threads cannot enter a user namespace.
     #[error(
-        "cannot open /dev/net/tun: {0}; load the module `tun`, and allow this user to read and \
-         write the file"
+        "cannot create a user namespace in a process with several threads; run as root, or inside \
+         `unshare --user --map-root-user`"
     )]
-    TunNode(io::Error),
-    /// The kernel refused a TUN device.
+    Threads,
+    /// The machine has no TUN device for this user.
+    #[error("{0}; load the module `tun`, and allow this user to read and write the file")]
+    Tun(String),
+    /// The machine has neither TUN devices nor veth pairs.
     #[error(
-        "cannot create a TUN device ({step}): {error}; run as root, on a kernel with CONFIG_TUN"
+        "{tun}, and {veth}; load the module `tun` or `veth`, and allow this user to read and \
+         write /dev/net/tun"
     )]
-    Tun {
-        /// The refused step.
-        step: &'static str,
-        /// The kernel's reason.
-        error: io::Error,
+    NoDevice {
+        /// The fault of TUN.
+        tun: String,
+        /// The fault of veth.
+        veth: Box<Error>,
     },
     /// The kernel refused a change of the network inside a namespace.
-    #[error("cannot {step} in the run's namespace: {error}")]
+    #[error("cannot {step} in the run's namespace: {error}{}", network_remedy(.error))]
     Network {
         /// The refused change.
         step: String,
@@ -117,7 +115,7 @@ pub enum Error {
         /// The kernel's reason.
         error: io::Error,
     },
-    /// A TUN device failed during the run.
+    /// A device failed during the run.
     #[error("the bottleneck cannot {step} a packet: {error}")]
     Bottleneck {
         /// The failed step.
@@ -193,4 +191,35 @@ pub enum Error {
         "a thread of the run ended unexpectedly: {0}; this is a fault in Sojourn, please report it"
     )]
     Thread(&'static str),
+}
+
+fn namespace_fault(error: &io::Error) -> String {
+    // The system says "No space left on device".
+    if error.raw_os_error() == Some(libc::ENOSPC) {
+        return "too many exist; raise the sysctl user.max_net_namespaces".to_owned();
+    }
+    format!("{error}; run as root, or inside `unshare --user --map-root-user`")
+}
+
+fn user_namespace_fault(error: &io::Error) -> String {
+    if error.raw_os_error() == Some(libc::ENOSPC) {
+        return "too many exist; run as root, or raise the sysctl user.max_user_namespaces"
+            .to_owned();
+    }
+    format!(
+        "{error}; run as root, or allow user namespaces (sysctls \
+         kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns; in a \
+         container, its seccomp profile)"
+    )
+}
+
+/// The remedy, if the reason is the machine and not the request.
+fn network_remedy(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EROFS) => "; mount /proc/sys writable, as containers with privilege have it",
+        Some(libc::EPERM | libc::EACCES) => {
+            "; run as root, or inside `unshare --user --map-root-user`"
+        }
+        _ => "",
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`run`] takes a scenario and returns the same [`Outcome`](sojourn_sim::Outcome) as the
 //! simulator, with the timing of the bottleneck. Two namespaces hold the senders and the receivers
-//! of all flows. One thread reads their packets from TUN devices, passes each through the links of
+//! of all flows. One thread reads their packets from TUN devices, or from veth pairs, passes each through the links of
 //! a [`Simulation`](sojourn_sim::Simulation) in step with the clock, and writes it to the other
 //! namespace at its time of arrival.
 //!
@@ -19,6 +19,7 @@ mod checksum;
 mod clock;
 mod coalesce;
 mod controllers;
+mod device;
 mod echo;
 mod endpoint;
 mod error;
@@ -39,13 +40,14 @@ mod tcp;
 mod tun;
 mod udp;
 mod udp_requests;
+mod veth;
 mod watch;
 
 pub use bottleneck::{Accounts, Timing};
 pub use capture::Captured;
 pub use error::Error;
 pub use kernel::commands;
-pub use namespace::{Namespace, enter_user_namespace};
+pub use namespace::{Namespace, enter_user_namespace, gain_privilege};
 pub use run::{IpVersion, Links, Options, Report, Stack, run};
 pub use shell::{LinkTotals, Shell, ShellOptions, ShellReport};
 pub use watch::{LinkState, Readings, WATCHED_FLOWS, bottleneck};

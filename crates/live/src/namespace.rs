@@ -24,6 +24,9 @@ const SYSCTLS: &[(&str, &str)] = &[
     ("net/ipv4/tcp_wmem", "4096 1048576 67108864"),
 ];
 
+/// CAP_NET_ADMIN, CAP_NET_RAW and CAP_SYS_ADMIN (capabilities(7)).
+const NEEDED: u64 = 1 << 12 | 1 << 13 | 1 << 21;
+
 /// A network namespace without a name.
 pub struct Namespace {
     file: File,
@@ -88,6 +91,24 @@ fn set_sysctl(name: &str, value: &str) -> Result<(), Error> {
         .map_err(|error| Error::Network { step: step(), error })
 }
 
+/// Gives this process the privilege that live runs need. Without it, the process becomes root of a
+/// new user namespace, for which it must still have only one thread.
+///
+/// # Errors
+/// As [`enter_user_namespace`].
+pub fn gain_privilege() -> Result<(), Error> {
+    if has_privilege() { Ok(()) } else { enter_user_namespace() }
+}
+
+/// Whether this process may create network namespaces, and interfaces and packet sockets inside.
+fn has_privilege() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    // Without the file, the kernel's refusal follows later.
+    let held = line.map_or(Some(u64::MAX), |held| u64::from_str_radix(held.trim(), 16).ok());
+    held.is_some_and(|held| held & NEEDED == NEEDED)
+}
+
 /// Makes an unprivileged process root of a new user namespace, so that it can create network
 /// namespaces. The process must still have only one thread. Timing is worse than as root: without
 /// real-time scheduling, other processes delay packets.
@@ -102,5 +123,8 @@ pub fn enter_user_namespace() -> Result<(), Error> {
         fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
         fs::write("/proc/self/gid_map", format!("0 {group} 1"))
     };
-    enter().map_err(Error::UserNamespace)
+    enter().map_err(|error| match error.raw_os_error() {
+        Some(libc::EINVAL) => Error::Threads,
+        _ => Error::UserNamespace(error),
+    })
 }

@@ -2,13 +2,16 @@
 
 use std::io;
 use std::net::IpAddr;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
     NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, Stats64};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, Stats64,
+};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
@@ -28,6 +31,31 @@ const ANSWER: usize = 1 << 16;
 /// A netlink socket of the namespace in which it was opened.
 pub(crate) struct Netlink {
     socket: Socket,
+}
+
+/// A device at one end of a virtual Ethernet cable.
+pub(crate) struct CableEnd<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) address: [u8; 6],
+    pub(crate) mtu: u32,
+    /// Greatest number of segments of a super-packet, if not the kernel's default.
+    pub(crate) most_segments: Option<u32>,
+}
+
+impl CableEnd<'_> {
+    /// The request for the device, without ARP.
+    fn message(&self) -> LinkMessage {
+        let mut message = LinkMessage::default();
+        message.header.flags = LinkFlags::Noarp;
+        message.header.change_mask = message.header.flags;
+        message.attributes = vec![
+            LinkAttribute::IfName(self.name.to_owned()),
+            LinkAttribute::Address(self.address.to_vec()),
+            LinkAttribute::Mtu(self.mtu),
+        ];
+        message.attributes.extend(self.most_segments.map(LinkAttribute::GsoMaxSegs));
+        message
+    }
 }
 
 impl Netlink {
@@ -53,6 +81,24 @@ impl Netlink {
         }
         self.change(RouteNetlinkMessage::SetLink(link), 0)
             .map_err(failed(&format!("set interface {index} up")))
+    }
+
+    /// Adds a virtual Ethernet cable from a device of this namespace to one of another.
+    pub(crate) fn add_cable(
+        &self,
+        near: &CableEnd<'_>,
+        far: &CableEnd<'_>,
+        namespace: BorrowedFd<'_>,
+    ) -> Result<(), Error> {
+        let mut peer = far.message();
+        peer.attributes.push(LinkAttribute::NetNsFd(namespace.as_raw_fd()));
+        let mut message = near.message();
+        message.attributes.push(LinkAttribute::LinkInfo(vec![
+            LinkInfo::Kind(InfoKind::Veth),
+            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
+        ]));
+        self.change(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
+            .map_err(failed("create a veth pair"))
     }
 
     /// Adds a host address, without a network around it.

@@ -1,4 +1,4 @@
-//! The header in front of each packet of a TUN device: the work that the kernel left to the device
+//! The header in front of each packet of a device: the work that the kernel left to the device
 //! (`struct virtio_net_hdr`, Linux `include/uapi/linux/virtio_net.h`).
 
 /// Bytes of the header.
@@ -68,6 +68,27 @@ impl Offload {
             segmentation: kind.map(|kind| Segmentation { kind, size, is_cwr_once }),
             header: half(2),
         })
+    }
+
+    /// The same work on a packet whose first `bytes` are removed; `None` if it reaches into them.
+    pub(crate) fn without_front(self, bytes: u16) -> Option<Offload> {
+        let mut offload = self;
+        if let Some(checksum) = &mut offload.checksum {
+            checksum.start = checksum.start.checked_sub(bytes)?;
+        }
+        if offload.segmentation.is_some() {
+            offload.header = offload.header.checked_sub(bytes)?;
+        }
+        Some(offload)
+    }
+
+    /// The same work on a packet behind `bytes` more.
+    pub(crate) fn behind(self, bytes: u16) -> Offload {
+        let shifted = |checksum: PartialChecksum| PartialChecksum {
+            start: checksum.start + bytes,
+            ..checksum
+        };
+        Offload { checksum: self.checksum.map(shifted), header: self.header + bytes, ..self }
     }
 
     /// The header for the kernel.

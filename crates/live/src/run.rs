@@ -18,12 +18,12 @@ use crate::bottleneck::{Accounts, Bottleneck, Finished, Timing};
 use crate::capture::{self, Capture, Captured, Writer};
 use crate::clock::Clock;
 use crate::controllers::KernelControllers;
+use crate::device::Devices;
 use crate::echo::EchoFlow;
 use crate::kernel;
 use crate::port::Port;
 use crate::slab::Slab;
 use crate::tcp::{self, Plan, TcpFlow};
-use crate::tun::Tun;
 use crate::udp::{self, UdpFlow};
 use crate::udp_requests::RequestFlow;
 use crate::watch::{Readings, Watch, bottleneck_of};
@@ -196,7 +196,7 @@ fn finish_capture(writer: Option<Writer>, finished: &Finished) -> Result<Option<
 
 /// The links between the namespaces of senders and receivers, before the run.
 enum Way {
-    Devices([Tun; 2]),
+    Devices(Devices),
     Router(kernel::Setup),
 }
 
@@ -266,17 +266,17 @@ fn devices(
     scenario: &Scenario,
     version: IpVersion,
     sides: [&Namespace; 2],
-) -> Result<[Tun; 2], Error> {
-    let device = |side: Side| {
-        let tun = Tun::new(sides[side as usize], mtu(scenario))?;
+) -> Result<Devices, Error> {
+    let devices = Devices::open(sides, mtu(scenario))?;
+    for side in [Side::Senders, Side::Receivers] {
+        let device = &devices.sides[side as usize];
         for flow in 0..scenario.flows.len() {
-            tun.netlink().add_address(tun.index, side.of_flow(version, flow))?;
+            device.add_address(side.of_flow(version, flow))?;
         }
         let (network, prefix) = side.other().network(version);
-        tun.netlink().add_route(tun.index, network, prefix)?;
-        Ok(tun)
-    };
-    Ok([device(Side::Senders)?, device(Side::Receivers)?])
+        device.add_route(network, prefix)?;
+    }
+    Ok(devices)
 }
 
 /// The controller of a flow and its parameters; `None` for a flow of datagrams or pings.

@@ -18,11 +18,11 @@ use sojourn_units::Duration;
 use crate::addresses::{IpVersion, Side};
 use crate::bottleneck::{Accounts, Bottleneck, Finished, Timing};
 use crate::clock::Clock;
+use crate::device::{Device, Devices};
 use crate::port::Port;
 use crate::run::{may_spin, mtu, port};
 use crate::sys::forward::{self, Forwarding};
 use crate::sys::keeper::{self, Group};
-use crate::tun::Tun;
 use crate::watch::{LinkState, Readings, Watch, bottleneck_of};
 use crate::{Error, Namespace, tcp};
 
@@ -112,9 +112,9 @@ impl Shell {
         require_controller(options.congestion.as_deref())?;
         let sides = [Namespace::new()?, Namespace::new()?];
         set_up(&sides, options)?;
-        let mtu = mtu(scenario);
-        let (senders, has_ip6) = device(Side::Senders, &sides, mtu)?;
-        let (receivers, _) = device(Side::Receivers, &sides, mtu)?;
+        let devices = Devices::open([&sides[0], &sides[1]], mtu(scenario))?;
+        let has_ip6 = add_addresses(Side::Senders, &devices.sides[0])?;
+        add_addresses(Side::Receivers, &devices.sides[1])?;
 
         let mut server =
             options.server.as_deref().map(Kept::server(&sides, has_ip6)).transpose()?;
@@ -131,7 +131,7 @@ impl Shell {
         forwarding.to(program.keeper.id() as i32);
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let links = Bottleneck::new(links, [senders, receivers], clock, may_spin(scenario))
+        let links = Bottleneck::new(links, devices, clock, may_spin(scenario))
             .for_any_traffic(place)
             .with_watch(Some(watch));
         let links = Some(thread::spawn(move || links.run(&stopped)));
@@ -377,19 +377,17 @@ fn set_up(sides: &[Namespace; 2], options: &ShellOptions) -> Result<(), Error> {
     Ok(())
 }
 
-/// A device with the address of its side. Returns whether it has one of IPv6 too, which a kernel
+/// Adds the address of its side to a device. Returns whether it has one of IPv6 too, which a kernel
 /// may lack.
-fn device(side: Side, sides: &[Namespace; 2], mtu: u32) -> Result<(Tun, bool), Error> {
-    let tun = Tun::new(&sides[side as usize], mtu)?;
+fn add_addresses(side: Side, device: &Device) -> Result<bool, Error> {
     let add = |version: IpVersion| {
         let (address, (network, prefix)): (IpAddr, _) =
             (side.of_flow(version, 0), side.other().network(version));
-        tun.netlink().add_address(tun.index, address)?;
-        tun.netlink().add_route(tun.index, network, prefix)
+        device.add_address(address)?;
+        device.add_route(network, prefix)
     };
     add(IpVersion::V4)?;
-    let has_ip6 = add(IpVersion::V6).is_ok();
-    Ok((tun, has_ip6))
+    Ok(add(IpVersion::V6).is_ok())
 }
 
 /// The links, for as long as the program runs. The scenario's own flows are idle.

@@ -10,6 +10,7 @@ use sojourn_params::Params;
 use sojourn_sim::{Endpoint as Report, EndpointState, FlowSummary};
 use sojourn_source::{Source, Transfers};
 use sojourn_transport::{Ack, Config};
+use sojourn_udp::client::Patience;
 use sojourn_udp::io::{
     Clock as UdpClock, Endpoint, Load, Observer, Opener, Plan, Server, ServerObserver, StopHandle,
 };
@@ -209,6 +210,8 @@ impl Setup {
             load,
             seed: self.seed,
             interval: SAMPLE,
+            // The links decide how long a path is silent.
+            patience: Patience { silence: Duration::MAX, ..Patience::default() },
             ..Plan::new("", Load::Endless)
         }
     }

@@ -1,9 +1,13 @@
 //! After `kill -9` of a live run, its namespaces are gone.
 //!
-//! For Sojourn's links and for the kernel's, a killer enters a user namespace that allows some
+//! For Sojourn's links with and without TUN, and for the kernel's, a killer enters a user namespace that allows some
 //! network namespaces, starts a run in another process, kills it, and waits until all can be created
 //! again. The test has its own `main`, since only a process with one thread may enter a user
 //! namespace.
+
+#[cfg(target_os = "linux")]
+#[path = "it/hidden_tun.rs"]
+mod hidden_tun;
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -15,6 +19,8 @@ mod linux {
 
     use sojourn_live::{Links, Namespace, Options};
     use sojourn_scenario::Document;
+
+    use crate::hidden_tun::hide_tun;
 
     /// Orphaned TCP sockets would hold a namespace for 118 s. The kernel removes namespaces by a
     /// thread of normal priority, which takes seconds on a busy machine (1 s on an idle one).
@@ -34,7 +40,7 @@ mod linux {
         if let Ok(links) = env::var(KILLER) {
             return killer(&links);
         }
-        for links in ["sojourn", "tc"] {
+        for links in ["sojourn", "veth", "tc"] {
             let status = again(KILLER, links).status().expect("the program starts");
             assert!(status.success(), "namespaces of a killed run with links of {links}");
         }
@@ -123,6 +129,11 @@ mod linux {
     }
 
     fn victim(links: &str) {
+        if links == "veth"
+            && let Err(error) = hide_tun()
+        {
+            return println!("not run here: cannot hide /dev/net/tun: {error}");
+        }
         let document = Document::from_toml("killed.toml", SCENARIO).expect("it is TOML");
         let scenario =
             document.resolve(&|_| Err(std::io::Error::other("no files"))).expect("it is sound");

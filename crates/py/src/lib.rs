@@ -52,6 +52,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<udp::Serving>()?;
     #[cfg(target_os = "linux")]
     add_kernel(module)?;
+    #[cfg(target_os = "linux")]
+    module.add_function(wrap_pyfunction!(live::gain_privilege, module)?)?;
     module.add_function(wrap_pyfunction!(run::series_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(listing::controllers, module)?)?;
     module.add_function(wrap_pyfunction!(listing::queues, module)?)?;

@@ -11,11 +11,19 @@ use sojourn_scenario::Scenario;
 use sojourn_units::Duration as Span;
 
 use crate::background::Background;
+use crate::errors::LiveError;
 use crate::run::Outcome;
 
 /// Lateness from which on a run is not the scenario's: queueing delays of simulation and live run
 /// agree to this (docs/live.md).
 const TOLERANCE: Span = Span::from_millis(1);
+
+/// Gives this process the privilege for live runs, if the machine allows it. The process must have
+/// only one thread.
+#[pyfunction]
+pub(crate) fn gain_privilege() -> PyResult<()> {
+    sojourn_live::gain_privilege().map_err(|error| LiveError::new_err(error.to_string()))
+}
 
 /// A run in real time, in a thread of its own. Dropped early, it stops and leaves nothing behind.
 #[pyclass(module = "sojourn._core")]
@@ -129,8 +137,15 @@ pub(crate) fn described(timing: &Timing, accounts: &Accounts) -> Value {
     let late = |share: f64| timing.lateness.quantile(share).map(|ns| ns as f64 * 1e-9);
     let (bottleneck, queue_delays) =
         if timing.is_kernel { ("tc", "estimated") } else { ("sojourn", "measured") };
+    let device = match (timing.is_kernel, &timing.no_tun) {
+        (true, _) => None,
+        (false, None) => Some("tun"),
+        (false, Some(_)) => Some("veth"),
+    };
     json!({
         "bottleneck": bottleneck,
+        "device": device,
+        "timing_note": timing.note(),
         "queue_delays": queue_delays,
         "lateness_p50_s": late(0.5),
         "lateness_p99_s": late(0.99),

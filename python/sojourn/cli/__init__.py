@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
 BROKEN_PIPE = 141
+_FULL_DISK = "; free space, or write to another disk"
 # The input was good, but the output does not fit on the disk.
 _FAILING_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -48,6 +49,9 @@ def _status(argv: Sequence[str] | None) -> int:
             return _say(fault, terminal.BAD_INPUT)
         args = _parsed(argv)
         if argv is None:
+            # Before the guard, which is a thread.
+            if prepare := getattr(args, "prepare", None):
+                prepare(args)
             interrupts.arm()
         status = args if isinstance(args, int) else _command(args)
         sys.stdout.flush()
@@ -106,7 +110,8 @@ def _failed(error: BaseException) -> int:
             terminal.abandon(sys.stdout)
         where = f"{error.filename}: " if error.filename and error.strerror else ""
         status = 1 if error.errno in _FAILING_OUTPUT else terminal.BAD_INPUT
-        return _say(f"{where}{error.strerror or error}", status)
+        remedy = _FULL_DISK if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        return _say(f"{where}{error.strerror or error}{remedy}", status)
     return _say(
         f"internal error: {type(error).__name__}: {error} "
         "(SOJOURN_TRACEBACK=1 shows where; please report it)",

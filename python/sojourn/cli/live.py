@@ -13,7 +13,7 @@ from sojourn.errors import UsageError
 from sojourn.exports import Captures, Files
 from sojourn.pictures import Pictures
 from sojourn.progress import Bar
-from sojourn.real_time import Live, link_commands
+from sojourn.real_time import Live, gain_privilege, link_commands
 from sojourn.results import Run
 
 if TYPE_CHECKING:
@@ -59,7 +59,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show moving charts of the bottleneck link on the terminal while the runs go on",
     )
-    parser.set_defaults(execute=execute)
+    parser.set_defaults(execute=execute, prepare=prepare)
+
+
+def prepare(args: argparse.Namespace) -> None:
+    """Gain the privilege for the run."""
+    if not args.dry_run:
+        gain_privilege()
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from sojourn.cli.options import add_scenario, file_name, whole
 from sojourn.cli.scenarios import read
 from sojourn.errors import UsageError
 from sojourn.formatting import MISSING, ms_text, rate_text
+from sojourn.real_time import gain_privilege
 from sojourn.status_line import StatusLine
 
 # Time between two updates of the line.
@@ -48,7 +49,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--seed", metavar="N", type=whole, help="seed of the links' random draws")
     add("--quiet", action="store_true", help="show neither the live line nor the summary")
     add("--json", metavar="FILE", type=file_name, help="write the summary to this new file as JSON")
-    parser.set_defaults(execute=execute)
+    parser.set_defaults(execute=execute, prepare=prepare)
+
+
+def prepare(args: argparse.Namespace) -> None:
+    """Gain the privilege for the namespaces."""
+    gain_privilege()
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -128,6 +134,8 @@ def _lines(summary: dict[str, Any]) -> list[str]:
         f"{link['dropped_packets']:,} drops, {link['marked_packets']:,} marks",
         f"sojourn: lateness of the emulation {delays(live, 'lateness', ('p50', 'p99'))}",
     ]
+    if live["timing_note"] is not None:
+        lines.append(f"sojourn: {live['timing_note']}")
     if live["warning"] is not None:
         lines.append(f"sojourn: {live['warning']}")
     if summary["server_status"] is not None:

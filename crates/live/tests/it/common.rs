@@ -29,11 +29,7 @@ pub(crate) fn live_with(text: &str, options: &Options) -> Option<Report> {
     let stop = AtomicBool::new(false);
     match sojourn_live::run(&scenario, scenario.controls.first(), 1, options, &stop) {
         Ok(report) => Some(report),
-        Err(error @ (Error::Namespace(_) | Error::TunNode(_) | Error::Tun { .. })) => {
-            eprintln!("not run here: {error}");
-            None
-        }
-        Err(error @ Error::Controller { .. }) => {
+        Err(error @ (Error::Namespace(_) | Error::NoDevice { .. } | Error::Controller { .. })) => {
             eprintln!("not run here: {error}");
             None
         }

@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+mod hidden_tun;
 mod impairments;
 mod kernel;
 mod link;
@@ -9,3 +10,4 @@ mod namespaces;
 mod refusals;
 mod shell;
 mod sources;
+mod without_tun;

@@ -28,6 +28,9 @@ const UDP_IPV4: u64 = 28;
 const CLOSES: u32 = 5;
 /// First and least time for the answer to a CLOSE.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
+/// Share of the patience, 1/10, after which data without an answer show that the server had vanished
+/// before the client's CLOSE, if it does not answer that either.
+const SILENT_SHARE: u64 = 10;
 
 /// The sending end of one connection.
 pub struct Client {
@@ -43,6 +46,8 @@ pub struct Client {
     /// A HELLO is to leave.
     hello_due: bool,
     close: Exchange,
+    /// The server left data unanswered when the connection was to end.
+    was_silent: bool,
     ping: Exchange,
     /// The server's idle timeout.
     server_idle: Duration,
@@ -74,6 +79,7 @@ impl Client {
             handshake,
             hello_due: true,
             close: Exchange::default(),
+            was_silent: false,
             ping: Exchange::default(),
             server_idle: Duration::MAX,
             opened_at: now,
@@ -120,6 +126,8 @@ impl Client {
         match self.status {
             Status::Open => {
                 self.status = Status::Closing;
+                let patience = self.patience.silence / SILENT_SHARE + self.close_timeout();
+                self.was_silent = self.sent_at > self.heard_at && self.heard_at + patience <= now;
                 self.close.begin(now);
             }
             Status::Opening => self.status = Status::Done(None),
@@ -341,10 +349,12 @@ impl Client {
                 }
             }
             Status::Closing if self.close.due() <= now => {
-                if self.close.count() >= CLOSES {
-                    self.status = Status::Done(None);
-                } else {
+                if self.close.count() < CLOSES {
                     self.close.begin(now);
+                } else if self.was_silent {
+                    self.status = Status::Failed(Fault::Vanished(silence(self.heard_at, now)));
+                } else {
+                    self.status = Status::Done(None);
                 }
             }
             Status::Closing | Status::Done(_) | Status::Failed(_) => {}
@@ -387,4 +397,9 @@ impl Client {
     pub fn ignored(&self) -> u64 {
         self.ignored
     }
+}
+
+/// The time from one instant to another, in tenths of a second.
+fn silence(from: Instant, to: Instant) -> Duration {
+    Duration::from_millis(to.since(from).0 / 100_000_000 * 100)
 }

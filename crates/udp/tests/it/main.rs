@@ -5,5 +5,6 @@ mod faults;
 mod loopback;
 mod path;
 mod relay;
+mod silence;
 mod table;
 mod wire;

@@ -1,0 +1,90 @@
+//! A server that vanishes shortly before the end of a transfer, in virtual time.
+
+use std::net::SocketAddr;
+
+use sojourn_cc::Catalogue;
+use sojourn_params::Params;
+use sojourn_transport::{Config, Profile};
+use sojourn_udp::client::{Client, Fault, Output, Setup, Status};
+use sojourn_udp::server::{Arrival, Limits, Secret, Server};
+use sojourn_units::{Duration, Ecn, Instant};
+
+const STEP: Duration = Duration::from_millis(1);
+
+/// A client and a server without delay between them.
+struct Ends {
+    client: Client,
+    server: Server,
+    now: Instant,
+}
+
+impl Ends {
+    fn new() -> Ends {
+        let config = Config::new(Profile::Quic);
+        let catalogue = Catalogue::shipped();
+        let reno = Params::defaults(catalogue.find("reno").unwrap().params);
+        let setup = Setup::new(&catalogue, ("reno", &reno), config, 1, 7).unwrap();
+        let now = Instant(1);
+        let server = Server::new(Limits::default(), Secret([7; 16]));
+        Ends { client: Client::new(now, setup.unwrap()), server, now }
+    }
+
+    /// Runs both ends for this long; the server alone hears nothing if it has vanished.
+    fn run(&mut self, span: Duration, has_server: bool) {
+        let end = self.now + span;
+        while self.now < end {
+            if self.client.timer() <= self.now {
+                self.client.on_timer(self.now);
+            }
+            let mut datagram = Vec::new();
+            while let Output::Datagram { ecn, payload } =
+                self.client.poll_transmit(self.now, &mut datagram)
+            {
+                datagram.resize(datagram.len() + usize::from(payload), 0);
+                if has_server {
+                    self.deliver(&datagram, ecn);
+                }
+            }
+            self.now += STEP;
+        }
+    }
+
+    fn deliver(&mut self, datagram: &[u8], ecn: Ecn) {
+        let from = SocketAddr::from(([192, 0, 2, 1], 4433));
+        let arrival = Arrival { from, at: self.now, ecn };
+        let (client, now) = (&mut self.client, self.now);
+        self.server.on_datagram(now, &arrival, datagram, &mut |_, answer: &[u8]| {
+            client.on_datagram(now, answer);
+        });
+    }
+
+    /// Ends the connection, which the server does not notice.
+    fn close(&mut self) -> Status {
+        self.client.stop();
+        self.client.close(self.now);
+        self.run(Duration::from_secs(10), false);
+        self.client.status()
+    }
+}
+
+/// Data remain without an answer for 4 s, and so does the end of the connection.
+#[test]
+fn a_server_that_vanished_before_the_end_is_reported() {
+    let mut ends = Ends::new();
+    ends.client.write(10_000);
+    ends.run(Duration::from_secs(1), true);
+    assert_eq!(ends.client.sender().delivered().0, 10_000);
+    ends.client.write(10_000);
+    ends.run(Duration::from_secs(4), false);
+    let Status::Failed(Fault::Vanished(after)) = ends.close() else { panic!("it vanished") };
+    assert!(after >= Duration::from_secs(4), "{after}");
+}
+
+/// Only the answer to the end is missing: the data have arrived.
+#[test]
+fn a_lost_receipt_is_no_fault() {
+    let mut ends = Ends::new();
+    ends.client.write(10_000);
+    ends.run(Duration::from_secs(1), true);
+    assert_eq!(ends.close(), Status::Done(None));
+}
