@@ -9,6 +9,12 @@
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
+/* The names of a controller's parts: `lola`, `lola_params`, `lola_init`. */
+#define JOIN(a, b) a##_##b
+#define NAMED(a, b) JOIN(a, b)
+#define METHOD(name) NAMED(CONTROLLER, name)
+#define PARAMS NAMED(CONTROLLER, params)
+
 #define INLINE static inline __attribute__((always_inline))
 
 #define NONE (~0ULL)

@@ -29,6 +29,7 @@ typedef long long s64;
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static void *(*const bpf_sk_storage_get)(void *map, void *sk, void *value,
 					 u64 flags) = (void *)107;
+static long (*const bpf_tcp_send_ack)(void *tp, u32 rcv_nxt) = (void *)116;
 static long (*const bpf_loop)(u32 steps, void *step, void *context, u64 flags) = (void *)181;
 
 struct sock {
@@ -38,12 +39,25 @@ struct sock {
 #define SK_PACING_NONE 0
 #define SK_PACING_NEEDED 1
 
+struct inet_connection_sock {
+	struct {
+		u8 pending;
+	} icsk_ack;
+} CORE;
+
 struct tcp_sock {
+	struct inet_connection_sock inet_conn;
 	u32 mss_cache;
 	u32 snd_cwnd;
 	u32 snd_cwnd_clamp;
 	u32 snd_ssthresh;
 	u32 max_packets_out;
+	u32 snd_una;
+	u32 snd_nxt;
+	u32 rcv_nxt;
+	u32 delivered;
+	u32 delivered_ce;
+	u8 ecn_flags;
 	u64 tcp_mstamp;
 	u8 is_cwnd_limited : 1;
 } CORE;
@@ -58,8 +72,18 @@ struct ack_sample {
 /* Values of `set_state` (include/uapi/linux/tcp.h) and `cwnd_event` (include/net/tcp.h). */
 #define TCP_CA_OPEN 0
 #define TCP_CA_DISORDER 1
+#define TCP_CA_RECOVERY 3
 #define TCP_CA_LOSS 4
 #define CA_EVENT_CWND_RESTART 1
+#define CA_EVENT_LOSS 3
+#define CA_EVENT_ECN_NO_CE 4
+#define CA_EVENT_ECN_IS_CE 5
+
+/* Flags (include/net/inet_connection_sock.h, include/net/tcp.h). */
+#define ICSK_ACK_TIMER 2
+#define ICSK_ACK_NOW 16
+#define TCP_ECN_DEMAND_CWR 4
+#define TCP_CONG_NEEDS_ECN 2
 
 /* The functions that a controller may have; a program gets their arguments as an array. */
 struct tcp_congestion_ops {
@@ -67,6 +91,7 @@ struct tcp_congestion_ops {
 	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
 	void (*set_state)(struct sock *sk, u8 state);
 	void (*cwnd_event)(struct sock *sk, u32 event);
+	void (*in_ack_event)(struct sock *sk, u32 flags);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*undo_cwnd)(struct sock *sk);
 	void (*init)(struct sock *sk);
@@ -97,6 +122,15 @@ INLINE u64 is_cwnd_limited(struct tcp_sock *tp)
 	if (is_cwnd_limited_bit(tp))
 		return 1;
 	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+/* Whether the next acknowledgements echo a mark. */
+INLINE void set_echo(struct tcp_sock *tp, u32 is_ce)
+{
+	if (is_ce)
+		tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
+	else
+		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
 }
 
 #endif

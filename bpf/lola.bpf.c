@@ -3,21 +3,13 @@
  * TCP LoLa as a congestion controller of Linux. The algorithm is in lola.h. The stack paces, and
  * governs the window during recovery (PRR), as for every controller with `cong_avoid`.
  */
-#include "kernel.h"
 #include "lola.h"
 
-char gpl[] SEC("license") = "GPL";
-
-/* Written by the loader. */
-const volatile struct lola_params params SEC(".rodata.params") = {};
-
-/* Sockets that use the controller. */
-u64 sockets SEC(".bss.sockets") = 0;
+#define CONTROLLER lola
+#include "replay.h"
 
 struct flow {
-	/* The socket's window and threshold as this program set them, in packets. */
-	u64 snd_cwnd;
-	u64 snd_ssthresh;
+	struct seen seen;
 	/* State of the stack's recovery. */
 	u64 ca_state;
 	struct lola lola;
@@ -30,56 +22,18 @@ struct {
 	MAP_TYPE(value, struct flow);
 } flows SEC(".maps");
 
-/* Hides the initial zeros from the compiler. */
-INLINE const struct lola_params *settings(void)
-{
-	const struct lola_params *p = (const struct lola_params *)&params;
-
-	asm volatile("" : "+r"(p));
-	return p;
-}
-
-INLINE u64 now_of(struct tcp_sock *tp)
-{
-	return tp->tcp_mstamp * 1000;
-}
-
-INLINE u64 packets(struct lola *lola, u64 bytes)
-{
-	return bytes / greatest(lola->mss, 1);
-}
-
-/* Takes over changes of the window that the stack made by itself: recovery, restart after idle. */
 INLINE void read_socket(struct flow *flow, struct tcp_sock *tp)
 {
 	struct lola *lola = &flow->lola;
 
-	lola->mss = greatest(tp->mss_cache, 1);
-	if (tp->snd_cwnd != flow->snd_cwnd)
-		lola->cwnd = tp->snd_cwnd * lola->mss;
-	if (tp->snd_ssthresh != flow->snd_ssthresh)
-		lola->ssthresh = tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH ?
-					 NONE :
-					 tp->snd_ssthresh * lola->mss;
-	flow->snd_cwnd = tp->snd_cwnd;
-	flow->snd_ssthresh = tp->snd_ssthresh;
-}
-
-INLINE u64 ssthresh_packets(struct lola *lola)
-{
-	if (lola->ssthresh == NONE)
-		return TCP_INFINITE_SSTHRESH;
-	return least(greatest(packets(lola, lola->ssthresh), 2), TCP_INFINITE_SSTHRESH);
+	read_window(&flow->seen, tp, &lola->mss, &lola->cwnd, &lola->ssthresh);
 }
 
 INLINE void write_socket(struct flow *flow, struct tcp_sock *tp)
 {
-	u64 cwnd = greatest(packets(&flow->lola, flow->lola.cwnd), 1);
+	struct lola *lola = &flow->lola;
 
-	flow->snd_cwnd = least(cwnd, tp->snd_cwnd_clamp);
-	flow->snd_ssthresh = ssthresh_packets(&flow->lola);
-	tp->snd_cwnd = flow->snd_cwnd;
-	tp->snd_ssthresh = flow->snd_ssthresh;
+	write_window(&flow->seen, tp, lola->mss, lola->cwnd, lola->ssthresh);
 }
 
 INLINE struct flow *flow_of(struct tcp_sock *tp)
@@ -98,11 +52,9 @@ void sojourn_init(u64 *args)
 	__sync_fetch_and_add(&sockets, 1);
 	if (!flow)
 		return;
-	lola_init(&flow->lola, mss, tp->snd_cwnd * mss);
-	flow->snd_cwnd = tp->snd_cwnd;
-	flow->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	lola_init(&flow->lola, settings(), mss, tp->snd_cwnd * mss);
 	flow->ca_state = TCP_CA_OPEN;
-	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	open_socket(&flow->seen, tp);
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
@@ -167,7 +119,7 @@ u32 sojourn_ssthresh(u64 *args)
 		return greatest(tp->snd_cwnd / 2, 2);
 	read_socket(flow, tp);
 	lola_on_loss(&flow->lola, p, now_of(tp));
-	return ssthresh_packets(&flow->lola);
+	return ssthresh_packets(flow->lola.ssthresh, flow->lola.mss);
 }
 
 SEC("struct_ops")
@@ -193,12 +145,12 @@ u32 sojourn_undo_cwnd(u64 *args)
 	const struct lola_params *p = settings();
 	u64 cwnd = tp->snd_cwnd;
 
-	if (!flow || !flow->lola.saved.is_valid)
+	if (!flow || !flow->lola.undo.is_saved)
 		return cwnd;
 	read_socket(flow, tp);
 	lola_restore(&flow->lola, p, now_of(tp));
-	flow->lola.saved.is_valid = 0;
-	return greatest(packets(&flow->lola, flow->lola.cwnd), cwnd);
+	flow->lola.undo.is_saved = 0;
+	return greatest(packets(flow->lola.cwnd, flow->lola.mss), cwnd);
 }
 
 SEC("struct_ops")
@@ -228,66 +180,3 @@ struct tcp_congestion_ops sojourn_lola = {
 	.release = (void *)sojourn_release,
 	.name = "sojourn_lola",
 };
-
-/* ---- Replay of a recorded trace, without a network (BPF_PROG_RUN) ---- */
-
-#define CHUNK 1024
-
-struct {
-	MAP_UINT(type, BPF_MAP_TYPE_ARRAY);
-	MAP_UINT(map_flags, BPF_F_MMAPABLE);
-	MAP_UINT(max_entries, CHUNK);
-	MAP_TYPE(key, u32);
-	MAP_TYPE(value, struct lola_event);
-} events SEC(".maps");
-
-struct {
-	MAP_UINT(type, BPF_MAP_TYPE_ARRAY);
-	MAP_UINT(map_flags, BPF_F_MMAPABLE);
-	MAP_UINT(max_entries, CHUNK);
-	MAP_TYPE(key, u32);
-	MAP_TYPE(value, struct lola_result);
-} results SEC(".maps");
-
-struct {
-	MAP_UINT(type, BPF_MAP_TYPE_ARRAY);
-	MAP_UINT(max_entries, 1);
-	MAP_TYPE(key, u32);
-	MAP_TYPE(value, struct lola);
-} state SEC(".maps");
-
-struct replay {
-	/* Payload of a packet and initial window, for the first chunk; zero for later ones. */
-	u64 mss;
-	u64 initial;
-	/* Events of this chunk. */
-	u64 count;
-};
-
-static long replay_event(u32 index, void *context)
-{
-	const struct lola_params *p = settings();
-	u32 zero = 0;
-	struct lola *lola = bpf_map_lookup_elem(&state, &zero);
-	struct lola_event *event = bpf_map_lookup_elem(&events, &index);
-	struct lola_result *result = bpf_map_lookup_elem(&results, &index);
-
-	if (!lola || !event || !result)
-		return 1;
-	lola_step(lola, p, event, result);
-	return 0;
-}
-
-SEC("syscall")
-int sojourn_replay(struct replay *replay)
-{
-	u32 zero = 0;
-	struct lola *lola = bpf_map_lookup_elem(&state, &zero);
-
-	if (!lola)
-		return 1;
-	if (replay->mss)
-		lola_init(lola, replay->mss, replay->initial);
-	bpf_loop(least(replay->count, CHUNK), replay_event, 0, 0);
-	return 0;
-}

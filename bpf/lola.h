@@ -8,7 +8,7 @@
 #ifndef SOJOURN_LOLA_H
 #define SOJOURN_LOLA_H
 
-#include "fixed.h"
+#include "undo.h"
 #include "windowed_min.h"
 
 /* The controller's parameters in the order of their declaration (`sojourn controllers lola`). */
@@ -33,15 +33,7 @@ enum lola_phase {
 	LOLA_CWND_HOLD,
 };
 
-enum lola_cause {
-	LOLA_NO_RECOVERY,
-	LOLA_RECOVERY,
-	/* A timeout after which no packet has been acknowledged. */
-	LOLA_TIMEOUT,
-};
-
 struct lola_saved {
-	u64 is_valid;
 	u64 cwnd;
 	u64 ssthresh;
 	u64 cwnd_max;
@@ -73,7 +65,7 @@ struct lola {
 	u64 rtt_min;
 	/* Tailored decreases since a sample was near the minimum. */
 	u64 decreases;
-	u64 cause;
+	struct undo undo;
 	struct lola_saved saved;
 	/* Bytes that fair flow balancing added, and that measurements do not show yet. */
 	u64 added_sum;
@@ -94,7 +86,7 @@ INLINE void lola_forget_added(struct lola *s)
 	s->added_sum = 0;
 }
 
-INLINE void lola_init(struct lola *s, u64 mss, u64 initial)
+INLINE void lola_init(struct lola *s, const struct lola_params *p, u64 mss, u64 initial)
 {
 	s->mss = mss;
 	s->initial = initial;
@@ -104,8 +96,7 @@ INLINE void lola_init(struct lola *s, u64 mss, u64 initial)
 	s->timed_out = 0;
 	s->rtt_min = NONE;
 	s->decreases = 0;
-	s->cause = LOLA_NO_RECOVERY;
-	s->saved.is_valid = 0;
+	undo_clear(&s->undo);
 	ring_clear(&s->recent);
 	lola_forget_added(s);
 	lola_begin_slow_start(s);
@@ -318,39 +309,10 @@ INLINE void lola_grow(struct lola *s, const struct lola_params *p, u64 now, u64 
 	}
 }
 
-/* ---- Calls of the controller ---- */
-
-enum lola_event_kind {
-	LOLA_FEEDBACK,
-	LOLA_TIMED_OUT,
-	LOLA_IDLE,
-};
-
-#define LOLA_LOSS_EVENT (1 << 0)
-#define LOLA_ECN_EVENT (1 << 1)
-#define LOLA_SPURIOUS (1 << 2)
-#define LOLA_IN_RECOVERY (1 << 3)
-#define LOLA_CWND_LIMITED (1 << 4)
-#define LOLA_PACKETS_ACKED (1 << 5)
-#define LOLA_RETRANSMISSION (1 << 6)
-
-/* A call of the controller. */
-struct lola_event {
-	u64 now;
-	u64 kind;
-	u64 flags;
-	/* `NONE` without a sample. */
-	u64 rtt;
-	u64 acked;
-	/* For a timeout. */
-	u64 in_flight;
-};
-
 /* ---- Losses: as CUBIC (RFC 9438 sections 4.6 and 4.7) ---- */
 
 INLINE void lola_save(struct lola *s)
 {
-	s->saved.is_valid = 1;
 	s->saved.cwnd = s->cwnd;
 	s->saved.ssthresh = s->ssthresh;
 	s->saved.cwnd_max = s->cwnd_max;
@@ -361,8 +323,8 @@ INLINE void lola_on_loss(struct lola *s, const struct lola_params *p, u64 now)
 	u64 cwnd = s->cwnd;
 	u64 kept = cwnd < s->cwnd_max ? scale(cwnd, ((1ULL << Q20) + p->beta_q20) / 2) : cwnd;
 
+	undo_on_loss(&s->undo);
 	lola_save(s);
-	s->cause = LOLA_RECOVERY;
 	s->ssthresh = greatest(scale(cwnd, p->beta_q20), 2 * s->mss);
 	s->cwnd = s->ssthresh;
 	s->timed_out = 0;
@@ -371,9 +333,8 @@ INLINE void lola_on_loss(struct lola *s, const struct lola_params *p, u64 now)
 
 INLINE void lola_on_timeout(struct lola *s, const struct lola_params *p, u64 in_flight)
 {
-	if (s->cause == LOLA_NO_RECOVERY || !s->saved.is_valid)
+	if (undo_on_timeout(&s->undo))
 		lola_save(s);
-	s->cause = LOLA_TIMEOUT;
 	if (!s->timed_out)
 		s->ssthresh = greatest(scale(in_flight, p->beta_q20), 2 * s->mss);
 	s->timed_out = 1;
@@ -397,7 +358,7 @@ INLINE void lola_restore(struct lola *s, const struct lola_params *p, u64 now)
 /* RFC 5681 section 4.1, after an idle period of a retransmission timeout. */
 INLINE void lola_on_idle(struct lola *s, u64 flags)
 {
-	if (!(flags & LOLA_RETRANSMISSION)) {
+	if (!(flags & RETRANSMISSION)) {
 		s->ssthresh = greatest(s->ssthresh, s->cwnd * 3 / 4);
 		s->cwnd = least(s->cwnd, s->initial);
 	}
@@ -405,59 +366,36 @@ INLINE void lola_on_idle(struct lola *s, u64 flags)
 		lola_begin_slow_start(s);
 }
 
-/* The outcome of an event. */
-struct lola_result {
-	u64 cwnd;
-	u64 ssthresh;
-	u64 phase;
-};
-
-/* Follows the recovery; returns whether the last reduction was spurious. */
-INLINE u64 lola_follow_recovery(struct lola *s, u64 flags)
-{
-	u64 is_restored = (flags & LOLA_SPURIOUS) && s->saved.is_valid;
-
-	if (flags & (LOLA_SPURIOUS | LOLA_ECN_EVENT)) {
-		s->saved.is_valid = 0;
-		s->cause = LOLA_NO_RECOVERY;
-	} else if ((s->cause == LOLA_RECOVERY && !(flags & LOLA_IN_RECOVERY)) ||
-		   (s->cause == LOLA_TIMEOUT && (flags & LOLA_PACKETS_ACKED))) {
-		s->cause = LOLA_NO_RECOVERY;
-	}
-	return is_restored;
-}
-
-INLINE void lola_on_feedback(struct lola *s, const struct lola_params *p,
-			     const struct lola_event *e)
+INLINE void lola_on_feedback(struct lola *s, const struct lola_params *p, const struct event *e)
 {
 	if (e->rtt != NONE)
 		lola_sample(s, p, e->now, e->rtt);
-	if (lola_follow_recovery(s, e->flags))
+	if (undo_on_feedback(&s->undo, e))
 		lola_restore(s, p, e->now);
-	if (e->flags & LOLA_LOSS_EVENT)
+	if (e->flags & LOSS_EVENT)
 		lola_on_loss(s, p, e->now);
 	else
 		lola_advance(s, p, e->now, e->rtt);
-	if (!(e->flags & LOLA_CWND_LIMITED)) {
+	if (!(e->flags & CWND_LIMITED)) {
 		if (s->phase == LOLA_CUBIC_INCREASE)
 			lola_exclude(s, e->now);
-	} else if (e->acked && !(e->flags & LOLA_IN_RECOVERY)) {
+	} else if (e->acked && !(e->flags & IN_RECOVERY)) {
 		lola_grow(s, p, e->now, e->acked);
 	}
 }
 
-INLINE void lola_step(struct lola *s, const struct lola_params *p, const struct lola_event *e,
-		      struct lola_result *result)
+INLINE void lola_step(struct lola *s, const struct lola_params *p, const struct event *e,
+		      struct result *result)
 {
-	if (e->kind == LOLA_FEEDBACK)
+	if (e->kind == FEEDBACK)
 		lola_on_feedback(s, p, e);
-	else if (e->kind == LOLA_TIMED_OUT)
+	else if (e->kind == TIMED_OUT)
 		lola_on_timeout(s, p, e->in_flight);
 	else
 		lola_on_idle(s, e->flags);
 	result->cwnd = s->cwnd;
 	result->ssthresh = s->ssthresh;
-	result->phase = s->phase;
+	result->detail = s->phase;
 }
 
 #endif

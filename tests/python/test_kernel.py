@@ -92,3 +92,20 @@ def test_wrong_names_and_values_are_refused(sojourn: Sojourn) -> None:
     absent = sojourn("kernel", "unload", "lola")
     assert absent.returncode == 2
     assert "`lola` is not loaded" in absent.stderr
+
+
+def test_live_runs_load_what_they_need(sojourn: Sojourn, tmp_path: Path) -> None:
+    scenario = tmp_path / "marks.toml"
+    scenario.write_text(
+        'duration = "2s"\n[link.there]\nrate = "20Mbit"\ndelay = "2ms"\n'
+        'queue = { kind = "step", k = 10 }\n[link.back]\ndelay = "2ms"\n'
+        '[flow.bulk]\npath = ["there"]\nback = ["back"]\n'
+    )
+    done = sojourn("live", scenario, "--control", "dctcp,lola", "--json")
+    if done.returncode == 2 and "namespace" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    dctcp, lola = json.loads(done.stdout)["runs"]
+    assert dctcp["links"][0]["marked_packets"] > 0
+    assert all(run["flows"][0]["goodput_bps"] > 0 for run in (dctcp, lola))
+    assert json.loads(sojourn("kernel", "status", "--json").stdout) == []

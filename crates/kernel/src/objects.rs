@@ -1,7 +1,10 @@
 //! The compiled programs.
 
-/// The objects by the name of their controller. `bpf/build` writes them.
-const OBJECTS: &[(&str, &[u8])] = &[("lola", include_bytes!("../objects/lola.bpf.o"))];
+/// The objects by the name of their controller. `make bpf` writes them.
+const OBJECTS: &[(&str, &[u8])] = &[
+    ("dctcp", include_bytes!("../objects/dctcp.bpf.o")),
+    ("lola", include_bytes!("../objects/lola.bpf.o")),
+];
 
 /// Names of the controllers that can be loaded, as in scenarios.
 pub fn names() -> impl Iterator<Item = &'static str> {

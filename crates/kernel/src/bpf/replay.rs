@@ -11,6 +11,9 @@ use crate::Error;
 /// Events of one call of the program (`CHUNK` in `bpf/*.bpf.c`).
 const CHUNK: usize = 1024;
 
+/// A call of the controller (`struct event` in `bpf/event.h`).
+pub type Event = [u64; 10];
+
 /// The start of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
@@ -23,22 +26,17 @@ pub struct Start {
 /// The results, and the time in the kernel.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Window, threshold and phase after each event.
+    /// Window, threshold, and phase or alpha after each event (`struct result` in `bpf/event.h`).
     pub results: Vec<[u64; 3]>,
     /// Time of all calls of the program.
     pub time: Duration,
 }
 
-/// Runs the events of a connection, in the layout of the header (`struct lola_event`).
+/// Runs the events of a connection, in the layout of `struct event` (`bpf/event.h`).
 ///
 /// # Errors
 /// Without privilege, or if the kernel refuses the programs.
-pub fn run(
-    name: &str,
-    params: &Params,
-    start: Start,
-    events: &[[u64; 6]],
-) -> Result<Outcome, Error> {
+pub fn run(name: &str, params: &Params, start: Start, events: &[Event]) -> Result<Outcome, Error> {
     let object = open(name, params)?;
     let program = object.progs_mut().find(|one| one.name() == "sojourn_replay");
     let program = program.expect("every object has a replay");
@@ -62,7 +60,7 @@ fn bytes(words: impl IntoIterator<Item = u64>) -> Vec<u8> {
     words.into_iter().flat_map(u64::to_ne_bytes).collect()
 }
 
-fn put(map: &Map<'_>, events: &[[u64; 6]]) -> Result<(), Error> {
+fn put(map: &Map<'_>, events: &[Event]) -> Result<(), Error> {
     let count = events.len() as u32;
     let keys: Vec<u8> = (0..count).flat_map(u32::to_ne_bytes).collect();
     let values = bytes(events.iter().flatten().copied());

@@ -1,11 +1,13 @@
-//! The header of LoLa, compiled natively and in the kernel, replays calls that a simulation
-//! recorded, with the same results.
+//! The headers of the controllers, compiled natively and in the kernel, replay calls that a
+//! simulation recorded, with the same results.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, thread};
+
+use sojourn_params::{Params, Value};
 
 use crate::common::defaults;
 use crate::record::{Trace, record};
@@ -37,7 +39,7 @@ start = "2s"
 }
 
 /// Losses, timeouts, spurious retransmissions and idle periods.
-fn trouble(seconds: u32) -> String {
+fn trouble(seconds: u32, control: &str) -> String {
     format!(
         r#"
 duration = "{seconds}s"
@@ -51,11 +53,11 @@ delay = "10ms"
 [flow.bulk]
 path = ["bottleneck"]
 back = ["back"]
-control = "recorded"
+control = {control}
 [flow.bursts]
 path = ["bottleneck"]
 back = ["back"]
-control = "recorded"
+control = {control}
 source = {{ kind = "on-off", rate = "4Mbit", on = "1s", off = "3s" }}
 [flow.other]
 path = ["bottleneck"]
@@ -65,19 +67,84 @@ control = "cubic"
     )
 }
 
+/// Marks by a step, losses, an outage and a second flow.
+fn marks(seconds: u32, control: &str) -> String {
+    format!(
+        r#"
+duration = "{seconds}s"
+[link.bottleneck]
+rate = {{ start = "100Mbit", steps = [
+    {{ at = "3s", rate = "30Mbit" }},
+    {{ at = "5s", rate = "0Mbit" }},
+    {{ at = "7s", rate = "100Mbit" }},
+] }}
+delay = "5ms"
+buffer = "100kB"
+queue = {{ kind = "step", k = 20 }}
+loss = 0.0001
+[link.back]
+delay = "5ms"
+[flow.first]
+path = ["bottleneck"]
+back = ["back"]
+control = {control}
+[flow.second]
+path = ["bottleneck"]
+back = ["back"]
+control = {control}
+start = "2s"
+source = {{ kind = "on-off", rate = "40Mbit", on = "2s", off = "1s" }}
+"#
+    )
+}
+
+/// A controller with its parameters, and its recorded connections.
+struct Case {
+    name: &'static str,
+    params: Params,
+    traces: Vec<Trace>,
+}
+
+impl Case {
+    fn lola(seconds: [u32; 2]) -> Case {
+        let scenarios = [rounds(seconds[0]), trouble(seconds[1], "\"recorded\"")];
+        let traces = scenarios.iter().flat_map(|one| record("lola", one)).collect();
+        Case { name: "lola", params: defaults("lola"), traces }
+    }
+
+    fn dctcp(seconds: u32, arithmetic: &str) -> Case {
+        let declared = sojourn_cc::find("dctcp").expect("a controller").info.params;
+        let mut params = defaults("dctcp");
+        let value = Value::Choice(arithmetic.to_owned());
+        params.set(declared, "arithmetic", value).expect("a choice");
+        let control = format!("{{ kind = \"recorded\", arithmetic = \"{arithmetic}\" }}");
+        let scenarios = [marks(seconds, &control), trouble(4 * seconds, &control)];
+        let traces = scenarios.iter().flat_map(|one| record("dctcp", one)).collect();
+        Case { name: "dctcp", params, traces }
+    }
+
+    fn events(&self) -> usize {
+        self.traces.iter().map(|trace| trace.events.len()).sum()
+    }
+}
+
 fn bytes(words: impl IntoIterator<Item = u64>) -> Vec<u8> {
     words.into_iter().flat_map(u64::to_ne_bytes).collect()
 }
 
-/// Compiles the native program; `None` without a compiler.
-fn native() -> Option<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bpf/lola_native.c");
+/// Compiles the native program of a controller; `None` without a compiler.
+fn native(name: &str) -> Option<PathBuf> {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bpf");
     // Each test has its own file.
     static BUILT: AtomicU32 = AtomicU32::new(0);
     let number = BUILT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("sojourn-native-{}-{number}", std::process::id());
-    let program = env::temp_dir().join(name);
-    let status = Command::new("cc").arg("-O2").arg("-o").arg(&program).arg(source).status();
+    let program = env::temp_dir().join(format!("sojourn-native-{}-{number}", std::process::id()));
+    let status = Command::new("cc")
+        .args(["-O2", &format!("-DCONTROLLER={name}"), "-include"])
+        .arg(sources.join(format!("{name}.h")))
+        .arg("-o")
+        .args([&program, &sources.join("native.c")])
+        .status();
     match status {
         Ok(status) => assert!(status.success(), "the header does not compile"),
         Err(error) => {
@@ -89,9 +156,9 @@ fn native() -> Option<PathBuf> {
 }
 
 /// Results of the native program.
-fn in_native(program: &Path, trace: &Trace) -> Vec<[u64; 3]> {
-    let declared = sojourn_cc::find("lola").expect("a controller").info.params;
-    let mut input = bytes(sojourn_kernel::words(declared, &defaults("lola")));
+fn in_native(program: &Path, case: &Case, trace: &Trace) -> Vec<[u64; 3]> {
+    let declared = sojourn_cc::find(case.name).expect("a controller").info.params;
+    let mut input = bytes(sojourn_kernel::words(declared, &case.params));
     input.extend(bytes([trace.mss, trace.initial_window]));
     input.extend(bytes(trace.events.iter().flatten().copied()));
     let mut child = Command::new(program)
@@ -108,64 +175,85 @@ fn in_native(program: &Path, trace: &Trace) -> Vec<[u64; 3]> {
     words.collect::<Vec<_>>().as_chunks::<3>().0.to_vec()
 }
 
-/// Compares results of the kernel with those of native C, and names the first event that differs.
-#[cfg(feature = "libbpf")]
-fn compare(trace: &Trace, native: &[[u64; 3]], kernel: &[[u64; 3]]) {
-    assert_eq!((native.len(), kernel.len()), (trace.events.len(), trace.events.len()));
-    if let Some(place) = (0..native.len()).find(|place| native[*place] != kernel[*place]) {
+/// Compares results with those of native C, and names the first event that differs.
+fn compare<const N: usize>(trace: &Trace, native: &[[u64; 3]], other: &[[u64; N]]) {
+    assert_eq!((native.len(), other.len()), (trace.events.len(), trace.events.len()));
+    if let Some(place) = (0..native.len()).find(|place| native[*place][..N] != other[*place]) {
         let (event, wanted) = (trace.events[place], native[place]);
-        panic!("event {place} {event:?}: {:?} instead of {wanted:?}", kernel[place]);
+        panic!("event {place} {event:?}: {:?} instead of {wanted:?}", other[place]);
     }
 }
 
-/// Every phase and every kind of event occurs.
-fn check_coverage(traces: &[Trace], results: &[Vec<[u64; 3]>]) {
-    let has_phase = |phase| results.iter().flatten().any(|result| result[2] == phase);
-    (0..4).for_each(|phase| assert!(has_phase(phase), "no phase {phase}"));
-    let has = |of: &dyn Fn(&[u64; 6]) -> bool| traces.iter().flat_map(|one| &one.events).any(of);
+/// Every kind of event occurs.
+fn check_coverage(case: &Case) {
+    let has = |of: &dyn Fn(&[u64; 10]) -> bool| {
+        case.traces.iter().flat_map(|trace| &trace.events).any(of)
+    };
     (0..3).for_each(|kind| assert!(has(&|event| event[1] == kind), "no event of kind {kind}"));
     assert!(has(&|event| event[2] & 1 != 0), "no loss");
 }
 
-fn check(scenarios: &[String]) {
-    let Some(program) = native() else { return };
-    let traces: Vec<Trace> = scenarios.iter().flat_map(|scenario| record(scenario)).collect();
-    let results: Vec<_> = traces.iter().map(|trace| in_native(&program, trace)).collect();
+/// Replays a case; returns the results of native C. `None` without a compiler.
+fn check(case: &Case) -> Option<Vec<Vec<[u64; 3]>>> {
+    let program = native(case.name)?;
+    check_coverage(case);
+    let results: Vec<_> =
+        case.traces.iter().map(|trace| in_native(&program, case, trace)).collect();
     fs::remove_file(program).expect("removed");
-    check_coverage(&traces, &results);
-    let events: usize = traces.iter().map(|trace| trace.events.len()).sum();
-    println!("{events} events of {} connections", traces.len());
+    println!("{} events of {} connections", case.events(), case.traces.len());
     #[cfg(feature = "libbpf")]
-    in_kernel(&traces, &results);
+    in_kernel(case, &results);
+    Some(results)
 }
 
 #[cfg(feature = "libbpf")]
-fn in_kernel(traces: &[Trace], results: &[Vec<[u64; 3]>]) {
+fn in_kernel(case: &Case, results: &[Vec<[u64; 3]>]) {
     use sojourn_kernel::replay;
 
-    let (mut time, mut events) = (std::time::Duration::ZERO, 0);
-    for (trace, native) in traces.iter().zip(results) {
+    let mut time = std::time::Duration::ZERO;
+    for (trace, native) in case.traces.iter().zip(results) {
         let start = replay::Start { mss: trace.mss, initial_window: trace.initial_window };
-        match replay::run("lola", &defaults("lola"), start, &trace.events) {
+        match replay::run(case.name, &case.params, start, &trace.events) {
             Ok(outcome) => {
                 compare(trace, native, &outcome.results);
                 time += outcome.time;
-                events += trace.events.len();
             }
             Err(error) => return crate::common::skip(&error),
         }
     }
-    println!("{:.0} ns an event in the kernel", time.as_secs_f64() * 1e9 / events as f64);
+    println!("{:.0} ns an event in the kernel", time.as_secs_f64() * 1e9 / case.events() as f64);
+}
+
+fn check_lola(seconds: [u32; 2]) {
+    let Some(results) = check(&Case::lola(seconds)) else { return };
+    let has_phase = |phase| results.iter().flatten().any(|result| result[2] == phase);
+    (0..4).for_each(|phase| assert!(has_phase(phase), "no phase {phase}"));
+}
+
+/// With the arithmetic of Linux, the simulator's controller has the same windows.
+fn check_dctcp(seconds: u32) {
+    check(&Case::dctcp(seconds, "exact"));
+    let case = Case::dctcp(seconds, "linux");
+    let Some(results) = check(&case) else { return };
+    for (trace, native) in case.traces.iter().zip(&results) {
+        compare(trace, native, &trace.results);
+    }
 }
 
 #[test]
-fn native_c_and_the_kernel_agree() {
-    check(&[rounds(20), trouble(40)]);
+fn native_c_and_the_kernel_agree_on_lola() {
+    check_lola([20, 40]);
+}
+
+#[test]
+fn native_c_the_kernel_and_the_simulator_agree_on_dctcp() {
+    check_dctcp(10);
 }
 
 /// A million acknowledgements.
 #[test]
 #[ignore = "takes a minute"]
 fn they_agree_over_a_million_acknowledgements() {
-    check(&[rounds(240), trouble(400)]);
+    check_lola([240, 400]);
+    check_dctcp(300);
 }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Replays recorded calls of LoLa in a native program: the parameters, the payload of a packet, the
+ * Replays a recorded connection in a native program: the parameters, the payload of a packet, the
  * initial window and the events on standard input, the results on standard output, all in words of
- * 64 bits.
+ * 64 bits. The compiler's options name the controller: `-DCONTROLLER=lola -include lola.h`.
  */
 #include <stdio.h>
 
-#include "lola.h"
+#include "event.h"
 
-static struct lola lola;
+static struct CONTROLLER controller;
 
 int main(void)
 {
-	struct lola_params params;
-	struct lola_result result;
-	struct lola_event event;
+	struct PARAMS params;
+	struct result result;
+	struct event event;
 	u64 start[2];
 
 	if (fread(&params, sizeof(params), 1, stdin) != 1 ||
 	    fread(start, sizeof(start), 1, stdin) != 1)
 		return 1;
-	lola_init(&lola, start[0], start[1]);
+	METHOD(init)(&controller, &params, start[0], start[1]);
 	while (fread(&event, sizeof(event), 1, stdin) == 1) {
-		lola_step(&lola, &params, &event, &result);
+		METHOD(step)(&controller, &params, &event, &result);
 		if (fwrite(&result, sizeof(result), 1, stdout) != 1)
 			return 1;
 	}

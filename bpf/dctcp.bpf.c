@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DCTCP (RFC 8257) as a congestion controller of Linux, for kernels without it. The algorithm is in
+ * dctcp.h. A socket that only receives echoes the marks (section 3.2), so both ends need the
+ * controller, as with Linux's own.
+ */
+#include "dctcp.h"
+
+#define CONTROLLER dctcp
+#include "replay.h"
+
+struct flow {
+	struct seen seen;
+	struct dctcp dctcp;
+	/* State of the stack's recovery. */
+	u64 ca_state;
+	/* `snd_nxt` at the start of the observation window. */
+	u32 end;
+	/* The socket's counts of packets at the last acknowledgement. */
+	u32 delivered;
+	u32 delivered_ce;
+	/* The receiver: `rcv_nxt` and the CE bit of the last packet (section 3.2). */
+	u32 rcv_nxt;
+	u32 is_ce;
+};
+
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_SK_STORAGE);
+	MAP_UINT(map_flags, BPF_F_NO_PREALLOC);
+	MAP_TYPE(key, int);
+	MAP_TYPE(value, struct flow);
+} flows SEC(".maps");
+
+INLINE struct flow *flow_of(struct tcp_sock *tp)
+{
+	return bpf_sk_storage_get(&flows, tp, 0, 0);
+}
+
+INLINE void read_socket(struct flow *flow, struct tcp_sock *tp)
+{
+	struct window *w = &flow->dctcp.window;
+
+	read_window(&flow->seen, tp, &w->mss, &w->cwnd, &w->ssthresh);
+}
+
+SEC("struct_ops")
+void sojourn_init(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	struct flow *flow = bpf_sk_storage_get(&flows, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	u64 mss = greatest(tp->mss_cache, 1);
+
+	__sync_fetch_and_add(&sockets, 1);
+	if (!flow)
+		return;
+	dctcp_init(&flow->dctcp, settings(), mss, tp->snd_cwnd * mss);
+	open_socket(&flow->seen, tp);
+	flow->ca_state = TCP_CA_OPEN;
+	flow->end = tp->snd_nxt;
+	flow->delivered = tp->delivered;
+	flow->delivered_ce = tp->delivered_ce;
+	flow->rcv_nxt = tp->rcv_nxt;
+	flow->is_ce = 0;
+}
+
+SEC("struct_ops")
+void sojourn_release(u64 *args)
+{
+	__sync_fetch_and_add(&sockets, -1);
+}
+
+/* Every acknowledgement, before the stack reacts to it. */
+SEC("struct_ops")
+void sojourn_in_ack_event(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	struct flow *flow = flow_of(tp);
+	u64 is_over;
+
+	if (!flow)
+		return;
+	is_over = (int)(tp->snd_una - flow->end) >= 0;
+	dctcp_observe(&flow->dctcp, settings(), (u32)(tp->delivered - flow->delivered),
+		      (u32)(tp->delivered_ce - flow->delivered_ce), is_over);
+	flow->delivered = tp->delivered;
+	flow->delivered_ce = tp->delivered_ce;
+	if (is_over)
+		flow->end = tp->snd_nxt;
+}
+
+/* Every acknowledgement outside recovery. */
+SEC("struct_ops")
+void sojourn_cong_avoid(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	u64 acked = (u32)args[2];
+	struct flow *flow = flow_of(tp);
+	struct window *w;
+
+	if (!flow || !is_cwnd_limited(tp))
+		return;
+	read_socket(flow, tp);
+	w = &flow->dctcp.window;
+	window_grow(w, acked * w->mss);
+	write_window(&flow->seen, tp, w->mss, w->cwnd, w->ssthresh);
+}
+
+/* A mark or a loss. The stack reduces the window to the result, and `read_socket` takes it over. */
+SEC("struct_ops")
+u32 sojourn_ssthresh(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	struct flow *flow = flow_of(tp);
+	struct window *w;
+
+	if (!flow)
+		return greatest(tp->snd_cwnd / 2, 2);
+	read_socket(flow, tp);
+	w = &flow->dctcp.window;
+	window_save(w);
+	w->acked = 0;
+	return ssthresh_packets(dctcp_reduced(&flow->dctcp, settings()), w->mss);
+}
+
+/* Section 3.5: a loss halves the window, even after a mark in the same round trip. */
+INLINE void react_to_loss(struct flow *flow, struct tcp_sock *tp)
+{
+	struct window *w = &flow->dctcp.window;
+
+	read_socket(flow, tp);
+	window_save(w);
+	w->acked = 0;
+	tp->snd_ssthresh = ssthresh_packets(w->cwnd / 2, w->mss);
+}
+
+SEC("struct_ops")
+void sojourn_set_state(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	u64 state = (u8)args[1];
+	struct flow *flow = flow_of(tp);
+
+	if (!flow)
+		return;
+	if (state == TCP_CA_RECOVERY && flow->ca_state != TCP_CA_RECOVERY)
+		react_to_loss(flow, tp);
+	flow->ca_state = state;
+}
+
+/*
+ * The receiver sends the acknowledgement that waits when the CE bit changes, so that each
+ * acknowledgement has the mark of all of its packets (section 3.2, figure 1).
+ */
+INLINE void echo(struct flow *flow, struct tcp_sock *tp, u32 is_ce)
+{
+	if (flow->is_ce != is_ce) {
+		if (tp->inet_conn.icsk_ack.pending & ICSK_ACK_TIMER) {
+			set_echo(tp, flow->is_ce);
+			bpf_tcp_send_ack(tp, flow->rcv_nxt);
+		}
+		tp->inet_conn.icsk_ack.pending |= ICSK_ACK_NOW;
+	}
+	flow->rcv_nxt = tp->rcv_nxt;
+	flow->is_ce = is_ce;
+	set_echo(tp, is_ce);
+}
+
+SEC("struct_ops")
+void sojourn_cwnd_event(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	u32 event = args[1];
+	struct flow *flow = flow_of(tp);
+
+	if (!flow)
+		return;
+	if (event == CA_EVENT_ECN_IS_CE || event == CA_EVENT_ECN_NO_CE)
+		echo(flow, tp, event == CA_EVENT_ECN_IS_CE);
+	else if (event == CA_EVENT_LOSS)
+		react_to_loss(flow, tp);
+}
+
+SEC("struct_ops")
+u32 sojourn_undo_cwnd(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	struct flow *flow = flow_of(tp);
+	struct window *w;
+
+	if (!flow)
+		return tp->snd_cwnd;
+	w = &flow->dctcp.window;
+	return greatest(packets(w->saved_cwnd, w->mss), tp->snd_cwnd);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops sojourn_dctcp = {
+	.ssthresh = (void *)sojourn_ssthresh,
+	.cong_avoid = (void *)sojourn_cong_avoid,
+	.set_state = (void *)sojourn_set_state,
+	.cwnd_event = (void *)sojourn_cwnd_event,
+	.in_ack_event = (void *)sojourn_in_ack_event,
+	.undo_cwnd = (void *)sojourn_undo_cwnd,
+	.init = (void *)sojourn_init,
+	.release = (void *)sojourn_release,
+	.flags = TCP_CONG_NEEDS_ECN,
+	.name = "sojourn_dctcp",
+};
