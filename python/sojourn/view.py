@@ -19,7 +19,7 @@ from sojourn.link_history import Column, Columns, Latest, LinkHistory
 # The charts show the last minute, or the whole run if it is shorter.
 _LONGEST_S = 60.0
 # Time between two pictures.
-_REFRESH_S = 0.2
+_REFRESH_S = 0.25
 # Cells left of the columns, with the axis.
 _MARGIN = 27
 _LEAST_COLUMNS, _LEAST_ROWS = 50, 14
@@ -89,8 +89,8 @@ class View:
             return Text(f"The charts need {_LEAST_COLUMNS} columns and {_LEAST_ROWS} rows.")
         now = self._history.latest()
         heading = (
-            f"{self._title}, {self._name}, link {self._link}, "
-            f"{now.t_s:.0f} of {self._run.duration_s:.0f} s"
+            f"{now.t_s:.0f} of {self._run.duration_s:.4g} s: "
+            f"{self._title}, {self._name}, link {self._link}"
         )
         has_blocks = self._console.encoding.startswith("utf")
         flows = [terminal.one_line(name) for name in self._run.watched_flows]
