@@ -43,7 +43,7 @@ test-all: lint tshark  ## set up, and run every test, the long ones too
 # The tests run on kernels that have the modules which this one may lack.
 VM_KERNELS ?= 6.1 6.12
 
-test-vm: $(VENV)/.made  ## test live runs over the kernel's queues on Debian's kernels, emulated
+test-vm: $(VENV)/.made  ## test live runs over the kernel's queues and without TUN on Debian's kernels, emulated
 	@cargo test --workspace $(FEATURES) --quiet --no-run
 	@tests/vm/test $(VM_KERNELS)
 

@@ -1,11 +1,14 @@
 """Shared helpers of the tests, other than fixtures."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,7 +32,17 @@ back   = ["back"]
 source = "bulk"
 """
 
+# The node is no TUN node, as in many containers.
+WITHOUT_TUN = ["unshare", "--mount", "sh", "-c"]
+WITHOUT_TUN += ['mount --bind /dev/null /dev/net/tun && exec "$@"', "sh"]
+
 Sojourn = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def require(line: list[str]) -> None:
+    """Skip the test if the machine does not allow this command."""
+    if shutil.which(line[0]) is None or subprocess.run([*line, "true"]).returncode:
+        pytest.skip(f"not allowed here: {' '.join(line)}")
 
 
 def command(*args: str | Path) -> list[str]:

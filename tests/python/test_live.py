@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import sojourn
 from sojourn import captures
-from support import Sojourn, command, environment
+from support import WITHOUT_TUN, Sojourn, command, environment, require
 
 SMALL = """
 duration = "3s"
@@ -43,20 +43,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# The node is no TUN node, as in many containers.
-WITHOUT_TUN = ["unshare", "--mount", "sh", "-c"]
-WITHOUT_TUN += ['mount --bind /dev/null /dev/net/tun && exec "$@"', "sh"]
 # A user without privilege.
 USER = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
 # Root of a user namespace, without further namespaces.
 NO_NAMESPACES = ["unshare", "--user", "--map-root-user", "sh", "-c"]
 NO_NAMESPACES += ['echo 0 >/proc/sys/user/max_$0_namespaces && exec "$@"']
-
-
-def require(line: list[str]) -> None:
-    """Skip the test if the machine does not allow this command."""
-    if shutil.which(line[0]) is None or subprocess.run([*line, "true"]).returncode:
-        pytest.skip(f"not allowed here: {' '.join(line)}")
 
 
 @pytest.mark.parametrize("stack", ["kernel", "udp"])

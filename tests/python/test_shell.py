@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import Sojourn, command, environment
+from support import WITHOUT_TUN, Sojourn, command, environment, require
 
 SMALL = """
 duration = "1s"
@@ -351,3 +351,34 @@ def marked(mark: str) -> list[int]:
             if process.name.isdecimal() and own in (process / "environ").read_bytes():
                 found.append(int(process.name))
     return found
+
+
+def test_without_tun_a_program_reaches_its_peer(place: Path, tmp_path: Path) -> None:
+    require(WITHOUT_TUN)
+    summary = tmp_path / "summary.json"
+    own = (place / "small.toml", "--json", summary, "--", sys.executable, "-c", PING)
+    args = [*WITHOUT_TUN, *command("shell", *own)]
+    done = subprocess.run(args, env=environment(), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    span, peer, kind, local = done.stdout.split()
+    assert float(span) >= 0.020
+    assert (peer, kind, local) == ("10.54.0.1", "0", "10.53.0.1")
+    assert "sojourn: the timing is not guaranteed: no TUN device (cannot" in done.stderr
+    assert json.loads(summary.read_text())["live"]["device"] == "veth"
+
+
+# A disk of 64 kB that is full.
+FULL_DISK = ["unshare", "--mount", "sh", "-c"]
+FULL_DISK += ['mount -t tmpfs -o size=64k full "$0" && ! cat /dev/zero >"$0/fill" && exec "$@"']
+
+
+def test_a_full_disk_is_named_with_the_file(place: Path, tmp_path: Path) -> None:
+    full = [*FULL_DISK, str(tmp_path)]
+    require(full)
+    summary = tmp_path / "summary.json"
+    own = (place / "small.toml", "--quiet", "--json", summary, "--", "true")
+    args = [*full, *command("shell", *own)]
+    done = subprocess.run(args, env=environment(), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1
+    said = f"sojourn: {summary}: No space left on device; free space, or write to another disk"
+    assert done.stderr.splitlines()[-1] == said

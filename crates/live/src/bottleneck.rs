@@ -147,13 +147,14 @@ impl Bottleneck {
         may_spin: bool,
     ) -> Bottleneck {
         let round_trips = RoundTrips::new(simulation.flows());
+        let groups = devices.sides.each_ref().map(|side| Group::new(side.takes_udp_segments()));
         Bottleneck {
             round_trips,
             simulation,
             devices: devices.sides,
             clock,
             waiter: Waiter::new(may_spin),
-            groups: [Group::new(), Group::new()],
+            groups,
             timing: Timing { no_tun: devices.no_tun, ..Timing::default() },
             accounts: Accounts::default(),
             arrivals: Vec::with_capacity(1024),

@@ -17,14 +17,17 @@ pub(crate) struct Group {
     handles: Vec<u32>,
     /// Bytes of all, the headers once.
     length: usize,
+    /// Whether packets of UDP may be joined.
+    joins_udp: bool,
     /// Whether the last packet ends the group: it is shorter, or has PSH or FIN.
     is_closed: bool,
 }
 
 impl Group {
-    /// An empty group, with room for the largest.
-    pub(crate) fn new() -> Group {
-        Group { handles: Vec::with_capacity(MOST), ..Group::default() }
+    /// An empty group, with room for the largest. `joins_udp`: whether its reader divides
+    /// super-packets of UDP.
+    pub(crate) fn new(joins_udp: bool) -> Group {
+        Group { handles: Vec::with_capacity(MOST), joins_udp, ..Group::default() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -46,7 +49,7 @@ impl Group {
         let (slot, bytes) = (slab.slot(handle), slab.bytes(handle));
         let payload = bytes.len() - slot.headers.payload;
         let Some(first) = self.handles.first() else {
-            (self.length, self.is_closed) = (bytes.len(), !may_lead(slot, bytes));
+            (self.length, self.is_closed) = (bytes.len(), !self.may_lead(slot, bytes));
             self.handles.push(handle);
             return true;
         };
@@ -63,6 +66,17 @@ impl Group {
             self.is_closed = payload < full || is_end(slot, bytes);
         }
         fits
+    }
+
+    /// Whether others may follow the packet in its group: it carries data, its checksum is left to
+    /// the device, and its flags allow it.
+    fn may_lead(&self, slot: &Slot, bytes: &[u8]) -> bool {
+        let headers = &slot.headers;
+        // The header of UDP in IPv6 with options, fragments and other protocols stay as they are.
+        let is_known = headers.protocol == TCP || (headers.protocol == UDP && self.joins_udp);
+        let options = headers.is_ip6 || headers.transport == 20;
+        let has_data = bytes.len() > headers.payload;
+        is_known && options && has_data && slot.checksum.is_some() && !is_end(slot, bytes)
     }
 
     /// Prepares the first packet as the head of the whole, and returns the work that is left to the
@@ -103,17 +117,6 @@ impl Group {
 
 fn flags(headers: &Headers, bytes: &[u8]) -> u8 {
     if headers.protocol == TCP { bytes[headers.transport + 13] } else { 0 }
-}
-
-/// Whether others may follow the packet in its group: it carries data, its checksum is left to the
-/// device, and its flags allow it.
-fn may_lead(slot: &Slot, bytes: &[u8]) -> bool {
-    let headers = &slot.headers;
-    // The header of UDP in IPv6 with options, fragments and other protocols stay as they are.
-    let is_known = headers.protocol == TCP || headers.protocol == UDP;
-    let options = headers.is_ip6 || headers.transport == 20;
-    let has_data = bytes.len() > headers.payload;
-    is_known && options && has_data && slot.checksum.is_some() && !is_end(slot, bytes)
 }
 
 fn is_end(slot: &Slot, bytes: &[u8]) -> bool {

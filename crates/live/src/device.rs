@@ -35,6 +35,7 @@ pub(crate) struct Devices {
 pub(crate) struct Device {
     file: OwnedFd,
     kind: Kind,
+    takes_udp_segments: bool,
     /// Of the hosts' namespace.
     netlink: Netlink,
     index: u32,
@@ -76,11 +77,11 @@ impl Devices {
 impl Device {
     fn tun(namespace: &Namespace, mtu: u32) -> Result<Device, Error> {
         namespace.enter(|| {
-            let file = tun::open(NAME).map_err(Error::Tun)?;
+            let (file, takes_udp_segments) = tun::open(NAME).map_err(Error::Tun)?;
             let netlink = Netlink::open()?;
             let index = netlink.index(NAME)?;
             netlink.set_up(index, Some((mtu, QUEUE)))?;
-            Ok(Device { file, kind: Kind::Tun, netlink, index })
+            Ok(Device { file, kind: Kind::Tun, takes_udp_segments, netlink, index })
         })?
     }
 
@@ -94,8 +95,14 @@ impl Device {
             let netlink = Netlink::open()?;
             let index = netlink.index(NAME)?;
             netlink.set_up(index, None)?;
-            Ok(Device { file, kind: Kind::Veth, netlink, index })
+            let takes_udp_segments = veth::has_udp_segments();
+            Ok(Device { file, kind: Kind::Veth, takes_udp_segments, netlink, index })
         })?
+    }
+
+    /// Whether it takes super-packets of UDP, as since Linux 6.2.
+    pub(crate) fn takes_udp_segments(&self) -> bool {
+        self.takes_udp_segments
     }
 
     /// Adds a host address.

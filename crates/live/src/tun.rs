@@ -13,19 +13,19 @@ const NODE: &str = "/dev/net/tun";
 const TCP_OFFLOADS: u32 = 0x01 | 0x02 | 0x04 | 0x08;
 const UDP_OFFLOADS: u32 = 0x20 | 0x40;
 
-/// Creates a device in the namespace of the calling thread. Returns the fault if the machine has
-/// none for this user.
-pub(crate) fn open(name: &str) -> Result<OwnedFd, String> {
+/// Creates a device in the namespace of the calling thread. Returns it, and whether it takes
+/// super-packets of UDP; or the fault if the machine has none for this user.
+pub(crate) fn open(name: &str) -> Result<(OwnedFd, bool), String> {
     let mut open = OpenOptions::new();
     open.read(true).write(true).custom_flags(libc::O_NONBLOCK);
     let file = open.open(NODE).map_err(failed("open"))?;
     let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
     ioctl::set_interface(file.as_fd(), name, flags).map_err(failed("create a device with"))?;
-    // Older kernels do not segment UDP for a device that cannot.
-    ioctl::set_offload(file.as_fd(), TCP_OFFLOADS | UDP_OFFLOADS)
-        .or_else(|_| ioctl::set_offload(file.as_fd(), TCP_OFFLOADS))
-        .map_err(failed("set offloads of"))?;
-    Ok(file.into())
+    let has_udp = ioctl::set_offload(file.as_fd(), TCP_OFFLOADS | UDP_OFFLOADS).is_ok();
+    if !has_udp {
+        ioctl::set_offload(file.as_fd(), TCP_OFFLOADS).map_err(failed("set offloads of"))?;
+    }
+    Ok((file.into(), has_udp))
 }
 
 fn failed(step: &'static str) -> impl FnOnce(io::Error) -> String {

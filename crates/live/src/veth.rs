@@ -34,8 +34,10 @@ pub(crate) fn open(
     // A kernel may lack IPv6. Otherwise it would send packets of its own to the hosts.
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     let netlink = Netlink::open()?;
+    // The hosts then leave no segmentation to the device.
+    let most_segments = (!has_udp_segments()).then_some(1);
     let near = CableEnd { name, address: OF_SOCKET, mtu, most_segments: None };
-    let far = CableEnd { name: hosts_name, address: OF_HOSTS, mtu, most_segments: most_segments() };
+    let far = CableEnd { name: hosts_name, address: OF_HOSTS, mtu, most_segments };
     netlink.add_cable(&near, &far, hosts)?;
     let index = netlink.index(name)?;
     netlink.set_up(index, None)?;
@@ -63,13 +65,13 @@ fn packet_socket(index: u32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Greatest number of segments that the hosts leave to the device. Before Linux 6.2, a packet socket
-/// cannot hand over segmentation of UDP (`include/linux/virtio_net.h`, `virtio_net_hdr_from_skb`).
-fn most_segments() -> Option<u32> {
+/// Whether packet sockets pass super-packets of UDP, as since Linux 6.2
+/// (`include/linux/virtio_net.h`, `virtio_net_hdr_from_skb`).
+pub(crate) fn has_udp_segments() -> bool {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let mut numbers = release.split('.').map(|number| number.parse().unwrap_or(0));
     let release: [u32; 2] = [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)];
-    (release < [6, 2]).then_some(1)
+    release >= [6, 2]
 }
 
 /// The packet in a frame; `None` if the two contradict each other.

@@ -7,6 +7,7 @@ use super::*;
 use crate::coalesce::Group;
 use crate::offload::PartialChecksum;
 use crate::slab::Slab;
+use crate::veth;
 
 /// A super-packet as the kernel hands it over.
 #[derive(Clone, Debug)]
@@ -139,9 +140,9 @@ fn is_sum_right(packet: &[u8]) -> bool {
 }
 
 /// Puts segments into a slab and joins them into groups.
-fn joined(of: &Super, segments: &[Vec<u8>]) -> Vec<(Offload, Vec<u8>)> {
+fn joined(of: &Super, segments: &[Vec<u8>], joins_udp: bool) -> Vec<(Offload, Vec<u8>)> {
     let mut slab = Slab::new(2048, 0);
-    let (mut groups, mut group) = (Vec::new(), Group::new());
+    let (mut groups, mut group) = (Vec::new(), Group::new(joins_udp));
     let mut close = |group: &mut Group, slab: &mut Slab| {
         let offload = group.seal(slab);
         let mut bytes = slab.bytes(group.handles()[0]).to_vec();
@@ -210,12 +211,14 @@ proptest! {
         }
     }
 
-    /// Segments joined again, and divided again, are the same.
+    /// Segments joined again, and divided again, are the same. Those of UDP are joined only if the
+    /// kernel divides them.
     #[test]
-    fn joined_segments_divide_into_the_same(of in supers()) {
+    fn joined_segments_divide_into_the_same(of in supers(), joins_udp in any::<bool>()) {
         let segments = segments(&of);
         let mut again = Vec::new();
-        for (offload, packet) in joined(&of, &segments) {
+        for (offload, packet) in joined(&of, &segments, joins_udp) {
+            prop_assert!(of.is_tcp || joins_udp || offload.segmentation.is_none());
             let parts = Segments::new(offload, &packet).expect("it is sound");
             for index in 0..parts.count() {
                 let mut out = vec![0; parts.size(index)];
@@ -240,7 +243,7 @@ proptest! {
             packet::set_ce(&mut segments[place]);
         }
         let marked = segments[place].clone();
-        let groups = joined(&of, &segments);
+        let groups = joined(&of, &segments, true);
         prop_assert!(groups.iter().any(|(_, packet)| *packet == marked));
     }
 
@@ -270,5 +273,17 @@ proptest! {
     #[test]
     fn offload_headers_round_trip(of in supers()) {
         prop_assert_eq!(Offload::parse(&of.offload().bytes()), Some(of.offload()));
+    }
+
+    /// A packet behind an Ethernet header is the same packet without it.
+    #[test]
+    fn a_frame_has_its_packet(of in supers()) {
+        let frame = [&veth::headers(&of.offload(), of.is_ip6)[..], &of.packet()].concat();
+        let (front, frame) = frame.split_first_chunk().expect("it is longer");
+        let offload = Offload::parse(front).expect("it is known");
+        let read = veth::strip(offload, frame).expect("it is whole");
+        prop_assert_eq!(read.offload, of.offload());
+        prop_assert_eq!(read.packet, of.packet());
+        prop_assert_eq!(packet::half(frame, 12), Some(if of.is_ip6 { 0x86dd } else { 0x0800 }));
     }
 }
