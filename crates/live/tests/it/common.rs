@@ -83,15 +83,25 @@ pub(crate) fn one_flow(seconds: u32, control: &str, link: &str, flow: &str) -> S
     )
 }
 
-/// Every packet that entered was delivered, dropped by a link, or is still inside.
+/// Every packet that entered was delivered, dropped by a link, refused by a device, or is still
+/// inside. No device lost a packet, if its buffer has the size that the run asked for.
 pub(crate) fn assert_conserved(report: &Report) {
     let (accounts, links) = (&report.accounts, &report.outcome.summary.links);
     let dropped: u64 = links.iter().map(|link| link.dropped_packets).sum();
     let copied: u64 = links.iter().map(|link| link.duplicated_packets).sum();
-    assert_eq!((accounts.overflowed, accounts.refused), (0, 0));
+    if report.timing.no_tun.is_none() || is_outside_user_namespaces() {
+        assert_eq!((accounts.overflowed, accounts.refused), (0, 0));
+    }
     // Packets inside that share their bytes with a copy count once.
-    let missing = accounts.entered + copied - accounts.delivered - dropped;
+    let missing = accounts.entered + copied - accounts.delivered - accounts.refused - dropped;
     let shared = missing - accounts.inside;
     assert!(shared <= copied, "{accounts:?}, {dropped} dropped, {copied} copied");
     assert!(copied > 0 || shared == 0, "{accounts:?}, {dropped} dropped");
+}
+
+/// In a user namespace, sysctls of the machine limit the buffers of packet sockets. The first one
+/// maps all users to themselves (user_namespaces(7)).
+fn is_outside_user_namespaces() -> bool {
+    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    map.split_whitespace().eq(["0", "0", "4294967295"])
 }
