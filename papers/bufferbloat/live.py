@@ -30,9 +30,10 @@ EVERY = (*LAYERS, *MORE)
 # Longer than every RTT, since a late response delays the next request, and no multiple of one, so
 # that the probes meet all phases of the bursts that acknowledgements cause.
 _INTERVAL = "350ms"
-_APART_MS = 20
-# Compressed acknowledgements fill a queue within some milliseconds.
-_STEP = "1ms"
+# Layers then differ by the layer, not by the time of the probes.
+_APART_MS = 5
+# Finer than the time between responses, each of which changes the smoothed RTT once.
+_STEP = "10ms"
 # The server on this host sends the responses of this flow.
 _RESPONSES = {"A": "client_b", "B": "client_a"}
 # The fifth and the sixth flow.

@@ -13,7 +13,7 @@ from sojourn_papers import Ask, Claim, Lab, Table
 from .figure_5 import PAPERS, SCENARIO
 
 STACKS: Mapping[str, Stack] = {"cubic": "kernel", "bbr": "kernel", "dctcp": "udp", "lola": "udp"}
-"""The hosts of each controller. Few kernels have DCTCP, and none has LoLa."""
+"""The hosts of each controller. Few kernels have DCTCP, and LoLa is not part of Linux."""
 RATIOS = (2, 3)
 DELAYS_MS = (25, 50)
 SIMULATED_RUNS = 30
@@ -93,8 +93,8 @@ def spikes(lab: Lab) -> list[Claim]:
         "Spikes are peaks of the queueing delay at the bottleneck. Each run has its own time of "
         "the drop, which the simulation with the same seed shares. The corrected bound is that "
         "for the rate which the link carried in the loop delay before the drop. Simulated hosts "
-        f"delay each packet by up to {_HOST_NOISE['kernel']} in place of the kernel's TCP, and up "
-        f"to {_HOST_NOISE['udp']} in place of hosts over UDP, as these do (`host_noise`)."
+        f"delay each packet by up to {_HOST_NOISE['kernel']} as hosts with the kernel's TCP, and "
+        f"by up to {_HOST_NOISE['udp']} as hosts over UDP (`host_noise`)."
     )
     return [*(_below_bound(lab, found, control) for control in controls), _inside(found)]
 

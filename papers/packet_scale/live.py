@@ -82,7 +82,8 @@ def _validation(lab: Lab, name: str, title: str, setting: Setting) -> list[Claim
     lab.table(_table(setting, found))
     lab.note(
         "Rates are a tenth of the paper's, so that the model's utilisation and delay stay the "
-        "same. A stream of 30 packets lasts ten times as long: 3.6 ms at the capacity."
+        "same. A stream of 30 packets lasts ten times as long: 3.6 ms at the capacity. A run is "
+        "without estimate if Rapid did not leave its start-up: no stream left on schedule."
     )
     published = lab.published()[name]
     return [claim for one in found for claim in _claims(published, setting, one, model)]
@@ -193,6 +194,7 @@ def _table(setting: Setting, found: Sequence[Both]) -> Table:
     columns = {
         "kind": "Rapid",
         "runs": "runs",
+        "stuck_runs": "without estimate",
         "utilisation_median": "utilisation: live p50",
         "utilisation_min": "min",
         "utilisation_max": "max",
@@ -214,6 +216,7 @@ def _row(one: Both, model: Found) -> dict[str, Value]:
     return {
         "kind": one.kind.name,
         "runs": len(one.live),
+        "stuck_runs": sum(not run.course.estimate for run in one.live),
         "utilisation_median": median(used),
         "utilisation_min": min(used),
         "utilisation_max": max(used),

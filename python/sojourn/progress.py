@@ -42,7 +42,7 @@ class Bar:
 
     def figure(self, name: str) -> None:
         """Show the current figure of a paper."""
-        self._progress.reset(self._task, description=_named("Simulating for", name), total=None)
+        self._progress.reset(self._task, description=_named("Running", name), total=None)
 
     def writing(self) -> None:
         """Show that the simulations have ended and the report is in progress."""

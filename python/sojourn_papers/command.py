@@ -51,19 +51,7 @@ def declare_run(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run fewer and shorter simulations: minutes for all papers",
     )
-    add(
-        "--live",
-        action="store_true",
-        help="run the paper's live figures: real hosts over real links, in real time "
-        "(docs/live.md), beside simulations of the same scenarios",
-    )
-    add("--ipv6", action="store_true", help="with --live: use IPv6 instead of IPv4")
-    add(
-        "--runs",
-        metavar="N",
-        type=positive,
-        help="with --live: number of live runs of each measurement (default: the paper's)",
-    )
+    _add_live(parser)
     add(
         "--out",
         metavar="DIR",
@@ -81,6 +69,23 @@ def declare_run(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     _add_folder(parser)
     parser.set_defaults(execute=run)
+
+
+def _add_live(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--live",
+        action="store_true",
+        help="run the paper's live figures: real hosts over real links, in real time "
+        "(docs/live.md), beside simulations of the same scenarios",
+    )
+    add("--ipv6", action="store_true", help="with --live: use IPv6 instead of IPv4")
+    add(
+        "--runs",
+        metavar="N",
+        type=positive,
+        help="with --live: number of live runs of each measurement (default: the paper's)",
+    )
 
 
 def _add_folder(parser: argparse.ArgumentParser) -> None:

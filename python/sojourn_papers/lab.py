@@ -92,7 +92,7 @@ class Lab:
     notes: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     live_runs: LiveRuns | None = None
-    """The live runs of `paper run --live`; None for simulations alone."""
+    """The live runs of `paper run --live`; absent if the lab only simulates."""
     _made: dict[str, Any] = field(default_factory=dict)
 
     @property

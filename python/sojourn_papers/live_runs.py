@@ -25,7 +25,7 @@ class LiveRuns:
 
     ipv6: bool = False
     runs: int | None = None
-    """Number of runs of each measurement; None for the paper's own number."""
+    """Number of runs of each measurement; by default the paper's own."""
     _kept: list[LiveSummary] = field(default_factory=list)
     _repeated: int = 0
     _loads: list[float] = field(default_factory=list)
@@ -78,7 +78,7 @@ def _known(of: Iterator[float | None]) -> Iterator[float]:
 
 
 def _load_average() -> list[float]:
-    """Return the load average of the last minute; none where the system does not know it."""
+    """Return the load average of the last minute, if the system has one."""
     try:
         return [os.getloadavg()[0]]
     except OSError:

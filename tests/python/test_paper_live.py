@@ -1,5 +1,7 @@
 """`sojourn paper run NAME --live` at its smallest size, where this machine allows live runs."""
 
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import sojourn as package
 from paper_claims import PAPERS
 from sojourn_papers import Lab, PaperSummary, runner
 from sojourn_papers.live_runs import LiveRuns
-from support import ROOT, Sojourn
+from support import ROOT, Sojourn, command, environment
 from test_bad_input import refused
 
 
@@ -102,6 +104,20 @@ def test_rapid_over_udp_is_beside_its_model(place: Path) -> None:
     assert six["model_utilisation"] == pytest.approx(0.903, abs=0.001)
     assert six["model_delay_ms"] == pytest.approx(49.95, abs=0.2)
     assert eight["model_utilisation"] > six["model_utilisation"]
+
+
+def test_without_privilege_a_paper_writes_nothing(place: Path) -> None:
+    if shutil.which("setpriv") is None:
+        pytest.skip("setpriv is missing, which drops privileges")
+    unprivileged = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--clear-groups"]
+    papers = ROOT / "papers"
+    args = command("paper", "run", "bufferbloat", "--live", "--quick", "--papers", papers)
+    done = subprocess.run(
+        [*unprivileged, *args], cwd=place, env=environment(), capture_output=True, text=True
+    )
+    refused(done, "cannot create a network namespace", "run as root")
+    assert done.stderr.count("\n") == 1
+    assert not (place / "runs" / "paper-bufferbloat-live").exists()
 
 
 def test_a_paper_without_live_figures_is_refused(sojourn: Sojourn, tmp_path: Path) -> None:

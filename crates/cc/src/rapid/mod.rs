@@ -32,6 +32,8 @@ const STARTUP_SPREAD: f64 = 1.2;
 const LEAST_PACKETS_A_SECOND: f64 = 1.0;
 /// Maximum rate of 10 Tbit/s, since gaps are whole nanoseconds.
 const MOST: f64 = 1e13;
+/// Maximum number of abandoned streams for which start-up's window has room.
+const ABANDONED: u64 = 8;
 /// An unlimited window, low enough that sums with it do not saturate.
 const UNLIMITED: Bytes = Bytes(u64::MAX / 4);
 
@@ -71,6 +73,8 @@ pub struct Rapid {
     /// The last estimate of the available bandwidth, in bit/s of payload.
     estimate: Option<f64>,
     leaving: Leaving,
+    /// Packets of start-up's streams that did not leave as planned.
+    abandoned: u64,
     /// `None` if the bottleneck itself reports the available bandwidth.
     collector: Option<Collector>,
     srtt: Duration,
@@ -129,6 +133,7 @@ impl Rapid {
                 duration: Duration::ZERO,
                 due: Instant::ZERO,
             },
+            abandoned: 0,
             collector: (!params::is_ideal(params)).then(Collector::default),
             srtt: Duration::ZERO,
             undo: Undo::default(),
@@ -230,11 +235,14 @@ impl Rapid {
     }
 
     /// The rate limits the sender, not the window. In start-up the window allows one stream
-    /// until its first feedback. Later it stops the sender after two round trips and a
+    /// until its first feedback. A stream that did not leave as planned gives no estimate, so that
+    /// the next one gets room beside it: released by acknowledgements, it would not leave as planned
+    /// either. Later it stops the sender after two round trips and a
     /// second without feedback.
     fn window(&self) -> Bytes {
         if self.phase == Phase::Startup && self.estimate.is_none() {
-            return self.mss * self.startup_shape.packets() as u64;
+            let packets = self.startup_shape.packets() as u64;
+            return self.mss * (packets + self.abandoned.min(ABANDONED * packets));
         }
         let silence = self.srtt * 2 + Duration::from_secs(1);
         Rate(self.peak as u64).bytes_in(silence).max(self.initial_window).min(UNLIMITED)
@@ -259,6 +267,9 @@ impl Rapid {
 impl Controller for Rapid {
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
         if self.leaving.sent > 0 && !self.is_on_schedule(now) {
+            if self.phase == Phase::Startup {
+                self.abandoned += self.leaving.sent as u64;
+            }
             self.restart();
         }
         let shape = self.shape_of(self.leaving.startup);
@@ -305,7 +316,7 @@ impl Controller for Rapid {
         let mut rate = self.rate * self.beta;
         if self.collector.is_some() {
             // RFC 5681 section 3.1: restart as at the beginning.
-            (self.phase, self.estimate) = (Phase::Startup, None);
+            (self.phase, self.estimate, self.abandoned) = (Phase::Startup, None, 0);
             rate = rate.min(self.initial_rate);
         }
         self.peak = 0.0;

@@ -377,6 +377,21 @@ fn the_first_stream_waits_for_its_feedback() {
     assert!(bench.cc.limits().cwnd >= Rate::from_mbit(80).bytes_in(Duration::from_millis(1040)));
 }
 
+/// A late packet begins a new stream. The window has room for all of it, because packets that wait
+/// for acknowledgements leave late again.
+#[test]
+fn a_stream_of_start_up_that_left_late_does_not_take_the_next_one_s_room() {
+    let mut bench = Bench::new(&[]);
+    for _ in 0..10 {
+        bench.send();
+    }
+    bench.now += Duration::from_secs(1);
+    let (stream, _) = bench.stream(PACKETS);
+    assert!(bench.cc.limits().cwnd >= MSS * (10 + PACKETS as u64));
+    bench.report(&stream, &fluid(&stream, 100.0 * MBIT, 0.0));
+    assert_eq!(bench.cc.probe().phase, "steady");
+}
+
 #[test]
 fn a_loss_halves_the_rate_and_a_timeout_begins_anew() {
     let mut bench = Bench::new(&[]);
