@@ -15,6 +15,9 @@ SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+# Cargo and the compilers that it starts would look for make's jobserver, which is not for them.
+CARGO := env -u MAKEFLAGS cargo
+
 # Controllers in the kernel, where their loader can be built.
 FEATURES = $(shell bpf/features 2>/dev/null)
 
@@ -37,14 +40,14 @@ test:  ## set up, and run the tests but for the long ones
 	@$(MAKE) --no-print-directory lint-python
 
 test-all: lint tshark  ## set up, and run every test, the long ones too
-	cargo test --workspace $(FEATURES) --quiet -- --include-ignored
+	$(CARGO) test --workspace $(FEATURES) --quiet -- --include-ignored
 	$(PYTEST) -m 'long or not long'
 
 # The tests run on kernels that have the modules which this one may lack.
 VM_KERNELS ?= 6.1 6.12
 
 test-vm: $(VENV)/.made  ## test live runs over the kernel's queues and without TUN on Debian's kernels, emulated
-	@cargo test --workspace $(FEATURES) --quiet --no-run
+	@$(CARGO) test --workspace $(FEATURES) --quiet --no-run
 	@tests/vm/test $(VM_KERNELS)
 
 bench: $(VENV)/.installed  ## measure speed, memory and start-up; takes a few minutes
@@ -61,7 +64,7 @@ matrix: $(VENV)/.installed  ## write docs/matrix.md anew: every controller over 
 
 bpf:  ## compile the programs for the kernel anew, with clang-19
 	@touch $(patsubst bpf/%.c,crates/kernel/objects/%.o,$(wildcard bpf/*.bpf.c))
-	cargo run --quiet --package sojourn-kernel --features libbpf --example objects
+
 
 interrupts: $(VENV)/.installed  ## send signals at random times to every long command; takes some hours
 	$(BIN)/python tests/python/interrupts.py
@@ -75,7 +78,7 @@ lint: lint-rust lint-python
 # `cargo fmt` does not see the modules that the registries' macros declare: all files, by name.
 lint-rust: $(VENV)/.made
 	@rustfmt --check --edition 2024 $(shell find crates benches fuzz -name '*.rs')
-	@cargo clippy --workspace $(FEATURES) --all-targets --quiet -- -D warnings
+	@$(CARGO) clippy --workspace $(FEATURES) --all-targets --quiet -- -D warnings
 
 lint-python: $(VENV)/.tested
 	$(BIN)/ruff check python tests/python docs benches papers fuzz
@@ -83,7 +86,7 @@ lint-python: $(VENV)/.tested
 	$(BIN)/mypy
 
 test-rust: lint-rust tshark  ## test the Rust crates
-	cargo test --workspace $(FEATURES) --quiet
+	$(CARGO) test --workspace $(FEATURES) --quiet
 
 test-python: $(VENV)/.tested tshark  ## test the installed package
 	@$(MAKE) --no-print-directory --output-sync=none pytest
