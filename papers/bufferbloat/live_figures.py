@@ -4,7 +4,7 @@ from itertools import pairwise
 from statistics import fmean, median
 
 from sojourn_papers import Claim, Lab, Table
-from sojourn_papers.paper import Value
+from sojourn_papers.measured import Value
 
 from .live import EVERY, MORE, Both, is_ipv6, recordings, sizes, span_s
 from .pictures import course, dispersion

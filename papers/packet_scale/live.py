@@ -14,7 +14,7 @@ import polars as pl
 from sojourn.report import chart
 from sojourn.results import Run
 from sojourn_papers import Claim, Lab, Table
-from sojourn_papers.paper import Value
+from sojourn_papers.measured import Value
 
 from .cases import FIGURE_6, FIGURE_8, WAIT_MS
 from .fluid import steady

@@ -5,6 +5,7 @@ some-name` computes its figures and compares its claims with the published value
 """
 
 from sojourn_papers.lab import Ask, Lab
-from sojourn_papers.paper import Claim, Figure, Paper, PaperSummary, Table
+from sojourn_papers.measured import Table
+from sojourn_papers.paper import Claim, Figure, Paper, PaperSummary
 
 __all__ = ["Ask", "Claim", "Figure", "Lab", "Paper", "PaperSummary", "Table"]

@@ -17,11 +17,13 @@ from sojourn.cli.options import positive
 from sojourn.errors import UsageError
 from sojourn.pictures import Pictures
 from sojourn.progress import Bar
+from sojourn.real_time import gain_privilege
 
 from sojourn_papers import page, runner
 from sojourn_papers.lab import Lab
 from sojourn_papers.live_runs import LiveRuns
-from sojourn_papers.paper import Figure, Paper, PaperSummary, TableSummary
+from sojourn_papers.measured import TableSummary
+from sojourn_papers.paper import Figure, Paper, PaperSummary
 
 _ALL = "all"
 # Measurements that no paper includes, relative to the folder of papers.
@@ -68,7 +70,13 @@ def declare_run(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="print every figure as JSON")
     form.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     _add_folder(parser)
-    parser.set_defaults(execute=run)
+    parser.set_defaults(execute=run, prepare=prepare)
+
+
+def prepare(args: argparse.Namespace) -> None:
+    """Gain the privilege for live runs."""
+    if args.live:
+        gain_privilege()
 
 
 def _add_live(parser: argparse.ArgumentParser) -> None:

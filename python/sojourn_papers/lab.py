@@ -17,7 +17,7 @@ from sojourn.results import Run
 from sojourn.run_summary import RunSummary
 
 from sojourn_papers.live_runs import LiveRuns
-from sojourn_papers.paper import Table
+from sojourn_papers.measured import Table
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,7 +13,7 @@ from sojourn.real_time import Live, Stack
 from sojourn.results import Run
 from sojourn.run_summary import LiveSummary
 
-from sojourn_papers.paper import Timing
+from sojourn_papers.measured import Timing
 
 # Runs of the same seed, at most: a machine that is always busy does not stop a paper.
 _ATTEMPTS = 3

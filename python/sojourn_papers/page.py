@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from sojourn_papers.paper import ClaimSummary, FigureSummary, PaperSummary, TableSummary, Value
+from sojourn_papers.measured import TableSummary, Value
+from sojourn_papers.paper import ClaimSummary, FigureSummary, PaperSummary
 
 HEADS = ("claim", "published", "ours", "holds", "criterion, method, or reason for a difference")
 

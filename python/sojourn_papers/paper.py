@@ -3,9 +3,11 @@
 The JSON is that of `paper run --json` and `paper.json`: changes may add keys but never rename one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
+
+from sojourn_papers.measured import TableSummary, Timing
 
 if TYPE_CHECKING:
     from sojourn_papers.lab import Lab
@@ -51,21 +53,6 @@ class Paper:
     """Figures of `paper run --live`: real hosts over real links."""
 
 
-Value = float | int | str | bool | None
-
-
-@dataclass(frozen=True)
-class Table:
-    """Measured values: `columns` has the head of each key, and each row a value for each key.
-
-    Keys end in their unit, as all keys of the JSON.
-    """
-
-    title: str
-    columns: Mapping[str, str]
-    rows: Sequence[Mapping[str, Value]]
-
-
 class ClaimSummary(TypedDict):
     """One claim of a figure. `published` is null if the paper has no value for it.
 
@@ -79,34 +66,6 @@ class ClaimSummary(TypedDict):
     unit: str
     holds: bool | None
     why: str
-
-
-class TableSummary(TypedDict):
-    """A table of measured values, with the head of each key of its rows."""
-
-    title: str
-    columns: dict[str, str]
-    rows: list[dict[str, Value]]
-
-
-class Timing(TypedDict):
-    """The live runs of a figure, and how the machine kept their time.
-
-    A run whose timing was bad (docs/live.md) is repeated up to twice. `repeated_runs` counts the
-    repetitions, and `flagged_runs` the runs that stayed bad. Latenesses and the stolen time are the
-    greatest of the runs that count. The load averages are those of the system over one minute,
-    which include the runs themselves.
-    """
-
-    runs: int
-    repeated_runs: int
-    flagged_runs: int
-    lateness_p50_s: float | None
-    lateness_p99_s: float | None
-    stolen_s: float | None
-    load_average_min: float | None
-    load_average_max: float | None
-    cores: int
 
 
 class _Live(TypedDict, total=False):

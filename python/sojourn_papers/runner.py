@@ -10,15 +10,8 @@ from sojourn.errors import UsageError
 
 from sojourn_papers import live_runs, page
 from sojourn_papers.lab import Lab, paper_name
-from sojourn_papers.paper import (
-    Claim,
-    Figure,
-    FigureSummary,
-    Paper,
-    PaperSummary,
-    Table,
-    TableSummary,
-)
+from sojourn_papers.measured import Table, TableSummary
+from sojourn_papers.paper import Claim, Figure, FigureSummary, Paper, PaperSummary
 
 _PAPER = "paper.py"
 

@@ -14,7 +14,8 @@ from sojourn.report import chart, render, theme, views
 from sojourn_bench import figure as bench_figure
 from sojourn_bench.figures import Bench
 from sojourn_papers import page as paper_page
-from sojourn_papers.paper import ClaimSummary, FigureSummary, PaperSummary, TableSummary
+from sojourn_papers.measured import TableSummary
+from sojourn_papers.paper import ClaimSummary, FigureSummary, PaperSummary
 from support import ROOT, environment
 
 SPIKE = ("theory", "spike", "--from", "60Mbit", "--to", "20Mbit", "--delay", "50ms")
