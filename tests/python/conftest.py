@@ -14,6 +14,11 @@ from support import ROOT, SMALL, Sojourn, command, environment
 settings.register_profile("sojourn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("sojourn")
 
+# A shell that starts the tests in the background, or `nohup`, makes them ignore these signals, and
+# with them every command that they start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
 # The tests share the bundled script of reports among themselves, not with the user.
 os.environ["XDG_CACHE_HOME"] = str(ROOT / ".pytest_cache")
 

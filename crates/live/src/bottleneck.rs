@@ -26,7 +26,7 @@ use crate::sys::realtime;
 use crate::tun::{ROOM, Read, Tun};
 use crate::watch::Watch;
 
-/// Packets read from one device before the links are served again.
+/// Packets read from each device before arrivals are delivered again.
 const READS: usize = 4;
 /// Priority of the bottleneck's thread, above the endpoints'.
 const PRIORITY: i32 = 50;
@@ -34,23 +34,23 @@ const PRIORITY: i32 = 50;
 /// The punctuality of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
-    /// Time by which each packet was written after its ideal time of arrival. With the kernel's
-    /// links, time by which each reading of their counters and each change came late.
+    /// Time from each packet's ideal time of arrival to the write of its group. With the kernel's
+    /// links, the delay of each reading of their queues, and of each change.
     pub lateness: Histogram,
     /// Whether the links were the kernel's.
     pub is_kernel: bool,
     /// Whether the thread had real-time priority.
     pub is_realtime: bool,
-    /// Whether its memory was locked.
+    /// Whether the memory of the process was locked.
     pub is_locked: bool,
-    /// Processor time that the machine's hypervisor gave to others during the run.
+    /// Processor time that the machine's hypervisor gave to others during the run (steal time).
     pub stolen: Duration,
     /// Time that the thread spent spinning for the next event.
     pub spun: Duration,
 }
 
 impl Timing {
-    /// The fault and its remedy if more than 1 % of the packets were late by more than `tolerance`.
+    /// A message with the fault and a remedy if more than 1 % of the packets were late by more than `tolerance`.
     pub fn warning(&self, tolerance: Duration) -> Option<String> {
         let late = Duration(self.lateness.quantile(0.99)?);
         let rounded = Duration(late.0.next_multiple_of(100_000));
@@ -71,16 +71,17 @@ impl Timing {
     }
 }
 
-/// Packets of the run that the links do not count.
+/// Counts of packets beside those of the links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
     /// IP packets that hosts sent into the links.
     pub entered: u64,
     /// IP packets written to hosts.
     pub delivered: u64,
-    /// Writes to hosts; fewer than packets where neighbours left together.
+    /// Writes to hosts: fewer than packets, because neighbours of one flow are written together.
     pub writes: u64,
-    /// Packets of hosts that belong to no flow, as those of IPv6's neighbour discovery.
+    /// Packets of hosts that belong to no flow, such as those of IPv6's neighbour discovery, or
+    /// that the links cannot carry.
     pub foreign: u64,
     /// Packets that the kernel dropped because this process did not read in time.
     pub overflowed: u64,
@@ -92,13 +93,13 @@ pub struct Accounts {
     pub arrived_bytes: [u64; 2],
 }
 
-/// The flow of each packet.
+/// How packets are assigned to flows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sorting {
-    /// Its destination names it.
+    /// By their destination address.
     ByAddress,
-    /// All packets between the two sides belong to this one.
-    Into(usize),
+    /// All to this one.
+    AllTo(usize),
 }
 
 /// The bottleneck of a run.
@@ -157,12 +158,12 @@ impl Bottleneck {
         self
     }
 
-    /// Passes all packets over the links of one flow until `stop`, which is then no error, and
-    /// shows the state of a link meanwhile.
+    /// Assigns all packets to one flow, and shows the state of a link during the run. To stop such
+    /// a run is not an error.
     pub(crate) fn for_any_traffic(mut self, flow: usize, watch: Watch) -> Bottleneck {
-        // Connections share the flow, so that their sequence numbers give no round-trip times.
+        // Connections share the flow, so their sequence numbers give no round-trip times.
         self.round_trips = RoundTrips::new(0);
-        self.sorting = Sorting::Into(flow);
+        self.sorting = Sorting::AllTo(flow);
         self.watch = Some(watch);
         self
     }
@@ -176,7 +177,7 @@ impl Bottleneck {
         let served = self.serve(stop);
         self.timing.stolen = stolen().saturating_sub(stolen_before);
         if self.timing.is_locked {
-            // The rest of the process needs its memory no longer than the run.
+            // Only the run needs locked memory.
             let _ = munlockall();
         }
         served?;
@@ -285,7 +286,7 @@ impl Bottleneck {
     fn flow(&self, to: Side, address: IpAddr) -> Option<usize> {
         match self.sorting {
             Sorting::ByAddress => to.flow(address),
-            Sorting::Into(flow) => to.contains(address).then_some(flow),
+            Sorting::AllTo(flow) => to.contains(address).then_some(flow),
         }
     }
 
