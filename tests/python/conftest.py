@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,14 +46,6 @@ def _run(line: list[str], cwd: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         line, cwd=cwd, env=environment(), capture_output=True, text=True, timeout=300
     )
-
-
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Let SIGINT raise `KeyboardInterrupt`, which a background process ignores."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(params=sorted((ROOT / "scenarios").glob("*.toml")), ids=lambda path: path.stem)

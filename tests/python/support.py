@@ -1,7 +1,6 @@
 """Shared helpers of the tests, other than fixtures."""
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -56,6 +55,4 @@ def begun(line: list[str], place: Path) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # Shells make background processes and their children ignore interrupts.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )

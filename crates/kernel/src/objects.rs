@@ -1,6 +1,6 @@
 //! The compiled programs.
 
-/// The objects by the name of their controller. `bpf/build` writes them.
+/// The objects by the name of their controller. `make bpf` writes them.
 const OBJECTS: &[(&str, &[u8])] = &[("lola", include_bytes!("../objects/lola.bpf.o"))];
 
 /// Names of the controllers that can be loaded, as in scenarios.

@@ -50,7 +50,8 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// A message with the fault and a remedy if more than 1 % of the packets were late by more than `tolerance`.
+    /// A message with the fault and a remedy if more than 1 % of the packets were late by more than
+    /// `tolerance`.
     pub fn warning(&self, tolerance: Duration) -> Option<String> {
         let late = Duration(self.lateness.quantile(0.99)?);
         let rounded = Duration(late.0.next_multiple_of(100_000));
