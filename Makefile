@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=wo
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # Cargo and the compilers that it starts would look for make's jobserver, which is not for them.
-CARGO := env -u MAKEFLAGS cargo
+CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 
 # Controllers in the kernel, where their loader can be built.
 FEATURES = $(shell bpf/features 2>/dev/null)

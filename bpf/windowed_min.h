@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Minimum over a sliding window, as `update_sparsely` in `crates/cc/src/windowed.rs`: all samples that may still become
- * the minimum, ordered by time and value. A sample that is not a minimum is kept only at a distance
- * of a 64th of the window, so the ring never overflows.
+ * Minimum over a sliding window, as `update_sparsely` in `crates/cc/src/windowed.rs`: all samples
+ * that may still become the minimum, ordered by time and value. A sample that is not a minimum is
+ * kept only at a distance of a 64th of the window, so the ring never overflows.
  */
 #ifndef SOJOURN_WINDOWED_MIN_H
 #define SOJOURN_WINDOWED_MIN_H

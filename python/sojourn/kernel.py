@@ -61,7 +61,7 @@ def registered() -> list[Registered]:
 
 
 def unload(name: str, force: bool) -> None:
-    """Unregister a controller, whoever loaded it."""
+    """Unregister a controller, also if another process has loaded it."""
     _require_linux()
     _core.kernel_unload(name, force)
 

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,11 @@ from support import ROOT, SMALL, Sojourn, command, environment
 # A slow machine is not a failure; benchmarks measure speed.
 settings.register_profile("sojourn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("sojourn")
+
+# A shell that starts the tests in the background, or `nohup`, makes them ignore these signals, and
+# with them every command that they start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # The tests share the bundled script of reports among themselves, not with the user.
 os.environ["XDG_CACHE_HOME"] = str(ROOT / ".pytest_cache")
@@ -42,14 +46,6 @@ def _run(line: list[str], cwd: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         line, cwd=cwd, env=environment(), capture_output=True, text=True, timeout=300
     )
-
-
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Let SIGINT raise `KeyboardInterrupt`, which a background process ignores."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(params=sorted((ROOT / "scenarios").glob("*.toml")), ids=lambda path: path.stem)

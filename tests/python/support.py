@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -52,9 +51,9 @@ def command(*args: str | Path) -> list[str]:
 
 def environment() -> dict[str, str]:
     """Return the environment without variables that change the output, with our commands first."""
-    kept = {
-        key: value for key, value in os.environ.items() if key not in ("COLUMNS", "FORCE_COLOR")
-    }
+    # Readline, which a debugger imports, sets the first two.
+    left_out = ("COLUMNS", "LINES", "FORCE_COLOR")
+    kept = {key: value for key, value in os.environ.items() if key not in left_out}
     kept["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
     return kept
 
@@ -69,6 +68,4 @@ def begun(line: list[str], place: Path) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # Shells make background processes and their children ignore interrupts.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )

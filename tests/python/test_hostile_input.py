@@ -96,7 +96,6 @@ def test_a_pipe_where_it_cannot_be_read_once(tmp_path: Path, kept: Path, reader:
     assert "a pipe" in done.stderr or "not a folder" in done.stderr
 
 
-@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("reader", ["check", "run", "controller", "theory"])
 def test_a_pipe_without_a_writer_can_be_interrupted(
     tmp_path: Path, kept: Path, reader: str

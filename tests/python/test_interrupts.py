@@ -239,7 +239,6 @@ sys.exit(cli.main())
     assert stdout
 
 
-@pytest.mark.usefixtures("interruptible")
 def test_python_is_interrupted_in_a_controller_that_never_ends() -> None:
     """In a program or a notebook, only the run ends, not the process."""
 

@@ -227,7 +227,6 @@ def namespaces(pid: int) -> int:
     return found
 
 
-@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_run_leaves_nothing(place: Path) -> None:
     args = command("live", place / "small.toml", "--set", "duration=60s", "--out", place / "cut")
     process = subprocess.Popen(args, cwd=place, env=environment(), stderr=subprocess.PIPE)

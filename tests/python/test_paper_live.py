@@ -115,7 +115,7 @@ def test_without_privilege_a_paper_writes_nothing(place: Path) -> None:
     done = subprocess.run(
         [*unprivileged, *args], cwd=place, env=environment(), capture_output=True, text=True
     )
-    refused(done, "cannot create a network namespace", "run as root")
+    refused(done, "cannot create a user namespace", "run as root")
     assert done.stderr.count("\n") == 1
     assert not (place / "runs" / "paper-bufferbloat-live").exists()
 

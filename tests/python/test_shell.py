@@ -243,7 +243,6 @@ def test_ctrl_c_in_a_terminal_reaches_the_program_once(place: Path) -> None:
     def take_terminal() -> None:
         os.setsid()
         fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     args = command("shell", place / "small.toml", "--", sys.executable, "-c", INTERRUPTED)
     own = {**environment(), "TERM": "xterm"}
@@ -332,8 +331,6 @@ def begun_in(place: Path, args: list[str]) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # Shells make background processes and their children ignore interrupts.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

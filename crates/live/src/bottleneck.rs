@@ -26,7 +26,7 @@ use crate::stolen::stolen;
 use crate::sys::realtime;
 use crate::watch::Watch;
 
-/// Packets read from one device before the links are served again.
+/// Packets read from each device before arrivals are delivered again.
 const READS: usize = 4;
 /// Priority of the bottleneck's thread, above the endpoints'.
 const PRIORITY: i32 = 50;
@@ -34,8 +34,8 @@ const PRIORITY: i32 = 50;
 /// The punctuality of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
-    /// Time by which each packet was written after its ideal time of arrival. With the kernel's
-    /// links, time by which each reading of their counters and each change came late.
+    /// Time from each packet's ideal time of arrival to the write of its group. With the kernel's
+    /// links, the delay of each reading of their queues, and of each change.
     pub lateness: Histogram,
     /// Whether the links were the kernel's.
     pub is_kernel: bool,
@@ -44,9 +44,9 @@ pub struct Timing {
     pub no_tun: Option<String>,
     /// Whether the thread had real-time priority.
     pub is_realtime: bool,
-    /// Whether its memory was locked.
+    /// Whether the memory of the process was locked.
     pub is_locked: bool,
-    /// Processor time that the machine's hypervisor gave to others during the run.
+    /// Processor time that the machine's hypervisor gave to others during the run (steal time).
     pub stolen: Duration,
     /// Time that the thread spent spinning for the next event.
     pub spun: Duration,
@@ -62,7 +62,8 @@ impl Timing {
         (!reasons.is_empty()).then(|| format!("the timing is not guaranteed: {reasons}"))
     }
 
-    /// The fault and its remedy if more than 1 % of the packets were late by more than `tolerance`.
+    /// A message with the fault and a remedy if more than 1 % of the packets were late by more than
+    /// `tolerance`.
     pub fn warning(&self, tolerance: Duration) -> Option<String> {
         let late = Duration(self.lateness.quantile(0.99)?);
         let rounded = Duration(late.0.next_multiple_of(100_000));
@@ -83,16 +84,17 @@ impl Timing {
     }
 }
 
-/// Packets of the run that the links do not count.
+/// Counts of packets beside those of the links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
     /// IP packets that hosts sent into the links.
     pub entered: u64,
     /// IP packets written to hosts.
     pub delivered: u64,
-    /// Writes to hosts; fewer than packets where neighbours left together.
+    /// Writes to hosts: fewer than packets, because neighbours of one flow are written together.
     pub writes: u64,
-    /// Packets of hosts that belong to no flow, as those of IPv6's neighbour discovery.
+    /// Packets of hosts that belong to no flow, such as those of IPv6's neighbour discovery, or
+    /// that the links cannot carry.
     pub foreign: u64,
     /// Packets that the kernel dropped because this process did not read in time.
     pub overflowed: u64,
@@ -104,13 +106,13 @@ pub struct Accounts {
     pub arrived_bytes: [u64; 2],
 }
 
-/// The flow of each packet.
+/// How packets are assigned to flows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sorting {
-    /// Its destination names it.
+    /// By their destination address.
     ByAddress,
-    /// All packets between the two sides belong to this one.
-    Into(usize),
+    /// All to this one.
+    AllTo(usize),
 }
 
 /// The bottleneck of a run.
@@ -137,6 +139,8 @@ pub(crate) struct Finished {
     pub(crate) accounts: Accounts,
     /// The counts of the capture, if there is one.
     pub(crate) captured: Option<Counts>,
+    /// Kept open until the flows have ended: without them, the hosts would have no network.
+    pub(crate) _devices: Option<[Device; 2]>,
 }
 
 impl Bottleneck {
@@ -170,17 +174,17 @@ impl Bottleneck {
         self
     }
 
-    /// Shows the state of a link meanwhile.
+    /// Shows the state of a link during the run.
     pub(crate) fn with_watch(mut self, watch: Option<Watch>) -> Bottleneck {
         self.watch = watch;
         self
     }
 
-    /// Passes all packets over the links of one flow until `stop`, which is then no error.
+    /// Assigns all packets to one flow. To stop such a run is not an error.
     pub(crate) fn for_any_traffic(mut self, flow: usize) -> Bottleneck {
-        // Connections share the flow, so that their sequence numbers give no round-trip times.
+        // Connections share the flow, so their sequence numbers give no round-trip times.
         self.round_trips = RoundTrips::new(0);
-        self.sorting = Sorting::Into(flow);
+        self.sorting = Sorting::AllTo(flow);
         self
     }
 
@@ -193,11 +197,11 @@ impl Bottleneck {
         let served = self.serve(stop);
         self.timing.stolen = stolen().saturating_sub(stolen_before);
         if self.timing.is_locked {
-            // The rest of the process needs its memory no longer than the run.
+            // Only the run needs locked memory.
             let _ = munlockall();
         }
         served?;
-        let is_endless = matches!(self.sorting, Sorting::Into(_));
+        let is_endless = matches!(self.sorting, Sorting::AllTo(_));
         if !is_endless && self.simulation.now() < self.simulation.end() {
             return Err(Error::Stopped);
         }
@@ -206,9 +210,9 @@ impl Bottleneck {
         }
         self.accounts.inside = self.simulation.tap().slab.used() as u64;
         self.timing.spun = self.waiter.spun;
-        let Bottleneck { simulation, timing, accounts, capture, .. } = self;
+        let Bottleneck { simulation, devices, timing, accounts, capture, .. } = self;
         let captured = capture.map(Capture::finish);
-        Ok(Finished { simulation, timing, accounts, captured })
+        Ok(Finished { simulation, timing, accounts, captured, _devices: Some(devices) })
     }
 
     fn serve(&mut self, stop: &AtomicBool) -> Result<(), Error> {
@@ -303,7 +307,7 @@ impl Bottleneck {
     fn flow(&self, to: Side, address: IpAddr) -> Option<usize> {
         match self.sorting {
             Sorting::ByAddress => to.flow(address),
-            Sorting::Into(flow) => to.contains(address).then_some(flow),
+            Sorting::AllTo(flow) => to.contains(address).then_some(flow),
         }
     }
 

@@ -428,6 +428,10 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
         let ended = self.threads.into_iter().flatten().try_for_each(join);
         ends.are_ended.store(true, Ordering::Release);
         let finished = bottleneck.join().map_err(|_| Error::Thread("bottleneck"))?;
+        // A fault of the links is the cause of those of the flows.
+        if !matches!(finished, Ok(_) | Err(Error::Stopped)) {
+            return finished;
+        }
         failure.map_or(Ok(()), Err)?;
         ended?;
         finished

@@ -53,7 +53,7 @@ pub(crate) fn kernel_registered() -> PyResult<String> {
     Ok(all.iter().map(described).collect::<Value>().to_string())
 }
 
-/// Unregisters a controller, whoever loaded it.
+/// Unregisters a controller, also if another process has loaded it.
 #[pyfunction]
 pub(crate) fn kernel_unload(name: &str, force: bool) -> PyResult<()> {
     sojourn_kernel::unload(name, force).map_err(live_error)

@@ -36,8 +36,8 @@ impl Simulation {
 }
 
 impl Simulation<On> {
-    /// As [`Simulation::new`], with the same outcome. The run also marks the part of the simulation
-    /// that is at work: see [`crate::at_work`].
+    /// As [`Simulation::new`], with the same outcome. The run also records which part of the
+    /// simulation is executing: see [`crate::at_work`].
     pub fn metered(scenario: &Scenario, control: Option<&Control>, seed: u64) -> Simulation<On> {
         Simulation::build(scenario, control, seed, (), Vec::new())
     }
@@ -91,7 +91,7 @@ impl<M: Metering, T: Tap> Simulation<M, T> {
         self.run.end
     }
 
-    /// Why the run ended before its time, if it did.
+    /// Why the run ended early, if it did.
     pub fn overrun(&self) -> Option<&Overrun> {
         self.hosts.overrun.as_deref()
     }
@@ -101,9 +101,9 @@ impl<M: Metering, T: Tap> Simulation<M, T> {
         while !self.advance_by(until, u32::MAX) {}
     }
 
-    /// As [`Simulation::advance`], but for at most `events` events, since a second of simulated
-    /// time may take microseconds or minutes. Returns true if it reached `until`, or the end if
-    /// that is earlier. The outcome of the run does not depend on the calls.
+    /// As [`Simulation::advance`], but for at most `events` events, so that the caller
+    /// regains control: a second of simulated time may take minutes. Returns true if it reached `until`, or the end if
+    /// that is earlier. The outcome does not depend on how the run is split into calls.
     pub fn advance_by(&mut self, until: Instant, events: u32) -> bool {
         M::enter(Part::Engine);
         let until = until.min(self.run.end);

@@ -146,6 +146,7 @@ impl Router {
             simulation: self.simulation,
             timing: self.timing,
             captured: None,
+            _devices: None,
         })
     }
 

@@ -1,12 +1,13 @@
-//! The server of a link: at a rate, or at the opportunities of a trace.
+//! The server of a link: it sends packets at a rate, or at the delivery opportunities of a trace.
 
 use sojourn_scenario::Trace;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-/// Bytes of a mahimahi opportunity (mahimahi, `PACKET_SIZE`).
+/// Bytes that one opportunity of a mahimahi trace carries (mahimahi, `PACKET_SIZE`).
 const OPPORTUNITY: u64 = Trace::OPPORTUNITY.0;
 
-const BIT_NS: u128 = 8_000_000_000;
+/// Work of a byte: 8 bits, in units of bit/s x ns.
+const BYTE_WORK: u128 = 8_000_000_000;
 
 /// Mean rate of a trace.
 pub(crate) fn mean_rate(trace: &Trace) -> Rate {
@@ -35,8 +36,8 @@ impl Server {
     }
 }
 
-/// Bits x 10^9. Aligned to 8 bytes: next to a field aligned to 16 bytes, the tags of enums are as
-/// wide and cost several instructions to read.
+/// In bit/s x ns. Packed, because a `u128` is aligned to 16 bytes, and would widen the tag of an
+/// enum around it to 16 bytes, which costs several instructions to read.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(8))]
 struct Work(u128);
@@ -52,29 +53,29 @@ impl Work {
 #[derive(Debug)]
 pub(crate) struct RateServer {
     rate: Rate,
-    /// Remaining work of the current packet at `since`, in bits x 10^9.
+    /// Remaining work at `since`: the current packet's, and the last one's `remainder`.
     work: Work,
     since: Instant,
-    /// The last packet's rest of a nanosecond, in bits x 10^9: less than the rate.
+    /// Work of the last packet beyond whole nanoseconds, in bit/s x ns, for the next packet to add.
     remainder: u64,
-    /// Cached service time of a packet with the last size at this rate. Most packets have one size,
-    /// and a division would dominate the cost of the server.
-    usual: Option<Share>,
+    /// Service time for the last packet's size at the current rate. Cached, because most packets
+    /// have one size, and a division would dominate the cost of the server.
+    cached: Option<ServiceTime>,
 }
 
-/// A packet's service time: whole nanoseconds, and the remaining bits x 10^9.
+/// A packet's service time: whole nanoseconds, and the work beyond them.
 #[derive(Clone, Copy, Debug)]
-struct Share {
+struct ServiceTime {
     size: Bytes,
     work: Work,
     span: Duration,
     rest: u64,
 }
 
-impl Share {
-    fn new(size: Bytes, rate: Rate) -> Share {
-        let (work, rate) = (u128::from(size.0) * BIT_NS, u128::from(rate.0));
-        Share {
+impl ServiceTime {
+    fn new(size: Bytes, rate: Rate) -> ServiceTime {
+        let (work, rate) = (u128::from(size.0) * BYTE_WORK, u128::from(rate.0));
+        ServiceTime {
             size,
             work: Work(work),
             span: Duration((work / rate) as u64),
@@ -85,26 +86,27 @@ impl Share {
 
 impl RateServer {
     pub(crate) fn new(rate: Rate) -> RateServer {
-        RateServer { rate, work: Work(0), since: Instant::ZERO, remainder: 0, usual: None }
+        RateServer { rate, work: Work(0), since: Instant::ZERO, remainder: 0, cached: None }
     }
 
     /// Starts a packet; returns when it is completely sent.
     #[inline]
     pub(crate) fn begin(&mut self, now: Instant, size: Bytes) -> Instant {
         self.since = now;
-        let share = match self.usual {
-            Some(share) if share.size == size => share,
+        let served = match self.cached {
+            Some(served) if served.size == size => served,
             _ if self.rate == Rate::ZERO => {
-                self.work = Work(u128::from(size.0) * BIT_NS + u128::from(self.remainder));
+                self.work = Work(u128::from(size.0) * BYTE_WORK + u128::from(self.remainder));
                 return Instant::MAX;
             }
-            _ => *self.usual.insert(Share::new(size, self.rate)),
+            _ => *self.cached.insert(ServiceTime::new(size, self.rate)),
         };
-        self.work = Work(share.work.0 + u128::from(self.remainder));
-        let wanting = self.rate.0 - self.remainder;
-        let carry = share.rest >= wanting;
-        self.remainder = if carry { share.rest - wanting } else { self.remainder + share.rest };
-        now + share.span + Duration(u64::from(carry))
+        self.work = Work(served.work.0 + u128::from(self.remainder));
+        let to_next_ns = self.rate.0 - self.remainder;
+        let carry = served.rest >= to_next_ns;
+        self.remainder =
+            if carry { served.rest - to_next_ns } else { self.remainder + served.rest };
+        now + served.span + Duration(u64::from(carry))
     }
 
     fn end(&mut self) -> Instant {
@@ -121,7 +123,7 @@ impl RateServer {
     pub(crate) fn set_rate(&mut self, now: Instant, rate: Rate) -> Instant {
         let done = u128::from(now.since(self.since).0) * u128::from(self.rate.0);
         self.work = self.work.left(done);
-        (self.since, self.rate, self.usual) = (now, rate, None);
+        (self.since, self.rate, self.cached) = (now, rate, None);
         self.end()
     }
 

@@ -14,11 +14,11 @@ use crate::meter::Metering;
 use crate::peak::Peak;
 use crate::tap::Wiring;
 
-/// One direction of data, with its acknowledgements.
+/// Half of a connection: data in one direction, with its acknowledgements.
 pub(crate) struct Connection<M: Metering> {
     pub(crate) sender: Sender<M::Controller>,
     pub(crate) receiver: Receiver,
-    /// Start of the routes of its data and of its acknowledgements.
+    /// Index of the first hop of its data, and of its acknowledgements.
     pub(crate) out: u32,
     pub(crate) back: u32,
     pub(crate) header: u32,
@@ -26,12 +26,12 @@ pub(crate) struct Connection<M: Metering> {
     pub(crate) flow: usize,
     /// Whether it carries the flow's requests, against the flow's direction.
     pub(crate) is_request: bool,
-    /// The controller's use of ECN; `None` if the transport does not use ECN.
+    /// The controller's use of ECN; [`EcnUse::None`] if the transport does not use ECN.
     ecn: EcnUse,
     /// Times of the pending timer and pacer events.
     pub(crate) timer_at: Instant,
     pub(crate) pace_at: Instant,
-    /// Time of the handshake's next repetition, for the connection of its client.
+    /// Time at which the client retransmits its packet of the handshake.
     pub(crate) opening_due: Instant,
     /// Number of delivered bytes that the source waits for.
     pub(crate) watch: u64,
@@ -42,13 +42,13 @@ pub(crate) struct Connection<M: Metering> {
     pub(crate) dropped: u64,
     /// Whether the run's limit of packets in flight applies ([`super::overrun`]).
     pub(crate) is_limited: bool,
-    /// Packet numbers that have arrived, if a link may copy packets and the receiver discards
-    /// copies: QUIC's does (RFC 9000 section 12.3).
+    /// Packet numbers that have arrived. `None` unless a link may duplicate packets and the receiver
+    /// discards duplicates, as QUIC's does (RFC 9000 section 12.3).
     pub(crate) seen: Option<Box<Seen>>,
 }
 
 impl<M: Metering> Connection<M> {
-    /// The time at which its timer should fire.
+    /// The earliest of its three timers.
     #[inline]
     pub(crate) fn deadline(&self) -> Instant {
         self.sender.timer().min(self.receiver.timer()).min(self.opening_due)
@@ -59,8 +59,8 @@ impl<M: Metering> Connection<M> {
         Wiring { flow: self.flow, is_request: self.is_request, ecn: self.ecn }
     }
 
-    /// Schedules the timer event. If the timer moves later, the pending event stays and checks
-    /// again when it fires. `id`: this connection's index.
+    /// Schedules the timer event. If the timer moves later, the pending event stays, and its
+    /// handler schedules the next one. `id`: this connection's index.
     #[inline]
     pub(crate) fn schedule_timer(&mut self, id: usize, deadline: Instant, events: &mut EventQueue) {
         if deadline < self.timer_at {
@@ -79,7 +79,8 @@ pub(crate) struct Chosen<'a> {
     pub(crate) is_limited: bool,
 }
 
-/// A connection of `flow`, or of its requests the other way; its routes are set later.
+/// Builds the connection for the data of `flow`, or for its requests, which travel in the opposite
+/// direction. Its routes are set later.
 pub(crate) fn connect<M: Metering>(
     spec: &scenario::Flow,
     flow: usize,
@@ -124,11 +125,11 @@ pub(crate) fn connect<M: Metering>(
 /// Acknowledgements in a block.
 const BLOCK: usize = 32;
 
-/// Acknowledgements in flight. Freed slots are reused with their memory in the order in which they
-/// became free. That is about the order of arrival, so that reads stay sequential in memory.
+/// Acknowledgements in flight. Slots keep their buffers. The first one that became free is reused
+/// first, about in the order of arrival, so reads stay sequential in memory.
 #[derive(Debug, Default)]
 pub(crate) struct AckSlab {
-    #[expect(clippy::vec_box, reason = "a block for itself, or the list would be one block")]
+    #[expect(clippy::vec_box, reason = "a list that grows moves no acknowledgement")]
     blocks: Vec<Box<[Ack; BLOCK]>>,
     free: VecDeque<u32>,
     /// Further copies in flight of each slot; empty until a wire copies one.
@@ -157,8 +158,8 @@ impl AckSlab {
         &mut self.blocks[place / BLOCK][place % BLOCK]
     }
 
-    /// A wire has copied the acknowledgement in this slot. The slot is free after both have
-    /// arrived.
+    /// A link has duplicated the acknowledgement in this slot. The slot is free after all copies
+    /// have arrived.
     #[cold]
     pub(crate) fn share(&mut self, place: usize) {
         if self.copies.len() <= place {
