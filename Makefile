@@ -1,9 +1,13 @@
-# `make demo` and `make test` set up everything themselves, in .venv and target/.
+# `make demo` and `make test` set up everything themselves: the package in .venv, and the package that
+# the tests use in target/venv. The tests' has the assertions of a development build, and shares its
+# crates with the tests in Rust.
 # The machine needs a Rust toolchain, and Python 3.10 or later with venv.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TEST_VENV := target/venv
+TEST_BIN := $(TEST_VENV)/bin
 SCENARIO := scenarios/capacity-drop.toml
 
 # All inputs of the installed package. The stamps have the time at which a build began, so that the
@@ -12,8 +16,8 @@ SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find crates benches -name tests -prune -o -type f -name '*.rs' -print -o -name '*.toml' -print -o -name '*.o' -print) \
 	$(shell find python -type f -not -name '*.pyc' -not -path '*/__pycache__*')
 
-PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PYTEST := $(TEST_BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal
+PIP := -m pip --disable-pip-version-check --quiet
 
 # Cargo and the compilers that it starts would look for make's jobserver, which is not for them.
 CARGO := env -u MAKEFLAGS -u MFLAGS cargo
@@ -46,7 +50,7 @@ test-all: lint tshark  ## set up, and run every test, the long ones too
 # The tests run on kernels that have the modules which this one may lack.
 VM_KERNELS ?= 6.1 6.12
 
-test-vm: $(VENV)/.made  ## test live runs over the kernel's queues and without TUN on Debian's kernels, emulated
+test-vm: $(TEST_VENV)/.made  ## test live runs over the kernel's queues and without TUN on Debian's kernels, emulated
 	@$(CARGO) test --workspace $(FEATURES) --quiet --no-run
 	@tests/vm/test $(VM_KERNELS)
 
@@ -76,19 +80,21 @@ papers: $(VENV)/.installed  ## write docs/papers.md anew: every paper in full
 lint: lint-rust lint-python
 
 # `cargo fmt` does not see the modules that the registries' macros declare: all files, by name.
-lint-rust: $(VENV)/.made
+lint-rust: $(TEST_VENV)/.made
 	@rustfmt --check --edition 2024 $(shell find crates benches fuzz -name '*.rs')
 	@$(CARGO) clippy --workspace $(FEATURES) --all-targets --quiet -- -D warnings
 
-lint-python: $(VENV)/.tested
-	$(BIN)/ruff check python tests/python docs benches papers fuzz
-	$(BIN)/ruff format --check python tests/python docs benches papers fuzz
-	$(BIN)/mypy
+lint-python: $(TEST_VENV)/.installed
+	$(TEST_BIN)/ruff check python tests/python docs benches papers fuzz
+	$(TEST_BIN)/ruff format --check python tests/python docs benches papers fuzz
+	$(TEST_BIN)/mypy
 
-test-rust: lint-rust tshark  ## test the Rust crates
+# Clippy comes after the build of the package, which the tests in Python wait for.
+test-rust: $(TEST_VENV)/.installed tshark  ## test the Rust crates
+	@$(MAKE) --no-print-directory lint-rust
 	$(CARGO) test --workspace $(FEATURES) --quiet
 
-test-python: $(VENV)/.tested tshark  ## test the installed package
+test-python: $(TEST_VENV)/.installed tshark  ## test the installed package
 	@$(MAKE) --no-print-directory --output-sync=none pytest
 
 pytest:
@@ -122,15 +128,13 @@ fuzz-record:  ## write the counts of the last `make fuzz` into docs/fuzzing.md
 fuzz-build: $(VENV)/.installed
 	@command -v c++ >/dev/null || { \
 		echo "c++ is missing, which builds libFuzzer; on Debian or Ubuntu: apt install g++" >&2; exit 1; }
-	@$(PIP) install 'atheris>=2.3' || echo "atheris has no wheel for this machine: the target " \
+	@$(BIN)/python $(PIP) install 'atheris>=2.3' || echo "atheris has no wheel for this machine: the target " \
 		"qlog is left out" >&2
 	RUSTFLAGS="$(FUZZ_FLAGS)" cargo build --quiet --profile fuzz --package sojourn-fuzz \
 		--features libfuzzer --bins --target-dir target/fuzz \
 		--target "$$(rustc --print host-tuple)"
 
-# Both build tools are in one environment, so that Cargo sees the same Python each time and rebuilds
-# only the changes.
-$(VENV)/.made:
+$(VENV)/.made $(TEST_VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
 		|| { echo "Sojourn needs Python 3.10 or later; try: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
@@ -138,26 +142,23 @@ $(VENV)/.made:
 	@command -v cargo >/dev/null \
 		|| { echo "cargo is missing; Rust's toolchain comes from https://rustup.rs" >&2; exit 1; }
 	@bpf/features --install
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install 'maturin>=1.9,<2'
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python $(PIP) install 'maturin>=1.9,<2'
 	@touch $@
 
-# `sojourn bench` compares with this program, which is no part of the package.
-$(BIN)/sojourn-bare-loop: $(VENV)/.made $(wildcard benches/bare-loop/Cargo.toml benches/bare-loop/src/*.rs)
-	@cargo build --quiet --release --package sojourn-bare-loop --target-dir target
-	@cp target/release/sojourn-bare-loop $@
+$(VENV)/.installed: PROFILE := release
+$(TEST_VENV)/.installed: PROFILE := dev
+$(TEST_VENV)/.installed: EXTRA := [test]
 
-$(VENV)/.installed: $(VENV)/.made $(SOURCES) $(BIN)/sojourn-bare-loop
-	@echo "Building Sojourn in release mode; the first time takes a few minutes."
+# `sojourn bench` compares with the bare loop's program, which is no part of the package. Cargo puts
+# the profile `dev` into target/debug.
+%/.installed: %/.made $(SOURCES)
+	@echo "Building Sojourn with the profile $(PROFILE); the first time takes a few minutes."
 	@touch $@.begun
-	MATURIN_PEP517_ARGS="$$(bpf/features)" PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation .
-	@mv $@.begun $@
-
-$(VENV)/.tested: $(VENV)/.made $(SOURCES) $(BIN)/sojourn-bare-loop
-	@echo "Building Sojourn in release mode, with what its tests need."
-	@touch $@.begun
-	MATURIN_PEP517_ARGS="$$(bpf/features)" PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation '.[test]'
-	@cp -p $@.begun $(VENV)/.installed
+	MATURIN_PEP517_ARGS="--profile $(PROFILE) $$(bpf/features)" PATH="$(CURDIR)/$*/bin:$$PATH" \
+		$*/bin/python $(PIP) install --no-build-isolation '.$(EXTRA)'
+	@$(CARGO) build --quiet --profile $(PROFILE) --package sojourn-bare-loop --target-dir target
+	@cp target/$(PROFILE:dev=debug)/sojourn-bare-loop $*/bin/
 	@mv $@.begun $@
 
 clean:  ## remove everything built and installed, except runs/

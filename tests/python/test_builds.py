@@ -1,4 +1,4 @@
-"""Debug and release builds give identical results."""
+"""All builds give identical results."""
 
 import hashlib
 import json
@@ -11,30 +11,43 @@ import sojourn
 from sojourn import _core
 from support import ROOT
 
+needs_cargo = pytest.mark.skipif(
+    shutil.which("cargo") is None, reason="needs what Sojourn is built with"
+)
 
-@pytest.mark.skipif(shutil.which("cargo") is None, reason="needs what Sojourn is built with")
-def test_debug_and_release_give_the_same_bytes(tmp_path: Path) -> None:
-    done = subprocess.run([built(), tmp_path], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    debug = {path.name: digest(path.read_bytes()) for path in tmp_path.iterdir()}
-    release: dict[str, str] = {}
+
+@needs_cargo
+def test_the_package_and_the_crates_give_the_same_bytes(tmp_path: Path) -> None:
+    found: dict[str, str] = {}
     for file in sorted((ROOT / "scenarios").glob("*.toml")):
-        release |= installed(file)
-    assert len(release) >= 3 * 8, "eight scenarios ship, with three results a run"
-    assert debug == release
+        found |= installed(file)
+    assert len(found) >= 3 * 8, "eight scenarios ship, with three results a run"
+    assert found == built("dev", tmp_path)
 
 
-def built() -> Path:
-    """Build the example like `cargo test --workspace`.
+@pytest.mark.long
+@needs_cargo
+def test_debug_and_release_give_the_same_bytes(tmp_path: Path) -> None:
+    for profile in ("dev", "release"):
+        (tmp_path / profile).mkdir()
+    debug = built("dev", tmp_path / "dev")
+    assert debug
+    assert debug == built("release", tmp_path / "release")
+
+
+def built(profile: str, folder: Path) -> dict[str, str]:
+    """Return digests of the results of an example, built like `cargo test --workspace`.
 
     Without `--workspace`, its dependencies would have other features and be built again.
     """
-    command = ["cargo", "build", "--workspace", "--example", "outcomes", "--message-format=json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    line = ["cargo", "build", "--workspace", "--example", "outcomes", "--message-format=json"]
+    done = subprocess.run([*line, "--profile", profile], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     messages = [json.loads(line) for line in done.stdout.splitlines()]
     (program,) = [message["executable"] for message in messages if message.get("executable")]
-    return Path(program)
+    done = subprocess.run([program, folder], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return {path.name: digest(path.read_bytes()) for path in folder.iterdir()}
 
 
 def installed(file: Path) -> dict[str, str]:

@@ -237,12 +237,14 @@ fn at_10_gbit_and_5_ms() {
 }
 
 #[test]
+#[ignore = "37 million packets: in `make test-all`"]
 fn at_10_gbit_and_21_ms() {
     publish(10_000.0, [21.0, 21.0], 45.0);
 }
 
 /// Figure 4d.
 #[test]
+#[ignore = "40 million packets: in `make test-all`"]
 fn at_10_gbit_with_different_round_trip_times() {
     publish(10_000.0, [21.0, 101.0], 50.0);
 }
