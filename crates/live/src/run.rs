@@ -421,20 +421,18 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
             failure = self.step(clock).err();
             thread::sleep(tcp::SAMPLE);
         }
-        if failure.is_some() {
-            ends.stop.store(true, Ordering::Relaxed);
-        }
+        // Without the links, flows fail too: their fault counts only if nothing had stopped the run.
+        let failure = failure.filter(|_| !ends.stop.swap(true, Ordering::Relaxed));
         (0..self.flows.len()).for_each(|flow| self.end(flow));
         let ended = self.threads.into_iter().flatten().try_for_each(join);
         ends.are_ended.store(true, Ordering::Release);
         let finished = bottleneck.join().map_err(|_| Error::Thread("bottleneck"))?;
-        // A fault of the links is the cause of those of the flows.
-        if !matches!(finished, Ok(_) | Err(Error::Stopped)) {
-            return finished;
+        if let (Some(fault), Ok(_) | Err(Error::Stopped)) = (failure, &finished) {
+            return Err(fault);
         }
-        failure.map_or(Ok(()), Err)?;
+        let finished = finished?;
         ended?;
-        finished
+        Ok(finished)
     }
 
     /// Starts, samples and ends the flows at their times.
