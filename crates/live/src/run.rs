@@ -414,7 +414,7 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
         bottleneck: Work<'scope>,
         ends: Ends<'_>,
     ) -> Result<Finished, Error> {
-        let bottleneck = self.scope.spawn(bottleneck);
+        let bottleneck = spawn(self.scope, "bottleneck", bottleneck)?;
         let mut failure = None;
         let is_over = || bottleneck.is_finished() || ends.is_over.load(Ordering::Acquire);
         while !is_over() && failure.is_none() {
@@ -443,7 +443,7 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
             let (start, stop) = self.times.0[index];
             match &self.threads[index] {
                 None if start <= now + lead(&**flow) && now < stop && !self.is_ending(index) => {
-                    self.start(index, &**flow, clock)
+                    self.start(index, &**flow, clock)?;
                 }
                 None => {}
                 Some(_) if stop <= now => self.end(index),
@@ -460,10 +460,11 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
         Ok(())
     }
 
-    fn start(&mut self, index: usize, flow: &'env dyn LiveFlow, clock: Clock) {
+    fn start(&mut self, index: usize, flow: &'env dyn LiveFlow, clock: Clock) -> Result<(), Error> {
         let ending = Arc::clone(&self.ending);
         let run = move || flow.run(clock, &|| ending[index].load(Ordering::Relaxed));
-        self.threads[index] = Some(self.scope.spawn(run));
+        self.threads[index] = Some(spawn(self.scope, "flow", run)?);
+        Ok(())
     }
 
     fn end(&self, index: usize) {
@@ -477,6 +478,17 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
     fn is_ending(&self, index: usize) -> bool {
         self.ending[index].load(Ordering::Relaxed)
     }
+}
+
+/// Starts a thread with a name, by which tools tell threads apart.
+fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &'static str,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, Error> {
+    let thread = thread::Builder::new().name(name.to_owned());
+    let started = thread.spawn_scoped(scope, work);
+    started.map_err(|error| Error::Start { step: "start a thread", error })
 }
 
 fn lead(flow: &dyn LiveFlow) -> Span {
