@@ -248,6 +248,8 @@ def _recorded(
         "flows": _core.series_parquet(outcomes, "flows"),
         "links": _core.series_parquet(outcomes, "links"),
     }
+    if transfers := _core.transfers_parquet(outcomes):
+        series["transfers"] = transfers
     scenario, files = _as_run(core, runs)
     sources = user_controllers.record(summary) if user_controllers else {}
     return Run(summary, scenario, core.title(), series, {**files, **sources})
