@@ -195,6 +195,7 @@ summaries and, until they are written, their series.
 | links | 20,000 |
 | tables of flows | 20,000 |
 | flows, `count` included | 1,000,000 |
+| transfers of flows with random arrivals | 1,000,000 |
 | links in `path` and `back` of all flows | 4,000,000 |
 | steps, and ramps, of one rate or delay | 100,000 |
 | controllers in `controls` | 10,000 |

@@ -27,6 +27,7 @@ pub(crate) struct Text<'a> {
 /// Traces that scenarios may name: a valid one, a malformed one, and a long one.
 pub(crate) fn read(file: &str) -> io::Result<String> {
     match file {
+        "some.sizes" => Ok("100 0\n300 1\n".to_owned()),
         "cell.trace" | "traces/cellular.trace" => Ok("1\n2\n2\n7\n".to_owned()),
         "long.trace" => Ok("0\n1000000\n".to_owned()),
         "bad.trace" => Ok("1\nx\n".to_owned()),

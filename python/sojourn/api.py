@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from sojourn import _core, experiment, memory, real_time, results, stats
 from sojourn.exports import Captures, Files
 from sojourn.results import Run
-from sojourn.run_directory import What
+from sojourn.run_directory import File
 from sojourn.run_summary import FORMAT, RunSummary, Summary
 from sojourn.scenario import Scenario
 from sojourn.user_controllers import Factory, UserControllers
@@ -38,7 +38,16 @@ def run(
     pcapng: str | PathLike[str] | None = None,
     qlog: str | PathLike[str] | None = None,
 ) -> Run:
-    """Simulate a scenario, given as a path, a dict or a `Scenario`.
+    """Simulate a scenario and return its `Run`.
+
+        run = sojourn.run("scenarios/capacity-drop.toml", control=["cubic", "bbr"], runs=10)
+        run.table()                              # a row for each flow of each run (Polars)
+        run.flow("upload", control="bbr", seed=1).series   # its samples
+        run.plot().save("drop.svg")
+        run.save("runs/mine")
+
+    `scenario` is the path of a TOML file, TOML text of several lines, a dict with the same keys,
+    or a `Scenario`.
 
     `control` replaces the scenario's list of controllers, and `seed` replaces its seed. `runs`
     repeats each simulation with that many consecutive seeds. `set` changes single values, such
@@ -48,7 +57,13 @@ def run(
     own controller classes (`sojourn.Controller`); the scenario and `control` refer to them by
     these names. They are slow, and only one thread runs Python at a time. `pcapng` and `qlog`
     are folders that receive the packets of every run and the transports' events
-    (docs/exports.md).
+    (docs/exports.md). `progress` shows a bar on standard error.
+
+    The result has one simulation for each controller and seed. Raises `ScenarioError` for a fault
+    in the scenario, before any simulation; `ControllerError` for an exception in your own
+    controller; `NotEnoughMemoryError` if the runs do not fit into memory; `OutputExistsError` for a
+    folder that is not empty; `OSError` for a file that cannot be read; `TypeError` for anything
+    else as a scenario.
     """
     source = as_scenario(scenario)
     user_controllers = UserControllers(controllers or {})
@@ -159,15 +174,19 @@ def _listed(names: str | Sequence[str] | None) -> Sequence[str] | None:
 
 
 def as_scenario(source: Source) -> Scenario:
-    """Convert a path, a dict or a `Scenario` to a `Scenario`."""
+    """Convert a path, TOML text, a dict or a `Scenario` to a `Scenario`."""
     if isinstance(source, Scenario):
         return source
     if isinstance(source, Mapping):
         return Scenario(source)
+    # Text of one line is not a scenario, and a path has no line break.
+    if isinstance(source, str) and "\n" in source:
+        return Scenario.parse(source)
     if isinstance(source, (str, PathLike)):
         return Scenario.load(source)
     raise TypeError(
-        f"a scenario is a path, a dict or a sojourn.Scenario, not {type(source).__name__}"
+        f"a scenario cannot be of type {type(source).__name__}; give the path of a TOML file, TOML "
+        "text of several lines, a dict with the same keys, or a sojourn.Scenario"
     )
 
 
@@ -225,10 +244,12 @@ def _recorded(
     user_controllers: UserControllers | None = None,
 ) -> Run:
     summary = _summary(core, name, runs, [json.loads(one.summary_json()) for one in outcomes])
-    series: dict[What, bytes] = {
+    series: dict[File, bytes] = {
         "flows": _core.series_parquet(outcomes, "flows"),
         "links": _core.series_parquet(outcomes, "links"),
     }
+    if transfers := _core.transfers_parquet(outcomes):
+        series["transfers"] = transfers
     scenario, files = _as_run(core, runs)
     sources = user_controllers.record(summary) if user_controllers else {}
     return Run(summary, scenario, core.title(), series, {**files, **sources})

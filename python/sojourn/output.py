@@ -31,6 +31,29 @@ _LONGEST_BASE = 240
 _TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
 
+# Targets of this process that no message has named, in the order of writing.
+_unnamed: dict[str, None] = {}
+
+
+def announced(kind: str, target: str | PathLike[str], hint: str = "") -> str:
+    """Return the line that names a written folder or file to the user."""
+    _unnamed.pop(str(target), None)
+    return f"{kind}: {target}{hint}"
+
+
+def unannounced() -> list[str]:
+    """Return the targets that no message has named, and forget them."""
+    names = list(_unnamed)
+    _unnamed.clear()
+    return names
+
+
+def _note_written(target: Path) -> None:
+    """Keep the name of a target for the user, unless it is inside a hidden folder."""
+    if not any(part.startswith(".sojourn-") for part in target.parts):
+        _unnamed[str(target)] = None
+
+
 @dataclass
 class Opened:
     """A folder that is being written."""
@@ -120,6 +143,7 @@ class Choice:
                 opened = Opened(place, self.path)
                 yield opened
                 opened.target = self._moved(place)
+                _note_written(opened.target)
         except BaseException as error:
             if isinstance(error, OSError):
                 self._rename_in(error)
@@ -176,6 +200,7 @@ def write_new_file(target: str | PathLike[str], fill: Fill, option: str = "--plo
             file = place / f"file{path.suffix}"
             fill(file)
             _core.complete(file, path)
+            _note_written(path)
     except FileExistsError as error:
         raise OutputExistsError(f"{path} was created by another process") from error
     except OSError as error:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from sojourn import memory, run_directory
-from sojourn.run_directory import What
+from sojourn import memory, run_directory, tidy
+from sojourn.run_directory import File, What
 from sojourn.run_summary import FlowSummary, Item, LinkSummary, RunSummary, Summary
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Record:
         summary: Summary,
         scenario: str,
         title: str,
-        series: Mapping[What, bytes],
+        series: Mapping[File, bytes],
         files: Mapping[str, str],
     ):
         self.summary = summary
@@ -32,7 +32,7 @@ class Record:
         """The scenario as run, in TOML."""
         self.title = title
         """The scenario's title."""
-        self.series: Mapping[What, bytes] = series
+        self.series: Mapping[File, bytes] = series
         """The Parquet files, as bytes."""
         self.files = files
         """The files that the scenario names (traces), by name."""
@@ -51,6 +51,20 @@ class Record:
     def links(self) -> "pl.DataFrame":
         """The series of every link of every run."""
         return self._read("links")
+
+    @cached_property
+    def transfers(self) -> "pl.DataFrame":
+        """The transfers that arrived at random: start, size and completion time of each."""
+        return self._read("transfers")
+
+    def table(self, rows: tidy.Rows = "flows") -> "pl.DataFrame":
+        """Return the figures as one tidy frame: a row for each flow of each run.
+
+        `rows` may also be "links", "spikes" (changes of capacity) or "sizes" (size classes of
+        transfers that arrive at random). The columns `control` and `seed` name the run; the others
+        have the keys of `sojourn run --json` (docs/run-directory.md).
+        """
+        return tidy.table(self.runs, rows)
 
     def flow(
         self, name: str, control: str | None = None, seed: int | None = None
@@ -77,11 +91,12 @@ class Record:
         where = {"control": run["control"], "seed": run["seed"], kind: name}
         return Selection(found[0], frame, where)
 
-    def _read(self, what: What) -> "pl.DataFrame":
+    def _read(self, what: File) -> "pl.DataFrame":
         memory.require_polars()
         import polars as pl
 
-        return run_directory.complete_series(pl.read_parquet(io.BytesIO(self.series[what])), what)
+        data = self.series.get(what) or run_directory.empty_series(what)
+        return run_directory.complete_series(pl.read_parquet(io.BytesIO(data)), what)
 
 
 class Selection(Generic[S]):

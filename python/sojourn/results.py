@@ -12,7 +12,7 @@ from sojourn import _core, inputs, output, pictures, run_directory
 from sojourn.comparison.summary import ComparisonSummary
 from sojourn.errors import RunDirectoryError, UsageError
 from sojourn.record import Record
-from sojourn.run_directory import What
+from sojourn.run_directory import File
 from sojourn.run_summary import Summary, UserController
 from sojourn.user_controllers import source_file_name
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 REDRAW = "sojourn report {}"
 # Memory of a parsed summary per byte of its text.
 _JSON_BYTES_A_BYTE = 30
-SERIES: tuple[What, What] = ("flows", "links")
+SERIES: tuple[File, ...] = ("flows", "links", "transfers")
 
 
 def summary_text(summary: Summary | ComparisonSummary) -> str:
@@ -56,12 +56,18 @@ class Run(Record):
 
         return Figure(self)
 
-    def save(self, directory: str | PathLike[str], report: Collection[str] = pictures.PAGE) -> Path:
+    def save(
+        self,
+        directory: str | PathLike[str],
+        report: Collection[str] = pictures.PAGE,
+        csv: bool = False,
+    ) -> Path:
         """Write the run directory, which must not exist yet or be empty.
 
-        `report` has the formats of the report: any of "html", "svg" and "png", or none.
+        `report` has the formats of the report: any of "html", "svg" and "png", or none. `csv` adds
+        each Parquet file as CSV, and the figures as `figures.csv`.
         """
-        return write(self, Path(directory), pictures.Pictures(pictures.warn, report))
+        return write(self, Path(directory), pictures.Pictures(pictures.warn, report), csv)
 
     def __repr__(self) -> str:
         controls = list(dict.fromkeys(run["control"] for run in self.runs))
@@ -74,17 +80,21 @@ class Run(Record):
         return to_html(self.summary)
 
 
-def write(run: Run, target: Path, drawn: pictures.Pictures) -> Path:
+def write(run: Run, target: Path, drawn: pictures.Pictures, csv: bool = False) -> Path:
     """Write the run directory to `target`, which must not exist or be empty.
 
     A picture that cannot be drawn is left out, and `drawn` reports it.
     """
-    return pictures.write_folder(target, lambda *to: fill(run, *to), drawn, REDRAW)
+    return pictures.write_folder(
+        target, lambda place, drawn: fill(run, place, drawn, csv), drawn, REDRAW
+    )
 
 
-def fill(run: Run, place: Path, drawn: pictures.Pictures) -> None:
+def fill(run: Run, place: Path, drawn: pictures.Pictures, csv: bool = False) -> None:
     """Write the run directory's files into an existing folder, all data first."""
     _write_data(run, place)
+    if csv:
+        _write_csv(run, place)
     drawn.report(run.plot(), place)
 
 
@@ -97,7 +107,9 @@ def draw(directory: Path, drawn: pictures.Pictures) -> None:
 def read(directory: Path) -> Run:
     """Read a run directory by any writer; refuse violations of docs/run-directory.md."""
     summary = _read_summary(directory)
-    series = {what: _read_series(directory, what) for what in SERIES}
+    series = {
+        what: _read_series(directory, what) for what in SERIES if _has_series(directory, what)
+    }
     file = directory / "scenario.toml"
     if not file.exists():
         return Run(summary, "", summary["scenario"], series, {})
@@ -148,9 +160,14 @@ def _read_summary(directory: Path) -> Summary:
     return run_directory.check_summary(given, str(file))
 
 
-def _read_series(directory: Path, what: What) -> bytes:
+def _has_series(directory: Path, what: File) -> bool:
+    """Whether to read a series: a directory without random arrivals has no transfers."""
+    return what != "transfers" or (directory / "transfers.parquet").exists()
+
+
+def _read_series(directory: Path, what: File) -> bytes:
     file = directory / f"{what}.parquet"
-    if what == "links" and not file.exists():
+    if what != "flows" and not file.exists():
         return run_directory.empty_series(what)
     if not file.exists():
         raise RunDirectoryError(f"{directory}: it has no {file.name}; {run_directory.WHERE}")
@@ -165,5 +182,14 @@ def _write_data(run: Run, place: Path) -> None:
         output.write_file(place / "scenario.toml", run.scenario)
     for name, text in run.files.items():
         output.write_file(place / name, text)
-    for what in SERIES:
-        output.write_file(place / f"{what}.parquet", run.series[what])
+    for what, data in run.series.items():
+        output.write_file(place / f"{what}.parquet", data)
+
+
+def _write_csv(run: Run, place: Path) -> None:
+    """Write the data of each Parquet file as CSV, and the figures of `Run.table`."""
+    frames = {"flows": run.flows, "links": run.links, "figures": run.table()}
+    if "transfers" in run.series:
+        frames["transfers"] = run.transfers
+    for name, frame in frames.items():
+        output.write_file(place / f"{name}.csv", frame.write_csv())

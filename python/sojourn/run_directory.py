@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 What = Literal["flows", "links"]
+File = Literal["flows", "links", "transfers"]
+"""A Parquet file: the series of flows and links, and the transfers of random arrivals."""
 Kind = Literal["text", "count", "number"]
 
 WHERE = "docs/run-directory.md has the format"
@@ -48,7 +50,7 @@ def _columns(kind: Kind, *names: str) -> tuple[Column, ...]:
     return tuple(Column(name, kind) for name in names)
 
 
-COLUMNS: Mapping[What, tuple[Column, ...]] = {
+COLUMNS: Mapping[File, tuple[Column, ...]] = {
     "flows": (
         *(_key("control", "text"), _key("seed", "count"), _key("flow", "text")),
         *_columns("text", "phase"),
@@ -63,6 +65,11 @@ COLUMNS: Mapping[What, tuple[Column, ...]] = {
         _key("t_s", "number"),
         *_columns("number", "capacity_bps", "carried_bps", "queue_delay_s"),
         *_columns("count", "queue_bytes", "queue_packets", "dropped_packets", "marked_packets"),
+    ),
+    "transfers": (
+        *(_key("control", "text"), _key("seed", "count"), _key("flow", "text")),
+        *(_key("start_s", "number"), _key("size_bytes", "count")),
+        *_columns("number", "completion_s"),
     ),
 }
 
@@ -161,10 +168,11 @@ def _complete_run(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _complete(entry: Mapping[str, Any], form: type) -> dict[str, Any]:
-    return {**dict.fromkeys(form.__annotations__), **entry}
+    required = [key for key in form.__annotations__ if key in form.__required_keys__]  # type: ignore[attr-defined]
+    return {**dict.fromkeys(required), **entry}
 
 
-def check_series(data: bytes, what: What, file: str) -> None:
+def check_series(data: bytes, what: File, file: str) -> None:
     """Refuse a Parquet file that is damaged, lacks a required column, or has a wrong type."""
     memory.require_polars()
     import polars as pl
@@ -214,7 +222,7 @@ def _check_counts(frame: "pl.DataFrame", counts: list[Column], file: str) -> Non
             )
 
 
-def complete_series(frame: "pl.DataFrame", what: What) -> "pl.DataFrame":
+def complete_series(frame: "pl.DataFrame", what: File) -> "pl.DataFrame":
     """Give every column its own type; absent columns become null, and so does NaN."""
     import polars as pl
 
@@ -231,7 +239,7 @@ def complete_series(frame: "pl.DataFrame", what: What) -> "pl.DataFrame":
     return frame.with_columns(columns)
 
 
-def empty_series(what: What) -> bytes:
+def empty_series(what: File) -> bytes:
     """Make a Parquet file without rows, for a directory without this series."""
     memory.require_polars()
     import polars as pl

@@ -16,8 +16,29 @@ Item = Mapping[str, Any]
 """A run, a flow, a link or a change of capacity: its figures, or their spreads over runs."""
 
 
-class FlowSummary(TypedDict):
-    """One flow of one run."""
+class SizeClass(TypedDict):
+    """The transfers of more than `from_bytes`, up to `to_bytes` (null for no limit)."""
+
+    from_bytes: int
+    to_bytes: int | None
+    started_transfers: int
+    completed_transfers: int
+    completion_p50_s: float | None
+    completion_p95_s: float | None
+    completion_p99_s: float | None
+    completion_mean_s: float | None
+
+
+class _Arrivals(TypedDict, total=False):
+    transfers_by_size: list[SizeClass]
+
+
+class FlowSummary(_Arrivals):
+    """One flow of one run.
+
+    `transfers_by_size` is present if its transfers arrive at random: all of them first, then those
+    of each class of sizes.
+    """
 
     name: str
     control: str

@@ -146,6 +146,10 @@ def _merge(items: Sequence[Item], same: tuple[str, ...]) -> Item:
     for key in items[0]:
         if key in same:
             continue
+        if key == "transfers_by_size":
+            lists = [item[key] for item in items if item.get(key)]
+            merged[key] = _merge_lists(lists, same=("from_bytes", "to_bytes"))
+            continue
         values = [item[key] for item in items if item[key] is not None]
         merged[key] = spread(values) if values else None
     return merged

@@ -5,7 +5,7 @@ from typing import Literal
 
 from sojourn.formatting import MISSING, Unit
 
-Subject = Literal["flow", "link", "spike"]
+Subject = Literal["flow", "link", "spike", "size"]
 """The entry of a summary that has the figure."""
 
 
@@ -63,6 +63,18 @@ RESPONSE_P50 = Metric("flow", "response_p50_s", "resp. p50", "ms", "median respo
 RESPONSE_P99 = Metric(
     "flow", "response_p99_s", "resp. p99", "ms", "99th percentile of response times"
 )
+STARTED = Metric("size", "started_transfers", "started", "count", "transfers that started")
+COMPLETED = Metric("size", "completed_transfers", "done", "count", "transfers that were completed")
+COMPLETION_P50 = Metric("size", "completion_p50_s", "compl. p50", "ms", "median completion time")
+COMPLETION_P95 = Metric(
+    "size", "completion_p95_s", "compl. p95", "ms", "95th percentile of completion times"
+)
+COMPLETION_P99 = Metric(
+    "size", "completion_p99_s", "compl. p99", "ms", "99th percentile of completion times"
+)
+COMPLETION_MEAN = Metric(
+    "size", "completion_mean_s", "compl. mean", "ms", "mean of the completion times"
+)
 RTT_P50 = Metric("flow", "rtt_p50_s", "RTT p50", "ms", "median round-trip time")
 RTT_P99 = Metric("flow", "rtt_p99_s", "RTT p99", "ms", "99th percentile of round-trip times")
 
@@ -70,6 +82,10 @@ AT_REST = [GOODPUT, UTILISATION, BASE_RTT, P50, P99, DROPS, MARKS, RESENT]
 SPIKES = [SPIKE, BOUND, CORRECTED, EXCESS, EXCESS_CORRECTED, DURATION]
 RESPONSES = [RESPONSE_P50, RESPONSE_P99]
 RTTS = [RTT_P50, RTT_P99]
+COMPLETIONS = [
+    *(STARTED, COMPLETED),
+    *(COMPLETION_P50, COMPLETION_P95, COMPLETION_P99, COMPLETION_MEAN),
+]
 LINKS = [UTILISATION, P50, P99, MAX, LINK_DROPS, LINK_MARKS]
 CHANGING = [
     *(GOODPUT, BEFORE, AFTER, BASE_RTT, P50, P99),
@@ -108,5 +124,12 @@ NOTES: list[list[tuple[Metric, str]]] = [
         )
     ],
     [(RTT_P50, "RTT p50, p99: of all round trips that the flow measured, or its pings took")],
+    [
+        (
+            COMPLETION_P50,
+            "compl. p50, p95, p99, mean: from the start of a transfer until its last byte was "
+            "delivered, of the completed transfers (done) of those that started",
+        )
+    ],
     [(RESPONSE_P50, "resp. p50, p99: from a request until its response has arrived in full")],
 ]

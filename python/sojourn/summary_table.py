@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sojourn import legend
+from sojourn import legend, size_classes
 from sojourn.formatting import MISSING, change_text, digits_of, scale_of
 from sojourn.remarks import below_bound, identical_runs, timing
 from sojourn.run_summary import Item, Summary, entries, focus_link, value_of, worst_spike
@@ -15,6 +15,7 @@ from sojourn.summary_metrics import (
     BEFORE,
     BOUND,
     CHANGING,
+    COMPLETIONS,
     CORRECTED,
     EXCESS,
     EXCESS_CORRECTED,
@@ -170,6 +171,20 @@ def build_links(summary: Summary) -> Table | None:
     return Table(caption, names, "link", _columns(LINKS, rows)) if rows else None
 
 
+def build_completions(summary: Summary) -> Table | None:
+    """Build one row per class of sizes of each flow whose transfers arrive at random."""
+    key = legend.of(summary)
+    names: list[Name] = []
+    rows: list[Row] = []
+    for entry, flow, size in size_classes.of(summary):
+        colour = key.colours[key.label(entry["control"], flow["name"])]
+        detail = f"{flow['name']}: {size_classes.name_of(size)}"
+        names.append(Name(entry["control"], detail, colour))
+        rows.append({"size": size})
+    caption = "Completion times by size"
+    return Table(caption, names, "flow", _columns(COMPLETIONS, rows)) if rows else None
+
+
 def _run_name(summary: Summary, key: legend.Legend, entry: Item, detail: str) -> Name:
     """Name a row about a link after its run; flows that share the link have no one controller."""
     several = len(entries(summary)) > 1
@@ -180,7 +195,8 @@ def _run_name(summary: Summary, key: legend.Legend, entry: Item, detail: str) ->
 
 def build_all(summary: Summary) -> list[Table]:
     """Build every table that applies to the summary."""
-    tables = (build(summary), build_changes(summary), build_links(summary))
+    flows = build(summary), build_completions(summary)
+    tables = (*flows, build_changes(summary), build_links(summary))
     return [one for one in tables if one is not None]
 
 

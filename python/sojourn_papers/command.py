@@ -247,7 +247,7 @@ def _show(done: Sequence[PaperSummary], target: Path, out: Console) -> None:
             for note in figure["notes"]:
                 out.print(name(note, "dim"))
         out.print(f"{held} of {total} claims hold", highlight=False)
-    out.print(name(f"Figures and tables: {target}"), soft_wrap=True)
+    out.print(name(output.announced("Figures and tables", target)), soft_wrap=True)
 
 
 def _measured(table: TableSummary) -> Table:

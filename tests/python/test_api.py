@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import sojourn
+from sojourn.api import Source
 from support import ROOT, SMALL
 
 
@@ -211,8 +212,47 @@ def test_theory_of_rapid() -> None:
 
 
 def test_what_is_no_scenario_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"a path, a dict or .*, not int"):
+    with pytest.raises(TypeError, match=r"of type int; give the path of a TOML file, TOML text"):
         sojourn.run(3)  # type: ignore[arg-type]
+
+
+def test_a_scenario_may_be_a_path_text_a_dict_or_an_object(small: Path) -> None:
+    text = small.read_text()
+    as_object = sojourn.Scenario.load(small)
+    forms: list[Source] = [small, str(small), text, dict(as_object), as_object]
+    runs = [sojourn.run(form, control="cubic").runs for form in forms]
+    assert runs == [runs[0]] * len(forms)
+    with pytest.raises(sojourn.ScenarioError, match="there is no controller `cubik`"):
+        sojourn.run(text.replace('"dctcp"', '"cubik"'))
+
+
+def test_the_table_is_tidy(small: Path) -> None:
+    run = sojourn.run(small, runs=2)
+    flows, links = run.table(), run.table("links")
+    assert flows.columns[:4] == ["control", "seed", "flow", "flow_control"]
+    assert flows.rows_by_key(["control", "seed"]).keys() == {
+        (control, seed) for control in ("cubic", "dctcp") for seed in (1, 2)
+    }
+    first = run.flow("upload", "cubic", 1).summary
+    row = flows.row(by_predicate=(pl.col("control") == "cubic") & (pl.col("seed") == 1), named=True)
+    assert {key: row[key] for key in first if key in row and key != "control"} == {
+        key: value for key, value in first.items() if key in row and key != "control"
+    }
+    assert set(links["link"]) == {"bottleneck", "back"}
+    assert run.table("spikes")["at_s"].unique().to_list() == [3.0]
+    assert run.table("sizes").shape == (0, 2)
+    with pytest.raises(ValueError, match="there are: flows, links, spikes, sizes"):
+        run.table("queues")  # type: ignore[arg-type]
+
+
+def test_help_has_an_example_the_result_and_the_errors() -> None:
+    text = inspect.getdoc(sojourn.run) or ""
+    assert all(word in text for word in ("run = sojourn.run(", "`Run`", "ScenarioError", "OSError"))
+    for named in (sojourn.Feedback, sojourn.Limits, sojourn.Setup, sojourn.Sent):
+        assert named.__doc__
+    fields = [name for name in vars(sojourn.Feedback) if not name.startswith("_")]
+    assert len(fields) > 20
+    assert all(getattr(sojourn.Feedback, name).__doc__ for name in fields)
 
 
 def test_spread_moves_the_changes(small: Path) -> None:

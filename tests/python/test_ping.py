@@ -23,7 +23,6 @@ delay  = "10ms"
 buffer = "100kB"
 
 [flow.ping]
-control = "none"
 path    = ["out"]
 back    = ["back"]
 source  = { kind = "ping", interval = "100ms" }
@@ -68,6 +67,19 @@ def test_tshark_finds_the_pings_of_a_run(tmp_path: Path) -> None:
     assert max(times_ms) == pytest.approx(1e3 * ping["rtt_max_s"], abs=1e-3)
     in_series = run.flow("ping").series["rtt_s"].drop_nulls()
     assert sorted(times_ms) == pytest.approx(sorted(1e3 * in_series), abs=1e-3)
+
+
+def test_a_ping_needs_no_controller(tmp_path: Path) -> None:
+    source = tmp_path / "ping.toml"
+    source.write_text(SCENARIO)
+    run = sojourn.run(source)
+    assert run.flow("ping").summary["control"] == "none"
+    # `control` replaces the controllers of the other flows, as if the ping had control = "none".
+    other = sojourn.run(source, control="reno")
+    controls = [flow["control"] for flow in other.runs[0]["flows"]]
+    assert controls == ["none", "reno"]
+    with pytest.raises(sojourn.ScenarioError, match="has no congestion controller"):
+        sojourn.run(source, set={"flow.ping.control": "cubic"})
 
 
 def test_the_table_has_the_round_trips_of_pings(

@@ -11,7 +11,7 @@ import sojourn
 from made_runs import change_summary, write
 from sojourn import run_directory
 from sojourn.comparison.summary import Compared, ComparisonSummary, FlowComparison
-from sojourn.run_directory import What
+from sojourn.run_directory import File
 from support import ROOT
 from test_compare import FLOW_A, LINK_A
 
@@ -34,13 +34,16 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from support import SMALL
 
     place = tmp_path_factory.mktemp("format")
-    (place / "small.toml").write_text(SMALL)
+    # First a flow whose transfers arrive at random, which has all keys.
+    source = '{ kind = "poisson", load = "1Mbit", sizes = "fixed", mean = "10kB" }'
+    web = f'[flow.web]\npath = ["bottleneck"]\nback = ["back"]\nsource = {source}\n'
+    (place / "small.toml").write_text(SMALL.replace("[flow.upload]", f"{web}[flow.upload]"))
     run = sojourn.run(place / "small.toml", runs=2, spread="1s")
     return run.save(place / "run", report=())
 
 
-@pytest.mark.parametrize("what", ["flows", "links"])
-def test_the_document_has_every_column(directory: Path, what: What) -> None:
+@pytest.mark.parametrize("what", ["flows", "links", "transfers"])
+def test_the_document_has_every_column(directory: Path, what: File) -> None:
     kinds = {"text": pl.String, "count": pl.UInt64, "number": pl.Float64}
     listed = rows(f"### `{what}.parquet`")
     written = pl.read_parquet_schema(directory / f"{what}.parquet")
@@ -60,6 +63,13 @@ def test_the_document_has_every_key_of_the_summary(directory: Path, heading: str
     assert {name for name, _ in listed} == set(run[key][0])
     required = tuple(name for name, cells in listed if cells[0] == "yes")
     assert required == run_directory.ENTRIES[key][0]
+
+
+def test_the_document_has_every_key_of_a_size_class(directory: Path) -> None:
+    run = json.loads((directory / "summary.json").read_text())["runs"][0]
+    listed = rows("Each of `transfers_by_size`")
+    assert {name for name, _ in listed} == set(run["flows"][0]["transfers_by_size"][0])
+    assert all(cells[0] == "yes" for _, cells in listed)
 
 
 def test_the_document_has_the_upper_keys(directory: Path) -> None:

@@ -103,6 +103,12 @@ def test_what_it_is_told(small: Path) -> None:
     assert all(one.in_flight_before_bytes <= 10 * 1420 for one in Fixed.told)
     rates = [one.rate.bps for one in Fixed.told if one.rate is not None]
     assert 0 < max(rates) < 13e6
+    shown = f"Feedback(acked_bytes={first.acked_bytes}, acked_packets={first.acked_packets}, "
+    assert repr(first).startswith(shown)
+    assert f"rtt_ns={first.rtt_ns}, " in repr(first)
+    assert "loss_event=False" in repr(first)
+    assert "received=[Received(number=0, " in repr(first)
+    assert repr(Fixed.sent[0]).startswith("Sent(number=0, bytes=1420, in_flight_before_bytes=0, ")
     for feedback in Fixed.told:
         assert [one.bytes for one in feedback.received] == [1420] * feedback.acked_packets
         assert all(one.sent_at_ns < one.received_at_ns for one in feedback.received)

@@ -57,7 +57,8 @@ impl Application {
             if at > now {
                 state = self.wait(state, now, at);
             } else {
-                let (Action::Write(bytes) | Action::Request(bytes)) = self.act(&mut state, now);
+                let (Action::Write(bytes) | Action::Request(bytes) | Action::Transfer(bytes)) =
+                    self.act(&mut state, now);
                 return Some(bytes);
             }
         }

@@ -116,6 +116,7 @@ pub fn run(
     options: &Options,
     stop: &AtomicBool,
 ) -> Result<Report, Error> {
+    refuse_arrivals(scenario)?;
     let controls: Vec<_> = scenario.flows.iter().map(|flow| of_flow(flow, control)).collect();
     let kernel = match options.stack {
         Stack::Kernel => KernelControllers::load(scenario, &controls)?,
@@ -165,6 +166,20 @@ pub fn run(
     let Finished { mut simulation, timing, accounts, .. } = finished;
     simulation.collect_times();
     Ok(Report { outcome: simulation.finish(), timing, accounts, captured })
+}
+
+/// Refuses flows with random arrivals.
+pub(crate) fn refuse_arrivals(scenario: &Scenario) -> Result<(), Error> {
+    scenario.flows.iter().find(|flow| flow.has_arrivals()).map_or(Ok(()), |flow| {
+        Err(Error::Unsupported {
+            flow: flow.name.clone(),
+            what: format!(
+                "a `{}` source, with a connection for each transfer,",
+                flow.source.info().name
+            ),
+            remedy: "simulate the scenario (sojourn run), or give the flow another source",
+        })
+    })
 }
 
 /// The two ends of the capture, if there is one.

@@ -20,7 +20,7 @@ use crate::bottleneck::{Accounts, Bottleneck, Finished, Timing};
 use crate::clock::Clock;
 use crate::device::{Device, Devices};
 use crate::port::Port;
-use crate::run::{may_spin, mtu, port};
+use crate::run::{may_spin, mtu, port, refuse_arrivals};
 use crate::sys::forward::{self, Forwarding};
 use crate::sys::keeper::{self, Group};
 use crate::watch::{LinkState, Readings, Watch, bottleneck_of};
@@ -107,6 +107,7 @@ impl Shell {
         command: &[String],
         options: &ShellOptions,
     ) -> Result<Shell, Error> {
+        refuse_arrivals(scenario)?;
         let place = flow_place(scenario, options.flow.as_deref())?;
         let flow = &scenario.flows[place];
         require_controller(options.congestion.as_deref())?;

@@ -55,6 +55,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     #[cfg(target_os = "linux")]
     module.add_function(wrap_pyfunction!(live::gain_privilege, module)?)?;
     module.add_function(wrap_pyfunction!(run::series_parquet, module)?)?;
+    module.add_function(wrap_pyfunction!(run::transfers_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(listing::controllers, module)?)?;
     module.add_function(wrap_pyfunction!(listing::queues, module)?)?;
     module.add_function(wrap_pyfunction!(listing::schema, module)?)?;

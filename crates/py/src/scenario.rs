@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use pyo3::prelude::*;
 #[cfg(target_os = "linux")]
 use sojourn_live::{IpVersion, Links, Options, Readings, ShellOptions, Stack};
-use sojourn_scenario::{Control, Document, Scenario as Resolved, kept_names};
+use sojourn_scenario::{Control, Document, Flow, Scenario as Resolved, kept_names};
 
 #[cfg(target_os = "linux")]
 use crate::errors::LiveError;
@@ -35,6 +35,15 @@ pub(crate) struct Scenario {
     resolved: OnceLock<Resolved>,
 }
 
+/// A file that a scenario names.
+struct NamedFile {
+    /// The name of its link or flow.
+    owner: String,
+    /// The path of its key, as for `--set`.
+    path: String,
+    file: String,
+}
+
 impl Scenario {
     fn new(document: Document, base_dir: PathBuf) -> Scenario {
         let resolved = OnceLock::new();
@@ -58,15 +67,23 @@ impl Scenario {
         Ok(Resolved { controllers, ..self.resolve(py)?.clone() })
     }
 
-    /// The traces that its links name, by link, regardless of other problems and of missing
+    /// The files that its links and flows name, regardless of other problems and of missing
     /// controllers.
-    fn traces(&self) -> Vec<(String, String)> {
+    fn named_files(&self) -> Vec<NamedFile> {
         let document = self.document.to_json();
-        let links = document["link"].as_object().into_iter().flatten();
-        let traced = links.filter_map(|(name, link)| {
-            Some((name.clone(), link["rate"]["trace"].as_str()?.to_owned()))
-        });
-        traced.collect()
+        let file = |table: &str, name: &String, keys: [&str; 2], value: &serde_json::Value| {
+            Some(NamedFile {
+                owner: name.clone(),
+                path: format!("{table}.{name}.{}.{}", keys[0], keys[1]),
+                file: value[keys[0]][keys[1]].as_str()?.to_owned(),
+            })
+        };
+        let tables = |name: &str| document[name].as_object().into_iter().flatten();
+        let traces =
+            tables("link").filter_map(|(name, link)| file("link", name, ["rate", "trace"], link));
+        let sizes =
+            tables("flow").filter_map(|(name, flow)| file("flow", name, ["source", "file"], flow));
+        traces.chain(sizes).collect()
     }
 
     /// Whether a run with this control calls Python.
@@ -143,13 +160,13 @@ impl Scenario {
         let mut document =
             Document::from_toml(origin, &toml).map_err(|e| scenario_error(py, &e))?;
         let mut files = Vec::new();
-        let traces = self.traces();
-        for ((link, trace), name) in traces.iter().zip(kept_names(&traces)) {
-            let change =
-                format!("link.{link}.rate.trace={}", serde_json::Value::from(name.as_str()));
+        let named = self.named_files();
+        let owned: Vec<_> = named.iter().map(|n| (n.owner.clone(), n.file.clone())).collect();
+        for (NamedFile { path, file, .. }, name) in named.iter().zip(kept_names(&owned)) {
+            let change = format!("{path}={}", serde_json::Value::from(name.as_str()));
             document.set(&change).map_err(|e| scenario_error(py, &e))?;
-            let text = self.files.read(trace);
-            let text = text.map_err(|why| value_error(format!("the trace {trace}: {why}")))?;
+            let text = self.files.read(file);
+            let text = text.map_err(|why| value_error(format!("the file {file}: {why}")))?;
             files.push((name, text));
         }
         Ok((document.to_toml(), files))
@@ -179,8 +196,14 @@ impl Scenario {
         Ok(scenario.labels().into_iter().map(Some).collect())
     }
 
-    fn flows(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.resolve(py)?.flows.len())
+    /// The most flows of a run, in which each random arrival is a flow.
+    fn flows(&self, py: Python<'_>) -> PyResult<u64> {
+        let scenario = self.resolve(py)?;
+        let most = |flow: &Flow| match flow.has_arrivals() {
+            true => flow.most_transfers(scenario.duration),
+            false => 1,
+        };
+        Ok(scenario.flows.iter().map(most).sum())
     }
 
     fn is_random(&self, py: Python<'_>) -> PyResult<bool> {

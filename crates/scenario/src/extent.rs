@@ -2,7 +2,7 @@
 //! and index of an event.
 
 use sojourn_source::Carrier;
-use sojourn_units::Duration;
+use sojourn_units::{Duration, Instant};
 
 use crate::check::Checker;
 use crate::checked::Fields;
@@ -34,23 +34,66 @@ pub fn longest_run(things: usize) -> Duration {
 }
 
 impl Scenario {
-    /// The greatest count among links, connections (two for a flow with requests) and flows. See
+    /// The greatest count among links, connections and flows. A flow with requests has two
+    /// connections, and one with random arrivals as many as there may be transfers. See
     /// [`longest_run`].
     pub fn things(&self) -> usize {
-        things(self.links.len(), &self.flows)
+        things(self.links.len(), &self.flows, self.duration)
     }
 }
 
-fn things(links: usize, flows: &[Flow]) -> usize {
-    let asks = |flow: &&Flow| flow.source.carrier() == Carrier::Requests;
-    links.max(flows.len() + flows.iter().filter(asks).count())
+impl Flow {
+    /// Whether it opens a new connection for each transfer.
+    pub fn has_arrivals(&self) -> bool {
+        self.source.carrier() == Carrier::Connections
+    }
+
+    /// The most transfers that arrive in a run of this length; zero for a flow without arrivals.
+    pub fn most_transfers(&self, duration: Duration) -> u64 {
+        self.source.most_transfers(self.active(duration))
+    }
+
+    /// Time from its start to its stop, in a run of this length.
+    fn active(&self, duration: Duration) -> Duration {
+        let end = Instant::ZERO + duration;
+        self.stop.unwrap_or(end).min(end).since(self.start)
+    }
+}
+
+fn things(links: usize, flows: &[Flow], duration: Duration) -> usize {
+    let connections = flows.iter().map(|flow| match flow.source.carrier() {
+        Carrier::Connections => flow.most_transfers(duration),
+        Carrier::Requests => 2,
+        Carrier::Connection | Carrier::ConnectionOrUdp | Carrier::Echo => 1,
+    });
+    let all = connections.fold(0, u64::saturating_add);
+    links.max(flows.len()).max(usize::try_from(all).unwrap_or(usize::MAX))
+}
+
+/// Connections of all flows with random arrivals: beyond the memory of any machine in use.
+const MOST_TRANSFERS: u64 = 1_000_000;
+
+/// Refuses more random arrivals than a run can hold.
+fn check_transfers(checker: &mut Checker, fields: &Fields, flows: &[Flow], span: Duration) -> bool {
+    let all = flows.iter().fold(0, |sum: u64, flow| sum.saturating_add(flow.most_transfers(span)));
+    if let (true, Some(flow)) = (all > MOST_TRANSFERS, fields.get("flow")) {
+        let message = format!("up to {all} transfers arrive in {span}; at most {MOST_TRANSFERS}");
+        let help = "give the sources a smaller `load`, a longer `interval` or a `count`, or shorten the run";
+        checker.report(&flow.at, message, help);
+    }
+    all <= MOST_TRANSFERS
 }
 
 /// Refuses a run that is too long for the time field of its events.
 pub(crate) fn check(checker: &mut Checker, fields: &Fields, links: usize, flows: &[Flow]) {
-    let longest = longest_run(things(links, flows));
     let Some(duration) = fields.get("duration") else { return };
-    if duration.time().is_some_and(|time| time > longest) {
+    let Some(time) = duration.time() else { return };
+    if !check_transfers(checker, fields, flows, time) {
+        return;
+    }
+    let things = things(links, flows, time);
+    let longest = longest_run(things);
+    if time > longest {
         let (flows, seconds) = (flows.len(), Duration::from_secs(longest.0 / 1_000_000_000));
         let message = format!("`duration` is too long for {flows} flows: at most {seconds}");
         checker.report(&duration.at, message, "shorten the run, or use fewer flows");

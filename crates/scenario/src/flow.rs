@@ -1,19 +1,20 @@
 //! Flows: from checked values to the model.
 
 use sojourn_params::Params;
-use sojourn_source::Carrier;
+use sojourn_source::{Carrier, Cdf};
 use sojourn_transport::Choice;
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::check::Checker;
 use crate::checked::{Checked, Fields};
 use crate::copies::Copies;
-use crate::error::At;
-use crate::link::{in_order, params};
+use crate::error::{At, Problem};
+use crate::link::{ReadFile, in_order, params};
 use crate::model::{Control, Flow, Profile, Source, Transport};
 use crate::names::Names;
 use crate::needs;
 use crate::schedule::End;
+use crate::size_file;
 
 /// Reads one flow over `links`; `None` after a reported problem.
 pub(crate) fn read(
@@ -22,25 +23,26 @@ pub(crate) fn read(
     fields: &Fields,
     links: &Names<'_>,
     end: Option<End>,
+    read_file: ReadFile<'_>,
 ) -> Option<Flow> {
     // Each before any `?`, so that all problems are reported at once.
     times(checker, fields, end);
     let path = places(checker, fields.list("path"), links);
     let back = places(checker, fields.list("back"), links);
-    let source = fields.get("source").and_then(source);
-    if let (Some(value), Some(source), Some(transport)) =
-        (fields.get("source"), &source, fields.get("transport").and_then(transport))
-        && let Some(fault) = source.fault(transport.mss)
-    {
-        checker.report(&value.at, fault.message, fault.help);
-    }
+    let transport = fields.get("transport").and_then(transport);
+    let source = fields.get("source").and_then(|value| {
+        let source = source(checker, value, read_file)?;
+        possible(checker, source, transport.as_ref()?, &value.at)
+    });
     check_tso(checker, fields);
     check_echo(checker, fields, source.as_ref());
     let named = fields.get("control");
     let control = named.map(|named| control(checker, named));
-    let transport = fields.get("transport").and_then(transport);
     if let (Some(named), Some(Some(control))) = (named, &control) {
         check_source(checker, control, source.as_ref(), &named.at);
+        if let Some(source) = &source {
+            check_signals(checker, control, source, &named.at, name);
+        }
         if let Some(transport) = &transport {
             needs::check(checker, control, transport, &named.at, name);
         }
@@ -48,6 +50,7 @@ pub(crate) fn read(
     Some(Flow {
         name: name.to_owned(),
         control: match control {
+            None if source.as_ref()?.carrier() == Carrier::Echo => Some(Control::None),
             None => None,
             Some(control) => Some(control?),
         },
@@ -124,6 +127,35 @@ fn check_source(checker: &mut Checker, control: &Control, source: Option<&Source
     }
 }
 
+/// Refuses a controller that gets signals of the bottleneck for a flow of many connections: the
+/// bottleneck divides its rate among flows, and learns of no transfer's end.
+pub(crate) fn check_signals(
+    checker: &mut Checker,
+    control: &Control,
+    source: &Source,
+    at: &At,
+    flow: &str,
+) {
+    let needs = control.needs(&checker.controllers);
+    if source.carrier() == Carrier::Connections && needs.is_some_and(|needs| needs.signal) {
+        let (name, kind) = (control.name(), source.info().name);
+        let message = format!("`{name}` cannot control flow `{flow}`, whose source is `{kind}`");
+        checker.report(at, message, "choose a controller without signals of the bottleneck");
+    }
+}
+
+/// Whether the flow takes a controller of `controls`: it names none, and its source needs one.
+pub(crate) fn takes_control(fields: &Fields) -> bool {
+    let source = fields.get("source").and_then(Checked::variant);
+    fields.get("control").is_none() && !source.is_some_and(|(kind, _)| is_echo(kind))
+}
+
+/// Whether the source of this name sends echo requests, which need no controller.
+pub(crate) fn is_echo(source: &str) -> bool {
+    let mut infos = sojourn_source::infos();
+    infos.any(|info| info.name == source && info.carrier == Carrier::Echo)
+}
+
 /// Refuses connection settings of echo requests, which have no connection, and requires a path for
 /// the replies.
 fn check_echo(checker: &mut Checker, flow: &Fields, source: Option<&Source>) {
@@ -132,11 +164,11 @@ fn check_echo(checker: &mut Checker, flow: &Fields, source: Option<&Source>) {
         return;
     }
     let name = spec.info().name;
-    let control = flow.get("control");
-    if control.and_then(Checked::variant).is_none_or(|(kind, _)| kind != "none") {
-        let at = control.map_or(&source.at, |control| &control.at);
+    if let Some(control) = flow.get("control")
+        && control.variant().is_some_and(|(kind, _)| kind != "none")
+    {
         let message = format!("a `{name}` has no congestion controller");
-        checker.report(at, message, "give the flow control = \"none\"");
+        checker.report(&control.at, message, "remove `control` from the flow");
     }
     if flow.list("back").is_empty() {
         let message = format!("a `{name}` needs a path for its replies");
@@ -161,7 +193,7 @@ fn check_tso(checker: &mut Checker, flow: &Fields) {
     }
 }
 
-fn source(value: &Checked) -> Option<Source> {
+fn source(checker: &mut Checker, value: &Checked, read_file: ReadFile<'_>) -> Option<Source> {
     let (kind, fields) = value.variant()?;
     let info = sojourn_source::infos().find(|info| info.name == kind)?;
     let mut params = Params::empty();
@@ -172,7 +204,71 @@ fn source(value: &Checked) -> Option<Source> {
             None => return None,
         }
     }
-    Source::new(kind, params)
+    let source = Source::new(kind, params)?;
+    match info.file {
+        Some(key) => with_file(checker, source, (value, fields), key.name, read_file),
+        None => Some(source),
+    }
+}
+
+/// The source with the content of the file that it names, if it needs one.
+fn with_file(
+    checker: &mut Checker,
+    source: Source,
+    (value, fields): (&Checked, &Fields),
+    key: &str,
+    read_file: ReadFile<'_>,
+) -> Option<Source> {
+    let file = fields.get(key);
+    match (source.reads_file(), file) {
+        (false, None) => Some(source),
+        (false, Some(file)) => {
+            let message = format!("`{key}` has no effect without sizes = \"file\"");
+            checker.report(&file.at, message, format!("remove `{key}`, or add sizes = \"file\""));
+            None
+        }
+        (true, None) => {
+            let message = format!("sizes = \"file\" needs `{key}`");
+            checker.report(&value.at, message, "name the file of sizes");
+            None
+        }
+        (true, Some(file)) => sizes(checker, file, read_file).map(|cdf| source.with_sizes(cdf)),
+    }
+}
+
+/// The source, unless its values are impossible together.
+fn possible(
+    checker: &mut Checker,
+    source: Source,
+    transport: &Transport,
+    at: &At,
+) -> Option<Source> {
+    let Some(fault) = source.fault(transport.mss) else { return Some(source) };
+    checker.report(at, fault.message, fault.help);
+    None
+}
+
+fn sizes(checker: &mut Checker, file: &Checked, read_file: ReadFile<'_>) -> Option<Cdf> {
+    let name = file.text()?;
+    let text = match read_file(name) {
+        Ok(text) => text,
+        Err(reason) => {
+            let message = format!("the file of sizes `{name}` cannot be read: {reason}");
+            checker.report(&file.at, message, "write the path relative to the scenario's folder");
+            return None;
+        }
+    };
+    match size_file::parse(name, &text) {
+        Ok(cdf) => Some(cdf),
+        Err(malformed) => {
+            let help = "each line has a size in bytes and the share of transfers up to it, from 0 \
+                        to 1 or in percent, such as 10000 0.15";
+            let problem = Problem::new(&file.at, malformed.message, help);
+            let evidence = malformed.evidence.map(Box::new);
+            checker.problems.add(|| Problem { evidence, ..problem });
+            None
+        }
+    }
 }
 
 fn transport(value: &Checked) -> Option<Transport> {

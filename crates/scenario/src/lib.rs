@@ -33,6 +33,7 @@ mod set;
 mod shape;
 mod shown;
 mod size;
+mod size_file;
 mod trace;
 mod tree;
 mod variants;

@@ -49,7 +49,7 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
     let end = end(fields);
     // Each before any `?`, so that all problems are reported at once.
     let links = links(checker, fields, end, read_file);
-    let flows = flows(checker, fields, end);
+    let flows = flows(checker, fields, end, read_file);
     let controls = controls(checker, fields, &flows);
     let record = fields.get("record")?.table()?;
     let links = links?;
@@ -151,10 +151,16 @@ fn links(
     read.collect::<Vec<_>>().into_iter().collect()
 }
 
-fn flows(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Vec<Option<Flow>> {
+fn flows(
+    checker: &mut Checker,
+    fields: &Fields,
+    end: Option<End>,
+    read_file: ReadFile<'_>,
+) -> Vec<Option<Flow>> {
     let links: Names<'_> = fields.named("link").iter().map(|(name, _)| name.as_str()).collect();
     let flows = fields.named("flow").iter();
-    let read = flows.map(|(name, value)| flow::read(checker, name, value.table()?, &links, end));
+    let read = flows
+        .map(|(name, value)| flow::read(checker, name, value.table()?, &links, end, read_file));
     read.collect()
 }
 
@@ -169,13 +175,14 @@ fn controls(
     uncontrolled(checker, fields, given.is_empty() && matches!(list.value, Got::List(_)));
     let takers = fields.named("flow").iter().filter(|(_, flow)| takes(flow)).count();
     if takers == 0 && !given.is_empty() && !fields.named("flow").is_empty() {
-        let message = "`controls` has no effect: every flow names its own `control`";
+        let message = "`controls` has no effect: every flow names its own `control`, or needs none";
         checker.report(&list.at, message, "remove `controls`, or `control` from a flow");
     }
     let read = given.iter().map(|value| {
         let control = flow::control(checker, value)?;
         for flow in flows.iter().flatten().filter(|flow| flow.control.is_none()) {
             needs::check(checker, &control, &flow.transport, &value.at, &flow.name);
+            flow::check_signals(checker, &control, &flow.source, &value.at, &flow.name);
         }
         Some(control)
     });
@@ -184,7 +191,7 @@ fn controls(
 
 /// Whether a flow uses the controllers of `controls`.
 fn takes(flow: &Checked) -> bool {
-    flow.table().is_some_and(|fields| fields.get("control").is_none())
+    flow.table().is_some_and(flow::takes_control)
 }
 
 fn uncontrolled(checker: &mut Checker, fields: &Fields, no_list: bool) {

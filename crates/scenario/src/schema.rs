@@ -328,7 +328,7 @@ static FLOW: Form = Form {
         Field::optional(
             "control",
             Shape::OneOf(&CONTROL),
-            "congestion controller; if absent, those of `controls`",
+            "congestion controller; if absent, those of `controls`, or none for a ping",
         ),
         Field::required(
             "path",

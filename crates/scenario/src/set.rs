@@ -3,6 +3,7 @@
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{At, Problem};
+use crate::flow::is_echo;
 use crate::schema::DOCUMENT;
 use crate::shape::Shape;
 use crate::tree::{self, Entry, FromToml, Node, Span, Value};
@@ -231,13 +232,20 @@ fn listed(root: &Node, name: &str) -> Option<Node> {
 
 fn release_flows(root: &mut Node) {
     let Some(Node { value: Value::Table(flows), .. }) = root.get_mut("flow") else { return };
-    if flows.iter().any(|flow| flow.node.get("control").is_none()) {
+    if flows.iter().any(|flow| takes_control(&flow.node)) {
         return;
     }
     for flow in flows {
         let Value::Table(fields) = &mut flow.node.value else { continue };
         fields.retain(|field| field.key != "control" || is_none(&field.node));
     }
+}
+
+/// Whether a flow takes a controller of `controls`: it names none, and its source needs one.
+fn takes_control(flow: &Node) -> bool {
+    let source = flow.get("source").map(|source| source.get("kind").unwrap_or(source));
+    let is_echo = matches!(source, Some(Node { value: Value::Text(name), .. }) if is_echo(name));
+    flow.get("control").is_none() && !is_echo
 }
 
 /// Whether a value of `control` means no controller.

@@ -60,6 +60,8 @@ fn source(info: &sojourn_source::Info) -> Variant {
     for field in variant.fields.iter_mut().filter(|field| info.optional.contains(&field.name)) {
         field.given = Given::Optional;
     }
+    let file = info.file.map(|file| Field::optional(file.name, Shape::Text, file.doc));
+    variant.fields.extend(file);
     Variant { exclusive: info.exclusive, ..variant }
 }
 

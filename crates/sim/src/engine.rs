@@ -52,7 +52,8 @@ impl<T: Tap> Simulation<Off, T> {
         tap: T,
     ) -> Simulation<Off, T> {
         let mut simulation = Simulation::build(scenario, control, seed, tap, Vec::new());
-        simulation.hosts.begin_tap(scenario);
+        let Simulation { run, hosts, .. } = &mut simulation;
+        hosts.begin_tap(&run.scenario);
         simulation
     }
 

@@ -6,14 +6,15 @@
 //! [`at_work`].)
 //!
 //! Each file or folder of `src` is a room, and uses only rooms before it in this order: `seed`,
-//! `events`, `meter`, `timeline`, `loops`, `run`, `peak`, `link`, `tap`, `host`, `oracle`, `record`,
-//! `capture`, `estimate`, `setup`, `engine`, `emulation`.
+//! `arrivals`, `events`, `meter`, `timeline`, `loops`, `run`, `peak`, `link`, `tap`, `host`,
+//! `oracle`, `record`, `capture`, `estimate`, `setup`, `engine`, `emulation`.
 
 /// Runs the examples of CONTRIBUTING.md as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../CONTRIBUTING.md")]
 struct Contributing;
 
+mod arrivals;
 mod capture;
 mod emulation;
 mod engine;
@@ -40,6 +41,7 @@ pub use host::outside::{Endpoint, EndpointState};
 pub use host::transport::Overrun;
 pub use link::observed::LinkObservation;
 pub use meter::{Metering, Off, On, Part, at_work};
-pub use record::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
+pub use record::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SizeClass, SpikeSummary};
 pub use record::series::series_parquet;
+pub use record::transfers::transfers_parquet;
 pub use tap::{Carried, Datagram, OutsidePacket, Passage, Tap, Wiring};

@@ -3,12 +3,16 @@
 use sojourn_scenario::Scenario;
 use sojourn_units::{Duration, Instant};
 
+use crate::arrivals::Group;
 use crate::loops::Loops;
 use crate::timeline::Timeline;
 
 /// The scenario of a run, its scheduled changes, and its loop delays.
 pub(crate) struct Run {
+    /// The scenario, in which each transfer of a flow with random arrivals is a flow.
     pub(crate) scenario: Scenario,
+    /// Each flow of the scenario as written.
+    pub(crate) groups: Vec<Group>,
     /// Name of the controller in the summary and the series.
     pub(crate) control: String,
     pub(crate) seed: u64,

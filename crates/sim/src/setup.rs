@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use sojourn_scenario::{Control, Flow, Scenario};
 use sojourn_units::{Duration, Instant};
 
+use crate::arrivals::{self, Group};
 use crate::estimate::capacity::{PathCapacity, is_limited};
 use crate::events::{Clock, EventQueue, Kind};
 use crate::host::outside::Endpoint;
@@ -42,6 +43,8 @@ pub(crate) fn build<M: Metering, T: Tap>(
     tap: T,
     endpoints: Endpoints,
 ) -> Parts<M, T> {
+    let (expanded, groups) = arrivals::expand(scenario, control, seed);
+    let scenario: &Scenario = &expanded;
     let mut timeline = Timeline::new(scenario, seed);
     let mut hosts = Hosts::new(network(scenario), tap);
     add_flows(&mut hosts, scenario, control, seed, (timeline.shift, endpoints));
@@ -55,12 +58,13 @@ pub(crate) fn build<M: Metering, T: Tap>(
     let shift = timeline.shift;
     timeline.note_loops(|change| loops.greatest(change.link, change.at.saturating_sub(shift)));
     let run = Run {
-        control: control.map_or_else(|| names(&hosts), |c| c.name().to_owned()),
-        scenario: scenario.clone(),
+        control: control.map_or_else(|| names(&hosts, &groups), |c| c.name().to_owned()),
         seed,
+        groups,
         end: Instant::ZERO + scenario.duration,
         timeline,
         loops,
+        scenario: expanded.into_owned(),
     };
     let record = Record::new(&run);
     schedule_first(&run, &mut hosts, &oracle, &record);
@@ -184,12 +188,15 @@ fn flow_loops<M: Metering, T: Tap>(hosts: &Hosts<M, T>, oracle: &Oracle) -> Vec<
     .collect()
 }
 
-/// Names of all controllers that the flows use, without repetition.
-fn names<M: Metering, T: Tap>(hosts: &Hosts<M, T>) -> String {
-    let controlled = hosts.flows.iter().filter(|f| f.control != "none");
+/// Names of all controllers that the flows use, without repetition. A flow with random arrivals may
+/// have no transfer in this run.
+fn names<M: Metering, T: Tap>(hosts: &Hosts<M, T>, groups: &[Group]) -> String {
+    let controls = groups.iter().map(|group| match &group.arrivals {
+        Some(arrivals) => arrivals.control.as_str(),
+        None => hosts.flows[group.flows.start].control.as_str(),
+    });
     let mut known = BTreeSet::new();
-    let names: Vec<&str> =
-        controlled.map(|flow| flow.control.as_str()).filter(|name| known.insert(*name)).collect();
+    let names: Vec<&str> = controls.filter(|name| *name != "none" && known.insert(*name)).collect();
     names.join("+")
 }
 

@@ -21,6 +21,7 @@ impl Model for Bulk {
         params: &[],
         optional: &[],
         exclusive: None,
+        file: None,
         carrier: Carrier::Connection,
     };
 

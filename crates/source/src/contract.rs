@@ -1,9 +1,12 @@
 //! The contract between a source and its host.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use sojourn_params::{Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::cdf::Cdf;
 
 /// A source as it is listed and checked.
 #[derive(Debug)]
@@ -18,8 +21,19 @@ pub struct Info {
     pub optional: &'static [&'static str],
     /// Two keys that exclude each other.
     pub exclusive: Option<(&'static str, &'static str)>,
+    /// Key that names a file of sizes.
+    pub file: Option<FileKey>,
     /// Carrier of its data.
     pub carrier: Carrier,
+}
+
+/// A key of a source that names a file: a text.
+#[derive(Clone, Copy, Debug)]
+pub struct FileKey {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// Its effect, in one line.
+    pub doc: &'static str,
 }
 
 /// An IPv4 header without options (RFC 791 section 3.1), in front of an ICMP message.
@@ -30,6 +44,8 @@ pub const IP_HEADER: Bytes = Bytes(20);
 pub enum Carrier {
     /// A connection, in the direction of the flow.
     Connection,
+    /// A new connection for each transfer, in the direction of the flow.
+    Connections,
     /// A connection, and another one for requests against the direction of the flow.
     Requests,
     /// A connection; or UDP datagrams if the flow has no congestion controller.
@@ -94,6 +110,8 @@ pub enum Action {
     Write(u64),
     /// Write this many bytes to the requests, against the flow.
     Request(u64),
+    /// Transfer this many bytes over a new connection.
+    Transfer(u64),
 }
 
 /// The transfers of a source: files, or responses.
@@ -110,6 +128,8 @@ pub struct Transfers {
 pub struct Setup {
     /// Values of its keys; an optional one may be absent.
     pub params: Params,
+    /// Content of the file of sizes, for a source that reads one ([`Model::reads_file`]).
+    pub sizes: Option<Arc<Cdf>>,
     /// Start of the flow.
     pub start: Instant,
     /// Payload of a full packet.
@@ -143,6 +163,17 @@ pub trait Model {
     /// Whether another seed can give other actions.
     fn is_random(_: &Params) -> bool {
         false
+    }
+
+    /// Whether it needs the file of sizes of [`Info::file`].
+    fn reads_file(_: &Params) -> bool {
+        false
+    }
+
+    /// The most transfers that arrive within `span`, for [`Carrier::Connections`]. `sizes`: the
+    /// content of its file, if it reads one.
+    fn most_transfers(_: &Params, _sizes: Option<&Arc<Cdf>>, _span: Duration) -> u64 {
+        0
     }
 
     /// The fault of these values, if they are impossible together.

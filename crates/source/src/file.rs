@@ -17,6 +17,7 @@ impl Model for File {
         params: &[Param { name: "size", kind: SIZE, doc: "size of the file", source: "" }],
         optional: &[],
         exclusive: None,
+        file: None,
         carrier: Carrier::Connection,
     };
 

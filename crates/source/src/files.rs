@@ -26,6 +26,7 @@ impl Model for Files {
         ],
         optional: &[],
         exclusive: None,
+        file: None,
         carrier: Carrier::Connection,
     };
 

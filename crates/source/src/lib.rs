@@ -6,13 +6,19 @@
 //!
 //! To add a source: write its file, and add its line below.
 
+mod cdf;
 mod contract;
+mod draws;
 mod kinds;
 mod registry;
+mod sizes;
 mod spec;
 mod transfers;
 
-pub use contract::{Action, Carrier, Fault, IP_HEADER, Info, Model, Setup, Source, Transfers};
+pub use cdf::{Cdf, CdfError};
+pub use contract::{
+    Action, Carrier, Fault, FileKey, IP_HEADER, Info, Model, Setup, Source, Transfers,
+};
 pub use spec::Spec;
 
 registry::sources! {
@@ -22,6 +28,7 @@ registry::sources! {
     OnOff = on_off,
     Request = request,
     Ping = ping,
+    Poisson = poisson,
 }
 
 /// All sources, in the order of listings.

@@ -1,11 +1,12 @@
 //! On and off at a constant rate.
 
-use rand_core::{RngCore, SeedableRng};
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Action, Carrier, Fault, Info, Model, Setup, Source};
+use crate::draws::exponential;
 use crate::kinds::{SPAN, SPEED, TIME};
 
 /// The on-off source.
@@ -44,6 +45,7 @@ impl Model for OnOff {
         ],
         optional: &[],
         exclusive: None,
+        file: None,
         carrier: Carrier::ConnectionOrUdp,
     };
 
@@ -139,9 +141,6 @@ impl OnOff {
         if !self.exponential {
             return mean;
         }
-        // 53 bits: every one of them is a float.
-        let uniform = (self.draws.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
-        // Inversion; libm gives the same bits on every machine.
-        mean.mul_f64(-libm::log(1.0 - uniform))
+        mean.mul_f64(exponential(&mut self.draws))
     }
 }

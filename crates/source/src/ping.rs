@@ -36,6 +36,7 @@ impl Model for Ping {
         ],
         optional: &[],
         exclusive: None,
+        file: None,
         carrier: Carrier::Echo,
     };
 

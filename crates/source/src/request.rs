@@ -54,6 +54,7 @@ impl Model for Request {
         ],
         optional: &["count", "think", "interval"],
         exclusive: Some(("think", "interval")),
+        file: None,
         carrier: Carrier::Requests,
     };
 

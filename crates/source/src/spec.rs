@@ -1,10 +1,12 @@
 //! A source with the values of its keys, before a run.
 
 use std::fmt;
+use std::sync::Arc;
 
-use sojourn_params::Params;
+use sojourn_params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
+use crate::cdf::Cdf;
 use crate::contract::{Carrier, Fault, Info, Model, Setup, Source};
 
 /// A kind of source in the registry: the functions of its [`Model`].
@@ -15,6 +17,8 @@ pub(crate) struct Registered {
     rate: fn(&Params) -> Rate,
     packet: fn(&Params) -> Option<Bytes>,
     is_random: fn(&Params) -> bool,
+    reads_file: fn(&Params) -> bool,
+    most_transfers: fn(&Params, Option<&Arc<Cdf>>, Duration) -> u64,
     fault: fn(&Params, Bytes) -> Option<Fault>,
 }
 
@@ -27,6 +31,8 @@ impl Registered {
             rate: M::rate,
             packet: M::packet,
             is_random: M::is_random,
+            reads_file: M::reads_file,
+            most_transfers: M::most_transfers,
             fault: M::fault,
         }
     }
@@ -37,6 +43,8 @@ impl Registered {
 pub struct Spec {
     kind: &'static Registered,
     params: Params,
+    /// Content of the file of sizes, once it is read.
+    sizes: Option<Arc<Cdf>>,
 }
 
 impl Spec {
@@ -44,7 +52,21 @@ impl Spec {
     /// key of [`Info::params`] that is not optional.
     pub fn new(name: &str, params: Params) -> Option<Spec> {
         let kind = crate::ALL.iter().find(|registered| registered.info.name == name)?;
-        Some(Spec { kind, params })
+        Some(Spec { kind, params, sizes: None })
+    }
+
+    /// The source of one file of this size.
+    pub fn file(size: Bytes) -> Spec {
+        let kind = &const { Registered::of::<crate::file::File>() };
+        let mut params = Params::empty();
+        let declared = kind.info.params;
+        params.set(declared, "size", Value::Data(size)).expect("the size is in range");
+        Spec { kind, params, sizes: None }
+    }
+
+    /// The same source with the content of its file of sizes.
+    pub fn with_sizes(self, sizes: Cdf) -> Spec {
+        Spec { sizes: Some(Arc::new(sizes)), ..self }
     }
 
     /// Its registry entry.
@@ -64,7 +86,8 @@ impl Spec {
 
     /// Builds it for a flow that starts at `start`. `mss`: payload of a full packet.
     pub fn build(&self, start: Instant, mss: Bytes, seed: u64) -> Box<dyn Source> {
-        (self.kind.build)(&Setup { params: self.params.clone(), start, mss, seed })
+        let (params, sizes) = (self.params.clone(), self.sizes.clone());
+        (self.kind.build)(&Setup { params, sizes, start, mss, seed })
     }
 
     /// [`Model::bytes_in`].
@@ -87,6 +110,16 @@ impl Spec {
         (self.kind.is_random)(&self.params)
     }
 
+    /// [`Model::reads_file`].
+    pub fn reads_file(&self) -> bool {
+        (self.kind.reads_file)(&self.params)
+    }
+
+    /// [`Model::most_transfers`].
+    pub fn most_transfers(&self, span: Duration) -> u64 {
+        (self.kind.most_transfers)(&self.params, self.sizes.as_ref(), span)
+    }
+
     /// [`Model::fault`].
     pub fn fault(&self, mss: Bytes) -> Option<Fault> {
         (self.kind.fault)(&self.params, mss)
@@ -95,7 +128,9 @@ impl Spec {
 
 impl PartialEq for Spec {
     fn eq(&self, other: &Spec) -> bool {
-        self.kind.info.name == other.kind.info.name && self.params == other.params
+        self.kind.info.name == other.kind.info.name
+            && self.params == other.params
+            && self.sizes == other.sizes
     }
 }
 

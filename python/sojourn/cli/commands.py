@@ -5,6 +5,7 @@ in `COMMANDS`. Only the module of the command that runs is imported.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -121,6 +122,11 @@ COMMANDS = (
         "sojourn.cli.qlog:declare",
     ),
     Command("report", "redraw the report of a run directory", "sojourn.cli.report:declare"),
+    Command(
+        "completion",
+        "print the completion of commands and options for a shell",
+        "sojourn.cli.completion:declare",
+    ),
     Command("bench", "measure speed, memory and start-up", "sojourn_bench.command:declare"),
     Command(
         "schema", "print the JSON Schema of scenario files", "sojourn.cli.scenarios:declare_schema"
@@ -136,14 +142,9 @@ GROUPS = {
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """Parse the arguments; exit the program for invalid ones or for help."""
-    parser = _Parser(
-        prog="sojourn",
-        description="A laboratory for low-latency congestion control.",
-        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=28),
-        epilog="Start with: sojourn run scenarios/capacity-drop.toml",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action=_Version)
+    parser = _parser()
+    if argv is None and "_ARGCOMPLETE" in os.environ:
+        return _complete(parser)
     own, other = _split(sys.argv[1:] if argv is None else argv)
     _add_commands(parser, own)
     args = parser.parse_args(own)
@@ -153,6 +154,19 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         parser.print_help(sys.stderr)
         parser.exit(2)
     return args
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Return the parser without commands."""
+    parser = _Parser(
+        prog="sojourn",
+        description="A laboratory for low-latency congestion control.",
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=28),
+        epilog="Start with: sojourn run scenarios/capacity-drop.toml",
+        allow_abbrev=False,
+    )
+    parser.add_argument("-V", "--version", action=_Version)
+    return parser
 
 
 def _split(argv: Sequence[str]) -> tuple[Sequence[str], list[str] | None]:
@@ -184,10 +198,28 @@ class _Parser(argparse.ArgumentParser):
         self.color = False
 
     def error(self, message: str) -> NoReturn:
-        super().error(one_line(message))
+        from sojourn.cli.suggestions import improved
+
+        super().error(one_line(improved(message, self._option_string_actions)))
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse unknown options here, where the command's own options are known."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
 
 
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def _complete(parser: argparse.ArgumentParser) -> NoReturn:
+    """Answer the shell, which asks for the completions of a command line, and exit."""
+    from sojourn.cli import completion
+
+    _add_commands(parser, completion.words())
+    completion.answer(parser)
+    parser.exit()
 
 
 def _add_commands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:

@@ -94,20 +94,21 @@ def execute(args: argparse.Namespace) -> int:
 
 def _write(
     comparison: Comparison, args: argparse.Namespace, out: output.Choice, figures: Figures
-) -> str:
-    """Write the requested files; return a line with their location."""
+) -> tuple[str, Path, str] | None:
+    """Write the requested files; return their kind, their location and a hint."""
     if args.plot is not None:
-        return f"Figure: {args.plot}" if figures.plot(comparison.plot(), args.plot) else ""
+        drawn_alone = figures.plot(comparison.plot(), args.plot)
+        return ("Figure", Path(args.plot), "") if drawn_alone else None
     if args.json and args.out is None:
-        return ""
+        return None
     drawn = Pictures(figures.report_missing, report_formats(args))
     with out.opened() as opened:
         result.fill(comparison, opened.place, drawn)
     drawn.finish(opened.target)
-    return f"Comparison: {opened.target}{drawn.hint}"
+    return "Comparison", opened.target, drawn.hint
 
 
-def _show(comparison: Comparison, written: str) -> None:
+def _show(comparison: Comparison, written: tuple[str, Path, str] | None) -> None:
     out = console()
     summary = comparison.summary
     for line in text_tables.about(summary):
@@ -120,7 +121,7 @@ def _show(comparison: Comparison, written: str) -> None:
     for line in text_tables.NOTES:
         out.print(Text(line, style="dim"))
     if written:
-        out.print(name(written), soft_wrap=True)
+        out.print(name(output.announced(*written)), soft_wrap=True)
 
 
 def _table(grid: text_tables.TextTable) -> Table:

@@ -90,9 +90,10 @@ def execute(args: argparse.Namespace) -> int:
         run = _recorded(args, core, live, files, view)
         with Bar() as bar:
             bar.writing()
-            results.fill(run, opened.place, drawn)
+            results.fill(run, opened.place, drawn, args.csv)
     drawn.finish(opened.target, results.REDRAW)
-    return _shown(args, figures, run, f"Run directory: {opened.target}{drawn.hint}")
+    last = None if args.json else output.announced("Run directory", opened.target, drawn.hint)
+    return _shown(args, figures, run, last)
 
 
 def _prepared(args: argparse.Namespace) -> tuple[_core.Scenario, Live]:

@@ -134,4 +134,5 @@ def add_scenario_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--out", metavar="DIR", help="run directory (default: runs/NAME, -2, -3, ... if taken)")
     add_report_options(parser)
+    add("--csv", action="store_true", help="write the data as CSV as well")
     add("--json", action="store_true", help=_RUN_JSON)

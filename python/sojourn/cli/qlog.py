@@ -48,20 +48,20 @@ def execute(args: argparse.Namespace) -> int:
     if args.interval is not None and not args.interval > 0:
         raise UsageError(f"--interval is {args.interval:g}; it must be more than 0 seconds")
     run, damages = qlog.read(args.files, args.control, args.interval)
-    written = None
+    written: tuple[str, Path, str] | None = None
     figures = Figures()
     if args.out is not None:
         drawn = Pictures(figures.report_missing, report_formats(args))
         target = results.write(run, Path(args.out), drawn)
-        written = f"Run directory: {target}{drawn.hint}"
+        written = "Run directory", target, drawn.hint
     elif args.plot is not None and figures.plot(run.plot(), args.plot):
-        written = f"Figure: {args.plot}"
+        written = "Figure", Path(args.plot), ""
     if args.json:
         sys.stdout.write(results.summary_text(run.summary))
     else:
         from sojourn.cli import console
 
-        console.show(run, written)
+        console.show(run, output.announced(*written) if written else None)
     for damage in damages:
         terminal.say(f"sojourn: {damage}")
     return figures.status(1 if damages else 0)

@@ -67,7 +67,7 @@ def execute(args: argparse.Namespace) -> int:
         )
         took_s = time.perf_counter() - began
         bar.writing()
-        results.fill(record, opened.place, drawn)
+        results.fill(record, opened.place, drawn, args.csv)
     drawn.finish(opened.target, results.REDRAW)
     _note_user_controllers(controllers, record.summary, args, took_s)
     if args.json:
@@ -75,7 +75,7 @@ def execute(args: argparse.Namespace) -> int:
         return figures.status()
     from sojourn.cli import console
 
-    console.show(record, f"Run directory: {opened.target}{drawn.hint}")
+    console.show(record, output.announced("Run directory", opened.target, drawn.hint))
     return figures.status()
 
 

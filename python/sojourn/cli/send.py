@@ -127,7 +127,7 @@ def _show(run: RunSummary, host: Host, target: Path | None) -> None:
     for note in transfer["notes"]:
         out.print(name(note))
     if target is not None:
-        out.print(name(f"Run directory: {target}"), soft_wrap=True)
+        out.print(name(output.announced("Run directory", target)), soft_wrap=True)
 
 
 def _times(*times: float | None) -> str:

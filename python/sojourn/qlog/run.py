@@ -9,7 +9,7 @@ from sojourn import _core, memory, run_directory
 from sojourn.qlog.texts import decoded
 from sojourn.qlog.trace import Row, Trace
 from sojourn.results import Run
-from sojourn.run_directory import What
+from sojourn.run_directory import File
 from sojourn.run_summary import FORMAT, FlowSummary, Summary
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def to_run(traces: Sequence[Trace], control: str, interval_s: float | None) -> R
     columns = _Columns(control)
     for (trace, start), name in zip(pairs, names, strict=True):
         columns.add(list(_samples(trace, start, interval)), name, interval)
-    series: dict[What, bytes] = {
+    series: dict[File, bytes] = {
         "flows": _parquet(columns.frame()),
         "links": run_directory.empty_series("links"),
     }

@@ -6,15 +6,33 @@ use pyo3::types::PyDict;
 use sojourn_params::Value;
 use sojourn_units::{Bytes, Duration};
 
-/// The inputs of a controller's constructor.
+use super::repr::{Repr, class_repr};
+
+/// The inputs of a controller's constructor. Amounts are payload bytes.
 #[pyclass(module = "sojourn", frozen, get_all)]
 pub(crate) struct Setup {
+    /// Payload of a full packet.
     mss_bytes: u64,
+    /// The initial congestion window.
     initial_window_bytes: u64,
+    /// Whether the transport paces its packets.
     paced: bool,
+    /// Seed of the random draws of the controller.
     seed: u64,
     /// Every declared parameter: times in ns, data in bytes, rates in bit/s.
     params: Py<PyDict>,
+}
+
+#[pymethods]
+impl Setup {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let Setup { mss_bytes, initial_window_bytes, paced, seed, params } = self;
+        let (paced, params) = (paced.repr(), params.bind(py).repr()?);
+        Ok(format!(
+            "Setup(mss_bytes={mss_bytes}, initial_window_bytes={initial_window_bytes}, \
+             paced={paced}, seed={seed}, params={params})"
+        ))
+    }
 }
 
 impl Setup {
@@ -41,16 +59,28 @@ impl Setup {
     }
 }
 
-/// A packet that leaves the sender.
+/// A packet that leaves the sender: the argument of `on_sent`.
 #[pyclass(module = "sojourn", frozen, get_all)]
 pub(crate) struct Sent {
+    /// Packet number: counts every transmission of the connection from 0.
     number: u64,
+    /// Payload.
     bytes: u64,
+    /// Bytes in flight before this packet.
     in_flight_before_bytes: u64,
+    /// Whether it retransmits data that was deemed lost.
     retransmission: bool,
+    /// Whether its delivery-rate sample will be application-limited.
     app_limited: bool,
+    /// Time since the last transmission if no packet is in flight, else zero.
     idle_ns: u64,
+    /// The current retransmission timeout (RFC 6298); `None` before the first.
     rto_ns: Option<u64>,
+}
+
+class_repr! {
+    Sent:
+    number, bytes, in_flight_before_bytes, retransmission, app_limited, idle_ns, rto_ns,
 }
 
 impl Sent {
@@ -67,33 +97,68 @@ impl Sent {
     }
 }
 
-/// The content of one acknowledgement, or of one expiry of the loss timer.
+/// The content of one acknowledgement, or of one expiry of the loss timer: the argument of
+/// `on_feedback`.
 #[pyclass(module = "sojourn", frozen, get_all)]
 pub(crate) struct Feedback {
+    /// Bytes newly acknowledged, cumulatively or selectively.
     acked_bytes: u64,
+    /// Packets newly acknowledged.
     acked_packets: u64,
+    /// Bytes newly deemed lost.
     lost_bytes: u64,
+    /// Packets newly deemed lost.
     lost_packets: u64,
+    /// Packet numbers of the lost packets, for a controller with `on_sent`.
     lost_numbers: Vec<u64>,
+    /// Packets newly reported with CE; zero with classic ECN.
     ce_packets: u64,
+    /// Packets newly reported with ECT(0).
     ect0_packets: u64,
+    /// Packets newly reported with ECT(1).
     ect1_packets: u64,
+    /// The first loss of a recovery episode.
     loss_event: bool,
+    /// The first congestion-experienced echo of an episode (RFC 3168 section 6.1.2).
     ecn_event: bool,
+    /// Within a recovery episode, after this feedback: the window must not grow.
     in_recovery: bool,
+    /// All losses of this episode were spurious: the packets arrived late.
     spurious: bool,
+    /// A timeout expired, and its losses are not repaired yet.
     after_timeout: bool,
+    /// Round-trip time of the newest acknowledged packet; `None` if it is ambiguous.
     rtt_ns: Option<u64>,
+    /// Smoothed round-trip time (RFC 6298); `None` before the first sample.
     srtt_ns: Option<u64>,
+    /// Least round-trip time of the connection; `None` before the first sample.
     min_rtt_ns: Option<u64>,
+    /// Delivery-rate sample; `None` if this feedback has none.
     rate: Option<RateSample>,
+    /// Total bytes delivered, including this feedback.
     delivered_bytes: u64,
+    /// Bytes in flight before this feedback.
     in_flight_before_bytes: u64,
+    /// Bytes in flight after it.
     in_flight_bytes: u64,
+    /// Whether the window limited the sender in this round trip or the last. If not, the
+    /// window must not grow (RFC 9002 section 7.8).
     cwnd_limited: bool,
+    /// Largest packet number acknowledged so far.
     largest_acked: u64,
+    /// Packet number of the next transmission. A round trip ends when `largest_acked` reaches
+    /// the value that this had at its start.
     next_number: u64,
+    /// Receive times of the newly acknowledged packets, for a controller with `receive_times`.
     received: Vec<Received>,
+}
+
+class_repr! {
+    Feedback:
+    acked_bytes, acked_packets, lost_bytes, lost_packets, lost_numbers, ce_packets,
+    ect0_packets, ect1_packets, loss_event, ecn_event, in_recovery, spurious, after_timeout,
+    rtt_ns, srtt_ns, min_rtt_ns, rate, delivered_bytes, in_flight_before_bytes, in_flight_bytes,
+    cwnd_limited, largest_acked, next_number, received,
 }
 
 impl Feedback {
@@ -133,13 +198,23 @@ impl Feedback {
 #[pyclass(module = "sojourn", frozen, get_all)]
 #[derive(Clone, Copy)]
 pub(crate) struct RateSample {
+    /// Bytes delivered over `interval_ns`.
     delivered_bytes: u64,
+    /// Packet number of the sampled packet, the newest of those acknowledged.
     number: u64,
+    /// The longer of the send and the acknowledgement interval.
     interval_ns: u64,
+    /// Delivered bytes when the sampled packet was sent.
     prior_delivered_bytes: u64,
+    /// Whether the packet was sent while the application had no more data to send.
     app_limited: bool,
     /// The sampled rate.
     bps: u64,
+}
+
+class_repr! {
+    RateSample:
+    delivered_bytes, number, interval_ns, prior_delivered_bytes, app_limited, bps,
 }
 
 impl RateSample {
@@ -159,10 +234,19 @@ impl RateSample {
 #[pyclass(module = "sojourn", frozen, get_all)]
 #[derive(Clone, Copy)]
 pub(crate) struct Received {
+    /// Packet number.
     number: u64,
+    /// Send time, on the sender's clock.
     sent_at_ns: u64,
+    /// Receive time, on the receiver's clock.
     received_at_ns: u64,
+    /// Payload.
     bytes: u64,
+}
+
+class_repr! {
+    Received:
+    number, sent_at_ns, received_at_ns, bytes,
 }
 
 impl Received {

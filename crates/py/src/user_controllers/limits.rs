@@ -8,18 +8,30 @@ use sojourn_units::{Bytes, Duration, Rate};
 /// Far below the greatest value, so that sums with it do not saturate.
 const MOST: u64 = u64::MAX / 4;
 
-/// The sender's current limits: `sojourn_cc::Limits` for Python.
+/// The current limits of the sender, which `limits()` of a controller returns.
+///
+/// `cwnd_bytes` is the congestion window in bytes of payload. `pacing_bps` is the rate of payload
+/// in bit/s at which packets leave; or `gap_ns` is the exact time between two packets. Without both,
+/// the transport decides. `burst_bytes` is the greatest burst of a paced sender (default: one
+/// packet). Fractions are rounded down.
+///
+/// Raises `ValueError` for a value that would stop the sender, and for both a rate and a gap.
+///
+///     sojourn.Limits(cwnd_bytes=10 * 1448, pacing_bps=8e6)
 #[pyclass(module = "sojourn", frozen, get_all)]
 pub(crate) struct Limits {
+    /// The congestion window.
     cwnd_bytes: u64,
+    /// Rate at which packets leave, or `None`.
     pacing_bps: Option<u64>,
+    /// Time between two packets, or `None`.
     gap_ns: Option<u64>,
+    /// The greatest burst of a paced sender; `None` for one packet.
     burst_bytes: Option<u64>,
 }
 
 #[pymethods]
 impl Limits {
-    /// Fractions are rounded down.
     #[new]
     #[pyo3(signature = (cwnd_bytes, *, pacing_bps = None, gap_ns = None, burst_bytes = None))]
     fn new(

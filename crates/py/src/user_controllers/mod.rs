@@ -4,6 +4,7 @@ mod catalogue;
 mod declared;
 mod inputs;
 mod limits;
+mod repr;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

@@ -32,6 +32,8 @@ fn resolve(text: &str) -> Result<(), Errors> {
         "gap.trace" => Ok("1\n\n2\n".to_owned()),
         "zero.trace" => Ok("0\n0\n".to_owned()),
         "negative.trace" => Ok("-1\n".to_owned()),
+        "half.sizes" => Ok("0 0\n1000 0.5\n".to_owned()),
+        "word.sizes" => Ok("0 0\n1kB 1\n".to_owned()),
         _ => Err(std::io::Error::other("no such file")),
     };
     Document::from_toml("sound.toml", text)?.resolve(&read).map(drop)

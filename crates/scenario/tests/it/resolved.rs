@@ -5,13 +5,17 @@ use sojourn_scenario::{
     Buffer, Capacity, Chance, Change, Control, Discipline, Document, Jitter, Loss, Profile,
     PrrRule, Reorder, Ring, Scenario, Source,
 };
+use sojourn_source::Cdf;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const EVERYTHING: &str = include_str!("../everything.toml");
 
 fn read(file: &str) -> std::io::Result<String> {
-    assert_eq!(file, "cell.trace");
-    Ok("0\n0\r\n5\n20\n".to_owned())
+    match file {
+        "cell.trace" => Ok("0\n0\r\n5\n20\n".to_owned()),
+        "some.sizes" => Ok("100 0\n300 1\n".to_owned()),
+        _ => panic!("{file} is not named"),
+    }
 }
 
 fn resolve(text: &str) -> Scenario {
@@ -141,7 +145,7 @@ fn flows_and_sources() {
     assert_eq!((&flows[0].path[..], &flows[0].back[..]), (&[0, 1][..], &[2, 4, 5][..]));
     assert_eq!((flows[0].control.as_ref(), flows[0].stop), (None, None));
     assert_eq!((flows[2].start, flows[2].stop), (ms(5_000), Some(ms(100_000))));
-    let sources: Vec<_> = flows.into_iter().take(7).map(|flow| flow.source).collect();
+    let sources: Vec<_> = flows.into_iter().take(8).map(|flow| flow.source).collect();
     let right = [
         source("bulk", &[]),
         source("file", &[("size", data(1_000_000))]),
@@ -171,6 +175,15 @@ fn flows_and_sources() {
             "ping",
             &[("interval", Value::Time(Duration::from_millis(200))), ("size", data(84))],
         ),
+        source(
+            "poisson",
+            &[
+                ("load", Value::Rate(Rate::from_mbit(1))),
+                ("count", Value::Integer(4)),
+                ("sizes", Value::Choice("file".into())),
+            ],
+        )
+        .with_sizes(Cdf::new(vec![(100.0, 0.0), (300.0, 1.0)]).expect("it is valid")),
     ];
     assert_eq!(sources, right);
 }
@@ -195,7 +208,7 @@ fn think(seconds: u64) -> (&'static str, Value) {
 
 #[test]
 fn one_table_may_stand_for_many_flows() {
-    let flows = resolve(EVERYTHING).flows.split_off(7);
+    let flows = resolve(EVERYTHING).flows.split_off(10);
     let starts: Vec<_> = flows.iter().map(|flow| (flow.name.as_str(), flow.start)).collect();
     let right = [("crowd-1", 2_000), ("crowd-2", 2_250), ("crowd-3", 2_500), ("crowd-4", 2_750)];
     assert_eq!(starts, right.map(|(name, at)| (name, ms(at))));

@@ -75,7 +75,10 @@ impl<'a> PathCapacity<'a> {
             let longest = sum(&greatest) + sum(&self.waits);
             let responses = match flow.source.carrier() {
                 Carrier::Requests => octaves(shortest, self.scenario.duration),
-                Carrier::Connection | Carrier::ConnectionOrUdp | Carrier::Echo => 0,
+                Carrier::Connection
+                | Carrier::Connections
+                | Carrier::ConnectionOrUdp
+                | Carrier::Echo => 0,
             };
             octaves(shortest, longest) * connections(flow) + responses
         });

@@ -3,6 +3,7 @@
 use sojourn_scenario::{Capacity, Change, Control, Flow, Link, Loss, Reorder, Scenario};
 use sojourn_units::{Bytes, Duration};
 
+use crate::arrivals;
 use crate::estimate::capacity::{Held, PathCapacity, connections};
 use crate::oracle::TRACE_STRETCH;
 use crate::peak::LONGEST;
@@ -46,6 +47,8 @@ const PER_OCTAVE: u64 = 2 << 10;
 const PER_RUN: u64 = 4 << 10;
 /// The entry of a flow, a link or a change of capacity in a summary.
 const PER_ENTRY: u64 = 4 << 10;
+/// A transfer that arrived at random, and its columns while they are written.
+const PER_TRANSFER: u64 = 128;
 /// A signal in flight to a flow, while signals are sorted.
 const PER_SIGNAL: u64 = 96;
 
@@ -55,6 +58,13 @@ const PER_SIGNAL: u64 = 96;
 /// may request more, up to [`PathCapacity::in_flight_limit`]. On a path without a rate, only the
 /// sources and receive windows bound the packets in flight.
 pub fn estimate(scenario: &Scenario) -> Bytes {
+    // The number of transfers that arrive at random varies little from seed to seed.
+    let (expanded, _) = arrivals::expand(scenario, None, scenario.seed);
+    of_run(&expanded) + Bytes(rows(scenario)) * PER_ROW
+}
+
+/// The estimate without series, for a scenario in which each transfer is a flow.
+fn of_run(scenario: &Scenario) -> Bytes {
     let capacity = PathCapacity::of(scenario);
     let (flows, links) = (&scenario.flows, &scenario.links);
     let sum = |each: &mut dyn Iterator<Item = u64>| each.fold(0, u64::saturating_add);
@@ -65,7 +75,6 @@ pub fn estimate(scenario: &Scenario) -> Bytes {
     let steps = sum(&mut links.iter().map(ramp_steps));
     held + Bytes(free) * (PER_SEGMENT + PER_LOSS + way)
         + Bytes(capacity.extra_in_flight()) * (PER_SEGMENT + PER_PACKET + PER_LOSS)
-        + Bytes(rows(scenario)) * PER_ROW
         + Bytes(connections) * PER_CONNECTION
         + Bytes(capacity.histograms()) * PER_OCTAVE
         + Bytes(links.len() as u64) * PER_LINK
@@ -96,7 +105,9 @@ pub fn kept(scenario: &Scenario, series: bool) -> Bytes {
     });
     let entries = scenario.flows.len() as u64 + scenario.links.len() as u64 + changes.sum::<u64>();
     let rows = if series { rows(scenario) } else { 0 };
-    Bytes(PER_RUN) + Bytes(entries) * PER_ENTRY + Bytes(rows) * PER_ROW
+    let transfers = scenario.flows.iter().map(|flow| flow.most_transfers(scenario.duration));
+    let most: u64 = transfers.sum();
+    Bytes(PER_RUN) + Bytes(entries) * PER_ENTRY + Bytes(rows) * PER_ROW + Bytes(most) * PER_TRANSFER
 }
 
 fn rows(scenario: &Scenario) -> u64 {

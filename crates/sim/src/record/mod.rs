@@ -6,9 +6,11 @@ mod load;
 pub(crate) mod outcome;
 pub(crate) mod series;
 pub(crate) mod summary;
+pub(crate) mod transfers;
 
 use sojourn_units::{Duration, Instant};
 
+use crate::arrivals::Group;
 use crate::events::Kind;
 use crate::host::{AnyHost, Hosts};
 use crate::meter::{Metering, Part};
@@ -17,26 +19,44 @@ use crate::tap::Tap;
 use bounds::History;
 use load::Loads;
 use series::Recorder;
+use transfers::Progress;
 
 /// Records of a run in progress.
 pub(crate) struct Record {
     recorder: Recorder,
+    /// The flows of each row.
+    rows: Vec<Rows>,
     /// The capacity of each link over time.
     capacities: Vec<History>,
     /// Loads around each change of capacity.
     loads: Vec<Loads>,
 }
 
+/// The flows of the run in one row of the series.
+enum Rows {
+    /// One flow, by its index.
+    Flow(usize),
+    /// The transfers of a flow with random arrivals.
+    Transfers(Progress),
+}
+
+impl Rows {
+    fn of(group: &Group) -> Rows {
+        match group.arrivals {
+            None => Rows::Flow(group.flows.start),
+            Some(_) => Rows::Transfers(Progress::new(group.flows.clone())),
+        }
+    }
+}
+
 impl Record {
     pub(crate) fn new(run: &Run) -> Record {
-        let names = |of: &mut dyn Iterator<Item = &String>| of.cloned().collect();
         let scenario = &run.scenario;
+        let flows = run.groups.iter().map(|group| group.name(&scenario.flows).to_owned());
+        let links = scenario.links.iter().map(|link| link.name.clone());
         Record {
-            recorder: Recorder::new(
-                scenario.record.interval,
-                names(&mut scenario.flows.iter().map(|flow| &flow.name)),
-                names(&mut scenario.links.iter().map(|link| &link.name)),
-            ),
+            recorder: Recorder::new(scenario.record.interval, flows.collect(), links.collect()),
+            rows: run.groups.iter().map(Rows::of).collect(),
             capacities: History::of_links(&run.timeline, scenario.links.len()),
             loads: run.timeline.capacity_changes.iter().map(|_| Loads::default()).collect(),
         }
@@ -54,8 +74,16 @@ impl Record {
         M::enter(Part::Recording);
         let now = hosts.net.clock.now;
         let span = self.recorder.begin(now);
-        for (place, flow) in hosts.flows.iter_mut().enumerate() {
-            match &mut flow.host {
+        for (place, rows) in self.rows.iter_mut().enumerate() {
+            let flow = match rows {
+                Rows::Flow(flow) => *flow,
+                Rows::Transfers(progress) => {
+                    let sum = progress.sample(hosts);
+                    self.recorder.transfers(span, place, &sum);
+                    continue;
+                }
+            };
+            match &mut hosts.flows[flow].host {
                 AnyHost::Outside(host) => self.recorder.outside(span, place, host),
                 AnyHost::Other(host) => self.recorder.datagrams(span, place, &mut **host),
                 AnyHost::Transport(host) => {

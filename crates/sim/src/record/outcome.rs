@@ -2,6 +2,7 @@
 //! ones are never renamed.
 
 use serde::Serialize;
+use sojourn_units::{Duration, Instant};
 
 use super::series::Recorder;
 
@@ -11,6 +12,23 @@ pub struct Outcome {
     /// The summary.
     pub summary: RunSummary,
     pub(crate) recorder: Recorder,
+    /// Whether a flow of the scenario has random arrivals.
+    pub(crate) has_arrivals: bool,
+    /// Their transfers.
+    pub(crate) transfers: Vec<Transfer>,
+}
+
+/// A transfer that arrived at random.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Transfer {
+    /// Place of its flow in the summary.
+    pub(crate) flow: usize,
+    pub(crate) start: Instant,
+    /// Its size in bytes.
+    pub(crate) size: u64,
+    /// From its start, including the handshake, until its last byte was delivered; `None` if it
+    /// is incomplete.
+    pub(crate) completion: Option<Duration>,
 }
 
 /// The summary of one run.
@@ -79,6 +97,31 @@ pub struct FlowSummary {
     pub response_p99_s: Option<f64>,
     /// Mean of the response times.
     pub response_mean_s: Option<f64>,
+    /// For a flow with random arrivals: all its transfers, and then those of each class of sizes
+    /// that has any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub transfers_by_size: Vec<SizeClass>,
+}
+
+/// The transfers of a class of sizes. Times are null without a completed transfer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SizeClass {
+    /// They have more bytes than this.
+    pub from_bytes: u64,
+    /// They have at most as many bytes as this; null for no limit.
+    pub to_bytes: Option<u64>,
+    /// Transfers that started.
+    pub started_transfers: u64,
+    /// Transfers that were completed. The times below are theirs alone.
+    pub completed_transfers: u64,
+    /// Median completion time, from the start of a transfer, including its handshake.
+    pub completion_p50_s: Option<f64>,
+    /// 95th percentile of the completion times.
+    pub completion_p95_s: Option<f64>,
+    /// 99th percentile of the completion times.
+    pub completion_p99_s: Option<f64>,
+    /// Mean of the completion times.
+    pub completion_mean_s: Option<f64>,
 }
 
 /// The summary of a link.

@@ -49,6 +49,45 @@ impl<const F: usize, const C: usize> Series<F, C> {
     }
 }
 
+/// The state of several transfers, summed up for one row.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sum {
+    /// Congestion windows of the transfers that are not complete, in bytes.
+    pub(super) cwnd: u64,
+    /// Greatest round-trip time since the last sample.
+    pub(super) rtt: Option<Duration>,
+    /// Least round-trip time.
+    pub(super) min_rtt: Option<Duration>,
+    /// Greatest completion time of those that were completed since the last sample.
+    pub(super) completion: Option<Duration>,
+    pub(super) in_flight: u64,
+    pub(super) received: u64,
+    pub(super) lost: u64,
+    pub(super) retransmitted: u64,
+    pub(super) marked: u64,
+}
+
+impl Sum {
+    /// Adds a transfer.
+    pub(super) fn add(&mut self, one: &Sum) {
+        let least = [self.min_rtt, one.min_rtt].into_iter().flatten().min();
+        self.cwnd = self.cwnd.saturating_add(one.cwnd);
+        self.rtt = self.rtt.max(one.rtt);
+        self.min_rtt = least;
+        self.completion = self.completion.max(one.completion);
+        self.in_flight += one.in_flight;
+        self.add_counts(one);
+    }
+
+    /// Adds the counts of a transfer that is over.
+    pub(super) fn add_counts(&mut self, one: &Sum) {
+        self.received += one.received;
+        self.lost += one.lost;
+        self.retransmitted += one.retransmitted;
+        self.marked += one.marked;
+    }
+}
+
 /// Names of the columns.
 struct Layout<const F: usize, const C: usize> {
     name: &'static str,
@@ -180,6 +219,20 @@ impl Recorder {
                 stats.retransmitted,
                 connection.receiver.ce_packets(),
             ],
+        });
+    }
+
+    /// A flow with random arrivals has the sum of its transfers. Its `response_s` is the greatest
+    /// completion time of the interval.
+    pub(super) fn transfers(&mut self, span: f64, place: usize, sum: &Sum) {
+        let goodput = self.goodput(place, sum.received, span);
+        let cwnd = if sum.cwnd > 0 { window(Bytes(sum.cwnd)) } else { NONE };
+        let (rtt, min_rtt) = (seconds(sum.rtt), seconds(sum.min_rtt));
+        let completion = seconds(sum.completion);
+        self.flows.rows.push(Row {
+            phase: "",
+            floats: [cwnd, NONE, NONE, rtt, min_rtt, NONE, goodput, NONE, NONE, completion],
+            counts: [sum.in_flight, sum.received, sum.lost, sum.retransmitted, sum.marked],
         });
     }
 

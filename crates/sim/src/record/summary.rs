@@ -6,6 +6,7 @@ use sojourn_units::{Duration, Instant, Rate};
 use super::Record;
 use super::load::{Load, utilisation};
 use super::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
+use super::transfers;
 use crate::host::outside::Outside;
 use crate::host::transport::{Connection, TransportHost};
 use crate::host::{AnyHost, Hosts, Report};
@@ -24,15 +25,26 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
     let now = hosts.net.clock.now;
     let net = &mut hosts.net;
     let spikes = (0..record.loads.len()).filter_map(|i| spike(run, net, &record, i)).collect();
+    let (mut flows, mut all) = (Vec::with_capacity(run.groups.len()), Vec::new());
+    for (place, group) in run.groups.iter().enumerate() {
+        let Some(arrivals) = &group.arrivals else {
+            flows.push(flow(run, hosts, group.flows.start));
+            continue;
+        };
+        let list = transfers::list(run, hosts, (place, group.flows.clone()));
+        flows.push(transfers::summarise(run, hosts, (arrivals, group.flows.clone()), &list));
+        all.extend(list);
+    }
     let summary = RunSummary {
         control: run.control.clone(),
         seed: run.seed,
         duration_s: run.end.as_secs_f64(),
-        flows: (0..hosts.flows.len()).map(|i| flow(run, hosts, i)).collect(),
+        flows,
         links: hosts.net.links.iter_mut().map(|l| link(l, now)).collect(),
         spikes,
     };
-    Outcome { summary, recorder: record.recorder }
+    let has_arrivals = run.groups.iter().any(|group| group.arrivals.is_some());
+    Outcome { summary, recorder: record.recorder, has_arrivals, transfers: all }
 }
 
 fn seconds(ns: Option<u64>) -> Option<f64> {
@@ -117,7 +129,7 @@ fn with_responses(base: FlowSummary, responses: &Histogram) -> FlowSummary {
     }
 }
 
-fn with_rtts(base: FlowSummary, rtts: &Histogram) -> FlowSummary {
+pub(super) fn with_rtts(base: FlowSummary, rtts: &Histogram) -> FlowSummary {
     FlowSummary {
         rtt_min_s: seconds(rtts.min()),
         rtt_p50_s: seconds(rtts.quantile(0.5)),
@@ -128,7 +140,7 @@ fn with_rtts(base: FlowSummary, rtts: &Histogram) -> FlowSummary {
     }
 }
 
-fn goodput(bytes: u64, span: Duration) -> f64 {
+pub(super) fn goodput(bytes: u64, span: Duration) -> f64 {
     if span == Duration::ZERO { 0.0 } else { bytes as f64 * 8.0 / span.as_secs_f64() }
 }
 

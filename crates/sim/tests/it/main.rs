@@ -2,6 +2,7 @@
 //! module, or one test.
 
 mod aqm;
+mod arrivals;
 mod bbr3;
 mod bursts;
 mod capped;

@@ -267,6 +267,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
                 self.write(requests, bytes);
             }
             (Action::Request(_), None) => unreachable!("a flow with requests has a connection"),
+            (Action::Transfer(_), _) => unreachable!("each transfer is a flow of its own"),
         }
         if begins {
             self.open(index);
