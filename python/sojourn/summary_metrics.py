@@ -63,6 +63,13 @@ RESPONSE_P50 = Metric("flow", "response_p50_s", "resp. p50", "ms", "median respo
 RESPONSE_P99 = Metric(
     "flow", "response_p99_s", "resp. p99", "ms", "99th percentile of response times"
 )
+COMPLETION = Metric(
+    "flow",
+    "completion_s",
+    "completion",
+    "ms",
+    "from the flow's start until all data were delivered",
+)
 RTT_P50 = Metric("flow", "rtt_p50_s", "RTT p50", "ms", "median round-trip time")
 RTT_P99 = Metric("flow", "rtt_p99_s", "RTT p99", "ms", "99th percentile of round-trip times")
 
@@ -77,7 +84,8 @@ CHANGING = [
     *(DROPS, MARKS, RESENT),
 ]
 
-# Explanations that are too long for a heading; related columns share a line.
+# Explanations that are too long for a heading; related columns share a line. The time over which
+# the figures were taken replaces `{measured}`.
 NOTES: list[list[tuple[Metric, str]]] = [
     [
         (
@@ -85,10 +93,10 @@ NOTES: list[list[tuple[Metric, str]]] = [
             "util. before: share used from the change before (or the start) to this one",
         ),
         (AFTER, "after: from it to the next (or the end)"),
-        (UTILISATION, "util.: share of the capacity used, over the whole run"),
+        (UTILISATION, "util.: share of the capacity used, {measured}"),
     ],
     [
-        (P50, "queue p50, p99: queueing delay per packet, over the whole run"),
+        (P50, "queue p50, p99: queueing delay per packet, {measured}"),
         (DROPS, "drops: of the flow, on its whole path"),
     ],
     [
@@ -107,6 +115,17 @@ NOTES: list[list[tuple[Metric, str]]] = [
             f"value; {MISSING} if it never does",
         )
     ],
-    [(RTT_P50, "RTT p50, p99: of all round trips that the flow measured, or its pings took")],
-    [(RESPONSE_P50, "resp. p50, p99: from a request until its response has arrived in full")],
+    [
+        (
+            RTT_P50,
+            "RTT p50, p99: of all round trips that the flow measured, or its pings took, "
+            "{measured}",
+        )
+    ],
+    [
+        (
+            RESPONSE_P50,
+            "resp. p50, p99: from a request until its response has arrived in full, {measured}",
+        )
+    ],
 ]
