@@ -68,6 +68,7 @@ class SpikeSummary(TypedDict):
 
     link: str
     at_s: float
+    complete_at_s: float | None
     from_bps: float
     to_bps: float
     spike_s: float | None
@@ -80,6 +81,7 @@ class SpikeSummary(TypedDict):
     utilisation_before: float | None
     utilisation_after: float | None
     peak_at_s: float | None
+    queue_delay_before_s: float | None
     carried_before_bps: float | None
     loop_s: float | None
     carried_loop_bps: float | None

@@ -32,7 +32,7 @@ from sojourn.summary_metrics import (
 
 # More flows, or changes of capacity, than this have too many rows to read.
 _MOST_FLOWS = 24
-_MOST_CHANGES = 12
+_MOST_CHANGES = 6
 
 Row = Mapping[Subject, Any]
 """The entries of a summary that a row shows: a flow, a link, a change of capacity."""
@@ -206,11 +206,12 @@ def build_changes(summary: Summary) -> Table | None:
 
 
 def _greatest_changes(summary: Summary) -> set[int]:
-    """Return the places of the changes with the greatest spikes of any run."""
+    """Return the places of the falls of capacity with the greatest spikes of any run."""
     greatest: dict[int, float] = {}
     for entry in entries(summary):
         for place, spike in enumerate(entry["spikes"]):
-            size = value_of(spike["spike_s"]) or 0.0
+            falls = spike["to_bps"] < spike["from_bps"]
+            size = (value_of(spike["spike_s"]) or 0.0) if falls else 0.0
             greatest[place] = max(greatest.get(place, 0.0), size)
     return set(sorted(greatest, key=lambda place: -greatest[place])[:_MOST_CHANGES])
 

@@ -86,6 +86,16 @@ def test_notes_are_of_the_columns_that_are_shown(small: Path) -> None:
     assert any(line.startswith("util.: ") for line in without)
 
 
+def test_the_notes_tell_the_end_of_the_warm_up(small: Path) -> None:
+    assert any("over the whole run (measure.from = 0s)" in line for line in notes_of(warm(small)))
+    late = notes_of(warm(small, {"measure.from": "2s"}))
+    assert any("from 2 s on (measure.from)" in line for line in late)
+
+
+def warm(small: Path, changes: dict[str, str] | None = None) -> Summary:
+    return sojourn.run(small, control="cubic", set=changes or {}).summary
+
+
 def test_many_flows_have_one_row_a_controller() -> None:
     flow = {"path": ["neck"], "source": {"kind": "file", "size": "200kB"}, "count": 50}
     document = {

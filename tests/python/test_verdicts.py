@@ -141,3 +141,12 @@ def test_a_trace_has_the_delay_that_theory_computes() -> None:
     share = 100 * (1 - found["queue_delay_p99_s"] / measured)
     assert f"{share:.0f} % of it avoidable" in verdicts.sentences(run.summary)[0]
     assert "unavoidable delay" in run.plot().svg
+
+
+def test_each_swing_of_a_trace_has_a_bound() -> None:
+    run = sojourn.run(CELLULAR, control="cubic")
+    falls = [one for one in run.runs[0]["spikes"] if one["to_bps"] < one["from_bps"]]
+    # Its period of 8 s has five waves, and one of their falls ends in an outage.
+    assert len(falls) >= 9
+    assert all(one["bound_s"] is not None for one in falls)
+    assert max(one["bound_s"] or 0.0 for one in falls) > 0.5

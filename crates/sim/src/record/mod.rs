@@ -37,7 +37,7 @@ impl Record {
                 names(&mut scenario.flows.iter().map(|flow| &flow.name)),
                 names(&mut scenario.links.iter().map(|link| &link.name)),
             ),
-            capacities: History::of_links(&run.timeline, scenario.links.len()),
+            capacities: History::of_links(scenario, &run.timeline),
             loads: run.timeline.capacity_changes.iter().map(|_| Loads::default()).collect(),
         }
     }
