@@ -1,7 +1,7 @@
 //! The summary's records of capacity changes.
 
-use crate::common::{assert_near, run_exact};
-use sojourn_sim::SpikeSummary;
+use crate::common::{assert_near, flow, link, run_exact, scenario_with_trace, simulate};
+use sojourn_sim::{RunSummary, SpikeSummary};
 
 /// A source of 30 Mbit/s with headers over 60 Mbit/s, then these changes.
 fn half_used(changes: &str) -> Vec<SpikeSummary> {
@@ -391,4 +391,76 @@ path = ["a"]
     }
     moments.dedup();
     assert_eq!(moments.len(), 8, "each seed has its own moment");
+}
+
+/// A trace has no steps: its fall from three packets a millisecond to one is a change too, with the
+/// bound of its capacity.
+#[test]
+fn a_fall_of_a_trace_is_a_change_with_its_bound() {
+    let mut trace = String::new();
+    for ms in 1..=4000 {
+        let packets = if ms < 2000 { 3 } else { 1 };
+        (0..packets).for_each(|_| trace += &format!("{ms}\n"));
+    }
+    let text = r#"
+duration = "3800ms"
+start_jitter = "0s"
+host_noise = "0s"
+[link.a]
+rate = { trace = "a.trace" }
+buffer = "unlimited"
+[link.back]
+delay = "50ms"
+[flow.f]
+control = "ideal"
+path = ["a"]
+back = ["back"]
+"#;
+    let all = simulate(&scenario_with_trace(text, &trace), 1).summary.spikes;
+    assert_eq!(all.len(), 1, "{all:?}");
+    let found = &all[0];
+    // Of intervals of 200 ms, the middles beside the fall.
+    assert_eq!((found.at_s, found.complete_at_s), (1.9, 2.1));
+    let packet = 1504.0 * 8e3;
+    assert_eq!((found.from_bps, found.to_bps), (3.0 * packet, packet));
+    // r = 3 and d = 50 ms. The capacity is signalled as its mean over 10 ms.
+    assert_near(found.bound_s.unwrap(), 0.100, 0.003, "bound");
+    assert_near(found.spike_s.unwrap(), 0.100, 0.025, "spike");
+}
+
+/// A flood fills the queue for a second. Measured after it, the link is idle, and pings meet no
+/// queue.
+#[test]
+fn figures_leave_the_warm_up_out() {
+    let summary = |measure: &str| {
+        let tables = r#"
+[link.out]
+rate = "10Mbit"
+delay = "10ms"
+buffer = "300kB"
+[link.back]
+delay = "10ms"
+[flow.flood]
+control = "none"
+path = ["out"]
+source = { kind = "on-off", rate = "20Mbit", on = "1s", off = "0s" }
+stop = "1s"
+[flow.ping]
+control = "none"
+path = ["out"]
+back = ["back"]
+source = { kind = "ping", interval = "100ms" }
+"#;
+        run_exact("3s", &format!("{measure}\n{tables}"))
+    };
+    let (whole, rest) = (summary(""), summary("measure = { from = \"2s\" }"));
+    assert_eq!((whole.measured_from_s, rest.measured_from_s), (0.0, 2.0));
+    let used = |of: &RunSummary| link(of, "out").utilisation.unwrap();
+    assert!(used(&whole) > 0.3 && used(&rest) < 0.001, "{} {}", used(&whole), used(&rest));
+    let longest = |of: &RunSummary| flow(of, "ping").rtt_max_s.unwrap();
+    assert!(longest(&whole) > 0.2 && longest(&rest) < 0.021, "{} s", longest(&rest));
+    let wait = |of: &RunSummary| link(of, "out").queue_delay_max_s.unwrap();
+    assert!(wait(&whole) > 0.2 && wait(&rest) < 0.001, "{} s", wait(&rest));
+    // Counts cover the whole run.
+    assert_eq!(link(&whole, "out").arrived_packets, link(&rest, "out").arrived_packets);
 }
