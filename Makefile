@@ -68,7 +68,7 @@ matrix: $(VENV)/.installed  ## write docs/matrix.md anew: every controller over 
 
 bpf:  ## compile the programs for the kernel anew, with clang-19
 	@touch $(patsubst bpf/%.c,crates/kernel/objects/%.o,$(wildcard bpf/*.bpf.c))
-
+	$(CARGO) run --quiet --package sojourn-kernel --features libbpf --example objects
 
 interrupts: $(VENV)/.installed  ## send signals at random times to every long command; takes some hours
 	$(BIN)/python tests/python/interrupts.py
