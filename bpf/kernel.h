@@ -47,6 +47,7 @@ struct sock {
 	u32 sk_pacing_status;
 	unsigned long sk_pacing_rate;
 	unsigned long sk_max_pacing_rate;
+	unsigned long sk_tsq_flags;
 } CORE;
 
 #define SK_PACING_NONE 0
@@ -127,6 +128,7 @@ struct sk_buff_context {
 /* Flags (include/net/inet_connection_sock.h, include/net/tcp.h). */
 #define ICSK_ACK_TIMER 2
 #define ICSK_ACK_NOW 16
+#define TCPF_ACK_DEFERRED (1 << 6)
 #define TCP_ECN_DEMAND_CWR 4
 #define TCP_ECN_MODE_ACCECN 16
 #define TCP_CONG_NEEDS_ECN 2
