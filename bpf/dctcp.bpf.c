@@ -148,13 +148,26 @@ void sojourn_set_state(u64 *args)
 }
 
 /*
+ * Whether an acknowledgement waits for a timer, or until the stack has processed the backlog of the
+ * socket (tcp_backlog_ack_defer). Linux's own DCTCP looks for the timer only, so that an
+ * acknowledgement after a backlog has the mark of its last packet.
+ */
+INLINE u64 has_waiting_ack(struct tcp_sock *tp)
+{
+	const struct sock *sk = (const void *)tp;
+
+	return (tp->inet_conn.icsk_ack.pending & ICSK_ACK_TIMER) ||
+	       (sk->sk_tsq_flags & TCPF_ACK_DEFERRED);
+}
+
+/*
  * The receiver sends the acknowledgement that waits when the CE bit changes, so that each
  * acknowledgement has the mark of all of its packets (section 3.2, figure 1).
  */
 INLINE void echo(struct flow *flow, struct tcp_sock *tp, u32 is_ce)
 {
 	if (flow->is_ce != is_ce) {
-		if (tp->inet_conn.icsk_ack.pending & ICSK_ACK_TIMER) {
+		if (has_waiting_ack(tp)) {
 			set_echo(tp, flow->is_ce);
 			bpf_tcp_send_ack(tp, flow->rcv_nxt);
 		}

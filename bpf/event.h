@@ -20,6 +20,8 @@ enum event_kind {
 #define IN_RECOVERY (1 << 3)
 #define CWND_LIMITED (1 << 4)
 #define RETRANSMISSION (1 << 5)
+/* The application did not limit the sender when it sent the packet of the rate sample. */
+#define NOT_APP_LIMITED (1 << 6)
 
 struct event {
 	u64 now;
@@ -30,8 +32,11 @@ struct event {
 	u64 acked;
 	u64 acked_packets;
 	u64 ce_packets;
+	u64 lost_packets;
 	u64 largest_acked;
 	u64 next_number;
+	/* Zero before the first sample. */
+	u64 srtt;
 	/* For a timeout. */
 	u64 in_flight;
 };

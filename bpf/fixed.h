@@ -20,6 +20,7 @@ typedef unsigned long long u64;
 #define NONE (~0ULL)
 #define Q20 20
 #define NS_PER_MS 1000000ULL
+#define US_PER_S 1000000ULL
 
 INLINE u64 least(u64 a, u64 b)
 {

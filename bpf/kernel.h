@@ -10,6 +10,7 @@
 #include "fixed.h"
 
 typedef unsigned char u8;
+typedef unsigned short u16;
 typedef int s32;
 typedef long long s64;
 
@@ -27,19 +28,34 @@ typedef long long s64;
 #define MAP_TYPE(name, value) value *name
 
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static long (*const bpf_skb_store_bytes)(void *skb, u32 at, const void *from, u32 length,
+					 u64 flags) = (void *)9;
+static long (*const bpf_l3_csum_replace)(void *skb, u32 at, u64 from, u64 to,
+					 u64 size) = (void *)10;
+static long (*const bpf_skb_load_bytes)(const void *skb, u32 at, void *to,
+					u32 length) = (void *)26;
 static void *(*const bpf_sk_storage_get)(void *map, void *sk, void *value,
 					 u64 flags) = (void *)107;
+static u64 (*const bpf_jiffies64)(void) = (void *)118;
 static long (*const bpf_tcp_send_ack)(void *tp, u32 rcv_nxt) = (void *)116;
+static struct tcp_sock *(*const bpf_skc_to_tcp_sock)(void *sk) = (void *)137;
 static long (*const bpf_loop)(u32 steps, void *step, void *context, u64 flags) = (void *)181;
+
+extern void *bpf_cast_to_kern_ctx(void *context) __attribute__((section(".ksyms")));
 
 struct sock {
 	u32 sk_pacing_status;
+	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
+	unsigned long sk_tsq_flags;
 } CORE;
 
 #define SK_PACING_NONE 0
 #define SK_PACING_NEEDED 1
 
 struct inet_connection_sock {
+	const struct tcp_congestion_ops *icsk_ca_ops;
+	u32 icsk_rto;
 	struct {
 		u8 pending;
 	} icsk_ack;
@@ -52,12 +68,20 @@ struct tcp_sock {
 	u32 snd_cwnd_clamp;
 	u32 snd_ssthresh;
 	u32 max_packets_out;
+	u32 packets_out;
+	u32 sacked_out;
+	u32 lost_out;
+	u32 retrans_out;
 	u32 snd_una;
 	u32 snd_nxt;
 	u32 rcv_nxt;
 	u32 delivered;
 	u32 delivered_ce;
+	u32 lost;
 	u8 ecn_flags;
+	u32 srtt_us;
+	u32 lsndtime;
+	u64 bytes_acked;
 	u64 tcp_mstamp;
 	u8 is_cwnd_limited : 1;
 } CORE;
@@ -67,13 +91,35 @@ struct ack_sample {
 	s32 rtt_us;
 } CORE;
 
+struct rate_sample {
+	s32 delivered;
+	long rtt_us;
+	u32 acked_sacked;
+	u8 is_app_limited;
+} CORE;
+
+struct sk_buff {
+	u16 mac_header;
+	u16 network_header;
+} CORE;
+
+/* `struct __sk_buff` (include/uapi/linux/bpf.h): the only field that the programs use. */
+struct sk_buff_context {
+	u8 before[168];
+	void *sk;
+};
+
+#define TCX_NEXT (-1)
+
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
 
 /* Values of `set_state` (include/uapi/linux/tcp.h) and `cwnd_event` (include/net/tcp.h). */
 #define TCP_CA_OPEN 0
 #define TCP_CA_DISORDER 1
+#define TCP_CA_CWR 2
 #define TCP_CA_RECOVERY 3
 #define TCP_CA_LOSS 4
+#define CA_EVENT_TX_START 0
 #define CA_EVENT_CWND_RESTART 1
 #define CA_EVENT_LOSS 3
 #define CA_EVENT_ECN_NO_CE 4
@@ -82,8 +128,11 @@ struct ack_sample {
 /* Flags (include/net/inet_connection_sock.h, include/net/tcp.h). */
 #define ICSK_ACK_TIMER 2
 #define ICSK_ACK_NOW 16
+#define TCPF_ACK_DEFERRED (1 << 6)
 #define TCP_ECN_DEMAND_CWR 4
+#define TCP_ECN_MODE_ACCECN 16
 #define TCP_CONG_NEEDS_ECN 2
+#define TCP_CONG_NEEDS_ACCECN 4
 
 /* The functions that a controller may have; a program gets their arguments as an array. */
 struct tcp_congestion_ops {
@@ -93,6 +142,7 @@ struct tcp_congestion_ops {
 	void (*cwnd_event)(struct sock *sk, u32 event);
 	void (*in_ack_event)(struct sock *sk, u32 flags);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
 	u32 (*undo_cwnd)(struct sock *sk);
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);

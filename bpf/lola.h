@@ -2,8 +2,9 @@
 /*
  * The core of TCP LoLa (Hock, Neumeister, Zitterbart, Bless, "TCP LoLa: Congestion Control for Low
  * Latencies and High Throughput", IEEE LCN 2017), without types of the kernel. The sections and
- * equations are the paper's. `crates/cc/src/lola` has the same algorithm in floats, and the reasons
- * of all details. Times are in nanoseconds, windows in bytes.
+ * equations are the paper's. `crates/cc/src/lola` has the same algorithm, with these formulas by
+ * `arithmetic = "integer"`, and the reasons of all details. Times are in nanoseconds, windows in
+ * bytes.
  */
 #ifndef SOJOURN_LOLA_H
 #define SOJOURN_LOLA_H
@@ -24,6 +25,8 @@ struct lola_params {
 	u64 cwnd_min;
 	u64 base_timeout;
 	u64 base_delay_epsilon;
+	/* These formulas are those of 1, `integer`. */
+	u64 arithmetic;
 };
 
 enum lola_phase {

@@ -31,18 +31,32 @@ INLINE void window_init(struct window *w, u64 mss, u64 initial)
 	undo_clear(&w->undo);
 }
 
-/* Slow start by byte counting (RFC 3465, L unbounded), then one packet per window. */
+INLINE u64 window_in_slow_start(const struct window *w)
+{
+	return w->cwnd < w->ssthresh;
+}
+
+/*
+ * Byte counting (RFC 3465, L unbounded). Returns the acknowledged bytes that are left for congestion
+ * avoidance.
+ */
+INLINE u64 window_slow_start(struct window *w, u64 acked)
+{
+	u64 grown = least(w->cwnd + acked, greatest(w->ssthresh, w->cwnd));
+
+	acked -= grown - w->cwnd;
+	w->cwnd = grown;
+	w->timed_out = 0;
+	return acked;
+}
+
+/* Slow start, then one packet per window. */
 INLINE void window_grow(struct window *w, u64 acked)
 {
 	u64 per;
 
-	if (w->cwnd < w->ssthresh) {
-		u64 grown = least(w->cwnd + acked, greatest(w->ssthresh, w->cwnd));
-
-		acked -= grown - w->cwnd;
-		w->cwnd = grown;
-		w->timed_out = 0;
-	}
+	if (window_in_slow_start(w))
+		acked = window_slow_start(w, acked);
 	per = greatest(w->cwnd, 1);
 	w->acked += acked;
 	w->cwnd += w->acked / per * w->mss;
@@ -63,11 +77,16 @@ INLINE void window_save(struct window *w)
 	w->saved_ssthresh = w->ssthresh;
 }
 
-/* A loss: half of the window. */
-INLINE void window_on_loss(struct window *w)
+INLINE void window_save_for_loss(struct window *w)
 {
 	undo_on_loss(&w->undo);
 	window_save(w);
+}
+
+/* A loss: half of the window. */
+INLINE void window_on_loss(struct window *w)
+{
+	window_save_for_loss(w);
 	window_reduce_to(w, w->cwnd / 2);
 }
 

@@ -2,7 +2,7 @@
 /*
  * Minimum over a sliding window, as `update_sparsely` in `crates/cc/src/windowed.rs`: all samples
  * that may still become the minimum, ordered by time and value. A sample that is not a minimum is
- * kept only at a distance of a 64th of the window, so the ring never overflows.
+ * kept only at a distance of a 64th of the window.
  */
 #ifndef SOJOURN_WINDOWED_MIN_H
 #define SOJOURN_WINDOWED_MIN_H
@@ -76,7 +76,9 @@ INLINE u64 windowed_min_update(struct ring *ring, u64 now, u64 value, u64 span)
 			break;
 		ring->head++;
 	}
-	if (!ring_length(ring) || now - entry_at(ring, ring->tail - 1)->at >= spacing)
+	/* A full ring, which only a growing span fills, keeps its samples. */
+	if (!ring_length(ring) || (ring_length(ring) < RING &&
+				   now - entry_at(ring, ring->tail - 1)->at >= spacing))
 		ring_push(ring, now, value);
 	return windowed_min(ring);
 }

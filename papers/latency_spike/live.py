@@ -179,7 +179,8 @@ def _table(found: Sequence[Found]) -> Table:
         "is_inside": "inside",
     }
     title = (
-        "Spikes in ms; missing: runs without a measurable spike, left out; corrected: median of the corrected bounds; margin: least distance of a run "
+        "Spikes in ms; missing: runs without a measurable spike, left out; corrected: median of "
+        "the corrected bounds; margin: least distance of a run "
         "from its own corrected bound; above: all runs are at or above theirs; inside: the live "
         "median is between the simulated 5th and 95th percentile"
     )

@@ -2,6 +2,7 @@
 
 from sojourn_papers import Claim, Figure, Lab, Paper
 
+from . import live
 from .eighteen_flows import many
 from .other_controllers import beside
 from .testbed import hundred_megabit, scale, ten_gigabit
@@ -56,5 +57,12 @@ PAPER = Paper(
         "5b": Figure("Round-trip times at 100 Mbit/s", figure_5b),
         "6": Figure("Eighteen flows, one more every four seconds", many),
         "beside": Figure("Beyond the paper: CUBIC, BBR and BBR v3 on the same testbed", beside),
+    },
+    live={
+        "4a": Figure("Throughput of two flows, at 100 Mbit/s as in 5a", live.figure_4a),
+        "4b": Figure("Windows of two flows", live.figure_4b),
+        "4c": Figure("Round-trip times over four base RTTs, as in 5b", live.figure_4c),
+        "4d": Figure("Throughput of flows with different base RTTs", live.figure_4d),
+        "6": Figure("Eighteen flows, one more every four seconds", live.figure_6),
     },
 )

@@ -1,10 +1,13 @@
 """Shared helpers of the tests, other than fixtures."""
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -42,6 +45,14 @@ def require(line: list[str]) -> None:
     """Skip the test if the machine does not allow this command."""
     if shutil.which(line[0]) is None or subprocess.run([*line, "true"]).returncode:
         pytest.skip(f"not allowed here: {' '.join(line)}")
+
+
+@contextmanager
+def kernel_lock() -> Iterator[None]:
+    """Wait for other tests with controllers in the kernel, which belong to the whole machine."""
+    with (Path(tempfile.gettempdir()) / "sojourn-kernel-tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def command(*args: str | Path) -> list[str]:

@@ -1,26 +1,24 @@
 """Controllers in the kernel from the command line, where this machine allows them."""
 
-import fcntl
 import json
 import signal
 import subprocess
-import tempfile
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support import Sojourn, command, environment
+import sojourn as package
+from support import ROOT, Sojourn, command, environment, kernel_lock, require
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
 @pytest.fixture(autouse=True)
 def _kernel(sojourn: Sojourn) -> Iterator[None]:
-    # A controller belongs to the whole machine, so these tests run one at a time.
-    with (Path(tempfile.gettempdir()) / "sojourn-kernel-tests.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with kernel_lock():
         _require_kernel(sojourn)
         yield
 
@@ -51,10 +49,10 @@ def loaded(*options: str) -> Iterator["subprocess.Popen[str]"]:
             process.kill()
 
 
-def gone() -> bool:
-    """Wait until the kernel has no LoLa."""
+def gone(name: str = "lola") -> bool:
+    """Wait until the kernel has no such controller of Sojourn."""
     for _ in range(300):
-        if "sojourn_lola" not in AVAILABLE.read_text().split():
+        if f"sojourn_{name}" not in AVAILABLE.read_text().split():
             return True
         time.sleep(0.1)
     return False
@@ -109,3 +107,97 @@ def test_live_runs_load_what_they_need(sojourn: Sojourn, tmp_path: Path) -> None
     assert dctcp["links"][0]["marked_packets"] > 0
     assert all(run["flows"][0]["goodput_bps"] > 0 for run in (dctcp, lola))
     assert json.loads(sojourn("kernel", "status", "--json").stdout) == []
+
+
+# A file that has arrived before the end, so that no mark is on its way.
+FINITE = """
+duration = "6s"
+[link.there]
+rate = "20Mbit"
+delay = "5ms"
+buffer = "1MB"
+queue = {queue}
+[link.back]
+delay = "5ms"
+[flow.file]
+path = ["there"]
+back = ["back"]
+source = {{ kind = "file", size = "6MB" }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("control", "queue"),
+    [
+        ("dctcp", '{ kind = "step", k = 10 }'),
+        ("dctcp", '{ kind = "codel", ecn = true, ce_threshold = "4ms" }'),
+        ("prague", '{ kind = "step", k = 10 }'),
+        ("prague", '"dualpi2"'),
+    ],
+)
+def test_the_kernel_counts_every_mark(tmp_path: Path, control: str, queue: str) -> None:
+    scenario = tmp_path / "file.toml"
+    scenario.write_text(FINITE.format(queue=queue))
+    try:
+        run = package.live(scenario, control)
+    except package.LiveError as error:
+        pytest.skip(f"no such live run here: {error}")
+    (flow,), (link, _) = run.runs[0]["flows"], run.runs[0]["links"]
+    if flow["completed_transfers"] == 0 or flow["retransmitted_packets"] > 0:
+        pytest.skip("this machine was too busy for the transfer")
+    assert link["marked_packets"] > 0
+    assert flow["marked_packets"] == link["marked_packets"]
+    # The sender's `delivered_ce`.
+    assert run.flow("file").series["marked_packets"].max() == link["marked_packets"]
+
+
+def test_a_device_is_for_l4s(sojourn: Sojourn) -> None:
+    wrong = sojourn("kernel", "load", "lola", "--device", "lo")
+    assert wrong.returncode == 2
+    assert "lola does not use L4S" in wrong.stderr
+    both = sojourn("kernel", "load", "prague", "--device", "lo", "--pin")
+    assert both.returncode == 2
+    assert "leave out --pin" in both.stderr
+    absent = sojourn("kernel", "load", "prague", "--device", "absent0")
+    assert absent.returncode == 2
+    assert "cannot set ECT(1) on the packets of absent0" in absent.stderr
+    assert gone("prague")
+
+
+def test_loads_and_unloads_leave_nothing_while_flows_run() -> None:
+    require(["unshare", "--net"])
+    script = ROOT / "benches" / "kernel_loads.py"
+    line = [sys.executable, str(script), "--times", "6"]
+    done = subprocess.run(line, env=environment(), capture_output=True, text=True)
+    assert done.stdout, done.stderr
+    figures = json.loads(done.stdout)
+    # Other tests have programs in the kernel too, so that `objects_left` says nothing here.
+    assert figures["controllers_left"] == figures["stuck_flows"] == 0
+    assert figures["faults"] == []
+    assert figures["choices"] > 0
+
+
+# A file system of BPF that only this shell and its children see, and that ends with them.
+PINNED = """
+set -e
+mount -t bpf bpf /sys/fs/bpf
+"$@" kernel load lola --pin >&2
+"$@" kernel status --json
+"$@" kernel unload lola
+"$@" kernel status --json
+ls /sys/fs/bpf
+"""
+
+
+def test_a_pinned_controller_outlives_its_loader() -> None:
+    require(["unshare", "--mount"])
+    line = ["unshare", "--mount", "sh", "-c", PINNED, "sh", *command()]
+    done = subprocess.run(line, env=environment(), capture_output=True, text=True)
+    if "permission denied" in done.stderr:
+        pytest.skip(f"no file system of BPF here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    loaded, unloaded, *files = done.stdout.splitlines()
+    assert [(one["name"], one["pinned"]) for one in json.loads(loaded)] == [("lola", True)]
+    assert json.loads(unloaded) == []
+    assert "sojourn_lola" not in files
+    assert gone()

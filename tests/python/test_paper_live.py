@@ -10,7 +10,7 @@ import sojourn as package
 from paper_claims import PAPERS
 from sojourn_papers import Lab, PaperSummary, runner
 from sojourn_papers.live_runs import LiveRuns
-from support import ROOT, Sojourn, command, environment
+from support import ROOT, Sojourn, command, environment, kernel_lock
 from test_bad_input import refused
 
 
@@ -106,6 +106,23 @@ def test_rapid_over_udp_is_beside_its_model(place: Path, figure: str) -> None:
         assert row["model_delay_ms"] == pytest.approx(49.95, abs=0.2)
     else:
         assert row["model_utilisation"] > 0.904
+
+
+def test_lola_in_the_kernel_is_beside_its_simulation(place: Path) -> None:
+    with kernel_lock():
+        try:
+            found = run("lola", place / "lola")
+        except package.LiveError as error:
+            pytest.skip(f"no controllers in the kernel here: {error}")
+    assert [one["figure"] for one in found["figures"]] == ["4a", "4b", "4c", "4d", "6"]
+    # Figures 4a and 4b share a run.
+    assert [one["timing"]["runs"] for one in found["figures"]] == [1, 0, 1, 1, 1]
+    for row in rows(found):
+        for key in ("utilisation", "simulated_utilisation"):
+            assert 0.1 < row[key] < 1.001
+        for key in ("jain", "simulated_jain"):
+            assert 0 < row[key] <= 1
+        assert 0 <= row["queue_p50_ms"] <= row["queue_p99_ms"]
 
 
 def test_without_privilege_a_paper_writes_nothing(place: Path) -> None:

@@ -229,11 +229,11 @@ def test_ctrl_c_restores_the_terminal_and_leaves_nothing(place: Path) -> None:
 
 
 def test_an_error_restores_the_terminal(place: Path) -> None:
-    args = command("live", place / "small.toml", "--view", "--control", "cubic,copa")
+    args = command("live", place / "small.toml", "--view", "--control", "cubic,vegas")
     with terminal(args, 80, 24) as found:
         assert found.end() != 0
     shown = found.shown
-    assert "has no congestion controller `copa`" in shown.rpartition("\x1b[?1049l")[2]
+    assert "has no congestion controller `vegas`" in shown.rpartition("\x1b[?1049l")[2]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ use sojourn_units::{Bytes, Duration, Instant};
 mod abe;
 mod catalogue;
 mod contract;
+mod fixed;
 mod hystart;
 mod registry;
 mod round;

@@ -19,18 +19,20 @@ impl<const GREATEST: bool> Windowed<GREATEST> {
     /// Adds `value` at `time`, which must not decrease. Returns the extreme of all samples
     /// no older than `span`, including this one.
     pub(crate) fn update(&mut self, time: u64, value: u64, span: u64) -> u64 {
-        self.update_sparsely(time, value, span, 1)
+        self.update_sparsely(time, value, span, 1, usize::MAX)
     }
 
     /// As [`Self::update`], but keeps a sample that is not an extreme only at a distance of
     /// `spacing` from the previous one. At most `span / spacing + 1` samples are kept, and the
-    /// window may be shorter by `spacing`.
+    /// window may be shorter by `spacing`. If both grow, more samples are kept; then such samples
+    /// are left out beyond `most`.
     pub(crate) fn update_sparsely(
         &mut self,
         time: u64,
         value: u64,
         span: u64,
         spacing: u64,
+        most: usize,
     ) -> u64 {
         while self.samples.back().is_some_and(|s| Self::outlives(value, s.1)) {
             self.samples.pop_back();
@@ -41,7 +43,7 @@ impl<const GREATEST: bool> Windowed<GREATEST> {
         // A less extreme sample matters only after its predecessors expire, which one of
         // the same time never does.
         let is_spaced = |s: &(u64, u64)| time.saturating_sub(s.0) >= spacing.max(1);
-        if self.samples.back().is_none_or(is_spaced) {
+        if self.samples.len() < most && self.samples.back().is_none_or(is_spaced) {
             self.samples.push_back((time, value));
         }
         self.get().unwrap_or(value)
@@ -106,10 +108,10 @@ mod tests {
             for (wait, value) in steps {
                 now += wait;
                 all.push((now, value));
-                let low = least.update_sparsely(now, value, SPAN, spacing);
+                let low = least.update_sparsely(now, value, SPAN, spacing, usize::MAX);
                 prop_assert!(low >= within(&all, now, SPAN).min().unwrap());
                 prop_assert!(low <= within(&all, now, SPAN - spacing).min().unwrap());
-                let high = greatest.update_sparsely(now, value, SPAN, spacing);
+                let high = greatest.update_sparsely(now, value, SPAN, spacing, usize::MAX);
                 prop_assert!(high <= within(&all, now, SPAN).max().unwrap());
                 prop_assert!(high >= within(&all, now, SPAN - spacing).max().unwrap());
                 prop_assert!(least.samples.len() as u64 <= SPAN / spacing + 1);

@@ -33,6 +33,14 @@ pub enum Error {
         /// What provides it.
         remedy: &'static str,
     },
+    /// A parameter has no effect in the kernel.
+    #[error("the kernel's `{name}` has no `{parameter}`; leave it out")]
+    NoEffect {
+        /// The controller.
+        name: String,
+        /// Its parameter.
+        parameter: String,
+    },
     /// The kernel refused the object.
     #[error(
         "the kernel refuses `{name}`: {reason}; Sojourn's controllers need Linux 6.12 or later"
@@ -78,6 +86,14 @@ pub enum Error {
         path: String,
         /// The kernel's reason.
         reason: String,
+    },
+    /// The kernel refused a device.
+    #[error("cannot set ECT(1) on the packets of {device}: {error}; `ip link` lists the devices")]
+    Device {
+        /// Its name.
+        device: String,
+        /// The kernel's reason.
+        error: io::Error,
     },
     /// The kernel refused a query.
     #[error("cannot {step}: {error}")]

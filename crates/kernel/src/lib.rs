@@ -20,11 +20,11 @@ mod unbuilt;
 mod words;
 
 #[cfg(feature = "libbpf")]
-pub use bpf::{Loaded, load, registered, replay, unload};
+pub use bpf::{Attached, Ect1, Loaded, load, registered, replay, unload};
 pub use error::Error;
 pub use objects::{is_supported, kernel_name, names};
 #[cfg(not(feature = "libbpf"))]
-pub use unbuilt::{Loaded, load, registered, unload};
+pub use unbuilt::{Attached, Ect1, Loaded, load, registered, unload};
 pub use words::{values, words};
 
 /// A controller that is registered in the kernel.

@@ -2,8 +2,10 @@
 
 /// The objects by the name of their controller. `make bpf` writes them.
 const OBJECTS: &[(&str, &[u8])] = &[
+    ("copa", include_bytes!("../objects/copa.bpf.o")),
     ("dctcp", include_bytes!("../objects/dctcp.bpf.o")),
     ("lola", include_bytes!("../objects/lola.bpf.o")),
+    ("prague", include_bytes!("../objects/prague.bpf.o")),
 ];
 
 /// Names of the controllers that can be loaded, as in scenarios.

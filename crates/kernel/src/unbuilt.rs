@@ -22,6 +22,30 @@ impl Loaded {
     }
 }
 
+/// The program for ECT(1); there is none.
+pub enum Ect1 {}
+
+/// The program on a device; there is none.
+pub enum Attached {}
+
+impl Ect1 {
+    /// Refuses.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn load() -> Result<Ect1, Error> {
+        Err(Error::NotBuilt)
+    }
+
+    /// Never called.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn attach(&self, _device: &str) -> Result<Attached, Error> {
+        match *self {}
+    }
+}
+
 /// Refuses.
 ///
 /// # Errors

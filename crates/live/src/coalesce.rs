@@ -1,5 +1,8 @@
 //! Joins neighbouring packets of one flow into a super-packet, as GRO does (Linux,
-//! `net/ipv4/tcp_offload.c`, `tcp_gro_receive`), with the ECN field and all flags equal.
+//! `net/ipv4/tcp_offload.c`, `tcp_gro_receive`), with the ECN field and all flags equal. Marked
+//! packets of TCP are not joined.
+
+use sojourn_units::Ecn;
 
 use crate::checksum;
 use crate::offload::{Kind, Offload, Segmentation};
@@ -69,14 +72,22 @@ impl Group {
     }
 
     /// Whether others may follow the packet in its group: it carries data, its checksum is left to
-    /// the device, and its flags allow it.
+    /// the device, and its flags allow it. TCP counts the marks of a super-packet from a device as
+    /// one (Linux, `virtio_net_hdr_to_skb` sets `gso_segs` to zero), so that marked packets stay
+    /// single.
     fn may_lead(&self, slot: &Slot, bytes: &[u8]) -> bool {
         let headers = &slot.headers;
         // The header of UDP in IPv6 with options, fragments and other protocols stay as they are.
         let is_known = headers.protocol == TCP || (headers.protocol == UDP && self.joins_udp);
         let options = headers.is_ip6 || headers.transport == 20;
         let has_data = bytes.len() > headers.payload;
-        is_known && options && has_data && slot.checksum.is_some() && !is_end(slot, bytes)
+        let is_counted = headers.protocol == TCP && headers.ecn == Ecn::Ce;
+        is_known
+            && options
+            && has_data
+            && !is_counted
+            && slot.checksum.is_some()
+            && !is_end(slot, bytes)
     }
 
     /// Prepares the first packet as the head of the whole, and returns the work that is left to the

@@ -54,6 +54,11 @@ impl KernelControllers {
         ready.map_or(kind, |one| &one.kernel_name)
     }
 
+    /// Whether it is a controller of Sojourn. Those of ECN negotiate it by themselves.
+    pub(crate) fn is_of_sojourn(&self, kind: &str) -> bool {
+        self.loaded.iter().any(|one| one.name == kind)
+    }
+
     fn has(&self, kind: &str) -> bool {
         self.own.iter().any(|name| name == kind)
     }

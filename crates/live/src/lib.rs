@@ -21,6 +21,7 @@ mod coalesce;
 mod controllers;
 mod device;
 mod echo;
+mod ecn;
 mod endpoint;
 mod error;
 mod kernel;

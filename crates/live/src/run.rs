@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-use sojourn_cc::EcnUse;
 use sojourn_params::Params;
 use sojourn_scenario::{Capacity, Control, Flow, Handshake, Scenario};
 use sojourn_sim::{Endpoint, Outcome, Simulation, flow_source};
@@ -20,6 +19,7 @@ use crate::clock::Clock;
 use crate::controllers::KernelControllers;
 use crate::device::Devices;
 use crate::echo::EchoFlow;
+use crate::ecn;
 use crate::kernel;
 use crate::port::Port;
 use crate::slab::Slab;
@@ -124,8 +124,11 @@ pub fn run(
     };
     let (capture, writer) = open_capture(scenario, options)?.unzip();
     let (sides, way) = way(scenario, seed, options)?;
+    let mut _ect1 = Vec::new();
     if options.stack == Stack::Kernel {
-        set_ecn(scenario, control, &sides)?;
+        let uses = ecn::uses(scenario, control);
+        ecn::enable(&uses, &kernel, &sides)?;
+        _ect1 = ecn::set_ect1(&uses, &kernel, &sides, options.links)?;
     }
     let open = |(index, control): (usize, &Option<(&str, &Params)>)| match control {
         &Some((kind, params)) => {
@@ -370,26 +373,6 @@ fn open_echo(
     let (name, end) = (flow.name.as_str(), end_of(scenario, flow));
     let flow = EchoFlow::open((name, index), options.version, source, end, senders)?;
     Ok(Some(Box::new(flow)))
-}
-
-/// Enables ECN if a flow uses it: accurate feedback (RFC 9768) for L4S, else that of RFC 3168. The
-/// setting is for all flows.
-fn set_ecn(
-    scenario: &Scenario,
-    control: Option<&Control>,
-    sides: &[Namespace; 2],
-) -> Result<(), Error> {
-    let use_of = |flow: &Flow| {
-        let needs = flow.control.as_ref().or(control)?.needs(&scenario.controllers)?;
-        Some(needs.ecn).filter(|&ecn| flow.transport.ecn && ecn != EcnUse::None)
-    };
-    let uses: Vec<EcnUse> = scenario.flows.iter().filter_map(use_of).collect();
-    let value = match &uses[..] {
-        [] => "0",
-        uses if uses.contains(&EcnUse::L4s) => "3",
-        _ => "1",
-    };
-    sides.iter().try_for_each(|side| side.set_sysctl("net/ipv4/tcp_ecn", value))
 }
 
 /// Start and stop of each flow.

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
-use sojourn_kernel::{Loaded, Registered, kernel_name};
+use sojourn_kernel::{Attached, Ect1, Loaded, Registered, kernel_name};
 use sojourn_scenario::{Control, Scenario};
 
 use crate::errors::{LiveError, value_error};
@@ -11,6 +11,7 @@ use crate::errors::{LiveError, value_error};
 #[pyclass(module = "sojourn._core", unsendable)]
 pub(crate) struct KernelController {
     loaded: Loaded,
+    attached: Vec<Attached>,
 }
 
 impl KernelController {
@@ -23,7 +24,7 @@ impl KernelController {
             return Err(value_error("the flow names no controller"));
         };
         let loaded = sojourn_kernel::load(kind, params).map_err(live_error)?;
-        Ok(KernelController { loaded })
+        Ok(KernelController { loaded, attached: Vec::new() })
     }
 }
 
@@ -32,6 +33,13 @@ impl KernelController {
     /// Keeps it registered without a process.
     fn pin(&mut self) -> PyResult<()> {
         self.loaded.pin().map_err(live_error)
+    }
+
+    /// Sets ECT(1) on the packets of controllers with accurate ECN that leave a device.
+    fn set_ect1(&mut self, device: &str) -> PyResult<()> {
+        let attached = Ect1::load().and_then(|program| program.attach(device));
+        self.attached.push(attached.map_err(live_error)?);
+        Ok(())
     }
 
     /// Whether no other process has unloaded it.

@@ -7,7 +7,10 @@ import time
 
 from sojourn import kernel, terminal
 from sojourn.cli.interrupts import Request
+from sojourn.errors import UsageError
 
+# Controllers of L4S.
+_L4S = ("prague",)
 # Time between checks whether to end.
 _LOOK_S = 0.2
 
@@ -32,6 +35,14 @@ def declare_load(parser: argparse.ArgumentParser) -> None:
         "--pin",
         action="store_true",
         help="return, and keep the controller registered until `sojourn kernel unload` or a reboot",
+    )
+    add(
+        "--device",
+        metavar="DEVICE",
+        action="append",
+        default=[],
+        help="for prague: send its packets through this device as ECT(1), the identifier of L4S, "
+        "since the kernel sends ECT(0); may be repeated",
     )
     parser.set_defaults(execute=_load)
 
@@ -63,14 +74,29 @@ def declare_unload(parser: argparse.ArgumentParser) -> None:
 
 
 def _load(args: argparse.Namespace) -> int:
+    _check_devices(args)
     with Request() as request:
         controller = kernel.load(args.name, args.set)
+        for device in args.device:
+            controller.set_ect1(device)
         if args.pin:
             controller.pin()
         _print(f"Loaded {args.name}; its name in the kernel is sojourn_{args.name}")
         while not (args.pin or request.is_made) and controller.is_registered():
             time.sleep(_LOOK_S)
     return 0
+
+
+def _check_devices(args: argparse.Namespace) -> None:
+    if args.device and args.name not in _L4S:
+        raise UsageError(f"{args.name} does not use L4S, which --device is for; leave it out")
+    if args.device and args.pin:
+        raise UsageError("--device ends with this process; leave out --pin, or --device")
+    if args.name in _L4S and not args.device:
+        terminal.say(
+            "note: the kernel sends ECT(0), which queues for L4S do not mark; name the device of "
+            "the packets (--device) to send ECT(1)"
+        )
 
 
 def _list(_: argparse.Namespace) -> int:

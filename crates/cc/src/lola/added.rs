@@ -8,6 +8,9 @@ use sojourn_units::{Bytes, Duration, Instant};
 /// Entries per span, so that acknowledgements do not each need one. Entries expire up to
 /// one part of the span early.
 const GRAINS: u64 = 64;
+/// Greatest number of entries, as in the kernel. If it is reached, because the span has more than
+/// doubled, the newest entry takes all additions.
+const MOST: usize = 128;
 
 /// Additions of one span of time.
 #[derive(Clone, Debug, Default)]
@@ -34,8 +37,9 @@ impl Added {
             return;
         }
         self.sum += bytes;
+        let is_full = self.recent.len() == MOST;
         match self.recent.back_mut() {
-            Some((at, sum)) if now.since(*at) < span / GRAINS => *sum += bytes,
+            Some((at, sum)) if is_full || now.since(*at) < span / GRAINS => *sum += bytes,
             _ => self.recent.push_back((now, bytes)),
         }
     }

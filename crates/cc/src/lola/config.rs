@@ -4,6 +4,7 @@
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration};
 
+use super::arithmetic::Arithmetic;
 use crate::contract::Setup;
 
 /// The source of values used in all of the paper's experiments.
@@ -89,6 +90,13 @@ pub(super) const PARAMS: &[Param] = &[
         doc: "greatest distance that counts as near the minimum round-trip time",
         source: MODULE,
     },
+    Param {
+        name: "arithmetic",
+        kind: Kind::Choice("exact", &["exact", "integer"]),
+        doc: "formulas in floats, or in integers with 20 bits of fraction, as in Sojourn's \
+              program for the Linux kernel",
+        source: "bpf/lola.h",
+    },
 ];
 
 /// The parameters in the algorithm's units.
@@ -98,10 +106,10 @@ pub(super) struct Config {
     pub(super) q_target: Duration,
     pub(super) t_sync: Duration,
     pub(super) t_measure: Duration,
-    pub(super) gamma: f64,
-    pub(super) phi: f64,
-    pub(super) c: f64,
-    pub(super) beta: f64,
+    /// Payload of a full packet.
+    pub(super) mss: Bytes,
+    /// With the parameters that have no unit.
+    pub(super) arithmetic: Arithmetic,
     pub(super) cwnd_min: Bytes,
     pub(super) base_timeout: u64,
     pub(super) base_delay_epsilon: Duration,
@@ -115,10 +123,8 @@ impl Config {
             q_target: p.time("q_target"),
             t_sync: p.time("t_sync"),
             t_measure: p.time("t_measure"),
-            gamma: p.number("gamma"),
-            phi: p.number("phi"),
-            c: p.number("c"),
-            beta: p.number("beta"),
+            mss: setup.mss,
+            arithmetic: Arithmetic::new(p),
             cwnd_min: setup.mss * p.integer("cwnd_min"),
             base_timeout: p.integer("base_timeout"),
             base_delay_epsilon: p.time("base_delay_epsilon"),

@@ -1,10 +1,10 @@
-//! The two cubic functions of time that govern the window's growth.
+//! The cubic function of time that governs the window's growth.
 
-use sojourn_units::{Bytes, Duration, Instant};
+use sojourn_units::{Bytes, Instant};
 
 use super::config::Config;
 
-/// Equation 1, from a reduction on; windows in segments.
+/// Equation 1, from a reduction on; windows in the unit of the arithmetic.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cubic {
     /// Time at which `t` was zero: the last reduction, plus all times in which the window
@@ -25,15 +25,14 @@ impl Cubic {
     /// limited the decrease. A window that was not reduced (at the end of slow start)
     /// begins at its plateau, as in RFC 9438 section 4.10.
     pub(super) fn new(now: Instant, cwnd_max: f64, cwnd: f64, config: &Config) -> Cubic {
-        let k = libm::cbrt((cwnd_max - cwnd).max(0.0) / config.c);
+        let k = config.arithmetic.k(cwnd_max - cwnd, config.mss);
         Cubic { begin: now, updated: now, cwnd_max: cwnd_max.max(cwnd), k }
     }
 
-    /// Equation 1, in segments.
-    pub(super) fn at(&mut self, now: Instant, config: &Config) -> f64 {
+    /// Equation 1.
+    pub(super) fn at(&mut self, now: Instant, config: &Config) -> Bytes {
         self.updated = now;
-        let t = now.since(self.begin).as_secs_f64() - self.k;
-        config.c * t * t * t + self.cwnd_max
+        config.arithmetic.curve(now.since(self.begin), self.k, self.cwnd_max, config.mss)
     }
 
     /// Excludes the time since the last feedback, in which the window did not limit the
@@ -43,11 +42,4 @@ impl Cubic {
         self.begin = begin.min(now);
         self.updated = now;
     }
-}
-
-/// Equation 2: the data each flow should have in the queue at `t` after the start of fair
-/// flow balancing.
-pub(super) fn x(t: Duration, config: &Config) -> Bytes {
-    let ratio = t.0 as f64 * 1e-6 / config.phi;
-    Bytes((ratio * ratio * ratio) as u64)
 }

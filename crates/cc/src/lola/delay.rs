@@ -21,9 +21,11 @@ impl Queue {
         Queue { recent: WindowedMin::default(), rtt_min: None, decreases: 0 }
     }
 
-    /// Adds a sample. Equation 4, exactly: the minimum of a sliding window.
+    /// Adds a sample. Equation 4: the minimum of a sliding window.
     pub(super) fn sample(&mut self, now: Instant, rtt: Duration, config: &Config) {
-        let rtt_now = Duration(self.recent.update(now.0, rtt.0, config.t_measure.0));
+        let (span, spacing) = (config.t_measure.0, config.arithmetic.spacing(config.t_measure));
+        let rtt_now =
+            Duration(self.recent.update_sparsely(now.0, rtt.0, span, spacing, usize::MAX));
         // Equation 5.
         let rtt_min = self.rtt_min.map_or(rtt_now, |least| least.min(rtt_now));
         self.rtt_min = Some(rtt_min);
@@ -52,10 +54,8 @@ impl Queue {
     }
 
     /// Equation 7: the part of `cwnd` in the queue.
-    pub(super) fn data(&self, cwnd: Bytes) -> Bytes {
-        let rtt_now = u128::from(self.rtt_now().0.max(1));
-        // At most `cwnd`, since the delay is a part of RTT_now.
-        Bytes((u128::from(cwnd.0) * u128::from(self.delay().0) / rtt_now) as u64)
+    pub(super) fn data(&self, cwnd: Bytes, config: &Config) -> Bytes {
+        config.arithmetic.data(cwnd, self.delay(), self.rtt_now())
     }
 }
 

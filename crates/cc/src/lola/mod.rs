@@ -6,6 +6,7 @@
 //! in a comment. The module itself differs from the paper in several defaults.
 
 mod added;
+mod arithmetic;
 mod config;
 mod curve;
 mod delay;
@@ -26,8 +27,8 @@ pub struct Lola {
     window: Window,
     queue: Queue,
     state: State,
-    /// The window in segments before the last reduction, for fast convergence after the
-    /// next loss.
+    /// The window before the last reduction, for fast convergence after the next loss; in the
+    /// unit of the curve.
     cwnd_max: f64,
     /// Bytes that fair flow balancing has recently added to the window.
     added: Added,
@@ -85,9 +86,9 @@ impl Lola {
         }
     }
 
-    /// The window in segments.
-    fn segments(&self) -> f64 {
-        self.window.cwnd.as_f64() / self.window.mss.as_f64()
+    /// The window in the unit of the curve.
+    fn on_curve(&self) -> f64 {
+        self.config.arithmetic.on_curve(self.window.cwnd, self.config.mss)
     }
 
     /// Moves through the states to which this feedback leads; several in a row if a queue
@@ -100,7 +101,7 @@ impl Lola {
             // Section III-A: uses single samples, not filtered ones.
             if greatest - least > self.config.q_low * 2 {
                 self.window.ssthresh = self.window.cwnd;
-                self.begin_cubic_increase(now, self.segments(), Duration::ZERO);
+                self.begin_cubic_increase(now, self.on_curve(), Duration::ZERO);
             }
         }
         if let State::CubicIncrease { blind_until, .. } = self.state
@@ -124,11 +125,11 @@ impl Lola {
 
     /// Section III-E.
     fn tailored_decrease(&mut self, now: Instant) {
+        let cwnd_max = self.on_curve();
         let (config, w) = (&self.config, &mut self.window);
-        let cwnd_max = w.cwnd.as_f64() / w.mss.as_f64();
-        let emptied = w.cwnd - self.queue.data(w.cwnd);
+        let emptied = w.cwnd - self.queue.data(w.cwnd, config);
         // The paper has no minimum window after a decrease; `cwnd_min` is the module's.
-        w.cwnd = emptied.mul_f64(config.gamma).max(config.cwnd_min).min(w.cwnd);
+        w.cwnd = config.arithmetic.decreased(emptied).max(config.cwnd_min).min(w.cwnd);
         w.ssthresh = w.ssthresh.min(w.cwnd);
         // The paper does not say when Q_delay counts again. Packets acknowledged in the
         // next round trip were sent before the decrease, and would cause another one. Like
@@ -140,17 +141,17 @@ impl Lola {
 
     fn begin_cubic_increase(&mut self, now: Instant, cwnd_max: f64, blind: Duration) {
         self.cwnd_max = cwnd_max;
-        let curve = Cubic::new(now, cwnd_max, self.segments(), &self.config);
+        let curve = Cubic::new(now, cwnd_max, self.on_curve(), &self.config);
         self.state = State::CubicIncrease { curve, blind_until: now + blind };
     }
 
     /// The paper's only response to loss is slow start after a timeout. Like the module,
     /// this responds as CUBIC (RFC 9438 sections 4.6 and 4.7).
     fn on_loss(&mut self, now: Instant) {
-        let cwnd = self.segments();
-        let keep = if cwnd < self.cwnd_max { (1.0 + self.config.beta) / 2.0 } else { 1.0 };
-        self.window.reduce_to(self.window.cwnd.mul_f64(self.config.beta));
-        self.begin_cubic_increase(now, cwnd * keep, self.queue.rtt_now() * 2);
+        let (cwnd, arithmetic) = (self.on_curve(), &self.config.arithmetic);
+        let kept = if cwnd < self.cwnd_max { arithmetic.converging(cwnd) } else { cwnd };
+        self.window.reduce_to(arithmetic.after_loss(self.window.cwnd));
+        self.begin_cubic_increase(now, kept, self.queue.rtt_now() * 2);
     }
 
     /// Restores the window after a spurious loss, with slow start or with the curve from
@@ -160,7 +161,7 @@ impl Lola {
         if self.window.in_slow_start() {
             self.state = SLOW_START;
         } else {
-            let cwnd_max = cwnd_max.max(self.segments());
+            let cwnd_max = cwnd_max.max(self.on_curve());
             self.begin_cubic_increase(now, cwnd_max, self.queue.rtt_now() * 2);
         }
     }
@@ -170,15 +171,15 @@ impl Lola {
             State::SlowStart { .. } => {
                 let rest = self.window.slow_start(acked);
                 if !self.window.in_slow_start() {
-                    self.begin_cubic_increase(now, self.segments(), Duration::ZERO);
+                    self.begin_cubic_increase(now, self.on_curve(), Duration::ZERO);
                     self.grow(now, rest);
                 }
             }
             State::CubicIncrease { curve, .. } => {
-                let target = curve.at(now, &self.config) * self.window.mss.as_f64();
+                let target = curve.at(now, &self.config);
                 // RFC 9438 section 4.2: at most half a window per round trip.
                 let most = self.window.cwnd + acked / 2;
-                self.window.cwnd = self.window.cwnd.max(Bytes(target as u64).min(most));
+                self.window.cwnd = self.window.cwnd.max(target.min(most));
             }
             State::FairFlowBalancing { .. } => self.balance(now, acked),
             State::CwndHold { .. } => {}
@@ -194,8 +195,8 @@ impl Lola {
         let State::FairFlowBalancing { since } = self.state else { return };
         let shows_after = self.queue.rtt_now() + self.config.t_measure;
         self.added.expire(now, shows_after);
-        let x = curve::x(now.since(since) + shows_after, &self.config);
-        let q_data = self.queue.data(self.window.cwnd) + self.added.bytes();
+        let x = self.config.arithmetic.x(now.since(since) + shows_after);
+        let q_data = self.queue.data(self.window.cwnd, &self.config) + self.added.bytes();
         // Never faster than slow start: X(t) ignores the capacity, and keeps growing even
         // if the queue cannot grow.
         let growth = x.saturating_sub(q_data).min(acked);
@@ -261,7 +262,7 @@ impl Controller for Lola {
     /// Section III-A: slow start again.
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
         self.undo.on_timeout((self.window.saved(), self.cwnd_max));
-        self.window.on_timeout(in_flight.mul_f64(self.config.beta));
+        self.window.on_timeout(self.config.arithmetic.after_loss(in_flight));
         self.state = SLOW_START;
     }
 

@@ -2,6 +2,7 @@
 
 use sojourn_units::{Duration, Instant};
 
+use super::arithmetic::Arithmetic;
 use crate::contract::{Feedback, Setup};
 
 /// A round trip by packet number, with a minimum duration, because the virtual round trip
@@ -59,6 +60,7 @@ pub(super) enum Verdict {
 #[derive(Clone, Debug)]
 pub(super) struct Alpha {
     g: f64,
+    arithmetic: Arithmetic,
     pub(super) response: Response,
     suspect_epoch: bool,
     alpha: f64,
@@ -81,11 +83,6 @@ impl Epoch {
         self.marked += feedback.ce_packets;
     }
 
-    /// QUIC may report a mark later than its packet, so bound the fraction to 1.
-    fn frac(&self) -> f64 {
-        (self.marked as f64 / self.acked.max(1) as f64).min(1.0)
-    }
-
     /// Whether it lasted longer than the smoothed round-trip time, as it does after a
     /// pause. It also does so, slightly, whenever a queue builds up.
     fn is_long(&self, now: Instant, feedback: &Feedback<'_>) -> bool {
@@ -96,14 +93,16 @@ impl Epoch {
 impl Alpha {
     pub(super) fn new(setup: &Setup) -> Alpha {
         let p = &setup.params;
+        let arithmetic = Arithmetic::new(p);
         Alpha {
-            g: p.number("g"),
+            g: arithmetic.number(p.number("g")),
+            arithmetic,
             response: match p.choice("response") {
                 "epoch" => Response::Epoch,
                 _ => Response::Mark,
             },
             suspect_epoch: p.switch("suspect_epoch"),
-            alpha: p.number("alpha_init"),
+            alpha: arithmetic.number(p.number("alpha_init")),
             epoch: None,
         }
     }
@@ -154,7 +153,8 @@ impl Alpha {
 
     /// Updates alpha at the end of an epoch.
     fn judge(&mut self, now: Instant, feedback: &Feedback<'_>, epoch: &Epoch) -> Verdict {
-        let (frac, sudden) = (epoch.frac(), epoch.frac() > ONSET);
+        let frac = self.arithmetic.share(epoch.marked, epoch.acked);
+        let sudden = frac > ONSET;
         let suspect =
             sudden && self.suspect_epoch && self.alpha < SUSPECT && epoch.is_long(now, feedback);
         self.alpha = match self.response {
@@ -170,8 +170,7 @@ impl Alpha {
         if frac > 0.0 { Verdict::Marked } else { Verdict::Nothing }
     }
 
-    /// Section 2.3.2, in floats, so that rounding does not keep small values from decaying.
     fn smoothed(&self, frac: f64) -> f64 {
-        (self.alpha + self.g * (frac - self.alpha)).clamp(0.0, 1.0)
+        self.arithmetic.smoothed(self.alpha, frac, self.g)
     }
 }

@@ -17,7 +17,17 @@ pub(super) const INFO: Info = Info {
     name: "prague",
     title: "Prague: the scalable controller of L4S, DCTCP adapted to the Internet",
     source: draft!("; Huitema, \"A Low Latency Internet with L4S\", 2022"),
-    params: &[G, ALPHA_INIT, RTT_VIRT_MIN, D, CWR, MAX_BURST_DELAY, RESPONSE, SUSPECT_EPOCH],
+    params: &[
+        G,
+        ALPHA_INIT,
+        RTT_VIRT_MIN,
+        D,
+        CWR,
+        MAX_BURST_DELAY,
+        RESPONSE,
+        SUSPECT_EPOCH,
+        ARITHMETIC,
+    ],
     ordered: &[],
     needs: Needs {
         ecn: EcnUse::L4s,
@@ -90,4 +100,12 @@ const SUSPECT_EPOCH: Param = Param {
           and the epoch lasted longer than the smoothed round trip: packets sent after a pause \
           met their own burst",
     source: "Huitema 2022, what was edited in; picoquic's prague.c",
+};
+
+const ARITHMETIC: Param = Param {
+    name: "arithmetic",
+    kind: Kind::Choice("exact", &["exact", "integer"]),
+    doc: "formulas in floats, or in integers with 20 bits of fraction, as in Sojourn's program for \
+          the Linux kernel",
+    source: "bpf/prague.h",
 };

@@ -22,15 +22,18 @@ use crate::undo::Undo;
 use crate::window::{Saved, Window};
 
 mod alpha;
+mod arithmetic;
 mod info;
 
 use alpha::{Alpha, Period, Response, Verdict};
+use arithmetic::{Arithmetic, Increase};
 
 /// The Prague controller.
 pub struct Prague {
     window: Window,
     /// Fraction of a byte in the window (section 2.4.2, carry of the remainder).
     fraction: f64,
+    arithmetic: Arithmetic,
     alpha: Alpha,
     state: State,
     /// Time of the last response to a loss.
@@ -72,6 +75,7 @@ impl Prague {
         Prague {
             window: Window::new(setup),
             fraction: 0.0,
+            arithmetic: Arithmetic::new(p),
             alpha: Alpha::new(setup),
             state: State::Open,
             lost_at: None,
@@ -124,11 +128,9 @@ impl Prague {
         self.rtt_virt().unwrap_or(Duration::ZERO)
     }
 
-    /// `ai_per_rtt` in bytes: one packet per virtual round trip and virtual window, each M
-    /// times the real one (section 2.4.4).
-    fn ai_per_rtt(&self) -> f64 {
-        let m = self.rtt_virt().map_or(1.0, |virt| virt.0 as f64 / self.srtt.0 as f64);
-        self.window.mss.as_f64() / (m * m)
+    fn increase(&self) -> Increase {
+        let virtual_rtt = self.rtt_virt().map(|virt| (self.srtt.0, virt.0));
+        Increase { mss: self.window.mss.0, virtual_rtt }
     }
 
     fn turn_round(&mut self, feedback: &Feedback<'_>) {
@@ -160,7 +162,7 @@ impl Prague {
     fn on_mark(&mut self, now: Instant, feedback: &Feedback<'_>) {
         let before = self.before();
         if !self.is_too_soon(now) {
-            let reduced = before * (1.0 - self.alpha.value() / 2.0);
+            let reduced = self.arithmetic.reduced(before, self.alpha.value());
             self.reduce_to(reduced.min(self.cwnd()));
         }
         self.state = State::Cwr { period: Period::begin(now, feedback), before };
@@ -168,7 +170,7 @@ impl Prague {
 
     /// Section 2.4.1: as in Reno.
     fn on_loss(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        self.reduce_to((self.before() / 2.0).min(self.cwnd()));
+        self.reduce_to(self.arithmetic.halved(self.before()).min(self.cwnd()));
         self.state = State::Loss { period: Period::begin(now, feedback) };
         self.lost_at = Some(now);
     }
@@ -211,13 +213,11 @@ impl Prague {
         if !has_data || feedback.acked == Bytes::ZERO || matches!(self.state, State::Loss { .. }) {
             return;
         }
-        let mut unmarked = unmarked(feedback);
+        let mut unmarked = self.arithmetic.unmarked(feedback);
         if self.window.in_slow_start() {
             unmarked = self.window.slow_start(Bytes(unmarked as u64)).as_f64();
         }
-        // At most a window per round trip, however much one ACK acknowledges.
-        let share = (unmarked / self.cwnd()).min(1.0);
-        let cwnd = self.cwnd() + share * self.ai_per_rtt();
+        let cwnd = self.arithmetic.grown(self.cwnd(), unmarked, self.increase());
         self.window.cwnd = Bytes(cwnd as u64);
         self.fraction = cwnd - self.window.cwnd.as_f64();
     }
@@ -231,12 +231,6 @@ impl Prague {
         let doubles = self.window.cwnd < self.window.ssthresh / 2;
         Some(if doubles { rate * 2 } else { rate })
     }
-}
-
-/// `acked_sacked - ece_delta` of section 2.4.3, with the marked share in packets.
-fn unmarked(feedback: &Feedback<'_>) -> f64 {
-    let share = feedback.ce_packets as f64 / feedback.acked_packets.max(1) as f64;
-    feedback.acked.as_f64() * (1.0 - share.min(1.0))
 }
 
 impl Controller for Prague {

@@ -44,6 +44,7 @@ impl Loaded {
 /// # Errors
 /// Without privilege, if the kernel lacks a feature, or has a controller of this name.
 pub fn load(name: &str, params: &Params) -> Result<Loaded, Error> {
+    require_effect(name, params)?;
     let mut object = open(name, params)?;
     let name_in_kernel = kernel_name(name);
     let taken = || Error::Taken { name: name.to_owned(), kernel_name: kernel_name(name) };
@@ -61,6 +62,22 @@ pub fn load(name: &str, params: &Params) -> Result<Loaded, Error> {
             _ => refused(name, &error),
         })?;
     Ok(Loaded { name: name.to_owned(), link, _object: object })
+}
+
+/// Parameters that the stack decides on.
+const WITHOUT_EFFECT: &[(&str, &str)] = &[("prague", "max_burst_delay")];
+
+/// Refuses a changed parameter without effect.
+fn require_effect(name: &str, params: &Params) -> Result<(), Error> {
+    let declared = sojourn_cc::find(name).map_or(&[][..], |algorithm| algorithm.info.params);
+    let defaults = Params::defaults(declared);
+    let changed = params.iter().zip(defaults.iter()).filter(|(one, other)| one != other);
+    for ((parameter, _), _) in changed {
+        if WITHOUT_EFFECT.contains(&(name, parameter)) {
+            return Err(Error::NoEffect { name: name.to_owned(), parameter: parameter.to_owned() });
+        }
+    }
+    Ok(())
 }
 
 /// Loads the programs of a controller without registering it.
@@ -85,7 +102,16 @@ pub(super) fn open(name: &str, params: &Params) -> Result<Object, Error> {
     })
 }
 
+/// The controllers that need accurate ECN (RFC 9768). Kernels without it refuse their flag.
+const NEED_ACCURATE_ECN: &[&str] = &["prague"];
+
 fn refused(name: &str, error: &libbpf_rs::Error) -> Error {
+    if error.kind() == ErrorKind::InvalidInput && NEED_ACCURATE_ECN.contains(&name) {
+        return Error::Kernel {
+            feature: "controllers with accurate ECN (TCP_CONG_NEEDS_ACCECN)",
+            remedy: "use Linux 6.18.44 or later",
+        };
+    }
     let reason = log::reason().unwrap_or_else(|| error.to_string());
     Error::Refused { name: kernel_name(name), reason }
 }

@@ -1,11 +1,13 @@
 //! Controllers in the kernel, by libbpf.
 
+mod ect1;
 mod loaded;
 mod log;
 mod registered;
 pub mod replay;
 mod sys;
 
+pub use ect1::{Attached, Ect1};
 pub use loaded::{Loaded, load};
 pub use registered::{registered, unload};
 

@@ -1,8 +1,10 @@
 //! System calls that libbpf-rs has no safe function for.
 #![allow(unsafe_code)]
 
+use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr;
 
 use libbpf_rs::libbpf_sys;
 
@@ -22,4 +24,28 @@ pub(super) fn detach(link: &OwnedFd) -> io::Result<()> {
     // SAFETY: a system call without pointers.
     let result = unsafe { libbpf_sys::bpf_link_detach(link.as_raw_fd()) };
     if result < 0 { Err(io::Error::from_raw_os_error(-result)) } else { Ok(()) }
+}
+
+/// The number of a device in the calling thread's network namespace.
+pub(super) fn device_index(name: &str) -> io::Result<u32> {
+    let name = CString::new(name)?;
+    // SAFETY: the pointer is to a string that lives until the call returns.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(io::Error::last_os_error()),
+        index => Ok(index),
+    }
+}
+
+/// Runs a program on every packet that leaves a device, until the link is closed.
+pub(super) fn attach_to_egress(program: BorrowedFd<'_>, device: u32) -> io::Result<OwnedFd> {
+    let (program, device) = (program.as_raw_fd(), device as i32);
+    // SAFETY: the options may be null.
+    let fd = unsafe {
+        libbpf_sys::bpf_link_create(program, device, libbpf_sys::BPF_TCX_EGRESS, ptr::null())
+    };
+    if fd < 0 {
+        return Err(io::Error::from_raw_os_error(-fd));
+    }
+    // SAFETY: the kernel just opened `fd` for this caller, with O_CLOEXEC.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

@@ -10,8 +10,16 @@ use sojourn_sim::Simulation;
 use sojourn_units::{Bytes, Duration, Instant};
 
 /// Flags of an event (`bpf/event.h`).
-const FLAGS: [fn(&Feedback<'_>) -> bool; 5] =
-    [|f| f.loss_event, |f| f.ecn_event, |f| f.spurious, |f| f.in_recovery, |f| f.cwnd_limited];
+const FLAGS: [fn(&Feedback<'_>) -> bool; 7] = [
+    |f| f.loss_event,
+    |f| f.ecn_event,
+    |f| f.spurious,
+    |f| f.in_recovery,
+    |f| f.cwnd_limited,
+    // Of packets that leave after an idle period.
+    |_| false,
+    |f| f.rate.is_some_and(|sample| !sample.app_limited),
+];
 const RETRANSMISSION: u64 = 1 << 5;
 
 /// The calls of a connection.
@@ -20,9 +28,22 @@ pub(crate) struct Trace {
     pub(crate) mss: u64,
     pub(crate) initial_window: u64,
     /// In the layout of `struct event`.
-    pub(crate) events: Vec<[u64; 10]>,
-    /// Window and threshold of the simulator's controller after each event.
-    pub(crate) results: Vec<[u64; 2]>,
+    pub(crate) events: Vec<[u64; 12]>,
+    /// Window, threshold, and alpha or phase of the simulator's controller after each event.
+    pub(crate) results: Vec<[u64; 3]>,
+}
+
+/// The phases of LoLa and of Copa, in the order of `enum lola_phase` and `enum copa_phase` (`bpf`).
+const PHASES: [&[&str]; 2] = [
+    &["slow_start", "cubic_increase", "fair_flow_balancing", "cwnd_hold"],
+    &["slow_start", "default", "competitive"],
+];
+
+/// Alpha in units of 2^-20, or the phase.
+fn detail(probe: &Probe) -> u64 {
+    let place = |phases: &&[&str]| phases.iter().position(|one| *one == probe.phase);
+    let phase = || PHASES.iter().find_map(place).expect("a phase") as u64;
+    probe.alpha.map_or_else(phase, |alpha| (alpha * 1_048_576.0) as u64)
 }
 
 static TRACES: Mutex<Vec<Trace>> = Mutex::new(Vec::new());
@@ -59,10 +80,11 @@ impl Recorder {
     }
 
     /// Records a call that has been made.
-    fn push(&mut self, event: [u64; 10]) {
-        let ssthresh = self.inner.probe().ssthresh.map_or(u64::MAX, |bytes| bytes.0);
+    fn push(&mut self, event: [u64; 12]) {
+        let probe = self.inner.probe();
+        let ssthresh = probe.ssthresh.map_or(u64::MAX, |bytes| bytes.0);
         self.trace.events.push(event);
-        self.trace.results.push([self.inner.limits().cwnd.0, ssthresh]);
+        self.trace.results.push([self.inner.limits().cwnd.0, ssthresh, detail(&probe)]);
     }
 }
 
@@ -75,7 +97,7 @@ impl Controller for Recorder {
         self.inner.on_sent(now, sent);
         if sent.idle > sent.rto {
             let flags = if sent.retransmission { RETRANSMISSION } else { 0 };
-            self.push([now.0, 2, flags, u64::MAX, 0, 0, 0, 0, 0, 0]);
+            self.push([now.0, 2, flags, u64::MAX, 0, 0, 0, 0, 0, 0, 0, 0]);
         }
     }
 
@@ -92,15 +114,17 @@ impl Controller for Recorder {
             feedback.acked.0,
             feedback.acked_packets,
             feedback.ce_packets,
+            feedback.lost_packets,
             feedback.largest_acked,
             feedback.next_number,
+            feedback.srtt.0,
             0,
         ]);
     }
 
     fn on_timeout(&mut self, now: Instant, in_flight: Bytes) {
         self.inner.on_timeout(now, in_flight);
-        self.push([now.0, 1, 0, u64::MAX, 0, 0, 0, 0, 0, in_flight.0]);
+        self.push([now.0, 1, 0, u64::MAX, 0, 0, 0, 0, 0, 0, 0, in_flight.0]);
     }
 
     fn limits(&self) -> Limits {

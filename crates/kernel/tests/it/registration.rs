@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::thread;
 
 use nix::sys::socket::{setsockopt, sockopt};
-use sojourn_kernel::{Error, load, registered, unload};
+use sojourn_kernel::{Ect1, Error, kernel_name, load, names, registered, unload};
 use sojourn_params::Value;
 use sojourn_units::Duration;
 
@@ -15,11 +15,16 @@ use crate::common::{alone, defaults, is_available, skip, try_load};
 /// Bytes of a transfer over the loopback device.
 const BYTES: usize = 1 << 20;
 
-/// A connection whose sender uses LoLa.
-fn connection() -> (TcpStream, TcpStream) {
+/// A connection whose sender uses a controller of Sojourn.
+fn connection(name: &str) -> (TcpStream, TcpStream) {
+    connection_of(&kernel_name(name))
+}
+
+/// A connection whose sender uses a controller, by the kernel's name.
+fn connection_of(name: &str) -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let sender = TcpStream::connect(listener.local_addr().expect("an address")).expect("a peer");
-    setsockopt(&sender.as_fd(), sockopt::TcpCongestion, &"sojourn_lola".into()).expect("LoLa");
+    setsockopt(&sender.as_fd(), sockopt::TcpCongestion, &name.into()).expect("the controller");
     (sender, listener.accept().expect("a connection").0)
 }
 
@@ -35,15 +40,43 @@ fn transfer((mut sender, mut receiver): (TcpStream, TcpStream)) {
 #[test]
 fn a_loaded_controller_carries_data_and_goes_when_it_is_dropped() {
     let _alone = alone();
-    let Some(loaded) = try_load("lola") else { return };
-    assert!(loaded.is_registered() && is_available("sojourn_lola"));
-    let pair = connection();
-    let all = registered().expect("a list");
-    assert!(all.iter().any(|one| one.name == "lola" && one.sockets >= 1 && !one.is_pinned));
-    transfer(pair);
-    drop(loaded);
-    assert!(!is_available("sojourn_lola"));
-    assert!(registered().expect("a list").iter().all(|one| one.name != "lola"));
+    for name in names() {
+        // An older kernel may lack what one of them needs.
+        let Some(loaded) = try_load(name) else { continue };
+        assert!(loaded.is_registered() && is_available(&kernel_name(name)));
+        let pair = connection(name);
+        let all = registered().expect("a list");
+        assert!(all.iter().any(|one| one.name == name && one.sockets >= 1 && !one.is_pinned));
+        transfer(pair);
+        drop(loaded);
+        assert!(!is_available(&kernel_name(name)));
+        assert!(registered().expect("a list").iter().all(|one| one.name != name));
+    }
+}
+
+/// A program at the device's egress, which sees every packet of a device.
+#[test]
+fn ect1_needs_a_device_of_the_namespace() {
+    let program = match Ect1::load() {
+        Ok(program) => program,
+        Err(error) => return skip(&error),
+    };
+    let attached = program.attach("lo").expect("every namespace has a loopback device");
+    transfer(connection_of("reno"));
+    drop(attached);
+    assert!(matches!(program.attach("absent0"), Err(Error::Device { .. })));
+}
+
+#[test]
+fn a_parameter_without_effect_is_refused() {
+    let declared = sojourn_cc::find("prague").expect("a controller").info.params;
+    let mut params = defaults("prague");
+    let value = Value::Time(Duration::from_millis(1));
+    params.set(declared, "max_burst_delay", value).expect("a value");
+    match load("prague", &params).err().expect("no such parameter") {
+        Error::NoEffect { parameter, .. } => assert_eq!(parameter, "max_burst_delay"),
+        other => skip(&other),
+    }
 }
 
 #[test]
@@ -78,7 +111,7 @@ fn a_name_is_taken_once() {
 fn a_controller_in_use_is_unloaded_by_force_only() {
     let _alone = alone();
     let Some(loaded) = try_load("lola") else { return };
-    let pair = connection();
+    let pair = connection("lola");
     assert!(matches!(unload("lola", false), Err(Error::InUse { sockets: 1.., .. })));
     assert!(is_available("sojourn_lola"));
     unload("lola", true).expect("unloaded");

@@ -13,7 +13,7 @@ use crate::common::defaults;
 use crate::record::{Trace, record};
 
 /// Two flows with different round-trip times: every phase, many rounds.
-fn rounds(seconds: u32) -> String {
+fn rounds(seconds: u32, control: &str) -> String {
     format!(
         r#"
 duration = "{seconds}s"
@@ -28,11 +28,11 @@ delay = "45ms"
 [flow.first]
 path = ["bottleneck"]
 back = ["near"]
-control = "recorded"
+control = {control}
 [flow.second]
 path = ["bottleneck"]
 back = ["far"]
-control = "recorded"
+control = {control}
 start = "2s"
 "#
     )
@@ -106,21 +106,32 @@ struct Case {
 }
 
 impl Case {
-    fn lola(seconds: [u32; 2]) -> Case {
-        let scenarios = [rounds(seconds[0]), trouble(seconds[1], "\"recorded\"")];
-        let traces = scenarios.iter().flat_map(|one| record("lola", one)).collect();
-        Case { name: "lola", params: defaults("lola"), traces }
+    /// Records a controller in scenarios, made for its line in the document.
+    fn new(
+        name: &'static str,
+        values: &[(&str, Value)],
+        scenarios: &[&dyn Fn(&str) -> String],
+    ) -> Case {
+        let declared = sojourn_cc::find(name).expect("a controller").info.params;
+        let mut params = defaults(name);
+        let mut keys = String::new();
+        for (key, value) in values {
+            params.set(declared, key, value.clone()).expect("a value");
+            keys += &match value {
+                Value::Choice(one) => format!(", {key} = \"{one}\""),
+                other => format!(", {key} = {other}"),
+            };
+        }
+        let control = format!("{{ kind = \"recorded\"{keys} }}");
+        let scenarios = scenarios.iter().map(|scenario| scenario(&control));
+        let traces = scenarios.flat_map(|one| record(name, &one)).collect();
+        Case { name, params, traces }
     }
 
-    fn dctcp(seconds: u32, arithmetic: &str) -> Case {
-        let declared = sojourn_cc::find("dctcp").expect("a controller").info.params;
-        let mut params = defaults("dctcp");
-        let value = Value::Choice(arithmetic.to_owned());
-        params.set(declared, "arithmetic", value).expect("a choice");
-        let control = format!("{{ kind = \"recorded\", arithmetic = \"{arithmetic}\" }}");
-        let scenarios = [marks(seconds, &control), trouble(4 * seconds, &control)];
-        let traces = scenarios.iter().flat_map(|one| record("dctcp", one)).collect();
-        Case { name: "dctcp", params, traces }
+    fn of_marks(name: &'static str, seconds: u32, values: &[(&str, Value)]) -> Case {
+        let scenarios: [&dyn Fn(&str) -> String; 2] =
+            [&|control| marks(seconds, control), &|control| trouble(4 * seconds, control)];
+        Case::new(name, values, &scenarios)
     }
 
     fn events(&self) -> usize {
@@ -176,9 +187,9 @@ fn in_native(program: &Path, case: &Case, trace: &Trace) -> Vec<[u64; 3]> {
 }
 
 /// Compares results with those of native C, and names the first event that differs.
-fn compare<const N: usize>(trace: &Trace, native: &[[u64; 3]], other: &[[u64; N]]) {
+fn compare(trace: &Trace, native: &[[u64; 3]], other: &[[u64; 3]]) {
     assert_eq!((native.len(), other.len()), (trace.events.len(), trace.events.len()));
-    if let Some(place) = (0..native.len()).find(|place| native[*place][..N] != other[*place]) {
+    if let Some(place) = (0..native.len()).find(|place| native[*place] != other[*place]) {
         let (event, wanted) = (trace.events[place], native[place]);
         panic!("event {place} {event:?}: {:?} instead of {wanted:?}", other[place]);
     }
@@ -186,7 +197,7 @@ fn compare<const N: usize>(trace: &Trace, native: &[[u64; 3]], other: &[[u64; N]
 
 /// Every kind of event occurs.
 fn check_coverage(case: &Case) {
-    let has = |of: &dyn Fn(&[u64; 10]) -> bool| {
+    let has = |of: &dyn Fn(&[u64; 12]) -> bool| {
         case.traces.iter().flat_map(|trace| &trace.events).any(of)
     };
     (0..3).for_each(|kind| assert!(has(&|event| event[1] == kind), "no event of kind {kind}"));
@@ -224,25 +235,67 @@ fn in_kernel(case: &Case, results: &[Vec<[u64; 3]>]) {
     println!("{:.0} ns an event in the kernel", time.as_secs_f64() * 1e9 / case.events() as f64);
 }
 
+/// As [`check`], and the simulator's controller has the same windows.
+fn check_with_simulator(case: &Case) -> Option<Vec<Vec<[u64; 3]>>> {
+    let results = check(case)?;
+    for (trace, native) in case.traces.iter().zip(&results) {
+        compare(trace, native, &trace.results);
+    }
+    Some(results)
+}
+
+fn choice(name: &str) -> Value {
+    Value::Choice(name.to_owned())
+}
+
 fn check_lola(seconds: [u32; 2]) {
-    let Some(results) = check(&Case::lola(seconds)) else { return };
+    let scenarios: [&dyn Fn(&str) -> String; 2] =
+        [&|control| rounds(seconds[0], control), &|control| trouble(seconds[1], control)];
+    let case = Case::new("lola", &[("arithmetic", choice("integer"))], &scenarios);
+    let Some(results) = check_with_simulator(&case) else { return };
     let has_phase = |phase| results.iter().flatten().any(|result| result[2] == phase);
     (0..4).for_each(|phase| assert!(has_phase(phase), "no phase {phase}"));
 }
 
-/// With the arithmetic of Linux, the simulator's controller has the same windows.
+/// With the outage, after which the retransmission timer expires.
+fn check_copa(seconds: [u32; 2]) {
+    let scenarios: [&dyn Fn(&str) -> String; 3] = [
+        &|control| rounds(seconds[0], control),
+        &|control| trouble(seconds[1], control),
+        &|control| marks(10, control),
+    ];
+    let case = Case::new("copa", &[("arithmetic", choice("integer"))], &scenarios);
+    let Some(results) = check_with_simulator(&case) else { return };
+    let has_phase = |phase| results.iter().flatten().any(|result| result[2] == phase);
+    (0..3).for_each(|phase| assert!(has_phase(phase), "no phase {phase}"));
+}
+
 fn check_dctcp(seconds: u32) {
-    check(&Case::dctcp(seconds, "exact"));
-    let case = Case::dctcp(seconds, "linux");
-    let Some(results) = check(&case) else { return };
-    for (trace, native) in case.traces.iter().zip(&results) {
-        compare(trace, native, &trace.results);
+    check(&Case::of_marks("dctcp", seconds, &[("arithmetic", choice("exact"))]));
+    check_with_simulator(&Case::of_marks("dctcp", seconds, &[("arithmetic", choice("linux"))]));
+}
+
+/// Both forms of the response, and both rules for CWR. After 50 round trips, the virtual one counts.
+fn check_prague(seconds: u32) {
+    for (response, cwr) in [("mark", "virtual"), ("mark", "linux"), ("epoch", "virtual")] {
+        let values = [
+            ("arithmetic", choice("integer")),
+            ("response", choice(response)),
+            ("cwr", choice(cwr)),
+            ("d", Value::Integer(50)),
+        ];
+        check_with_simulator(&Case::of_marks("prague", seconds, &values));
     }
 }
 
 #[test]
-fn native_c_and_the_kernel_agree_on_lola() {
+fn native_c_the_kernel_and_the_simulator_agree_on_lola() {
     check_lola([20, 40]);
+}
+
+#[test]
+fn native_c_the_kernel_and_the_simulator_agree_on_copa() {
+    check_copa([20, 40]);
 }
 
 #[test]
@@ -250,10 +303,17 @@ fn native_c_the_kernel_and_the_simulator_agree_on_dctcp() {
     check_dctcp(10);
 }
 
+#[test]
+fn native_c_the_kernel_and_the_simulator_agree_on_prague() {
+    check_prague(10);
+}
+
 /// A million acknowledgements.
 #[test]
-#[ignore = "takes a minute"]
+#[ignore = "takes some minutes"]
 fn they_agree_over_a_million_acknowledgements() {
     check_lola([240, 400]);
+    check_copa([240, 400]);
     check_dctcp(300);
+    check_prague(150);
 }

@@ -29,6 +29,7 @@ use std::fmt::Write;
 use sojourn_scenario::Scenario;
 
 use crate::{Error, IpVersion};
+pub(crate) use network::HOST;
 use plan::{Place, Plan};
 pub(crate) use run::Setup;
 

@@ -247,6 +247,17 @@ proptest! {
         prop_assert!(groups.iter().any(|(_, packet)| *packet == marked));
     }
 
+    /// TCP would count the marks of a super-packet as one.
+    #[test]
+    fn marked_packets_of_tcp_never_join(mut of in supers()) {
+        prop_assume!(of.is_tcp);
+        of.ecn = 3;
+        let segments = segments(&of);
+        let groups = joined(&of, &segments, true);
+        prop_assert!(groups.iter().all(|(offload, _)| offload.segmentation.is_none()));
+        prop_assert_eq!(groups.len(), segments.len());
+    }
+
     /// CE on a packet leaves its IPv4 checksum right.
     #[test]
     fn ce_repairs_the_checksum(of in supers()) {

@@ -17,8 +17,8 @@ fn refusal(text: &str) -> Error {
 
 #[test]
 fn a_controller_that_no_kernel_has_is_named() {
-    let error = refusal(&one_flow(1, "copa", "rate = \"10Mbit\"", ""));
+    let error = refusal(&one_flow(1, "vegas", "rate = \"10Mbit\"", ""));
     let text = error.to_string();
     assert!(matches!(error, Error::Controller { .. }), "{text}");
-    assert!(text.starts_with("flow `bulk`: the kernel has no congestion controller `copa`"));
+    assert!(text.starts_with("flow `bulk`: the kernel has no congestion controller `vegas`"));
 }

@@ -20,6 +20,10 @@ use crate::round::Round;
 use crate::undo::Undo;
 use crate::windowed::{Windowed, WindowedMax, WindowedMin};
 
+mod arithmetic;
+
+use arithmetic::Arithmetic;
+
 /// Minimum window in packets (genericCC, the authors' implementation).
 const LEAST: f64 = 2.0;
 /// Maximum window in packets, more than any path holds. Without queueing delay the target
@@ -44,6 +48,7 @@ const PARTS: u64 = 64;
 
 /// The Copa controller.
 pub struct Copa {
+    arithmetic: Arithmetic,
     mss: Bytes,
     /// `delta` of the default mode.
     default_delta: f64,
@@ -105,14 +110,14 @@ impl Velocity {
     const REST: Velocity = Velocity { v: 1.0, up: None, windows: 0 };
 
     /// Ends a window whose direction was `up`.
-    fn turn(&mut self, up: Option<bool>) {
+    fn turn(&mut self, up: Option<bool>, arithmetic: Arithmetic) {
         if up.is_none() || up != self.up {
             *self = Velocity { v: 1.0, up, windows: 1 };
             return;
         }
         self.windows += 1;
         if self.windows > STEADY {
-            self.v *= 2.0;
+            self.v = arithmetic.doubled(self.v);
         }
     }
 }
@@ -120,6 +125,7 @@ impl Velocity {
 /// genericCC's `ReduceOnLoss`: detects a window that loses too many packets, at any delay.
 #[derive(Clone, Copy, Debug)]
 struct Ceiling {
+    arithmetic: Arithmetic,
     /// Loss ratio above which the window shrinks, and the factor by which it does.
     limit: f64,
     beta: f64,
@@ -131,9 +137,11 @@ struct Ceiling {
 
 impl Ceiling {
     fn new(setup: &Setup) -> Ceiling {
+        let arithmetic = Arithmetic::new(&setup.params);
         Ceiling {
-            limit: setup.params.number("loss_limit"),
-            beta: setup.params.number("loss_beta"),
+            arithmetic,
+            limit: arithmetic.number(setup.params.number("loss_limit")),
+            beta: arithmetic.number(setup.params.number("loss_beta")),
             since: Instant::ZERO,
             lost: 0,
             packets: 0,
@@ -150,7 +158,7 @@ impl Ceiling {
         if now.since(self.since) <= rtt * LOSS_SPAN || self.packets <= LOSS_PACKETS {
             return false;
         }
-        let passed = self.lost as f64 > self.limit * self.packets as f64;
+        let passed = self.arithmetic.exceeds(self.lost, self.limit, self.packets);
         (self.since, self.lost, self.packets) = (now, 0, 0);
         passed
     }
@@ -201,6 +209,13 @@ impl Copa {
                 doc: "factor by which the window then shrinks",
                 source: "genericCC 18299d6, markoviancc.cc, MarkovianCC::onACK",
             },
+            Param {
+                name: "arithmetic",
+                kind: Kind::Choice("exact", &["exact", "integer"]),
+                doc: "formulas in floats, or in integers with 20 bits of fraction, as in Sojourn's \
+                      program for the Linux kernel",
+                source: "bpf/copa.h",
+            },
         ],
         ordered: &[],
         needs: Needs { prr: false, ..Needs::BASE },
@@ -210,16 +225,18 @@ impl Copa {
     /// Builds a controller.
     pub fn new(setup: &Setup) -> Copa {
         let mss = Bytes(setup.mss.0.max(1));
-        let cwnd = (setup.initial_window.as_f64() / mss.as_f64()).max(LEAST);
-        let delta = setup.params.number("delta");
+        let arithmetic = Arithmetic::new(&setup.params);
+        let cwnd = arithmetic.packets(setup.initial_window, mss).max(LEAST);
+        let delta = arithmetic.number(setup.params.number("delta"));
         Copa {
+            arithmetic,
             mss,
             default_delta: delta,
             switches: setup.params.switch("mode_switching"),
             min_window: setup.params.time("rtt_min_window"),
             cwnd,
             slow_start: true,
-            per_delta: 1.0 / delta,
+            per_delta: arithmetic.per_delta(delta),
             mode: Mode::Default,
             velocity: Velocity::REST,
             votes: [0; 2],
@@ -246,7 +263,7 @@ impl Copa {
         let alone = now.since(self.nearly_empty_at) <= srtt * CYCLE;
         if alone || !self.switches {
             self.mode = Mode::Default;
-            self.per_delta = 1.0 / self.default_delta;
+            self.per_delta = self.default_per_delta();
         } else {
             self.mode = Mode::Competitive;
         }
@@ -259,10 +276,15 @@ impl Copa {
             return;
         }
         if loss_event {
-            self.per_delta = (self.per_delta / 2.0).max(1.0 / self.default_delta);
+            self.per_delta = self.arithmetic.halved(self.per_delta).max(self.default_per_delta());
         } else if round_ends && !self.lost {
-            self.per_delta += 1.0;
+            self.per_delta = self.arithmetic.raised(self.per_delta);
         }
+    }
+
+    /// 1/delta of the default mode.
+    fn default_per_delta(&self) -> f64 {
+        self.arithmetic.per_delta(self.default_delta)
     }
 
     fn saved(&self) -> Saved {
@@ -291,28 +313,25 @@ impl Copa {
             two_thirds if 3 * down > two_thirds => Some(false),
             _ => None,
         };
-        self.velocity.turn(direction.filter(|_| !self.slow_start));
+        self.velocity.turn(direction.filter(|_| !self.slow_start), self.arithmetic);
         self.votes = [0; 2];
         self.lost = false;
     }
 
-    /// Section 2.1, steps 2 and 3, for `acked` packets acknowledged at once. The comparison
-    /// is cwnd / RTTstanding <= 1 / (delta d_q), without its divisions.
+    /// Section 2.1, steps 2 and 3, for `acked` packets acknowledged at once.
     fn step(&mut self, acked: u64, standing: Duration, d_q: Duration, cwnd_limited: bool) {
-        let rises = self.cwnd * d_q.0 as f64 <= standing.0 as f64 * self.per_delta;
+        let arithmetic = self.arithmetic;
+        let rises = arithmetic.rises(self.cwnd, d_q, self.per_delta, standing);
         self.slow_start &= rises;
         self.votes[usize::from(rises)] += acked;
-        let packets = acked as f64;
-        // At most one packet per acknowledged packet, at any velocity: the window
-        // then at most doubles per round trip (genericCC bounds the velocity too).
-        let per_packet = (self.velocity.v * self.per_delta / self.cwnd).min(1.0);
+        let change = arithmetic.change(acked, self.velocity.v, self.per_delta, self.cwnd);
         if !rises {
-            self.cwnd -= packets * per_packet;
+            self.cwnd -= change;
         } else if cwnd_limited {
             // RFC 7661: a window that is not fully used must not grow.
-            self.cwnd += if self.slow_start { packets } else { packets * per_packet };
+            self.cwnd += if self.slow_start { arithmetic.doubling(acked) } else { change };
         }
-        self.cwnd = self.cwnd.clamp(LEAST, MOST);
+        self.cwnd = arithmetic.bounded(self.cwnd);
     }
 
     /// Shrinks the window if the loss ratio exceeds the ceiling, because the delay is then
@@ -320,7 +339,7 @@ impl Copa {
     /// 4); genericCC keeps the velocity.
     fn keep_below_ceiling(&mut self, now: Instant, rtt: Duration) {
         if self.ceiling.is_passed(now, rtt) {
-            self.cwnd = (self.cwnd * self.ceiling.beta).max(LEAST);
+            self.cwnd = self.arithmetic.shrunk(self.cwnd, self.ceiling.beta).max(LEAST);
             self.slow_start = false;
             self.velocity = Velocity::REST;
             self.votes = [0; 2];
@@ -334,8 +353,9 @@ fn in_window<const GREATEST: bool>(
     now: Instant,
     rtt: Duration,
     span: Duration,
+    most: usize,
 ) -> Duration {
-    Duration(window.update_sparsely(now.0, rtt.0, span.0, span.0 / PARTS))
+    Duration(window.update_sparsely(now.0, rtt.0, span.0, span.0 / PARTS, most))
 }
 
 impl Controller for Copa {
@@ -355,9 +375,10 @@ impl Controller for Copa {
         }
         let (Some(rtt), 1..) = (feedback.rtt, feedback.acked_packets) else { return };
         let srtt = feedback.srtt;
-        let min = in_window(&mut self.min, now, rtt, self.min_window);
-        let standing = in_window(&mut self.standing, now, rtt, srtt / 2);
-        let max = in_window(&mut self.max, now, rtt, srtt * SWING);
+        let most = self.arithmetic.samples();
+        let min = in_window(&mut self.min, now, rtt, self.min_window, most);
+        let standing = in_window(&mut self.standing, now, rtt, srtt / 2, most);
+        let max = in_window(&mut self.max, now, rtt, srtt * SWING, most);
         let d_q = standing.saturating_sub(min);
         self.rtt_standing = Some(standing);
         self.choose_mode(now, srtt, d_q, max.saturating_sub(min));

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Copa (Arun and Balakrishnan, NSDI 2018) as a congestion controller of Linux. The algorithm is in
+ * copa.h. `cong_control` governs the window during recovery too.
+ */
+#include "copa.h"
+
+#define CONTROLLER copa
+#include "replay.h"
+
+#include "control.h"
+
+struct flow {
+	struct control control;
+	struct copa copa;
+};
+
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_SK_STORAGE);
+	MAP_UINT(map_flags, BPF_F_NO_PREALLOC);
+	MAP_TYPE(key, int);
+	MAP_TYPE(value, struct flow);
+} flows SEC(".maps");
+
+INLINE struct flow *flow_of(struct tcp_sock *tp)
+{
+	return bpf_sk_storage_get(&flows, tp, 0, 0);
+}
+
+/* The threshold tells the stack whether Copa is in slow start. */
+INLINE void write_socket(struct flow *flow, struct tcp_sock *tp)
+{
+	const struct copa *copa = &flow->copa;
+
+	tp->snd_cwnd = least(copa->cwnd_q20 >> Q20, tp->snd_cwnd_clamp);
+	tp->snd_ssthresh = copa->slow_start ? TCP_INFINITE_SSTHRESH : COPA_LEAST_Q20 >> Q20;
+}
+
+/* Section 2.1: 2 cwnd / RTTstanding, by the handshake's time before the first sample. */
+INLINE void set_pacing(struct flow *flow, struct tcp_sock *tp)
+{
+	const struct copa *copa = &flow->copa;
+	u64 us = copa->standing_rtt == NONE ? tp->srtt_us >> 3 : copa->standing_rtt / 1000;
+
+	pace(tp, (2 * copa->cwnd_q20 >> Q20) * tp->mss_cache, us);
+}
+
+SEC("struct_ops")
+void sojourn_init(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	struct flow *flow = bpf_sk_storage_get(&flows, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	u64 mss = greatest(tp->mss_cache, 1);
+
+	__sync_fetch_and_add(&sockets, 1);
+	if (!flow)
+		return;
+	copa_init(&flow->copa, settings(), mss, tp->snd_cwnd * mss);
+	control_init(&flow->control, tp);
+	write_socket(flow, tp);
+	set_pacing(flow, tp);
+}
+
+SEC("struct_ops")
+void sojourn_release(u64 *args)
+{
+	__sync_fetch_and_add(&sockets, -1);
+}
+
+SEC("struct_ops")
+void sojourn_cong_control(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	const struct rate_sample *sample = (void *)args[3];
+	struct flow *flow = flow_of(tp);
+	struct event event = {};
+
+	if (!flow)
+		return;
+	control_feedback(&flow->control, tp, sample, &event);
+	copa_on_feedback(&flow->copa, settings(), &event);
+	write_socket(flow, tp);
+	set_pacing(flow, tp);
+}
+
+/* The response follows in `cong_control`. */
+SEC("struct_ops")
+u32 sojourn_ssthresh(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+
+	return tp->snd_ssthresh;
+}
+
+SEC("struct_ops")
+void sojourn_set_state(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	u64 state = (u8)args[1];
+	struct flow *flow = flow_of(tp);
+
+	if (!flow)
+		return;
+	control_set_state(&flow->control, state);
+	if (state != TCP_CA_LOSS)
+		return;
+	copa_on_timeout(&flow->copa);
+	write_socket(flow, tp);
+}
+
+SEC("struct_ops")
+u32 sojourn_undo_cwnd(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	struct flow *flow = flow_of(tp);
+
+	if (flow)
+		flow->control.flags |= SPURIOUS;
+	return tp->snd_cwnd;
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops sojourn_copa = {
+	.ssthresh = (void *)sojourn_ssthresh,
+	.set_state = (void *)sojourn_set_state,
+	.cong_control = (void *)sojourn_cong_control,
+	.undo_cwnd = (void *)sojourn_undo_cwnd,
+	.init = (void *)sojourn_init,
+	.release = (void *)sojourn_release,
+	.name = "sojourn_copa",
+};

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Prague (draft-briscoe-iccrg-prague-congestion-control-04) as a congestion controller of Linux, for
+ * kernels with accurate ECN (RFC 9768). The algorithm is in prague.h. `cong_control` governs the
+ * window during recovery too, as in L4STeam's tcp_prague.c. The kernel sends ECT(0): ect1.h.
+ */
+#include "prague.h"
+
+#define CONTROLLER prague
+#include "replay.h"
+
+#include "control.h"
+#include "ect1.h"
+
+struct flow {
+	struct seen seen;
+	struct control control;
+	struct prague prague;
+};
+
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_SK_STORAGE);
+	MAP_UINT(map_flags, BPF_F_NO_PREALLOC);
+	MAP_TYPE(key, int);
+	MAP_TYPE(value, struct flow);
+} flows SEC(".maps");
+
+INLINE struct flow *flow_of(struct tcp_sock *tp)
+{
+	return bpf_sk_storage_get(&flows, tp, 0, 0);
+}
+
+INLINE void read_socket(struct flow *flow, struct tcp_sock *tp)
+{
+	struct window *w = &flow->prague.window;
+
+	read_window(&flow->seen, tp, &w->mss, &w->cwnd, &w->ssthresh);
+}
+
+INLINE void write_socket(struct flow *flow, struct tcp_sock *tp)
+{
+	struct window *w = &flow->prague.window;
+
+	write_window(&flow->seen, tp, w->mss, w->cwnd, w->ssthresh);
+}
+
+/* Section 2.5.1. */
+INLINE void set_pacing(struct flow *flow, struct tcp_sock *tp)
+{
+	const struct window *w = &flow->prague.window;
+	u64 in_flight = tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
+	u64 bytes = greatest(w->cwnd, in_flight * w->mss);
+
+	pace(tp, w->cwnd < w->ssthresh / 2 ? 2 * bytes : bytes, tp->srtt_us >> 3);
+}
+
+SEC("struct_ops")
+void sojourn_init(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	struct flow *flow = bpf_sk_storage_get(&flows, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	u64 mss = greatest(tp->mss_cache, 1);
+
+	__sync_fetch_and_add(&sockets, 1);
+	if (!flow)
+		return;
+	prague_init(&flow->prague, settings(), mss, tp->snd_cwnd * mss);
+	open_socket(&flow->seen, tp);
+	control_init(&flow->control, tp);
+	set_pacing(flow, tp);
+}
+
+SEC("struct_ops")
+void sojourn_release(u64 *args)
+{
+	__sync_fetch_and_add(&sockets, -1);
+}
+
+SEC("struct_ops")
+void sojourn_cong_control(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	const struct rate_sample *sample = (void *)args[3];
+	struct flow *flow = flow_of(tp);
+	struct event event = {};
+
+	if (!flow)
+		return;
+	read_socket(flow, tp);
+	control_feedback(&flow->control, tp, sample, &event);
+	prague_on_feedback(&flow->prague, settings(), &event);
+	write_socket(flow, tp);
+	set_pacing(flow, tp);
+}
+
+/* The response follows in `cong_control`. */
+SEC("struct_ops")
+u32 sojourn_ssthresh(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+
+	return tp->snd_ssthresh;
+}
+
+INLINE void time_out(struct flow *flow, struct tcp_sock *tp)
+{
+	read_socket(flow, tp);
+	prague_on_timeout(&flow->prague, flow->prague.window.cwnd);
+	write_socket(flow, tp);
+}
+
+SEC("struct_ops")
+void sojourn_set_state(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	u64 state = (u8)args[1];
+	struct flow *flow = flow_of(tp);
+
+	if (!flow)
+		return;
+	control_set_state(&flow->control, state);
+	if (state == TCP_CA_LOSS)
+		time_out(flow, tp);
+}
+
+/* The stack restarts idle connections itself only without `cong_control`. */
+SEC("struct_ops")
+void sojourn_cwnd_event(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	u32 event = args[1];
+	struct flow *flow = flow_of(tp);
+
+	if (!flow || !is_after_idle(tp, event))
+		return;
+	read_socket(flow, tp);
+	window_on_idle(&flow->prague.window, 0);
+	write_socket(flow, tp);
+	set_pacing(flow, tp);
+}
+
+SEC("struct_ops")
+u32 sojourn_undo_cwnd(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	struct flow *flow = flow_of(tp);
+
+	if (flow)
+		flow->control.flags |= SPURIOUS;
+	return tp->snd_cwnd;
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops sojourn_prague = {
+	.ssthresh = (void *)sojourn_ssthresh,
+	.set_state = (void *)sojourn_set_state,
+	.cwnd_event = (void *)sojourn_cwnd_event,
+	.cong_control = (void *)sojourn_cong_control,
+	.undo_cwnd = (void *)sojourn_undo_cwnd,
+	.init = (void *)sojourn_init,
+	.release = (void *)sojourn_release,
+	.flags = TCP_CONG_NEEDS_ECN | TCP_CONG_NEEDS_ACCECN,
+	.name = "sojourn_prague",
+};
