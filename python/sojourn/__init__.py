@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from sojourn.api import queues as queues
     from sojourn.api import run as run
     from sojourn.api import schema as schema
+    from sojourn.combined import combine as combine
+    from sojourn.combined import sweep as sweep
     from sojourn.comparison.result import Comparison as Comparison
     from sojourn.errors import NotEnoughMemoryError as NotEnoughMemoryError
     from sojourn.errors import OutputExistsError as OutputExistsError
@@ -67,6 +69,7 @@ _HOME = {
     "Sent": "sojourn._core",
     "Setup": "sojourn._core",
     "__version__": "sojourn._core",
+    "combine": "sojourn.combined",
     "compare": "sojourn.api",
     "controllers": "sojourn.api",
     "live": "sojourn.api",
@@ -74,6 +77,7 @@ _HOME = {
     "queues": "sojourn.api",
     "run": "sojourn.api",
     "schema": "sojourn.api",
+    "sweep": "sojourn.combined",
 }
 
 __all__ = [
@@ -98,6 +102,7 @@ __all__ = [
     "Setup",
     "__version__",
     "captures",
+    "combine",
     "compare",
     "controllers",
     "live",
@@ -106,6 +111,7 @@ __all__ = [
     "queues",
     "run",
     "schema",
+    "sweep",
     "theory",
 ]
 

@@ -9,7 +9,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sojourn import _core, experiment, memory, real_time, results, stats
+from sojourn import (
+    _core,
+    experiment,
+    memory,
+    real_time,
+    results,
+    stats,
+    unavoidable,
+    verdicts,
+)
 from sojourn.exports import Captures, Files
 from sojourn.results import Run
 from sojourn.run_directory import File
@@ -309,8 +318,12 @@ def _summary(core: _core.Scenario, name: str, runs: int, done: list[RunSummary])
         "version": _core.__version__,
         "runs": done,
     }
+    if traces := unavoidable.of(json.loads(core.to_json()), dict(core.portable()[1]), done):
+        summary["unavoidable"] = traces
     if runs > 1:
         summary["medians"] = stats.medians(done)
+    if found := verdicts.of(summary):
+        summary["verdicts"] = found
     return summary
 
 

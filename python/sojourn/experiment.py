@@ -78,7 +78,7 @@ def prepare(
     """Apply the requested changes to a scenario and check it."""
     if user_controllers:
         scenario.use_controllers(user_controllers.catalogue)
-    for assignment in _assignments(assignments):
+    for assignment in assignment_texts(assignments):
         scenario.set(assignment)
     if spread is not None:
         scenario.set(f"spread={spread}")
@@ -263,7 +263,8 @@ class _Pool(Generic[T]):
             self.progress(self.done_s, self.total_s)
 
 
-def _assignments(given: Mapping[str, object] | Iterable[str]) -> list[str]:
+def assignment_texts(given: Mapping[str, object] | Iterable[str]) -> list[str]:
+    """Format changes of a scenario as `PATH=VALUE`."""
     if isinstance(given, Mapping):
         return [f"{key}={toml_value(value)}" for key, value in given.items()]
     return list(given)

@@ -13,7 +13,7 @@ _KNOWN = {
     "reno": "#b9629a",
     "cubic": "#0072b2",
     "bbr": "#d55e00",
-    "bbr3": "#a34100",
+    "bbr3": "#3d1fe0",
     "copa": "#4c7a34",
     "dctcp": "#009e73",
     "prague": "#00798c",

@@ -1,13 +1,21 @@
 """The data of a run: its summary, its series, and selections of one flow or link."""
 
 import io
+import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from sojourn import memory, run_directory, tidy
+from sojourn import _core, memory, run_directory, tidy, unavoidable
 from sojourn.run_directory import File, What
-from sojourn.run_summary import FlowSummary, Item, LinkSummary, RunSummary, Summary
+from sojourn.run_summary import (
+    FlowSummary,
+    Item,
+    LinkSummary,
+    LinkUnavoidable,
+    RunSummary,
+    Summary,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,6 +85,14 @@ class Record:
     ) -> "Selection[LinkSummary]":
         """Select a link; `control` and `seed` are optional if only one run matches."""
         return self._select("links", "link", name, control, seed)
+
+    def unavoidable(self, one: LinkUnavoidable) -> list[tuple[float, float]]:
+        """Return times, and the unavoidable delay of a link with a trace up to each, in seconds."""
+        if not self.scenario:
+            return []
+        core = _core.Scenario.from_toml("scenario.toml", self.scenario, ".")
+        scenario = json.loads(core.to_json())
+        return unavoidable.series(scenario, self.files, one, self.runs[0]["duration_s"])
 
     def _select(
         self, what: What, kind: str, name: str, control: str | None, seed: int | None

@@ -8,7 +8,7 @@ _MOST_REMARKS = 8
 # Offered rates vary by whole packets between loop delays; smaller reductions are not reported.
 _SAME = 0.98
 # A packet of 1500 bytes with Ethernet framing. A spike is a packet's delay; the bound is fluid.
-_PACKET_BITS = 1538 * 8
+PACKET_BITS = 1538 * 8
 
 
 def identical_runs(summary: Summary) -> list[str]:
@@ -111,7 +111,7 @@ def reason_below_bound(spike: Item) -> str | None:
     causes = [*_drops(spike), *_slower(spike)]
     if causes:
         return f"{by}: {'; '.join(causes)}"
-    packet = _PACKET_BITS / max(spike["to_bps"], 1.0)
+    packet = PACKET_BITS / max(spike["to_bps"], 1.0)
     if -excess <= 2 * packet:
         return f"{by}: no more than the time of two packets ({2e3 * packet:.3g} ms)"
     return f"{by}: no drop and no slower sender was measured; the queue may serve flows separately"
@@ -125,13 +125,19 @@ def _drops(spike: Item) -> list[str]:
 def _slower(spike: Item) -> list[str]:
     """Report senders that slow down before they can detect the change."""
     carried, offered = _value(spike, "carried_loop_bps"), _value(spike, "offered_loop_bps")
-    if carried is None or offered is None or offered >= _SAME * carried:
+    if carried is None or offered is None or not is_slower(spike):
         return []
     before, after = carried / 1e6, offered / 1e6
     return [
         f"senders slowed for another reason, from {before:.3g} Mbit/s in the loop delay before the "
         f"change to {after:.3g} Mbit/s in the one after it"
     ]
+
+
+def is_slower(spike: Item) -> bool:
+    """Whether senders slowed down before they could detect the change."""
+    carried, offered = _value(spike, "carried_loop_bps"), _value(spike, "offered_loop_bps")
+    return carried is not None and offered is not None and offered < _SAME * carried
 
 
 def _value(spike: Item, key: str) -> float | None:

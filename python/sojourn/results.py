@@ -50,11 +50,18 @@ def _indented(value: object, line: str) -> str:
 class Run(Record):
     """The result of a scenario: one simulation for each of its controllers and seeds."""
 
-    def plot(self) -> "Figure":
-        """Return the figure, which notebooks display and `save` writes to a file."""
+    def plot(self, link: str | None = None) -> "Figure":
+        """Return the figure, which notebooks display and `save` writes to a file.
+
+        `link` is the link whose queue is drawn, by default the one whose capacity changes. Raise
+        `UsageError` if there is no such link.
+        """
         from sojourn.report import Figure
 
-        return Figure(self)
+        names = [one["name"] for one in self.runs[0]["links"]]
+        if link is not None and link not in names:
+            raise UsageError(f"there is no link {link!r}; there are: {', '.join(names)}")
+        return Figure(self, link)
 
     def save(
         self,
@@ -98,9 +105,9 @@ def fill(run: Run, place: Path, drawn: pictures.Pictures, csv: bool = False) -> 
     drawn.report(run.plot(), place)
 
 
-def draw(directory: Path, drawn: pictures.Pictures) -> None:
-    """Draw the report of a run directory from its data."""
-    drawn.report(read(directory).plot(), directory)
+def draw(directory: Path, drawn: pictures.Pictures, link: str | None = None) -> None:
+    """Draw the report of a run directory from its data, with the queue of a link."""
+    drawn.report(read(directory).plot(link), directory)
     drawn.finish(directory, REDRAW)
 
 

@@ -141,7 +141,9 @@ def _summary_type() -> Any:
     parts = {
         "runs": GenericAlias(list, (_type(RunSummary, RUN_KEYS, **entries),)),
         "controllers": GenericAlias(list, (_type(UserController, ("name",)),)),
+        # Derived from the runs, and never read.
         "medians": list,
+        "verdicts": list,
     }
     return _type(Summary, SUMMARY_KEYS, **parts)
 

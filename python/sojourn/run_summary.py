@@ -5,7 +5,7 @@ Changes may add keys but never rename one. Keys end in their unit (`_s`, `_bps`,
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 FORMAT = 1
 """Version of the run directory's format (docs/run-directory.md). It increases only if a reader of
@@ -89,6 +89,7 @@ class SpikeSummary(TypedDict):
 
     link: str
     at_s: float
+    complete_at_s: float | None
     from_bps: float
     to_bps: float
     spike_s: float | None
@@ -101,6 +102,7 @@ class SpikeSummary(TypedDict):
     utilisation_before: float | None
     utilisation_after: float | None
     peak_at_s: float | None
+    queue_delay_before_s: float | None
     carried_before_bps: float | None
     loop_s: float | None
     carried_loop_bps: float | None
@@ -175,6 +177,7 @@ class TransferSummary(TypedDict):
 class _Real(TypedDict, total=False):
     live: LiveSummary
     transfer: TransferSummary
+    measured_from_s: float | None
 
 
 class RunSummary(_Real):
@@ -231,6 +234,59 @@ UserController = TypedDict(
 """A user's own controller that ran; fields are null if its source is unknown."""
 
 
+Outcome = Literal["above", "at", "below", "rise", "unknown"]
+Cause = Literal["queue", "faster", "late", "load", "drops", "slower"]
+
+
+class ControllerVerdict(TypedDict):
+    """The response of one controller to a change of capacity; figures of several runs are medians.
+
+    `load` is the share of the old capacity that the link carried in the loop delay before the
+    change. `cause` explains the excess over the bound, or a spike below it, and `cause_s` is its
+    part of the excess. Unknown values are null.
+    """
+
+    control: str
+    outcome: Outcome
+    spike_s: float | None
+    excess_s: float | None
+    recovery_s: float | None
+    load: float | None
+    utilisation_after: float | None
+    cause: Cause | None
+    cause_s: float | None
+
+
+class Verdict(TypedDict):
+    """One change of capacity: the unavoidable delay, and the response of every controller.
+
+    Times are those of the first run; `text` says the same in plain words.
+    """
+
+    link: str
+    at_s: float
+    complete_at_s: float | None
+    from_bps: float
+    to_bps: float
+    unavoidable_s: float | None
+    controllers: list[ControllerVerdict]
+    text: str
+
+
+class LinkUnavoidable(TypedDict):
+    """The queueing delay that no sender can avoid on a link with a trace, if it fills the link.
+
+    It is that of `sojourn theory trace` for a sender that also drains its queue.
+    """
+
+    link: str
+    loop_s: float
+    mean_rate_bps: float
+    queue_delay_p50_s: float
+    queue_delay_p99_s: float
+    queue_delay_max_s: float
+
+
 class _Required(TypedDict):
     format: int
     scenario: str
@@ -242,9 +298,11 @@ class Summary(_Required, total=False):
     """The whole summary.
 
     `medians` is present if a controller ran more than once, `controllers` if a controller was the
-    user's own.
+    user's own, `verdicts` if the capacity of a link changes, `unavoidable` if it follows a trace.
     """
 
+    verdicts: list[Verdict]
+    unavoidable: list[LinkUnavoidable]
     medians: list[Medians]
     controllers: list[UserController]
 

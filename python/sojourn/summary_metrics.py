@@ -75,6 +75,13 @@ COMPLETION_P99 = Metric(
 COMPLETION_MEAN = Metric(
     "size", "completion_mean_s", "compl. mean", "ms", "mean of the completion times"
 )
+COMPLETION = Metric(
+    "flow",
+    "completion_s",
+    "completion",
+    "ms",
+    "from the flow's start until all data were delivered",
+)
 RTT_P50 = Metric("flow", "rtt_p50_s", "RTT p50", "ms", "median round-trip time")
 RTT_P99 = Metric("flow", "rtt_p99_s", "RTT p99", "ms", "99th percentile of round-trip times")
 
@@ -93,7 +100,8 @@ CHANGING = [
     *(DROPS, MARKS, RESENT),
 ]
 
-# Explanations that are too long for a heading; related columns share a line.
+# Explanations that are too long for a heading; related columns share a line. The time over which
+# the figures were taken replaces `{measured}`.
 NOTES: list[list[tuple[Metric, str]]] = [
     [
         (
@@ -101,10 +109,10 @@ NOTES: list[list[tuple[Metric, str]]] = [
             "util. before: share used from the change before (or the start) to this one",
         ),
         (AFTER, "after: from it to the next (or the end)"),
-        (UTILISATION, "util.: share of the capacity used, over the whole run"),
+        (UTILISATION, "util.: share of the capacity used, {measured}"),
     ],
     [
-        (P50, "queue p50, p99: queueing delay per packet, over the whole run"),
+        (P50, "queue p50, p99: queueing delay per packet, {measured}"),
         (DROPS, "drops: of the flow, on its whole path"),
     ],
     [
@@ -123,7 +131,13 @@ NOTES: list[list[tuple[Metric, str]]] = [
             f"value; {MISSING} if it never does",
         )
     ],
-    [(RTT_P50, "RTT p50, p99: of all round trips that the flow measured, or its pings took")],
+    [
+        (
+            RTT_P50,
+            "RTT p50, p99: of all round trips that the flow measured, or its pings took, "
+            "{measured}",
+        )
+    ],
     [
         (
             COMPLETION_P50,
@@ -131,5 +145,10 @@ NOTES: list[list[tuple[Metric, str]]] = [
             "delivered, of the completed transfers (done) of those that started",
         )
     ],
-    [(RESPONSE_P50, "resp. p50, p99: from a request until its response has arrived in full")],
+    [
+        (
+            RESPONSE_P50,
+            "resp. p50, p99: from a request until its response has arrived in full, {measured}",
+        )
+    ],
 ]

@@ -8,13 +8,14 @@ from sojourn import legend, size_classes
 from sojourn.formatting import MISSING, change_text, digits_of, scale_of
 from sojourn.remarks import below_bound, identical_runs, timing
 from sojourn.run_summary import Item, Summary, entries, focus_link, value_of, worst_spike
-from sojourn.stats import interval_ranks
+from sojourn.stats import interval_ranks, quantile
 from sojourn.summary_metrics import (
     AFTER,
     AT_REST,
     BEFORE,
     BOUND,
     CHANGING,
+    COMPLETION,
     COMPLETIONS,
     CORRECTED,
     EXCESS,
@@ -29,6 +30,10 @@ from sojourn.summary_metrics import (
     Metric,
     Subject,
 )
+
+# More flows, or changes of capacity, than this have too many rows to read.
+_MOST_FLOWS = 24
+_MOST_CHANGES = 6
 
 Row = Mapping[Subject, Any]
 """The entries of a summary that a row shows: a flow, a link, a change of capacity."""
@@ -81,6 +86,8 @@ def build(summary: Summary) -> Table:
     """Build one row per controller; with several flows, one row per flow under each run."""
     several = _has_several_flows(summary)
     focus, key = focus_link(summary), legend.of(summary)
+    if len(summary["runs"][0]["flows"]) > _MOST_FLOWS:
+        return _build_groups(summary, key)
     names: list[Name] = []
     rows: list[Row] = []
     for entry in entries(summary):
@@ -104,6 +111,45 @@ def build(summary: Summary) -> Table:
     return Table(caption, names, detail, _columns(metrics, rows), remarks)
 
 
+def _build_groups(summary: Summary, key: legend.Legend) -> Table:
+    """Build one row per run and controller: medians over its flows, and their percentiles."""
+    names: list[Name] = []
+    rows: list[Row] = []
+    for entry in entries(summary):
+        groups: dict[str, list[Item]] = {}
+        for flow in entry["flows"]:
+            groups.setdefault(flow["control"], []).append(flow)
+        for control, flows in groups.items():
+            own = "" if control == legend.UNCONTROLLED else control
+            is_mixed = len(groups) > 1 and key.by == "run"
+            name = f"{own} in run {entry['control']}" if is_mixed else own
+            colour = key.colours.get(key.label(entry["control"], flows[0]["name"]), "")
+            names.append(Name(name, f"{len(flows):,} flows", colour))
+            rows.append({"flow": _over_flows(flows)})
+    metrics = _metrics(summary, rows, several=True)
+    caption = "Flows by controller: medians over the flows, and their 5th to 95th percentile"
+    remarks = [*timing(summary), *identical_runs(summary)]
+    return Table(caption, names, "flows", _columns(metrics, rows), remarks)
+
+
+def _over_flows(flows: Sequence[Item]) -> Item:
+    """Return each figure's median over flows, with its percentiles as the interval."""
+    merged: dict[str, Any] = {"control": flows[0]["control"]}
+    for key in flows[0]:
+        every = [value_of(flow[key]) for flow in flows if not isinstance(flow[key], str)]
+        known = sorted(value for value in every if value is not None)
+        merged[key] = (
+            {
+                "median": quantile(known, 0.5),
+                "low": quantile(known, 0.05),
+                "high": quantile(known, 0.95),
+            }
+            if known
+            else merged.get(key)
+        )
+    return merged
+
+
 def _metrics(summary: Summary, rows: Sequence[Row], several: bool) -> Sequence[Metric]:
     """Choose the metrics of flows; with a single flow, also those of its link."""
     metrics = CHANGING if any(row.get("spike") for row in rows) else AT_REST
@@ -120,6 +166,8 @@ def _metrics(summary: Summary, rows: Sequence[Row], several: bool) -> Sequence[M
         metrics = [*metrics, *RTTS]
     if any(flow[RESPONSE_P50.key] is not None for flow in flows):
         metrics = [*metrics, *RESPONSES]
+    if several and any(flow.get(COMPLETION.key) is not None for flow in flows):
+        metrics = [*metrics, COMPLETION]
     return metrics
 
 
@@ -135,20 +183,38 @@ def _link_figures(entry: Item, focus: str | None) -> Row:
 
 
 def build_changes(summary: Summary) -> Table | None:
-    """Build one row per change of capacity, if a run has several or flows share the link."""
+    """Build one row per change of capacity, if a run has several or flows share the link.
+
+    Of many changes, such as a trace's, only those with the greatest spikes have rows.
+    """
     count = len(summary["runs"][0]["spikes"])
     if count == 0 or (count < 2 and not _has_several_flows(summary)):
         return None
     key = legend.of(summary)
+    shown = _greatest_changes(summary)
     names: list[Name] = []
     rows: list[Row] = []
     for entry in entries(summary):
-        for spike in entry["spikes"]:
+        for spike in (one for place, one in enumerate(entry["spikes"]) if place in shown):
             names.append(_run_name(summary, key, entry, change_text(spike)))
             rows.append({"spike": spike})
     columns = _columns([BEFORE, AFTER, *SPIKES], rows)
     remarks = below_bound(summary, worst=False) if _has_several_flows(summary) else []
-    return Table("Every change of capacity", names, "change", columns, remarks)
+    caption = "Every change of capacity"
+    if len(shown) < count:
+        caption = f"The {len(shown)} of {count} changes of capacity with the greatest spikes"
+    return Table(caption, names, "change", columns, remarks)
+
+
+def _greatest_changes(summary: Summary) -> set[int]:
+    """Return the places of the falls of capacity with the greatest spikes of any run."""
+    greatest: dict[int, float] = {}
+    for entry in entries(summary):
+        for place, spike in enumerate(entry["spikes"]):
+            falls = spike["to_bps"] < spike["from_bps"]
+            size = (value_of(spike["spike_s"]) or 0.0) if falls else 0.0
+            greatest[place] = max(greatest.get(place, 0.0), size)
+    return set(sorted(greatest, key=lambda place: -greatest[place])[:_MOST_CHANGES])
 
 
 def build_links(summary: Summary) -> Table | None:
@@ -257,10 +323,19 @@ def _cell(figure: Any, scale: float, digits: int) -> Cell:
     return Cell(text, f"{low}–{high}" if low != high else "")
 
 
-def notes(tables: Sequence[Table]) -> list[str]:
+def notes(tables: Sequence[Table], summary: Summary) -> list[str]:
     """Explain the columns of these tables; related columns share a line."""
+    measured = _measured(summary)
     shown = {column.metric for one in tables for column in one.columns}
     if EXCESS_CORRECTED in shown:
         shown.discard(EXCESS)
     lines = ["; ".join(text for metric, text in line if metric in shown) for line in NOTES]
-    return [line for line in lines if line]
+    return [line.replace("{measured}", measured) for line in lines if line]
+
+
+def _measured(summary: Summary) -> str:
+    """Say over which time utilisation and percentiles were taken."""
+    begin = summary["runs"][0].get("measured_from_s")
+    if begin:
+        return f"from {begin:.4g} s on (measure.from)"
+    return "over the whole run (measure.from = 0s)"

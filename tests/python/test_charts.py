@@ -74,7 +74,8 @@ def test_figures_of_comparisons_and_of_many_flows(small: Path) -> None:
     flow = {"path": ["neck"], "source": "bulk", "count": 40}
     link = {"neck": {"rate": "50Mbit", "delay": "10ms"}}
     many = api.run({"duration": "1s", "controls": ["cubic"], "link": link, "flow": {"up": flow}})
-    for figure in (api.compare(one, one).plot(), many.plot()):
+    seeds = api.run(small, control=["cubic", "reno"], runs=4, spread="1s")
+    for figure in (api.compare(one, one).plot(), many.plot(), seeds.plot()):
         check(figure.spec)
         check(figure._document(interactive=False))
 

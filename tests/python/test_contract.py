@@ -30,7 +30,7 @@ RAPID = {
 PERCENTILES = {"p50_s", "p95_s", "p99_s", "max_s"}
 TRACE = {"drained", "delay_s", "duration_s", "mean_rate_bps", "worst", "by_delay"}
 # Keys that were added later.
-RUN_MORE = {"duration_s"}
+RUN_MORE = {"duration_s", "measured_from_s"}
 FLOW_MORE = {
     *("base_rtt_s", "rtt_max_s", "dropped_packets", "timeouts"),
     *("completed_transfers", "response_p50_s", "response_p99_s"),
@@ -43,7 +43,7 @@ LINK_MORE = {
 }
 SPIKE_MORE = {
     *("utilisation_before", "utilisation_after", "peak_at_s", "carried_before_bps"),
-    *("excess_corrected_s", "bound_lost_fraction"),
+    *("excess_corrected_s", "bound_lost_fraction", "complete_at_s", "queue_delay_before_s"),
     *("loop_s", "carried_loop_bps", "offered_loop_bps", "dropped_to_peak_packets"),
 }
 
@@ -56,7 +56,7 @@ def run_json(sojourn: Sojourn, *args: str | Path) -> Any:
 
 def test_run_prints_the_contract_and_nothing_else(sojourn: Sojourn, small: Path) -> None:
     summary = run_json(sojourn, small)
-    assert list(summary) == ["format", "scenario", "version", "runs"]
+    assert list(summary) == ["format", "scenario", "version", "runs", "verdicts"]
     assert summary["format"] == 1
     assert summary["scenario"] == str(small)
     assert [one["control"] for one in summary["runs"]] == ["cubic", "dctcp"]

@@ -6,6 +6,7 @@ import pytest
 import sojourn
 from sojourn import legend, remarks, summary_table
 from sojourn.formatting import MISSING
+from sojourn.run_summary import Summary
 from support import ROOT, SMALL
 
 STEP = '{ at = "3s", rate = "6Mbit" }'
@@ -72,13 +73,48 @@ def test_response_times_are_shown_where_there_are_any() -> None:
 SMALL_SCENARIO = sojourn.Scenario.parse(SMALL)
 
 
+def notes_of(summary: Summary) -> list[str]:
+    return summary_table.notes(summary_table.build_all(summary), summary)
+
+
 def test_notes_are_of_the_columns_that_are_shown(small: Path) -> None:
-    with_drop = summary_table.notes(summary_table.build_all(changed(small, STEP).summary))
+    with_drop = notes_of(changed(small, STEP).summary)
     assert len(with_drop) <= 5
     assert any(line.startswith("bound: ") for line in with_drop)
-    without = summary_table.notes(summary_table.build_all(changed(small, "").summary))
+    without = notes_of(changed(small, "").summary)
     assert not any("bound" in line or "spike" in line for line in without)
     assert any(line.startswith("util.: ") for line in without)
+
+
+def test_the_notes_tell_the_end_of_the_warm_up(small: Path) -> None:
+    assert any("over the whole run (measure.from = 0s)" in line for line in notes_of(warm(small)))
+    late = notes_of(warm(small, {"measure.from": "2s"}))
+    assert any("from 2 s on (measure.from)" in line for line in late)
+
+
+def warm(small: Path, changes: dict[str, str] | None = None) -> Summary:
+    return sojourn.run(small, control="cubic", set=changes or {}).summary
+
+
+def test_many_flows_have_one_row_a_controller() -> None:
+    flow = {"path": ["neck"], "source": {"kind": "file", "size": "200kB"}, "count": 50}
+    document = {
+        "duration": "4s",
+        "controls": ["cubic", "reno"],
+        "link": {"neck": {"rate": "50Mbit", "delay": "10ms"}},
+        "flow": {"down": flow},
+    }
+    run = sojourn.run(document)
+    data = summary_table.build(run.summary)
+    assert [(name.control, name.detail) for name in data.names] == [
+        ("cubic", "50 flows"),
+        ("reno", "50 flows"),
+    ]
+    done = column(data, "completion")
+    times = sorted(flow["completion_s"] or 0.0 for flow in run.runs[0]["flows"])
+    assert float(done.cells[0].text) == pytest.approx(1e3 * (times[24] + times[25]) / 2, rel=1e-3)
+    low, high = map(float, done.cells[0].interval.split("–"))
+    assert 1e3 * times[0] <= low < float(done.cells[0].text) < high <= 1e3 * times[-1]
 
 
 def spike_of(**figures: float | None) -> dict[str, float | str | None]:

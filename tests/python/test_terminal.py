@@ -41,13 +41,15 @@ def test_table_has_a_row_a_controller(without_report: Sojourn, small: Path) -> N
     assert done.stderr == ""
     lines = done.stdout.splitlines()
     assert lines[0].rstrip() == "A small drop"
-    assert lines[1].rstrip() == "bottleneck 12 Mbit/s → 6 Mbit/s at 3 s"
+    # The verdict comes first, on as many lines as it needs.
+    assert lines[1].startswith("At 3 s bottleneck fell from 12 to 6 Mbit/s.")
+    caption = [line.rstrip() for line in lines].index("bottleneck 12 Mbit/s → 6 Mbit/s at 3 s")
     (cubic,) = [line.split() for line in lines if line.startswith(" ● cubic")]
     (dctcp,) = [line.split() for line in lines if line.startswith(" ● dctcp")]
     assert len(cubic) == len(dctcp)
     assert all(is_number(cell) for cell in cubic[2:] + dctcp[2:])
     assert "20.0" in cubic
-    heads = " ".join(lines[3:6])
+    heads = " ".join(lines[caption + 2 : caption + 5])
     for head in ("goodput", "spike", "bound", "excess", "drops", "marks", "Mbit/s", "ms"):
         assert head in heads
 
@@ -80,14 +82,13 @@ def test_several_flows_and_changes_have_their_rows(without_report: Sojourn, smal
     assert "bottleneck 6 Mbit/s → 4 Mbit/s at 5 s" in done.stdout
 
 
-def test_of_many_flows_the_first_are_shown(without_report: Sojourn, small: Path) -> None:
+def test_many_flows_share_a_row(without_report: Sojourn, small: Path) -> None:
     small.write_text(f"{SMALL}count = 101\n".replace('"6s"', '"4s"'))
     done = without_report("run", small, "--control", "cubic")
     assert done.returncode == 0, done.stderr
     flows = done.stdout.split("Every change of capacity")[0]
-    rows = [line.split()[2] for line in flows.splitlines() if " ● " in line]
-    assert rows == [f"upload-{number}" for number in range(1, 101)]
-    assert "100 of 101 rows" in done.stdout
+    (row,) = [line.split() for line in flows.splitlines() if " ● " in line]
+    assert row[1:4] == ["cubic", "101", "flows"]
     assert "upload-101" in (small.parent / "runs" / "small" / "summary.json").read_text()
 
 

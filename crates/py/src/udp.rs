@@ -163,6 +163,7 @@ fn summary(outcome: &Outcome, seed: u64, peer: &str) -> Result<String, serde_jso
         control: outcome.summary.control.clone(),
         seed,
         duration_s: outcome.length.as_secs_f64(),
+        measured_from_s: 0.0,
         flows: vec![outcome.summary.clone()],
         links: Vec::new(),
         spikes: Vec::new(),

@@ -33,6 +33,9 @@ pub struct Scenario {
     pub controls: Vec<Control>,
     /// Settings of the recording.
     pub record: Record,
+    /// Time from which utilisation, queueing delays, round-trip times and response times are
+    /// measured.
+    pub measure_from: Duration,
     /// Links, in the order of the document.
     pub links: Vec<Link>,
     /// Flows, in the order of the document.

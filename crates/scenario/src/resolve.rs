@@ -52,6 +52,7 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
     let flows = flows(checker, fields, end, read_file);
     let controls = controls(checker, fields, &flows);
     let record = fields.get("record")?.table()?;
+    let measure_from = measure_from(checker, fields, end);
     let links = links?;
     flow_of_time(checker, fields, &flows, &links);
     unused_links(checker, fields, &flows);
@@ -72,6 +73,7 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
             interval: record.time("interval")?,
             spike_window: record.time("spike_window")?,
         },
+        measure_from: measure_from?,
         links,
         flows,
         controllers: checker.controllers.clone(),
@@ -87,6 +89,16 @@ fn start_jitter(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Opt
         end.holds(checker, jitter, &value.at);
     }
     Some(jitter)
+}
+
+/// End of the warm-up, which must come before the end of the run.
+fn measure_from(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Duration> {
+    let value = fields.get("measure")?.table()?.get("from")?;
+    let from = value.time()?;
+    if let Some(end) = end {
+        end.holds(checker, from, &value.at);
+    }
+    Some(from)
 }
 
 /// Refuses a link on no path. It has no effect, and usually its name is misspelt. Skipped if a flow

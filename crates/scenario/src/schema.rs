@@ -56,6 +56,12 @@ pub(crate) static DOCUMENT: Form = Form {
             "controllers to run one after the other, for flows without `control`",
         ),
         Field::new("record", Shape::Table(&RECORD), "{}", "settings of the recording"),
+        Field::new(
+            "measure",
+            Shape::Table(&MEASURE),
+            "{}",
+            "the time over which figures are taken",
+        ),
         Field::required("link", Shape::Named(&LINK), "the links, as [link.NAME]"),
         Field::required("flow", Shape::Named(&FLOW), "the flows, as [flow.NAME]"),
     ],
@@ -72,6 +78,17 @@ static RECORD: Form = Form {
             "time after a change of capacity in which its spike is measured",
         ),
     ],
+};
+
+static MEASURE: Form = Form {
+    title: "measure",
+    fields: &[Field::new(
+        "from",
+        TIME,
+        "0s",
+        "end of the warm-up: utilisation and the percentiles of queueing delays, round-trip times \
+         and response times leave out earlier samples",
+    )],
 };
 
 static LINK: Form = Form {

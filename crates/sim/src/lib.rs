@@ -6,8 +6,8 @@
 //! [`at_work`].)
 //!
 //! Each file or folder of `src` is a room, and uses only rooms before it in this order: `seed`,
-//! `arrivals`, `events`, `meter`, `timeline`, `loops`, `run`, `peak`, `link`, `tap`, `host`,
-//! `oracle`, `record`, `capture`, `estimate`, `setup`, `engine`, `emulation`.
+//! `arrivals`, `events`, `meter`, `swings`, `timeline`, `loops`, `run`, `peak`, `link`, `tap`,
+//! `host`, `oracle`, `record`, `capture`, `estimate`, `setup`, `engine`, `emulation`.
 
 /// Runs the examples of CONTRIBUTING.md as doctests.
 #[cfg(doctest)]
@@ -30,6 +30,7 @@ mod record;
 mod run;
 mod seed;
 mod setup;
+mod swings;
 mod tap;
 mod timeline;
 

@@ -71,7 +71,8 @@ pub(crate) struct SpikeTracker {
     pub(crate) from: Instant,
     /// Packets that arrive later than this do not count for the peak.
     until: Instant,
-    before: Duration,
+    /// Mean queueing delay before the change.
+    pub(crate) before: Duration,
     /// Peak queueing delay.
     pub(crate) spike: Option<Duration>,
     /// Packets dropped by the queue in the whole run, at the time when the peak's packet left it.

@@ -4,6 +4,7 @@ use sojourn_scenario::{self as scenario, Capacity, Scenario, Schedule};
 use sojourn_units::{Duration, Instant, Rate};
 
 use crate::seed::{Stream, Uniform};
+use crate::swings::{Swing, swings};
 
 /// Length of the steps that represent a ramp.
 pub(crate) const RAMP_STEP: Duration = Duration::from_millis(1);
@@ -29,6 +30,8 @@ pub(crate) enum Change {
     LoopAfter(usize),
     /// A change of capacity (index into [`Timeline::capacity_changes`]).
     Capacity(usize),
+    /// The warm-up of all links and flows ends.
+    Measure,
 }
 
 /// A whole change of a link's capacity: a step or a ramp.
@@ -70,6 +73,13 @@ impl Timeline {
                 timeline.push_all(link, steps(rates, shift, |r| r.0, Rate), end, Change::Rate);
                 timeline.note_capacity_changes(link, rates, shift, end);
             }
+            if let Capacity::Trace(trace) = &spec.rate {
+                timeline.note_swings(link, &swings(trace, scenario.duration), end);
+            }
+        }
+        if scenario.measure_from > Duration::ZERO {
+            let at = Instant::ZERO + scenario.measure_from;
+            timeline.entries.push(Entry { at, link: 0, what: Change::Measure });
         }
         timeline.entries.sort_by_key(|e| e.at);
         timeline
@@ -119,19 +129,32 @@ impl Timeline {
             if at >= end {
                 break;
             }
-            let index = self.capacity_changes.len();
             let complete_at = change.to + shift;
             let to = change.value;
             // From the end of the previous change, or from its start if this one follows without a
             // pause.
             let since = if last.1 < at { last.1 } else { last.0 };
-            let change = CapacityChange { link, at, complete_at, from, to, since, next_at };
-            self.capacity_changes.push(change);
-            let before = at.saturating_sub(LOOK_BACK).max(since);
-            self.entries.push(Entry { at: before, link, what: Change::Before(index) });
-            self.entries.push(Entry { at, link, what: Change::Capacity(index) });
+            self.note(CapacityChange { link, at, complete_at, from, to, since, next_at });
             (from, last) = (to, (at, complete_at));
         }
+    }
+
+    /// Notes the swings of a trace, which follow each other without a pause.
+    fn note_swings(&mut self, link: usize, swings: &[Swing], end: Instant) {
+        for (place, swing) in swings.iter().enumerate() {
+            let since = place.checked_sub(1).map_or(Instant::ZERO, |last| swings[last].at);
+            let next_at = swings.get(place + 1).map_or(end, |next| next.at);
+            let Swing { at, complete_at, from, to } = *swing;
+            self.note(CapacityChange { link, at, complete_at, from, to, since, next_at });
+        }
+    }
+
+    fn note(&mut self, change: CapacityChange) {
+        let (index, link) = (self.capacity_changes.len(), change.link);
+        self.capacity_changes.push(change);
+        let before = change.at.saturating_sub(LOOK_BACK).max(change.since);
+        self.entries.push(Entry { at: before, link, what: Change::Before(index) });
+        self.entries.push(Entry { at: change.at, link, what: Change::Capacity(index) });
     }
 }
 

@@ -69,8 +69,13 @@ COMMANDS = (
     ),
     Command(
         "compare",
-        "compare two run directories, of Sojourn or another program (docs/run-directory.md)",
+        "compare run directories, of Sojourn or another program (docs/run-directory.md)",
         "sojourn.cli.compare:declare",
+    ),
+    Command(
+        "sweep",
+        "simulate a scenario once for each value of a key, such as a queue, in one report",
+        "sojourn.cli.sweep:declare",
     ),
     Command(
         "matrix",

@@ -9,12 +9,14 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import api, output, results
-from sojourn.cli.console import console, name
+from sojourn import api, combined, output, results
+from sojourn.cli.console import console, name, show
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_report_options, file_name, name_list, report_formats
+from sojourn.cli.sweep import write_and_show
 from sojourn.comparison import result, text_tables
 from sojourn.comparison.result import Comparison
+from sojourn.errors import UsageError
 from sojourn.pictures import Pictures
 from sojourn.report import require_free_figure
 
@@ -29,11 +31,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "steps of the longer of their intervals. A series has the greatest value in each step. "
         "Percentiles of peaks (`_peak_` in --json) are over these values: they depend on the "
         "step, and are usually above those over all packets. The latter are shown beside them, "
-        "for whole runs, if both summaries have them."
+        "for whole runs, if both summaries have them. With more than two directories, one "
+        "table and one report show all of their runs, named after the directories."
     )
     add = parser.add_argument
     add("a", metavar="A", type=file_name, help="the reference run directory")
     add("b", metavar="B", type=file_name, help="the other run directory")
+    add("more", metavar="C", type=file_name, nargs="*", help="further run directories")
     for kind in ("flow", "link"):
         add(f"--{kind}", metavar="X,Y", type=name_list, help=f"compare only these {kind}s")
     add(
@@ -70,7 +74,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Compare two runs, write the report, show the table."""
+    """Compare two or more runs, write the report, show the table."""
+    if args.more:
+        return _execute_many(args)
     a, b = (Path(name).resolve().name for name in (args.a, args.b))
     out = output.choose(args.out, Path("runs") / f"{a}-vs-{b}")
     if args.plot is not None:
@@ -90,6 +96,36 @@ def execute(args: argparse.Namespace) -> int:
     else:
         _show(comparison, written)
     return figures.status()
+
+
+def _execute_many(args: argparse.Namespace) -> int:
+    """Show the runs of three or more directories side by side."""
+    if args.flow or args.link or args.control or args.shift_b:
+        raise UsageError(
+            "--flow, --link, --control and --shift-b compare two directories; leave them out"
+        )
+    directories = [args.a, args.b, *args.more]
+    names = [Path(one).resolve().name for one in directories]
+    labels = names if len(set(names)) == len(names) else directories
+    if len(set(labels)) < len(labels):
+        raise UsageError("a directory is named twice; name each once")
+    out = output.choose(args.out, Path("runs") / "-vs-".join(names))
+    if args.plot is not None:
+        require_free_figure(args.plot)
+    run = combined.combine(dict(zip(labels, directories, strict=True)))
+    figures = Figures()
+    if args.plot is not None:
+        is_drawn = figures.plot(run.plot(), args.plot)
+        if args.json:
+            sys.stdout.write(results.summary_text(run.summary))
+        else:
+            show(run, output.announced("Figure", Path(args.plot)) if is_drawn else None)
+        return figures.status()
+    if args.json and args.out is None:
+        sys.stdout.write(results.summary_text(run.summary))
+        return 0
+    drawn = Pictures(figures.report_missing, report_formats(args))
+    return write_and_show(run, out, drawn, figures, args.json)
 
 
 def _write(

@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import legend, summary_table, terminal
+from sojourn import legend, summary_table, terminal, verdicts
 from sojourn.results import Run
 
 # Without a terminal or COLUMNS, the width is unknown; this width fits the table of one run.
@@ -58,6 +58,8 @@ def show(run: Run, last: str | None) -> None:
     """Print the tables, and a last line."""
     out = console()
     out.print(name(run.title, "bold"))
+    for sentence in verdicts.sentences(run.summary):
+        out.print(name(sentence))
     tables = summary_table.build_all(run.summary)
     for one in tables:
         out.print(name(one.caption, "dim"))
@@ -68,7 +70,7 @@ def show(run: Run, last: str | None) -> None:
             out.print(Text(rest, style="dim"))
         for remark in one.remarks:
             out.print(name(remark))
-    for note in summary_table.notes(tables):
+    for note in summary_table.notes(tables, run.summary):
         out.print(Text(note, style="dim"))
     if last is not None:
         out.print(name(last), soft_wrap=True)

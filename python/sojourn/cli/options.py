@@ -6,8 +6,9 @@ from sojourn.pictures import PAGE
 
 _RUN_JSON = (
     'prints {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '
-    '"spikes"}]} and, with --runs, "medians" (one entry a controller), and nothing else on '
-    "standard output; writes a run directory only if --out names one"
+    '"spikes"}]}, with --runs "medians" (one entry a controller), "verdicts" on the changes of '
+    'capacity and "unavoidable" delays of traces, and nothing else on standard output; writes a '
+    "run directory only if --out names one"
 )
 
 

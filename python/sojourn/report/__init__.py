@@ -80,14 +80,16 @@ class Drawing(ABC):
 class Figure(Drawing):
     """Goodput, queueing delay, congestion window and RTT over time, with the bound."""
 
-    def __init__(self, run: "Record") -> None:
+    def __init__(self, run: "Record", link: str | None = None) -> None:
+        """Draw the queue of `link`, by default the one whose capacity changes."""
         self._run = run
+        self._link = link
 
     def _document(self, interactive: bool) -> dict[str, Any]:
         memory.require_polars()
         from sojourn.report import spec
 
-        return spec.figure(self._run, interactive, self._goodput)
+        return spec.figure(self._run, interactive, self._goodput, self._link)
 
     @cached_property
     def _goodput(self) -> "pl.DataFrame":
@@ -102,7 +104,7 @@ class Figure(Drawing):
         memory.require_polars()
         from sojourn.report import page
 
-        return page.html(self._run, self.spec)
+        return page.html(self._run, self.spec, self._goodput, self._link)
 
     def __repr__(self) -> str:
         return f"<sojourn.Figure of {self._run!r}>"

@@ -141,7 +141,7 @@ class _Rows:
             behind.append(panels.capacity_step(name, colour))
         said = f"{one.title}, mean of the last {step_text(width_s)}"
         panel = Panel(one.name, said, unit, one.height, key=_capacity_key(len(capacity)))
-        self.canvas.row(frame, panel, goodput, scale, behind=behind)
+        self.canvas.row(frame, panel, goodput, scale, behind=lambda _: behind)
 
     def _capacities(self, control: str, link: str | None) -> dict[str, pl.DataFrame]:
         """Return the capacity of the link by colour: grey if both runs have the same capacity."""

@@ -1,24 +1,75 @@
 // Draws the figure as wide as the page, and again where the page's width changes.
 const place = document.getElementById("figure");
 const spec = JSON.parse(document.getElementById("spec").textContent);
+const linkRows = JSON.parse(document.getElementById("link-rows").textContent);
 const widths = spec.concat.map((view) => view.width);
 const part = spec.params.find((param) => param.name === "part");
-// Axes, gaps and padding beside the panels themselves.
+// The rows of the link that the figure shows first.
+const first = { concat: spec.concat.slice(0, 4), datasets: { ...spec.datasets } };
+const isDark = window.matchMedia("(prefers-color-scheme: dark)");
+// Axes, gaps and padding beside the panels themselves: of two in a row, and of one.
 const BESIDE = 150;
+const BESIDE_ONE = 76;
+// A narrower page has one panel a row.
+const NARROW = 760;
+// Names of the legend and figures of a tooltip that fit.
+const PIXELS_PER_LETTER = 7.5;
+const SYMBOL = 44;
+const MOST_FIGURES = 16;
 // The renderer sizes its own element by the figure, so measure the one around it.
 const around = place.parentElement;
 let width = around.clientWidth;
 let drawn = null;
 
-async function draw() {
-  const room = Math.max(width - BESIDE, 320);
+function layOut(asked) {
+  const isNarrow = width < NARROW;
+  const room = Math.max(width - (isNarrow ? BESIDE_ONE : BESIDE), 220);
   const whole = widths[0] + widths[1];
-  spec.concat.forEach((view, at) => {
-    view.width = Math.round((widths[at] / whole) * room);
+  asked.columns = isNarrow ? 1 : 2;
+  // The page's own ground, light or dark.
+  asked.background = "transparent";
+  asked.concat.forEach((view, at) => {
+    view.width = isNarrow ? room : Math.round((widths[at] / whole) * room);
+    // With one panel a row, each has its own axis of time.
+    for (const layer of isNarrow ? view.layer : []) {
+      const axis = layer.encoding?.x?.axis;
+      if (axis && "labels" in axis) Object.assign(axis, { labels: true, ticks: true, tickCount: 5 });
+    }
   });
+  const legend = asked.config.legend;
+  legend.columns = Math.max(1, Math.floor(room / (SYMBOL + PIXELS_PER_LETTER * longestName(asked))));
+  legend.labelLimit = room - SYMBOL;
+  return asked;
+}
+
+function longestName(asked) {
+  const names = asked.concat.flatMap((view) =>
+    view.layer.flatMap((layer) => layer.encoding?.color?.scale?.domain ?? []),
+  );
+  return Math.max(1, ...names.map((name) => name.length));
+}
+
+// The time, and the known figures, the greatest first.
+function tooltip(value, escaped) {
+  if (value === null || typeof value !== "object") return escaped(value);
+  const isKnown = ([, text]) => !["", "null", "undefined", "NaN"].includes(String(text));
+  const [time, ...figures] = Object.entries(value).filter(isKnown);
+  const number = ([, text]) => Number(String(text).replace("\u2212", "-").replaceAll(",", ""));
+  figures.sort((a, b) => number(b) - number(a));
+  const rows = [time, ...figures.slice(0, MOST_FIGURES)].filter(Boolean);
+  const cells = ([key, text]) =>
+    `<tr><td class="key">${escaped(key)}</td><td class="value">${escaped(text)}</td></tr>`;
+  return `<table><tbody>${rows.map(cells).join("")}</tbody></table>`;
+}
+
+async function draw() {
   drawn?.finalize();
   // A copy, because drawing changes its input.
-  drawn = await vegaEmbed(place, structuredClone(spec), { actions: false, renderer: "canvas" });
+  drawn = await vegaEmbed(place, layOut(structuredClone(spec)), {
+    actions: false,
+    renderer: "canvas",
+    tooltip: { formatTooltip: tooltip, theme: isDark.matches ? "dark" : "light" },
+  });
 }
 
 new ResizeObserver(
@@ -36,4 +87,11 @@ for (const button of document.querySelectorAll("button[data-from]")) {
     draw();
   });
 }
+document.getElementById("link")?.addEventListener("change", (event) => {
+  const at = Number(event.target.value);
+  const rows = at === 0 ? first : linkRows[at - 1];
+  spec.concat.splice(0, 4, ...rows.concat);
+  Object.assign(spec.datasets, rows.datasets);
+  draw();
+});
 draw();

@@ -9,14 +9,23 @@ from sojourn.comparison import text_tables
 from sojourn.report import bundle, overlay, render, spec, templates
 from sojourn.report.table_html import comparison_tables, to_html
 from sojourn.report.theme import Spec
+from sojourn.run_summary import focus_link
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from sojourn.comparison.compared import ComparedRuns
     from sojourn.record import Record
 
 
-def html(run: "Record", document: Spec) -> str:
-    """Build the page of a run."""
+# More links would make the page large.
+_MOST_LINKS = 24
+
+
+def html(run: "Record", document: Spec, goodput: "pl.DataFrame", link: str | None) -> str:
+    """Build the page of a run; `goodput` is the result of `spec.goodput`."""
+    names = _links(run, link)
+    others = [spec.link_rows(run, goodput, name) for name in names[1:]]
     return templates.fill(
         "page.html",
         title=run.title,
@@ -24,7 +33,9 @@ def html(run: "Record", document: Spec) -> str:
         tables=Markup(to_html(run.summary)),
         overlaid=False,
         changes=[_change(*window) for window in spec.windows(run)],
-        scenario=run.scenario,
+        links=names if others else [],
+        link_rows=Markup(f"[{','.join(map(_json, others))}]"),
+        scenario=run.scenario or None,
         **_scripts(document),
     )
 
@@ -38,9 +49,20 @@ def comparison_html(comparison: "ComparedRuns", document: Spec) -> str:
         tables=Markup(comparison_tables(comparison.summary)),
         overlaid=True,
         changes=[],
+        links=[],
+        link_rows=Markup("[]"),
         scenario=None,
         **_scripts(document),
     )
+
+
+def _links(run: "Record", link: str | None) -> list[str]:
+    """Return the links that a reader can select, the drawn one first."""
+    focus = focus_link(run.summary) if link is None else link
+    every = run.runs[0]["links"]
+    limited = [one["name"] for one in every if one["capacity_bps"] is not None]
+    names = [*([focus] if focus else []), *limited]
+    return list(dict.fromkeys(names))[:_MOST_LINKS]
 
 
 def _about(run: "Record") -> str:
@@ -67,9 +89,19 @@ def _change(begin: float, end: float) -> dict[str, str]:
 
 
 def _scripts(document: Spec) -> dict[str, Any]:
+    # The page has the title in its heading.
+    subtitle = document["title"].get("subtitle") or []
+    untitled = {key: value for key, value in document.items() if key != "title"}
+    return {
+        "subtitle": [subtitle] if isinstance(subtitle, str) else subtitle,
+        "spec": _json(untitled),
+        "script": Markup(_script()),
+    }
+
+
+def _json(data: Spec) -> Markup:
     # A "<" in the data could end the script element.
-    data = render.to_json(document).replace("<", "\\u003c")
-    return {"spec": Markup(data), "script": Markup(_script())}
+    return Markup(render.to_json(data).replace("<", "\\u003c"))
 
 
 @cache

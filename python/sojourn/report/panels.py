@@ -10,15 +10,26 @@ from sojourn.legend import Legend
 from sojourn.report.theme import chart, columns, layered, table, titled
 
 Side = Literal["whole", "detail"]
-# Builds layers for a given time axis.
-Guides = Callable[[alt.X], list[alt.Chart]]
+# Builds layers for a side.
+Ground = Callable[[Side], Sequence[alt.Chart]]
+# Builds layers for a given time axis of a side.
+Guides = Callable[[alt.X, Side], list[alt.Chart]]
 Values = Sequence[Mapping[str, Any]]
 
 WIDTHS: dict[Side, int] = {"whole": 500, "detail": 420}
 NEUTRAL = "#444444"
+BOUND = "#d0006f"
+"""The colour of the bound, which no controller has: `ideal`, which meets it, is nearly black."""
+UNAVOIDABLE = "#d0006f"
 _GUIDE = "#8c8c8c"
-# First and last column, and opacity; the edges of a band stay visible below other bands.
-_SHADES = (("p5", "p95", 0.15), ("p25", "p75", 0.25))
+Shades = Sequence[tuple[str, str, float]]
+"""First and last column of each band, and opacity."""
+
+# The edges of a band stay visible below other bands.
+_FLOW_SHADES: Shades = (("p5", "p95", 0.15), ("p25", "p75", 0.25))
+SEED_SHADES: Shades = (("p5", "p95", 0.18),)
+"""The band of repeated runs."""
+
 _BAND = ["v", "p5", "p25", "p75", "p95"]
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 
@@ -55,20 +66,20 @@ def row(
     one: Panel,
     frame: Frame,
     lines: list[tuple[str, str]],
-    behind: list[alt.Chart],
+    behind: Ground,
     before: Guides,
-    banded: bool = False,
+    shades: Shades = (),
 ) -> list[alt.LayerSpec]:
     """Return both panels of a row: lines over time, with guides behind and in front of them.
 
-    If `banded` is set, each line is a median, drawn over shaded percentiles.
+    With `shades`, each line is a median, drawn over shaded percentiles.
     """
     panels = []
     for side, width in WIDTHS.items():
-        shades = [_shade(one, frame, side, *shade) for shade in _shades(frame.legend) if banded]
-        layers = [*behind, _changes(frame), *shades, _lines(one, frame, side, banded)]
+        bands = [_shade(one, frame, side, *shade) for shade in shades]
+        layers = [*behind(side), _changes(frame), *bands, _lines(one, frame, side, bool(shades))]
         # The time axis of the last layer applies to the panel; all layers in front share it.
-        layers += before(_x(one, frame, side))
+        layers += before(_x(one, frame, side), side)
         if frame.interactive:
             layers.append(_hover(one, frame, side, lines))
         title = _title(one, side)
@@ -86,29 +97,44 @@ def views(panels: list[Panel], side: Side, part: str) -> list[str]:
     return [f"{one.name}_{side}_{part}" for one in panels]
 
 
-def capacity_step(name: str = "capacity", colour: str = "#d4d4d4") -> alt.Chart:
+def capacity_step(name: str = "capacity", ink: str = "#d4d4d4") -> alt.Chart:
     """Draw the link's capacity as a step line behind the rates of the flows."""
-    mark = alt.MarkDef("line", color=colour, strokeWidth=5, interpolate="step-before", clip=True)
+    mark = alt.MarkDef("line", color=ink, strokeWidth=5, interpolate="step-before", clip=True)
     return chart(_named(name, ["v"]), mark, alt.X("t:Q"), alt.Y("v:Q"))
 
 
-def levels(values: Values, colour: str, x: alt.X) -> alt.Chart:
+def levels(values: Values, ink: str, x: alt.X) -> alt.Chart:
     """Draw horizontal guides from values of `t`, `t2`, `v`."""
-    mark = alt.MarkDef("rule", color=colour, strokeWidth=1.6, strokeDash=[6, 3], clip=True)
+    mark = alt.MarkDef("rule", color=ink, strokeWidth=1.6, strokeDash=[6, 3], clip=True)
     return chart(table(values, "t", "t2", "v"), mark, x, alt.X2("t2"), alt.Y("v:Q"))
+
+
+def names(values: Values, ink: str) -> alt.Chart:
+    """Write the `text` of each guide above its right end."""
+    mark = alt.MarkDef(
+        "text", color=ink, align="right", baseline="bottom", dy=-2, fontSize=11, clip=True
+    )
+    return chart(table(values, "t2", "v"), mark, alt.X("t2:Q"), alt.Y("v:Q"), alt.Text("text:N"))
+
+
+def floor(name: str, frame: Frame, side: Side) -> alt.Chart:
+    """Shade the unavoidable delay, from the data set's `t` and `v`."""
+    mark = alt.MarkDef("area", color=UNAVOIDABLE, opacity=0.35, interpolate="linear", clip=True)
+    near = _near(frame, side)
+    return chart(_named(name, ["v"]), mark, alt.X("t:Q"), alt.Y("v:Q"), transform=near)
 
 
 def corrected(values: Values, frame: Frame, x: alt.X) -> alt.Chart:
     """Draw the bound for the link's carried traffic, from values of `t`, `t2`, `v`, `series`."""
     mark = alt.MarkDef("rule", strokeWidth=1.4, strokeDash=[2, 2], clip=True)
     place = x, alt.X2("t2"), alt.Y("v:Q")
-    return chart(table(values, "t", "t2", "v"), mark, *place, _colour(frame), _opacity(frame))
+    return chart(table(values, "t", "t2", "v"), mark, *place, colour(frame), _opacity(frame))
 
 
 def band_text(legend: Legend) -> str:
     """Explain lines and shades of a row with too many flows to distinguish."""
     shades = {"p5": "pale shade: 5th to 95th percentile", "p25": "shade: 25th to 75th percentile"}
-    parts = [shades[low] for low, _, _ in _shades(legend)]
+    parts = [shades[low] for low, _, _ in flow_shades(legend)]
     return "; ".join([f"lines: medians of {len(legend.flows):,} flows", *parts])
 
 
@@ -137,18 +163,19 @@ def _lines(one: Panel, frame: Frame, side: Side, banded: bool) -> alt.Chart:
         alt.MarkDef("line", strokeJoin="round", strokeWidth=width, clip=True),
         _x(one, frame, side),
         alt.Y("v:Q", scale=scale, axis=axis),
-        _colour(frame, banded),
+        colour(frame, banded),
         alt.Detail("flow:N"),
         _opacity(frame),
         _width(frame),
         _dash(frame.legend),
         name=f"{one.name}_{side}_lines",
+        transform=_near(frame, side),
     )
 
 
-def _shades(legend: Legend) -> Sequence[tuple[str, str, float]]:
+def flow_shades(legend: Legend) -> Shades:
     """Both shades for one series; only the quartiles of several, because they overlap less."""
-    return _SHADES[len(legend.colours) > 1 :]
+    return _FLOW_SHADES[len(legend.colours) > 1 :]
 
 
 def _shade(one: Panel, frame: Frame, side: Side, low: str, high: str, opacity: float) -> alt.Chart:
@@ -158,9 +185,18 @@ def _shade(one: Panel, frame: Frame, side: Side, low: str, high: str, opacity: f
         _x(one, frame, side),
         alt.Y(f"{low}:Q"),
         alt.Y2(high),
-        _colour(frame, banded=True),
+        colour(frame, banded=True),
+        alt.Detail("flow:N"),
         _opacity(frame, opacity, 0.02),
+        transform=_near(frame, side),
     )
+
+
+def _near(frame: Frame, side: Side) -> Any:
+    """Keep only the selected range on the right, so that the other axis fits it."""
+    if side == "whole" or not frame.interactive:
+        return alt.Undefined
+    return [alt.FilterTransform({"param": "part"})]
 
 
 def _data(one: Panel, frame: Frame, side: Side) -> str:
@@ -220,7 +256,8 @@ def _x(one: Panel, frame: Frame, side: Side) -> alt.X:
     return alt.X("t:Q", scale=whole if side == "whole" else detail, axis=axis)
 
 
-def _colour(frame: Frame, banded: bool = False) -> alt.Color:
+def colour(frame: Frame, banded: bool = False) -> alt.Color:
+    """Return the colour of each series, with the figure's legend."""
     names = list(frame.legend.colours)
     # A queue without a series has an empty name and needs no entry in the legend.
     scale = alt.Scale(domain=[*names, ""], range=[*frame.legend.colours.values(), NEUTRAL])

@@ -1,12 +1,11 @@
-"""The series of the figure: the first seed, thinned without losing a spike."""
+"""The series of the figure: every seed, thinned without losing a spike."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from sojourn.legend import Legend
-from sojourn.run_summary import focus_link
 
 if TYPE_CHECKING:
     from sojourn.record import Record
@@ -29,14 +28,19 @@ _HOVER_MOMENTS = 1000
 
 
 def flow_series(run: "Record", legend: Legend, column: str) -> pl.DataFrame:
-    """Return columns `t`, `v`, `series`, `flow`: one figure of every flow, without nulls."""
+    """Return columns `t`, `v`, `series`, `flow`, `seed`: one figure of every flow, without nulls.
+
+    If the changes of the links come at other times in other runs (`spread`), their times are those
+    of the first run.
+    """
     return (
-        _first_seed(run, run.flows)
+        _aligned(run, run.flows)
         .select(
-            pl.col("t_s").alias("t"),
+            pl.col("t"),
             pl.col(column).cast(pl.Float64).alias("v"),
             _label(legend).alias("series"),
             pl.col("flow"),
+            pl.col("seed"),
         )
         .filter(pl.col("v") < _NO_WINDOW_BYTES, pl.col("series").is_in(list(legend.colours)))
     )
@@ -50,35 +54,38 @@ def mean_width_s(duration_s: float) -> float:
 def mean_over(series: pl.DataFrame, width_s: float) -> pl.DataFrame:
     """At each sample, the mean over the preceding time, so that no effect precedes its cause."""
     ns = (pl.col("t") * 1e9).round().cast(pl.Int64)
-    ordered = series.sort("series", "flow", "t").with_columns(ns.alias("ns"))
+    keys = ["series", "flow", *(["seed"] if "seed" in series.columns else [])]
+    ordered = series.sort(*keys, "t").with_columns(ns.alias("ns"))
     mean = pl.col("v").rolling_mean_by("ns", window_size=f"{max(round(width_s * 1e9), 1)}i")
     # Rounding errors can make a running sum of zeros slightly negative.
-    means = mean.over("series", "flow").clip(lower_bound=0.0)
-    return ordered.select("t", means.alias("v"), "series", "flow")
+    means = mean.over(*keys).clip(lower_bound=0.0)
+    return ordered.select("t", means.alias("v"), *keys)
 
 
-def link_series(run: "Record", legend: Legend, column: str) -> pl.DataFrame:
-    """The same for the link in focus; `series` is empty if no single series owns its queue."""
+def link_series(run: "Record", legend: Legend, column: str, link: str | None) -> pl.DataFrame:
+    """The same for a link; `series` is empty if no single series owns its queue."""
     return (
-        _first_seed(run, run.links)
-        .filter(pl.col("link").eq_missing(pl.lit(focus_link(run.summary))))
+        _aligned(run, run.links)
+        .filter(pl.col("link").eq_missing(pl.lit(link)))
         .select(
-            pl.col("t_s").alias("t"),
+            pl.col("t"),
             pl.col(column).cast(pl.Float64).alias("v"),
             (pl.col("control") if legend.by == "run" else pl.lit(_owner(legend))).alias("series"),
             pl.lit("").alias("flow"),
+            pl.col("seed"),
         )
         .filter(pl.col("v").is_finite(), pl.col("series").is_in([*legend.colours, ""]))
     )
 
 
-def capacity(run: "Record", legend: Legend, width_s: float) -> pl.DataFrame:
-    """Return columns `t`, `v`: the capacity of the link in focus, up to the time of each change.
+def capacity(run: "Record", legend: Legend, width_s: float, link: str | None) -> pl.DataFrame:
+    """Return columns `t`, `v`: the capacity of a link in the first run, up to each change.
 
     A trace has delivery opportunities rather than a rate, so it is averaged like goodput.
     """
-    series = link_series(run, legend, "capacity_bps")
-    series = series.filter(pl.col("series") == pl.col("series").first()).sort("t")
+    series = link_series(run, legend, "capacity_bps", link).drop("seed")
+    first = pl.col("series") == pl.col("series").first()
+    series = series.filter(first).unique("t", keep="first", maintain_order=True).sort("t")
     return steps(series, width_s)
 
 
@@ -106,32 +113,37 @@ def thin(
 
 
 def inside(series: pl.DataFrame, window: tuple[float, float]) -> pl.DataFrame:
-    """The samples in a window and next to it, and the overall extremes, which set the scale."""
+    """The samples in a window and next to it."""
     ordered = series.sort("series", "flow", "t")
     before, after = (pl.col("t").shift(by).over("series", "flow") for by in (1, -1))
     reaches = (after >= window[0]).fill_null(True) & (before <= window[1]).fill_null(True)
-    place, v = pl.int_range(pl.len()), pl.col("v")
-    return ordered.filter(reaches | (place == v.arg_min()) | (place == v.arg_max()))
+    return ordered.filter(reaches)
 
 
 def bands(
-    series: pl.DataFrame, duration_s: float, windows: Sequence[tuple[float, float]]
+    series: pl.DataFrame,
+    duration_s: float,
+    windows: Sequence[tuple[float, float]],
+    by_flow: bool = False,
 ) -> pl.DataFrame:
-    """For each interval and series, the percentiles of all samples of all flows.
+    """For each interval and series, the percentiles of all samples of all flows and seeds.
 
-    Columns `t`, `v` (the median), `p5`, `p25`, `p75`, `p95`, `series`, and an empty `flow`.
+    Columns `t`, `v` (the median), `p5`, `p25`, `p75`, `p95`, `series`, and `flow`, which is empty
+    unless each flow has percentiles of its own (`by_flow`).
     """
+    if not by_flow:
+        series = series.with_columns(pl.lit("").alias("flow"))
     v = pl.col("v")
     found = (
         series.with_columns(_stretch(duration_s, windows))
-        .group_by("series", "stretch")
+        .group_by("series", "flow", "stretch")
         .agg(
             pl.col("t").max(),
             v.median(),
             *(v.quantile(p / 100, "linear").alias(f"p{p}") for p in (5, 25, 75, 95)),
         )
     )
-    return found.select(pl.exclude("stretch"), pl.lit("").alias("flow")).sort("series", "t")
+    return found.drop("stretch").sort("series", "flow", "t")
 
 
 def few(
@@ -198,5 +210,23 @@ def _owner(legend: Legend) -> str:
     return next(iter(legend.colours)) if len(legend.flows) == 1 else ""
 
 
-def _first_seed(run: "Record", frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.filter(pl.col("seed") == run.runs[0]["seed"])
+def _aligned(run: "Record", frame: pl.DataFrame) -> pl.DataFrame:
+    """Add the column `t`: the time since the start, less the delay of the run's changes."""
+    first = run.runs[0]["spikes"][:1]
+    delays = [
+        {"control": one["control"], "seed": one["seed"], "shift": spikes[0]["at_s"] - at["at_s"]}
+        for one in run.runs
+        for at, spikes in zip(first, [one["spikes"]], strict=False)
+        if spikes and abs(spikes[0]["at_s"] - at["at_s"]) > 0
+    ]
+    if not delays:
+        return frame.with_columns(pl.col("t_s").alias("t"))
+    types: dict[str, Any] = {
+        "control": pl.String,
+        "seed": frame.schema["seed"],
+        "shift": pl.Float64,
+    }
+    shifts = pl.DataFrame(delays, schema=types)
+    joined = frame.join(shifts, on=["control", "seed"], how="left", maintain_order="left")
+    moved = pl.col("t_s") - pl.col("shift").fill_null(0.0)
+    return joined.with_columns(moved.alias("t")).drop("shift").filter(pl.col("t") >= 0)

@@ -7,11 +7,11 @@ import polars as pl
 
 from sojourn import legend
 from sojourn.formatting import change_text, rate_unit
-from sojourn.report import panels, series, theme
+from sojourn.report import distributions, panels, series, theme
 from sojourn.report.canvas import Canvas
 from sojourn.report.panels import Frame, Panel
 from sojourn.report.theme import Spec
-from sojourn.run_summary import SpikeSummary, focus_link
+from sojourn.run_summary import LinkUnavoidable, SpikeSummary, focus_link
 
 if TYPE_CHECKING:
     from sojourn.record import Record
@@ -23,20 +23,38 @@ MOST_WINDOWS = 10
 
 
 @theme.unchecked
-def figure(run: "Record", interactive: bool, goodput: pl.DataFrame) -> Spec:
-    """Build the whole figure of a run, with its data; `goodput` is the result of `goodput`."""
-    rows = _Rows(run, interactive)
+def figure(
+    run: "Record", interactive: bool, goodput: pl.DataFrame, link: str | None = None
+) -> Spec:
+    """Build the whole figure of a run, with its data; `goodput` is the result of `goodput`.
+
+    `link` is the drawn link, by default the one in focus.
+    """
+    rows = _Rows(run, interactive, link)
     rows.rate(goodput)
     rows.delay()
     rows.window()
+    rows.response()
     rows.rtt()
-    notes = [_subtitle(run), *_left_out(rows)]
+    distributions.add(rows.canvas, run, rows.frame, rows.link)
+    notes = [_subtitle(run, rows.link), *_left_out(rows)]
     heading = {"title": run.title, "subtitle": subtitle_of(notes)}
     return document(rows.canvas, heading, _first_shown(run), interactive)
 
 
+@theme.unchecked
+def link_rows(run: "Record", goodput: pl.DataFrame, link: str) -> Spec:
+    """Build the first two rows of the interactive figure for another link."""
+    rows = _Rows(run, True, link)
+    rows.rate(goodput)
+    rows.delay()
+    kept = {name: data for name, data in rows.canvas.datasets.items() if "rate" not in name}
+    views = theme.document("", "", datasets=kept, concat=rows.canvas.views, columns=2)
+    return {"name": link, "concat": views["concat"], "datasets": views["datasets"]}
+
+
 def goodput(run: "Record") -> pl.DataFrame:
-    """Return columns `t`, `v`, `series`, `flow`: the averaged goodput of every drawn flow."""
+    """Return columns `t`, `v`, `series`, `flow`, `seed`: each drawn flow's averaged goodput."""
     drawn = legend.drawn(legend.of(run.summary))
     samples = series.flow_series(run, drawn, "goodput_bps")
     return series.mean_over(samples, series.mean_width_s(run.runs[0]["duration_s"]))
@@ -46,6 +64,7 @@ def document(canvas: Canvas, heading: Spec, shown: tuple[float, float], interact
     """Combine the rows of a canvas into a document; `shown` is the right side's first window."""
     return theme.document(
         **heading,
+        config=theme.with_legend(_longest_name(canvas), sum(panels.WIDTHS.values())),
         description="Goodput, queueing delay, congestion window and round-trip time over time",
         datasets=canvas.datasets,
         params=_params(canvas.panels, shown, interactive),
@@ -55,11 +74,41 @@ def document(canvas: Canvas, heading: Spec, shown: tuple[float, float], interact
     )
 
 
+def _longest_name(canvas: Canvas) -> int:
+    """Return the length of the longest name in the legend."""
+    return max((len(name) for name in canvas.names), default=1)
+
+
 def windows(run: "Record") -> list[tuple[float, float]]:
     """Return the time around each change of capacity; the start of the run if it never changes."""
     end = run.runs[0]["duration_s"]
     spans = [(max(0.0, at - BEFORE_S), min(end, at + AFTER_S)) for at in _change_times(run)]
-    return spans[:MOST_WINDOWS] or [(0.0, min(end, BEFORE_S + AFTER_S))]
+    return _with_greatest(run, spans) if spans else [_where_something_happens(run)]
+
+
+def _with_greatest(run: "Record", spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Keep the windows of the greatest spikes, in the order of time."""
+    spikes = [spike["spike_s"] or 0.0 for spike in _changes(run, focus_link(run.summary))]
+    order = sorted(range(len(spans)), key=lambda place: -spikes[place])[:MOST_WINDOWS]
+    return [spans[place] for place in sorted(order)]
+
+
+def _where_something_happens(run: "Record") -> tuple[float, float]:
+    """Return the time around the greatest queueing delay, or else the greatest round-trip time.
+
+    It is the start of the run if neither is known.
+    """
+    end = run.runs[0]["duration_s"]
+    own = run.links.filter(pl.col("link").eq_missing(pl.lit(focus_link(run.summary))))
+    delays = own.select("t_s", v="queue_delay_s").filter(pl.col("v") > 0)
+    if delays.is_empty():
+        delays = run.flows.select("t_s", v="rtt_s").filter(pl.col("v") > 0)
+    begin = 0.0
+    if delays.height:
+        at: Any = delays.sort("v", descending=True)["t_s"].first()
+        begin = float(at) - 0.5 * (BEFORE_S + AFTER_S)
+    begin = max(0.0, min(begin, end - BEFORE_S - AFTER_S))
+    return begin, min(end, begin + BEFORE_S + AFTER_S)
 
 
 def _first_shown(run: "Record") -> tuple[float, float]:
@@ -69,17 +118,23 @@ def _first_shown(run: "Record") -> tuple[float, float]:
     greatest = [0.0] * len(spans)
     for one in run.runs:
         spikes = [spike for spike in one["spikes"] if spike["link"] == focus]
-        for place, spike in enumerate(spikes[: len(spans)]):
-            if spike["to_bps"] < spike["from_bps"]:
+        for spike in spikes:
+            begin = max(0.0, spike["at_s"] - BEFORE_S)
+            place = next((at for at, span in enumerate(spans) if abs(span[0] - begin) < 1e-6), None)
+            if place is not None and spike["to_bps"] < spike["from_bps"]:
                 greatest[place] = max(greatest[place], spike["spike_s"] or 0.0)
     return spans[greatest.index(max(greatest))]
 
 
 class _Rows:
-    def __init__(self, run: "Record", interactive: bool) -> None:
+    def __init__(self, run: "Record", interactive: bool, link: str | None) -> None:
         key = legend.of(run.summary)
         duration_s = run.runs[0]["duration_s"]
-        changes = series.few(_change_times(run), duration_s, windows(run))
+        self.link = focus_link(run.summary) if link is None else link
+        # A trace changes all the time; the shade of its unavoidable delay shows where.
+        steps = [] if _floor_of(run, self.link) else _changes(run, self.link)
+        times = [spike["at_s"] for spike in steps]
+        changes = series.few(times, duration_s, windows(run))
         self.run = run
         self.labels = len(key.colours)
         self.frame = Frame(duration_s, legend.drawn(key), changes, "rtt", interactive)
@@ -87,54 +142,83 @@ class _Rows:
 
     def rate(self, goodput: pl.DataFrame) -> None:
         width_s = series.mean_width_s(self.frame.duration_s)
-        capacity = series.capacity(self.run, self.frame.legend, width_s)
+        capacity = series.capacity(self.run, self.frame.legend, width_s, self.link)
         fastest = max(largest(one) for one in (goodput, capacity))
         scale, unit = rate_unit(fastest)
         scaled = capacity.with_columns(pl.col("v") / scale)
         self.canvas.datasets["capacity"] = series.to_csv(scaled)
         behind = [panels.capacity_step()] if capacity.height else []
         title = f"Goodput, mean of the last {1000 * width_s:.3g} ms"
-        self.canvas.row(self.frame, Panel("rate", title, unit, 150), goodput, scale, behind=behind)
+        self.canvas.row(
+            self.frame, Panel("rate", title, unit, 150), goodput, scale, behind=lambda _: behind
+        )
 
     def delay(self) -> None:
-        delays = series.link_series(self.run, self.frame.legend, "queue_delay_s")
-        focus = focus_link(self.run.summary)
-        guides = _key(self._levels(), self._ticks())
-        title = f"Queueing delay of {focus}" if focus else "Queueing delay: no link was recorded"
-        one = Panel("delay", title, "ms", 210, key=guides)
-        self.canvas.row(self.frame, one, delays, 1e-3, before=self._bounds)
+        """Draw the queue of the link; a record of endpoints alone has no links."""
+        if self.link is None:
+            return
+        delays = series.link_series(self.run, self.frame.legend, "queue_delay_s", self.link)
+        has_floor = self._add_floor()
+        guides = _key(self._levels(), self._ticks(), has_floor)
+        one = Panel("delay", f"Queueing delay of {self.link}", "ms", 210, key=guides)
 
-    def _bounds(self, x: alt.X) -> list[alt.Chart]:
+        def floor(side: panels.Side) -> list[alt.Chart]:
+            return [panels.floor("floor", self.frame, side)] if has_floor else []
+
+        self.canvas.row(self.frame, one, delays, 1e-3, behind=floor, before=self._bounds)
+
+    def _add_floor(self) -> bool:
+        """Add the data set of the unavoidable delay of a trace; return whether there is one."""
+        found = _floor_of(self.run, self.link)
+        rows = self.run.unavoidable(found) if found else []
+        if not rows:
+            return False
+        data = pl.DataFrame(rows, schema={"t": pl.Float64, "v": pl.Float64}, orient="row")
+        self.canvas.datasets["floor"] = series.to_csv(data.with_columns(pl.col("v") * 1e3))
+        return True
+
+    def _bounds(self, x: alt.X, side: panels.Side) -> list[alt.Chart]:
+        levels = self._levels()
         if not self.frame.changes:
             return []
         own = panels.corrected(self._ticks(), self.frame, x)
-        return [own, panels.levels(self._levels(), "#111111", x)]
+        charts = [own, panels.levels(levels, panels.BOUND, x)]
+        if side == "detail":
+            texts = [{"t2": one["named_t"], "v": one["v"], "text": one["text"]} for one in levels]
+            charts.insert(0, panels.names(texts, panels.BOUND))
+        return charts
 
     def _levels(self) -> list[Spec]:
-        return [one for one in _bounds(self.run) if one["t"] in self.frame.changes]
+        return [one for one in _bounds(self.run, self.link) if one["t"] in self.frame.changes]
 
     def _ticks(self) -> list[Spec]:
-        every = _corrected(self.run, self.frame.legend)
+        every = _corrected(self.run, self.frame.legend, self.link)
         return [one for one in every if one["t"] in self.frame.changes]
 
     def window(self) -> None:
         windows = series.flow_series(self.run, self.frame.legend, "cwnd_bytes")
         self.canvas.row(self.frame, Panel("window", "Congestion window", "kB", 120), windows, 1e3)
 
+    def response(self) -> None:
+        """Draw response times, if a flow waits for responses."""
+        responses = series.flow_series(self.run, self.frame.legend, "response_s")
+        if responses.height:
+            one = Panel("response", "Response time, greatest in each interval", "ms", 120)
+            self.canvas.row(self.frame, one, responses, 1e-3)
+
     def rtt(self) -> None:
         rtts = series.flow_series(self.run, self.frame.legend, "rtt_s")
         self.canvas.row(self.frame, Panel("rtt", "Round-trip time", "ms", 120, False), rtts, 1e-3)
 
 
-def _subtitle(run: "Record") -> str:
-    changes = _changes(run)
+def _subtitle(run: "Record", link: str | None) -> str:
+    changes = _changes(run, link)
     parts = [change_text(spike) for spike in changes[:1]]
     if len(changes) > 1:
         parts = [f"{len(changes)} changes of the capacity of {changes[0]['link']}"]
     if "medians" in run.summary:
-        parts.append(
-            f"seed {run.runs[0]['seed']}, the first of {run.summary['medians'][0]['runs']}"
-        )
+        count = run.summary["medians"][0]["runs"]
+        parts.append(f"lines: medians of {count} runs; shade: 5th to 95th percentile")
     if not run.flows.height:
         parts.append("no series were recorded")
     return "; ".join(parts)
@@ -163,34 +247,44 @@ def largest(frame: pl.DataFrame) -> float:
     return float(found or 0.0)
 
 
-def _changes(run: "Record") -> list[SpikeSummary]:
-    """Return the changes of the link in focus, in the first run."""
-    focus = focus_link(run.summary)
-    return [spike for spike in run.runs[0]["spikes"] if spike["link"] == focus]
+def _floor_of(run: "Record", link: str | None) -> LinkUnavoidable | None:
+    """Return the unavoidable delay of a link with a trace."""
+    known = run.summary.get("unavoidable") or []
+    return next((one for one in known if one["link"] == link), None)
+
+
+def _changes(run: "Record", link: str | None) -> list[SpikeSummary]:
+    """Return the changes of a link in the first run."""
+    return [spike for spike in run.runs[0]["spikes"] if spike["link"] == link]
 
 
 def _change_times(run: "Record") -> list[float]:
-    return [spike["at_s"] for spike in _changes(run)]
+    return [spike["at_s"] for spike in _changes(run, focus_link(run.summary))]
 
 
-def _bounds(run: "Record") -> list[Spec]:
-    changes = _changes(run)
+def _bounds(run: "Record", link: str | None) -> list[Spec]:
+    changes = _changes(run, link)
     end = run.runs[0]["duration_s"]
     levels = []
     for place, spike in enumerate(changes):
         following = changes[place + 1]["at_s"] if place + 1 < len(changes) else end
         if spike["bound_s"]:
-            until = min(following, spike["at_s"] + 0.25 * end)
-            levels.append({"t": spike["at_s"], "t2": until, "v": 1000 * spike["bound_s"]})
+            begin = spike["at_s"]
+            until = min(following, begin + 0.25 * end)
+            named_t = min(until, begin + 0.97 * AFTER_S)
+            text = f"bound {1000 * spike['bound_s']:.3g} ms"
+            level = {"t": begin, "t2": until, "v": 1000 * spike["bound_s"]}
+            levels.append({**level, "named_t": named_t, "text": text})
     return levels
 
 
-def _corrected(run: "Record", key: legend.Legend) -> list[Spec]:
+def _corrected(run: "Record", key: legend.Legend, link: str | None) -> list[Spec]:
     """Return each controller's corrected bound, if the link's carried traffic lowers it visibly."""
     ticks = []
     for one in run.runs:
         own = one["seed"] == run.runs[0]["seed"] and one["control"] in key.colours
-        for spike in one["spikes"] if own else []:
+        spikes = [spike for spike in one["spikes"] if spike["link"] == link]
+        for spike in spikes if own else []:
             bound, corrected = spike["bound_s"], spike["bound_corrected_s"]
             if bound and corrected is not None and corrected < 0.98 * bound:
                 at = spike["at_s"]
@@ -199,12 +293,14 @@ def _corrected(run: "Record", key: legend.Legend) -> list[Spec]:
     return ticks
 
 
-def _key(levels: list[Spec], ticks: list[Spec]) -> str:
-    """Explain the dashed and the dotted lines."""
-    figures = {f"{level['v']:.3g} ms" for level in levels}
-    bound = f"bound {figures.pop()}" if len(figures) == 1 else "bound"
-    parts = [f"– – {bound}"] if levels else []
-    return "\u2003".join([*parts, *(["· · · bound corrected"] if ticks else [])])
+def _key(levels: list[Spec], ticks: list[Spec], has_floor: bool) -> str:
+    """Explain the dashed and the dotted lines, and the shade."""
+    parts = (
+        ("– – bound", bool(levels)),
+        ("· · · bound corrected", bool(ticks)),
+        ("shade: unavoidable delay", has_floor),
+    )
+    return "\u2003".join(text for text, is_shown in parts if is_shown)
 
 
 def _params(

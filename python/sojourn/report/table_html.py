@@ -1,6 +1,6 @@
 """The summary tables as HTML."""
 
-from sojourn import summary_table
+from sojourn import summary_table, verdicts
 from sojourn.comparison import text_tables
 from sojourn.comparison.summary import ComparisonSummary
 from sojourn.report import templates
@@ -12,10 +12,10 @@ def to_html(summary: Summary) -> str:
     tables = summary_table.build_all(summary)
     return templates.fill(
         "tables.html",
-        about=[],
+        about=verdicts.sentences(summary),
         tables=tables,
         comparison=False,
-        remarks=[summary_table.notes(tables)],
+        remarks=[summary_table.notes(tables, summary)],
     )
 
 

@@ -12,7 +12,7 @@ Spec = dict[str, Any]
 View = alt.Chart | alt.LayerSpec | alt.HConcatSpecGenericSpec
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
-_CONFIG = {
+_CONFIG: Spec = {
     "font": "Liberation Sans, Helvetica, Arial, sans-serif",
     "view": {"stroke": "#dddddd"},
     "axis": {
@@ -35,6 +35,9 @@ _CONFIG = {
         "labelFontSize": 12,
     },
 }
+
+# Widths in a legend, in pixels.
+_LETTER, _SYMBOL = 7, 40
 
 # Checking every part takes longer than drawing the figure; the tests check whole figures instead.
 unchecked = debug_mode(False)
@@ -94,6 +97,16 @@ def panel(
 ) -> alt.Chart:
     """Draw one mark in a panel as wide as a page."""
     return chart(data, mark, *channels, title=titled(title), width=640, height=height)
+
+
+def with_legend(longest: int, width: int) -> Spec:
+    """Return the appearance with a legend of as many columns as the width allows.
+
+    `longest` is the length of its longest name.
+    """
+    columns = max(1, width // (_SYMBOL + _LETTER * longest))
+    legend = {**_CONFIG["legend"], "columns": columns, "labelLimit": width - _SYMBOL}
+    return {**_CONFIG, "legend": legend}
 
 
 def titled(text: str, **more: Any) -> alt.Title:

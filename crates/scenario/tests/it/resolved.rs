@@ -43,6 +43,7 @@ fn the_document() {
     assert_eq!(scenario.host_noise, Duration(5_000));
     assert_eq!(scenario.record.interval, Duration::ZERO);
     assert_eq!(scenario.record.spike_window, Duration::from_secs(2));
+    assert_eq!(scenario.measure_from, Duration::from_secs(5));
     let Control::Algorithm { kind, params } = &scenario.controls[1] else { panic!("it is reno") };
     assert_eq!((kind.as_str(), params.number("beta")), ("reno", 0.7));
 }

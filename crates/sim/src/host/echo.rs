@@ -79,6 +79,10 @@ impl Host for Echo {
     fn take_longest_rtt(&mut self) -> Option<Duration> {
         self.replies.longest.take()
     }
+
+    fn begin_measuring(&mut self) {
+        self.replies.rtts = Histogram::default();
+    }
 }
 
 impl Replies {

@@ -53,6 +53,9 @@ pub(crate) trait Host: Send {
         None
     }
 
+    /// Ends the warm-up: forget the round-trip times measured so far.
+    fn begin_measuring(&mut self) {}
+
     /// Keep the times at which it begins and stops to send, for [`Host::take_transitions`].
     fn record_transitions(&mut self) {}
 
@@ -228,6 +231,24 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     pub(crate) fn catch_up(&mut self, link: usize) {
         self.net.catch_up(link);
         self.collect_notices(link);
+    }
+
+    /// Ends the warm-up of all links and flows: their percentiles and utilisations leave out the
+    /// time before.
+    pub(crate) fn begin_measuring(&mut self) {
+        self.catch_up_all();
+        let now = self.net.clock.now;
+        self.net.links.iter_mut().for_each(|link| link.begin_measuring(now));
+        for flow in &mut self.flows {
+            match &mut flow.host {
+                AnyHost::Transport(host) => {
+                    host.responses = Histogram::default();
+                    self.connections[host.data].rtts = Histogram::default();
+                }
+                AnyHost::Outside(host) => host.begin_measuring(),
+                AnyHost::Other(host) => host.begin_measuring(),
+            }
+        }
     }
 
     /// Processes the departures of all links up to now, before an observer reads them.

@@ -92,6 +92,12 @@ impl Outside {
         }
     }
 
+    /// Ends the warm-up. Times that the endpoint measured before do not count.
+    pub(super) fn begin_measuring(&mut self) {
+        self.collect_times();
+        (self.rtts, self.responses) = (Histogram::default(), Histogram::default());
+    }
+
     pub(crate) fn record_rtt(&mut self, rtt: Duration) {
         self.rtts.record(rtt.0);
         self.longest_rtt.note(rtt);

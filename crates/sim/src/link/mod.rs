@@ -64,7 +64,10 @@ pub(crate) struct Link<M> {
     pub(crate) departs_at: Instant,
     pub(crate) wire: Wire,
     pub(crate) counts: Counts,
+    /// Queueing delays since the end of the warm-up.
     pub(crate) delays: Histogram,
+    /// Counts at the end of the warm-up.
+    pub(crate) warm_up: WarmUp,
     /// Each connection's bytes of data sent, if the bounds of changes of capacity need the shares.
     pub(crate) sent_by: Option<Vec<u64>>,
     /// One tracker for each change of capacity so far.
@@ -77,6 +80,15 @@ pub(crate) struct Link<M> {
     capacity_bit_ns: u128,
     capacity_at: Instant,
     metering: PhantomData<M>,
+}
+
+/// A link's counts at the end of the warm-up, which utilisation and percentiles leave out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WarmUp {
+    pub(crate) sent_bits: f64,
+    pub(crate) could_send_bits: f64,
+    /// Sum and count of the waits, in nanoseconds.
+    waited: (u64, u64),
 }
 
 /// A packet's fate inside a link, for the engine.
@@ -125,6 +137,7 @@ impl<M: Metering> Link<M> {
             },
             counts: Counts::default(),
             delays: Histogram::default(),
+            warm_up: WarmUp::default(),
             sent_by: connections.map(|n| vec![0; n]),
             trackers: Vec::new(),
             observed: None,

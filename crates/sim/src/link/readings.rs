@@ -1,11 +1,12 @@
 //! Readings of a link for observers: its rate, its bits and its backlog.
 
 use sojourn_queue::{Backlog, Packet as _};
+use sojourn_trace::Histogram;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::link::Link;
 use crate::link::server::Server;
 use crate::link::service::Service;
+use crate::link::{Link, WarmUp};
 use crate::meter::Metering;
 
 impl<M: Metering> Link<M> {
@@ -51,6 +52,22 @@ impl<M: Metering> Link<M> {
             }
         });
         self.counts.sent_bits as f64 + part
+    }
+
+    /// Ends the warm-up.
+    pub(crate) fn begin_measuring(&mut self, now: Instant) {
+        self.warm_up = WarmUp {
+            sent_bits: self.sent_bits(now),
+            could_send_bits: self.could_send_bits(now).unwrap_or(0.0),
+            waited: self.waited(),
+        };
+        self.delays = Histogram::default();
+    }
+
+    /// Sum in nanoseconds and count of the waits so far, including those in the warm-up.
+    pub(crate) fn waited(&self) -> (u64, u64) {
+        let (sum, count) = self.warm_up.waited;
+        (sum + self.delays.sum() as u64, count + self.delays.count())
     }
 
     /// Bits that arrived, including packets in transmission, waiting and dropped. Computed as a

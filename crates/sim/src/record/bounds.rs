@@ -1,12 +1,13 @@
 //! The unavoidable spike of each change of capacity ("A Lower Bound on Latency Spikes").
 
-use sojourn_scenario::{Buffer, Scenario};
+use sojourn_scenario::{Buffer, Capacity, Scenario};
 use sojourn_theory::capacity::{Sender, Step, peak_delay};
 use sojourn_theory::spike::{mean_delay, weighted};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::host::Hosts;
 use crate::meter::Metering;
+use crate::oracle::TRACE_STRETCH;
 use crate::run::Run;
 use crate::tap::Tap;
 use crate::timeline::{CapacityChange, Change, Timeline};
@@ -104,10 +105,18 @@ pub(crate) struct History {
 
 impl History {
     /// The history of every link.
-    pub(crate) fn of_links(timeline: &Timeline, links: usize) -> Vec<History> {
-        let mut all = vec![History::default(); links];
+    pub(crate) fn of_links(scenario: &Scenario, timeline: &Timeline) -> Vec<History> {
+        let mut all = vec![History::default(); scenario.links.len()];
         for change in timeline.capacity_changes.iter().rev() {
-            all[change.link].steps = vec![(Instant::ZERO, change.from)];
+            let steps = &mut all[change.link].steps;
+            match &scenario.links[change.link].rate {
+                // Beyond the end, so that the last queue can drain.
+                Capacity::Trace(trace) if steps.is_empty() => {
+                    *steps = trace.means(TRACE_STRETCH, scenario.duration + trace.period());
+                }
+                Capacity::Trace(_) => {}
+                _ => *steps = vec![(Instant::ZERO, change.from)],
+            }
         }
         for entry in &timeline.entries {
             if let Change::Rate(rate) = entry.what

@@ -46,7 +46,7 @@ impl Load {
             dropped: link.counts.dropped,
             sent_bits: link.sent_bits(now),
             could_send_bits: link.could_send_bits(now).unwrap_or(0.0),
-            waited: (link.delays.sum() as u64, link.delays.count()),
+            waited: link.waited(),
         }
     }
 

@@ -57,7 +57,7 @@ impl Record {
         Record {
             recorder: Recorder::new(scenario.record.interval, flows.collect(), links.collect()),
             rows: run.groups.iter().map(Rows::of).collect(),
-            capacities: History::of_links(&run.timeline, scenario.links.len()),
+            capacities: History::of_links(scenario, &run.timeline),
             loads: run.timeline.capacity_changes.iter().map(|_| Loads::default()).collect(),
         }
     }

@@ -40,6 +40,9 @@ pub struct RunSummary {
     pub seed: u64,
     /// Duration of the run.
     pub duration_s: f64,
+    /// End of the warm-up: utilisation, queueing delays, round-trip times and response times are
+    /// measured from then on.
+    pub measured_from_s: f64,
     /// A summary of each flow.
     pub flows: Vec<FlowSummary>,
     /// A summary of each link.
@@ -129,7 +132,7 @@ pub struct SizeClass {
 pub struct LinkSummary {
     /// Its name.
     pub name: String,
-    /// Share of its capacity used over the whole run; null for a link without a rate.
+    /// Share of its capacity used since `measured_from_s`; null for a link without a rate.
     pub utilisation: Option<f64>,
     /// Mean capacity over the run, limited by the shaping rate of its queue; null for a link
     /// without a rate.
@@ -161,6 +164,8 @@ pub struct SpikeSummary {
     pub link: String,
     /// Time of the change; for a ramp, of its start.
     pub at_s: f64,
+    /// Time when the change is complete: later than `at_s` for a ramp or a trace.
+    pub complete_at_s: f64,
     /// Capacity before.
     pub from_bps: f64,
     /// Capacity after.
@@ -187,6 +192,8 @@ pub struct SpikeSummary {
     pub duration_s: Option<f64>,
     /// Time when the peak's packet left the queue.
     pub peak_at_s: f64,
+    /// Mean queueing delay in the second before the change.
+    pub queue_delay_before_s: f64,
     /// Mean rate in the second before the change.
     pub carried_before_bps: f64,
     /// The greatest loop delay d of the flows over the link, or the time since the last change if

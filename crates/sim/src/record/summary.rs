@@ -39,6 +39,7 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
         control: run.control.clone(),
         seed: run.seed,
         duration_s: run.end.as_secs_f64(),
+        measured_from_s: run.scenario.measure_from.as_secs_f64(),
         flows,
         links: hosts.net.links.iter_mut().map(|l| link(l, now)).collect(),
         spikes,
@@ -153,7 +154,10 @@ fn link<M: Metering>(link: &mut Link<M>, now: Instant) -> LinkSummary {
     );
     LinkSummary {
         name: link.name.clone(),
-        utilisation: could.and_then(|could| utilisation(link.sent_bits(now), could)),
+        utilisation: could.and_then(|could| {
+            let before = link.warm_up;
+            utilisation(link.sent_bits(now) - before.sent_bits, could - before.could_send_bits)
+        }),
         capacity_bps: could.map(|bits| bits / now.as_secs_f64()),
         queue_delay_p50_s: seconds(link.delays.quantile(0.5)),
         queue_delay_p99_s: seconds(link.delays.quantile(0.99)),
@@ -191,6 +195,7 @@ fn spike<M: Metering>(
     Some(SpikeSummary {
         link: net.links[change.link].name.clone(),
         at_s: change.at.as_secs_f64(),
+        complete_at_s: change.complete_at.as_secs_f64(),
         from_bps: change.from.as_f64(),
         to_bps: change.to.as_f64(),
         spike_s: spike,
@@ -201,6 +206,7 @@ fn spike<M: Metering>(
         excess_corrected_s: over(corrected),
         duration_s: tracker.duration().map(Duration::as_secs_f64),
         peak_at_s: tracker.peak_at.as_secs_f64(),
+        queue_delay_before_s: tracker.before.as_secs_f64(),
         carried_before_bps: at.rate_since(&before).as_f64(),
         loop_s: at.at.since(loop_before.at).as_secs_f64(),
         carried_loop_bps: carried.as_f64(),

@@ -1,7 +1,7 @@
 //! The summary's records of capacity changes.
 
-use crate::common::{assert_near, run_exact};
-use sojourn_sim::SpikeSummary;
+use crate::common::{assert_near, flow, link, run_exact};
+use sojourn_sim::{RunSummary, SpikeSummary};
 
 /// A source of 30 Mbit/s with headers over 60 Mbit/s, then these changes.
 fn half_used(changes: &str) -> Vec<SpikeSummary> {
@@ -391,4 +391,41 @@ path = ["a"]
     }
     moments.dedup();
     assert_eq!(moments.len(), 8, "each seed has its own moment");
+}
+
+/// A flood fills the queue for a second. Measured after it, the link is idle, and pings meet no
+/// queue.
+#[test]
+fn figures_leave_the_warm_up_out() {
+    let summary = |measure: &str| {
+        let tables = r#"
+[link.out]
+rate = "10Mbit"
+delay = "10ms"
+buffer = "300kB"
+[link.back]
+delay = "10ms"
+[flow.flood]
+control = "none"
+path = ["out"]
+source = { kind = "on-off", rate = "20Mbit", on = "1s", off = "0s" }
+stop = "1s"
+[flow.ping]
+control = "none"
+path = ["out"]
+back = ["back"]
+source = { kind = "ping", interval = "100ms" }
+"#;
+        run_exact("3s", &format!("{measure}\n{tables}"))
+    };
+    let (whole, rest) = (summary(""), summary("measure = { from = \"2s\" }"));
+    assert_eq!((whole.measured_from_s, rest.measured_from_s), (0.0, 2.0));
+    let used = |of: &RunSummary| link(of, "out").utilisation.unwrap();
+    assert!(used(&whole) > 0.3 && used(&rest) < 0.001, "{} {}", used(&whole), used(&rest));
+    let longest = |of: &RunSummary| flow(of, "ping").rtt_max_s.unwrap();
+    assert!(longest(&whole) > 0.2 && longest(&rest) < 0.021, "{} s", longest(&rest));
+    let wait = |of: &RunSummary| link(of, "out").queue_delay_max_s.unwrap();
+    assert!(wait(&whole) > 0.2 && wait(&rest) < 0.001, "{} s", wait(&rest));
+    // Counts cover the whole run.
+    assert_eq!(link(&whole, "out").arrived_packets, link(&rest, "out").arrived_packets);
 }

@@ -1,0 +1,76 @@
+"""Runs side by side, and sweeps over the values of a key."""
+
+import json
+from pathlib import Path
+
+import pytest
+import sojourn
+from sojourn.cli import main
+from sojourn.errors import UsageError
+
+QUEUE = "link.bottleneck.queue"
+
+
+def test_combined_runs_keep_their_data(small: Path) -> None:
+    near = sojourn.run(small)
+    far = sojourn.run(small, set={"link.back.delay": "40ms"})
+    both = sojourn.combine({"near": near, "far": far})
+    names = ["cubic near", "dctcp near", "cubic far", "dctcp far"]
+    assert [run["control"] for run in both.runs] == names
+    assert both.runs[2]["flows"] == far.runs[0]["flows"]
+    own = both.link("bottleneck", "cubic far").series["queue_delay_s"]
+    assert own.to_list() == far.link("bottleneck", "cubic").series["queue_delay_s"].to_list()
+    # The bounds differ, since the loops do.
+    assert "2 changes" not in both.summary["verdicts"][0]["text"]
+    assert both.plot().svg.startswith("<svg")
+
+
+def test_a_sweep_runs_each_value(small: Path) -> None:
+    found = sojourn.sweep(small, QUEUE, ["droptail", {"kind": "codel"}], control="cubic", runs=2)
+    assert [run["control"] for run in found.runs][::2] == ["droptail", '{ kind = "codel" }']
+    alone = sojourn.run(small, control="cubic", set={QUEUE: "droptail"}).runs[0]
+    assert found.runs[0]["flows"] == alone["flows"]
+    assert [one["runs"] for one in found.summary["medians"]] == [2, 2]
+
+
+def test_the_sweep_command_writes_one_report(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = small.parent / "out"
+    values = f"{QUEUE}=droptail,{{ kind = 'codel', ecn = true }}"
+    assert main(["sweep", str(small), values, "--control", "cubic", "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "droptail" in shown
+    assert "{ kind = 'codel', ecn = true }" in shown
+    assert {file.name for file in out.iterdir()} == {
+        *("summary.json", "flows.parquet", "links.parquet", "report.html")
+    }
+    assert len(sojourn.load(out).runs) == 2
+
+
+@pytest.mark.parametrize("values", ["link.a.queue", "link.a.queue=codel", "x=1,1", "=1,2", "x=1,"])
+def test_a_sweep_needs_a_key_and_two_values(
+    values: str, small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", str(small), values]) == 2
+    assert "write KEY=A,B" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="two or more"):
+        sojourn.sweep(small, QUEUE, ["codel"])
+
+
+def test_more_than_two_directories_are_compared(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = [small.parent / name for name in ("a", "b", "c")]
+    for seed, place in enumerate(places, start=1):
+        sojourn.run(small, control="cubic", seed=seed).save(place, report=())
+    files = list(map(str, places))
+    assert main(["compare", *files, "--json"]) == 0
+    assert [run["control"] for run in json.loads(capsys.readouterr().out)["runs"]] == [*"abc"]
+    out = small.parent / "out"
+    assert main(["compare", *files, "--out", str(out)]) == 0
+    assert (out / "report.html").exists()
+    assert main(["compare", *files, "--flow", "upload"]) == 2
+    assert "leave them out" in capsys.readouterr().err
+    assert main(["compare", *files, files[0]]) == 2
+    assert "named twice" in capsys.readouterr().err

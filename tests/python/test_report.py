@@ -1,0 +1,113 @@
+"""The report's page and figure: links to select, repeated runs, distributions."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import sojourn
+from sojourn import legend
+from sojourn.cli import main
+from sojourn.errors import UsageError
+from sojourn.report import series
+
+LOT = {
+    "duration": "2s",
+    "controls": ["cubic", "reno"],
+    "link": {
+        "first": {"rate": "20Mbit", "delay": "5ms"},
+        "second": {"rate": "10Mbit", "delay": "5ms"},
+    },
+    "flow": {
+        "long": {"path": ["first", "second"], "source": "bulk"},
+        "cross": {"path": ["first"], "source": "bulk"},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def lot() -> sojourn.Run:
+    return sojourn.run(LOT)
+
+
+def data_of(page: str, name: str) -> Any:
+    found = re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', page)
+    assert found
+    return json.loads(found[1])
+
+
+def test_the_page_lets_its_reader_select_every_link(lot: sojourn.Run) -> None:
+    page = lot.plot().html
+    assert re.findall(r'<option value="\d">(.*?)</option>', page) == ["first", "second"]
+    (rows,) = data_of(page, "link-rows")
+    assert rows["name"] == "second"
+    first, second = (one["datasets"]["delay"] for one in (data_of(page, "spec"), rows))
+    assert min(first.count("\n"), second.count("\n")) > 10
+    assert first != second
+
+
+def test_a_figure_draws_the_link_that_it_is_asked_for(lot: sojourn.Run, tmp_path: Path) -> None:
+    assert "Queueing delay of second" in lot.plot(link="second").svg
+    with pytest.raises(UsageError, match="there are: first, second"):
+        lot.plot(link="third")
+    lot.save(tmp_path / "lot")
+    assert main(["report", str(tmp_path / "lot"), "--svg", "--link", "second"]) == 0
+    assert "Queueing delay of second" in (tmp_path / "lot" / "report.svg").read_text()
+
+
+def test_the_title_is_once_on_the_page(small: Path) -> None:
+    run = sojourn.run(small, control="cubic")
+    page = run.plot().html
+    assert "title" not in data_of(page, "spec")
+    assert page.count(f"<h1>{run.title}</h1>") == 1
+
+
+def test_repeated_runs_have_bands_boxes_and_distributions(small: Path) -> None:
+    run = sojourn.run(small, control=["cubic", "reno"], runs=5, spread="1s")
+    figure = run.plot()
+    assert "medians of 5 runs; shade: 5th to 95th percentile" in figure.svg
+    for text in ("Goodput", "Greatest spike of a run", "Cumulative distribution"):
+        assert text in figure.svg
+    header = figure.spec["datasets"]["delay"].splitlines()[0].split(",")
+    assert {"p5", "p95"} <= set(header)
+    marks = [layer["mark"]["type"] for view in figure.spec["concat"] for layer in view["layer"]]
+    assert marks.count("boxplot") == 2
+
+
+def test_changes_of_repeated_runs_are_aligned(small: Path) -> None:
+    """With a spread, each run's capacity falls at another time; the figure shows one."""
+    run = sojourn.run(small, control="cubic", runs=5, spread="2s")
+    at = run.runs[0]["spikes"][0]["at_s"]
+    assert len({one["spikes"][0]["at_s"] for one in run.runs}) == 5
+    capacity = series.link_series(run, legend.of(run.summary), "capacity_bps", "bottleneck")
+    full = pl.col("v") == pl.col("v").max()
+    ends = capacity.filter(full).group_by("seed").agg(pl.col("t").max())
+    # Up to a sample each.
+    assert ends["t"].to_list() == pytest.approx([at] * 5, abs=0.011)
+
+
+def test_completion_times_have_a_distribution() -> None:
+    flow = {"path": ["neck"], "source": {"kind": "file", "size": "100kB"}, "count": 8}
+    link = {"neck": {"rate": "20Mbit", "delay": "10ms"}}
+    document = {"duration": "2s", "controls": ["cubic"], "link": link, "flow": {"down": flow}}
+    assert "Completion time of each flow" in sojourn.run(document).plot().svg
+
+
+def test_response_times_have_a_row() -> None:
+    flow = {
+        "path": ["neck"],
+        "back": ["neck"],
+        "source": {"kind": "request", "request": "200B", "response": "20kB", "count": 20},
+    }
+    link = {"neck": {"rate": "20Mbit", "delay": "10ms"}}
+    document = {"duration": "2s", "controls": ["cubic"], "link": link, "flow": {"web": flow}}
+    assert "Response time" in sojourn.run(document).plot().svg
+
+
+def test_the_legend_has_columns_that_fit(small: Path) -> None:
+    names = [f"a controller with a long name {place}" for place in range(12)]
+    runs = {name: sojourn.run(small, control="cubic") for name in names}
+    legend = sojourn.combine(runs).plot().spec["config"]["legend"]
+    assert 1 <= legend["columns"] <= 4
