@@ -318,10 +318,10 @@ def _summary(core: _core.Scenario, name: str, runs: int, done: list[RunSummary])
         "version": _core.__version__,
         "runs": done,
     }
-    if traces := unavoidable.of(json.loads(core.to_json()), dict(core.portable()[1]), done):
-        summary["unavoidable"] = traces
     if runs > 1:
         summary["medians"] = stats.medians(done)
+    if traces := unavoidable.of(json.loads(core.to_json()), dict(core.portable()[1]), done):
+        summary["unavoidable"] = verdicts.judge_traces(traces, summary)
     if found := verdicts.of(summary):
         summary["verdicts"] = found
     return summary

@@ -8,7 +8,7 @@ from sojourn import _core, api, experiment, memory, stats, verdicts
 from sojourn.errors import UsageError
 from sojourn.results import SERIES, Run
 from sojourn.run_directory import File
-from sojourn.run_summary import FORMAT, RunSummary, Summary
+from sojourn.run_summary import FORMAT, Item, LinkUnavoidable, RunSummary, Summary
 
 
 def combine(runs: Mapping[str, Run | str | PathLike[str]], title: str | None = None) -> Run:
@@ -114,9 +114,22 @@ def _summary(each: list[RunSummary], loaded: Mapping[str, Run], name: str) -> Su
     }
     if len({one["control"] for one in each}) < len(each):
         summary["medians"] = stats.medians(each)
+    if traces := _common_traces(loaded):
+        summary["unavoidable"] = verdicts.judge_traces(traces, summary)
     if found := verdicts.of(summary):
         summary["verdicts"] = found
     return summary
+
+
+def _common_traces(loaded: Mapping[str, Run]) -> list[LinkUnavoidable]:
+    """Return the unavoidable delays of links that are the same in all runs."""
+    first, *others = ([*run.summary.get("unavoidable", [])] for run in loaded.values())
+    return [one for one in first if all(_has_same(other, one) for other in others)]
+
+
+def _has_same(found: Sequence[Item], one: Item) -> bool:
+    keys = ("link", "loop_s", "mean_rate_bps", "queue_delay_p99_s")
+    return any(all(other[key] == one[key] for key in keys) for other in found)
 
 
 def _joined(loaded: Mapping[str, Run], labels: Mapping[tuple[str, str], str], what: File) -> bytes:

@@ -273,10 +273,23 @@ class Verdict(TypedDict):
     text: str
 
 
+class AvoidableDelay(TypedDict):
+    """The queueing delay of one controller on a link with a trace; medians of several runs.
+
+    `avoidable_share` is the share of the percentile that a sender could have avoided.
+    """
+
+    control: str
+    queue_delay_p99_s: float
+    avoidable_share: float
+    utilisation: float | None
+
+
 class LinkUnavoidable(TypedDict):
     """The queueing delay that no sender can avoid on a link with a trace, if it fills the link.
 
-    It is that of `sojourn theory trace` for a sender that also drains its queue.
+    It is that of `sojourn theory trace` for a sender that also drains its queue. `text` compares
+    the controllers with it in plain words.
     """
 
     link: str
@@ -285,6 +298,8 @@ class LinkUnavoidable(TypedDict):
     queue_delay_p50_s: float
     queue_delay_p99_s: float
     queue_delay_max_s: float
+    controllers: list[AvoidableDelay]
+    text: str
 
 
 class _Required(TypedDict):

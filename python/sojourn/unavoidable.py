@@ -35,6 +35,9 @@ def of(
                     queue_delay_p50_s=drained["p50_s"],
                     queue_delay_p99_s=drained["p99_s"],
                     queue_delay_max_s=drained["max_s"],
+                    # `verdicts.judge_traces` compares the controllers.
+                    controllers=[],
+                    text="",
                 )
             )
     return found

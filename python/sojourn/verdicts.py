@@ -6,6 +6,7 @@ from itertools import groupby
 from sojourn.formatting import rate_text
 from sojourn.remarks import PACKET_BITS, is_slower
 from sojourn.run_summary import (
+    AvoidableDelay,
     Cause,
     ControllerVerdict,
     Item,
@@ -57,7 +58,7 @@ def _is_same(one: Item, other: Item) -> bool:
 
 def sentences(summary: Summary) -> list[str]:
     """Return one sentence for each link with a trace, and for the greatest changes of capacity."""
-    traces = [trace_text(one, summary) for one in summary.get("unavoidable") or []]
+    traces = [one["text"] for one in summary.get("unavoidable") or []]
     every = of(summary)
     falls = [one for one in every if one["to_bps"] < one["from_bps"]]
     if len(every) <= MOST_CHANGES:
@@ -284,31 +285,53 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
 
 
-def trace_text(one: LinkUnavoidable, summary: Summary) -> str:
-    """Put the unavoidable delay of a trace, and each controller's avoidable share, into words."""
-    least = one["queue_delay_p99_s"]
-    clauses = []
+def judge_traces(found: Sequence[LinkUnavoidable], summary: Summary) -> list[LinkUnavoidable]:
+    """Compare the controllers with the unavoidable delay of each link."""
+    judged = []
+    for one in found:
+        verdict = one.copy()
+        verdict["controllers"] = _avoidable(one, summary)
+        verdict["text"] = _trace_text(verdict)
+        judged.append(verdict)
+    return judged
+
+
+def _avoidable(one: LinkUnavoidable, summary: Summary) -> list[AvoidableDelay]:
+    each: list[AvoidableDelay] = []
     for entry in entries(summary):
         link = next((link for link in entry["links"] if link["name"] == one["link"]), None)
         measured = value_of(link["queue_delay_p99_s"]) if link else None
-        if link is None or measured is None:
-            continue
-        used = value_of(link["utilisation"])
-        clauses.append(f"{entry['control']} had {_against(measured, least, used)}")
+        if link is not None and measured:
+            share = max(0.0, 1 - one["queue_delay_p99_s"] / measured)
+            each.append(
+                {
+                    "control": entry["control"],
+                    "queue_delay_p99_s": measured,
+                    "avoidable_share": share,
+                    "utilisation": value_of(link["utilisation"]),
+                }
+            )
+    return each
+
+
+def _trace_text(one: LinkUnavoidable) -> str:
+    """Put the unavoidable delay of a trace, and each controller's avoidable share, into words."""
+    least = one["queue_delay_p99_s"]
+    clauses = [
+        f"{own['control']} had {_against(own, least)}"
+        for own in one["controllers"][:_MOST_CONTROLLERS]
+    ]
+    unavoidable = f"a 99th percentile of {_brief(least)} of queueing delay was unavoidable"
     return (
         f"The capacity of {one['link']} follows a trace, {rate_text(one['mean_rate_bps'])} on "
-        f"average. With a loop delay of {_brief(one['loop_s'])}, a 99th percentile of "
-        f"{_brief(least)} of queueing delay was unavoidable; {'; '.join(clauses)}."
+        f"average. With a loop delay of {_brief(one['loop_s'])}, "
+        f"{'; '.join([unavoidable, *clauses])}."
     )
 
 
-def avoidable_share(measured_s: float, unavoidable_s: float) -> float:
-    """Return the share of a delay that a sender could have avoided."""
-    return max(0.0, 1 - unavoidable_s / measured_s) if measured_s > 0 else 0.0
-
-
-def _against(measured: float, least: float, used: float | None) -> str:
-    if measured >= least:
-        return f"{_brief(measured)}, {_percent(avoidable_share(measured, least))} of it avoidable"
+def _against(own: AvoidableDelay, least_s: float) -> str:
+    measured, used = own["queue_delay_p99_s"], own["utilisation"]
+    if measured >= least_s:
+        return f"{_brief(measured)}, {_percent(own['avoidable_share'])} of it avoidable"
     load = "" if used is None else f" because it used {_percent(used)} of the link"
     return f"{_brief(measured)}, less than that{load}"

@@ -7,6 +7,7 @@ import pytest
 import sojourn
 from sojourn.cli import main
 from sojourn.errors import UsageError
+from support import ROOT
 
 QUEUE = "link.bottleneck.queue"
 
@@ -46,6 +47,14 @@ def test_the_sweep_command_writes_one_report(
         *("summary.json", "flows.parquet", "links.parquet", "report.html")
     }
     assert len(sojourn.load(out).runs) == 2
+
+
+def test_runs_over_one_trace_keep_its_unavoidable_delay() -> None:
+    base = str(ROOT / "scenarios" / "cellular.toml")
+    swept = sojourn.sweep(base, "link.downlink.buffer", ["100kB", "300kB"], control="cubic")
+    (found,) = swept.summary["unavoidable"]
+    assert [one["control"] for one in found["controllers"]] == ["100kB", "300kB"]
+    assert swept.plot().svg
 
 
 @pytest.mark.parametrize("values", ["link.a.queue", "link.a.queue=codel", "x=1,1", "=1,2", "x=1,"])

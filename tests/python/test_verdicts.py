@@ -138,8 +138,10 @@ def test_a_trace_has_the_delay_that_theory_computes() -> None:
     assert found["mean_rate_bps"] == pytest.approx(theory["mean_rate_bps"], rel=0.01)
     assert found["queue_delay_max_s"] == pytest.approx(theory["drained"]["max_s"], rel=0.1)
     measured = run.runs[0]["links"][0]["queue_delay_p99_s"] or 0.0
-    share = 100 * (1 - found["queue_delay_p99_s"] / measured)
-    assert f"{share:.0f} % of it avoidable" in verdicts.sentences(run.summary)[0]
+    (own,) = found["controllers"]
+    assert own["avoidable_share"] == pytest.approx(1 - found["queue_delay_p99_s"] / measured)
+    text = f"{100 * own['avoidable_share']:.0f} % of it avoidable"
+    assert text in verdicts.sentences(run.summary)[0]
     assert "unavoidable delay" in run.plot().svg
 
 

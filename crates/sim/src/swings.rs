@@ -27,9 +27,16 @@ pub(crate) fn swings(trace: &Trace, duration: Duration) -> Vec<Swing> {
     let means = trace.means(STRETCH, duration);
     let points = points(&means, end);
     let turns = turning_points(&points);
-    let pairs = turns.windows(2).map(|pair| (points[pair[0]], points[pair[1]]));
-    let swing = |((at, from), (complete_at, to))| Swing { at, complete_at, from, to };
-    pairs.map(swing).filter(|swing| swing.complete_at < end).collect()
+    let swing = |pair: &[usize]| {
+        let ((at, from), (complete_at, to)) = (points[pair[0]], points[reached(&points, pair[1])]);
+        Swing { at, complete_at, from, to }
+    };
+    turns.windows(2).map(swing).filter(|swing| swing.complete_at < end).collect()
+}
+
+/// The first point of the constant piece that ends at this turning point.
+fn reached(points: &[Step], turn: usize) -> usize {
+    if turn > 0 && points[turn - 1].1 == points[turn].1 { turn - 1 } else { turn }
 }
 
 /// The first and the last mean of each constant piece, at the middle of its interval.

@@ -139,10 +139,14 @@ impl Timeline {
         }
     }
 
-    /// Notes the swings of a trace, which follow each other without a pause.
+    /// Notes the swings of a trace. Between two of them the capacity is constant.
     fn note_swings(&mut self, link: usize, swings: &[Swing], end: Instant) {
         for (place, swing) in swings.iter().enumerate() {
-            let since = place.checked_sub(1).map_or(Instant::ZERO, |last| swings[last].at);
+            let last = place.checked_sub(1).map(|last| swings[last]);
+            // As for steps and ramps: from the end of the last swing, or from its start.
+            let since = last.map_or(Instant::ZERO, |last| {
+                if last.complete_at < swing.at { last.complete_at } else { last.at }
+            });
             let next_at = swings.get(place + 1).map_or(end, |next| next.at);
             let Swing { at, complete_at, from, to } = *swing;
             self.note(CapacityChange { link, at, complete_at, from, to, since, next_at });

@@ -1,6 +1,6 @@
 //! The summary's records of capacity changes.
 
-use crate::common::{assert_near, flow, link, run_exact};
+use crate::common::{assert_near, flow, link, run_exact, scenario_with_trace, simulate};
 use sojourn_sim::{RunSummary, SpikeSummary};
 
 /// A source of 30 Mbit/s with headers over 60 Mbit/s, then these changes.
@@ -391,6 +391,41 @@ path = ["a"]
     }
     moments.dedup();
     assert_eq!(moments.len(), 8, "each seed has its own moment");
+}
+
+/// A trace has no steps: its fall from three packets a millisecond to one is a change too, with the
+/// bound of its capacity.
+#[test]
+fn a_fall_of_a_trace_is_a_change_with_its_bound() {
+    let mut trace = String::new();
+    for ms in 1..=4000 {
+        let packets = if ms < 2000 { 3 } else { 1 };
+        (0..packets).for_each(|_| trace += &format!("{ms}\n"));
+    }
+    let text = r#"
+duration = "3800ms"
+start_jitter = "0s"
+host_noise = "0s"
+[link.a]
+rate = { trace = "a.trace" }
+buffer = "unlimited"
+[link.back]
+delay = "50ms"
+[flow.f]
+control = "ideal"
+path = ["a"]
+back = ["back"]
+"#;
+    let all = simulate(&scenario_with_trace(text, &trace), 1).summary.spikes;
+    assert_eq!(all.len(), 1, "{all:?}");
+    let found = &all[0];
+    // Of intervals of 200 ms, the middles beside the fall.
+    assert_eq!((found.at_s, found.complete_at_s), (1.9, 2.1));
+    let packet = 1504.0 * 8e3;
+    assert_eq!((found.from_bps, found.to_bps), (3.0 * packet, packet));
+    // r = 3 and d = 50 ms. The capacity is signalled as its mean over 10 ms.
+    assert_near(found.bound_s.unwrap(), 0.100, 0.003, "bound");
+    assert_near(found.spike_s.unwrap(), 0.100, 0.025, "spike");
 }
 
 /// A flood fills the queue for a second. Measured after it, the link is idle, and pings meet no
