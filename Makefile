@@ -37,11 +37,10 @@ demo: $(VENV)/.installed  ## set up, and simulate the capacity drop with every c
 limits: $(VENV)/.installed  ## write docs/limits.md anew: memory and time against size
 	$(BIN)/python benches/limits.py
 
-# The tests of Rust and of Python are built and run side by side, because both have steps that leave
-# a core idle. The output of Rust's appears in one piece, and that of Python's at once.
+# The tests of Rust, those of Python and its lints run side by side, because each has steps that
+# leave a core idle. The output of Python's tests appears at once, and the others' in one piece.
 test:  ## set up, and run the tests but for the long ones
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-rust test-python
-	@$(MAKE) --no-print-directory lint-python
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target test-rust test-python lint-python
 
 test-all: lint tshark  ## set up, and run every test, the long ones too
 	$(CARGO) test --workspace $(FEATURES) --quiet -- --include-ignored
@@ -67,8 +66,8 @@ matrix: $(VENV)/.installed  ## write docs/matrix.md anew: every controller over 
 	mv docs/matrix.md.new docs/matrix.md
 
 bpf:  ## compile the programs for the kernel anew, with clang-19
+	$(CARGO) run --quiet --package sojourn-kernel --features libbpf --example objects
 	@touch $(patsubst bpf/%.c,crates/kernel/objects/%.o,$(wildcard bpf/*.bpf.c))
-
 
 interrupts: $(VENV)/.installed  ## send signals at random times to every long command; takes some hours
 	$(BIN)/python tests/python/interrupts.py

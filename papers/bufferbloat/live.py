@@ -60,7 +60,12 @@ def span_s(lab: Lab) -> float:
 
 def recordings(lab: Lab, size_kb: int) -> list[Both]:
     """Record live and simulated hosts; recordings differ in the start of the second bulk flow."""
-    return [_both(lab, size_kb, 500 + 137 * place) for place in range(lab.live_count(1))]
+    return [recording(lab, size_kb, place) for place in range(lab.live_count(1))]
+
+
+def recording(lab: Lab, size_kb: int, place: int = 0) -> Both:
+    """Return one of the recordings."""
+    return _both(lab, size_kb, 500 + 137 * place)
 
 
 def _both(lab: Lab, size_kb: int, bulk_ms: int) -> Both:

@@ -6,7 +6,7 @@ from statistics import fmean, median
 from sojourn_papers import Claim, Lab, Table
 from sojourn_papers.measured import Value
 
-from .live import EVERY, MORE, Both, is_ipv6, recordings, sizes, span_s
+from .live import EVERY, MORE, Both, is_ipv6, recording, recordings, sizes, span_s
 from .pictures import course, dispersion
 from .runs import HOSTS, Recording, in_ms, samples, spread_ms
 
@@ -16,8 +16,8 @@ _SAWTOOTH_KB = 300
 
 
 def figure_4(lab: Lab) -> list[Claim]:
-    """Measure the dispersion by queue size with live hosts."""
-    runs = {size: recordings(lab, size)[0] for size in sizes(lab)}
+    """Measure the dispersion by queue size with live hosts, in the first recording."""
+    runs = {size: recording(lab, size) for size in sizes(lab)}
     live = {size: both.live for size, both in runs.items()}
     dispersion(lab, live, "figure-4-live", "RTTs by queue size, live")
     medians = [
@@ -36,9 +36,9 @@ def _in_turn(of: tuple[float, ...]) -> str:
 
 
 def figure_5(lab: Lab) -> list[Claim]:
-    """Measure the RTTs over time with live hosts, at the largest queue."""
+    """Measure the RTTs over time with live hosts, at the largest queue, in the first recording."""
     size = sizes(lab)[-1]
-    both = recordings(lab, size)[0]
+    both = recording(lab, size)
     title = f"RTTs with a queue of {size} kB: the kernel's CUBIC, live"
     course(lab, "figure-5-live", both.live, title, EVERY, span_s(lab))
     low, high = (_quantile(both.live, share) for share in (0.01, 0.99))

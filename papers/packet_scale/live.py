@@ -239,7 +239,7 @@ def _draw(
         lines = list(zip(courses, chart.COLOURS, strict=False))
         rates = [chart.line(label, of.rate, colour) for (label, of), colour in lines]
         waits = [chart.line(label, of.wait, colour) for (label, of), colour in lines]
-        told = [
+        estimates = [
             chart.dots(f"estimates, {label}", of.estimate, colour, size=8)
             for (label, of), colour in lines
         ]
@@ -251,7 +251,7 @@ def _draw(
                 "the streams' estimates, a round trip later",
                 "ms after a burst begins",
                 "Mbit/s x 10",
-                [truth, *told],
+                [truth, *estimates],
                 height=140,
                 x_scale={"nice": False},
             ),

@@ -25,12 +25,14 @@ class Live(NamedTuple):
 
 DEFAULTS = Live()
 
+_refusals: list[_core.LiveError] = []
+
 
 class Watcher(Protocol):
     """Shows the bottleneck link of runs while they go on."""
 
     def begin(self, run: _core.LiveRun, control: str | None, seed: int) -> None:
-        """Follow this run from now on. Its thread calls this."""
+        """Follow this run from now on. The thread that starts the run calls this."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ def run(
 ) -> list[_core.Outcome]:
     """Run each controller with each seed, one after another, since they share the processor."""
     require_linux(scenario)
+    require_privilege()
     jobs = [
         LiveJob(job.scenario, job.control, job.seed, job.captures, live, watcher)
         for job in jobs_of(scenario, runs, files)
@@ -76,10 +79,20 @@ def link_commands(scenario: _core.Scenario, live: Live) -> str:
 def gain_privilege() -> None:
     """Let this process create network namespaces, in a user namespace if it is not root's.
 
-    Call it while the process has one thread.
+    Call it while the process has one thread, before the arguments are checked. `require_privilege`
+    raises its fault, after theirs.
     """
     if hasattr(_core, "gain_privilege"):
-        _core.gain_privilege()
+        try:
+            _core.gain_privilege()
+        except _core.LiveError as error:
+            _refusals.append(error)
+
+
+def require_privilege() -> None:
+    """Raise the fault of `gain_privilege`, if there was one."""
+    if _refusals:
+        raise _refusals[0]
 
 
 def require_linux(scenario: _core.Scenario) -> None:

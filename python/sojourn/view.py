@@ -171,7 +171,7 @@ class _Page:
 
 
 def require_terminal() -> None:
-    """Refuse a view that nobody can see."""
+    """Require a terminal on standard error, where the view is drawn."""
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         raise UsageError(
             "--view draws on standard error, which is not a terminal with a cursor; leave it out"

@@ -167,7 +167,10 @@ def test_order_is_that_of_a_sorted_list() -> None:
     assert order.first() is None
 
 
-@pytest.mark.parametrize("shape", ["descending", "scattered", "gaps", "traces"])
+@pytest.mark.parametrize(
+    "shape",
+    [pytest.param("descending", marks=pytest.mark.long), "scattered", "gaps", "traces"],
+)
 def test_time_grows_with_the_length_alone(tmp_path: Path, shape: str) -> None:
     # With a list that moves for each packet, the first shape took more than 30 s.
     count = 300_000 if shape == "descending" else 100_000

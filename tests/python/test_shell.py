@@ -13,7 +13,8 @@ import sys
 import termios
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -281,8 +282,11 @@ def test_an_ended_sojourn_leaves_nothing(place: Path, mark: str, number: int, st
     args = command("shell", place / "small.toml", "--", "sh", "-c", NESTED)
     with begun_in(place, args) as process:
         assert line(process) == "ready\n"
-        # Sojourn, the keeper, the program and a child.
-        assert len(marked(mark)) >= 4
+        # Sojourn, the keeper, the program and a child, whose environment is empty while it begins.
+        until = time.monotonic() + 30
+        while len(marked(mark)) < 4:
+            assert time.monotonic() < until
+            time.sleep(0.01)
         process.send_signal(number)
         assert process.wait(60) == status
         until = time.monotonic() + 30
@@ -319,19 +323,25 @@ def test_a_fault_is_one_line(place: Path, sojourn: Sojourn, args: list[str], sai
     assert done.stderr.count("\n") == 1
 
 
-def started(place: Path, *args: str) -> "subprocess.Popen[str]":
+def started(place: Path, *args: str) -> "AbstractContextManager[subprocess.Popen[str]]":
     return begun_in(place, command("shell", place / "small.toml", "--", sys.executable, *args))
 
 
-def begun_in(place: Path, args: list[str]) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
+@contextlib.contextmanager
+def begun_in(place: Path, args: list[str]) -> "Iterator[subprocess.Popen[str]]":
+    """Start a process, which ends with the test."""
+    with subprocess.Popen(
         args,
         cwd=place,
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def line(process: "subprocess.Popen[str]") -> str:

@@ -18,7 +18,7 @@ from papers.latency_spike.dips import (
     recorded,
 )
 from papers.latency_spike.dips import simulated as simulated_samples
-from papers.latency_spike.testbed import DATA, Cell, cells, simulate
+from papers.latency_spike.testbed import DATA, Cell, rows, simulate
 
 # Number of cells whose measured spike lies within the 5th to 95th percentile, and within all runs.
 STRICTLY_INSIDE = 8
@@ -29,14 +29,22 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
-def simulated(tmp_path_factory: pytest.TempPathFactory, testrun_uid: str) -> list[Cell]:
-    """All twelve cells, with thirty runs each; one worker simulates them, and the others wait."""
-    file = tmp_path_factory.getbasetemp().parent / f"testbed-{testrun_uid}.pickle"
+# Cells at the shortest delay, and at all delays.
+ALL = pytest.param("all", marks=pytest.mark.long)
+
+
+@pytest.fixture(scope="module", params=["shortest", ALL])
+def simulated(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, testrun_uid: str
+) -> list[Cell]:
+    """Simulated cells, with thirty runs each; one worker simulates them, and the others wait."""
+    size: str = request.param
+    wanted = [row for row in rows() if size == "all" or float(row["d_ms"]) == DELAYS_MS[0]]
+    file = tmp_path_factory.getbasetemp().parent / f"testbed-{size}-{testrun_uid}.pickle"
     with file.open("a+b") as shared:
         fcntl.flock(shared, fcntl.LOCK_EX)
         if file.stat().st_size == 0:
-            shared.write(pickle.dumps(cells()))
+            shared.write(pickle.dumps([simulate(row) for row in wanted]))
         shared.seek(0)
         found: list[Cell] = pickle.load(shared)
     return found
@@ -63,6 +71,7 @@ def test_dctcp_peaks_at_its_window_over_the_new_capacity(simulated: list[Cell]) 
             assert all(0.95 <= ratio <= 1.15 for ratio in cell.window_ratios), cell
 
 
+@pytest.mark.parametrize("simulated", [ALL], indirect=True)
 def test_measured_spikes_lie_among_the_simulated(simulated: list[Cell]) -> None:
     outside = [(c.control, c.delay_ms) for c in simulated if not c.is_inside_widened]
     # One of the twelve may miss a range that excludes a tenth of the runs.
@@ -83,6 +92,7 @@ def test_windows_before_the_drop_are_the_measured_ones(simulated: list[Cell]) ->
         assert median(cell.windows) == pytest.approx(cell.measured_window, rel=0.1), cell
 
 
+@pytest.mark.long
 def test_dctcp_needs_bursts_and_linux_s_rule_together() -> None:
     # The candidates differ most at the shortest delay.
     shortest = dctcp()[0]
@@ -105,7 +115,10 @@ def test_the_recorded_rate_falls_to_where_two_packets_make_a_burst(delay_ms: flo
     assert float(rates.min()) == pytest.approx(least_mbps, rel=0.05)  # type: ignore[arg-type]
 
 
-@pytest.fixture(scope="module", params=DELAYS_MS)
+@pytest.fixture(
+    scope="module",
+    params=[DELAYS_MS[0], *(pytest.param(ms, marks=pytest.mark.long) for ms in DELAYS_MS[1:])],
+)
 def dips(request: pytest.FixtureRequest) -> dict[str, tuple[Features, list[Features]]]:
     """Recorded and simulated figures of each controller at one delay."""
     delay_ms: float = request.param

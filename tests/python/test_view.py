@@ -193,13 +193,16 @@ def test_the_charts_show_the_bottleneck_of_each_run(place: Path) -> None:
 
 
 def test_the_charts_follow_the_size_of_the_terminal(place: Path) -> None:
-    args = command("live", place / "small.toml", "--view", "--json", "--control", "cubic")
-    with terminal(args, 40, 24) as found:
+    args = ("live", place / "small.toml", "--view", "--control", "cubic", "--set", "duration=60s")
+    with terminal(command(*args), 40, 24) as found:
         found.read_until(lambda shown: "The charts need" in shown)
         found.resize(120, 30)
-        assert found.end() == 0, found.shown
-    last = found.shown.rpartition("small.toml, ")[2]
-    lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", last).splitlines()
+        # A whole picture: the next one has begun.
+        found.read_until(lambda shown: shown.count("small.toml, ") > 1)
+        found.press(b"\x03")
+        assert found.end() == 130, found.shown
+    first = found.shown.split("small.toml, ")[1]
+    lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", first).splitlines()
     assert len(lines) == 30
     assert {len(line) for line in lines[1:-1]} == {120}
 

@@ -63,7 +63,7 @@ impl Devices {
             Err(Error::Tun(fault)) => fault,
             Err(error) => return Err(error),
         };
-        // The kernel forwards nothing between the cables in a namespace without addresses.
+        // The kernel forwards nothing between the pairs in a namespace without addresses.
         let middle = Namespace::new()?;
         let veth = |side, name| {
             Device::veth(side, (&middle, name), mtu)
@@ -121,6 +121,11 @@ impl Device {
         let length = match nix::unistd::read(&self.file, room) {
             Ok(length) => length,
             Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
+            // A segment of another protocol than TCP or UDP, which the kernel has no header for and
+            // has taken from the queue (`virtio_net_hdr_from_skb`).
+            Err(Errno::EINVAL) if self.kind == Kind::Veth => {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
             Err(error) => return Err(error.into()),
         };
         let Some((header, frame)) = room[..length].split_first_chunk() else {

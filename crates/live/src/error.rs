@@ -22,8 +22,8 @@ pub enum Error {
     Tun(String),
     /// The machine has neither TUN devices nor veth pairs.
     #[error(
-        "{tun}, and {veth}; load the module `tun` or `veth`, and allow this user to read and \
-         write /dev/net/tun"
+        "{tun}, and no veth pair ({veth}); load the module `tun` or `veth`, and allow this user to \
+         read and write /dev/net/tun"
     )]
     NoDevice {
         /// The fault of TUN.
@@ -198,7 +198,7 @@ fn namespace_fault(error: &io::Error) -> String {
     if error.raw_os_error() == Some(libc::ENOSPC) {
         return "too many exist; raise the sysctl user.max_net_namespaces".to_owned();
     }
-    format!("{error}; run as root, or inside `unshare --user --map-root-user`")
+    unprivileged(error)
 }
 
 fn user_namespace_fault(error: &io::Error) -> String {
@@ -206,6 +206,10 @@ fn user_namespace_fault(error: &io::Error) -> String {
         return "too many exist; run as root, or raise the sysctl user.max_user_namespaces"
             .to_owned();
     }
+    unprivileged(error)
+}
+
+fn unprivileged(error: &io::Error) -> String {
     format!(
         "{error}; run as root, or allow user namespaces (sysctls \
          kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns; in a \
@@ -217,9 +221,7 @@ fn user_namespace_fault(error: &io::Error) -> String {
 fn network_remedy(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EROFS) => "; mount /proc/sys writable, as containers with privilege have it",
-        Some(libc::EPERM | libc::EACCES) => {
-            "; run as root, or inside `unshare --user --map-root-user`"
-        }
+        Some(libc::EPERM | libc::EACCES) => "; run as root",
         _ => "",
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! [`run`] takes a scenario and returns the same [`Outcome`](sojourn_sim::Outcome) as the
 //! simulator, with the timing of the bottleneck. Two namespaces hold the senders and the receivers
-//! of all flows. One thread reads their packets from TUN devices, or from veth pairs, passes each through the links of
-//! a [`Simulation`](sojourn_sim::Simulation) in step with the clock, and writes it to the other
-//! namespace at its time of arrival.
+//! of all flows. One thread reads their packets from TUN devices, or from veth pairs, passes each
+//! through the links of a [`Simulation`](sojourn_sim::Simulation) in step with the clock, and writes
+//! it to the other namespace at its time of arrival.
 //!
 //! [`Shell`] runs any program between the same namespaces, over the links of one flow.
 //!

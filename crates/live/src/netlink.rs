@@ -33,16 +33,16 @@ pub(crate) struct Netlink {
     socket: Socket,
 }
 
-/// A device at one end of a virtual Ethernet cable.
-pub(crate) struct CableEnd<'a> {
+/// A device of a veth pair.
+pub(crate) struct VethEnd<'a> {
     pub(crate) name: &'a str,
     pub(crate) address: [u8; 6],
     pub(crate) mtu: u32,
     /// Greatest number of segments of a super-packet, if not the kernel's default.
-    pub(crate) most_segments: Option<u32>,
+    pub(crate) gso_max_segs: Option<u32>,
 }
 
-impl CableEnd<'_> {
+impl VethEnd<'_> {
     /// The request for the device, without ARP.
     fn message(&self) -> LinkMessage {
         let mut message = LinkMessage::default();
@@ -53,7 +53,7 @@ impl CableEnd<'_> {
             LinkAttribute::Address(self.address.to_vec()),
             LinkAttribute::Mtu(self.mtu),
         ];
-        message.attributes.extend(self.most_segments.map(LinkAttribute::GsoMaxSegs));
+        message.attributes.extend(self.gso_max_segs.map(LinkAttribute::GsoMaxSegs));
         message
     }
 }
@@ -83,11 +83,11 @@ impl Netlink {
             .map_err(failed(&format!("set interface {index} up")))
     }
 
-    /// Adds a virtual Ethernet cable from a device of this namespace to one of another.
-    pub(crate) fn add_cable(
+    /// Adds a veth pair: a device of this namespace, and its peer in another.
+    pub(crate) fn add_veth_pair(
         &self,
-        near: &CableEnd<'_>,
-        far: &CableEnd<'_>,
+        near: &VethEnd<'_>,
+        far: &VethEnd<'_>,
         namespace: BorrowedFd<'_>,
     ) -> Result<(), Error> {
         let mut peer = far.message();

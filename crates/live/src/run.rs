@@ -429,27 +429,25 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
         bottleneck: Work<'scope>,
         ends: Ends<'_>,
     ) -> Result<Finished, Error> {
-        let bottleneck = self.scope.spawn(bottleneck);
+        let bottleneck = spawn(self.scope, "bottleneck", bottleneck)?;
         let mut failure = None;
         let is_over = || bottleneck.is_finished() || ends.is_over.load(Ordering::Acquire);
         while !is_over() && failure.is_none() {
             failure = self.step(clock).err();
             thread::sleep(tcp::SAMPLE);
         }
-        if failure.is_some() {
-            ends.stop.store(true, Ordering::Relaxed);
-        }
+        // Without the links, flows fail too: their fault counts only if nothing had stopped the run.
+        let failure = failure.filter(|_| !ends.stop.swap(true, Ordering::Relaxed));
         (0..self.flows.len()).for_each(|flow| self.end(flow));
         let ended = self.threads.into_iter().flatten().try_for_each(join);
         ends.are_ended.store(true, Ordering::Release);
         let finished = bottleneck.join().map_err(|_| Error::Thread("bottleneck"))?;
-        // A fault of the links is the cause of those of the flows.
-        if !matches!(finished, Ok(_) | Err(Error::Stopped)) {
-            return finished;
+        if let (Some(fault), Ok(_) | Err(Error::Stopped)) = (failure, &finished) {
+            return Err(fault);
         }
-        failure.map_or(Ok(()), Err)?;
+        let finished = finished?;
         ended?;
-        finished
+        Ok(finished)
     }
 
     /// Starts, samples and ends the flows at their times.
@@ -460,7 +458,7 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
             let (start, stop) = self.times.0[index];
             match &self.threads[index] {
                 None if start <= now + lead(&**flow) && now < stop && !self.is_ending(index) => {
-                    self.start(index, &**flow, clock)
+                    self.start(index, &**flow, clock)?;
                 }
                 None => {}
                 Some(_) if stop <= now => self.end(index),
@@ -477,10 +475,11 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
         Ok(())
     }
 
-    fn start(&mut self, index: usize, flow: &'env dyn LiveFlow, clock: Clock) {
+    fn start(&mut self, index: usize, flow: &'env dyn LiveFlow, clock: Clock) -> Result<(), Error> {
         let ending = Arc::clone(&self.ending);
         let run = move || flow.run(clock, &|| ending[index].load(Ordering::Relaxed));
-        self.threads[index] = Some(self.scope.spawn(run));
+        self.threads[index] = Some(spawn(self.scope, "flow", run)?);
+        Ok(())
     }
 
     fn end(&self, index: usize) {
@@ -494,6 +493,17 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
     fn is_ending(&self, index: usize) -> bool {
         self.ending[index].load(Ordering::Relaxed)
     }
+}
+
+/// Starts a thread with a name, by which tools tell threads apart.
+fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &'static str,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, Error> {
+    let thread = thread::Builder::new().name(name.to_owned());
+    let started = thread.spawn_scoped(scope, work);
+    started.map_err(|error| Error::Start { step: "start a thread", error })
 }
 
 fn lead(flow: &dyn LiveFlow) -> Span {

@@ -1,4 +1,4 @@
-//! Virtual Ethernet cables between the hosts and packet sockets (veth(4), packet(7)).
+//! Veth pairs between the hosts and packet sockets (veth(4), packet(7)).
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::{fs, io};
@@ -7,7 +7,7 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, so
 
 use crate::Error;
 use crate::device::Read;
-use crate::netlink::{CableEnd, Netlink};
+use crate::netlink::{Netlink, VethEnd};
 use crate::offload::{self, Offload};
 use crate::sys::packet_socket;
 
@@ -24,8 +24,8 @@ const OF_SOCKET: [u8; 6] = [2, 0, 0, 0, 0x53, 2];
 const IP4: [u8; 2] = [0x08, 0x00];
 const IP6: [u8; 2] = [0x86, 0xdd];
 
-/// Creates the device `hosts_name` in a namespace, and a device in that of the calling thread at
-/// the cable's other end. Returns a packet socket for the latter.
+/// Creates the device `hosts_name` in a namespace, and its peer in that of the calling thread.
+/// Returns a packet socket for the peer.
 pub(crate) fn open(
     (hosts, hosts_name): (BorrowedFd<'_>, &str),
     name: &str,
@@ -35,10 +35,10 @@ pub(crate) fn open(
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     let netlink = Netlink::open()?;
     // The hosts then leave no segmentation to the device.
-    let most_segments = (!has_udp_segments()).then_some(1);
-    let near = CableEnd { name, address: OF_SOCKET, mtu, most_segments: None };
-    let far = CableEnd { name: hosts_name, address: OF_HOSTS, mtu, most_segments };
-    netlink.add_cable(&near, &far, hosts)?;
+    let gso_max_segs = (!has_udp_segments()).then_some(1);
+    let near = VethEnd { name, address: OF_SOCKET, mtu, gso_max_segs: None };
+    let far = VethEnd { name: hosts_name, address: OF_HOSTS, mtu, gso_max_segs };
+    netlink.add_veth_pair(&near, &far, hosts)?;
     let index = netlink.index(name)?;
     netlink.set_up(index, None)?;
     packet_socket(index)

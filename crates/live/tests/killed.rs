@@ -1,9 +1,9 @@
 //! After `kill -9` of a live run, its namespaces are gone.
 //!
-//! For Sojourn's links with and without TUN, and for the kernel's, a killer enters a user namespace that allows some
-//! network namespaces, starts a run in another process, kills it, and waits until all can be created
-//! again. The test has its own `main`, since only a process with one thread may enter a user
-//! namespace.
+//! For Sojourn's links with and without TUN, and for the kernel's, a killer enters a user namespace
+//! that allows some network namespaces, starts a run in another process, kills it, and waits until
+//! all can be created again. The test has its own `main`, since only a process with one thread may
+//! enter a user namespace.
 
 #[cfg(target_os = "linux")]
 #[path = "it/hidden_tun.rs"]

@@ -11,7 +11,7 @@ from sojourn.cli.options import add_scenario, file_name, whole
 from sojourn.cli.scenarios import read
 from sojourn.errors import UsageError
 from sojourn.formatting import MISSING, ms_text, rate_text
-from sojourn.real_time import gain_privilege
+from sojourn.real_time import gain_privilege, require_privilege
 from sojourn.status_line import StatusLine
 
 # Time between two updates of the line.
@@ -68,6 +68,7 @@ def execute(args: argparse.Namespace) -> int:
     if shutil.which(command[0]) is None:
         raise UsageError(f"{command[0]}: command not found; install it, or name its path")
     target = output.require_free_file(args.json, "--json") if args.json else None
+    require_privilege()
     shell = core.shell(command, args.flow, args.congestion, args.ecn, args.server)
     status = _watch(shell, StatusLine(not args.quiet))
     ended_by = shell.ended_by()

@@ -234,11 +234,10 @@ impl Rapid {
         }
     }
 
-    /// The rate limits the sender, not the window. In start-up the window allows one stream
-    /// until its first feedback. A stream that did not leave as planned gives no estimate, so that
-    /// the next one gets room beside it: released by acknowledgements, it would not leave as planned
-    /// either. Later it stops the sender after two round trips and a
-    /// second without feedback.
+    /// The rate limits the sender, not the window. In start-up the window allows one stream until
+    /// its first feedback. A stream that did not leave as planned gives no estimate. The next one
+    /// gets room beside it, because acknowledgements would release it, and not its schedule. Later
+    /// the window stops the sender after two round trips and a second without feedback.
     fn window(&self) -> Bytes {
         if self.phase == Phase::Startup && self.estimate.is_none() {
             let packets = self.startup_shape.packets() as u64;
@@ -286,6 +285,8 @@ impl Controller for Rapid {
 
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
         self.srtt = feedback.srtt;
+        let gone = feedback.acked_packets + feedback.lost_packets;
+        self.abandoned = self.abandoned.saturating_sub(gone);
         let mut changed = self.process_receive_times(feedback);
         if let Some(saved) = self.undo.on_feedback(feedback) {
             self.phase = saved.phase;

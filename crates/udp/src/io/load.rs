@@ -53,6 +53,9 @@ impl Feed {
 
     /// Writes the data that are due.
     pub(super) fn act(&mut self, now: Instant, client: &mut Client) {
+        if let Load::Written(writer) = &self.load {
+            writer.wait_again();
+        }
         while self.next_at() <= now {
             self.has_begun = true;
             let bytes = match &mut self.load {

@@ -44,13 +44,44 @@ impl Writer {
 
     /// Takes the bytes since the last call.
     pub(super) fn take(&self) -> u64 {
-        // First, so that bytes written meanwhile wake the thread again.
-        let _ = self.0.wake.read();
         self.0.due.swap(0, Ordering::AcqRel)
+    }
+
+    /// Makes the descriptor wait for the next write. To be called before [`Writer::is_due`], so that
+    /// bytes written meanwhile wake the thread again, and without bytes too: the thread may have
+    /// taken them before their wake-up.
+    pub(super) fn wait_again(&self) {
+        let _ = self.0.wake.read();
     }
 
     /// Readable once bytes were written.
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
         self.0.wake.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+    use super::*;
+
+    fn is_readable(writer: &Writer) -> bool {
+        let mut one = [PollFd::new(writer.descriptor(), PollFlags::POLLIN)];
+        poll(&mut one, PollTimeout::ZERO).expect("polls") > 0
+    }
+
+    #[test]
+    fn a_wake_up_after_its_bytes_were_taken_wakes_once() {
+        let writer = Writer::new().expect("there are descriptors");
+        writer.0.due.fetch_add(5, Ordering::Release);
+        writer.wait_again();
+        assert!(writer.is_due());
+        assert_eq!(writer.take(), 5);
+        writer.0.wake.write(1).expect("it is not full");
+        assert!(is_readable(&writer));
+        writer.wait_again();
+        assert!(!writer.is_due());
+        assert!(!is_readable(&writer));
     }
 }
