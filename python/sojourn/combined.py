@@ -7,7 +7,7 @@ from os import PathLike
 from sojourn import _core, api, experiment, memory, stats, verdicts
 from sojourn.errors import UsageError
 from sojourn.results import SERIES, Run
-from sojourn.run_directory import What
+from sojourn.run_directory import File
 from sojourn.run_summary import FORMAT, Item, LinkUnavoidable, RunSummary, Summary
 
 
@@ -30,7 +30,8 @@ def combine(runs: Mapping[str, Run | str | PathLike[str]], title: str | None = N
     # A run directory without a scenario takes its title from its description.
     name = title or " / ".join(titles)
     summary = _summary(each, loaded, name)
-    series = {what: _joined(loaded, labels, what) for what in SERIES}
+    written = {what for run in loaded.values() for what in run.series}
+    series = {what: _joined(loaded, labels, what) for what in SERIES if what in written}
     return Run(summary, "", name, series, {})
 
 
@@ -131,7 +132,7 @@ def _has_same(found: Sequence[Item], one: Item) -> bool:
     return any(all(other[key] == one[key] for key in keys) for other in found)
 
 
-def _joined(loaded: Mapping[str, Run], labels: Mapping[tuple[str, str], str], what: What) -> bytes:
+def _joined(loaded: Mapping[str, Run], labels: Mapping[tuple[str, str], str], what: File) -> bytes:
     memory.require_polars()
     import polars as pl
 

@@ -119,7 +119,7 @@ def _execute_many(args: argparse.Namespace) -> int:
         if args.json:
             sys.stdout.write(results.summary_text(run.summary))
         else:
-            show(run, f"Figure: {args.plot}" if is_drawn else None)
+            show(run, output.announced("Figure", Path(args.plot)) if is_drawn else None)
         return figures.status()
     if args.json and args.out is None:
         sys.stdout.write(results.summary_text(run.summary))

@@ -59,9 +59,8 @@ def execute(args: argparse.Namespace) -> int:
     if summary_alone:
         sys.stdout.write(results.summary_text(run.summary))
         return 0
-    return write_and_show(
-        run, out, Pictures(figures.report_missing, report_formats(args)), figures, args.json
-    )
+    drawn = Pictures(figures.report_missing, report_formats(args))
+    return write_and_show(run, out, drawn, figures, args.json, args.csv)
 
 
 def _copy(document: _core.Scenario, file: str) -> _core.Scenario:
@@ -70,18 +69,23 @@ def _copy(document: _core.Scenario, file: str) -> _core.Scenario:
 
 
 def write_and_show(
-    run: results.Run, out: output.Choice, drawn: Pictures, figures: Figures, json: bool
+    run: results.Run,
+    out: output.Choice,
+    drawn: Pictures,
+    figures: Figures,
+    json: bool,
+    csv: bool = False,
 ) -> int:
     """Write a run directory, and show the table or print the summary."""
     with out.opened() as opened:
-        results.fill(run, opened.place, drawn)
+        results.fill(run, opened.place, drawn, csv)
     drawn.finish(opened.target, results.REDRAW)
     if json:
         sys.stdout.write(results.summary_text(run.summary))
         return figures.status()
     from sojourn.cli import console
 
-    console.show(run, f"Run directory: {opened.target}{drawn.hint}")
+    console.show(run, output.announced("Run directory", opened.target, drawn.hint))
     return figures.status()
 
 

@@ -125,6 +125,9 @@ pub(super) fn summarise<M: Metering, T: Tap>(
     transfers: &[Transfer],
 ) -> FlowSummary {
     let spec = &arrivals.spec;
+    let warm = Instant::ZERO + run.scenario.measure_from;
+    let measured: Vec<Transfer> =
+        transfers.iter().filter(|one| one.start >= warm).cloned().collect();
     let end = spec.stop.unwrap_or(run.end).min(run.end);
     let mut sum = FlowSummary {
         name: spec.name.clone(),
@@ -132,7 +135,7 @@ pub(super) fn summarise<M: Metering, T: Tap>(
         start_s: spec.start.as_secs_f64(),
         base_rtt_s: run.loops.delays.of_loop(spec, Instant::ZERO).as_secs_f64(),
         completed_transfers: transfers.iter().filter(|one| one.completion.is_some()).count() as u64,
-        transfers_by_size: classes(transfers),
+        transfers_by_size: classes(&measured),
         ..FlowSummary::default()
     };
     let (mut received, mut rtts) = (0, Histogram::default());
