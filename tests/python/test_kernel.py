@@ -160,8 +160,7 @@ def test_a_device_is_for_l4s(sojourn: Sojourn) -> None:
     assert "leave out --pin" in both.stderr
     absent = sojourn("kernel", "load", "prague", "--device", "absent0")
     assert absent.returncode == 2
-    assert "cannot set ECT(1) on the packets of absent0" in absent.stderr
-    assert gone("prague")
+    assert "there is no device `absent0`" in absent.stderr
 
 
 def test_loads_and_unloads_leave_nothing_while_flows_run() -> None:
