@@ -24,6 +24,8 @@ PER_ACK = {
     "dctcp": "sojourn_in_ack_event"[:15],
     "prague": "sojourn_cong_control"[:15],
 }
+# The program that sets ECT(1) runs once for each packet, not for each acknowledgement.
+EGRESS = "sojourn_ect1"
 SCENARIO = """
 duration = "{seconds}s"
 [link.there]
@@ -71,7 +73,7 @@ def _measure(controller: str, seconds: int) -> dict[str, Any]:
         found = _watched([*line, "--control", controller])
     ours = {name: one for name, one in found.items() if name.startswith("sojourn_") and one[1]}
     _, acknowledgements = ours[PER_ACK[controller]]
-    total = sum(time for time, _ in ours.values())
+    total = sum(time for name, (time, _) in ours.items() if name != EGRESS)
     return {
         "controller": controller,
         "acknowledgements": acknowledgements,

@@ -142,8 +142,8 @@ def test_without_privilege_a_paper_writes_nothing(place: Path) -> None:
 def test_a_paper_without_live_figures_is_refused(sojourn: Sojourn, tmp_path: Path) -> None:
     papers = ROOT / "papers"
     refused(
-        sojourn("paper", "run", "lola", "--live", "--papers", papers),
-        "lola has no live figures",
+        sojourn("paper", "run", "l4s-prague", "--live", "--papers", papers),
+        "l4s-prague has no live figures",
         "latency-spike",
     )
     assert not (tmp_path / "runs").exists()

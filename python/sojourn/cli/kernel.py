@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import socket
 import sys
 import time
 
@@ -92,6 +93,9 @@ def _check_devices(args: argparse.Namespace) -> None:
         raise UsageError(f"{args.name} does not use L4S, which --device is for; leave it out")
     if args.device and args.pin:
         raise UsageError("--device ends with this process; leave out --pin, or --device")
+    for device in args.device:
+        if device not in (name for _, name in socket.if_nameindex()):
+            raise UsageError(f"there is no device `{device}`; `ip link` lists the devices")
     if args.name in _L4S and not args.device:
         terminal.say(
             "note: the kernel sends ECT(0), which queues for L4S do not mark; name the device of "
