@@ -478,7 +478,7 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
     }
 }
 
-/// Starts a thread with a name, by which tools tell threads apart.
+/// Starts a thread with a name, which tools such as `top -H` show.
 fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &'static str,

@@ -18,7 +18,7 @@ pub(crate) struct Background<T, E>(Mutex<Option<JoinHandle<Result<T, E>>>>);
 
 impl<T: Send + 'static, E: Error + Send + 'static> Background<T, E> {
     pub(crate) fn start(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Self {
-        // Tools tell the threads of a process apart by their names.
+        // Tools such as `top -H` show the name.
         let thread = thread::Builder::new().name("run".to_owned());
         let thread = thread.spawn(work).expect("the system has room for a thread");
         Background(Mutex::new(Some(thread)))

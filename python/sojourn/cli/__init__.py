@@ -84,7 +84,8 @@ def _parsed(argv: Sequence[str] | None) -> "argparse.Namespace | int":
 def _command(args: "argparse.Namespace") -> int:
     status: int = args.execute(args)
     # A command without output files does not load the module.
-    if output := sys.modules.get("sojourn.output"):
+    output = sys.modules.get("sojourn.output")
+    if output is not None and not getattr(args, "quiet", False):
         sys.stdout.flush()
         for target in output.unannounced():
             terminal.say(f"wrote {target}")
