@@ -15,17 +15,7 @@ struct flow {
 	struct copa copa;
 };
 
-struct {
-	MAP_UINT(type, BPF_MAP_TYPE_SK_STORAGE);
-	MAP_UINT(map_flags, BPF_F_NO_PREALLOC);
-	MAP_TYPE(key, int);
-	MAP_TYPE(value, struct flow);
-} flows SEC(".maps");
-
-INLINE struct flow *flow_of(struct tcp_sock *tp)
-{
-	return bpf_sk_storage_get(&flows, tp, 0, 0);
-}
+#include "flows.h"
 
 /* The threshold tells the stack whether Copa is in slow start. */
 INLINE void write_socket(struct flow *flow, struct tcp_sock *tp)
@@ -49,22 +39,15 @@ SEC("struct_ops")
 void sojourn_init(u64 *args)
 {
 	struct tcp_sock *tp = (void *)args[0];
-	struct flow *flow = bpf_sk_storage_get(&flows, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	u64 mss = greatest(tp->mss_cache, 1);
+	struct flow *flow = new_flow(tp);
 
-	__sync_fetch_and_add(&sockets, 1);
 	if (!flow)
 		return;
 	copa_init(&flow->copa, settings(), mss, tp->snd_cwnd * mss);
 	control_init(&flow->control, tp);
 	write_socket(flow, tp);
 	set_pacing(flow, tp);
-}
-
-SEC("struct_ops")
-void sojourn_release(u64 *args)
-{
-	__sync_fetch_and_add(&sockets, -1);
 }
 
 SEC("struct_ops")

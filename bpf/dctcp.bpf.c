@@ -24,17 +24,7 @@ struct flow {
 	u32 is_ce;
 };
 
-struct {
-	MAP_UINT(type, BPF_MAP_TYPE_SK_STORAGE);
-	MAP_UINT(map_flags, BPF_F_NO_PREALLOC);
-	MAP_TYPE(key, int);
-	MAP_TYPE(value, struct flow);
-} flows SEC(".maps");
-
-INLINE struct flow *flow_of(struct tcp_sock *tp)
-{
-	return bpf_sk_storage_get(&flows, tp, 0, 0);
-}
+#include "flows.h"
 
 INLINE void read_socket(struct flow *flow, struct tcp_sock *tp)
 {
@@ -47,10 +37,12 @@ SEC("struct_ops")
 void sojourn_init(u64 *args)
 {
 	struct tcp_sock *tp = (void *)args[0];
-	struct flow *flow = bpf_sk_storage_get(&flows, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	u64 mss = greatest(tp->mss_cache, 1);
+	struct flow *flow;
 
-	__sync_fetch_and_add(&sockets, 1);
+	if (falls_back(tp, TCP_ECN_MODE_RFC3168 | TCP_ECN_MODE_ACCECN))
+		return;
+	flow = new_flow(tp);
 	if (!flow)
 		return;
 	dctcp_init(&flow->dctcp, settings(), mss, tp->snd_cwnd * mss);
@@ -61,12 +53,6 @@ void sojourn_init(u64 *args)
 	flow->delivered_ce = tp->delivered_ce;
 	flow->rcv_nxt = tp->rcv_nxt;
 	flow->is_ce = 0;
-}
-
-SEC("struct_ops")
-void sojourn_release(u64 *args)
-{
-	__sync_fetch_and_add(&sockets, -1);
 }
 
 /* Every acknowledgement, before the stack reacts to it. */

@@ -36,6 +36,9 @@ static long (*const bpf_skb_load_bytes)(const void *skb, u32 at, void *to,
 					u32 length) = (void *)26;
 static void *(*const bpf_sk_storage_get)(void *map, void *sk, void *value,
 					 u64 flags) = (void *)107;
+static long (*const bpf_setsockopt)(void *sk, int level, int name, void *value,
+				    int length) = (void *)49;
+static long (*const bpf_sk_storage_delete)(void *map, void *sk) = (void *)108;
 static u64 (*const bpf_jiffies64)(void) = (void *)118;
 static long (*const bpf_tcp_send_ack)(void *tp, u32 rcv_nxt) = (void *)116;
 static struct tcp_sock *(*const bpf_skc_to_tcp_sock)(void *sk) = (void *)137;
@@ -129,6 +132,9 @@ struct sk_buff_context {
 #define ICSK_ACK_TIMER 2
 #define ICSK_ACK_NOW 16
 #define TCPF_ACK_DEFERRED (1 << 6)
+#define SOL_TCP 6
+#define TCP_CONGESTION 13
+#define TCP_ECN_MODE_RFC3168 1
 #define TCP_ECN_DEMAND_CWR 4
 #define TCP_ECN_MODE_ACCECN 16
 #define TCP_CONG_NEEDS_ECN 2

@@ -15,12 +15,7 @@ struct flow {
 	struct lola lola;
 };
 
-struct {
-	MAP_UINT(type, BPF_MAP_TYPE_SK_STORAGE);
-	MAP_UINT(map_flags, BPF_F_NO_PREALLOC);
-	MAP_TYPE(key, int);
-	MAP_TYPE(value, struct flow);
-} flows SEC(".maps");
+#include "flows.h"
 
 INLINE void read_socket(struct flow *flow, struct tcp_sock *tp)
 {
@@ -36,20 +31,14 @@ INLINE void write_socket(struct flow *flow, struct tcp_sock *tp)
 	write_window(&flow->seen, tp, lola->mss, lola->cwnd, lola->ssthresh);
 }
 
-INLINE struct flow *flow_of(struct tcp_sock *tp)
-{
-	return bpf_sk_storage_get(&flows, tp, 0, 0);
-}
-
 SEC("struct_ops")
 void sojourn_init(u64 *args)
 {
 	struct tcp_sock *tp = (void *)args[0];
 	struct sock *sk = (void *)tp;
-	struct flow *flow = bpf_sk_storage_get(&flows, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	u64 mss = greatest(tp->mss_cache, 1);
+	struct flow *flow = new_flow(tp);
 
-	__sync_fetch_and_add(&sockets, 1);
 	if (!flow)
 		return;
 	lola_init(&flow->lola, settings(), mss, tp->snd_cwnd * mss);
@@ -57,12 +46,6 @@ void sojourn_init(u64 *args)
 	open_socket(&flow->seen, tp);
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
-}
-
-SEC("struct_ops")
-void sojourn_release(u64 *args)
-{
-	__sync_fetch_and_add(&sockets, -1);
 }
 
 /* Every acknowledgement of data: the measurement, and the phases unless the stack recovers. */

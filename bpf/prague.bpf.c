@@ -18,17 +18,7 @@ struct flow {
 	struct prague prague;
 };
 
-struct {
-	MAP_UINT(type, BPF_MAP_TYPE_SK_STORAGE);
-	MAP_UINT(map_flags, BPF_F_NO_PREALLOC);
-	MAP_TYPE(key, int);
-	MAP_TYPE(value, struct flow);
-} flows SEC(".maps");
-
-INLINE struct flow *flow_of(struct tcp_sock *tp)
-{
-	return bpf_sk_storage_get(&flows, tp, 0, 0);
-}
+#include "flows.h"
 
 INLINE void read_socket(struct flow *flow, struct tcp_sock *tp)
 {
@@ -58,22 +48,18 @@ SEC("struct_ops")
 void sojourn_init(u64 *args)
 {
 	struct tcp_sock *tp = (void *)args[0];
-	struct flow *flow = bpf_sk_storage_get(&flows, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	u64 mss = greatest(tp->mss_cache, 1);
+	struct flow *flow;
 
-	__sync_fetch_and_add(&sockets, 1);
+	if (falls_back(tp, TCP_ECN_MODE_ACCECN))
+		return;
+	flow = new_flow(tp);
 	if (!flow)
 		return;
 	prague_init(&flow->prague, settings(), mss, tp->snd_cwnd * mss);
 	open_socket(&flow->seen, tp);
 	control_init(&flow->control, tp);
 	set_pacing(flow, tp);
-}
-
-SEC("struct_ops")
-void sojourn_release(u64 *args)
-{
-	__sync_fetch_and_add(&sockets, -1);
 }
 
 SEC("struct_ops")

@@ -49,12 +49,11 @@ INLINE u64 ssthresh_packets(u64 ssthresh, u64 mss)
 	return least(greatest(packets(ssthresh, mss), 2), TCP_INFINITE_SSTHRESH);
 }
 
-/* A new connection. */
+/* The first `read_window` takes over the threshold of a connection that exists already. */
 INLINE void open_socket(struct seen *seen, struct tcp_sock *tp)
 {
 	seen->snd_cwnd = tp->snd_cwnd;
 	seen->snd_ssthresh = TCP_INFINITE_SSTHRESH;
-	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 }
 
 /* Takes over changes that the stack made by itself: recovery, restart after idle. */

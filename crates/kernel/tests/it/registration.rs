@@ -2,10 +2,13 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::thread;
 
-use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrStorage, connect, getsockopt, setsockopt, socket,
+    sockopt,
+};
 use sojourn_kernel::{Ect1, Error, kernel_name, load, names, registered, unload};
 use sojourn_params::Value;
 use sojourn_units::Duration;
@@ -15,17 +18,27 @@ use crate::common::{alone, defaults, is_available, skip, try_load};
 /// Bytes of a transfer over the loopback device.
 const BYTES: usize = 1 << 20;
 
-/// A connection whose sender uses a controller of Sojourn.
+/// A connection with a controller of Sojourn.
 fn connection(name: &str) -> (TcpStream, TcpStream) {
     connection_of(&kernel_name(name))
 }
 
-/// A connection whose sender uses a controller, by the kernel's name.
+/// A connection with a controller, by the kernel's name, at both ends: some need ECN, which the
+/// handshake negotiates.
 fn connection_of(name: &str) -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let sender = TcpStream::connect(listener.local_addr().expect("an address")).expect("a peer");
-    setsockopt(&sender.as_fd(), sockopt::TcpCongestion, &name.into()).expect("the controller");
-    (sender, listener.accept().expect("a connection").0)
+    let (kind, flags) = (SockType::Stream, SockFlag::SOCK_CLOEXEC);
+    let sender = socket(AddressFamily::Inet, kind, flags, None).expect("a socket");
+    for end in [listener.as_fd(), sender.as_fd()] {
+        set_controller(&end, name);
+    }
+    let to = SockaddrStorage::from(listener.local_addr().expect("an address"));
+    connect(sender.as_raw_fd(), &to).expect("a peer");
+    (sender.into(), listener.accept().expect("a connection").0)
+}
+
+fn set_controller(socket: &impl AsFd, name: &str) {
+    setsockopt(socket, sockopt::TcpCongestion, &name.into()).expect("the controller");
 }
 
 /// Sends over a connection and checks that everything arrives.
@@ -51,6 +64,22 @@ fn a_loaded_controller_carries_data_and_goes_when_it_is_dropped() {
         drop(loaded);
         assert!(!is_available(&kernel_name(name)));
         assert!(registered().expect("a list").iter().all(|one| one.name != name));
+    }
+}
+
+/// Marks would have no effect on a peer without ECN.
+#[test]
+fn a_controller_that_needs_ecn_leaves_connections_without_it_to_reno() {
+    let _alone = alone();
+    for name in ["dctcp", "prague"] {
+        let Some(_loaded) = try_load(name) else { continue };
+        let (sender, receiver) = connection_of("reno");
+        set_controller(&sender, &kernel_name(name));
+        let found = getsockopt(&sender, sockopt::TcpCongestion).expect("a controller");
+        assert_eq!(found.to_str().map(|name| name.trim_end_matches('\0')), Some("reno"));
+        let all = registered().expect("a list");
+        assert!(all.iter().any(|one| one.name == name && one.sockets == 0));
+        transfer((sender, receiver));
     }
 }
 
