@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Parts of controllers with `cong_control`, which the stack calls for every acknowledgement after it
- * has reacted to it, also in recovery. What the stack reports before is kept until then.
+ * has reacted to it, also in recovery. Reports of the stack before it are kept until then.
  */
 #ifndef SOJOURN_CONTROL_H
 #define SOJOURN_CONTROL_H

@@ -66,41 +66,13 @@ void sojourn_cong_control(u64 *args)
 	set_pacing(flow, tp);
 }
 
-/* The response follows in `cong_control`. */
-SEC("struct_ops")
-u32 sojourn_ssthresh(u64 *args)
+INLINE void time_out(struct flow *flow, struct tcp_sock *tp)
 {
-	struct tcp_sock *tp = (void *)args[0];
-
-	return tp->snd_ssthresh;
-}
-
-SEC("struct_ops")
-void sojourn_set_state(u64 *args)
-{
-	struct tcp_sock *tp = (void *)args[0];
-	u64 state = (u8)args[1];
-	struct flow *flow = flow_of(tp);
-
-	if (!flow)
-		return;
-	control_set_state(&flow->control, state);
-	if (state != TCP_CA_LOSS)
-		return;
 	copa_on_timeout(&flow->copa);
 	write_socket(flow, tp);
 }
 
-SEC("struct_ops")
-u32 sojourn_undo_cwnd(u64 *args)
-{
-	struct tcp_sock *tp = (void *)args[0];
-	struct flow *flow = flow_of(tp);
-
-	if (flow)
-		flow->control.flags |= SPURIOUS;
-	return tp->snd_cwnd;
-}
+#include "control_ops.h"
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops sojourn_copa = {

@@ -79,15 +79,6 @@ void sojourn_cong_control(u64 *args)
 	set_pacing(flow, tp);
 }
 
-/* The response follows in `cong_control`. */
-SEC("struct_ops")
-u32 sojourn_ssthresh(u64 *args)
-{
-	struct tcp_sock *tp = (void *)args[0];
-
-	return tp->snd_ssthresh;
-}
-
 INLINE void time_out(struct flow *flow, struct tcp_sock *tp)
 {
 	read_socket(flow, tp);
@@ -95,19 +86,7 @@ INLINE void time_out(struct flow *flow, struct tcp_sock *tp)
 	write_socket(flow, tp);
 }
 
-SEC("struct_ops")
-void sojourn_set_state(u64 *args)
-{
-	struct tcp_sock *tp = (void *)args[0];
-	u64 state = (u8)args[1];
-	struct flow *flow = flow_of(tp);
-
-	if (!flow)
-		return;
-	control_set_state(&flow->control, state);
-	if (state == TCP_CA_LOSS)
-		time_out(flow, tp);
-}
+#include "control_ops.h"
 
 /* The stack restarts idle connections itself only without `cong_control`. */
 SEC("struct_ops")
@@ -123,17 +102,6 @@ void sojourn_cwnd_event(u64 *args)
 	window_on_idle(&flow->prague.window, 0);
 	write_socket(flow, tp);
 	set_pacing(flow, tp);
-}
-
-SEC("struct_ops")
-u32 sojourn_undo_cwnd(u64 *args)
-{
-	struct tcp_sock *tp = (void *)args[0];
-	struct flow *flow = flow_of(tp);
-
-	if (flow)
-		flow->control.flags |= SPURIOUS;
-	return tp->snd_cwnd;
 }
 
 SEC(".struct_ops.link")

@@ -80,7 +80,7 @@ class Found:
 
 
 def _ms(of: Sequence[SpikeSummary], key: _Key) -> list[float]:
-    """Return the values in ms. A run whose link carried nothing around the drop has none."""
+    """Return the values in ms. A run without packets around the drop has none."""
     values = [one[key] for one in of]
     return [1e3 * value for value in values if value is not None]
 

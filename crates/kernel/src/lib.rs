@@ -22,7 +22,7 @@ mod words;
 #[cfg(feature = "libbpf")]
 pub use bpf::{Attached, Ect1, Loaded, load, registered, replay, unload};
 pub use error::Error;
-pub use objects::{is_supported, kernel_name, names};
+pub use objects::{declared, is_supported, kernel_name, names};
 #[cfg(not(feature = "libbpf"))]
 pub use unbuilt::{Attached, Ect1, Loaded, load, registered, unload};
 pub use words::{values, words};

@@ -18,6 +18,11 @@ pub fn is_supported(name: &str) -> bool {
     names().any(|one| one == name)
 }
 
+/// The declared parameters of a controller, in the order of the program's `struct PARAMS`.
+pub fn declared(name: &str) -> &'static [sojourn_params::Param] {
+    sojourn_cc::find(name).map_or(&[], |algorithm| algorithm.info.params)
+}
+
 /// The name of a controller in the kernel, for `sysctl` and `setsockopt`.
 pub fn kernel_name(name: &str) -> String {
     format!("sojourn_{name}")

@@ -68,8 +68,7 @@ pub(crate) fn kernel_unload(name: &str, force: bool) -> PyResult<()> {
 }
 
 fn described(one: &Registered) -> Value {
-    let declared = sojourn_cc::find(&one.name).map_or(&[][..], |algorithm| algorithm.info.params);
-    let values = sojourn_kernel::values(declared, &one.words);
+    let values = sojourn_kernel::values(sojourn_kernel::declared(&one.name), &one.words);
     let params: Map<_, _> =
         values.map(|(name, value)| (name.to_owned(), value.to_string().into())).collect();
     json!({

@@ -7,6 +7,7 @@ use sojourn_params::Params;
 use super::loaded::open;
 use super::sys;
 use crate::Error;
+use crate::objects::declared;
 
 /// The controller whose object has the program, and the program.
 const CONTROLLER: &str = "prague";
@@ -30,8 +31,7 @@ impl Ect1 {
     /// # Errors
     /// Without privilege, or if the kernel lacks a feature.
     pub fn load() -> Result<Ect1, Error> {
-        let declared = sojourn_cc::find(CONTROLLER).map_or(&[][..], |one| one.info.params);
-        let object = open(CONTROLLER, &Params::defaults(declared))?;
+        let object = open(CONTROLLER, &Params::defaults(declared(CONTROLLER)))?;
         let program = object.progs().find(|one| one.name() == PROGRAM);
         let program = program.expect("the object has the program");
         // The program lives as long as its descriptor, without the object.

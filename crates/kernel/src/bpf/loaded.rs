@@ -7,7 +7,7 @@ use libbpf_rs::{ErrorKind, Link, MapCore as _, Object, ObjectBuilder};
 use sojourn_params::Params;
 
 use super::{PARAMS, PINS, log};
-use crate::objects::{kernel_name, object};
+use crate::objects::{declared, kernel_name, object};
 use crate::preconditions::{require_features, require_privilege};
 use crate::words::words;
 use crate::{Error, registered};
@@ -69,8 +69,7 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[("prague", "max_burst_delay")];
 
 /// Refuses a changed parameter without effect.
 fn require_effect(name: &str, params: &Params) -> Result<(), Error> {
-    let declared = sojourn_cc::find(name).map_or(&[][..], |algorithm| algorithm.info.params);
-    let defaults = Params::defaults(declared);
+    let defaults = Params::defaults(declared(name));
     let changed = params.iter().zip(defaults.iter()).filter(|(one, other)| one != other);
     for ((parameter, _), _) in changed {
         if WITHOUT_EFFECT.contains(&(name, parameter)) {
@@ -83,14 +82,13 @@ fn require_effect(name: &str, params: &Params) -> Result<(), Error> {
 /// Loads the programs of a controller without registering it.
 pub(super) fn open(name: &str, params: &Params) -> Result<Object, Error> {
     let bytes = object(name)?;
-    let declared = sojourn_cc::find(name).map_or(&[][..], |algorithm| algorithm.info.params);
     require_privilege()?;
     require_features()?;
     log::start();
     let load = || {
         let mut open = ObjectBuilder::default().open_memory(bytes)?;
         for mut map in open.maps_mut().filter(|map| map.name().to_str() == Some(PARAMS)) {
-            let words = words(declared, params);
+            let words = words(declared(name), params);
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
             map.set_initial_value(&bytes)?;
         }
