@@ -112,8 +112,16 @@ impl Direction {
     /// The device that shapes them.
     pub(crate) fn shaper(self) -> &'static str {
         match self {
-            Direction::Path => "ifb-path",
-            Direction::Back => "ifb-back",
+            Direction::Path => "path0",
+            Direction::Back => "back0",
+        }
+    }
+
+    /// The other end of the shaper's veth pair, at which they arrive after the queue.
+    pub(crate) fn shaped(self) -> &'static str {
+        match self {
+            Direction::Path => "path1",
+            Direction::Back => "back1",
         }
     }
 }
@@ -172,7 +180,7 @@ fn links(scenario: &Scenario) -> Result<Vec<KernelLink>, Error> {
             "give `back` a link of its own",
         ));
     }
-    let mtu = u64::from(mtu(scenario));
+    let mtu = mtu(scenario);
     let ways = [(Direction::Path, &first.path), (Direction::Back, &first.back)];
     let links = ways.into_iter().filter_map(|(direction, links)| {
         let place = *links.first()?;
