@@ -2,6 +2,8 @@
 const place = document.getElementById("figure");
 const spec = JSON.parse(document.getElementById("spec").textContent);
 const linkRows = JSON.parse(document.getElementById("link-rows").textContent);
+// The colour on a dark ground of each colour in the figure.
+const dark = JSON.parse(document.getElementById("dark").textContent);
 const widths = spec.concat.map((view) => view.width);
 const part = spec.params.find((param) => param.name === "part");
 // The rows of the link that the figure shows first.
@@ -42,6 +44,20 @@ function layOut(asked) {
   return asked;
 }
 
+// Properties of Vega-Lite that hold a colour; other texts may be names from the user.
+const HOLDERS = ["fill", "stroke", "background", "value", "range"];
+
+function themed(value, holds = false) {
+  if (Array.isArray(value)) return value.map((item) => themed(item, holds));
+  if (typeof value === "string") return holds ? (dark[value] ?? value) : value;
+  if (value === null || typeof value !== "object") return value;
+  const change = ([key, item]) => [
+    key,
+    key === "datasets" ? item : themed(item, HOLDERS.includes(key) || /color$/i.test(key)),
+  ];
+  return Object.fromEntries(Object.entries(value).map(change));
+}
+
 function longestName(asked) {
   const names = asked.concat.flatMap((view) =>
     view.layer.flatMap((layer) => layer.encoding?.color?.scale?.domain ?? []),
@@ -65,7 +81,8 @@ function tooltip(value, escaped) {
 async function draw() {
   drawn?.finalize();
   // A copy, because drawing changes its input.
-  drawn = await vegaEmbed(place, layOut(structuredClone(spec)), {
+  const copy = structuredClone(spec);
+  drawn = await vegaEmbed(place, layOut(isDark.matches ? themed(copy) : copy), {
     actions: false,
     renderer: "canvas",
     tooltip: { formatTooltip: tooltip, theme: isDark.matches ? "dark" : "light" },
@@ -81,6 +98,7 @@ new ResizeObserver(
   }, 150),
 ).observe(around);
 
+isDark.addEventListener("change", draw);
 for (const button of document.querySelectorAll("button[data-from]")) {
   button.addEventListener("click", () => {
     part.value = { x: [Number(button.dataset.from), Number(button.dataset.to)] };
