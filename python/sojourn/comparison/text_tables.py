@@ -195,8 +195,9 @@ def _rows(item: Item, metrics: _Rows) -> Iterator[list[str]]:
             continue
         known = [abs(compared[side]) for side in ("a", "b") if compared[side] is not None]
         of_steps = "cells_a" in compared
+        is_zero = unit == "count" and not any(known) and not of_steps
         # Whole runs may cover different times, so a single value allows no comparison.
-        if len(known) == 2 or (known and of_steps):
+        if (len(known) == 2 and not is_zero) or (known and of_steps):
             smoothed = of_steps and item.get("rtt_column") == "srtt_s"
             label = name.replace("RTT", "srtt") if smoothed else name
             yield [label, *_cells(compared, unit, max(known))]

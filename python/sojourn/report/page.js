@@ -17,6 +17,8 @@ const NARROW = 760;
 // Names of the legend and figures of a tooltip that fit.
 const PIXELS_PER_LETTER = 7.5;
 const SYMBOL = 44;
+const PIXELS_PER_LABEL = 6;
+const NUMBERS = 30;
 const MOST_FIGURES = 16;
 // The renderer sizes its own element by the figure, so measure the one around it.
 const around = place.parentElement;
@@ -25,7 +27,8 @@ let drawn = null;
 
 function layOut(asked) {
   const isNarrow = width < NARROW;
-  const room = Math.max(width - (isNarrow ? BESIDE_ONE : BESIDE), 220);
+  const beside = (isNarrow ? BESIDE_ONE : BESIDE) + labelWidth(asked);
+  const room = Math.max(width - beside, 220);
   const whole = widths[0] + widths[1];
   asked.columns = isNarrow ? 1 : 2;
   // The page's own ground, light or dark.
@@ -56,6 +59,18 @@ function themed(value, holds = false) {
     key === "datasets" ? item : themed(item, HOLDERS.includes(key) || /color$/i.test(key)),
   ];
   return Object.fromEntries(Object.entries(value).map(change));
+}
+
+// Pixels by which the names of boxes are wider than the numbers on an axis.
+function labelWidth(asked) {
+  const axes = asked.concat.flatMap((view) => view.layer.map((layer) => layer.encoding?.y));
+  const widths = axes
+    .filter((y) => Array.isArray(y?.sort) && y.axis?.labels !== false)
+    .map((y) => {
+      const longest = Math.max(...y.sort.map((name) => name.length));
+      return Math.min(longest * PIXELS_PER_LABEL, y.axis?.labelLimit ?? Infinity);
+    });
+  return Math.max(0, ...widths.map((each) => each - NUMBERS));
 }
 
 function longestName(asked) {

@@ -36,7 +36,7 @@ _CONFIG: Spec = {
         "labelColor": "#222222",
     },
     # Vega's own default is black, which would be invisible on a dark ground.
-    "boxplot": {"rule": {"color": "#222222"}, "ticks": {"color": "#222222"}},
+    "boxplot": {"rule": {"color": "#222222"}},
     "text": {"color": "#222222"},
 }
 

@@ -5,9 +5,8 @@ use sojourn_units::{Duration, Instant, Rate};
 
 use super::Record;
 use super::load::{Load, utilisation};
-use super::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary, Transfer};
+use super::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
 use super::{size_classes, transfers};
-use crate::arrivals::Group;
 use crate::host::outside::Outside;
 use crate::host::transport::{Connection, TransportHost};
 use crate::host::{AnyHost, Hosts, Report};
@@ -28,22 +27,25 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
     let spikes = (0..record.loads.len()).filter_map(|i| spike(run, net, &record, i)).collect();
     let links: Vec<LinkSummary> = hosts.net.links.iter_mut().map(|l| link(l, now)).collect();
     let (mut flows, mut all) = (Vec::with_capacity(run.groups.len()), Vec::new());
+    let mut has_sizes = false;
     for (place, group) in run.groups.iter().enumerate() {
         let (own, list) = match &group.arrivals {
             Some(arrivals) => {
                 let members = group.flows.clone();
                 let list = transfers::list(run, hosts, &links, (place, arrivals, members.clone()));
-                (transfers::summarise(run, hosts, (arrivals, members), &list), list)
+                (transfers::summarise(run, hosts, (arrivals, members), &list), Some(list))
             }
             None => {
                 let index = group.flows.start;
                 let list = transfers::of_connection(run, hosts, &links, (place, index));
-                let own = flow(run, hosts, index);
-                (with_sizes(run, own, index, &list), list)
+                let classes = list.as_ref().map(|list| size_classes::of(run, list));
+                let transfers_by_size = classes.unwrap_or_default();
+                (FlowSummary { transfers_by_size, ..flow(run, hosts, index) }, list)
             }
         };
         flows.push(own);
-        all.extend(list);
+        has_sizes |= list.is_some();
+        all.extend(list.into_iter().flatten());
     }
     let summary = RunSummary {
         control: run.control.clone(),
@@ -54,20 +56,7 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
         links,
         spikes,
     };
-    let has_sizes = run.groups.iter().any(|group| draws_sizes(run, group));
     Outcome { summary, recorder: record.recorder, has_sizes, transfers: all }
-}
-
-fn draws_sizes(run: &Run, group: &Group) -> bool {
-    group.arrivals.is_some() || run.scenario.flows[group.flows.start].source.draws_sizes()
-}
-
-/// The summary of a flow with one connection, with its transfers if their sizes are drawn.
-fn with_sizes(run: &Run, base: FlowSummary, index: usize, list: &[Transfer]) -> FlowSummary {
-    match run.scenario.flows[index].source.draws_sizes() {
-        true => FlowSummary { transfers_by_size: size_classes::of(run, list), ..base },
-        false => base,
-    }
 }
 
 fn seconds(ns: Option<u64>) -> Option<f64> {

@@ -116,21 +116,25 @@ pub(super) fn list<M: Metering, T: Tap>(
     flows.map(transfer).collect()
 }
 
-/// The transfers of a flow with one connection whose source draws sizes; none for other flows.
+/// The transfers of a flow with one connection; `None` if its source draws no sizes, or if its hosts
+/// are outside the simulation and report no single transfers.
 pub(super) fn of_connection<M: Metering, T: Tap>(
     run: &Run,
     hosts: &Hosts<M, T>,
     links: &[LinkSummary],
     (place, flow): (usize, usize),
-) -> Vec<Transfer> {
-    let AnyHost::Transport(host) = &hosts.flows[flow].host else { return Vec::new() };
+) -> Option<Vec<Transfer>> {
+    let AnyHost::Transport(host) = &hosts.flows[flow].host else { return None };
+    if !run.scenario.flows[flow].source.draws_sizes() {
+        return None;
+    }
     let path = EmptyPath::new(run, &run.scenario.flows[flow], links);
     let transfer = |one: SizedTransfer| {
         let SizedTransfer { start, size, completion } = one;
         let slowdown = path.slowdown(size, completion);
         Transfer { flow: place, start, size, completion, slowdown }
     };
-    host.source().sized_transfers().into_iter().map(transfer).collect()
+    Some(host.source().sized_transfers().into_iter().map(transfer).collect())
 }
 
 /// The summary of a flow with random arrivals. `transfers`: its transfers.
