@@ -3,9 +3,11 @@
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 
 from sojourn import _core, api, experiment, memory, stats, verdicts
 from sojourn.errors import UsageError
+from sojourn.record import Record
 from sojourn.results import SERIES, Run
 from sojourn.run_directory import File
 from sojourn.run_summary import FORMAT, Item, LinkUnavoidable, RunSummary, Summary
@@ -21,18 +23,24 @@ def combine(runs: Mapping[str, Run | str | PathLike[str]], title: str | None = N
     if not loaded:
         raise UsageError("there are no runs to combine; name two or more")
     labels = _labels(loaded)
-    each = [
-        _renamed(one, labels[name, one["control"]])
-        for name, run in loaded.items()
-        for one in run.runs
-    ]
-    titles = dict.fromkeys(run.title for run in loaded.values())
-    # A run directory without a scenario takes its title from its description.
-    name = title or " / ".join(titles)
-    summary = _summary(each, loaded, name)
+    summary = _summary(loaded, labels, title)
     written = {what for run in loaded.values() for what in run.series}
     series = {what: _joined(loaded, labels, what) for what in SERIES if what in written}
-    return Run(summary, "", name, series, {})
+    return Run(summary, "", summary["scenario"], series, {})
+
+
+def summarise(runs: Mapping[str, Record]) -> Summary:
+    """Return the summary of `combine` alone."""
+    return _summary(runs, _labels(runs), None)
+
+
+def names_of(labels: Sequence[str]) -> list[str]:
+    """Name runs after their directories: by the last part of each path if these parts differ."""
+    shorts = [Path(one).resolve().name if Path(one).is_dir() else one for one in labels]
+    for names in (shorts, list(labels)):
+        if len(set(names)) == len(names):
+            return names
+    return [f"{place}: {name}" for place, name in enumerate(shorts, start=1)]
 
 
 def sweep(
@@ -87,7 +95,7 @@ def sweep_prepared(
     return combine(each, f"{done[0].title}: {key}")
 
 
-def _labels(loaded: Mapping[str, Run]) -> dict[tuple[str, str], str]:
+def _labels(loaded: Mapping[str, Record]) -> dict[tuple[str, str], str]:
     """Name each run after its controller and the name of its source."""
     controls = {one["control"] for run in loaded.values() for one in run.runs}
     alone = len(controls) == 1
@@ -104,11 +112,20 @@ def _renamed(run: RunSummary, control: str) -> RunSummary:
     return renamed
 
 
-def _summary(each: list[RunSummary], loaded: Mapping[str, Run], name: str) -> Summary:
+def _summary(
+    loaded: Mapping[str, Record], labels: Mapping[tuple[str, str], str], title: str | None
+) -> Summary:
+    each = [
+        _renamed(one, labels[name, one["control"]])
+        for name, run in loaded.items()
+        for one in run.runs
+    ]
+    titles = dict.fromkeys(run.title for run in loaded.values())
     versions = dict.fromkeys(run.summary["version"] for run in loaded.values())
     summary: Summary = {
         "format": FORMAT,
-        "scenario": name,
+        # A run directory without a scenario takes its title from its description.
+        "scenario": title or " / ".join(titles),
         "version": ", ".join(versions),
         "runs": each,
     }
@@ -121,7 +138,7 @@ def _summary(each: list[RunSummary], loaded: Mapping[str, Run], name: str) -> Su
     return summary
 
 
-def _common_traces(loaded: Mapping[str, Run]) -> list[LinkUnavoidable]:
+def _common_traces(loaded: Mapping[str, Record]) -> list[LinkUnavoidable]:
     """Return the unavoidable delays of links that are the same in all runs."""
     first, *others = ([*run.summary.get("unavoidable", [])] for run in loaded.values())
     return [one for one in first if all(_has_same(other, one) for other in others)]

@@ -2,9 +2,11 @@
 
 mod bounds;
 mod changes;
+mod empty_path;
 mod load;
 pub(crate) mod outcome;
 pub(crate) mod series;
+mod size_classes;
 pub(crate) mod summary;
 pub(crate) mod transfers;
 
