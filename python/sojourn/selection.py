@@ -3,17 +3,19 @@
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sojourn import memory, stats, verdicts
 from sojourn.errors import UsageError
+from sojourn.record import Record
 from sojourn.run_directory import File
 from sojourn.run_summary import RunSummary, Summary
 
 if TYPE_CHECKING:
-    from sojourn.results import Run
+    pass
 
 Names = Sequence[str] | None
+R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True)
@@ -51,18 +53,17 @@ class Chosen:
                     raise UsageError(f"{label} has no {said} `{name}`; it has: {listed}")
 
 
-def select(run: "Run", chosen: Chosen, label: str) -> "Run":
+def select(run: R, chosen: Chosen, label: str) -> R:
     """Return the run with the selected flows, links and controllers alone.
 
     Raise `UsageError` for a name that the run, which messages call `label`, does not have.
     """
-    from sojourn.results import Run
-
     if not chosen:
         return run
     chosen.check(_names(run.runs), label)
     series = {what: _filtered(run, what, chosen) for what in run.series}
-    return Run(of_summary(run.summary, chosen), run.scenario, run.title, series, run.files)
+    summary = of_summary(run.summary, chosen)
+    return type(run)(summary, run.scenario, run.title, series, run.files)
 
 
 def of_summary(summary: Summary, chosen: Chosen) -> Summary:
@@ -103,7 +104,7 @@ def _has(names: Names, name: str) -> bool:
     return names is None or name in names
 
 
-def _filtered(run: "Run", what: File, chosen: Chosen) -> bytes:
+def _filtered(run: Record, what: File, chosen: Chosen) -> bytes:
     """Return the rows of the selected names as a Parquet file."""
     memory.require_polars()
     import polars as pl

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import api, combined, output, results, selection
+from sojourn import api, combined, output, results, selection, side_by_side
 from sojourn.cli.console import console, name, show, show_tables
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import (
@@ -92,7 +92,7 @@ def execute(args: argparse.Namespace) -> int:
     chosen = chosen_of(args, args.control)
     runs = [(one, selection.select(loaded[one], chosen, one)) for one in directories]
     if args.more:
-        names = combined.names_of(directories)
+        names = side_by_side.names_of(directories)
         each = {own: run for own, (_, run) in zip(names, runs, strict=True)}
         return _end(combined.combine(each), args, out)
     a, b = runs

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from sojourn import _core, combined
+from sojourn import _core, side_by_side
 from sojourn.comparison import align, measure
 from sojourn.comparison.matching import LATEST_S, Matched, Pair, Side, controls, match
 from sojourn.comparison.summary import (
@@ -64,8 +64,9 @@ class ComparedRuns:
                 compared[pair.what].append((pair, grid, align.aligned(pair, grid)))
         if not compared["flows"]:
             raise UsageError(_nothing_to_compare(a, b, left_out))
-        names = combined.names_of([a.label, b.label])
-        both = combined.summarise(dict(zip(names, (a.run, b.run), strict=True)))
+        names = side_by_side.names_of([a.label, b.label])
+        runs = dict(zip(names, (a.run, b.run), strict=True))
+        both = side_by_side.summarise(runs, side_by_side.labels_of(runs))
         summary: ComparisonSummary = {
             **both,
             "version": _core.__version__,

@@ -36,7 +36,9 @@ def views(run: "Record", frame: Frame) -> list[alt.LayerSpec]:
     if not rows:
         return []
     names = list(dict.fromkeys(row["name"] for row in rows))
-    series = list(dict.fromkeys(row["series"] for row in rows))
+    # Series of their own names, such as single flows, need no room for others.
+    is_shared = len(rows) > len(names)
+    series = list(dict.fromkeys(row["series"] if is_shared else "" for row in rows))
     height = len(names) * (_BAR * len(series) + _GAP)
     found = []
     for side, column, scale, title in _FIGURES:
@@ -60,7 +62,7 @@ def _panel(
     names, series = order
     axis = alt.Axis(labelLimit=170) if side == "whole" else alt.Axis(labels=False, ticks=False)
     y = alt.Y("name:N", sort=names, title=None, axis=axis)
-    offset = alt.YOffset("series:N", sort=series)
+    offset = alt.YOffset("series:N", sort=series) if len(series) > 1 else None
     scale = alt.Scale(type="log", nice=False)
     data = table(rows, *_NUMBERS)
     colour = panels.colour(frame)
