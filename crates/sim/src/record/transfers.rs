@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use sojourn_trace::{Histogram, Table, TableError, Text};
+use sojourn_trace::Histogram;
 use sojourn_units::{Duration, Instant};
 
-use super::outcome::{FlowSummary, Outcome, SizeClass, Transfer};
+use super::outcome::{FlowSummary, SizeClass, Transfer};
 use super::series::Sum;
 use super::summary;
 use crate::arrivals::Arrivals;
@@ -194,27 +194,4 @@ fn class(transfers: &[Transfer], from: u64, to: Option<u64>) -> SizeClass {
 fn quantile(sorted: &[Duration], percent: usize) -> Option<f64> {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).map(|time| time.as_secs_f64())
-}
-
-/// The transfers of several runs as one Parquet file; `None` if no flow has random arrivals.
-///
-/// # Errors
-/// If Parquet cannot hold them.
-pub fn transfers_parquet(outcomes: &[&Outcome]) -> Result<Option<Vec<u8>>, TableError> {
-    if !outcomes.iter().any(|outcome| outcome.has_arrivals) {
-        return Ok(None);
-    }
-    let rows = || outcomes.iter().flat_map(|o| o.transfers.iter().map(move |one| (*o, one)));
-    let mut table = Table::new();
-    table.add("control", rows().map(|(o, _)| o.summary.control.as_str()).collect::<Text>());
-    table.add("seed", rows().map(|(o, _)| o.summary.seed).collect::<Vec<_>>());
-    table.add(
-        "flow",
-        rows().map(|(o, one)| o.summary.flows[one.flow].name.as_str()).collect::<Text>(),
-    );
-    table.add("start_s", rows().map(|(_, one)| one.start.as_secs_f64()).collect::<Vec<_>>());
-    table.add("size_bytes", rows().map(|(_, one)| one.size).collect::<Vec<_>>());
-    let completion = |one: &Transfer| one.completion.map_or(f64::NAN, Duration::as_secs_f64);
-    table.add("completion_s", rows().map(|(_, one)| completion(one)).collect::<Vec<_>>());
-    table.to_parquet(&[("sojourn_version", env!("CARGO_PKG_VERSION"))]).map(Some)
 }
