@@ -37,7 +37,8 @@ impl Calls {
 
     fn call(&mut self, recorder: &mut Recorder) {
         let longest_us = if self.is_one_of(100) { 5_000_000 } else { 4_000 };
-        self.now = self.now + self.duration(longest_us);
+        let step = self.duration(longest_us);
+        self.now += step;
         match self.below(200) {
             0 => {
                 let in_flight = Bytes(MSS * self.below(200));

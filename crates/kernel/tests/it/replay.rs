@@ -150,7 +150,7 @@ fn check_phases(name: &'static str, seconds: [u32; 2], phases: u64, more: (&str,
     ];
     let integer = ("arithmetic", choice("integer"));
     let cases = [
-        Case::new(name, &[integer.clone()], &scenarios),
+        Case::new(name, std::slice::from_ref(&integer), &scenarios),
         Case::new(name, &[integer, more], &scenarios[1..]),
     ];
     let Some(results) = check_with_simulator(&cases) else {
