@@ -19,6 +19,8 @@ _PERCENTILES = (5, 25, 50, 75, 95)
 _NUMBERS = tuple(f"p{p}" for p in _PERCENTILES)
 # Heights of a bar, and of the gap between two classes.
 _BAR, _GAP = 14, 12
+# Pixels between the extremes and the panel's edges.
+_PADDING = 10
 _FIGURES: tuple[tuple[Side, str, float, str], ...] = (
     (
         "whole",
@@ -63,7 +65,7 @@ def _panel(
     axis = alt.Axis(labelLimit=170) if side == "whole" else alt.Axis(labels=False, ticks=False)
     y = alt.Y("name:N", sort=names, title=None, axis=axis)
     offset = alt.YOffset("series:N", sort=series) if len(series) > 1 else None
-    scale = alt.Scale(type="log", nice=False)
+    scale = alt.Scale(type="log", nice=False, padding=_PADDING)
     data = table(rows, *_NUMBERS)
     colour = panels.colour(frame)
 
