@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 BEFORE_S = 0.5
 AFTER_S = 3.5
 MOST_WINDOWS = 10
+# Bounds that differ by less are one line.
+_SAME_BOUND = 0.05
 # The rows of flows below the first two, from the bottom.
 _OF_FLOWS = {"rtt": "rtt_s", "response": "response_s", "window": "cwnd_bytes"}
 
@@ -100,21 +102,21 @@ def _with_greatest(run: "Record", spans: list[tuple[float, float]]) -> list[tupl
 
 
 def _where_something_happens(run: "Record") -> tuple[float, float]:
-    """Return the time around the greatest queueing delay, round-trip time or goodput.
+    """Return the time around the greatest queueing delay, or else the greatest round-trip time.
 
-    It is around the first of these that is known, or else the start of the run.
+    If neither is known, it is around the first data, or the start of the run.
     """
     end = run.runs[0]["duration_s"]
     own = run.links.filter(pl.col("link").eq_missing(pl.lit(focus_link(run.summary))))
     begin = 0.0
-    for frame, column in (
-        (own, "queue_delay_s"),
-        (run.flows, "rtt_s"),
-        (run.flows, "goodput_bps"),
+    for frame, column, rank in (
+        (own, "queue_delay_s", pl.col("v")),
+        (run.flows, "rtt_s", pl.col("v")),
+        (run.flows, "goodput_bps", -pl.col("t_s")),
     ):
         known = frame.select("t_s", v=column).filter(pl.col("v") > 0)
         if known.height:
-            at: Any = known.sort("v", descending=True)["t_s"].first()
+            at: Any = known.sort(rank, descending=True)["t_s"].first()
             begin = float(at) - 0.5 * (BEFORE_S + AFTER_S)
             break
     begin = max(0.0, min(begin, end - BEFORE_S - AFTER_S))
@@ -282,19 +284,31 @@ def _complete_s(spike: SpikeSummary) -> float:
 
 
 def _bounds(run: "Record", link: str | None) -> list[Spec]:
+    """Return the levels of the bound after each change; runs of several scenarios have several."""
     changes = _changes(run, link)
     end = run.runs[0]["duration_s"]
     levels = []
     for place, spike in enumerate(changes):
         following = changes[place + 1]["at_s"] if place + 1 < len(changes) else end
-        if spike["bound_s"]:
-            begin = spike["at_s"]
-            until = min(following, begin + 0.25 * end)
-            named_t = min(until, begin + 0.97 * AFTER_S)
-            text = f"bound {1000 * spike['bound_s']:.3g} ms"
-            level = {"t": begin, "t2": until, "v": 1000 * spike["bound_s"]}
+        begin = spike["at_s"]
+        until = min(following, begin + 0.25 * end)
+        named_t = min(until, _complete_s(spike) + 0.97 * AFTER_S)
+        for bound in _distinct_bounds(run, link, place):
+            text = f"bound {1000 * bound:.3g} ms"
+            level = {"t": begin, "t2": until, "v": 1000 * bound}
             levels.append({**level, "named_t": named_t, "text": text})
     return levels
+
+
+def _distinct_bounds(run: "Record", link: str | None, place: int) -> list[float]:
+    """Return the bounds of a change in all runs, without those that a reader cannot tell apart."""
+    found: list[float] = []
+    for one in run.runs:
+        own = [spike for spike in one["spikes"] if spike["link"] == link][place : place + 1]
+        bound = own[0]["bound_s"] if own else None
+        if bound and all(abs(bound - other) > _SAME_BOUND * other for other in found):
+            found.append(bound)
+    return found
 
 
 def _corrected(run: "Record", key: legend.Legend, link: str | None) -> list[Spec]:
