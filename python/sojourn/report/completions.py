@@ -62,7 +62,10 @@ def _panel(
     height: int,
 ) -> alt.LayerSpec:
     names, series = order
-    axis = alt.Axis(labelLimit=170) if side == "whole" else alt.Axis(labels=False, ticks=False)
+    # A line for the flow and one for the class, so that the panels have room.
+    axis = alt.Axis(labelLimit=170, labelExpr="split(datum.label, ': ')")
+    if side == "detail":
+        axis = alt.Axis(labels=False, ticks=False)
     y = alt.Y("name:N", sort=names, title=None, axis=axis)
     offset = alt.YOffset("series:N", sort=series) if len(series) > 1 else None
     scale = alt.Scale(type="log", nice=False, padding=_PADDING)
