@@ -48,6 +48,16 @@ def positive(text: str) -> int:
     return _integer(text, least=1)
 
 
+def port(text: str) -> int:
+    """Parse the number of a port; 0 selects a free one."""
+    from sojourn import transfers
+
+    try:
+        return transfers.parse_port(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 def _integer(text: str, least: int) -> int:
     try:
         number = int(text)

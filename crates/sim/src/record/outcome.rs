@@ -8,6 +8,10 @@ use super::series::Recorder;
 
 /// One run: its summary and its series.
 #[derive(Clone, Debug)]
+#[cfg_attr(
+    target_family = "wasm",
+    expect(dead_code, reason = "only Parquet files have the series")
+)]
 pub struct Outcome {
     /// The summary.
     pub summary: RunSummary,
