@@ -63,9 +63,9 @@ def _panel(
 ) -> alt.LayerSpec:
     names, series = order
     # A line for the flow and one for the class, so that the panels have room.
-    axis = alt.Axis(labelLimit=170, labelExpr="split(datum.label, ': ')")
-    if side == "detail":
-        axis = alt.Axis(labels=False, ticks=False)
+    is_first = side == "whole"
+    lines = "split(datum.label, ': ')"
+    axis = alt.Axis(labelLimit=170, labelExpr=lines, labels=is_first, ticks=is_first)
     y = alt.Y("name:N", sort=names, title=None, axis=axis)
     offset = alt.YOffset("series:N", sort=series) if len(series) > 1 else None
     scale = alt.Scale(type="log", nice=False, padding=_PADDING)

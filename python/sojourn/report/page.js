@@ -36,10 +36,11 @@ function layOut(asked) {
   asked.concat.forEach((view, at) => {
     view.width = isNarrow ? room : Math.round((widths[at] / whole) * room);
     if (isNarrow) view.title.text = wrapped(view.title.text, room / PIXELS_PER_LETTER);
-    // With one panel a row, each has its own axis of time.
+    // With one panel a row, each has its own axes.
     for (const layer of isNarrow ? view.layer : []) {
-      const axis = layer.encoding?.x?.axis;
-      if (axis && "labels" in axis) Object.assign(axis, { labels: true, ticks: true, tickCount: 5 });
+      const { x, y } = layer.encoding ?? {};
+      if ("labels" in (x?.axis ?? {})) Object.assign(x.axis, { labels: true, ticks: true, tickCount: 5 });
+      if ("labels" in (y?.axis ?? {})) Object.assign(y.axis, { labels: true, ticks: true });
     }
   });
   const legend = asked.config.legend;
@@ -88,7 +89,9 @@ function labelWidth(asked) {
 
 function longestName(asked) {
   const names = asked.concat.flatMap((view) =>
-    view.layer.flatMap((layer) => layer.encoding?.color?.scale?.domain ?? []),
+    view.layer.flatMap(({ encoding }) =>
+      [encoding?.color, encoding?.strokeDash].flatMap((shown) => shown?.scale?.domain ?? []),
+    ),
   );
   return Math.max(1, ...names.map((name) => name.length));
 }
