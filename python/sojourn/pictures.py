@@ -48,7 +48,7 @@ class Pictures:
 
     @property
     def hint(self) -> str:
-        """What a message adds to the folder's name."""
+        """The addition to the folder's name in a message."""
         return " (open report.html)" if PAGE[0] in self._formats else ""
 
     def load_ahead(self) -> None:

@@ -1,6 +1,6 @@
 """The report of a comparison: one self-contained HTML file that works offline.
 
-A module of its own, because the report of a run needs none of what it loads.
+A separate module: the page of a run does not load the modules of comparisons.
 """
 
 from typing import TYPE_CHECKING

@@ -301,7 +301,7 @@ def _bounds(run: "Record", link: str | None) -> list[Spec]:
 
 
 def _distinct_bounds(run: "Record", link: str | None, place: int) -> list[float]:
-    """Return the bounds of a change in all runs, without those that a reader cannot tell apart."""
+    """Return the bounds of a change in all runs; bounds within `_SAME_BOUND` are one."""
     found: list[float] = []
     for one in run.runs:
         own = [spike for spike in one["spikes"] if spike["link"] == link][place : place + 1]
