@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _PERCENTILES = (5, 25, 50, 75, 95)
 _NUMBERS = tuple(f"p{p}" for p in _PERCENTILES)
 # Heights of a bar, and of the gap between two classes.
-_BAR, _GAP = 14, 12
+_BAR, _GAP = 14, 16
+# Height of a line of a label.
+_LINE = 13
 # Pixels between the extremes and the panel's edges.
 _PADDING = 10
 _FIGURES: tuple[tuple[Side, str, float, str], ...] = (
@@ -65,7 +67,10 @@ def _panel(
     # A line for the flow and one for the class, so that the panels have room.
     is_first = side == "whole"
     lines = "split(datum.label, ': ')"
-    axis = alt.Axis(labelLimit=170, labelExpr=lines, labels=is_first, ticks=is_first)
+    up = -_LINE / 2 if any(": " in name for name in names) else 0
+    axis = alt.Axis(
+        labelLimit=170, labelExpr=lines, labelOffset=up, labels=is_first, ticks=is_first
+    )
     y = alt.Y("name:N", sort=names, title=None, axis=axis)
     offset = alt.YOffset("series:N", sort=series) if len(series) > 1 else None
     scale = alt.Scale(type="log", nice=False, padding=_PADDING)
