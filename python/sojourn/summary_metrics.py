@@ -156,6 +156,7 @@ NOTES: list[list[tuple[Metric, str]]] = [
             f"{FEWEST_TRANSFERS}, no percentiles",
         )
     ],
+    [(COMPLETION, "completion: from the flow's start until all its data were delivered")],
     [
         (
             SLOWDOWN_P50,

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 _PERCENTILES = (5, 25, 50, 75, 95)
 _NUMBERS = tuple(f"p{p}" for p in _PERCENTILES)
 # Heights of a bar, and of the gap between two classes.
-_BAR, _GAP = 14, 12
+_BAR, _GAP = 14, 16
+# Height of a line of a label.
+_LINE = 13
+# Pixels between the extremes and the panel's edges.
+_PADDING = 10
 _FIGURES: tuple[tuple[Side, str, float, str], ...] = (
     (
         "whole",
@@ -60,10 +64,16 @@ def _panel(
     height: int,
 ) -> alt.LayerSpec:
     names, series = order
-    axis = alt.Axis(labelLimit=170) if side == "whole" else alt.Axis(labels=False, ticks=False)
+    # A line for the flow and one for the class, so that the panels have room.
+    is_first = side == "whole"
+    lines = "split(datum.label, ': ')"
+    up = -_LINE / 2 if any(": " in name for name in names) else 0
+    axis = alt.Axis(
+        labelLimit=170, labelExpr=lines, labelOffset=up, labels=is_first, ticks=is_first
+    )
     y = alt.Y("name:N", sort=names, title=None, axis=axis)
     offset = alt.YOffset("series:N", sort=series) if len(series) > 1 else None
-    scale = alt.Scale(type="log", nice=False)
+    scale = alt.Scale(type="log", nice=False, padding=_PADDING)
     data = table(rows, *_NUMBERS)
     colour = panels.colour(frame)
 
