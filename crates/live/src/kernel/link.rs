@@ -125,10 +125,13 @@ impl KernelLink {
     /// packets. A packet belongs to the socket that sent it, also in another namespace, until the
     /// router's IP layer has it. TCP allows a socket about two packets below itself
     /// (`tcp_small_queue_check`), so that the queue would never fill. A copy belongs to no socket.
-    /// Only IP packets pass, and `stab` makes HTB count them as the scenario's link does.
+    /// Only packets to the other hosts pass: those to multicast groups (RFC 3810) are of no flow.
+    /// `stab` makes HTB count them as the scenario's link does.
     fn redirection(&self, version: IpVersion) -> Vec<Step> {
         let (ingress, shaper) = (self.direction.ingress(), self.direction.shaper());
-        let protocol = if version == IpVersion::V4 { "ip" } else { "ipv6" };
+        let (network, length) = self.direction.to().network(version);
+        let (protocol, field) =
+            if version == IpVersion::V4 { ("ip", "ip") } else { ("ipv6", "ip6") };
         let overhead = self.spec.overhead.0 as i64 - ETHERNET;
         let mut steps = network::shaper(self.direction, self.mtu).to_vec();
         steps.extend([
@@ -136,8 +139,8 @@ impl KernelLink {
             Step::tc(
                 Place::Router,
                 format!(
-                    "filter add dev {ingress} ingress protocol {protocol} u32 match u32 0 0 \
-                     action mirred egress mirror dev {shaper} drop"
+                    "filter add dev {ingress} ingress protocol {protocol} u32 match {field} dst \
+                     {network}/{length} action mirred egress mirror dev {shaper} drop"
                 ),
             ),
             Step::tc(

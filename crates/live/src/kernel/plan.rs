@@ -10,6 +10,7 @@ use sojourn_units::Instant;
 use super::link::{self, KernelLink};
 use super::needs::{self, Need};
 use super::network;
+use crate::addresses::Side;
 use crate::run::mtu;
 use crate::{Error, IpVersion};
 
@@ -93,6 +94,14 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
+    /// The side to which packets of this direction go.
+    pub(crate) fn to(self) -> Side {
+        match self {
+            Direction::Path => Side::Receivers,
+            Direction::Back => Side::Senders,
+        }
+    }
+
     /// The router's device at which packets of this direction arrive.
     pub(crate) fn ingress(self) -> &'static str {
         match self {

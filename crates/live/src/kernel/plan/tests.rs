@@ -39,8 +39,8 @@ fn a_rate_is_shaped_at_the_ingress_and_delays_are_at_the_egress() {
         of_link("rate = \"20Mbit\"\ndelay = \"5ms\"\nbuffer = \"30kB\"").expect("it is possible");
     let expected = [
         "qdisc add dev senders0 ingress",
-        "filter add dev senders0 ingress protocol ip u32 match u32 0 0 action mirred egress \
-         mirror dev path0 drop",
+        "filter add dev senders0 ingress protocol ip u32 match ip dst 10.54.0.0/16 action mirred \
+         egress mirror dev path0 drop",
         "qdisc add dev path0 root handle 1: stab overhead -14 htb default 1",
         "class add dev path0 parent 1: classid 1:1 htb rate 20000000bit burst 2500 cburst 2500 \
          quantum 1514",
