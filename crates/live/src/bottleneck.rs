@@ -201,6 +201,7 @@ impl Bottleneck {
     pub(crate) fn run(mut self, stop: &AtomicBool) -> Result<Finished, Error> {
         self.timing.is_realtime = realtime::schedule_fifo(PRIORITY).is_ok();
         let stolen_before = stolen();
+        self.clock.sleep_until(Instant::ZERO);
         self.serve(stop)?;
         self.timing.stolen = stolen().saturating_sub(stolen_before);
         // Only the run needs it.

@@ -1,0 +1,14 @@
+"""The matrix of live runs in docs/fidelity.md."""
+
+import json
+import runpy
+
+from support import ROOT
+
+
+def test_the_tables_of_live_runs_have_the_values_of_their_json() -> None:
+    tables = runpy.run_path(str(ROOT / "benches" / "live_tables.py"))
+    rows = json.loads((ROOT / "docs" / "live-fidelity.json").read_text())
+    page = (ROOT / "docs" / "fidelity.md").read_text()
+    assert page.count(tables["BEGIN"]) == 1
+    assert page == tables["replaced"](page, tables["tables"](rows))
