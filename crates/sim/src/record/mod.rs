@@ -2,11 +2,13 @@
 
 mod bounds;
 mod changes;
+mod empty_path;
 mod load;
 pub(crate) mod outcome;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod parquet_files;
 pub(crate) mod series;
+mod size_classes;
 pub(crate) mod summary;
 mod transfers;
 

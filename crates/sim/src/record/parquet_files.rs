@@ -15,12 +15,12 @@ pub fn series_parquet(outcomes: &[&Outcome], links: bool) -> Result<Vec<u8>, Tab
     table.to_parquet(&[("sojourn_version", env!("CARGO_PKG_VERSION"))])
 }
 
-/// The transfers of several runs as one Parquet file; `None` if no flow has random arrivals.
+/// The transfers of several runs as one Parquet file; `None` if no flow draws sizes.
 ///
 /// # Errors
 /// If Parquet cannot hold them.
 pub fn transfers_parquet(outcomes: &[&Outcome]) -> Result<Option<Vec<u8>>, TableError> {
-    if !outcomes.iter().any(|outcome| outcome.has_arrivals) {
+    if !outcomes.iter().any(|outcome| outcome.has_sizes) {
         return Ok(None);
     }
     let rows = || outcomes.iter().flat_map(|o| o.transfers.iter().map(move |one| (*o, one)));
@@ -35,5 +35,7 @@ pub fn transfers_parquet(outcomes: &[&Outcome]) -> Result<Option<Vec<u8>>, Table
     table.add("size_bytes", rows().map(|(_, one)| one.size).collect::<Vec<_>>());
     let completion = |one: &Transfer| one.completion.map_or(f64::NAN, Duration::as_secs_f64);
     table.add("completion_s", rows().map(|(_, one)| completion(one)).collect::<Vec<_>>());
+    let slowdown = |one: &Transfer| one.slowdown.unwrap_or(f64::NAN);
+    table.add("slowdown", rows().map(|(_, one)| slowdown(one)).collect::<Vec<_>>());
     table.to_parquet(&[("sojourn_version", env!("CARGO_PKG_VERSION"))]).map(Some)
 }
