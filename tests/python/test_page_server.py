@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from http.client import HTTPConnection
@@ -123,6 +124,25 @@ def test_a_saved_page_holds_its_run(
     assert [one["control"] for one in runs] == ["cubic", "dctcp"]
     assert main(["view", str(run), "--save", str(saved)]) == 2
     assert main(["view", str(run.parent), "--save", str(tmp_path / "other.html")]) == 2
+
+
+def test_a_live_report_holds_the_page(
+    server: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(server.given[0] / "small", run)
+    assert main(["report", str(run)]) == 0
+    alone = (run / "report.html").read_text()
+    (tmp_path / "live.html").write_text("<title>The page</title>")
+    monkeypatch.setattr("sojourn.page_server.page_folder", lambda: tmp_path)
+    assert main(["report", str(run), "--live"]) == 0
+    live = (run / "report.html").read_text()
+    data = live[live.index('id="live-page">') + 15 :].partition("<")[0]
+    assert gzip.decompress(base64.b64decode(data)) == b"<title>The page</title>"
+    assert len(live) < len(alone) + 2000
+    # Without the option, the report is as before.
+    assert main(["report", str(run)]) == 0
+    assert (run / "report.html").read_text() == alone
 
 
 def test_missing_folders_and_pages_are_named(

@@ -195,6 +195,8 @@ export class Charts {
     ctx.strokeStyle = ctx.fillStyle = ink("--ink");
     ctx.lineWidth = devicePixelRatio;
     ctx.font = `${11 * devicePixelRatio}px sans-serif`;
+    ctx.textAlign = "right";
+    ctx.textBaseline = "alphabetic";
     for (const { from, to, bound } of this.bounds()) {
       const y = plot.valToPos(bound / 1e-3, "y", true);
       const [left, right] = [from, to].map((time) => plot.valToPos(time, "x", true));
@@ -203,9 +205,7 @@ export class Charts {
       ctx.moveTo(left ?? 0, y);
       ctx.lineTo(right ?? 0, y);
       ctx.stroke();
-      const text = `bound ${brief(bound)}`;
-      const width = ctx.measureText(text).width;
-      ctx.fillText(text, (right ?? 0) - width - 4, y - 4 * devicePixelRatio);
+      ctx.fillText(`bound ${brief(bound)}`, (right ?? 0) - 4, y - 4 * devicePixelRatio);
     }
     ctx.restore();
   }

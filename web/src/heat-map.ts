@@ -28,7 +28,7 @@ const FIGURES: Figure[] = [
 /** Values of a field at equal distances, or ratios. */
 export function valuesOf(field: Field): number[] {
   const { min, max, isLog } = field;
-  // A drop to the whole rate is none.
+  // At 100 % the rate does not change, and the run has no spike.
   const top = field.key === "drop" ? 90 : max;
   return Array.from({ length: STEPS }, (_, step) => {
     const share = step / (STEPS - 1);

@@ -322,6 +322,22 @@ test("`sojourn view` shows recorded runs and captures", { skip }, async () => {
   }
 });
 
+/** A report with the page shows the same run in it. */
+async function inReport(folder, sojourn, recorded) {
+  sojourn("report", `${folder}/demo`, "--live");
+  const { size } = statSync(`${folder}/demo/report.html`);
+  console.log(`live report of the demo: ${mb(size)} MB`);
+  assert.ok(size < 4e6);
+  const { tab, faults } = await open(browser, `file://${folder}/demo/report.html`);
+  await tab.click("#live summary");
+  const frame = await (await tab.$("#live iframe")).contentFrame();
+  await frame.waitForSelector(".results[data-drawn-ms]", { timeout: 30_000 });
+  assert.equal(await frame.$eval(".verdict", (one) => one.textContent), recorded);
+  await tab.screenshot({ path: `${shots}/report.png`, fullPage: true });
+  assert.deepEqual(faults, []);
+  await tab.close();
+}
+
 test("a saved page shows its run and simulates changes, from a file", { skip }, async () => {
   const folder = mkdtempSync(`${tmpdir()}/sojourn-page-`);
   const sojourn = (...args) => execFileSync(PYTHON, ["-m", "sojourn", ...args], { cwd: `${root}..` });
@@ -350,6 +366,7 @@ test("a saved page shows its run and simulates changes, from a file", { skip }, 
     assert.equal(await tab.$eval(".verdict", (one) => one.textContent), recorded);
     assert.deepEqual(faults, []);
     await tab.close();
+    await inReport(folder, sojourn, recorded);
   } finally {
     rmSync(folder, { recursive: true });
   }
