@@ -1,6 +1,8 @@
 // Bundles the page into a folder: node build.mjs FOLDER. The module of the simulator must be built.
+import { createHash } from "node:crypto";
 import { copyFile, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -44,6 +46,42 @@ async function licences(inputs) {
   return (await Promise.all(texts)).join("\n\n");
 }
 
+/** A quoted source of the Content-Security-Policy that allows this text. */
+const hashOf = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+/** Data in an element, which no text in it can end. */
+const data = (id, text) => `<script type="text/plain" id="${id}">${text.replaceAll("<", "\\u003c")}</script>`;
+
+/** The page in one file, which needs no server. `sojourn view --save` puts a record into it. */
+async function oneFile() {
+  const read = (name) => readFile(`${out}/${name}`, "utf8");
+  const [html, style, worker] = await Promise.all(["index.html", "style.css", "worker.js"].map(read));
+  // "</script" occurs in strings only, in which the escape has no effect.
+  const script = (await read("page.js")).replaceAll("</script", "<\\/script");
+  const packed = gzipSync(await readFile(`${out}/sojourn.wasm`), { level: 9 }).toString("base64");
+  const policy =
+    `default-src 'none'; script-src ${hashOf(script)} 'wasm-unsafe-eval'; worker-src blob:; ` +
+    `style-src ${hashOf(style)}; img-src data: blob:; base-uri 'none'; form-action 'none'`;
+  const parts = [
+    data("sojourn-wasm", packed),
+    data("sojourn-worker", JSON.stringify(worker)),
+    data("sojourn-record", ""),
+    `<script type="text/plain" id="sojourn-licences">${await read("licences.txt")}</script>`,
+    `<script type="module">${script}</script>`,
+  ];
+  return html
+    .replace(/(Content-Security-Policy" content=")[^"]*/, (_, head) => head + policy)
+    .replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${style}</style>`)
+    .replace(/<script type="module"[^>]*><\/script>\n/, "")
+    .replace("</body>", () => `${parts.join("\n")}\n</body>`);
+}
+
+/** Modules that tests in node import. */
+const TESTED = [
+  ...["capacity", "completion", "explore-state", "permalink"],
+  ...["shipped", "simulator", "stories", "verdicts"],
+];
+
 const shared = {
   absWorkingDir: `${root}web`,
   bundle: true,
@@ -60,20 +98,21 @@ await mkdir(out, { recursive: true });
 const { metafile } = await build({
   ...shared,
   metafile: true,
-  entryPoints: { page: "src/main.ts", worker: "src/worker.ts", style: "src/style.css" },
+  entryPoints: { page: "src/main.ts", style: "src/style.css" },
   outdir: out,
 });
+// A plain script, since a page that was opened as a file may start no worker that is a module.
+await build({ ...shared, format: "iife", entryPoints: ["src/worker.ts"], outdir: out });
 await writeFile(`${out}/licences.txt`, await licences(Object.keys(metafile.inputs)));
 // The same code for tests in node.
 await build({
   ...shared,
   minify: false,
-  entryPoints: ["capacity", "explore-state", "permalink", "shipped", "simulator", "stories", "verdicts"].map(
-    (name) => `src/${name}.ts`,
-  ),
+  entryPoints: TESTED.map((name) => `src/${name}.ts`),
   outdir: `${out}-modules`,
   platform: "neutral",
 });
 await copyFile(`${root}web/src/index.html`, `${out}/index.html`);
 await copyFile(`${root}target/wasm/sojourn.wasm`, `${out}/sojourn.wasm`);
+await writeFile(`${out}/live.html`, await oneFile());
 await writeFile(`${out}-modules/package.json`, '{ "type": "module" }\n');

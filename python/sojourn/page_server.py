@@ -1,5 +1,7 @@
-"""Serves the page and run directories on loopback, read-only, behind a token."""
+"""Serves the page, run directories and captures on loopback, read-only; or writes one file."""
 
+import base64
+import gzip
 import hmac
 import json
 import secrets
@@ -10,15 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from sojourn.errors import RunDirectoryError, UsageError
+from sojourn import page_items
+from sojourn.errors import UsageError
 from sojourn.record import Record
-from sojourn.run_directory import What
-from sojourn.run_summary import RunSummary
 
-# Run directories in the list of the page.
-_MOST_RUNS = 500
-# Rows of a series; a browser would need gigabytes for more.
-_MOST_ROWS = 3_000_000
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -26,10 +23,6 @@ _TYPES = {
     ".wasm": "application/wasm",
     ".json": "application/json",
     ".txt": "text/plain; charset=utf-8",
-}
-_COLUMNS: dict[What, tuple[str, ...]] = {
-    "flows": ("t_s", "goodput_bps", "cwnd_bytes", "rtt_s"),
-    "links": ("t_s", "capacity_bps", "carried_bps", "queue_delay_s"),
 }
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -49,34 +42,29 @@ def page_folder() -> Path:
     return found.absolute()
 
 
-def run_directories(given: Sequence[Path]) -> list[Path]:
-    """Return the run directories among these folders and directly within them, by name."""
-    found: list[Path] = []
-    for place in given:
-        if not place.is_dir():
-            raise RunDirectoryError(f"{place} is no folder")
-        inner = sorted(path for path in place.iterdir() if _is_run(path))
-        own = [place] if _is_run(place) else inner
-        if not own:
-            raise RunDirectoryError(
-                f"{place} is no run directory and contains none; `sojourn run --out {place}` "
-                "writes one"
-            )
-        found += own
-    return found[:_MOST_RUNS]
-
-
-def _is_run(path: Path) -> bool:
-    return (path / "summary.json").is_file()
+def live_page(page: Path, record: Record) -> str:
+    """Return the page and a record as one file, which runs the simulator without a server."""
+    empty = '<script type="text/plain" id="sojourn-record"></script>'
+    data = base64.b64encode(gzip.compress(_json(page_items.recorded(record)), mtime=0)).decode()
+    text = (page / "live.html").read_text("utf-8")
+    return text.replace(empty, empty.replace("><", f">{data}<", 1), 1)
 
 
 class PageServer(ThreadingHTTPServer):
-    """The server; `address` is that of the page, with its token."""
+    """The server; `address` is that of the page, with its token.
+
+    `now` gives the charts of a live run that goes on.
+    """
 
     daemon_threads = True
 
     def __init__(
-        self, page: Path, given: Sequence[Path], load: Callable[[Path], Record], port: int = 0
+        self,
+        page: Path,
+        given: Sequence[Path],
+        load: Callable[[Path], Record],
+        port: int = 0,
+        now: Callable[[], dict[str, Any]] | None = None,
     ) -> None:
         try:
             super().__init__(("127.0.0.1", port), _Handler)
@@ -86,6 +74,7 @@ class PageServer(ThreadingHTTPServer):
         self.page = page
         self.given = given
         self.load = load
+        self.now = now
         self.token = secrets.token_urlsafe(16)
         self.hosts = {f"127.0.0.1:{self.server_port}", f"localhost:{self.server_port}"}
 
@@ -97,16 +86,18 @@ class PageServer(ThreadingHTTPServer):
     def content(self, name: str) -> tuple[str, bytes]:
         """Return the type and the content of a name below the token.
 
-        Raises FileNotFoundError, or RunDirectoryError if a run cannot be read.
+        Raises FileNotFoundError, or the error of a run or capture that cannot be read.
         """
-        if name == "runs.json":
-            return _TYPES[".json"], _json(self._runs())
-        if name.startswith("run-") and name.endswith(".json"):
-            place = name.removeprefix("run-").removesuffix(".json")
-            directories = run_directories(self.given)
-            if not place.isdecimal() or int(place) >= len(directories):
+        if name == "now.json" and self.now is not None:
+            return _TYPES[".json"], _json(self.now())
+        if name == "items.json":
+            return _TYPES[".json"], _json(page_items.listed(page_items.found(self.given)))
+        if name.startswith("item-") and name.endswith(".json"):
+            place = name.removeprefix("item-").removesuffix(".json")
+            items = page_items.found(self.given)
+            if not place.isdecimal() or int(place) >= len(items):
                 raise FileNotFoundError(name)
-            return _TYPES[".json"], _json(recorded(self.load(directories[int(place)])))
+            return _TYPES[".json"], _json(page_items.content(items[int(place)], self.load))
         return self._file(name or "index.html")
 
     def _file(self, name: str) -> tuple[str, bytes]:
@@ -115,25 +106,10 @@ class PageServer(ThreadingHTTPServer):
         if name not in names:
             raise FileNotFoundError(name)
         content = (self.page / name).read_bytes()
-        if name == "index.html" and self.given:
-            content = content.replace(b"<html ", b"<html data-runs ", 1)
+        if name == "index.html":
+            mark = b"data-live " if self.now else b"data-runs " if self.given else b""
+            content = content.replace(b"<html ", b"<html " + mark, 1)
         return _TYPES.get(Path(name).suffix, "application/octet-stream"), content
-
-    def _runs(self) -> list[dict[str, Any]]:
-        """Return one entry for each run directory, as the folders are now."""
-        entries = []
-        for place, directory in enumerate(run_directories(self.given)):
-            try:
-                summary = json.loads((directory / "summary.json").read_bytes())
-                controls = [str(run["control"]) for run in summary["runs"]]
-            except (OSError, ValueError, LookupError, TypeError):
-                controls = []
-            # A live run replaces its directory at its end.
-            changed = directory.stat().st_mtime
-            entries.append(
-                {"place": place, "name": directory.name, "controls": controls, "changed": changed}
-            )
-        return entries
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -168,41 +144,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Print no log: its lines would contain the token."""
-
-
-def recorded(record: Record) -> dict[str, Any]:
-    """Return a record as the page reads it: the first run of each controller, with its samples."""
-    first: dict[str, RunSummary] = {}
-    for run in record.runs:
-        first.setdefault(run["control"], run)
-    rows = record.flows.height + record.links.height
-    if rows > _MOST_ROWS:
-        raise UsageError(f"the run has {rows:,} samples, too many for the page; see its report")
-    return {
-        "title": record.title,
-        "scenario": record.scenario,
-        "files": {name: text for name, text in record.files.items() if not name.endswith(".py")},
-        "runs": list(first.values()),
-        "flows": [_samples(record, "flows", run) for run in first.values()],
-        "links": [_samples(record, "links", run) for run in first.values()],
-    }
-
-
-def _samples(record: Record, what: What, run: RunSummary) -> dict[str, Any]:
-    """Return the samples of a run: at each time one row for every name, in the same order."""
-    import polars as pl
-
-    frame = record.flows if what == "flows" else record.links
-    key = what.removesuffix("s")
-    own = frame.filter(pl.col("control") == run["control"], pl.col("seed") == run["seed"])
-    names = own[key].unique(maintain_order=True).to_list()
-    if own.height != len(names) * own["t_s"].n_unique():
-        raise RunDirectoryError(f"the {what} have no samples at equal times; see the report")
-    order = {name: place for place, name in enumerate(names)}
-    own = own.with_columns(pl.col(key).replace_strict(order, return_dtype=pl.Int64).alias("_place"))
-    own = own.sort("t_s", "_place").fill_nan(None)
-    columns = {name: own[name].cast(pl.Float64).to_list() for name in _COLUMNS[what]}
-    return {"names": names, "columns": columns}
 
 
 def _json(value: object) -> bytes:

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from types import TracebackType
 
 from rich.cells import set_cell_size
@@ -10,16 +9,13 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from sojourn import _core, terminal
+from sojourn import terminal
 from sojourn.column_chart import ASCII, BLOCKS, Chart, Glyphs, rounded_up, top_of
 from sojourn.errors import UsageError
+from sojourn.followed import Followed
 from sojourn.formatting import MISSING, ms_text, rate_text
-from sojourn.link_history import Column, Columns, Latest, LinkHistory
+from sojourn.link_history import Column, Columns, Latest
 
-# The charts show the last minute, or the whole run if it is shorter.
-_LONGEST_S = 60.0
-# Time between two pictures.
-_REFRESH_S = 0.25
 # Cells left of the columns, with the axis.
 _MARGIN = 27
 _LEAST_COLUMNS, _LEAST_ROWS = 50, 14
@@ -28,18 +24,11 @@ _OTHER_ROWS = 5
 _RATE, _DELAY, _MARKS, _DROPS, _GOODPUT = "cyan", "magenta", "yellow", "red", "green"
 
 
-class View:
+class View(Followed):
     """The charts of each run in turn, on the alternate screen of standard error's terminal."""
 
     def __init__(self, title: str, link: str, runs: int) -> None:
-        self._title = terminal.one_line(title)
-        self._link = terminal.one_line(link)
-        self._runs = runs
-        self._begun = 0
-        self._run: _core.LiveRun | None = None
-        self._name = ""
-        self._history = LinkHistory(0, 1.0)
-        self._next_s = 0.0
+        super().__init__(title, link, runs)
         self._console = Console(file=terminal.styled(sys.stderr), highlight=False, emoji=False)
         self._live = Live(
             console=self._console,
@@ -50,24 +39,10 @@ class View:
             get_renderable=self._picture,
         )
 
-    def begin(self, run: _core.LiveRun, control: str | None, seed: int) -> None:
-        """Show this run from now on."""
-        self._begun += 1
-        which = f"run {self._begun} of {self._runs}, " if self._runs > 1 else ""
-        chosen = "" if control is None else f"{terminal.one_line(control)}, "
-        self._name = f"{which}{chosen}seed {seed}"
-        self._history = LinkHistory(len(run.watched_flows), min(run.duration_s, _LONGEST_S))
-        self._run = run
-        self._next_s = 0.0
-
     def show(self, done_s: float, total_s: float) -> None:
         """Draw the charts if it is time, as a callback for progress."""
-        now = time.monotonic()
-        if self._run is None or now < self._next_s:
-            return
-        self._next_s = now + _REFRESH_S
-        self._history.add(self._run.readings_json())
-        self._live.refresh()
+        if self.read():
+            self._live.refresh()
 
     def __enter__(self) -> "View":
         self._live.start()

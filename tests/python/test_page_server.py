@@ -1,6 +1,9 @@
 """`sojourn view` serves the page and run directories, and nothing else."""
 
+import base64
+import gzip
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from http.client import HTTPConnection
@@ -10,9 +13,13 @@ from typing import Any
 import pytest
 import sojourn
 from sojourn import results
+from sojourn.cli import main
 from sojourn.errors import UsageError
-from sojourn.page_server import PageServer, page_folder, run_directories
+from sojourn.page_items import found
+from sojourn.page_server import PageServer, page_folder
 from support import SMALL
+
+CAPTURES = Path(__file__).parents[1] / "captures"
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +34,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
     sojourn.run(SMALL).save(runs / "small", report=())
     (runs / "broken").mkdir()
     (runs / "broken" / "summary.json").write_text("{}")
+    capture = CAPTURES / "timestamps.pcapng"
+    (runs / "upload.pcapng").write_bytes(capture.read_bytes())
     with PageServer(page, [runs], results.read) as made:
         thread = threading.Thread(target=made.serve_forever, daemon=True)
         thread.start()
@@ -50,10 +59,11 @@ def fetched(server: PageServer, name: str) -> Any:
 def test_the_page_and_its_runs_are_served(server: PageServer) -> None:
     status, content = get(server, f"/{server.token}/")
     assert (status, content) == (200, b'<html data-runs lang="en">')
-    broken, small = fetched(server, "runs.json")
+    broken, small, capture = fetched(server, "items.json")
+    assert (capture["kind"], capture["name"]) == ("capture", "upload.pcapng")
     assert (broken["name"], broken["controls"]) == ("broken", [])
     assert (small["name"], small["controls"]) == ("small", ["cubic", "dctcp"])
-    run = fetched(server, f"run-{small['place']}.json")
+    run = fetched(server, f"item-{small['place']}.json")
     assert [one["control"] for one in run["runs"]] == ["cubic", "dctcp"]
     assert run["flows"][1]["names"] == ["upload"]
     times, delays = (run["links"][0]["columns"][name] for name in ("t_s", "queue_delay_s"))
@@ -64,8 +74,16 @@ def test_the_page_and_its_runs_are_served(server: PageServer) -> None:
     assert sojourn.Scenario.parse(run["scenario"])["title"] == "A small drop"
 
 
+def test_a_capture_is_served_with_its_round_trip_times(server: PageServer) -> None:
+    capture = fetched(server, "item-2.json")
+    assert capture["error"] is None
+    direction = capture["flows"][0]["directions"][0]
+    assert len(direction["series"]) > 1
+    assert min(rtt for _, rtt, _ in direction["series"]) == direction["min_s"]
+
+
 def test_a_run_that_cannot_be_read_gives_its_reason(server: PageServer) -> None:
-    status, content = get(server, f"/{server.token}/run-0.json")
+    status, content = get(server, f"/{server.token}/item-0.json")
     assert status == 422
     assert "summary.json" in json.loads(content)["error"]
 
@@ -73,9 +91,9 @@ def test_a_run_that_cannot_be_read_gives_its_reason(server: PageServer) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        *("/", "/runs.json", "/wrong/", "/wrong/runs.json"),
+        *("/", "/items.json", "/wrong/", "/wrong/items.json"),
         *("/TOKEN/../secret.txt", "/TOKEN/..%2fsecret.txt", "/TOKEN//etc/passwd"),
-        *("/TOKEN/run-9.json", "/TOKEN/run--1.json", "/TOKEN/run-x.json", "/TOKEN/a/b"),
+        *("/TOKEN/item-9.json", "/TOKEN/item--1.json", "/TOKEN/item-x.json", "/TOKEN/a/b"),
     ],
 )
 def test_other_paths_are_unknown(server: PageServer, path: str) -> None:
@@ -91,13 +109,49 @@ def test_other_hosts_and_methods_are_refused(server: PageServer) -> None:
         assert get(server, page, method)[0] == 501
 
 
+def test_a_saved_page_holds_its_run(
+    server: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = '<script type="text/plain" id="sojourn-record"></script>'
+    (tmp_path / "page").mkdir()
+    (tmp_path / "page" / "live.html").write_text(f"<body>{empty}</body>")
+    monkeypatch.setattr("sojourn.page_server.page_folder", lambda: tmp_path / "page")
+    run, saved = server.given[0] / "small", tmp_path / "saved.html"
+    assert main(["view", str(run), "--save", str(saved)]) == 0
+    text = saved.read_text()
+    data = text[text.index('record">') + 8 : text.index("</script>")]
+    runs = json.loads(gzip.decompress(base64.b64decode(data)))["runs"]
+    assert [one["control"] for one in runs] == ["cubic", "dctcp"]
+    assert main(["view", str(run), "--save", str(saved)]) == 2
+    assert main(["view", str(run.parent), "--save", str(tmp_path / "other.html")]) == 2
+
+
+def test_a_live_report_holds_the_page(
+    server: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(server.given[0] / "small", run)
+    assert main(["report", str(run)]) == 0
+    alone = (run / "report.html").read_text()
+    (tmp_path / "live.html").write_text("<title>The page</title>")
+    monkeypatch.setattr("sojourn.page_server.page_folder", lambda: tmp_path)
+    assert main(["report", str(run), "--live"]) == 0
+    live = (run / "report.html").read_text()
+    data = live[live.index('id="live-page">') + 15 :].partition("<")[0]
+    assert gzip.decompress(base64.b64decode(data)) == b"<title>The page</title>"
+    assert len(live) < len(alone) + 2000
+    # Without the option, the report is as before.
+    assert main(["report", str(run)]) == 0
+    assert (run / "report.html").read_text() == alone
+
+
 def test_missing_folders_and_pages_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(UsageError, match="no run directory and contains none"):
-        run_directories([tmp_path])
-    with pytest.raises(UsageError, match="is no folder"):
-        run_directories([tmp_path / "absent"])
+    with pytest.raises(UsageError, match="is no run directory and contains none"):
+        found([tmp_path])
+    with pytest.raises(UsageError, match="does not exist"):
+        found([tmp_path / "absent"])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sojourn.page_server.__file__", str(tmp_path / "module.py"))
     with pytest.raises(UsageError, match="make page"):

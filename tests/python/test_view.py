@@ -9,9 +9,12 @@ import re
 import struct
 import subprocess
 import termios
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
 
 import pytest
 import sojourn as package
@@ -236,11 +239,42 @@ def test_an_error_restores_the_terminal(place: Path) -> None:
     assert "has no congestion controller `vegas`" in shown.rpartition("\x1b[?1049l")[2]
 
 
+def test_a_page_shows_the_charts_while_the_run_goes_on(place: Path) -> None:
+    page = place / "target" / "page"
+    page.mkdir(parents=True, exist_ok=True)
+    for name in ("index.html", "sojourn.wasm"):
+        (page / name).write_text('<html lang="en">')
+    args = command("live", place / "small.toml", "--page", "--json", "--control", "cubic")
+    with subprocess.Popen(
+        args,
+        cwd=place,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        _, _, address = process.stderr.readline().strip().rpartition(" ")
+        now: dict[str, Any] = {}
+        while not now or now["latest"]["t_s"] < 0.5:
+            assert process.poll() is None
+            now = json.load(urlopen(f"{address}now.json"))
+            time.sleep(0.05)
+        (run,) = json.loads(process.stdout.read())["runs"]
+    assert process.returncode == 0
+    assert now["name"] == "small.toml, cubic, seed 1, link narrow"
+    assert now["flows"] == ["upload"]
+    assert max(rate for rate in now["past"]["capacity_bps"] if rate) == pytest.approx(10e6, rel=0.1)
+    assert run["duration_s"] == now["duration_s"] == 2
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
         (["--view"], "standard error, which is not a terminal"),
         (["--view", "--dry-run", "--bottleneck", "tc"], "--dry-run runs nothing"),
+        (["--view", "--page"], "leave out one of them"),
     ],
 )
 def test_a_view_that_nobody_can_see_is_refused(

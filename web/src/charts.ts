@@ -1,11 +1,12 @@
 // The charts of an experiment: panels with a shared time axis, zoom and cursor.
 
 import uPlot from "uplot";
-import { coloursOf } from "./colours.ts";
+import { axes } from "./axes.ts";
+import { coloursOf, ink } from "./colours.ts";
 import { el, fill } from "./dom.ts";
 import type { Experiment, Values } from "./experiment.ts";
-import { brief, general } from "./formatting.ts";
-import { PANELS, type Panel, curvesOf, labelsOf, timesOf } from "./panels.ts";
+import { brief } from "./formatting.ts";
+import { type Bound, PANELS, type Panel, RECORDED, boundsOf, curvesOf, labelsOf, timesOf } from "./panels.ts";
 
 const HEIGHT = { rate: 170, delay: 210, window: 150, rtt: 150 };
 /** From this width on, panels are side by side, and taller. */
@@ -20,6 +21,7 @@ interface Shown {
   panel: Panel;
   plot: uPlot;
   element: HTMLElement;
+  scale: number;
   unit: string;
 }
 
@@ -103,7 +105,7 @@ export class Charts {
   }
 
   private panel(panel: Panel, experiment: Experiment, duration: number): Shown {
-    const [, unit] = unitOf(panel, experiment);
+    const [scale, unit] = unitOf(panel, experiment);
     const host = el("div", { class: "plot" });
     const title = panel.key === "delay" ? `${panel.title} of ${experiment.focus}` : panel.title;
     const element = el(
@@ -113,14 +115,15 @@ export class Charts {
       host,
     );
     const plot = new uPlot(this.options(panel, experiment, duration), dataOf(panel, experiment), host);
-    return { panel, plot, element, unit };
+    return { panel, plot, element, scale, unit };
   }
 
   private options(panel: Panel, experiment: Experiment, duration: number): uPlot.Options {
     const line = (label: string): uPlot.Series => ({
       label,
       stroke: () => this.colours.get(label) ?? "",
-      width: 1.25,
+      width: label.endsWith(RECORDED) ? 1 : 1.25,
+      dash: label.endsWith(RECORDED) ? [3, 3] : [],
       points: { show: false },
       show: !this.hidden.has(label),
     });
@@ -131,11 +134,6 @@ export class Charts {
       points: { show: false },
     };
     const extra = panel.key === "rate" ? [capacity] : [];
-    const axis = {
-      stroke: () => ink("--soft"),
-      grid: { stroke: () => ink("--grid"), width: 1 },
-      ticks: { stroke: () => ink("--grid"), width: 1 },
-    };
     return {
       width: 640,
       height: heightOf(panel),
@@ -150,10 +148,7 @@ export class Charts {
         x: { time: false, auto: false, min: 0, max: duration },
         y: { range: (_, __, max) => [0, this.top(panel, max)] },
       },
-      axes: [
-        { ...axis, values: (_, ticks) => ticks.map((tick) => `${general(tick, 6)} s`), size: 28 },
-        { ...axis, size: 52, values: (_, ticks) => ticks.map((tick) => general(tick, 4)) },
-      ],
+      axes: axes(),
       series: [{}, ...extra, ...curvesOf(panel, experiment).map((curve) => line(curve.label))],
       hooks: {
         setScale: [(plot, key) => key === "x" && this.zoom(plot)],
@@ -171,16 +166,8 @@ export class Charts {
     return 1.06 * Math.max(max ?? 0, least, ...bounds) || 1;
   }
 
-  private bounds(): { from: number; to: number; bound: number }[] {
-    const experiment = this.experiment;
-    const spikes = experiment?.summaries()[0]?.spikes ?? [];
-    const end = experiment?.described?.duration_s ?? 0;
-    if (spikes.length > 8) return [];
-    return spikes.flatMap((spike, place) => {
-      const falls = spike.to_bps < spike.from_bps && spike.bound_s !== null;
-      const to = spikes[place + 1]?.at_s ?? end;
-      return falls ? [{ from: spike.at_s, to, bound: spike.bound_s ?? 0 }] : [];
-    });
+  private bounds(): Bound[] {
+    return this.experiment ? boundsOf(this.experiment) : [];
   }
 
   private drawUnavoidable(plot: uPlot): void {
@@ -208,6 +195,8 @@ export class Charts {
     ctx.strokeStyle = ctx.fillStyle = ink("--ink");
     ctx.lineWidth = devicePixelRatio;
     ctx.font = `${11 * devicePixelRatio}px sans-serif`;
+    ctx.textAlign = "right";
+    ctx.textBaseline = "alphabetic";
     for (const { from, to, bound } of this.bounds()) {
       const y = plot.valToPos(bound / 1e-3, "y", true);
       const [left, right] = [from, to].map((time) => plot.valToPos(time, "x", true));
@@ -216,9 +205,7 @@ export class Charts {
       ctx.moveTo(left ?? 0, y);
       ctx.lineTo(right ?? 0, y);
       ctx.stroke();
-      const text = `bound ${brief(bound)}`;
-      const width = ctx.measureText(text).width;
-      ctx.fillText(text, (right ?? 0) - width - 4, y - 4 * devicePixelRatio);
+      ctx.fillText(`bound ${brief(bound)}`, (right ?? 0) - 4, y - 4 * devicePixelRatio);
     }
     ctx.restore();
   }
@@ -289,10 +276,9 @@ export class Charts {
   }
 
   private row(experiment: Experiment, label: string, colour: string, index: number): HTMLElement {
-    const cells = this.shown.map(({ panel }) => {
+    const cells = this.shown.map(({ panel, scale }) => {
       const curve = curvesOf(panel, experiment).find((one) => one.label === label);
       const value = curve?.values[index];
-      const [scale] = unitOf(panel, experiment);
       return el("td", {}, value === null || value === undefined ? "" : (value / scale).toFixed(2));
     });
     const swatch = el("span", { class: "swatch", "aria-hidden": "true" });
@@ -326,11 +312,6 @@ export class Charts {
 
 function heightOf(panel: Panel): number {
   return innerWidth < WIDE ? HEIGHT[panel.key] : 1.5 * HEIGHT.delay;
-}
-
-/** The colour of a role, from the style sheet. */
-function ink(role: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(role);
 }
 
 function clip(plot: uPlot): void {

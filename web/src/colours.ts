@@ -1,5 +1,7 @@
 // The colour of each line: those of python/sojourn/legend.py, lighter on a dark page.
 
+import { RECORDED } from "./panels.ts";
+
 const KNOWN: Record<string, string> = {
   reno: "#b9629a",
   cubic: "#0072b2",
@@ -19,11 +21,27 @@ const OTHERS = ["#b87900", "#2f8fc4", "#5b6abf", "#b0446e", "#3f7f6b", "#8d6aa0"
 /** Whether the page is dark now. */
 export const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
 
-/** The colours of lines, in their order. */
+const inks = new Map<string, string>();
+
+/** The colour of a role, from the style sheet. */
+export function ink(role: string): string {
+  // Kept, because a chart asks for hundreds, and the style sheet takes long.
+  const key = `${role} ${isDark()}`;
+  let found = inks.get(key);
+  if (found === undefined) {
+    found = getComputedStyle(document.documentElement).getPropertyValue(role);
+    inks.set(key, found);
+  }
+  return found;
+}
+
+/** The colours of lines, in their order. A recorded line has the colour of the changed one. */
 export function coloursOf(labels: readonly string[]): string[] {
-  let next = 0;
+  const found = new Map<string, string>();
   return labels.map((label) => {
-    const colour = KNOWN[label] ?? OTHERS[next++ % OTHERS.length] ?? "#777777";
+    const name = label.replace(RECORDED, "");
+    const colour = found.get(name) ?? KNOWN[name] ?? OTHERS[found.size % OTHERS.length] ?? "#777777";
+    found.set(name, colour);
     return isDark() ? lighter(colour) : colour;
   });
 }

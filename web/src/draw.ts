@@ -124,7 +124,7 @@ export class Draw implements View {
     this.status.textContent = "";
     const samples = isDrawing ? 300 : 1500;
     if (this.trace !== undefined) {
-      this.results.run(scenarioOf({ trace: TRACE }, { [TRACE]: this.trace }, samples));
+      this.results.run(scenarioOf({ trace: TRACE }, { [TRACE]: this.trace }, samples), isDrawing);
       return;
     }
     const rate = (part: number) => `${general(this.drawing.rates[part] ?? 0, 5)}Mbit`;
@@ -132,7 +132,7 @@ export class Draw implements View {
     for (let part = 1; part < PARTS; part++) {
       if (rate(part) !== rate(part - 1)) steps.push({ at: `${(DURATION_S * part) / PARTS}s`, rate: rate(part) });
     }
-    this.results.run(scenarioOf({ start: rate(0), steps }, {}, samples));
+    this.results.run(scenarioOf({ start: rate(0), steps }, {}, samples), isDrawing);
   }
 
   /** The delay of each controller beside the unavoidable one. */

@@ -1,10 +1,10 @@
 // A field in which a capacity over time is drawn, by pointer or keyboard.
 
+import { ink } from "./colours.ts";
 import { el } from "./dom.ts";
 import { general } from "./formatting.ts";
 
 const [WIDTH, HEIGHT] = [900, 260];
-const LEFT = 44;
 
 /** The rates of equal parts of a time, in Mbit/s. */
 export class Drawing {
@@ -29,7 +29,7 @@ export class Drawing {
     this.canvas.addEventListener("pointerup", () => this.end());
     this.canvas.addEventListener("keydown", (event) => this.onKey(event));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
-    this.draw();
+    new ResizeObserver(() => this.draw()).observe(this.canvas);
   }
 
   /** Replace all rates. */
@@ -47,7 +47,7 @@ export class Drawing {
     const box = this.canvas.getBoundingClientRect();
     const x = ((event.clientX - box.left) / box.width) * WIDTH;
     const y = ((event.clientY - box.top) / box.height) * HEIGHT;
-    const part = Math.floor(((x - LEFT) / (WIDTH - LEFT)) * this.rates.length);
+    const part = Math.floor((x / WIDTH) * this.rates.length);
     const rate = this.within(this.most * (1 - y / HEIGHT));
     return [Math.min(this.rates.length - 1, Math.max(0, part)), rate];
   }
@@ -95,24 +95,35 @@ export class Drawing {
     if (step !== 0) this.onChange(false);
   }
 
+  /** Writes the ends of both axes. */
+  private label(context: CanvasRenderingContext2D): void {
+    // The canvas is scaled to its place, and its text is not.
+    const unit = WIDTH / (this.canvas.clientWidth || WIDTH);
+    context.font = `${13 * unit}px sans-serif`;
+    context.fillStyle = ink("--ink");
+    context.strokeStyle = ink("--panel");
+    context.lineWidth = 4 * unit;
+    const write = (text: string, x: number, y: number) => {
+      context.strokeText(text, x, y);
+      context.fillText(text, x, y);
+    };
+    write(`${this.most} Mbit/s`, 6, 16 * unit);
+    write("0 s", 6, HEIGHT - 6 * unit);
+    write(`${this.duration} s`, WIDTH - 40 * unit, HEIGHT - 6 * unit);
+  }
+
   private draw(): void {
     const context = this.canvas.getContext("2d");
     if (!context) return;
-    const style = getComputedStyle(document.documentElement);
-    const ink = (role: string) => style.getPropertyValue(role);
     context.fillStyle = ink("--panel");
     context.fillRect(0, 0, WIDTH, HEIGHT);
-    const width = (WIDTH - LEFT) / this.rates.length;
+    const width = WIDTH / this.rates.length;
     this.rates.forEach((rate, part) => {
       const height = (HEIGHT * rate) / this.most;
       context.fillStyle = ink(part === this.selected ? "--ink" : "--accent");
-      context.fillRect(LEFT + part * width, HEIGHT - height, Math.ceil(width), height);
+      context.fillRect(part * width, HEIGHT - height, Math.ceil(width), height);
     });
-    context.fillStyle = ink("--soft");
-    context.font = "13px sans-serif";
-    context.fillText(`${this.most}`, 4, 14);
-    context.fillText("Mbit/s", 2, 30);
-    context.fillText("0", 4, HEIGHT - 4);
+    this.label(context);
     const rate = this.rates[this.selected] ?? 0;
     const time = (this.duration * this.selected) / this.rates.length;
     const text = `${general(rate, 3)} Mbit/s at ${general(time, 4)} s`;

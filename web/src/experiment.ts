@@ -48,6 +48,8 @@ export class Experiment {
   loop = 0;
   fault: Fault | undefined;
   isOver = false;
+  /** Recorded runs, which the charts and the table show beside these. */
+  beside: Experiment | undefined;
   private timer = 0;
 
   constructor(
@@ -219,9 +221,8 @@ function tooLarge(bytes: number): Fault {
 function linesOf(described: Described, run: string, runs: number): Line[] {
   const flows = Object.keys(described.document.flow);
   const line = (label: string): Line => ({ label, run, time: [], rate: [], window: [], rtt: [] });
-  if (flows.length * runs > MOST_LINES || (flows.length === 1 && runs > 1)) {
-    return [line(run || "all flows")];
-  }
+  if (flows.length === 1) return [line(run || (flows[0] ?? ""))];
+  if (flows.length * runs > MOST_LINES) return [line(run || "all flows")];
   return flows.map((flow) => line(runs > 1 ? `${run}: ${flow}` : flow));
 }
 

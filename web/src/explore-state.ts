@@ -13,7 +13,7 @@ export interface Field {
   isWhole?: boolean;
 }
 
-interface Numbers {
+export interface Numbers {
   rate: number;
   drop: number;
   at: number;

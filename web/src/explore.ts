@@ -9,12 +9,14 @@ import {
   QUEUES,
   SAMPLES,
   START,
+  type State,
   WITH_ECN,
   documentOf,
   fragmentOf,
   stateOf,
   within,
 } from "./explore-state.ts";
+import { HeatMap } from "./heat-map.ts";
 import type { Pool } from "./pool.ts";
 import { Results } from "./results.ts";
 import type { View } from "./view.ts";
@@ -24,6 +26,7 @@ export class Explore implements View {
   readonly element: HTMLElement;
   private state = START;
   private readonly results: Results;
+  private readonly map: HeatMap;
   private readonly form = el("form", { class: "fields", onsubmit: (event) => event.preventDefault() });
 
   constructor(
@@ -38,12 +41,21 @@ export class Explore implements View {
       "A link loses capacity while flows fill it. Move a slider, and the simulator runs every " +
         "chosen controller anew. Grey is the delay that no sender could avoid.",
     );
-    const side = el("div", { class: "side" }, intro, this.form);
+    const stop = () => {
+      this.results.abandon();
+      return this.state;
+    };
+    this.map = new HeatMap(pool, stop, (state) => this.set(state));
+    const side = el("div", { class: "side" }, intro, this.form, this.map.element);
     this.element = el("div", { class: "columns" }, side, this.results.element);
   }
 
   open(fragment: string): void {
-    this.state = stateOf(fragment);
+    this.set(stateOf(fragment));
+  }
+
+  private set(state: State): void {
+    this.state = state;
     this.build();
     this.run(false);
   }
@@ -129,8 +141,9 @@ export class Explore implements View {
   }
 
   private run(isDragging: boolean): void {
+    this.map.show(this.state);
     const text = documentOf(this.state, isDragging ? COARSE_SAMPLES : SAMPLES);
-    this.results.run({ text, files: {} });
+    this.results.run({ text, files: {} }, isDragging);
     if (!isDragging) this.onFragment(fragmentOf(this.state));
   }
 }

@@ -3,8 +3,8 @@
 import { coloursOf } from "./colours.ts";
 import { el } from "./dom.ts";
 import type { Experiment, Values } from "./experiment.ts";
-import { general } from "./formatting.ts";
-import { PANELS, curvesOf, labelsOf, timesOf } from "./panels.ts";
+import { brief, general } from "./formatting.ts";
+import { PANELS, type Panel, RECORDED, boundsOf, curvesOf, labelsOf, timesOf } from "./panels.ts";
 
 /** Offer a file for download. */
 export function save(content: Blob, name: string): void {
@@ -46,39 +46,71 @@ const escaped = (text: string) =>
 export function svgOf(experiment: Experiment): string {
   const labels = labelsOf(experiment);
   const colours = coloursOf(labels);
-  const times = timesOf(experiment);
-  const duration = experiment.described?.duration_s ?? 1;
   let legend = LEFT;
   const keys = labels.map((label, place) => {
     const key = `<text x="${legend}" y="16" fill="${colours[place]}">${escaped(label)}</text>`;
     legend += 8 * label.length + 16;
     return key;
   });
-  const panels = PANELS.map((panel, place) => {
-    const curves = curvesOf(panel, experiment);
-    const largest = curves.reduce((most, { values }) => values.reduce<number>((m, v) => Math.max(m, v ?? 0), most), 0);
-    const [scale, unit] = panel.scale(largest);
-    const top = TOP + place * (HEIGHT + 50) + 20;
-    const x = (time: number) => (LEFT + ((WIDTH - LEFT) * time) / duration).toFixed(1);
-    const y = (value: number) => (top + HEIGHT * (1 - value / (largest || 1))).toFixed(1);
-    const lines = curves.map(({ label, values }) => {
-      const path = pathOf(times, values, x, y);
-      return `<path d="${path}" fill="none" stroke="${colours[labels.indexOf(label)]}"/>`;
-    });
-    return (
-      `<text x="${LEFT}" y="${top - 6}">${escaped(panel.title)}, ${unit}</text>` +
-      `<text x="4" y="${top + 10}">${general(largest / scale, 4)}</text>` +
-      `<text x="4" y="${top + HEIGHT}">0</text>` +
-      `<path d="M${LEFT} ${top}V${top + HEIGHT}H${WIDTH}" fill="none" stroke="#888"/>` +
-      `<text x="${WIDTH - 40}" y="${top + HEIGHT + 14}">${duration} s</text>${lines.join("")}`
-    );
-  });
+  const colourOf = (label: string) => colours[labels.indexOf(label)] ?? "";
+  const panels = PANELS.map((panel, place) =>
+    panelOf(experiment, panel, TOP + place * (HEIGHT + 50) + 20, colourOf),
+  );
   const height = TOP + PANELS.length * (HEIGHT + 50) + 20;
-  const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH + 10} ${height}"`;
+  const width = Math.max(WIDTH + 10, legend);
+  const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}"`;
   const style = 'font-family="sans-serif" font-size="12" stroke-width="1"';
   const title = `<title>${escaped(experiment.described?.title ?? "")}</title>`;
   const text = 'style="background:#fff"';
   return `${head} ${style} ${text}>${title}${keys.join("")}${panels.join("")}</svg>\n`;
+}
+
+/** A panel with its top at `top`. */
+function panelOf(
+  experiment: Experiment,
+  panel: Panel,
+  top: number,
+  colourOf: (label: string) => string,
+): string {
+  const duration = experiment.described?.duration_s || 1;
+  const times = timesOf(experiment);
+  const curves = curvesOf(panel, experiment);
+  const capacity = panel.key === "rate" ? (experiment.runs[0]?.link.capacity ?? []) : [];
+  const bounds = panel.key === "delay" ? boundsOf(experiment) : [];
+  const all = [...curves.map(({ values }) => values), capacity, bounds.map(({ bound }) => bound)];
+  const largest = all.flat().reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
+  const [scale, unit] = panel.scale(largest);
+  const x = (time: number) => (LEFT + ((WIDTH - LEFT) * time) / duration).toFixed(1);
+  const y = (value: number) => (top + HEIGHT * (1 - Math.min(1, value / (largest || 1)))).toFixed(1);
+  const lines = curves.map(({ label, values }) => {
+    const dash = label.endsWith(RECORDED) ? ' stroke-dasharray="3"' : "";
+    const path = pathOf(times, values, x, y);
+    return `<path d="${path}" fill="none" stroke="${colourOf(label)}"${dash}/>`;
+  });
+  const grey = `<path d="${pathOf(times, capacity, x, y)}" fill="none" stroke="#888" stroke-width="2"/>`;
+  const dashed = bounds.map(
+    ({ from, to, bound }) =>
+      `<path d="M${x(from)} ${y(bound)}H${x(to)}" stroke="#000" stroke-dasharray="6 4"/>` +
+      `<text x="${x(to)}" y="${Number(y(bound)) - 4}" text-anchor="end">bound ${brief(bound)}</text>`,
+  );
+  return (
+    `<text x="${LEFT}" y="${top - 6}">${escaped(panel.title)}, ${unit}</text>` +
+    `<text x="4" y="${top + 10}">${general(largest / scale, 4)}</text>` +
+    `<text x="4" y="${top + HEIGHT}">0</text>` +
+    `<path d="M${LEFT} ${top}V${top + HEIGHT}H${WIDTH}" fill="none" stroke="#888"/>` +
+    `<text x="${WIDTH - 40}" y="${top + HEIGHT + 14}">${duration} s</text>` +
+    (panel.key === "delay" ? unavoidableOf(experiment, x, y) : grey) +
+    lines.join("") +
+    dashed.join("")
+  );
+}
+
+/** The area of the unavoidable delay. */
+function unavoidableOf(experiment: Experiment, x: Place, y: Place): string {
+  const series = experiment.unavoidable?.series ?? [];
+  if (series.length === 0) return "";
+  const steps = series.map(([end, , , draining]) => `V${y(draining ?? 0)}H${x(end)}`);
+  return `<path d="M${x(0)} ${y(0)}${steps.join("")}V${y(0)}Z" fill="#c9ccd1"/>`;
 }
 
 type Place = (value: number) => string;
@@ -88,6 +120,7 @@ function pathOf(times: number[], values: Values, x: Place, y: Place): string {
   let path = "";
   let isDrawing = false;
   values.forEach((value, row) => {
+    if (row >= times.length) return;
     if (value !== null) path += `${isDrawing ? "L" : "M"}${x(times[row] ?? 0)} ${y(value)}`;
     isDrawing = value !== null;
   });

@@ -1,9 +1,12 @@
 // The page: its views, and the fragment of the address, `#VIEW:STATE`, which chooses one.
 
+import { licences, ownRecord, simulatorModule, workerAddress } from "./assets.ts";
 import { button, el, fill } from "./dom.ts";
 import { Draw } from "./draw.ts";
 import { Explore } from "./explore.ts";
 import { Learn } from "./learn.ts";
+import { Live } from "./live.ts";
+import type { RecordedRuns } from "./model.ts";
 import { Pool } from "./pool.ts";
 import { Runs } from "./runs.ts";
 import type { View } from "./view.ts";
@@ -13,9 +16,9 @@ const MOST_WORKERS = 4;
 
 /** Loads the simulator once, for all workers. */
 async function pool(): Promise<Pool> {
-  const module = await WebAssembly.compileStreaming(fetch("sojourn.wasm"));
+  const module = await simulatorModule();
   const count = Math.min(MOST_WORKERS, Math.max(1, navigator.hardwareConcurrency || 1));
-  return new Pool(module, count);
+  return new Pool(module, workerAddress(), count);
 }
 
 class Page {
@@ -25,7 +28,7 @@ class Page {
   private shown: View | undefined;
   private fragment = "";
 
-  constructor(workers: Pool) {
+  constructor(workers: Pool, record: RecordedRuns | undefined) {
     const keep = (name: string) => (state: string) => this.keep(`${name}:${state}`);
     const write = new Write(workers, keep("write"));
     const edit = (toml: string, files: Record<string, string> = {}) => {
@@ -33,9 +36,11 @@ class Page {
       write.edit(toml, files);
     };
     // `sojourn view` marks the page that it serves with run directories.
-    const hasRuns = document.documentElement.hasAttribute("data-runs");
+    const hasRuns = document.documentElement.hasAttribute("data-runs") || record !== undefined;
+    const isLive = document.documentElement.hasAttribute("data-live");
     this.views = {
-      ...(hasRuns ? { runs: new Runs(workers, edit) } : {}),
+      ...(isLive ? { live: new Live() } : {}),
+      ...(hasRuns ? { runs: new Runs(workers, record, edit) } : {}),
       explore: new Explore(workers, keep("explore"), edit),
       draw: new Draw(workers),
       write,
@@ -48,9 +53,9 @@ class Page {
       this.tabs[name] = tab;
       nav.append(tab);
     }
-    const licences = el("a", { href: "licences.txt" }, "Licences of the libraries");
-    const footer = el("footer", {}, licences);
-    fill(document.body, el("header", {}, el("h1", {}, "Sojourn"), nav), this.main, footer);
+    const footer = el("footer", {}, licences());
+    const parts = [...document.querySelectorAll("body > script")];
+    fill(document.body, ...parts, el("header", {}, el("h1", {}, "Sojourn"), nav), this.main, footer);
     addEventListener("hashchange", () => this.follow());
     this.follow();
   }
@@ -90,7 +95,8 @@ class Page {
 }
 
 try {
-  new Page(await pool());
+  new Page(await pool(), await ownRecord());
+  performance.mark("ready");
 } catch (error) {
   const reason = error instanceof Error ? error.message : String(error);
   fill(document.body, el("p", { class: "fault" }, `The simulator could not be loaded: ${reason}`));

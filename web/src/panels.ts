@@ -35,8 +35,35 @@ export interface Curve {
   values: Values;
 }
 
-/** The curves of a panel. The queueing delay is the link's, and has one curve for each run. */
+/** Marks the labels of recorded runs beside changed ones. */
+export const RECORDED = " (recorded)";
+
+/** The curves of a panel, with those of recorded runs beside them. */
 export function curvesOf(panel: Panel, experiment: Experiment): Curve[] {
+  const { beside } = experiment;
+  const own = ownCurves(panel, experiment);
+  if (!beside) return own;
+  const [to, from] = [timesOf(experiment), timesOf(beside)];
+  const recorded = ownCurves(panel, beside).map(({ label, values }) => ({
+    label: label + RECORDED,
+    values: resampled(to, from, values),
+  }));
+  return [...own, ...recorded];
+}
+
+/** The values at other times: at each, the first sample that is not earlier. */
+function resampled(to: number[], from: number[], values: Values): Values {
+  // Most changes keep the times of the samples.
+  if (to[1] === from[1]) return values;
+  let row = 0;
+  return to.map((time) => {
+    while (row < from.length && (from[row] ?? 0) < time) row += 1;
+    return values[row] ?? null;
+  });
+}
+
+/** The queueing delay is the link's, and has one curve for each run. */
+function ownCurves(panel: Panel, experiment: Experiment): Curve[] {
   if (panel.key === "delay") {
     return experiment.runs.map((run) => ({
       label: run.lines[0]?.run || experiment.focus,
@@ -58,4 +85,26 @@ export function labelsOf(experiment: Experiment): string[] {
 export function timesOf(experiment: Experiment): number[] {
   const all = experiment.runs.map((run) => run.link.time);
   return all.reduce((most, one) => (one.length > most.length ? one : most), all[0] ?? []);
+}
+
+/** The bound of a drop's spike, from the drop to the next change. */
+export interface Bound {
+  from: number;
+  to: number;
+  bound: number;
+}
+
+/** More changes than these are too close for lines of their own. */
+const MOST_BOUNDS = 8;
+
+/** The bounds of the drops, once a run is over. */
+export function boundsOf(experiment: Experiment): Bound[] {
+  const spikes = experiment.summaries()[0]?.spikes ?? [];
+  const end = experiment.described?.duration_s ?? 0;
+  if (spikes.length > MOST_BOUNDS) return [];
+  return spikes.flatMap((spike, place) => {
+    const falls = spike.to_bps < spike.from_bps && spike.bound_s !== null;
+    const to = spikes[place + 1]?.at_s ?? end;
+    return falls ? [{ from: spike.at_s, to, bound: spike.bound_s ?? 0 }] : [];
+  });
 }

@@ -35,6 +35,7 @@ class Hand {
 
   constructor(
     private readonly module: WebAssembly.Module,
+    private readonly script: string,
     private readonly onFree: () => void,
   ) {
     this.worker = this.hired();
@@ -53,7 +54,7 @@ class Hand {
   }
 
   private hired(): Worker {
-    const worker = new Worker("worker.js", { type: "module" });
+    const worker = new Worker(this.script);
     worker.postMessage({ module: this.module } satisfies Request);
     worker.onmessage = ({ data }: MessageEvent<Response>) => this.hear(data);
     worker.onerror = (event) => this.replace(`The worker failed: ${event.message}`);
@@ -113,8 +114,9 @@ export class Pool {
   private waiting: Job[] = [];
   private lastId = 0;
 
-  constructor(module: WebAssembly.Module, count: number) {
-    this.hands = Array.from({ length: count }, () => new Hand(module, () => this.assign()));
+  constructor(module: WebAssembly.Module, script: string, count: number) {
+    const hand = () => new Hand(module, script, () => this.assign());
+    this.hands = Array.from({ length: count }, hand);
   }
 
   /** Check a scenario. */

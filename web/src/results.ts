@@ -9,6 +9,11 @@ import type { RecordedRuns } from "./model.ts";
 import type { Pool } from "./pool.ts";
 import { tablesOf } from "./table.ts";
 
+/** Time between two drawings of runs that go on. */
+const DRAW_MS = 120;
+/** While a value is dragged, its runs go on this long, so that a steady drag draws some. */
+const STALE_MS = 500;
+
 /** Shows one experiment after the other. */
 export class Results {
   readonly element: HTMLElement;
@@ -22,6 +27,12 @@ export class Results {
   private readonly exports = el("div", { class: "exports" });
   private frame = 0;
   private began = 0;
+  private drawn = 0;
+  private isDragging = false;
+  private beside: Experiment | undefined;
+  /** The newest scenario of a drag, whose runs begin when those before it are over or stale. */
+  private next: Scenario | undefined;
+  private timer = 0;
 
   constructor(
     private readonly pool: Pool,
@@ -33,11 +44,30 @@ export class Results {
     this.element = el("section", { class: "results", "aria-label": "Results" }, ...parts);
   }
 
-  /** Run a scenario, instead of the one that runs now. */
-  run(scenario: Scenario): void {
+  /** Run a scenario, instead of the one that runs now. `beside` has recorded runs to compare. */
+  run(scenario: Scenario, isDragging = false, beside?: Experiment): void {
+    this.beside = beside;
+    const left = STALE_MS - (performance.now() - this.began);
+    const isGoing = this.experiment?.isOver === false;
+    if (isDragging && this.isDragging && isGoing && left > 0) {
+      if (!this.next) this.timer = setTimeout(() => this.follow(), left);
+      this.next = scenario;
+      return;
+    }
+    this.isDragging = isDragging;
+    this.start(scenario);
+  }
+
+  /** Run the newest scenario of a drag. */
+  private follow(): void {
+    if (this.next) this.start(this.next);
+  }
+
+  private start(scenario: Scenario): void {
     this.abandon();
-    this.began = performance.now();
+    this.began = this.drawn = performance.now();
     this.experiment = new Experiment(this.pool, scenario, (one) => this.onChange(one));
+    this.experiment.beside = this.beside;
     this.element.removeAttribute("data-drawn-ms");
     this.status.classList.remove("fault");
     this.status.textContent = "Simulating …";
@@ -60,15 +90,20 @@ export class Results {
   abandon(): void {
     this.experiment?.abandon();
     this.pool.dropAll();
+    this.next = undefined;
+    clearTimeout(this.timer);
     cancelAnimationFrame(this.frame);
     this.frame = 0;
   }
 
   private onChange(experiment: Experiment): void {
     if (experiment !== this.experiment || this.frame !== 0) return;
+    if (!experiment.isOver && performance.now() - this.drawn < DRAW_MS) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
       this.draw(experiment);
+      this.drawn = performance.now();
+      if (experiment.isOver) this.follow();
     });
   }
 

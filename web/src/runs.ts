@@ -1,13 +1,17 @@
-// Runs: the run directories that `sojourn view` serves.
+// Runs: the run directories and captures that `sojourn view` serves.
 
+import { type Capture, CaptureView } from "./capture.ts";
 import { button, el, fill } from "./dom.ts";
-import type { RecordedRuns } from "./model.ts";
+import type { Experiment } from "./experiment.ts";
+import type { Document, RecordedRuns } from "./model.ts";
 import type { Pool } from "./pool.ts";
 import { Results } from "./results.ts";
+import { Values } from "./values.ts";
 import type { View } from "./view.ts";
 
 interface Entry {
   place: number;
+  kind: "run" | "capture";
   name: string;
   controls: string[];
   changed: number;
@@ -29,24 +33,37 @@ async function fetched(name: string): Promise<unknown> {
 export class Runs implements View {
   readonly element: HTMLElement;
   private readonly results: Results;
+  private readonly capture = new CaptureView();
+  private readonly right = el("div", {});
   private readonly list = el("ul", { class: "runs" });
   private readonly status = el("p", { class: "fault", role: "status" });
   private readonly edit = button("Edit its scenario", () => this.change(), { hidden: true });
+  private readonly values = new Values((document) => this.compare(document));
+  private readonly back = button("Show the recorded run alone", () => this.again(), { hidden: true });
+  /** The recorded runs as they are drawn. */
+  private recorded: Experiment | undefined;
   private record: RecordedRuns | undefined;
   private shown: Entry | undefined;
+  private buttons: HTMLButtonElement[] = [];
+  private signature = "";
   private timer = 0;
 
   constructor(
     pool: Pool,
+    private readonly own: RecordedRuns | undefined,
     private readonly onWrite: (toml: string, files: Record<string, string>) => void,
   ) {
     this.results = new Results(pool);
-    const intro = el("p", {}, "Recorded runs, with the first seed of each controller.");
-    const side = el("div", { class: "side" }, intro, this.list, this.edit, this.status);
-    this.element = el("div", { class: "columns" }, side, this.results.element);
+    const intro = el("p", {}, "Recorded runs, with the first seed of each controller, and captures.");
+    const side = el("div", { class: "side" }, intro, this.list, this.values.element, this.back, this.edit, this.status);
+    this.element = el("div", { class: "columns" }, side, this.right);
   }
 
   open(): void {
+    if (this.own) {
+      this.take(this.own);
+      return;
+    }
     void this.look();
     this.timer = setInterval(() => void this.look(), LOOK_MS);
   }
@@ -58,8 +75,8 @@ export class Runs implements View {
 
   private async look(): Promise<void> {
     try {
-      const entries = (await fetched("runs.json")) as Entry[];
-      fill(this.list, ...entries.map((entry) => this.item(entry)));
+      const entries = (await fetched("items.json")) as Entry[];
+      this.enlist(entries);
       const now = entries.find((entry) => entry.name === this.shown?.name);
       const first = this.shown ? undefined : entries[0];
       if (now && now.changed !== this.shown?.changed) await this.show(now);
@@ -69,22 +86,73 @@ export class Runs implements View {
     }
   }
 
-  private item(entry: Entry): HTMLElement {
-    const open = button(entry.name, () => void this.show(entry));
-    if (entry.name === this.shown?.name) open.setAttribute("aria-current", "true");
-    return el("li", {}, open, ` ${entry.controls.join(", ")}`);
+  /** Shows the list, if it is another one: a button that is replaced loses the focus. */
+  private enlist(entries: Entry[]): void {
+    const signature = JSON.stringify(entries);
+    if (signature === this.signature) return;
+    this.signature = signature;
+    this.buttons = entries.map((entry) => button(entry.name, () => void this.show(entry)));
+    const items = this.buttons.map((open, place) =>
+      el("li", {}, open, ` ${entries[place]?.controls.join(", ") ?? ""}`),
+    );
+    fill(this.list, ...items);
+    this.mark();
+  }
+
+  /** Marks the shown entry in the list. */
+  private mark(): void {
+    this.buttons.forEach((open, place) => {
+      if (place === this.shown?.place) open.setAttribute("aria-current", "true");
+      else open.removeAttribute("aria-current");
+    });
   }
 
   private async show(entry: Entry): Promise<void> {
     this.shown = entry;
+    this.mark();
     this.status.textContent = "";
     try {
-      this.record = (await fetched(`run-${entry.place}.json`)) as RecordedRuns;
-      this.edit.hidden = this.record.scenario === "";
-      await this.results.show(this.record);
+      const content = await fetched(`item-${entry.place}.json`);
+      if (this.shown !== entry) return;
+      if (entry.kind === "run") this.take(content as RecordedRuns);
+      else this.showCapture(content as Capture);
     } catch (error) {
       this.status.textContent = error instanceof Error ? error.message : String(error);
     }
+  }
+
+  private showCapture(capture: Capture): void {
+    this.results.abandon();
+    this.record = undefined;
+    this.values.show(undefined);
+    this.edit.hidden = this.back.hidden = true;
+    this.right.replaceChildren(this.capture.element);
+    this.capture.show(capture);
+  }
+
+  private take(record: RecordedRuns): void {
+    this.right.replaceChildren(this.results.element);
+    this.record = record;
+    this.edit.hidden = record.scenario === "";
+    void this.again();
+  }
+
+  /** Show the record without a changed run. */
+  private async again(): Promise<void> {
+    const { record } = this;
+    if (!record) return;
+    this.back.hidden = true;
+    await this.results.show(record);
+    if (this.record !== record) return;
+    this.recorded = this.results.experiment;
+    this.values.show(record.scenario === "" ? undefined : this.recorded?.described?.document);
+  }
+
+  /** Run a changed scenario, and show the record beside it. */
+  private compare(document: Document): void {
+    if (!this.record) return;
+    this.back.hidden = false;
+    this.results.run({ text: document, files: this.record.files }, false, this.recorded);
   }
 
   private change(): void {

@@ -1,4 +1,4 @@
-// The WebAssembly module of crates/wasm, with texts and typed arrays in place of addresses.
+// The WebAssembly module of crates/wasm, with texts and typed arrays instead of addresses.
 
 import type { Described, OwnSamples, Problem, Unavoidable } from "./model.ts";
 

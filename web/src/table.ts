@@ -4,6 +4,7 @@ import { el } from "./dom.ts";
 import type { Experiment } from "./experiment.ts";
 import { MISSING, rateText } from "./formatting.ts";
 import type { FlowSummary, RunSummary } from "./model.ts";
+import { RECORDED } from "./panels.ts";
 
 /** Flows with rows of their own. */
 const MOST_FLOWS = 24;
@@ -85,7 +86,10 @@ export function tablesOf(experiment: Experiment): HTMLElement[] {
   if (runs.length === 0) return [];
   const named = (run: RunSummary) => run.control || "run";
   const caption = `Runs, with the queue of ${experiment.focus}`;
-  const found = [drawn(caption, runs.map((run) => [named(run), figuresOf(run, experiment.focus)]))];
+  const { focus, beside } = experiment;
+  const row = (run: RunSummary, note = ""): [string, Figure[]] => [named(run) + note, figuresOf(run, focus)];
+  const recorded = beside?.summaries().map((run) => row(run, RECORDED)) ?? [];
+  const found = [drawn(caption, [...runs.map((run) => row(run)), ...recorded])];
   const flows = runs.flatMap((run) => run.flows);
   if (flows.length > runs.length && flows.length <= MOST_FLOWS) {
     const several = runs.length > 1;

@@ -1,7 +1,7 @@
 // The page in Chromium: every view, the time to a drawn result, memory, and hostile input.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { gzipSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
@@ -16,6 +16,7 @@ const shots = `${root}page-shots`;
 const skip = CHROMIUM ? false : "Chromium is missing; on Debian: sudo apt-get install chromium";
 // `CHANGES=1000` looks for slow growth of the memory.
 const CHANGES = Number(process.env.CHANGES ?? 20);
+const OPERATED = ["button", "checkbox", "combobox", "link", "slider", "spinbutton", "textbox"];
 let server, browser;
 
 before(async () => {
@@ -35,6 +36,11 @@ async function faultOf(tab) {
   return tab.$eval(selector, (one) => one.textContent);
 }
 
+/** Presses the button with this text. */
+async function press(tab, text) {
+  await (await tab.waitForSelector(`::-p-xpath(//button[normalize-space()="${text}"])`)).click();
+}
+
 /** Replaces the text of the editor. */
 async function write(tab, text) {
   await tab.click(">>> .cm-content");
@@ -51,9 +57,9 @@ async function write(tab, text) {
 
 test("the first load is small", () => {
   const bytes = readdirSync(`${root}page`)
-    .filter((name) => !name.endsWith(".txt"))
+    .filter((name) => !["licences.txt", "live.html"].includes(name))
     .reduce((sum, name) => sum + gzipSync(readFileSync(`${root}page/${name}`)).length, 0);
-  console.log(`first load: ${(bytes / 1e6).toFixed(2)} MB compressed`);
+  console.log(`first load: ${mb(bytes)} MB compressed`);
   assert.ok(bytes < 1.5e6, `${bytes} bytes`);
 });
 
@@ -70,26 +76,56 @@ async function set(tab, name, value) {
   return drawn(tab);
 }
 
+/** Changes the rate some times; returns the memory of the modules and of the page. */
+async function changes(tab, count) {
+  for (let change = 0; change < count; change++) await set(tab, "rate", 30 + (change % 60));
+  const debug = await tab.createCDPSession();
+  await debug.send("HeapProfiler.collectGarbage");
+  const { JSHeapUsedSize } = await tab.metrics();
+  return JSHeapUsedSize + Number(await tab.$eval(".results", (one) => one.dataset.memory));
+}
+
+const mb = (bytes) => (bytes / 1e6).toFixed(1);
+
+test("the first results come soon", { skip }, async () => {
+  const { tab } = await open(browser, server.address);
+  await drawn(tab);
+  const [ready, results] = await tab.evaluate(() => [
+    performance.getEntriesByName("ready")[0].startTime,
+    performance.now(),
+  ]);
+  console.log(`page ready after ${ready.toFixed(0)} ms, first results after ${results.toFixed(0)} ms`);
+  await tab.close();
+});
+
+test("everything that can be operated has a name", { skip }, async () => {
+  for (const view of ["explore", "draw", "write", "learn"]) {
+    const { tab } = await open(browser, `${server.address}#${view}`);
+    await drawn(tab);
+    const nameless = (node) => [
+      ...(OPERATED.includes(node.role) && !node.name ? [node] : []),
+      ...(node.children ?? []).flatMap(nameless),
+    ];
+    assert.deepEqual(nameless(await tab.accessibility.snapshot()), [], view);
+    await tab.close();
+  }
+});
+
 test("Explore answers a slider, and keeps its memory", { skip, timeout: 900_000 }, async () => {
   const { tab, faults } = await open(browser, server.address);
   await drawn(tab);
   assert.match(await tab.$eval(".verdict", (one) => one.textContent), /bottleneck fell from 60 to/);
   const times = [];
-  const memories = [];
-  for (let change = 0; change < CHANGES; change++) {
-    times.push(await set(tab, "rate", 30 + (change % 60)));
-    const { JSHeapUsedSize } = await tab.metrics();
-    const modules = Number(await tab.$eval(".results", (one) => one.dataset.memory));
-    memories.push(modules + JSHeapUsedSize);
-  }
+  for (let change = 0; change < 15; change++) times.push(await set(tab, "rate", 55 + (change % 10)));
   times.sort((a, b) => a - b);
-  const [half, last] = [Math.floor(CHANGES / 2), CHANGES - 1];
-  console.log(`change to drawn: median ${times[half]} ms, greatest ${times[last]} ms`);
-  const [before, end] = [memories.slice(0, half), memories.slice(half)].map((one) => Math.max(...one));
-  console.log(`memory: ${(before / 1e6).toFixed(0)} MB in the first half, then ${(end / 1e6).toFixed(0)} MB`);
-  assert.ok(end <= 1.5 * before, "memory grew");
+  console.log(`change to drawn: median ${times[7]} ms, greatest ${times[14]} ms`);
   await set(tab, "rate", 60);
   console.log(`50 flows: change to drawn ${await set(tab, "flows", 50)} ms`);
+  await set(tab, "duration", 5);
+  const early = await changes(tab, CHANGES / 2);
+  const late = await changes(tab, CHANGES / 2);
+  console.log(`memory after ${CHANGES / 2} changes ${mb(early)} MB, after ${CHANGES} ${mb(late)} MB`);
+  assert.ok(late <= 1.1 * early, "memory grew");
   assert.deepEqual(faults, []);
   await tab.close();
 });
@@ -97,10 +133,16 @@ test("Explore answers a slider, and keeps its memory", { skip, timeout: 900_000 
 test("Explore drops stale runs while a slider moves", { skip }, async () => {
   const { tab, faults } = await open(browser, server.address);
   await drawn(tab);
+  // A steady drag draws results before it ends.
+  await tab.evaluate(() => {
+    window.drawings = 0;
+    const note = () => (window.drawings += 1);
+    new MutationObserver(note).observe(document.querySelector(".readout"), { childList: true });
+  });
   const rates = await tab.evaluate(async () => {
     const slider = document.querySelector("input[type=range]");
-    for (let step = 0; step < 40; step++) {
-      slider.value = 3 + step / 20;
+    for (let step = 0; step < 120; step++) {
+      slider.value = 3 + step / 100;
       slider.dispatchEvent(new Event("input"));
       await new Promise(requestAnimationFrame);
     }
@@ -110,6 +152,9 @@ test("Explore drops stale runs while a slider moves", { skip }, async () => {
   await drawn(tab);
   const verdict = await tab.$eval(".verdict", (one) => one.textContent);
   assert.match(verdict, new RegExp(`fell from ${rates} to`));
+  const drawings = await tab.evaluate(() => window.drawings);
+  console.log(`drawings in a drag of two seconds: ${drawings}`);
+  assert.ok(drawings > 2);
   assert.deepEqual(faults, []);
   await tab.close();
 });
@@ -122,6 +167,56 @@ test("Explore works by keyboard, and its address restores it", { skip }, async (
   for (const key of ["+", "ArrowLeft", "ArrowLeft"]) await tab.keyboard.press(key);
   const caption = await tab.$eval(".readout caption", (one) => one.textContent);
   assert.match(caption, /Values at 2\d\.\d+ s/);
+  await tab.close();
+});
+
+test("results are saved as files", { skip }, async () => {
+  const { tab, faults } = await open(browser, server.address);
+  await drawn(tab);
+  await tab.evaluate(() => {
+    window.saved = {};
+    const make = URL.createObjectURL;
+    URL.createObjectURL = (blob) => {
+      window.saved[blob.type] = blob.text();
+      return make.call(URL, blob);
+    };
+  });
+  for (const name of ["TOML", "CSV", "JSON", "PNG", "SVG"]) await press(tab, name);
+  await tab.waitForFunction(() => Object.keys(window.saved).length === 5);
+  const saved = await tab.evaluate(async () =>
+    Object.fromEntries(await Promise.all(Object.entries(window.saved).map(async ([k, v]) => [k, await v]))),
+  );
+  assert.match(saved["application/toml"], /^\[link.bottleneck/m);
+  assert.ok(saved["text/csv"].split("\n").length > 5 * 1400);
+  assert.equal(JSON.parse(saved["application/json"]).length, 5);
+  assert.match(saved["image/png"], /PNG/);
+  assert.match(saved["image/svg+xml"], /<svg.*Queueing delay.*bound 10\d ms/s);
+  assert.ok(!/NaN|undefined/.test(saved["image/svg+xml"]));
+  writeFileSync(`${shots}/explore.svg`, saved["image/svg+xml"]);
+  assert.deepEqual(faults, []);
+  await tab.close();
+});
+
+test("Explore draws a heat map, whose cells open their experiment", { skip }, async () => {
+  const { tab, faults } = await open(browser, `${server.address}#explore:duration=10&controls=ideal`);
+  await drawn(tab);
+  await tab.click("summary");
+  await tab.select("[aria-label='Figure of the map']", "1");
+  await tab.click("details button");
+  const cells = () => tab.$$eval(".map button", (all) => all.map((one) => one.textContent));
+  await tab.waitForFunction(
+    () => document.querySelector(".map") && !/…/.test(document.querySelector(".map").textContent),
+    { timeout: 60_000 },
+  );
+  const spikes = (await cells()).map(Number);
+  assert.equal(spikes.length, 36);
+  // Down the map, round trips are longer, and so are the spikes of an oracle.
+  assert.ok(spikes[30] > spikes[18] && spikes[18] > spikes[6], spikes.join(" "));
+  await (await tab.$$(".map button"))[30].click();
+  await drawn(tab);
+  assert.match(tab.url(), /drop=5&.*rtt=300/);
+  await tab.screenshot({ path: `${shots}/map.png`, fullPage: true });
+  assert.deepEqual(faults, []);
   await tab.close();
 });
 
@@ -198,17 +293,24 @@ test("Learn: every story has its answer", { skip }, async () => {
   await tab.close();
 });
 
-test("`sojourn view` shows recorded runs", { skip }, async () => {
+test("`sojourn view` shows recorded runs and captures", { skip }, async () => {
   const runs = mkdtempSync(`${tmpdir()}/sojourn-page-`);
   const sojourn = (...args) => [PYTHON, ["-m", "sojourn", ...args]];
   execFileSync(...sojourn("run", `${root}../scenarios/cellular.toml`, "--out", `${runs}/cellular`));
+  copyFileSync(`${root}../tests/captures/timestamps.pcapng`, `${runs}/upload.pcapng`);
   const child = spawn(...sojourn("view", runs), { cwd: `${root}..` });
   try {
     const said = await new Promise((resolve) => child.stdout.once("data", resolve));
     const { tab, faults } = await open(browser, /http:\S+/.exec(String(said))[0]);
     await drawn(tab);
     assert.match(await tab.$eval(".verdict", (one) => one.textContent), /follows a trace/);
-    await (await tab.waitForSelector(".side > button")).click();
+    await press(tab, "upload.pcapng");
+    await tab.waitForSelector("[aria-label=Capture] .u-wrap");
+    assert.match(await tab.$eval("[aria-label=Capture]", (one) => one.textContent), /p99 ms/);
+    await tab.screenshot({ path: `${shots}/capture.png`, fullPage: true });
+    await press(tab, "cellular");
+    await drawn(tab);
+    await press(tab, "Edit its scenario");
     await tab.waitForSelector(".editor");
     await drawn(tab);
     assert.match(await tab.$eval(".verdict", (one) => one.textContent), /follows a trace/);
@@ -217,6 +319,56 @@ test("`sojourn view` shows recorded runs", { skip }, async () => {
   } finally {
     child.kill();
     rmSync(runs, { recursive: true });
+  }
+});
+
+/** A report with the page shows the same run in it. */
+async function inReport(folder, sojourn, recorded) {
+  sojourn("report", `${folder}/demo`, "--live");
+  const { size } = statSync(`${folder}/demo/report.html`);
+  console.log(`live report of the demo: ${mb(size)} MB`);
+  assert.ok(size < 4e6);
+  const { tab, faults } = await open(browser, `file://${folder}/demo/report.html`);
+  await tab.click("#live summary");
+  const frame = await (await tab.$("#live iframe")).contentFrame();
+  await frame.waitForSelector(".results[data-drawn-ms]", { timeout: 30_000 });
+  assert.equal(await frame.$eval(".verdict", (one) => one.textContent), recorded);
+  await tab.screenshot({ path: `${shots}/report.png`, fullPage: true });
+  assert.deepEqual(faults, []);
+  await tab.close();
+}
+
+test("a saved page shows its run and simulates changes, from a file", { skip }, async () => {
+  const folder = mkdtempSync(`${tmpdir()}/sojourn-page-`);
+  const sojourn = (...args) => execFileSync(PYTHON, ["-m", "sojourn", ...args], { cwd: `${root}..` });
+  try {
+    sojourn("run", "scenarios/capacity-drop.toml", "--out", `${folder}/demo`);
+    sojourn("view", `${folder}/demo`, "--save", `${folder}/demo.html`);
+    const { size } = statSync(`${folder}/demo.html`);
+    console.log(`saved page of the demo: ${mb(size)} MB`);
+    assert.ok(size < 4e6);
+    const { tab, faults } = await open(browser, `file://${folder}/demo.html`);
+    await drawn(tab);
+    const recorded = await tab.$eval(".verdict", (one) => one.textContent);
+    // A changed value has the recorded runs beside it.
+    await tab.$$eval(".values label", (labels) => {
+      const input = labels.find((one) => one.textContent === "link.bottleneck.delay").querySelector("input");
+      input.value = "5ms";
+      input.dispatchEvent(new Event("change"));
+    });
+    await drawn(tab);
+    const lines = await tab.$$eval(".tables tbody th", (all) => all.map((one) => one.textContent));
+    assert.ok(lines.includes("cubic") && lines.includes("cubic (recorded)"), lines.join());
+    await tab.screenshot({ path: `${shots}/beside.png`, fullPage: true });
+    await press(tab, "Edit its scenario");
+    await tab.waitForSelector(".editor");
+    await drawn(tab);
+    assert.equal(await tab.$eval(".verdict", (one) => one.textContent), recorded);
+    assert.deepEqual(faults, []);
+    await tab.close();
+    await inReport(folder, sojourn, recorded);
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });
 

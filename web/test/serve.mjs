@@ -49,7 +49,8 @@ export async function open(browser, address, { width = 1400, height = 900, dark 
   tab.on("console", (message) => message.type() === "error" && faults.push(message.text()));
   tab.on("request", (request) => {
     const url = request.url();
-    if (!url.startsWith(new URL(address).origin) && !/^(data|blob):/.test(url)) faults.push(url);
+    const own = address.startsWith("file:") ? address : new URL(address).origin;
+    if (!url.startsWith(own) && !/^(data|blob):/.test(url)) faults.push(url);
   });
   await tab.setViewport({ width, height });
   await tab.emulateMediaFeatures([
@@ -61,6 +62,11 @@ export async function open(browser, address, { width = 1400, height = 900, dark 
 
 /** Waits until the results of the view are drawn; returns the time that it took in ms. */
 export async function drawn(tab, timeout = 60_000) {
-  await tab.waitForSelector(".results[data-drawn-ms]", { timeout });
+  try {
+    await tab.waitForSelector(".results[data-drawn-ms]", { timeout });
+  } catch (error) {
+    const status = await tab.$eval("body", (body) => body.innerText.slice(0, 2000));
+    throw new Error(`nothing was drawn; the page shows: ${status}`, { cause: error });
+  }
   return Number(await tab.$eval(".results[data-drawn-ms]", (one) => one.dataset.drawnMs));
 }

@@ -16,6 +16,7 @@ from sojourn.real_time import Live, gain_privilege, link_commands
 from sojourn.results import Run
 
 if TYPE_CHECKING:
+    from sojourn.page_view import PageView
     from sojourn.view import View
 
 
@@ -58,6 +59,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show moving charts of the bottleneck link on the terminal while the runs go on",
     )
+    parser.add_argument(
+        "--page",
+        action="store_true",
+        help="serve these charts as a page on loopback while the runs go on (docs/page.md)",
+    )
     parser.set_defaults(execute=execute, prepare=prepare)
 
 
@@ -78,7 +84,7 @@ def execute(args: argparse.Namespace) -> int:
     captures.require_apart_from(out.path)
     core, live = _prepared(args)
     captures.require_possible(core)
-    view = _view(args, core) if args.view else None
+    view = _view(args, core) if args.view or args.page else None
     figures = Figures()
     if args.json and args.out is None:
         with captures.opened() as files:
@@ -106,16 +112,30 @@ def _prepared(args: argparse.Namespace) -> tuple[_core.Scenario, Live]:
     return core, Live(args.stack, args.ipv6, args.bottleneck)
 
 
-def _view(args: argparse.Namespace, core: _core.Scenario) -> "View":
+def _view(args: argparse.Namespace, core: _core.Scenario) -> "View | PageView":
+    if args.view and args.page:
+        raise UsageError("--view and --page show the same charts; leave out one of them")
+    title, link = Path(args.file).name, core.bottleneck()
+    runs = len(core.controls()) * args.runs
+    if args.page:
+        from sojourn.page_server import page_folder
+        from sojourn.page_view import PageView
+
+        real_time.require_linux(core)
+        return PageView(page_folder(), title, link, runs)
     from sojourn.view import View, require_terminal
 
     require_terminal()
     real_time.require_linux(core)
-    return View(Path(args.file).name, core.bottleneck(), len(core.controls()) * args.runs)
+    return View(title, link, runs)
 
 
 def _recorded(
-    args: argparse.Namespace, core: _core.Scenario, live: Live, files: Files, view: "View | None"
+    args: argparse.Namespace,
+    core: _core.Scenario,
+    live: Live,
+    files: Files,
+    view: "View | PageView | None",
 ) -> Run:
     """Run with charts, or else with a progress bar."""
     if view is not None:
@@ -129,8 +149,9 @@ def _show_commands(args: argparse.Namespace) -> int:
     """Print the commands of the first run."""
     if args.bottleneck != "tc":
         raise UsageError("--dry-run prints commands of `tc`; add --bottleneck tc")
-    if args.view:
-        raise UsageError("--dry-run runs nothing that --view could show; leave out one of them")
+    if args.view or args.page:
+        option = "--view" if args.view else "--page"
+        raise UsageError(f"--dry-run runs nothing that {option} could show; leave out one of them")
     core, live = _prepared(args)
     sys.stdout.write(link_commands(core, live))
     return 0

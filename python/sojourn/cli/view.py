@@ -3,9 +3,10 @@
 import argparse
 from pathlib import Path
 
-from sojourn import page_server, results
+from sojourn import output, page_items, page_server, results
 from sojourn.cli.interrupts import Request
 from sojourn.cli.options import file_name, port
+from sojourn.errors import UsageError
 
 # Time between two looks whether a signal asks for the end.
 _LOOK_S = 0.2
@@ -18,7 +19,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         nargs="*",
         type=file_name,
-        help="a run directory, or a folder of run directories such as a sweep",
+        help="a run directory, a pcap or pcapng file, or a folder of them",
     )
     parser.add_argument(
         "--port",
@@ -27,6 +28,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="the port on 127.0.0.1 (default: any free one)",
     )
+    parser.add_argument(
+        "--save",
+        metavar="FILE",
+        type=file_name,
+        help="write the page and one run directory as one HTML file, instead of serving them; it "
+        "shows the run, and simulates changes of its scenario, without a server",
+    )
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
     parser.set_defaults(execute=execute)
 
@@ -34,7 +42,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C."""
     given = [Path(one) for one in args.directories]
-    page_server.run_directories(given)
+    found = page_items.found(given)
+    if args.save is not None:
+        return _save(args.save, found)
     server = page_server.PageServer(page_server.page_folder(), given, results.read, args.port)
     with server, Request() as request:
         print(f"The page is at {server.address}\nCtrl-C ends it.", flush=True)
@@ -45,4 +55,15 @@ def execute(args: argparse.Namespace) -> int:
         server.timeout = _LOOK_S
         while not request.is_made:
             server.handle_request()
+    return 0
+
+
+def _save(target: str, found: list[page_items.Item]) -> int:
+    runs = [item.path for item in found if item.kind == "run"]
+    if len(runs) != 1:
+        raise UsageError(f"--save writes one run directory, and there are {len(runs)}; name one")
+    output.require_free_file(target, "--save")
+    text = page_server.live_page(page_server.page_folder(), results.read(runs[0]))
+    file = output.write_new_file(target, lambda file: file.write_text(text, "utf-8"), "--save")
+    print(output.announced("Page", file))
     return 0

@@ -1,0 +1,50 @@
+// The simulator and the worker's script: files beside the page or, in a page of one file, its parts.
+
+import { el } from "./dom.ts";
+import type { RecordedRuns } from "./model.ts";
+
+/** The elements of a page of one file. */
+const MODULE = "sojourn-wasm";
+const WORKER = "sojourn-worker";
+const LICENCES = "sojourn-licences";
+const RECORD = "sojourn-record";
+
+/** Text of an element of a page of one file. */
+function part(id: string): string | undefined {
+  return document.getElementById(id)?.textContent?.trim();
+}
+
+/** Content that was packed by gzip and written in base64. */
+function unpacked(packed: string): Response {
+  const bytes = Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+}
+
+/** The simulator. */
+export async function simulatorModule(): Promise<WebAssembly.Module> {
+  const packed = part(MODULE);
+  if (packed === undefined) return WebAssembly.compileStreaming(fetch("sojourn.wasm"));
+  return WebAssembly.compile(await unpacked(packed).arrayBuffer());
+}
+
+/** The address of the worker's script. */
+export function workerAddress(): string {
+  const script = part(WORKER);
+  if (script === undefined) return "worker.js";
+  const text = JSON.parse(script) as string;
+  return URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+}
+
+/** The licences of the libraries. */
+export function licences(): HTMLElement {
+  const title = "Licences of the libraries";
+  const text = part(LICENCES);
+  if (text === undefined) return el("a", { href: "licences.txt" }, title);
+  return el("details", {}, el("summary", {}, title), el("pre", {}, text));
+}
+
+/** The recorded runs in a page of one file. */
+export async function ownRecord(): Promise<RecordedRuns | undefined> {
+  const packed = part(RECORD);
+  return packed ? ((await unpacked(packed).json()) as RecordedRuns) : undefined;
+}
