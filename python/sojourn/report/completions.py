@@ -1,5 +1,6 @@
 """Completion times and slowdowns of transfers by size class."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -104,15 +105,18 @@ def _rows(run: "Record", frame: Frame) -> list[dict[str, Any]]:
         return []
     done = run.transfers.filter(pl.col("completion_s").is_not_null())
     several = done["flow"].n_unique() > 1
-    legend, first = frame.legend, run.runs[0]
-    from_s = first.get("measured_from_s") or 0.0
-    done = done.filter(pl.col("start_s") >= from_s)
+    legend = frame.legend
+    begins = {one["control"]: one.get("measured_from_s") or 0.0 for one in run.runs}
     rows = []
     for entry, flow, size in size_classes.of(run.summary):
         if _is_all(size) and len(flow["transfers_by_size"]) > 2:
             continue
         label = legend.label(entry["control"], flow["name"])
-        mine = done.filter(control=entry["control"], flow=flow["name"])
+        mine = done.filter(
+            pl.col("start_s") >= begins[entry["control"]],
+            control=entry["control"],
+            flow=flow["name"],
+        )
         own = mine.filter(
             pl.col("size_bytes") > size["from_bytes"],
             pl.col("size_bytes") <= (size["to_bytes"] or 2**63),
@@ -135,7 +139,7 @@ def _is_all(size: Item) -> bool:
 
 
 def _percentiles(values: pl.Series) -> list[float] | None:
-    known = values.drop_nulls()
-    if known.is_empty():
-        return None
-    return [float(known.quantile(p / 100, "linear") or 0.0) for p in _PERCENTILES]
+    known = values.drop_nulls().sort().to_list()
+    # By nearest rank, as in the summary.
+    ranks = [math.ceil(len(known) * p / 100) for p in _PERCENTILES]
+    return [known[rank - 1] for rank in ranks] if known else None
