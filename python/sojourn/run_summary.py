@@ -29,15 +29,16 @@ class SizeClass(TypedDict):
     completion_mean_s: float | None
 
 
-class _Arrivals(TypedDict, total=False):
+class _Optional(TypedDict, total=False):
     transfers_by_size: list[SizeClass]
+    closed: str
 
 
-class FlowSummary(_Arrivals):
+class FlowSummary(_Optional):
     """One flow of one run.
 
     `transfers_by_size` is present if its transfers arrive at random: all of them first, then those
-    of each class of sizes.
+    of each class of sizes. `closed` is the reason if a stack has ended the connection.
     """
 
     name: str
