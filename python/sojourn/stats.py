@@ -153,6 +153,6 @@ def _merge(items: Sequence[Item], same: tuple[str, ...]) -> Item:
         if key == "closed":
             merged[key] = items[0][key]
             continue
-        values = [item[key] for item in items if item[key] is not None]
+        values = [item[key] for item in items if item.get(key) is not None]
         merged[key] = spread(values) if values else None
     return merged

@@ -220,7 +220,7 @@ impl Checker {
     ) -> Got {
         let entries: Vec<_> =
             node.entries().iter().filter(|entry| entry.key != tag).cloned().collect();
-        if let Some((first, second)) = variant.exclusive {
+        for (first, second) in variant.exclusive {
             self.exclusive(node, first, second, at);
         }
         let keys = Keys {

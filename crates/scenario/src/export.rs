@@ -194,8 +194,11 @@ fn tagged(one: &OneOf, variant: &Variant, known: &Known) -> Value {
     {
         required.push(tag.into());
     }
-    if let Some((first, second)) = variant.exclusive {
-        table["not"] = json!({ "required": [first, second] });
+    let excluded = variant.exclusive.iter().map(|(a, b)| json!({ "required": [a, b] }));
+    match &excluded.collect::<Vec<_>>()[..] {
+        [] => {}
+        [pair] => table["not"] = pair.clone(),
+        pairs => table["not"] = json!({ "anyOf": pairs }),
     }
     table
 }

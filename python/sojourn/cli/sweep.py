@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sojourn import _core, combined, experiment, output, results
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import add_scenario_options, positive, report_formats
+from sojourn.cli.options import add_scenario_options, pictures_of, positive
 from sojourn.cli.scenarios import read
 from sojourn.errors import UsageError
 from sojourn.pictures import Pictures
@@ -59,7 +59,7 @@ def execute(args: argparse.Namespace) -> int:
     if summary_alone:
         sys.stdout.write(results.summary_text(run.summary))
         return 0
-    drawn = Pictures(figures.report_missing, report_formats(args))
+    drawn = pictures_of(args, figures.report_missing)
     return write_and_show(run, out, drawn, figures, args.json, args.csv)
 
 
