@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sojourn_cc::Catalogue;
-use sojourn_params::Params;
+use sojourn_params::{Params, Value};
 use sojourn_transport::{Direction, Stack, StackSetup};
 use sojourn_units::{Duration, Ecn, Instant};
 
@@ -29,14 +29,32 @@ struct Path {
     wire: Wire,
     /// The first packets pass, so that each connection opens soon.
     sent: u32,
+    /// Of the times and bytes of all packets sent.
+    hash: u64,
+    /// Clears the ECN field.
+    clears_ecn: bool,
+    /// The codepoint of the last packet of data.
+    last: Ecn,
 }
 
 impl Path {
+    fn new(lost: u32, seed: u64) -> Path {
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let (wire, last) = (Wire::new(), Ecn::NotEct);
+        Path { random, lost, wire, sent: 0, hash: 0, clears_ecn: false, last }
+    }
+
     fn carry(&mut self, now: Instant, stack: &mut NoqStack) {
         let mut out = Vec::new();
         stack.take_datagrams(&mut out);
         for datagram in out {
             self.sent += 1;
+            for byte in now.0.to_be_bytes().iter().chain(stack.bytes(datagram.handle)) {
+                self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+            if datagram.direction == Direction::Forward {
+                self.last = datagram.ecn;
+            }
             if self.sent > 20 && self.random.next_u32() % 1000 < self.lost {
                 stack.on_gone(datagram.handle);
                 continue;
@@ -45,6 +63,7 @@ impl Path {
             let at = now + Duration::from_micros(10_000 + jitter);
             let ecn =
                 if self.random.next_u32().is_multiple_of(20) { Ecn::Ce } else { datagram.ecn };
+            let ecn = if self.clears_ecn { Ecn::NotEct } else { ecn };
             self.wire.insert((at, datagram.handle), (datagram.direction, ecn));
         }
     }
@@ -64,19 +83,19 @@ fn audit(stack: &NoqStack, largest: &mut [u64; 2]) {
     }
 }
 
-fn download(control: &str, lost: u32, seed: u64) {
+/// Downloads over a path with faults, and returns it.
+fn download(control: &str, crypto: &str, mut path: Path) -> Path {
     let controllers = Catalogue::shipped();
     let control_params = Params::defaults(controllers.find(control).expect("shipped").params);
-    let params = Params::defaults(NOQ.params);
+    let mut params = Params::defaults(NOQ.params);
+    params.set(NOQ.params, "crypto", Value::Choice(crypto.to_owned())).expect("a choice");
     let mut stack = NoqStack::new(&StackSetup {
         params: &params,
         controllers: &controllers,
         control: (control, &control_params),
         opening: Direction::Backward,
-        seed,
+        seed: 1,
     });
-    let random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut path = Path { random, lost, wire: Wire::new(), sent: 0 };
     let (mut now, mut largest) = (Instant(1), [0; 2]);
     stack.write(now, Direction::Backward, 300);
     stack.write(now, Direction::Forward, BYTES);
@@ -99,6 +118,23 @@ fn download(control: &str, lost: u32, seed: u64) {
             audit(&stack, &mut largest);
         }
     }
+    path
+}
+
+/// Without cryptography, connections of one seed send equal bytes at equal times.
+#[test]
+fn packets_without_cryptography_are_equal() {
+    let hash = |path| download("prague", "none", path).hash;
+    assert_eq!(hash(Path::new(20, 5)), hash(Path::new(20, 5)));
+    assert_ne!(hash(Path::new(20, 5)), hash(Path::new(20, 6)));
+}
+
+/// RFC 9000 section 13.4.2: validation fails if acknowledgements have no counts.
+#[test]
+fn a_path_that_clears_the_ecn_field_turns_ecn_off() {
+    let last = |path| download("prague", "tls", path).last;
+    assert_eq!(last(Path::new(0, 1)), Ecn::Ect1);
+    assert_eq!(last(Path { clears_ecn: true, ..Path::new(0, 1) }), Ecn::NotEct);
 }
 
 proptest! {
@@ -112,6 +148,6 @@ proptest! {
         seed: u64,
         name in prop_oneof![Just("prague"), Just("cubic"), Just("bbr3"), Just("reno")],
     ) {
-        download(name, lost, seed);
+        download(name, "tls", Path::new(lost, seed));
     }
 }

@@ -42,6 +42,12 @@ impl Payloads {
         std::mem::take(&mut slot.bytes)
     }
 
+    /// The bytes of a datagram in flight.
+    #[cfg(test)]
+    pub(super) fn bytes(&self, handle: u32) -> &[u8] {
+        &self.slots[handle as usize].bytes
+    }
+
     pub(super) fn copy(&mut self, handle: u32) {
         self.slots[handle as usize].packets += 1;
     }

@@ -98,6 +98,12 @@ impl NoqStack {
         self.ends[direction.index()].ledger()
     }
 
+    /// The bytes of a datagram in flight.
+    #[cfg(test)]
+    pub(super) fn bytes(&self, handle: u32) -> &[u8] {
+        self.payloads.bytes(handle)
+    }
+
     fn open(&mut self, now: Instant) {
         let end = &mut self.ends[self.opening.index()];
         let time = end.time(now);
