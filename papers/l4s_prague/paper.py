@@ -6,6 +6,7 @@ from .downloads import BESIDE, PUBLISHED, handshake_note
 from .idle import bucket, idle
 from .pictures import picture, times
 from .qlog_files import qlogs
+from .stack import downloads
 
 
 def beside(lab: Lab) -> list[Claim]:
@@ -35,4 +36,5 @@ PAPER = Paper(
         "qlog": Figure("The downloads as qlog files", qlogs),
         "bucket": Figure("Effect of the repair by bucket size", bucket),
     },
+    stacks={"times": Figure("All senders in a QUIC stack, beside the model", downloads)},
 )

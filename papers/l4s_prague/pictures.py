@@ -193,7 +193,7 @@ def times(lab: Lab, names: Sequence[str]) -> list[Claim]:
     """Compare each sender with a link that is never idle; check the claims about all senders."""
     runs = {name: download(lab, name) for name in names}
     published = lab.published()
-    layers = [chart.line(SENDERS[name].title, _behind_link(run)) for name, run in runs.items()]
+    layers = [chart.line(SENDERS[name].title, behind_link(run)) for name, run in runs.items()]
     ends = [
         (4.0, 1e3 * (moment - HANDSHAKE_S - WIRE_S))
         for moment in _moments(published, ("repaired", "unrepaired", "reno"))
@@ -226,7 +226,8 @@ def _moments(published: Published, names: Sequence[str]) -> list[float]:
     return [one for each in given for one in (each if isinstance(each, list) else [each])]
 
 
-def _behind_link(run: Run) -> list[tuple[float, float]]:
+def behind_link(run: Run) -> list[tuple[float, float]]:
+    """Return the time lost so far, in ms, by the megabytes delivered."""
     series = run.flow("files").series
     share = series["delivered_bytes"].cast(float) / 4e6
     kept = share < 1.0

@@ -39,15 +39,16 @@ class SizeClass(_Slowdowns):
     completion_mean_s: float | None
 
 
-class _Arrivals(TypedDict, total=False):
+class _Optional(TypedDict, total=False):
     transfers_by_size: list[SizeClass]
+    closed: str
 
 
-class FlowSummary(_Arrivals):
+class FlowSummary(_Optional):
     """One flow of one run.
 
     `transfers_by_size` is present if the sizes of its transfers are drawn: all of them first, then
-    those of each class of sizes.
+    those of each class of sizes. `closed` is the reason if a stack has ended the connection.
     """
 
     name: str

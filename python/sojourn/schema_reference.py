@@ -10,7 +10,7 @@ Node = Mapping[str, Any]
 
 _UNITS = re.compile(r"\(([A-Za-z/|]+)\)\)?\$")
 # These keys select a table; the schema has no description for them.
-_CHOOSES = ("kind", "profile")
+_CHOOSES = ("kind", "profile", "stack")
 
 _INTRO = """\
 # The scenario document

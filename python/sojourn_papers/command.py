@@ -20,6 +20,7 @@ from sojourn.progress import Bar
 from sojourn.real_time import gain_privilege
 
 from sojourn_papers import page, runner
+from sojourn_papers.form import Form
 from sojourn_papers.lab import Lab
 from sojourn_papers.live_runs import LiveRuns
 from sojourn_papers.measured import TableSummary
@@ -57,7 +58,8 @@ def declare_run(parser: argparse.ArgumentParser) -> None:
     add(
         "--out",
         metavar="DIR",
-        help="folder to write to (default: runs/paper-NAME, or runs/paper-NAME-live; -2, -3, ...)",
+        help="folder to write to (default: runs/paper-NAME, runs/paper-NAME-live or "
+        "runs/paper-NAME-STACK; -2, -3, ...)",
     )
     add("--jobs", metavar="N", type=positive, help="number of threads (default: one a core)")
     add(
@@ -86,6 +88,12 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run the paper's live figures: real hosts over real links, in real time "
         "(docs/live.md), beside simulations of the same scenarios",
+    )
+    add(
+        "--stack",
+        metavar="NAME",
+        help="run the paper's figures with a real QUIC stack in virtual time, such as `noq` "
+        "(docs/quic.md), beside those with the model of QUIC",
     )
     add("--ipv6", action="store_true", help="with --live: use IPv6 instead of IPv4")
     add(
@@ -117,6 +125,8 @@ def show_list(args: argparse.Namespace) -> int:
             out.print(name(f"  {figure:12} {one.title}"))
         for figure, one in paper.live.items():
             out.print(name(f"  {figure:12} {one.title} (--live)"))
+        for figure, one in paper.stacks.items():
+            out.print(name(f"  {figure:12} {one.title} (--stack)"))
     return 0
 
 
@@ -127,6 +137,7 @@ def _listed(name: str, paper: Paper) -> dict[str, object]:
         "source": paper.source,
         "figures": _titles(paper.figures),
         "live": _titles(paper.live),
+        "stacks": _titles(paper.stacks),
     }
 
 
@@ -144,7 +155,7 @@ class _Wanted:
 
 def run(args: argparse.Namespace) -> int:
     """Run figures of papers, show the tables, and write pictures and tables."""
-    kind = "-live" if args.live else ""
+    kind = "-live" if args.live else f"-{args.stack}" if args.stack else ""
     out = output.choose(args.out, Path("runs") / f"paper-{args.name}{kind}")
     wanted = _wanted(args)
     data = _data(args.data, Path(args.papers))
@@ -157,7 +168,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(done if args.name == _ALL else done[0], indent=1))
     elif args.markdown:
-        sys.stdout.write(_markdown(done, args.live))
+        sys.stdout.write(_markdown(done, _form(args) == "figure"))
     else:
         _show(done, opened.target, console())
     return figures.status()
@@ -170,27 +181,35 @@ def _wanted(args: argparse.Namespace) -> list[_Wanted]:
     if not args.live and (args.ipv6 or args.runs is not None):
         option = "--ipv6" if args.ipv6 else "--runs"
         raise UsageError(f"{option} is for live runs: add --live")
+    form = _form(args)
     if args.name == _ALL:
         folders = runner.find(place)
     else:
         folders = {args.name: runner.find_one(place, args.name)}
     papers = {name: (folder, runner.load(folder)) for name, folder in folders.items()}
-    if args.live:
-        papers = {name: one for name, one in papers.items() if one[1].live}
-        _require_live(papers, args.name, place)
+    if form != "figure":
+        papers = {name: one for name, one in papers.items() if one[1].of(form)}
+        _require_any(papers, args.name, place, form)
     return [
-        _Wanted(name, folder, paper, runner.choose_figures(paper, name, args.figure, args.live))
+        _Wanted(name, folder, paper, runner.choose_figures(paper, name, args.figure, form))
         for name, (folder, paper) in papers.items()
     ]
 
 
-def _require_live(chosen: Mapping[str, object], asked: str, place: Path) -> None:
-    """Refuse a paper without live figures, and name those that have some."""
+def _form(args: argparse.Namespace) -> Form:
+    """Return the form of the requested figures."""
+    if args.live and args.stack:
+        raise UsageError("--live and --stack exclude each other: remove one")
+    return "live figure" if args.live else "stack figure" if args.stack else "figure"
+
+
+def _require_any(chosen: Mapping[str, object], asked: str, place: Path, form: Form) -> None:
+    """Refuse a paper without figures of this form, and name those that have some."""
     if chosen:
         return
     every = {name: runner.load(folder) for name, folder in runner.find(place).items()}
-    there = ", ".join(name for name, paper in every.items() if paper.live) or "none"
-    raise UsageError(f"{asked} has no live figures; papers with live figures: {there}")
+    there = ", ".join(name for name, paper in every.items() if paper.of(form)) or "none"
+    raise UsageError(f"{asked} has no {form}s; papers with {form}s: {there}")
 
 
 def _run(
@@ -211,13 +230,14 @@ def _run(
         progress=bar.simulating,
         drawn=Pictures(figures.report_missing),
         live_runs=LiveRuns(args.ipv6, args.runs) if args.live else None,
+        stack=args.stack,
     )
     return runner.run(one.paper, lab, one.figures, bar.figure)
 
 
-def _markdown(done: Sequence[PaperSummary], is_live: bool) -> str:
-    """Format docs/papers.md, or the tables of live runs alone."""
-    return "\n".join(map(page.markdown, done)) if is_live else page.document(done)
+def _markdown(done: Sequence[PaperSummary], is_whole: bool) -> str:
+    """Format docs/papers.md, or the tables of live runs or of a stack alone."""
+    return page.document(done) if is_whole else "\n".join(map(page.markdown, done))
 
 
 def _data(named: str | None, papers: Path) -> Path | None:

@@ -16,6 +16,7 @@ from sojourn.report.chart import Document
 from sojourn.results import Run
 from sojourn.run_summary import RunSummary
 
+from sojourn_papers.form import Form
 from sojourn_papers.live_runs import LiveRuns
 from sojourn_papers.measured import Table
 
@@ -93,7 +94,16 @@ class Lab:
     tables: list[Table] = field(default_factory=list)
     live_runs: LiveRuns | None = None
     """The live runs of `paper run --live`; absent if the lab only simulates."""
+    stack: str | None = None
+    """The QUIC stack of `paper run --stack`; absent if only the model of QUIC is used."""
     _made: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def form(self) -> Form:
+        """The form of the figures that this lab runs."""
+        if self.live_runs is not None:
+            return "live figure"
+        return "figure" if self.stack is None else "stack figure"
 
     @property
     def name(self) -> str:

@@ -123,4 +123,6 @@ def _about(summary: PaperSummary) -> str:
         (False, True): "Live runs. ",
         (True, True): "Quick live runs. ",
     }[summary["quick"], summary["live"]]
+    if summary["stack"] is not None:
+        kind += f"With the QUIC stack {summary['stack']}. "
     return f"{summary['source']}. {kind}{held} of {total} claims hold."

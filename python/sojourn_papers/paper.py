@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
+from sojourn_papers.form import Form
 from sojourn_papers.measured import TableSummary, Timing
 
 if TYPE_CHECKING:
@@ -51,6 +52,12 @@ class Paper:
     figures: Mapping[str, Figure]
     live: Mapping[str, Figure] = field(default_factory=dict)
     """Figures of `paper run --live`: real hosts over real links."""
+    stacks: Mapping[str, Figure] = field(default_factory=dict)
+    """Figures of `paper run --stack`: a real QUIC stack in virtual time."""
+
+    def of(self, form: Form) -> Mapping[str, Figure]:
+        """Return the figures of a form."""
+        return {"figure": self.figures, "live figure": self.live, "stack figure": self.stacks}[form]
 
 
 class ClaimSummary(TypedDict):
@@ -87,7 +94,10 @@ class FigureSummary(_Live):
 
 
 class PaperSummary(TypedDict):
-    """One paper, with the figures that were run."""
+    """One paper, with the figures that were run.
+
+    `stack` is the QUIC stack of `paper run --stack`, and null otherwise.
+    """
 
     version: str
     paper: str
@@ -95,4 +105,5 @@ class PaperSummary(TypedDict):
     source: str
     quick: bool
     live: bool
+    stack: str | None
     figures: list[FigureSummary]

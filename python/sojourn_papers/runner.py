@@ -1,7 +1,7 @@
 """The papers of a folder: finding, running, and writing their results."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -9,9 +9,10 @@ from sojourn import _core, output, user_code
 from sojourn.errors import UsageError
 
 from sojourn_papers import live_runs, page
+from sojourn_papers.form import Form
 from sojourn_papers.lab import Lab, paper_name
 from sojourn_papers.measured import Table, TableSummary
-from sojourn_papers.paper import Claim, Figure, FigureSummary, Paper, PaperSummary
+from sojourn_papers.paper import Claim, FigureSummary, Paper, PaperSummary
 
 _PAPER = "paper.py"
 
@@ -46,13 +47,13 @@ def load(folder: Path) -> Paper:
     return paper
 
 
-def choose_figures(paper: Paper, name: str, figures: list[str], is_live: bool = False) -> list[str]:
+def choose_figures(paper: Paper, name: str, figures: list[str], form: Form = "figure") -> list[str]:
     """Return the requested figures, or all figures by default."""
-    known, kind = (paper.live, "live figure") if is_live else (paper.figures, "figure")
+    known = paper.of(form)
     for figure in figures:
         if figure not in known:
             there = ", ".join(known)
-            raise UsageError(f"{name} has no {kind} {figure!r}; there are: {there}")
+            raise UsageError(f"{name} has no {form} {figure!r}; there are: {there}")
     return figures or list(known)
 
 
@@ -75,6 +76,7 @@ def run(
         "source": paper.source,
         "quick": lab.quick,
         "live": lab.live_runs is not None,
+        "stack": lab.stack,
         "figures": done,
     }
     write(summary, lab.out)
@@ -87,7 +89,7 @@ def _figure(paper: Paper, lab: Lab, name: str) -> FigureSummary:
     claims = claims_of(paper, lab, name)
     summary: FigureSummary = {
         "figure": name,
-        "title": _figures(paper, lab)[name].title,
+        "title": paper.of(lab.form)[name].title,
         "pictures": lab.pictures,
         "claims": [asdict(claim) for claim in claims],  # type: ignore[misc]
         "tables": [_table(table) for table in lab.tables],
@@ -97,10 +99,6 @@ def _figure(paper: Paper, lab: Lab, name: str) -> FigureSummary:
         summary["timing"] = lab.live_runs.take_timing()
         lab.note(live_runs.text(summary["timing"]))
     return summary
-
-
-def _figures(paper: Paper, lab: Lab) -> Mapping[str, Figure]:
-    return paper.figures if lab.live_runs is None else paper.live
 
 
 def _table(table: Table) -> TableSummary:
@@ -113,7 +111,7 @@ def _table(table: Table) -> TableSummary:
 
 def claims_of(paper: Paper, lab: Lab, name: str) -> list[Claim]:
     """Run one figure and check each of its claims against the contract."""
-    claims = _figures(paper, lab)[name].run(lab)
+    claims = paper.of(lab.form)[name].run(lab)
     for claim in claims:
         _require_verdict(lab.name, name, claim)
     return claims

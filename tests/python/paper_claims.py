@@ -21,8 +21,8 @@ def shared(name: str, jobs: int | None = None) -> Callable[[pytest.TempPathFacto
 
 
 def fresh(simulated: Lab) -> Lab:
-    """Return the lab with its simulations, and without the pictures and notes of other tests."""
-    return replace(simulated, pictures=[], notes=[])
+    """Return the lab with its simulations, and without the output of other tests."""
+    return replace(simulated, pictures=[], notes=[], tables=[])
 
 
 def claims_of(lab: Lab, figure: str) -> dict[str, Claim]:

@@ -158,6 +158,7 @@ def test_the_page_of_a_paper_escapes_every_text() -> None:
         source=hostile,
         quick=True,
         live=True,
+        stack=None,
         figures=[figure],
     )
     page = paper_page.html(whole)

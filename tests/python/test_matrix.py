@@ -66,6 +66,7 @@ def test_threads_change_nothing(sojourn: Sojourn) -> None:
         (("--rate", "0bit"), "--rate: "),
         (("--buffer", "5xx"), "--buffer: `buffer` is `5xx`"),
         (("--duration", "1h30"), "--duration: `duration` is `1h30`"),
+        (("--stack", "nop"), "--stack: there is no stack `nop`; did you mean `noq`?"),
     ],
 )
 def test_bad_axes_are_refused(sojourn: Sojourn, args: tuple[str, ...], said: str) -> None:

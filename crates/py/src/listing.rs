@@ -66,5 +66,7 @@ pub(crate) fn queues() -> String {
 /// The JSON Schema of scenarios.
 #[pyfunction]
 pub(crate) fn schema() -> String {
-    sojourn_scenario::json_schema().to_string()
+    let stacks = sojourn_quic::host::stacks();
+    let known = sojourn_scenario::Known { stacks, ..Default::default() };
+    sojourn_scenario::json_schema_known(&known).to_string()
 }

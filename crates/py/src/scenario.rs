@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use pyo3::prelude::*;
 #[cfg(target_os = "linux")]
 use sojourn_live::{IpVersion, Links, Options, Readings, ShellOptions, Stack};
-use sojourn_scenario::{Control, Document, Flow, Scenario as Resolved, kept_names};
+use sojourn_scenario::{Control, Document, Flow, Known, Scenario as Resolved, kept_names};
 
 #[cfg(target_os = "linux")]
 use crate::errors::LiveError;
@@ -56,7 +56,9 @@ impl Scenario {
             return Ok(resolved);
         }
         let read = |name: &str| self.files.read(name);
-        let resolved = self.document.resolve_with(&self.controllers.names(), &read);
+        let known =
+            Known { controllers: self.controllers.names(), stacks: sojourn_quic::host::stacks() };
+        let resolved = self.document.resolve_known(&known, &read);
         let resolved = resolved.map_err(|errors| scenario_error(py, &errors))?;
         Ok(self.resolved.get_or_init(|| resolved))
     }
@@ -65,6 +67,19 @@ impl Scenario {
     fn resolve_for(&self, py: Python<'_>, failure: &Failure) -> PyResult<Resolved> {
         let controllers = self.controllers.of_run(failure);
         Ok(Resolved { controllers, ..self.resolve(py)?.clone() })
+    }
+
+    /// Refuses a flow that a real stack carries, for work that has another transport.
+    fn refuse_stacks(&self, py: Python<'_>, work: &str) -> PyResult<()> {
+        let stacks = self.resolve(py)?.flows.iter().find(|flow| flow.stack.is_some());
+        let Some((flow, stack)) = stacks.and_then(|flow| Some((flow, flow.stack.as_ref()?))) else {
+            return Ok(());
+        };
+        let (flow, stack) = (&flow.name, &stack.name);
+        Err(value_error(format!(
+            "{work} cannot serve the stack `{stack}` of flow `{flow}`; give the flow another \
+             `transport`, such as `quic`"
+        )))
     }
 
     /// The files that its links and flows name, regardless of other problems and of missing
@@ -240,6 +255,7 @@ impl Scenario {
         pcapng: Option<String>,
         is_watched: bool,
     ) -> PyResult<LiveRun> {
+        self.refuse_stacks(py, "a live run")?;
         let scenario = self.resolve(py)?.clone();
         let label = scenario.labels().get(control).cloned();
         let (stack, ipv6, bottleneck) = network;
@@ -276,6 +292,7 @@ impl Scenario {
     /// Sends the data of its only flow to the first of these addresses that is reachable.
     #[cfg(target_os = "linux")]
     fn send(&self, py: Python<'_>, addresses: Vec<String>, patience: &str) -> PyResult<Transfer> {
+        self.refuse_stacks(py, "`send`")?;
         Transfer::start(self.resolve(py)?.clone(), &addresses, patience)
     }
 
@@ -311,6 +328,9 @@ impl Scenario {
         pcapng: Option<&str>,
         qlog: Option<&str>,
     ) -> PyResult<Simulation> {
+        if pcapng.is_some() || qlog.is_some() {
+            self.refuse_stacks(py, "a capture")?;
+        }
         let failure = Failure::default();
         let scenario = self.resolve_for(py, &failure)?;
         let chosen = self::control(&scenario, control)?;

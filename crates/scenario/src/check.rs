@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use sojourn_cc::Catalogue;
-
 use crate::checked::{Checked, Fields, Got};
 use crate::error::{At, Problem, Problems};
+use crate::known::Known;
 use crate::nearest;
 use crate::scalar::{self, Fault};
 use crate::shape::{Either, Field, Form, Given, OneOf, Shape, Variant};
@@ -16,8 +15,8 @@ use crate::tree::{self, Entry, FromToml, Node, Value};
 #[derive(Default)]
 pub(crate) struct Checker {
     pub(crate) problems: Problems,
-    /// The controllers that a scenario may name.
-    pub(crate) controllers: Catalogue,
+    /// The controllers and stacks that a scenario may name.
+    pub(crate) known: Known,
     /// Cached variants: a document needs the same ones thousands of times.
     variants: BTreeMap<*const OneOf, Rc<[Variant]>>,
     defaults: BTreeMap<&'static str, Node>,
@@ -25,8 +24,8 @@ pub(crate) struct Checker {
 
 impl Checker {
     /// A checker without problems.
-    pub(crate) fn new(controllers: &Catalogue) -> Checker {
-        Checker { controllers: controllers.clone(), ..Checker::default() }
+    pub(crate) fn new(known: &Known) -> Checker {
+        Checker { known: known.clone(), ..Checker::default() }
     }
 
     pub(crate) fn report(&mut self, at: &At, message: impl Into<String>, help: impl Into<String>) {
@@ -158,16 +157,17 @@ impl Checker {
 
     /// The variants of a choice.
     fn variants(&mut self, one: &'static OneOf) -> Rc<[Variant]> {
-        let build = || (one.variants)(&self.controllers).into();
+        let build = || (one.variants)(&self.known).into();
         self.variants.entry(one).or_insert_with(build).clone()
     }
 
     fn one_of(&mut self, node: &Node, one: &'static OneOf, at: &At) -> Got {
-        let named = match (&node.value, node.get(one.tag), one.default) {
+        let tag = one.other_tag.filter(|tag| node.get(tag).is_some()).unwrap_or(one.tag);
+        let named = match (&node.value, node.get(tag), one.default) {
             (Value::Text(name), ..) => Ok((name.as_str(), at.clone())),
-            (Value::Table(_), Some(tag), _) => match &tag.value {
-                Value::Text(name) => Ok((name.as_str(), at.below(one.tag, tag.span))),
-                _ => Err((tag, at.below(one.tag, tag.span))),
+            (Value::Table(_), Some(given), _) => match &given.value {
+                Value::Text(name) => Ok((name.as_str(), at.below(tag, given.span))),
+                _ => Err((given, at.below(tag, given.span))),
             },
             (Value::Table(_), None, Some(default)) => Ok((default, at.clone())),
             (Value::Table(_), None, None) => return self.untagged(one, at),
@@ -181,9 +181,10 @@ impl Checker {
             ),
             Ok((name, name_at)) => {
                 let all = self.variants(one);
-                match all.iter().find(|variant| variant.name == name) {
-                    None => self.unknown_variant(name, one, &name_at),
-                    Some(variant) => self.variant(node, one, variant, at),
+                let is_named = |v: &&Variant| tag == one.tag || v.tag == Some(tag);
+                match all.iter().filter(is_named).find(|variant| variant.name == name) {
+                    None => self.unknown_variant(name, one, tag, &name_at),
+                    Some(variant) => self.variant(node, one, tag, variant, at),
                 }
             }
         }
@@ -196,16 +197,29 @@ impl Checker {
         Got::Bad
     }
 
-    fn unknown_variant(&mut self, name: &str, one: &'static OneOf, at: &At) -> Got {
-        let names: Vec<_> = self.variants(one).iter().map(|variant| variant.name).collect();
-        let message = format!("there is no {} `{name}`", one.what);
-        self.report_unknown(at, message, || nearest::help(name, &names));
+    fn unknown_variant(&mut self, name: &str, one: &OneOf, tag: &str, at: &At) -> Got {
+        let variants = (one.variants)(&self.known);
+        let has_tag = |v: &&Variant| tag == one.tag || v.tag == Some(tag);
+        let names: Vec<_> = variants.iter().filter(has_tag).map(|v| v.name).collect();
+        let noun = if tag == one.tag { one.what } else { tag };
+        let message = format!("there is no {noun} `{name}`");
+        self.report_unknown(at, message, || match names.is_empty() {
+            true => format!("this program knows no {noun}; remove `{tag}`"),
+            false => nearest::help(name, &names),
+        });
         Got::Bad
     }
 
-    fn variant(&mut self, node: &Node, one: &'static OneOf, variant: &Variant, at: &At) -> Got {
+    fn variant(
+        &mut self,
+        node: &Node,
+        one: &'static OneOf,
+        tag: &str,
+        variant: &Variant,
+        at: &At,
+    ) -> Got {
         let entries: Vec<_> =
-            node.entries().iter().filter(|entry| entry.key != one.tag).cloned().collect();
+            node.entries().iter().filter(|entry| entry.key != tag).cloned().collect();
         for (first, second) in variant.exclusive {
             self.exclusive(node, first, second, at);
         }

@@ -6,6 +6,7 @@ use sojourn_cc::Catalogue;
 use toml::de::DeTable;
 
 use crate::error::{At, Errors, Problem, Problems, Source};
+use crate::known::Known;
 use crate::model::Scenario;
 use crate::tree::{self, FromToml, Node, Value};
 use crate::{resolve, set, size, write};
@@ -117,7 +118,19 @@ impl Document {
         controllers: &Catalogue,
         read: &dyn Fn(&str) -> io::Result<String>,
     ) -> Result<Scenario, Errors> {
-        let resolved = resolve::resolve(&self.root, controllers, read);
+        self.resolve_known(&Known::from(controllers), read)
+    }
+
+    /// As [`Document::resolve_with`], for a scenario that may also name stacks.
+    ///
+    /// # Errors
+    /// All problems, each with its position.
+    pub fn resolve_known(
+        &self,
+        known: &Known,
+        read: &dyn Fn(&str) -> io::Result<String>,
+    ) -> Result<Scenario, Errors> {
+        let resolved = resolve::resolve(&self.root, known, read);
         resolved.map_err(|problems| Errors::new(&self.sources, problems))
     }
 }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use sojourn_cc::Catalogue;
 use sojourn_params::Kind;
 
+use crate::known::Known;
 use crate::scalar::{self, Unit};
 use crate::schema::{DOCUMENT, QUEUE, VERSION};
 use crate::shape::{Either, Field, Form, Given, OneOf, Shape, Variant};
@@ -12,18 +13,23 @@ use crate::write;
 
 /// The JSON Schema of scenario documents (draft 2020-12).
 pub fn json_schema() -> Value {
-    json_schema_with(&Catalogue::shipped())
+    json_schema_known(&Known::default())
 }
 
 /// The same for a scenario that may name the controllers of a catalogue.
 pub fn json_schema_with(controllers: &Catalogue) -> Value {
+    json_schema_known(&Known::from(controllers))
+}
+
+/// The same for a scenario that may name these controllers and stacks.
+pub fn json_schema_known(known: &Known) -> Value {
     let mut schema = map(json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Sojourn scenario",
         "description": format!("A scenario of Sojourn, version {VERSION} of its schema"),
     }));
-    schema.extend(map(form(&DOCUMENT, controllers)));
-    schema.insert("$defs".to_owned(), definitions(controllers));
+    schema.extend(map(form(&DOCUMENT, known)));
+    schema.insert("$defs".to_owned(), definitions(known));
     Value::Object(schema)
 }
 
@@ -34,14 +40,14 @@ fn map(value: Value) -> Map<String, Value> {
     }
 }
 
-fn definitions(controllers: &Catalogue) -> Value {
+fn definitions(known: &Known) -> Value {
     let name = "^[A-Za-z0-9_-]+$";
     json!({
         "name": { "type": "string", "pattern": name, "description": "A name of a link or a flow" },
         "duration": quantity(&scalar::TIME),
         "bytes": quantity(&scalar::DATA),
         "rate": quantity(&scalar::RATE),
-        "queue": queue(controllers),
+        "queue": queue(known),
         "buffer": {
             "type": "string",
             "description": format!("A size of a buffer: {}", scalar::BUFFER),
@@ -54,9 +60,9 @@ fn definitions(controllers: &Catalogue) -> Value {
 }
 
 /// A queue, including the rules of its own table.
-fn queue(controllers: &Catalogue) -> Value {
-    let names: Vec<_> = (QUEUE.variants)(controllers).iter().map(|variant| variant.name).collect();
-    let mut queue = one_of(&QUEUE, controllers);
+fn queue(known: &Known) -> Value {
+    let names: Vec<_> = (QUEUE.variants)(known).iter().map(|variant| variant.name).collect();
+    let mut queue = one_of(&QUEUE, known);
     queue["description"] = format!(
         "A queue discipline: its name, or a table of `kind` and its parameters \
          (`sojourn queues NAME`); there are {}",
@@ -81,7 +87,7 @@ fn quantity(unit: &Unit) -> Value {
     })
 }
 
-fn shape(shape: Shape, controllers: &Catalogue) -> Value {
+fn shape(shape: Shape, known: &Known) -> Value {
     match shape {
         Shape::Text => json!({ "type": "string" }),
         Shape::Scalar(kind) => scalar(&kind),
@@ -90,19 +96,19 @@ fn shape(shape: Shape, controllers: &Catalogue) -> Value {
             json!({ "anyOf": [{ "const": "unlimited" }, { "$ref": "#/$defs/bytes" }] })
         }
         Shape::List(item, least) => {
-            json!({ "type": "array", "items": self::shape(*item, controllers), "minItems": least })
+            json!({ "type": "array", "items": self::shape(*item, known), "minItems": least })
         }
-        Shape::Table(table) => form(table, controllers),
+        Shape::Table(table) => form(table, known),
         Shape::Named(table) => json!({
             "type": "object",
             "propertyNames": { "$ref": "#/$defs/name" },
             "minProperties": 1,
-            "additionalProperties": form(table, controllers),
+            "additionalProperties": form(table, known),
         }),
-        Shape::Either(short_or) => either(short_or, controllers),
+        Shape::Either(short_or) => either(short_or, known),
         // A reference: a queue may contain queues, so an inlined schema would be infinite.
         Shape::OneOf(one) if std::ptr::eq(one, &QUEUE) => json!({ "$ref": "#/$defs/queue" }),
-        Shape::OneOf(one) => one_of(one, controllers),
+        Shape::OneOf(one) => one_of(one, known),
     }
 }
 
@@ -123,12 +129,12 @@ fn scalar(kind: &Kind) -> Value {
     value
 }
 
-fn form(form: &Form, controllers: &Catalogue) -> Value {
-    object(form.title, form.fields, controllers)
+fn form(form: &Form, known: &Known) -> Value {
+    object(form.title, form.fields, known)
 }
 
-fn object(title: &str, fields: &[Field], controllers: &Catalogue) -> Value {
-    let named = |field: &Field| (field.name.to_owned(), property(field, controllers));
+fn object(title: &str, fields: &[Field], known: &Known) -> Value {
+    let named = |field: &Field| (field.name.to_owned(), property(field, known));
     let properties: Map<_, _> = fields.iter().map(named).collect();
     let required: Vec<_> = fields.iter().filter(|f| is_required(f)).map(|f| f.name).collect();
     json!({
@@ -145,8 +151,8 @@ fn is_required(field: &Field) -> bool {
 }
 
 /// The shape of a field's value with its description, range and default.
-fn property(field: &Field, controllers: &Catalogue) -> Value {
-    let mut property = map(shape(field.shape, controllers));
+fn property(field: &Field, known: &Known) -> Value {
+    let mut property = map(shape(field.shape, known));
     let range = match field.shape {
         Shape::Scalar(kind) if !kind.unit().is_empty() => format!("; {}", scalar::range(&kind)),
         _ => String::new(),
@@ -163,29 +169,30 @@ fn default(field: &Field) -> Option<Value> {
     Some(write::json(&node))
 }
 
-fn either(either: &Either, controllers: &Catalogue) -> Value {
-    let forms = either.forms.iter().map(|one| form(one, controllers));
-    let short = shape(either.short, controllers);
+fn either(either: &Either, known: &Known) -> Value {
+    let forms = either.forms.iter().map(|one| form(one, known));
+    let short = shape(either.short, known);
     json!({ "anyOf": std::iter::once(short).chain(forms).collect::<Vec<_>>() })
 }
 
 /// A name without required keys may be given alone; every variant may be a table.
-fn one_of(one: &OneOf, controllers: &Catalogue) -> Value {
-    let variants = (one.variants)(controllers);
+fn one_of(one: &OneOf, known: &Known) -> Value {
+    let variants = (one.variants)(known);
     let plain = variants.iter().filter(|variant| !variant.fields.iter().any(is_required));
     let names: Vec<_> = plain.map(|variant| variant.name).collect();
-    let tables = variants.iter().map(|variant| tagged(one, variant, controllers));
+    let tables = variants.iter().map(|variant| tagged(one, variant, known));
     json!({ "anyOf": std::iter::once(json!({ "enum": names })).chain(tables).collect::<Vec<_>>() })
 }
 
-fn tagged(one: &OneOf, variant: &Variant, controllers: &Catalogue) -> Value {
-    let mut table = object(variant.name, &variant.fields, controllers);
+fn tagged(one: &OneOf, variant: &Variant, known: &Known) -> Value {
+    let mut table = object(variant.name, &variant.fields, known);
     table["description"] = variant.title.into();
-    table["properties"][one.tag] = json!({ "const": variant.name });
+    let tag = variant.tag.unwrap_or(one.tag);
+    table["properties"][tag] = json!({ "const": variant.name });
     if let (false, Some(required)) =
         (one.default == Some(variant.name), table["required"].as_array_mut())
     {
-        required.push(one.tag.into());
+        required.push(tag.into());
     }
     let excluded = variant.exclusive.iter().map(|(a, b)| json!({ "required": [a, b] }));
     match &excluded.collect::<Vec<_>>()[..] {

@@ -2,7 +2,7 @@
 
 use sojourn_params::Params;
 use sojourn_source::{Carrier, Cdf};
-use sojourn_transport::Choice;
+use sojourn_transport::{Choice, StackInfo};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::check::Checker;
@@ -10,7 +10,7 @@ use crate::checked::{Checked, Fields};
 use crate::copies::Copies;
 use crate::error::{At, Problem};
 use crate::link::{ReadFile, in_order, params};
-use crate::model::{Control, Flow, Profile, Source, Transport};
+use crate::model::{Control, Flow, Profile, Source, StackChoice, Transport};
 use crate::names::Names;
 use crate::needs;
 use crate::schedule::End;
@@ -29,10 +29,11 @@ pub(crate) fn read(
     times(checker, fields, end);
     let path = places(checker, fields.list("path"), links);
     let back = places(checker, fields.list("back"), links);
-    let transport = fields.get("transport").and_then(transport);
+    let carrier = fields.get("transport").and_then(|value| transport(checker, value));
+    let transport = carrier.as_ref().map(|(transport, _)| transport);
     let source = fields.get("source").and_then(|value| {
         let source = source(checker, value, read_file)?;
-        possible(checker, source, transport.as_ref()?, &value.at)
+        possible(checker, source, transport?, &value.at)
     });
     check_tso(checker, fields);
     check_echo(checker, fields, source.as_ref());
@@ -43,10 +44,11 @@ pub(crate) fn read(
         if let Some(source) = &source {
             check_signals(checker, control, source, &named.at, name);
         }
-        if let Some(transport) = &transport {
-            needs::check(checker, control, transport, &named.at, name);
+        if let Some((transport, stack)) = &carrier {
+            needs::check(checker, control, (transport, stack.as_ref()), &named.at, name);
         }
     }
+    let (transport, stack) = carrier?;
     Some(Flow {
         name: name.to_owned(),
         control: match control {
@@ -59,7 +61,8 @@ pub(crate) fn read(
         source: source?,
         start: Instant::ZERO + fields.time("start")?,
         stop: fields.time("stop").map(|stop| Instant::ZERO + stop),
-        transport: transport?,
+        transport,
+        stack,
     })
 }
 
@@ -109,7 +112,7 @@ pub(crate) fn control(checker: &mut Checker, value: &Checked) -> Option<Control>
     if kind == "none" {
         return Some(Control::None);
     }
-    let info = *checker.controllers.find(kind)?;
+    let info = *checker.known.controllers.find(kind)?;
     let params = params(info.params, values)?;
     in_order(checker, &value.at, "control", params.out_of_order(info.ordered));
     Some(Control::Algorithm { kind: kind.to_owned(), params })
@@ -136,7 +139,7 @@ pub(crate) fn check_signals(
     at: &At,
     flow: &str,
 ) {
-    let needs = control.needs(&checker.controllers);
+    let needs = control.needs(&checker.known.controllers);
     if source.carrier() == Carrier::Connections && needs.is_some_and(|needs| needs.signal) {
         let (name, kind) = (control.name(), source.info().name);
         let message = format!("`{name}` cannot control flow `{flow}`, whose source is `{kind}`");
@@ -271,11 +274,18 @@ fn sizes(checker: &mut Checker, file: &Checked, read_file: ReadFile<'_>) -> Opti
     }
 }
 
-fn transport(value: &Checked) -> Option<Transport> {
-    let (profile, fields) = value.variant()?;
-    let mut transport = Transport::new(Profile::named(profile)?);
+/// The transport of a flow, and its stack if it has one.
+fn transport(checker: &Checker, value: &Checked) -> Option<(Transport, Option<StackChoice>)> {
+    let (name, fields) = value.variant()?;
+    if let Some(info) = checker.known.stacks.find(name) {
+        let params = params(info.params, fields)?;
+        let mut transport = Transport::new(Profile::Quic);
+        transport.mss = params.data(StackInfo::MTU.name).saturating_sub(transport.header);
+        return Some((transport, Some(StackChoice { name: name.to_owned(), params })));
+    }
+    let mut transport = Transport::new(Profile::named(name)?);
     for (name, value) in &fields.entries {
         transport.set(name, value.scalar()?)?;
     }
-    Some(transport)
+    Some((transport, None))
 }

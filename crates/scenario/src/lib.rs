@@ -17,6 +17,7 @@ mod export;
 mod extent;
 mod flow;
 mod kept;
+mod known;
 mod labels;
 mod link;
 mod listening;
@@ -42,11 +43,12 @@ mod write;
 pub use capacity_file::{CapacityFile, CapacityFileError, RowError, capacity_file};
 pub use document::Document;
 pub use error::{Errors, Item, Position};
-pub use export::{json_schema, json_schema_with};
+pub use export::{json_schema, json_schema_known, json_schema_with};
 pub use extent::{KIND_BITS, index_bits, longest_run};
 pub use kept::kept_names;
+pub use known::Known;
 pub use model::{
     Buffer, Capacity, Chance, Change, Control, Discipline, EcnFeedback, Flow, Handshake, Jitter,
     Link, Loss, Profile, PrrRule, Record, RecoveryPeriod, Reorder, Ring, Scenario, Schedule,
-    Source, Trace, Transport, TsoDefer,
+    Source, StackChoice, Trace, Transport, TsoDefer,
 };

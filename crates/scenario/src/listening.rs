@@ -15,7 +15,7 @@ pub(crate) fn check(
     controls: &[Control],
 ) {
     let Some(flows) = flows.iter().map(Option::as_ref).collect::<Option<Vec<_>>>() else { return };
-    let controllers = checker.controllers.clone();
+    let controllers = checker.known.controllers.clone();
     let listens = |flow: &Flow, run: Option<&Control>| {
         let needs = control(flow, run).and_then(|control| control.needs(&controllers));
         needs.is_some_and(|needs| needs.signal)

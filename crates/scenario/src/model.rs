@@ -4,6 +4,7 @@ use sojourn_cc::{Catalogue, Needs};
 use sojourn_params::Params;
 pub use sojourn_queue::Discipline;
 pub use sojourn_source::Spec as Source;
+use sojourn_transport::Stacks;
 pub use sojourn_transport::{
     Config as Transport, EcnFeedback, HandshakeMode as Handshake, Profile, PrrRule, RecoveryPeriod,
     TsoDefer,
@@ -43,6 +44,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// The controllers that it may name.
     pub controllers: Catalogue,
+    /// The stacks that it may name.
+    pub stacks: Stacks,
 }
 
 /// Settings of the recording.
@@ -270,8 +273,19 @@ pub struct Flow {
     pub start: Instant,
     /// Time of its stop; `None` if it lasts until the end.
     pub stop: Option<Instant>,
-    /// Its transport.
+    /// Its transport. With a stack, only the sizes apply.
     pub transport: Transport,
+    /// The stack that carries it; `None` for Sojourn's own transport.
+    pub stack: Option<StackChoice>,
+}
+
+/// A stack of a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StackChoice {
+    /// Its name in [`Scenario::stacks`].
+    pub name: String,
+    /// Every setting with a value.
+    pub params: Params,
 }
 
 impl Flow {

@@ -4,19 +4,29 @@ use sojourn_cc::{EcnUse, Needs};
 
 use crate::check::Checker;
 use crate::error::At;
-use crate::model::{Control, EcnFeedback, Transport};
+use crate::model::{Control, EcnFeedback, StackChoice, Transport};
 
 /// Refuses a controller whose requirements the transport of `flow` does not meet. `at`: the
 /// controller's position.
 pub(crate) fn check(
     checker: &mut Checker,
     control: &Control,
-    transport: &Transport,
+    (transport, stack): (&Transport, Option<&StackChoice>),
     at: &At,
     flow: &str,
 ) {
-    let Some(needs) = control.needs(&checker.controllers) else { return };
+    let Some(needs) = control.needs(&checker.known.controllers) else { return };
     let name = control.name();
+    if let Some(stack) = stack {
+        let info = checker.known.stacks.find(&stack.name);
+        if let Some(need) = info.and_then(|info| info.lacks.of(&needs)) {
+            let stack = &stack.name;
+            let message = format!("`{name}` needs {need}, which stack `{stack}` does not give");
+            let help = format!("choose another controller, or another transport of flow `{flow}`");
+            checker.report(at, message, help);
+        }
+        return;
+    }
     let missing = [counts(&needs, transport), times(&needs, transport)];
     for (need, key, value) in missing.into_iter().flatten() {
         let message = format!("`{name}` needs {need}, which flow `{flow}` does not have");

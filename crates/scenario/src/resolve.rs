@@ -1,6 +1,5 @@
 //! Resolution of a document into a scenario.
 
-use sojourn_cc::Catalogue;
 use sojourn_units::Duration;
 
 use crate::check::Checker;
@@ -9,9 +8,10 @@ use crate::copies;
 use crate::error::{At, Problem, Problems};
 use crate::extent;
 use crate::flow;
+use crate::known::Known;
 use crate::link::{self, ReadFile};
 use crate::listening;
-use crate::model::{Capacity, Control, Flow, Link, Record, Scenario};
+use crate::model::{Capacity, Control, Flow, Link, Record, Scenario, StackChoice, Transport};
 use crate::names::Names;
 use crate::nearest;
 use crate::needs;
@@ -24,10 +24,10 @@ use crate::tree::Node;
 /// The scenario of a document, or all its problems.
 pub(crate) fn resolve(
     root: &Node,
-    controllers: &Catalogue,
+    known: &Known,
     read_file: ReadFile<'_>,
 ) -> Result<Scenario, Problems> {
-    let mut checker = Checker::new(controllers);
+    let mut checker = Checker::new(known);
     let at = At { span: root.span, path: String::new() };
     let document = checker.check(root, Shape::Table(&DOCUMENT), at.clone(), "");
     let scenario = document.table().and_then(|fields| scenario(&mut checker, fields, read_file));
@@ -76,7 +76,8 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
         measure_from: measure_from?,
         links,
         flows,
-        controllers: checker.controllers.clone(),
+        controllers: checker.known.controllers.clone(),
+        stacks: checker.known.stacks.clone(),
     })
 }
 
@@ -193,12 +194,16 @@ fn controls(
     let read = given.iter().map(|value| {
         let control = flow::control(checker, value)?;
         for flow in flows.iter().flatten().filter(|flow| flow.control.is_none()) {
-            needs::check(checker, &control, &flow.transport, &value.at, &flow.name);
+            needs::check(checker, &control, flow_transport(flow), &value.at, &flow.name);
             flow::check_signals(checker, &control, &flow.source, &value.at, &flow.name);
         }
         Some(control)
     });
     read.collect::<Vec<_>>().into_iter().collect()
+}
+
+fn flow_transport(flow: &Flow) -> (&Transport, Option<&StackChoice>) {
+    (&flow.transport, flow.stack.as_ref())
 }
 
 /// Whether a flow uses the controllers of `controls`.

@@ -381,6 +381,7 @@ static CONTROLLER: OneOf = OneOf {
     what: "controller",
     part: "parameter",
     tag: "kind",
+    other_tag: None,
     default: None,
     variants: variants::controllers,
 };
@@ -392,17 +393,25 @@ pub(crate) static QUEUE: OneOf = OneOf {
     what: "queue",
     part: "parameter",
     tag: "kind",
+    other_tag: None,
     default: None,
     variants: variants::queues,
 };
 
-static SOURCE: OneOf =
-    OneOf { what: "source", part: "key", tag: "kind", default: None, variants: variants::sources };
+static SOURCE: OneOf = OneOf {
+    what: "source",
+    part: "key",
+    tag: "kind",
+    other_tag: None,
+    default: None,
+    variants: variants::sources,
+};
 
 static TRANSPORT: OneOf = OneOf {
     what: "transport",
     part: "key",
     tag: "profile",
+    other_tag: Some("stack"),
     default: Some("tcp"),
     variants: variants::transports,
 };

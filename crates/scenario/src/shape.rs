@@ -3,9 +3,10 @@
 //! Validation ([`crate::check`]), `--set` ([`crate::set`]) and the JSON Schema ([`crate::export`])
 //! read the same declarations, so they cannot differ.
 
-use sojourn_cc::Catalogue;
 use sojourn_params::Kind;
 use sojourn_units::{Bytes, Duration, Rate};
+
+use crate::known::Known;
 
 /// The allowed values of a key.
 #[derive(Clone, Copy, Debug)]
@@ -82,16 +83,20 @@ pub(crate) struct OneOf {
     pub(crate) part: &'static str,
     /// The key of the table that names the variant.
     pub(crate) tag: &'static str,
+    /// Another key that may name some of the variants.
+    pub(crate) other_tag: Option<&'static str>,
     /// The variant of a table without the tag.
     pub(crate) default: Option<&'static str>,
-    /// The variants, for scenarios that may name these controllers.
-    pub(crate) variants: fn(&Catalogue) -> Vec<Variant>,
+    /// The variants, for scenarios that may use these names.
+    pub(crate) variants: fn(&Known) -> Vec<Variant>,
 }
 
 /// One variant, with its own keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Variant {
     pub(crate) name: &'static str,
+    /// The key that names it, if it is not [`OneOf::tag`].
+    pub(crate) tag: Option<&'static str>,
     /// Description in one line.
     pub(crate) title: &'static str,
     pub(crate) fields: Vec<Field>,
@@ -165,7 +170,7 @@ impl Shape {
             // A parameter of a user's own controller is a plain value, so its shape does not matter
             // to `--set`.
             Shape::OneOf(one) => {
-                (one.variants)(&Catalogue::shipped()).iter().find_map(|v| named(&v.fields))
+                (one.variants)(&Known::default()).iter().find_map(|v| named(&v.fields))
             }
             Shape::Text | Shape::Scalar(_) | Shape::Buffer | Shape::Window(_) => None,
         }

@@ -1,27 +1,27 @@
 //! Variants chosen by name: registered controllers and queues, sources, and transport profiles.
 
-use sojourn_cc::Catalogue;
 use sojourn_params::Param;
 use sojourn_queue::Inner;
 use sojourn_transport::{Choice, Config, Profile, Setting};
 
+use crate::known::Known;
 use crate::schema::QUEUE;
 use crate::shape::{Field, Given, Shape, Variant};
 
 /// Every controller of the catalogue.
-pub(crate) fn controllers(catalogue: &Catalogue) -> Vec<Variant> {
-    catalogue.infos().map(|info| registered(info.name, info.title, info.params)).collect()
+pub(crate) fn controllers(known: &Known) -> Vec<Variant> {
+    known.controllers.infos().map(|info| registered(info.name, info.title, info.params)).collect()
 }
 
 /// Every controller, and `none`.
-pub(crate) fn controls(catalogue: &Catalogue) -> Vec<Variant> {
-    let mut all = controllers(catalogue);
+pub(crate) fn controls(known: &Known) -> Vec<Variant> {
+    let mut all = controllers(known);
     all.push(plain("none", "No controller: datagrams at the source's own rate", &[]));
     all
 }
 
 /// Every shipped queue, with the keys of the queues inside it.
-pub(crate) fn queues(_: &Catalogue) -> Vec<Variant> {
+pub(crate) fn queues(_: &Known) -> Vec<Variant> {
     let all = sojourn_queue::infos().iter();
     all.map(|info| {
         let mut variant = registered(info.name, info.title, info.params);
@@ -43,15 +43,15 @@ fn registered(name: &'static str, title: &'static str, params: &[Param]) -> Vari
         doc: param.doc,
         source: param.source,
     });
-    Variant { name, title, fields: fields.collect(), exclusive: &[] }
+    Variant { name, tag: None, title, fields: fields.collect(), exclusive: &[] }
 }
 
 fn plain(name: &'static str, title: &'static str, fields: &[Field]) -> Variant {
-    Variant { name, title, fields: fields.to_vec(), exclusive: &[] }
+    Variant { name, tag: None, title, fields: fields.to_vec(), exclusive: &[] }
 }
 
 /// Every source.
-pub(crate) fn sources(_: &Catalogue) -> Vec<Variant> {
+pub(crate) fn sources(_: &Known) -> Vec<Variant> {
     sojourn_source::infos().map(source).collect()
 }
 
@@ -65,16 +65,21 @@ fn source(info: &sojourn_source::Info) -> Variant {
     Variant { exclusive: info.exclusive, ..variant }
 }
 
-/// Every transport profile.
-pub(crate) fn transports(_: &Catalogue) -> Vec<Variant> {
+/// Every transport profile, and every stack.
+pub(crate) fn transports(known: &Known) -> Vec<Variant> {
     let variant = |profile: Profile, title| {
         let fields: Vec<_> = Config::settings(profile).into_iter().map(setting).collect();
         plain(profile.name(), title, &fields)
     };
-    vec![
+    let mut all = vec![
         variant(Profile::Tcp, "TCP: RFC 9293 with SACK, timestamps, RACK-TLP and PRR"),
         variant(Profile::Quic, "QUIC: RFC 9000 and RFC 9002"),
-    ]
+    ];
+    all.extend(known.stacks.infos().map(|info| {
+        let variant = registered(info.name, info.title, info.params);
+        Variant { tag: Some("stack"), ..variant }
+    }));
+    all
 }
 
 fn setting(setting: Setting) -> Field {

@@ -7,9 +7,9 @@ use crate::newly::Newest;
 
 /// The connection's delivery state.
 #[derive(Debug, Default)]
-pub(crate) struct Delivery {
+pub struct Delivery {
     /// `C.delivered`.
-    pub(crate) delivered: u64,
+    pub delivered: u64,
     /// `C.delivered_time`.
     delivered_at: Instant,
     /// `C.first_sent_time`.
@@ -20,22 +20,22 @@ pub(crate) struct Delivery {
 
 /// The delivery state when a packet left.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Stamp {
+pub struct Stamp {
     /// `P.delivered`.
-    pub(crate) delivered: u64,
+    pub delivered: u64,
     /// `P.delivered_time`.
-    pub(crate) delivered_at: Instant,
+    pub delivered_at: Instant,
     /// `P.first_sent_time`.
-    pub(crate) first_sent_at: Instant,
+    pub first_sent_at: Instant,
     /// `C.app_limited` at that time; `P.is_app_limited` if not zero. A whole word, like the other
     /// fields: a struct without padding is cheaper to copy.
-    pub(crate) app_limited: u64,
+    pub app_limited: u64,
 }
 
 impl Delivery {
     /// Section 3.2: a packet leaves. `idle`: SND.NXT = SND.UNA before it.
     #[inline]
-    pub(crate) fn on_sent(&mut self, now: Instant, idle: bool) -> Stamp {
+    pub fn on_sent(&mut self, now: Instant, idle: bool) -> Stamp {
         if idle {
             (self.first_sent_at, self.delivered_at) = (now, now);
         }
@@ -49,7 +49,7 @@ impl Delivery {
 
     /// Section 3.3: `bytes` were newly delivered.
     #[inline]
-    pub(crate) fn on_delivered(&mut self, now: Instant, bytes: u64) {
+    pub fn on_delivered(&mut self, now: Instant, bytes: u64) {
         self.delivered += bytes;
         self.delivered_at = now;
         if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
@@ -61,7 +61,7 @@ impl Delivery {
     /// minimum round-trip time, which happens only if the acknowledgement of the original is taken
     /// for that of a retransmission (section 3.3).
     #[inline]
-    pub(crate) fn sample(&mut self, newest: &Newest, min: Duration) -> Option<RateSample> {
+    pub fn sample(&mut self, newest: &Newest, min: Duration) -> Option<RateSample> {
         let Newest { number, sent_at, .. } = *newest;
         let stamp = newest.stamp?;
         let send_elapsed = sent_at.since(stamp.first_sent_at);
@@ -81,7 +81,7 @@ impl Delivery {
     }
 
     /// Section 3.4: the application has no data to send although the window has room.
-    pub(crate) fn on_app_limited(&mut self, in_flight: u64) {
+    pub fn on_app_limited(&mut self, in_flight: u64) {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }
 }

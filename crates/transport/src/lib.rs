@@ -28,15 +28,23 @@ mod scoreboard;
 mod seen;
 mod sender;
 mod setting;
+mod stack;
 mod suspicion;
 mod tail_probe;
 mod wire;
 
 pub use config::{Config, EcnFeedback, HandshakeMode, Profile, PrrRule, RecoveryPeriod, TsoDefer};
+pub use delivery::{Delivery, Stamp};
 pub use handshake::{Answered, Handshake, Repeat};
+pub use newly::Newest;
+pub use pacer::Pacer;
 pub use ranges::RangeSet;
 pub use receiver::Receiver;
+pub use recovery::Reduced;
 pub use seen::Seen;
 pub use sender::{LossCause, Poll, Sender, Stats, Vitals, Why};
 pub use setting::{Choice, Setting};
+pub use stack::{
+    Direction, Lacks, Stack, StackDatagram, StackInfo, StackSetup, StackState, Stacks,
+};
 pub use wire::{Ack, AckDetails, Data, EcnCounts, SegmentRange};

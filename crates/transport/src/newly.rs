@@ -7,13 +7,15 @@ use crate::suspicion::Superseded;
 
 /// The newest delivered segment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Newest {
+pub struct Newest {
     /// Packet number.
-    pub(crate) number: u64,
-    pub(crate) sent_at: Instant,
-    pub(crate) retransmitted: bool,
+    pub number: u64,
+    /// Its departure.
+    pub sent_at: Instant,
+    /// Whether it was retransmitted.
+    pub retransmitted: bool,
     /// Delivery state at its departure, if delivery rates are measured.
-    pub(crate) stamp: Option<Stamp>,
+    pub stamp: Option<Stamp>,
 }
 
 /// Summary of the segments that one acknowledgement newly delivered.

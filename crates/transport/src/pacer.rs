@@ -4,7 +4,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 /// Spaces packets. It carries fractions of a nanosecond over, so that the mean rate is exact.
 #[derive(Debug, Default)]
-pub(crate) struct Pacer {
+pub struct Pacer {
     next: Instant,
     rate: Rate,
     /// Fraction of a nanosecond, in units of 1/rate.
@@ -18,18 +18,18 @@ pub(crate) struct Pacer {
 impl Pacer {
     /// The earliest departure of the next packet.
     #[inline]
-    pub(crate) fn next(&self) -> Instant {
+    pub fn next(&self) -> Instant {
         self.next
     }
 
     /// Keeps the schedule if a packet leaves up to `span` after its time.
-    pub(crate) fn catch_up(&mut self, span: Duration) {
+    pub fn catch_up(&mut self, span: Duration) {
         self.catch_up = span;
     }
 
     /// Records whether the next packet waits for the pacer alone.
     #[inline]
-    pub(crate) fn note_wait(&mut self, waits: bool) {
+    pub fn note_wait(&mut self, waits: bool) {
         self.has_waited = waits;
     }
 
@@ -39,13 +39,13 @@ impl Pacer {
     }
 
     /// Starts pacing at `now`.
-    pub(crate) fn begin(&mut self, now: Instant) {
+    pub fn begin(&mut self, now: Instant) {
         self.next = self.next.max(now);
     }
 
     /// A packet of `len` left at `now`, paced at `rate`. A sender that was idle may first send
     /// `burst` back to back.
-    pub(crate) fn sent_at_rate(&mut self, now: Instant, len: Bytes, rate: Rate, burst: Bytes) {
+    pub fn sent_at_rate(&mut self, now: Instant, len: Bytes, rate: Rate, burst: Bytes) {
         if rate != self.rate {
             (self.rate, self.remainder) = (rate, 0);
         }
@@ -66,13 +66,13 @@ impl Pacer {
     }
 
     /// A packet left at `now`; the next leaves after exactly `gap`.
-    pub(crate) fn sent_with_gap(&mut self, now: Instant, gap: Duration) {
+    pub fn sent_with_gap(&mut self, now: Instant, gap: Duration) {
         self.next = now + gap;
     }
 
     /// If the rate has risen since the last packet left, limits the wait of the next packet to a
     /// gap at the new rate.
-    pub(crate) fn rate_rose(&mut self, now: Instant, len: Bytes, rate: Rate) {
+    pub fn rate_rose(&mut self, now: Instant, len: Bytes, rate: Rate) {
         if rate > self.rate && self.next > now {
             self.next = self.next.min(now + rate.time_for(len));
         }

@@ -81,7 +81,7 @@ impl Episode {
 /// QUIC: packets that left before the last reduction. Their loss causes no second reduction (RFC
 /// 9002 appendix B.6, `congestion_recovery_start_time`).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reduced {
+pub struct Reduced {
     rule: RecoveryPeriod,
     /// The largest packet number sent when the window was last reduced for a loss.
     for_loss: Option<u64>,
@@ -90,32 +90,33 @@ pub(crate) struct Reduced {
 }
 
 impl Reduced {
-    pub(crate) fn new(rule: RecoveryPeriod) -> Reduced {
+    /// No reduction yet.
+    pub fn new(rule: RecoveryPeriod) -> Reduced {
         Reduced { rule, for_loss: None, for_mark: None }
     }
 
     /// The window is reduced for a loss, after packet `number` has left.
-    pub(crate) fn for_loss(&mut self, number: u64) {
+    pub fn for_loss(&mut self, number: u64) {
         self.for_loss = Some(number);
     }
 
     /// The window is reduced for a mark, after packet `number` has left.
-    pub(crate) fn for_mark(&mut self, number: u64) {
+    pub fn for_mark(&mut self, number: u64) {
         self.for_mark = Some(number);
     }
 
     /// The reduction for a loss was undone.
-    pub(crate) fn undo(&mut self) {
+    pub fn undo(&mut self) {
         self.for_loss = None;
     }
 
     /// Persistent congestion was found (appendix B.8).
-    pub(crate) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         (self.for_loss, self.for_mark) = (None, None);
     }
 
     /// An episode has ended.
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         if self.rule == RecoveryPeriod::Picoquic2022 {
             self.forget();
         }
@@ -123,7 +124,7 @@ impl Reduced {
 
     /// Whether a reduction already covers the loss of packet `number`. `by_marks`: reductions for
     /// marks count.
-    pub(crate) fn covers(&self, number: u64, by_marks: bool) -> bool {
+    pub fn covers(&self, number: u64, by_marks: bool) -> bool {
         let until = self.for_loss.max(self.for_mark.filter(|_| by_marks));
         until.is_some_and(|until| number <= until)
     }

@@ -39,6 +39,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="repeat each combination with N consecutive seeds; figures are then means with their "
         "95 %% confidence intervals (default: 1)",
     )
+    add(
+        "--stack",
+        metavar="NAME",
+        help="carry the flows by a real QUIC stack, such as `noq` (docs/quic.md)",
+    )
     add("--jobs", metavar="N", type=positive, help="number of threads (default: one a core)")
     add("--out", metavar="DIR", help="write matrix.json, matrix.md and heat maps to this folder")
     form = parser.add_mutually_exclusive_group()
@@ -61,6 +66,7 @@ def execute(args: argparse.Namespace) -> int:
         duration=args.duration,
         seed=args.seed,
         runs=args.runs,
+        stack=args.stack,
     )
     figures = Figures()
     with Bar() as bar, prints_aside():

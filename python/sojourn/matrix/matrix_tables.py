@@ -80,9 +80,10 @@ def rows(found: MatrixSummary) -> Iterator[Row]:
 def about(found: MatrixSummary) -> str:
     """Describe the simulations in a sentence."""
     rtts = _listed(found["rtts"])
+    stack = "" if found["stack"] is None else f"The stack {found['stack']} carries the flows. "
     return (
-        f"One bottleneck of {found['rate']} with a buffer of {found['buffer']}, bulk flows for "
-        f"{found['duration']}, {_seeds(found)}; the second flow starts after a second. "
+        f"{stack}One bottleneck of {found['rate']} with a buffer of {found['buffer']}, bulk flows "
+        f"for {found['duration']}, {_seeds(found)}; the second flow starts after a second. "
         f"Figures are for base RTTs of {rtts}, in this order; marks and drops are per thousand "
         "packets delivered; all count from the start, slow start included."
     )

@@ -60,7 +60,10 @@ class Refusal(TypedDict):
 
 
 class MatrixSummary(TypedDict):
-    """Every controller over every queue: the parameters and the results."""
+    """Every controller over every queue: the parameters and the results.
+
+    `stack` is the QUIC stack that carries the flows, and null for Sojourn's own transport.
+    """
 
     version: str
     controls: list[str]
@@ -71,6 +74,7 @@ class MatrixSummary(TypedDict):
     duration: str
     seed: int
     runs: int
+    stack: str | None
     cells: list[Cell]
     refused: list[Refusal]
 
@@ -91,6 +95,7 @@ def measure(axes: Axes, threads: int, progress: Progress | None = None) -> Matri
         "duration": axes.duration,
         "seed": axes.seed,
         "runs": axes.runs,
+        "stack": axes.stack,
         "cells": [
             _cell(place, runs[at * axes.runs : (at + 1) * axes.runs])
             for at, place in enumerate(places)
@@ -131,8 +136,8 @@ def _possible(axes: Axes) -> tuple[list[Place], list[_core.Scenario], list[Refus
 def _require_own_fault(error: _core.ScenarioError) -> None:
     """Re-raise errors of an axis; only errors of a single combination are refusals."""
     for item in error.items:
-        if not item["path"].startswith("flow."):
-            axis = plan.AXES.get(item["path"])
+        axis = plan.AXES.get(item["path"])
+        if axis is not None or not item["path"].startswith("flow."):
             if axis is None:
                 raise error
             hint = f"; {item['help']}" if item.get("help") else ""

@@ -28,6 +28,7 @@ AXES = {
     f"link.{_BACK}.delay": "--rtts",
     "duration": "--duration",
     "seed": "--seed",
+    "flow.flow-1.transport.stack": "--stack",
 }
 """The command's option for each place in a scenario."""
 
@@ -45,6 +46,8 @@ class Axes:
     seed: int = 1
     runs: int = 1
     """Number of consecutive seeds per combination."""
+    stack: str | None = None
+    """The QUIC stack that carries the flows, instead of Sojourn's own transport."""
     user_controllers: UserControllers = field(default_factory=lambda: UserControllers({}))
     """The user's own controllers among the named ones."""
 
@@ -105,7 +108,7 @@ def scenario(axes: Axes, place: Place) -> Scenario:
             path=[BOTTLENECK],
             back=[_BACK],
             start=_SECOND_STARTS if number else "0s",
-            transport={"receive_times": True} if _measures_arrivals(axes, control) else None,
+            transport=_transport(axes, control),
         )
     return built
 
@@ -119,6 +122,12 @@ def _queue(axes: Axes, name: str) -> dict[str, object]:
         elif param["default"] == "required":
             table[param["name"]] = axes.rate
     return table
+
+
+def _transport(axes: Axes, control: str) -> dict[str, object] | None:
+    if axes.stack is not None:
+        return {"stack": axes.stack}
+    return {"receive_times": True} if _measures_arrivals(axes, control) else None
 
 
 def _measures_arrivals(axes: Axes, control: str) -> bool:

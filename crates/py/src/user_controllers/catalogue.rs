@@ -58,6 +58,8 @@ impl Catalogue {
     }
 
     fn schema(&self) -> String {
-        sojourn_scenario::json_schema_with(&self.names()).to_string()
+        let stacks = sojourn_quic::host::stacks();
+        let known = sojourn_scenario::Known { controllers: self.names(), stacks };
+        sojourn_scenario::json_schema_known(&known).to_string()
     }
 }

@@ -144,7 +144,7 @@ fn of_changes(scenario: &Scenario, connections: u64) -> Bytes {
     });
     let followed = |count| scenario.duration.min(LONGEST * count).0 / 1_000_000;
     // Bytes sent by each connection, now and a loop delay before a change.
-    let sent_by = Bytes(connections) * 24;
+    let sent_by = Bytes(connections) * 48;
     changes.fold(Bytes::ZERO, |sum, count| {
         let waits = Bytes(followed(count)) * PER_MILLISECOND;
         sum + Bytes(count) * PER_CHANGE + waits + sent_by

@@ -22,6 +22,9 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             match (packet.kind(), passage) {
                 (PacketKind::Ack, Passage::Copied) => self.acks.share(packet.number as usize),
                 (PacketKind::Answer, Passage::Copied) => self.copy_answer(&packet),
+                (PacketKind::Outside | PacketKind::OutsideReply, Passage::Copied) => {
+                    self.copy_outside(owner, &packet);
+                }
                 (_, Passage::Copied) => {}
                 (PacketKind::Outside | PacketKind::OutsideReply, _) => {
                     self.drop_outside(owner, &packet)

@@ -11,6 +11,7 @@ mod datagrams;
 mod echo;
 mod fate;
 pub(crate) mod outside;
+mod stack;
 pub(crate) mod transport;
 
 use sojourn_scenario::{Control, Flow as Spec, Scenario};
@@ -90,7 +91,7 @@ impl Report<'_> {
 pub(crate) enum AnyHost {
     /// Sojourn's own transport.
     Transport(TransportHost),
-    /// Hosts outside the simulation.
+    /// Hosts whose packets the simulator does not make: outside the simulation, or of a real stack.
     Outside(Outside),
     /// Any other.
     Other(Box<dyn Host>),
@@ -192,6 +193,9 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
 
     /// A host inside the simulation.
     fn inside(&mut self, setup: &Setup<'_>, routes: [u32; 2]) -> AnyHost {
+        if let Some(stack) = stack::StackHost::new(setup) {
+            return AnyHost::Outside(Outside::of_stack(stack));
+        }
         match (setup.spec.source.carrier(), setup.control) {
             (Carrier::Echo, _) => AnyHost::Other(Box::new(echo::Echo::new(setup))),
             (_, Control::None) => AnyHost::Other(Box::new(datagrams::Datagrams::new(setup))),
@@ -314,6 +318,9 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             return self.stop(now, index);
         }
         let begins = !std::mem::replace(&mut flow.started, true);
+        if let AnyHost::Outside(_) = &flow.host {
+            return self.on_stack_event(index);
+        }
         let next_at = match &flow.host {
             AnyHost::Transport(host) => host.source().next_at(),
             AnyHost::Outside(_) => Instant::MAX,
@@ -341,7 +348,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         self.flows[index].received_at_stop = Some(self.received_bytes(index));
         match &mut self.flows[index].host {
             AnyHost::Transport(host) => host.stop(&mut self.connections),
-            AnyHost::Outside(_) => {}
+            AnyHost::Outside(_) => self.stop_stack(index),
             AnyHost::Other(host) => host.stop(now),
         }
     }
@@ -397,12 +404,13 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         }
     }
 
-    /// Index of the byte count of a flow's data; `None` for datagrams. There are no connections in
-    /// an emulation, which counts by flow.
+    /// Index of the byte count of a flow's data; `None` for datagrams.
     pub(crate) fn data_account(&self, index: usize) -> Option<usize> {
         match &self.flows[index].host {
-            AnyHost::Outside(_) => Some(index),
-            AnyHost::Transport(_) | AnyHost::Other(_) => self.data_connection(index),
+            AnyHost::Outside(_) => Some(Packet::account_of(index, true)),
+            AnyHost::Transport(_) | AnyHost::Other(_) => {
+                self.data_connection(index).map(|id| Packet::account_of(id, false))
+            }
         }
     }
 
@@ -410,7 +418,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     pub(crate) fn accounts(&self) -> usize {
         let is_outside = |flow: &Flow| matches!(flow.host, AnyHost::Outside(_));
         let flows = if self.flows.iter().any(is_outside) { self.flows.len() } else { 0 };
-        self.connections.len().max(flows)
+        Packet::account_of(self.connections.len().max(flows), false)
     }
 
     /// The connection of a flow's data; `None` for datagrams and for hosts outside the simulation.

@@ -1,10 +1,11 @@
-//! Hosts outside the simulation: real network stacks, whose packets pass the simulated links in
-//! real time.
+//! Hosts whose packets the simulator does not make: those outside the simulation, whose packets pass
+//! the simulated links in real time, and real stacks in virtual time.
 
 use sojourn_source::Transfers;
 use sojourn_trace::Histogram;
 use sojourn_units::{Bytes, Duration, Ecn, Rate};
 
+use super::stack::StackHost;
 use super::{AnyHost, Hosts};
 use crate::link::packet::{OutsidePacket, Packet, PacketKind};
 use crate::meter::Metering;
@@ -61,9 +62,17 @@ pub struct EndpointState {
     pub marked: u64,
 }
 
-/// The host of a flow outside the simulation.
+/// The two ends of such a flow.
+enum Ends {
+    /// Outside the simulation.
+    Remote(Box<dyn Endpoint>),
+    /// Of a real stack in virtual time.
+    Stack(Box<StackHost>),
+}
+
+/// The host of such a flow.
 pub(crate) struct Outside {
-    endpoint: Box<dyn Endpoint>,
+    ends: Ends,
     /// Packets sent in the direction of the flow.
     pub(crate) sent: u64,
     /// Those that a queue dropped or a wire lost.
@@ -80,8 +89,16 @@ pub(crate) struct Outside {
 
 impl Outside {
     pub(super) fn new(endpoint: Box<dyn Endpoint>) -> Outside {
+        Outside::of(Ends::Remote(endpoint))
+    }
+
+    pub(super) fn of_stack(stack: StackHost) -> Outside {
+        Outside::of(Ends::Stack(Box::new(stack)))
+    }
+
+    fn of(ends: Ends) -> Outside {
         Outside {
-            endpoint,
+            ends,
             sent: 0,
             dropped: 0,
             marked: 0,
@@ -98,6 +115,22 @@ impl Outside {
         (self.rtts, self.responses) = (Histogram::default(), Histogram::default());
     }
 
+    /// The stack in virtual time, if it has one.
+    pub(super) fn stack(&mut self) -> Option<&mut StackHost> {
+        match &mut self.ends {
+            Ends::Stack(stack) => Some(stack),
+            Ends::Remote(_) => None,
+        }
+    }
+
+    /// Reason of the end of its connection, if it has ended.
+    pub(crate) fn closed(&self) -> Option<String> {
+        match &self.ends {
+            Ends::Stack(stack) => stack.closed(),
+            Ends::Remote(_) => None,
+        }
+    }
+
     pub(crate) fn record_rtt(&mut self, rtt: Duration) {
         self.rtts.record(rtt.0);
         self.longest_rtt.note(rtt);
@@ -105,24 +138,34 @@ impl Outside {
 
     /// Records the round-trip times and response times that the endpoint itself has measured.
     pub(crate) fn collect_times(&mut self) {
-        let Outside { endpoint, rtts, longest_rtt, responses, longest_response, .. } = self;
-        endpoint.take_rtts(&mut |rtt| {
+        let Outside { ends, rtts, longest_rtt, responses, longest_response, .. } = self;
+        let mut on_rtt = |rtt: Duration| {
             rtts.record(rtt.0);
             longest_rtt.note(rtt);
-        });
-        endpoint.take_responses(&mut |response| {
+        };
+        let mut on_response = |response: Duration| {
             responses.record(response.0);
             longest_response.note(response);
-        });
+        };
+        match ends {
+            Ends::Stack(stack) => stack.take_times(&mut on_rtt, &mut on_response),
+            Ends::Remote(endpoint) => {
+                endpoint.take_rtts(&mut on_rtt);
+                endpoint.take_responses(&mut on_response);
+            }
+        }
     }
 
     pub(crate) fn state(&self) -> EndpointState {
-        self.endpoint.state()
+        match &self.ends {
+            Ends::Remote(endpoint) => endpoint.state(),
+            Ends::Stack(stack) => stack.state(),
+        }
     }
 }
 
 impl<M: Metering, T: Tap> Hosts<M, T> {
-    /// A host outside the simulation sends a packet.
+    /// Such a host sends a packet.
     pub(crate) fn send_outside(&mut self, packet: &OutsidePacket) {
         let flow = &mut self.flows[packet.flow];
         if let AnyHost::Outside(host) = &mut flow.host {
@@ -132,7 +175,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         self.forward(Packet::outside(route, packet));
     }
 
-    /// A packet arrives at a host outside the simulation.
+    /// A packet arrives at such a host.
     #[inline(never)]
     pub(super) fn on_outside(&mut self, packet: &Packet) {
         let outside = packet.as_outside();
@@ -142,11 +185,23 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         if T::LISTENS {
             self.tap.outside(self.net.clock.now, Passage::Received, &outside);
         }
+        self.on_stack_datagram(&outside);
     }
 
     pub(super) fn drop_outside(&mut self, flow: usize, packet: &Packet) {
         if let AnyHost::Outside(host) = &mut self.flows[flow].host {
             host.dropped += u64::from(packet.kind() == PacketKind::Outside);
+            if let Some(stack) = host.stack() {
+                stack.on_gone(packet.number);
+            }
+        }
+    }
+
+    pub(super) fn copy_outside(&mut self, flow: usize, packet: &Packet) {
+        if let AnyHost::Outside(host) = &mut self.flows[flow].host
+            && let Some(stack) = host.stack()
+        {
+            stack.on_copied(packet.number);
         }
     }
 }

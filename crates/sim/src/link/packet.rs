@@ -235,9 +235,16 @@ impl Packet {
         matches!(self.kind(), PacketKind::Data | PacketKind::Outside)
     }
 
-    /// Index of its connection's byte count.
+    /// Index of its byte count.
     pub(crate) fn account(&self) -> usize {
-        self.connection as usize
+        let is_outside = self.kind() as u32 >= PacketKind::Outside as u32;
+        Packet::account_of(self.connection as usize, is_outside)
+    }
+
+    /// The byte count of a connection; if `is_outside`, of a flow whose packets the simulator does
+    /// not make. Connections and flows have the same numbers.
+    pub(crate) fn account_of(number: usize, is_outside: bool) -> usize {
+        2 * number + usize::from(is_outside)
     }
 
     /// The data it carries after `header` bytes of headers. `expected`: a packet number and a

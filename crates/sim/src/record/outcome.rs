@@ -107,6 +107,9 @@ pub struct FlowSummary {
     pub response_p99_s: Option<f64>,
     /// Mean of the response times.
     pub response_mean_s: Option<f64>,
+    /// Reason of the connection's end, if a stack has ended it. Absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed: Option<String>,
     /// For a flow that draws the sizes of its transfers: all of them, and then those of each class
     /// of sizes that has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -110,6 +110,7 @@ fn of_outside(base: FlowSummary, host: &Outside) -> FlowSummary {
         dropped_packets: host.dropped,
         retransmitted_packets: state.retransmitted,
         marked_packets: host.marked,
+        closed: host.closed(),
         ..with_rtts(with_responses(base, &host.responses), &host.rtts)
     }
 }

@@ -1,0 +1,90 @@
+//! The gate: exact pacing of a stack by its window.
+//!
+//! A stack's own pacer has the burst size and the rounding of the stack. Whoever polls the stack
+//! can instead keep the window closed until the controller's next departure: [`Gate::open_at`].
+
+use sojourn_cc::{Limits, Pacing};
+use sojourn_transport::Pacer;
+use sojourn_units::{Bytes, Instant, Rate};
+
+/// The window of a closed gate. Stacks reject a window of zero.
+pub(super) const CLOSED: u64 = 1;
+/// Packets that leave unpaced after the handshake under a controller that does not pace its initial
+/// window: see [`sojourn_cc::Controller::paces_initial_window`].
+pub(super) const INITIAL_BURST: u64 = 10;
+
+/// The gate of a connection.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    /// Whether the caller sets the time. If not, the gate is always open.
+    is_used: bool,
+    now: Instant,
+    pacer: Pacer,
+    /// Packets that leave unpaced.
+    unpaced: u64,
+    /// The stack had data to send since the last [`Gate::open`]; the window was full.
+    blocked: Option<bool>,
+}
+
+impl Gate {
+    pub(super) fn new(is_used: bool, unpaced: u64) -> Gate {
+        Gate { is_used, now: Instant::ZERO, pacer: Pacer::default(), unpaced, blocked: None }
+    }
+
+    /// Whether the caller sets the time.
+    pub(crate) fn is_used(&self) -> bool {
+        self.is_used
+    }
+
+    /// Sets the time before the stack is polled.
+    pub(crate) fn open(&mut self, now: Instant) {
+        (self.now, self.blocked) = (now, None);
+    }
+
+    /// The time at which the gate opens for data that wait now; `None` if none wait for it.
+    pub(crate) fn open_at(&self) -> Option<Instant> {
+        (self.blocked == Some(false)).then(|| self.pacer.next()).filter(|at| *at < Instant::MAX)
+    }
+
+    /// Whether the stack had data to send since the last [`Gate::open`].
+    pub(crate) fn was_blocked(&self) -> bool {
+        self.blocked.is_some()
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_used && self.pacer.next() > self.now
+    }
+
+    pub(super) fn on_blocked(&mut self, is_full: bool) {
+        self.blocked = Some(is_full);
+        self.pacer.note_wait(!is_full);
+    }
+
+    pub(super) fn on_sent(
+        &mut self,
+        now: Instant,
+        number: u64,
+        bytes: Bytes,
+        limits: &Limits,
+        rate: Option<Rate>,
+    ) {
+        match limits.pacing {
+            Pacing::Gap(gap) => self.pacer.sent_with_gap(now, gap),
+            _ if number < self.unpaced => {}
+            pacing => {
+                // RFC 9002 section 7.7: bursts of at most the initial window.
+                let burst = if pacing == Pacing::Unpaced { bytes * 10 } else { limits.burst };
+                if let Some(rate) = rate {
+                    self.pacer.sent_at_rate(now, bytes, rate, burst);
+                }
+            }
+        }
+    }
+
+    /// The controller's limits have changed.
+    pub(super) fn refresh(&mut self, now: Instant, mss: Bytes, rate: Option<Rate>) {
+        if let Some(rate) = rate {
+            self.pacer.rate_rose(now, mss, rate);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The ledger: the state of a sending end that a controller of Sojourn needs and a QUIC stack does
+//! not keep for it.
+//!
+//! Stacks report acknowledged packets, losses and marks of one ACK frame in separate calls, and
+//! have no call for its end. The ledger collects the reports. The next question for the window, or
+//! the next packet sent, ends the collection, and the controller gets one [`Feedback`].
+
+mod flight;
+mod gate;
+#[cfg(test)]
+mod properties;
+mod report;
+
+use std::sync::Arc;
+
+use sojourn_cc::{AnyController, Controller, EcnUse, Limits, Needs, Pacing, Probe, Sent};
+use sojourn_transport::{Delivery, Reduced};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::tally::Tally;
+use flight::Flight;
+use gate::Gate;
+use report::Report;
+
+/// A period in which the window is not reduced again (RFC 9002 section 7.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Period {
+    None,
+    /// After a mark, until a packet beyond this number is acknowledged.
+    Mark(u64),
+    /// After a loss.
+    Loss(u64),
+}
+
+/// The smoothed and minimum round-trip time.
+#[derive(Clone, Copy, Debug)]
+struct Rtts {
+    smoothed: Duration,
+    min: Duration,
+}
+
+/// The ledger of a connection's sending end. Bytes count as QUIC counts them in flight (RFC 9002
+/// section 2): whole packets without UDP and IP headers.
+pub(crate) struct Ledger {
+    controller: AnyController,
+    needs: Needs,
+    limits: Limits,
+    /// Size of a full packet.
+    mss: Bytes,
+    flight: Flight,
+    /// Bytes in flight, as the stack counts them.
+    in_flight: u64,
+    /// Packets whose end the stack did not report.
+    forgotten: u64,
+    largest_acked: u64,
+    delivery: Delivery,
+    rtts: Option<Rtts>,
+    /// Samples of the round-trip time since the last [`Ledger::take_rtts`], if they are kept.
+    samples: Option<Vec<Duration>>,
+    /// Last transmission.
+    sent_at: Instant,
+    period: Period,
+    reduced: Reduced,
+    /// Whether the window has limited the sender: in this round trip, and in the last.
+    limited: [bool; 2],
+    limited_until: u64,
+    tally: Arc<Tally>,
+    report: Report,
+    /// Numbers of the lost packets of the report.
+    lost_numbers: Vec<u64>,
+    gate: Gate,
+    lost: u64,
+    marked: u64,
+}
+
+impl Ledger {
+    /// A ledger for packets of `mss` bytes. `tally` has the ECN counts.
+    pub(crate) fn new(
+        controller: AnyController,
+        needs: Needs,
+        mss: Bytes,
+        tally: Arc<Tally>,
+        is_gated: bool,
+    ) -> Ledger {
+        let unpaced = if controller.paces_initial_window() { 0 } else { gate::INITIAL_BURST };
+        Ledger {
+            limits: controller.limits(),
+            controller,
+            needs,
+            mss,
+            flight: Flight::default(),
+            in_flight: 0,
+            forgotten: 0,
+            largest_acked: 0,
+            delivery: Delivery::default(),
+            rtts: None,
+            samples: is_gated.then(Vec::new),
+            sent_at: Instant::ZERO,
+            period: Period::None,
+            reduced: Reduced::new(sojourn_transport::RecoveryPeriod::Rfc9002),
+            limited: [false; 2],
+            limited_until: 0,
+            tally,
+            report: Report::default(),
+            lost_numbers: Vec::new(),
+            gate: Gate::new(is_gated, unpaced),
+            lost: 0,
+            marked: 0,
+        }
+    }
+
+    /// A packet that counts as in flight leaves.
+    pub(crate) fn on_sent(&mut self, now: Instant, pn: u64, bytes: u64) {
+        self.flush();
+        let is_idle = self.in_flight == 0 && self.flight.next() > 0;
+        let idle = if is_idle { now.since(self.sent_at) } else { Duration::ZERO };
+        let stamp =
+            self.needs.rate_samples.then(|| self.delivery.on_sent(now, self.in_flight == 0));
+        if self.needs.every_packet || is_idle {
+            let sent = Sent {
+                number: self.flight.next(),
+                bytes: Bytes(bytes),
+                in_flight_before: Bytes(self.in_flight),
+                // A QUIC packet may carry new and repeated data.
+                retransmission: false,
+                app_limited: stamp.is_some_and(|stamp| stamp.app_limited > 0),
+                idle,
+                rto: if is_idle { self.rto() } else { Duration::MAX },
+            };
+            self.controller.on_sent(now, &sent);
+            self.limits = self.controller.limits();
+        }
+        let number = self.flight.next();
+        self.flight.send(now, pn, bytes, stamp);
+        self.in_flight += bytes;
+        self.sent_at = now;
+        let rate = self.pacing_rate();
+        self.gate.on_sent(now, number, Bytes(bytes), &self.limits, rate);
+    }
+
+    /// RFC 6298 without the variation, which the stack keeps to itself: twice the round-trip time
+    /// on a path without variation, and at least its minimum of one second.
+    fn rto(&self) -> Duration {
+        let twice = self.rtts.map_or(Duration::ZERO, |rtts| rtts.smoothed * 2);
+        twice.max(Duration::from_secs(1))
+    }
+
+    /// The stack had data to send, and the window or the gate stopped it.
+    pub(crate) fn on_blocked(&mut self) {
+        let is_full = self.in_flight + self.mss.0 > self.limits.cwnd.0;
+        // A sender that only its pacing holds back is not application-limited (RFC 9002 section
+        // 7.8). A controller that paces itself decides alone.
+        self.limited[0] |= is_full || self.limits.pacing == Pacing::Unpaced;
+        self.gate.on_blocked(is_full);
+    }
+
+    /// The application has no data to send although the window has room.
+    pub(crate) fn on_app_limited(&mut self) {
+        if self.in_flight < self.limits.cwnd.0 {
+            self.delivery.on_app_limited(self.in_flight);
+        }
+    }
+
+    /// The window: bytes that may be in flight.
+    pub(crate) fn window(&mut self) -> u64 {
+        self.flush();
+        if self.gate.is_closed() {
+            return gate::CLOSED;
+        }
+        self.open_window()
+    }
+
+    /// The window, regardless of the gate. One packet may always be in flight, as in
+    /// [`sojourn_transport::Sender`]: a window below one packet would otherwise stop the sender for
+    /// ever.
+    pub(crate) fn open_window(&self) -> u64 {
+        let cwnd = self.limits.cwnd;
+        if self.in_flight == 0 && cwnd > Bytes::ZERO { cwnd.max(self.mss).0 } else { cwnd.0 }
+    }
+
+    /// The pacing rate: the controller's, or 1.25 windows a round trip (RFC 9002 section 7.7).
+    pub(crate) fn pacing_rate(&self) -> Option<Rate> {
+        match (self.limits.pacing, self.rtts) {
+            (Pacing::Rate(rate), _) => Some(rate),
+            (Pacing::Unpaced, Some(rtts)) => {
+                let cwnd = self.limits.cwnd;
+                Some(Rate::from_transfer(cwnd + cwnd / 4, rtts.smoothed))
+            }
+            (Pacing::Unpaced, None) | (Pacing::Gap(_), _) => None,
+        }
+    }
+
+    /// The gate, for the caller that polls the stack.
+    pub(crate) fn gate(&mut self) -> &mut Gate {
+        &mut self.gate
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Size of a full packet.
+    pub(crate) fn mss(&self) -> Bytes {
+        self.mss
+    }
+
+    pub(crate) fn probe(&self) -> Probe {
+        self.controller.probe()
+    }
+
+    pub(crate) fn in_flight(&self) -> Bytes {
+        Bytes(self.in_flight)
+    }
+
+    /// The sum of its packets in flight, the packets that it remembers, and those whose end the
+    /// stack did not report.
+    #[cfg(test)]
+    pub(crate) fn audit(&self) -> (u64, usize, u64) {
+        (self.flight.bytes, self.flight.len(), self.forgotten)
+    }
+
+    /// Smoothed and minimum round-trip time.
+    pub(crate) fn rtts(&self) -> Option<(Duration, Duration)> {
+        self.rtts.map(|rtts| (rtts.smoothed, rtts.min))
+    }
+
+    /// Moves the samples of the round-trip time out. Only the caller that uses the gate has them.
+    pub(crate) fn take_rtts(&mut self, take: &mut dyn FnMut(Duration)) {
+        self.samples.iter_mut().flat_map(|samples| samples.drain(..)).for_each(take);
+    }
+
+    /// Packets deemed lost, and packets reported with CE.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.lost, self.marked)
+    }
+
+    /// Whether marks and losses have separate responses: see [`sojourn_transport::Sender`].
+    fn is_scalable(&self) -> bool {
+        matches!(self.needs.ecn, EcnUse::Counts | EcnUse::L4s)
+    }
+}

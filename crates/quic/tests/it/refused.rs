@@ -1,0 +1,39 @@
+//! Scenarios that a stack cannot serve, and kits.
+
+use sojourn_quic::host::stacks;
+use sojourn_quic::noq::{Kit, KitError};
+use sojourn_transport::Stacks;
+
+use crate::common::resolve;
+use crate::downloads::{NOQ, downloads};
+
+fn refusal(control: &str, transport: &str, stacks: Stacks) -> String {
+    let text = downloads(control, transport, "5ms", "");
+    resolve(&text, stacks).expect_err("a refusal").to_string()
+}
+
+#[test]
+fn a_controller_whose_needs_the_stack_cannot_meet_is_named() {
+    let said = refusal("\"ideal\"", NOQ, stacks());
+    assert!(said.contains("`ideal` needs signals of the bottleneck, which stack `noq`"), "{said}");
+    let said = refusal("\"rapid\"", NOQ, stacks());
+    assert!(said.contains("`rapid` needs receive times of single packets"), "{said}");
+}
+
+#[test]
+fn unknown_stacks_and_keys_are_named() {
+    let said = refusal("\"prague\"", r#"{ stack = "nop" }"#, stacks());
+    assert!(said.contains("there is no stack `nop`") && said.contains("`noq`"), "{said}");
+    let said = refusal("\"prague\"", NOQ, Stacks::none());
+    assert!(said.contains("this program knows no stack"), "{said}");
+    let said = refusal("\"prague\"", r#"{ stack = "noq", mss = "1000B" }"#, stacks());
+    assert!(said.contains("`noq` has no key `mss`"), "{said}");
+}
+
+#[test]
+fn a_kit_names_the_fault() {
+    assert!(matches!(Kit::new("prage"), Err(KitError::Unknown { .. })));
+    let said = Kit::new("rapid").unwrap_err().to_string();
+    assert!(said.contains("`rapid` needs receive times"), "{said}");
+    assert_eq!(Kit::new("prague").unwrap().codepoint(), sojourn_units::Ecn::Ect1);
+}

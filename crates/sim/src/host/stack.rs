@@ -1,0 +1,225 @@
+//! A real transport stack as a host: its connection, and the source of its data.
+
+use sojourn_scenario::Control;
+use sojourn_source::{Action, Source};
+use sojourn_transport::{Direction, Stack, StackDatagram, StackSetup};
+use sojourn_units::{Duration, Instant};
+
+use super::outside::EndpointState;
+use super::{AnyHost, Hosts, Setup};
+use crate::events::Kind;
+use crate::link::packet::OutsidePacket;
+use crate::meter::Metering;
+use crate::seed::{Stream, seed};
+use crate::tap::Tap;
+
+/// A flow whose packets a real stack makes.
+pub(crate) struct StackHost {
+    stack: Box<dyn Stack>,
+    source: Box<dyn Source>,
+    /// Bytes delivered in each direction for which the source waits.
+    watched: [u64; 2],
+    /// Requests that have arrived at the responding end.
+    answered: u64,
+    responses: Vec<Duration>,
+    /// The earliest event scheduled for it.
+    scheduled: Instant,
+    sent: Vec<StackDatagram>,
+}
+
+impl StackHost {
+    /// The host of a flow with a stack and a controller.
+    pub(super) fn new(setup: &Setup<'_>) -> Option<StackHost> {
+        let (choice, Control::Algorithm { kind, params }) =
+            (setup.spec.stack.as_ref()?, setup.control)
+        else {
+            return None;
+        };
+        let source = setup.source();
+        let opening = match source.request_target(0) {
+            Some(_) => Direction::Backward,
+            None => Direction::Forward,
+        };
+        let stack = setup.scenario.stacks.build(
+            &choice.name,
+            &StackSetup {
+                params: &choice.params,
+                controllers: &setup.scenario.controllers,
+                control: (kind, params),
+                opening,
+                seed: seed(setup.run_seed, Stream::Controller, &setup.spec.name),
+            },
+        );
+        Some(StackHost {
+            stack: stack.expect("the scenario was validated"),
+            source,
+            watched: [u64::MAX; 2],
+            answered: 0,
+            responses: Vec::new(),
+            scheduled: Instant::MAX,
+            sent: Vec::new(),
+        })
+    }
+
+    fn next_at(&self) -> Instant {
+        self.source.next_at().min(self.stack.next_at())
+    }
+
+    fn act(&mut self, now: Instant) {
+        if self.stack.next_at() <= now {
+            self.stack.act(now);
+        }
+        if self.source.next_at() <= now {
+            let action = self.source.act(now);
+            self.watched[Direction::Forward.index()] = self.source.target().unwrap_or(u64::MAX);
+            match action {
+                Action::Write(bytes) => self.stack.write(now, Direction::Forward, bytes),
+                Action::Request(bytes) => {
+                    self.watched[Direction::Backward.index()] = self.next_request();
+                    self.stack.write(now, Direction::Backward, bytes);
+                }
+                Action::Transfer(_) => unreachable!("each transfer is a flow of its own"),
+            }
+        }
+        self.notice_deliveries(now);
+    }
+
+    fn next_request(&self) -> u64 {
+        self.source.request_target(self.answered).unwrap_or(u64::MAX)
+    }
+
+    /// Lets the source react to data that the stack has delivered.
+    fn notice_deliveries(&mut self, now: Instant) {
+        let [forward, backward] = [Direction::Forward, Direction::Backward];
+        if self.stack.delivered(backward) >= self.watched[backward.index()] {
+            self.answered += 1;
+            self.watched[backward.index()] = self.next_request();
+            self.stack.write(now, forward, self.source.response());
+        }
+        if self.stack.delivered(forward) >= self.watched[forward.index()] {
+            self.watched[forward.index()] = u64::MAX;
+            self.responses.extend(self.source.on_delivered(now));
+        }
+    }
+
+    pub(super) fn receive(&mut self, now: Instant, packet: &OutsidePacket) {
+        self.stack.receive(now, direction(packet), packet.handle, packet.ecn);
+        self.notice_deliveries(now);
+    }
+
+    pub(super) fn on_gone(&mut self, handle: u32) {
+        self.stack.on_gone(handle);
+    }
+
+    pub(super) fn on_copied(&mut self, handle: u32) {
+        self.stack.on_copied(handle);
+    }
+
+    /// Passes on the times measured since the last call.
+    pub(super) fn take_times(
+        &mut self,
+        rtt: &mut dyn FnMut(Duration),
+        response: &mut dyn FnMut(Duration),
+    ) {
+        self.stack.take_rtts(rtt);
+        self.responses.drain(..).for_each(response);
+    }
+
+    /// Reason of the connection's end, if it has ended.
+    pub(super) fn closed(&self) -> Option<String> {
+        self.stack.state().closed
+    }
+
+    pub(super) fn state(&self) -> EndpointState {
+        let state = self.stack.state();
+        EndpointState {
+            received_bytes: self.stack.delivered(Direction::Forward),
+            transfers: self.source.transfers(),
+            phase: state.probe.phase,
+            cwnd: Some(state.cwnd),
+            ssthresh: state.probe.ssthresh,
+            srtt: state.rtts.map(|(smoothed, _)| smoothed),
+            min_rtt: state.rtts.map(|(_, min)| min),
+            pacing: state.pacing,
+            alpha: state.probe.alpha,
+            bandwidth: state.probe.bandwidth,
+            in_flight: state.in_flight,
+            lost: state.lost,
+            // A QUIC packet is not repeated; its data leave in another one.
+            retransmitted: state.lost,
+            marked: state.marked,
+        }
+    }
+}
+
+fn direction(packet: &OutsidePacket) -> Direction {
+    if packet.is_reply { Direction::Backward } else { Direction::Forward }
+}
+
+impl<M: Metering, T: Tap> Hosts<M, T> {
+    fn stack_host(&mut self, index: usize) -> Option<&mut StackHost> {
+        match &mut self.flows[index].host {
+            AnyHost::Outside(host) => host.stack(),
+            AnyHost::Transport(_) | AnyHost::Other(_) => None,
+        }
+    }
+
+    /// An event of a flow with a stack. It may be stale, since timers move.
+    pub(super) fn on_stack_event(&mut self, index: usize) {
+        let now = self.net.clock.now;
+        let Some(host) = self.stack_host(index) else { return };
+        if host.scheduled <= now {
+            host.scheduled = Instant::MAX;
+        }
+        if host.next_at() <= now {
+            host.act(now);
+        }
+        self.settle_stack(index);
+    }
+
+    /// Sends the datagrams of a stack, records its times and schedules its next event.
+    pub(super) fn settle_stack(&mut self, index: usize) {
+        let AnyHost::Outside(outside) = &mut self.flows[index].host else { return };
+        outside.collect_times();
+        let Some(host) = outside.stack() else { return };
+        let mut sent = std::mem::take(&mut host.sent);
+        host.stack.take_datagrams(&mut sent);
+        for StackDatagram { direction, handle, size, ecn } in sent.drain(..) {
+            self.send_outside(&OutsidePacket {
+                flow: index,
+                is_reply: direction == Direction::Backward,
+                handle,
+                size,
+                ecn,
+                hash: (index as u32) << 1 | direction.index() as u32,
+                is_ack: false,
+            });
+        }
+        let Some(host) = self.stack_host(index) else { return };
+        host.sent = sent;
+        let next = host.next_at();
+        if next < host.scheduled {
+            host.scheduled = next;
+            self.net.events.push(next.max(self.net.clock.now), Kind::Source, index);
+        }
+    }
+
+    /// The flow stops: datagrams that still arrive have no effect.
+    pub(super) fn stop_stack(&mut self, index: usize) {
+        if let Some(host) = self.stack_host(index) {
+            host.stack.stop();
+        }
+    }
+
+    /// A datagram arrives at an end of a stack.
+    pub(super) fn on_stack_datagram(&mut self, packet: &OutsidePacket) {
+        let (now, is_stopped) = (self.net.clock.now, self.flows[packet.flow].stopped);
+        let Some(host) = self.stack_host(packet.flow) else { return };
+        // The responses of an ended connection would only add traffic.
+        if is_stopped {
+            return host.on_gone(packet.handle);
+        }
+        host.receive(now, packet);
+        self.settle_stack(packet.flow);
+    }
+}
