@@ -43,6 +43,8 @@ test:  ## set up, and run the tests but for the long ones
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target test-rust test-python lint-python
 
 test-all: lint tshark  ## set up, and run every test, the long ones too
+	$(TEST_BIN)/python $(PIP) install 'duckdb>=1.1' 'scipy>=1.11' \
+		'distributed>=2024.8' 's3fs>=2024.6' 'moto[server]>=5'  # the extras `sweep` and `cluster`
 	$(CARGO) test --workspace $(FEATURES) --quiet -- --include-ignored
 	$(PYTEST) -m 'long or not long'
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from sojourn.api import run as run
     from sojourn.api import schema as schema
     from sojourn.combined import combine as combine
-    from sojourn.combined import sweep as sweep
     from sojourn.comparison.result import Comparison as Comparison
     from sojourn.errors import NotEnoughMemoryError as NotEnoughMemoryError
     from sojourn.errors import OutputExistsError as OutputExistsError
@@ -45,6 +44,8 @@ if TYPE_CHECKING:
     from sojourn.report import Figure as Figure
     from sojourn.results import Run as Run
     from sojourn.scenario import Scenario as Scenario
+    from sojourn.sweeps.api import sweep as sweep
+    from sojourn.sweeps.dataset import Dataset as Dataset
     from sojourn.user_controllers import Controller as Controller
     from sojourn.user_controllers import Param as Param
 
@@ -53,6 +54,7 @@ _HOME = {
     "Controller": "sojourn.user_controllers",
     "ControllerError": "sojourn._core",
     "Feedback": "sojourn._core",
+    "Dataset": "sojourn.sweeps.dataset",
     "Figure": "sojourn.report",
     "Limits": "sojourn._core",
     "LiveError": "sojourn._core",
@@ -77,13 +79,14 @@ _HOME = {
     "queues": "sojourn.api",
     "run": "sojourn.api",
     "schema": "sojourn.api",
-    "sweep": "sojourn.combined",
+    "sweep": "sojourn.sweeps.api",
 }
 
 __all__ = [
     "Comparison",
     "Controller",
     "ControllerError",
+    "Dataset",
     "Feedback",
     "Figure",
     "Limits",

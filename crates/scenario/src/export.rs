@@ -99,6 +99,7 @@ fn shape(shape: Shape, controllers: &Catalogue) -> Value {
             "minProperties": 1,
             "additionalProperties": form(table, controllers),
         }),
+        Shape::Changes => json!({ "type": "object" }),
         Shape::Either(short_or) => either(short_or, controllers),
         // A reference: a queue may contain queues, so an inlined schema would be infinite.
         Shape::OneOf(one) if std::ptr::eq(one, &QUEUE) => json!({ "$ref": "#/$defs/queue" }),

@@ -13,7 +13,7 @@ from sojourn import api, combined, output, results
 from sojourn.cli.console import console, name, show
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_report_options, file_name, name_list, report_formats
-from sojourn.cli.sweep import write_and_show
+from sojourn.cli.written import write_and_show
 from sojourn.comparison import result, text_tables
 from sojourn.comparison.result import Comparison
 from sojourn.errors import UsageError
