@@ -21,7 +21,7 @@ from sojourn.sweeps.engine import Queue, Tally
 from sojourn.sweeps.local import Lost
 from sojourn.sweeps.places import Argument
 from sojourn.sweeps.plan import Plan
-from sojourn.sweeps.quantities import Quantity, text_of
+from sojourn.sweeps.quantities import Quantity, Value, text_of
 from sojourn.sweeps.store import Folder
 
 QUEUE = "link.bottleneck.queue"
@@ -110,7 +110,7 @@ def test_a_document_is_a_sweep_and_its_faults_have_lines(small: Path, tmp_path: 
 
 def test_expressions_have_dimensions() -> None:
     def value(text: str) -> Any:
-        names = {"rate": Quantity(8e6, (1, -1)), "queue": "codel"}
+        names: dict[str, Value] = {"rate": Quantity(8e6, (1, -1)), "queue": "codel"}
         return expressions.parse(text, Argument("--let", text)).value(names.__getitem__)
 
     assert text_of(value("2 * rate * 10ms")) == "20kB"

@@ -74,7 +74,7 @@ def lines(
     table = theme.table(data, "x", "median", "p5", "p95")
     positions = [one["x"] for one in data]
     least, most = min(positions, default=0.0), max(positions, default=0.0)
-    kind = "log" if least > 0 and most / least >= _LOGARITHMIC else "linear"
+    kind: Any = "log" if least > 0 and most / least >= _LOGARITHMIC else "linear"
     name = f"{figures.words(x)} ({unit})" if unit else figures.words(x)
     across = alt.X("x:Q", title=name, scale=alt.Scale(type=kind, zero=False, nice=False))
     names = _ordered(rows, by) if by else [""]
@@ -112,7 +112,7 @@ def _ordered(rows: "pl.DataFrame", axis: str) -> list[str]:
     return [figures.axis_text(axis, value) for value in values.to_list()]
 
 
-def _faceted(chart: alt.LayerChart, rows: "pl.DataFrame", facet: str | None) -> Any:
+def _faceted(chart: Any, rows: "pl.DataFrame", facet: str | None) -> Any:
     if facet is None:
         return chart
     header = {"labelFontSize": 12, "labelPadding": 4}

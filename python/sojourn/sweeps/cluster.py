@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -43,7 +44,8 @@ class Dask:
     @property
     def slots(self) -> int:
         """Number of threads of all workers, which may join and leave."""
-        return max(sum(self._client.nthreads().values()), 1)
+        threads: Mapping[str, int] = self._client.nthreads()
+        return max(sum(threads.values()), 1)
 
     @property
     def has_room(self) -> bool:

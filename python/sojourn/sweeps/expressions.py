@@ -127,8 +127,8 @@ class _Reader:
             case ast.UnaryOp(op=ast.Not(), operand=part):
                 return not _boolean(self.read(part))
             case ast.UnaryOp(operand=part):
-                value = _quantity(self.read(part))
-                return Quantity(-value.value, value.dimensions)
+                given = _quantity(self.read(part))
+                return Quantity(-given.value, given.dimensions)
             case ast.BinOp(left=left, op=op, right=right):
                 return _combined(op, _quantity(self.read(left)), _quantity(self.read(right)))
             case ast.Call(func=ast.Name(id=name), args=args):
