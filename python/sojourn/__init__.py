@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from sojourn._core import Sent as Sent
     from sojourn._core import Setup as Setup
     from sojourn._core import __version__ as __version__
+    from sojourn.adversary.api import Counterexample as Counterexample
+    from sojourn.adversary.api import worst as worst
     from sojourn.api import compare as compare
     from sojourn.api import controllers as controllers
     from sojourn.api import live as live
@@ -53,8 +55,9 @@ _HOME = {
     "Comparison": "sojourn.comparison.result",
     "Controller": "sojourn.user_controllers",
     "ControllerError": "sojourn._core",
-    "Feedback": "sojourn._core",
+    "Counterexample": "sojourn.adversary.api",
     "Dataset": "sojourn.sweeps.dataset",
+    "Feedback": "sojourn._core",
     "Figure": "sojourn.report",
     "Limits": "sojourn._core",
     "LiveError": "sojourn._core",
@@ -80,12 +83,14 @@ _HOME = {
     "run": "sojourn.api",
     "schema": "sojourn.api",
     "sweep": "sojourn.sweeps.api",
+    "worst": "sojourn.adversary.api",
 }
 
 __all__ = [
     "Comparison",
     "Controller",
     "ControllerError",
+    "Counterexample",
     "Dataset",
     "Feedback",
     "Figure",
@@ -116,6 +121,7 @@ __all__ = [
     "schema",
     "sweep",
     "theory",
+    "worst",
 ]
 
 

@@ -277,8 +277,6 @@ def test_three_kills_leave_the_same_dataset(small: Path, tmp_path: Path) -> None
         with subprocess.Popen([*line, str(out)], stdout=subprocess.DEVNULL) as process:
             time.sleep(after_s)
             process.send_signal(signal.SIGKILL)
-        # Its workers end with it.
-        time.sleep(0.5)
         held = sojourn.Dataset(out).runs.height
         assert 0 < held <= 800
     assert subprocess.run([*line, str(out)], stdout=subprocess.DEVNULL).returncode == 0

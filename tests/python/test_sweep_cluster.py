@@ -67,6 +67,35 @@ def test_a_missing_scheduler_is_named(small: Path, tmp_path: Path) -> None:
         sojourn.sweep(small, VARY, tmp_path / "out", cluster="tcp://127.0.0.1:1")
 
 
+_SBATCH = """#!{python}
+import subprocess, sys
+done = open(sys.argv[0] + ".jobs", "a+")
+job = subprocess.Popen(["bash", sys.argv[-1]], stdout=done, stderr=done, start_new_session=True)
+print("Submitted batch job", job.pid)
+"""
+_SCANCEL = """#!{python}
+import os, signal, sys
+os.killpg(int(sys.argv[1]), signal.SIGTERM)
+"""
+
+
+def test_jobs_of_a_batch_system_execute_a_sweep(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("dask_jobqueue")
+    import dask
+
+    # Stand-ins for Slurm's commands, which start and end the job at once.
+    for name, text in (("sbatch", _SBATCH), ("scancel", _SCANCEL)):
+        (tmp_path / name).write_text(text.format(python=sys.executable), "utf-8")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    asked = {"cores": 1, "memory": "1GB", "interface": "lo", "log-directory": str(tmp_path)}
+    with dask.config.set({f"jobqueue.slurm.{key}": value for key, value in asked.items()}):
+        found = sojourn.sweep(small, VARY, tmp_path / "out", control="cubic", cluster="slurm")
+    assert_same(found, sojourn.sweep(small, VARY, tmp_path / "here", control="cubic", jobs=1))
+
+
 def test_a_dataset_on_s3_resumes(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,11 @@ COMMANDS = (
         "sojourn.cli.sweep_show:declare_query",
     ),
     Command(
+        "worst",
+        "search the changes of a link that a controller handles worst",
+        "sojourn.cli.worst:declare",
+    ),
+    Command(
         "matrix",
         "run every controller over every queue, alone and in pairs",
         "sojourn.cli.matrix:declare",

@@ -57,11 +57,17 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="delay every change of a link by one random time up to this (--set spread=DURATION)",
     )
     add("--series", action="store_true", help="keep the samples of flows and links as well")
-    add("--jobs", metavar="N", type=positive, help="number of processes (default: one a core)")
+    add(
+        "--jobs",
+        metavar="N",
+        type=positive,
+        help="number of processes (default: one a core), or of the jobs of a batch system",
+    )
     add(
         "--cluster",
         metavar="ADDRESS",
-        help="use the workers of this Dask scheduler, such as tcp://10.0.0.1:8786",
+        help="use the workers of this Dask scheduler, such as tcp://10.0.0.1:8786, or submit "
+        "--jobs jobs to slurm or pbs (docs/sweeps.md)",
     )
     add(
         "--out",

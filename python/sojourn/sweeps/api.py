@@ -17,6 +17,7 @@ from sojourn.sweeps.dataset import Dataset
 from sojourn.sweeps.engine import Queue, Tally, Watcher
 from sojourn.sweeps.local import Processes
 from sojourn.sweeps.plan import Plan
+from sojourn.sweeps.store import AnyFolder
 
 # Memory of a worker process without runs, measured: Python with polars.
 _PROCESS_BYTES = 150 << 20
@@ -54,8 +55,8 @@ def sweep(
     `out` is the folder of the dataset (docs/sweeps.md), or a URL such as "s3://bucket/sweep". A run
     that it holds is not simulated again. Without `out`, the dataset is in a temporary folder, which
     exists until the program ends. `jobs` is the number of processes (default: one a core), and
-    `cluster` is the address of a Dask scheduler, whose workers are used instead. The other
-    parameters are those of `run`.
+    `cluster` is the address of a Dask scheduler, whose workers are used instead; "slurm" and "pbs"
+    submit `jobs` jobs to a batch system. The other parameters are those of `run`.
 
     Raises `ScenarioError` for a fault in the scenario or in an axis, before any simulation, and
     `UsageError` for a folder with other content or of another version. A run that fails is a row of
@@ -76,7 +77,7 @@ def sweep(
     )
     plan = plans.plan(core, source.origin, study)
     base_dir = source._base_dir
-    execute(plan, Setup(base_dir, series, jobs, cluster=cluster), folder := _folder(out))
+    execute(plan, Setup(base_dir, series, jobs, cluster=cluster), folder := folder_of(out))
     return Dataset(folder)
 
 
@@ -86,7 +87,8 @@ def _argument(key: str, values: Sequence[object] | str) -> str:
     return f"{key}={','.join(map(experiment.toml_value, values))}"
 
 
-def _folder(out: str | PathLike[str] | None) -> str:
+def folder_of(out: str | PathLike[str] | None) -> str:
+    """Return the folder of a dataset; without a name, one that exists until the program ends."""
     if out is not None:
         return os.fspath(out)
     import atexit
@@ -107,7 +109,7 @@ class Setup:
     controllers: tuple[str, ...] = ()
     """The user's own controllers, as arguments of `--controller`."""
     cluster: str | None = None
-    """Address of a Dask scheduler."""
+    """Address of a Dask scheduler, or the name of a batch system; then with `jobs` jobs."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ def execute(plan: Plan, setup: Setup, out: str, watcher: Watcher = _ignore) -> E
         if setup.cluster is None and _stays_here(queue, tally, setup):
             engine.execute_here(queue, worker, tally, watcher, float("inf"))
         elif queue:
-            workers = _workers(plan, setup, out, len(tasks) - tally.done)
+            workers = start_workers(plan, setup, folder, len(tasks) - tally.done)
             try:
                 engine.execute(queue, workers, worker, tally, watcher)
             finally:
@@ -155,13 +157,15 @@ def _stays_here(queue: Queue, tally: Tally, setup: Setup) -> bool:
     return api.threads_of(setup.jobs) == 1 or engine.is_short(queue, tally, remaining)
 
 
-def _workers(plan: Plan, setup: Setup, out: str, remaining: int) -> engine.Engine:
-    """Start the engine."""
-    common = {"controllers": list(setup.controllers), "out": out, "series": setup.series}
+def start_workers(plan: Plan, setup: Setup, folder: AnyFolder, remaining: int) -> engine.Engine:
+    """Start the engine: processes of this machine, or the connection to a cluster."""
+    common = {"controllers": list(setup.controllers), "out": str(folder), "series": setup.series}
     if setup.cluster is not None:
-        return Dask(setup.cluster, {**description(plan.base, plan.origin), **common})
-    own = {"origin": plan.origin, "toml": plan.base.to_toml(), "base_dir": setup.base_dir}
-    return Processes(min(api.threads_of(setup.jobs), remaining), {**own, **common})
+        own = {**description(plan.base, plan.origin), **common}
+        return Dask(setup.cluster, own, api.threads_of(setup.jobs))
+    local = {"origin": plan.origin, "toml": plan.base.to_toml(), "base_dir": setup.base_dir}
+    count = min(api.threads_of(setup.jobs), remaining)
+    return Processes(count, {**local, **common}, folder.lock)
 
 
 def _distinct(plan: Plan) -> list[plans.Task]:

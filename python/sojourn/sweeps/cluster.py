@@ -15,14 +15,32 @@ from sojourn.sweeps.batch import Batch, Done, Worker
 from sojourn.sweeps.local import Lost
 
 _CONNECT_S = 10
+# Jobs wait in the queue of a batch system.
+_QUEUE_S = 24 * 3600
+_BATCH_SYSTEMS = {"slurm": "SLURMCluster", "pbs": "PBSCluster"}
 # Batches of each thread of the cluster: one is executed while the next one waits at the worker.
 _WAITING = 2
 
 
 class Dask:
-    """The workers of a Dask scheduler. It repeats the batches of workers that die."""
+    """The workers of a Dask scheduler. It repeats the batches of workers that die.
 
-    def __init__(self, address: str, setup: dict[str, Any]) -> None:
+    `address` is that of the scheduler, or the name of a batch system, which then gets `jobs` jobs
+    with the settings of dask-jobqueue's configuration.
+    """
+
+    def __init__(self, address: str, setup: dict[str, Any], jobs: int) -> None:
+        self._cluster = _started(address, jobs) if address in _BATCH_SYSTEMS else None
+        try:
+            self._connect(address)
+        except BaseException:
+            if self._cluster is not None:
+                self._cluster.close()
+            raise
+        self._setup = json.dumps(setup)
+        self._futures: dict[Any, Batch] = {}
+
+    def _connect(self, address: str) -> None:
         try:
             from distributed import Client
         except ImportError as error:
@@ -30,7 +48,7 @@ class Dask:
                 "clusters need dask.distributed; install it with: pip install 'sojourn[cluster]'"
             ) from error
         try:
-            self._client = Client(address, timeout=_CONNECT_S)
+            self._client = Client(self._cluster or address, timeout=_CONNECT_S)
         except (OSError, ValueError) as error:
             raise UsageError(f"--cluster {address}: no Dask scheduler answers ({error})") from error
         try:
@@ -38,8 +56,6 @@ class Dask:
         except BaseException:
             self._client.close()
             raise
-        self._setup = json.dumps(setup)
-        self._futures: dict[Any, Batch] = {}
 
     @property
     def slots(self) -> int:
@@ -72,6 +88,8 @@ class Dask:
         """Cancel the batches that have not ended, and leave the scheduler."""
         self._client.cancel(list(self._futures))
         self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
 
     def _ended(self, future: Any) -> Done | Lost:
         given = self._futures.pop(future)
@@ -82,7 +100,8 @@ class Dask:
     def _require_workers(self, address: str) -> None:
         """Refuse a cluster without workers, and one with another version of Sojourn."""
         try:
-            self._client.wait_for_workers(1, timeout=_CONNECT_S)
+            wait_s = _QUEUE_S if self._cluster is not None else _CONNECT_S
+            self._client.wait_for_workers(1, timeout=wait_s)
         except TimeoutError as error:
             raise UsageError(f"--cluster {address}: the scheduler has no workers") from error
         try:
@@ -95,6 +114,25 @@ class Dask:
                 f"this is {_core.__version__}; install the same version everywhere"
             )
         terminal.say(f"Dask dashboard: {self._client.dashboard_link}")
+
+
+def _started(system: str, jobs: int) -> Any:
+    """Start a scheduler here, and submit jobs whose workers connect to it."""
+    try:
+        import dask_jobqueue
+    except ImportError as error:
+        raise UsageError(
+            f"--cluster {system} needs dask-jobqueue; install it with: "
+            "pip install 'sojourn[cluster]'"
+        ) from error
+    try:
+        cluster = getattr(dask_jobqueue, _BATCH_SYSTEMS[system])()
+    except ValueError as error:
+        raise UsageError(
+            f"--cluster {system}: {error}; set jobqueue.{system} in a file of ~/.config/dask"
+        ) from error
+    cluster.scale(jobs=jobs)
+    return cluster
 
 
 def version() -> str:

@@ -9,6 +9,7 @@ import fcntl
 import io
 import json
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -32,6 +33,7 @@ FORMAT = 1
 _ABOUT = "sweep.json"
 POINTS = "points.parquet"
 _LOCK = ".lock"
+_LOCK_WAIT_S = 2.0
 
 
 class Dataset:
@@ -106,8 +108,10 @@ class Dataset:
 
     def _joined(self, own: "pl.DataFrame", *repeated: str) -> "pl.DataFrame":
         points = self.points.with_row_index("_order")
-        joined = points.join(own.drop(repeated, strict=False), on="run", how="inner")
-        return joined.sort("_order", maintain_order=True).drop("_order")
+        # A join may change the order of the rows of a run.
+        rows = own.drop(repeated, strict=False).with_row_index("_row")
+        joined = points.join(rows, on="run", how="inner")
+        return joined.sort("_order", "_row").drop("_order", "_row")
 
     def _read(self, folder: str) -> "pl.DataFrame":
         memory.require_polars()
@@ -134,14 +138,21 @@ def opened(place: str | PathLike[str], plan: Plan) -> Iterator[tuple[AnyFolder, 
     else:
         folder.require_free()
     with _locked(folder):
-        _remove_interrupted(folder)
+        if folder.lock is not None:
+            # Without a lock, a worker of a killed command may still write.
+            _remove_interrupted(folder)
         known = _known(folder)
-        folder.write(_ABOUT, _about(plan))
+        write_plan(folder, plan)
         folder.write("scenario.toml", plan.base.to_toml().encode())
-        folder.write(POINTS, _points(folder, plan))
         yield folder, known
         # A worker that died may have left files.
         _remove_interrupted(folder)
+
+
+def write_plan(folder: AnyFolder, plan: Plan) -> None:
+    """Write the description of the plan and its points, beside the points of earlier plans."""
+    folder.write(_ABOUT, _about(plan))
+    folder.write(POINTS, _points(folder, plan))
 
 
 @contextmanager
@@ -153,6 +164,7 @@ def _locked(folder: AnyFolder) -> Iterator[None]:
     folder.path.mkdir(parents=True, exist_ok=True)
     with (folder.path / _LOCK).open("w") as lock:
         _lock(lock, folder)
+        folder.lock = lock.fileno()
         yield
 
 
@@ -166,10 +178,16 @@ def _require_version(folder: AnyFolder) -> None:
 
 
 def _lock(lock: IO[str], folder: Folder) -> None:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise UsageError(f"{folder}: another command is writing it; wait for its end") from error
+    # The workers of a killed command end a moment after it.
+    deadline = time.monotonic() + _LOCK_WAIT_S
+    while True:
+        try:
+            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > deadline:
+                message = f"{folder}: another command is writing it; wait for its end"
+                raise UsageError(message) from error
+            time.sleep(0.05)
 
 
 def _remove_interrupted(folder: AnyFolder) -> None:
@@ -202,7 +220,8 @@ def _about(plan: Plan) -> bytes:
         "scenario": plan.origin,
         "title": plan.base.title(),
         "axes": [column(plan, name) for name in plan.columns],
-        "keys": dict(zip((column(plan, one) for one in plan.columns), _keys(plan), strict=True)),
+        # The columns of a search have no keys.
+        "keys": dict(zip((column(plan, one) for one in plan.columns), _keys(plan), strict=False)),
         "design": study.design,
         "points": len(plan.points),
         "runs": len(plan.tasks),
@@ -249,7 +268,8 @@ def _frame(plan: Plan) -> "pl.DataFrame":
     found["control"] = [plan.labels[task.point, task.control] for task in plan.tasks]
     found["seed"] = [task.seed for task in plan.tasks]
     # A run that two points share has one row.
-    return pl.DataFrame(found, strict=False).unique("run", keep="first", maintain_order=True)
+    frame = pl.DataFrame(found, schema_overrides={"run": pl.String}, strict=False)
+    return frame.unique("run", keep="first", maintain_order=True)
 
 
 def _column(texts: list[str], plan: Plan, name: str) -> list[Any]:

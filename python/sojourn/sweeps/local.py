@@ -5,6 +5,7 @@ import os
 import selectors
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from sojourn.sweeps import batch
@@ -20,10 +21,14 @@ class Lost(Exception):
 
 
 class Processes:
-    """Worker processes. Each executes one batch at a time."""
+    """Worker processes. Each executes one batch at a time.
 
-    def __init__(self, count: int, setup: dict[str, Any]) -> None:
+    They inherit the file `lock`, so that the dataset stays locked until the last one ends.
+    """
+
+    def __init__(self, count: int, setup: dict[str, Any], lock: int | None) -> None:
         self.slots = count
+        self._inherited = () if lock is None else (lock,)
         self._setup = json.dumps(setup)
         self._selector = selectors.DefaultSelector()
         self._idle: list[_Process] = []
@@ -62,7 +67,7 @@ class Processes:
         self._selector.close()
 
     def _start(self) -> None:
-        worker = _Process(self._setup)
+        worker = _Process(self._setup, self._inherited)
         self._selector.register(worker.output, selectors.EVENT_READ, worker)
         self._all.add(worker)
         self._idle.append(worker)
@@ -71,12 +76,17 @@ class Processes:
 class _Process:
     """One worker process, and the batch that it executes."""
 
-    def __init__(self, setup: str) -> None:
+    def __init__(self, setup: str, inherited: Sequence[int]) -> None:
         line = [sys.executable, "-m", "sojourn.sweeps.worker"]
         # The runs occupy the cores; the threads of polars would compete with them.
         environment = {**os.environ, "POLARS_MAX_THREADS": "1"}
         self._process = subprocess.Popen(
-            line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            line,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+            pass_fds=inherited,
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None

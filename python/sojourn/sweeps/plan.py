@@ -236,9 +236,7 @@ class _Builder:
     def _add_runs(self, core: _core.Scenario, point: int, control: int) -> None:
         digest = core.digest(control)
         for seed in self.seeds:
-            text = f"{digest}:{seed}:{_core.__version__}"
-            key = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-            self.plan.tasks.append(Task(key, point, control, seed))
+            self.plan.tasks.append(Task(identity(digest, seed), point, control, seed))
 
     def _checked(self, place: int, values: Mapping[str, str]) -> _core.Scenario:
         try:
@@ -284,6 +282,12 @@ class _Builder:
         raise UsageError(
             f"`{name}` is neither an axis nor a key with a single value; the axes are {known}"
         )
+
+
+def identity(digest: str, seed: int) -> str:
+    """Return the identity of a run: a hash of scenario, controller, seed and version."""
+    text = f"{digest}:{seed}:{_core.__version__}"
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _described(values: Mapping[str, str]) -> str:

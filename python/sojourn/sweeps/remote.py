@@ -12,6 +12,9 @@ from sojourn.errors import UsageError
 class RemoteFolder:
     """A folder that a URL names."""
 
+    lock = None
+    """Object stores have no locks."""
+
     def __init__(self, url: str) -> None:
         try:
             from fsspec.core import url_to_fs

@@ -14,6 +14,9 @@ _PARTIAL = ".partial"
 class Folder:
     """A local folder."""
 
+    lock: int | None = None
+    """The open file that locks the folder."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
 

@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import sys
+import threading
+import time
 from dataclasses import asdict
 
 from sojourn import _core
@@ -11,9 +13,20 @@ from sojourn.cli.scenarios import load_controllers
 from sojourn.sweeps import batch
 from sojourn.sweeps.store import open_folder
 
+# Time between two looks at the parent.
+_LOOK_S = 0.1
+
+
+def _end_with(parent: int) -> None:
+    """End this process if its parent is killed: the next command repeats its batch."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_S)
+    os._exit(1)
+
 
 def main() -> None:
-    """Execute batches until the input ends, as it does if the parent is killed."""
+    """Execute batches until the input ends."""
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     # The parent ends its workers after Ctrl-C, which the terminal sends to all processes.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "w")
