@@ -1,11 +1,14 @@
 """`sojourn.gym`: the Gymnasium environment."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sojourn
 from sojourn.errors import UsageError
+from support import ROOT
 
 pytestmark = pytest.mark.long
 
@@ -87,3 +90,11 @@ def test_faults_are_named(gym: Any, small: Path) -> None:
     env = made(gym, scenario=small)
     with pytest.raises(UsageError, match="reset"):
         env.step([0.0])
+
+
+def test_the_learned_window_beats_every_constant_one(gym: Any) -> None:
+    pytest.importorskip("cmaes")
+    line = [sys.executable, str(ROOT / "docs" / "learned_window.py"), "6"]
+    shown = subprocess.run(line, check=True, capture_output=True, text=True).stdout
+    learned, constant = (float(line.rpartition(" ")[2]) for line in shown.splitlines()[1:])
+    assert learned > constant + 0.05

@@ -107,7 +107,9 @@ def test_a_search_repeats_and_its_scenario_does_the_damage(
     pytest.importorskip("optuna")
     out = small.parent / method
     line = ["worst", str(small), *ASKED, "--evaluations", "40", "--method", method, "--json"]
-    assert main([*line, "--jobs", "1", "--out", str(out)]) == 0
+    plot = small.parent / "search.png"
+    assert main([*line, "--jobs", "1", "--out", str(out), "--plot", str(plot)]) == 0
+    assert plot.stat().st_size > 1000
     found = json.loads(capsys.readouterr().out)
     assert found["simulated"] >= 30
     assert found["damage"] == max(found["course"]) == found["course"][-1]

@@ -58,7 +58,7 @@ class Evaluator:
     plan: Plan
     worker: Worker
     engine: Engine | None
-    """Other workers; None for this process alone."""
+    """Other workers; if absent, this process simulates."""
     found: Damages
     watcher: Callable[[int], None]
     """Callback with the number of evaluations."""

@@ -27,7 +27,7 @@ class Limits:
     mean_bps: float = 0.0
     """Least mean capacity."""
     delays_s: tuple[float, float] | None = None
-    """Least and greatest delay, which changes with the capacity; None to leave the scenario's."""
+    """Least and greatest delay, which changes with the capacity; the scenario's if absent."""
     loss: float = 0.0
     """Greatest probability of loss on the wire."""
 

@@ -4,18 +4,16 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
 
-from sojourn import memory, output
+from sojourn import memory
 from sojourn.cli.console import console, name
-from sojourn.cli.figures import Figures
 from sojourn.cli.options import file_name, name_list
+from sojourn.cli.pictures import free_picture, write_picture
 from sojourn.errors import UsageError
-from sojourn.pictures import Pictures
 from sojourn.sweeps import figures, queries
 from sojourn.sweeps.dataset import Dataset
 from sojourn.sweeps.figures import Metric
@@ -138,13 +136,8 @@ def _draw(dataset: Dataset, metrics: Sequence[Metric], args: argparse.Namespace)
     x = named.get("x") or axes[0]
     facet = named.get("facet")
     title = str(dataset.about["title"])
-    target = Path(args.plot)
-    base = target.with_suffix("") if target.suffix in (".svg", ".png") else target
-    for suffix in (".svg", ".png"):
-        output.require_free_file(f"{base}{suffix}", "--plot")
+    free_picture(args.plot)
     is_number = dataset.points[x].dtype.is_numeric()
-    own = Figures()
-    drawn = Pictures(own.report_missing, ())
     if "y" in named or not is_number:
         left = [axis for axis in axes if axis not in (x, facet)]
         y = named.get("y") or next(iter(left), "control")
@@ -156,10 +149,7 @@ def _draw(dataset: Dataset, metrics: Sequence[Metric], args: argparse.Namespace)
         keys = dict.fromkeys(filter(None, [x, by, facet]))
         rows = figures.by(dataset, metric, list(keys), args.name)
         spec = charts.lines(rows, metric, x, by, facet, title)
-    if drawn.draw(spec, base):
-        print(output.announced("Picture", f"{base}.svg", " (and .png)"), file=sys.stderr)
-    drawn.finish(base.parent)
-    return own.status()
+    return write_picture(spec, args.plot)
 
 
 def query(args: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from sojourn.adversary.api import Counterexample
 from sojourn.adversary.damage import UNITS
 from sojourn.adversary.evaluation import Problem
 from sojourn.cli.options import add_controller_option, add_scenario, positive, whole
+from sojourn.cli.pictures import free_picture, write_picture
 from sojourn.cli.scenarios import load_controllers, prints_aside, read
 from sojourn.sweeps import api as sweeps
 
@@ -51,6 +52,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--jobs", metavar="N", type=positive, help="number of processes (default: one a core)")
     add("--cluster", metavar="ADDRESS", help="a Dask scheduler, slurm or pbs, as for sweep")
     add("--out", metavar="DIR", help="folder of the results (default: runs/NAME-worst)")
+    add("--plot", metavar="FILE", help="draw the search as FILE.svg and FILE.png")
     add("--json", action="store_true", help="print the counter-example as JSON")
     parser.set_defaults(execute=execute)
 
@@ -65,6 +67,8 @@ def execute(args: argparse.Namespace) -> int:
         controllers=tuple(args.controller),
         cluster=args.cluster,
     )
+    if args.plot is not None:
+        free_picture(args.plot)
     problem = _problem(args)
     from sojourn.progress import Bar
 
@@ -76,14 +80,22 @@ def execute(args: argparse.Namespace) -> int:
         found = adversary.find(problem, setup, args.method, args.evaluations, out, watch)
         # A remote folder has no report.
         place = None if "://" in out else adversary.report(problem, setup, found, Path(out))
+    status = 0 if args.plot is None else _draw(problem, found, args.plot)
     if args.json:
         sys.stdout.write(found.to_json())
-        return 0
+        return status
     _show(problem, found)
     terminal.say(output.announced("Evaluations, worst.toml and worst.json", out))
     if place is not None:
         terminal.say(output.announced("Run directory of worst.toml", place))
-    return 0
+    return status
+
+
+def _draw(problem: Problem, found: Counterexample, target: str) -> int:
+    from sojourn.adversary import picture
+
+    spec = picture.course(found, problem.measure, problem.base.title())
+    return write_picture(spec, target)
 
 
 def _problem(args: argparse.Namespace) -> Problem:
