@@ -14,7 +14,13 @@ SCENARIO := scenarios/capacity-drop.toml
 # next build includes changes made meanwhile.
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find crates benches -name tests -prune -o -type f -name '*.rs' -print -o -name '*.toml' -print -o -name '*.o' -print) \
-	$(shell find python -type f -not -name '*.pyc' -not -path '*/__pycache__*')
+	$(shell find python -type f -not -name '*.pyc' -not -path '*/__pycache__*' -not -path 'python/sojourn/page/*')
+
+# The page's inputs; the crates are those of the simulator.
+PAGE_SOURCES := Cargo.toml Cargo.lock $(shell find crates/units crates/params crates/ring crates/cc \
+	crates/queue crates/source crates/transport crates/theory crates/scenario crates/trace crates/sim \
+	crates/wasm -name tests -prune -o -type f -name '*.rs' -print -o -name '*.toml' -print) \
+	$(shell find scenarios web -name node_modules -prune -o -type f -print)
 
 PYTEST := $(TEST_BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal
 PIP := -m pip --disable-pip-version-check --quiet
@@ -25,7 +31,7 @@ CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 # Controllers in the kernel, where their loader can be built.
 FEATURES = $(shell bpf/features 2>/dev/null)
 
-.PHONY: bpf help demo bench limits interrupts test test-all test-vm test-rust test-python pytest fuzz fuzz-build fuzz-record \
+.PHONY: bpf page test-page help demo bench limits interrupts test test-all test-vm test-rust test-python pytest fuzz fuzz-build fuzz-record \
 	install reference matrix papers lint lint-rust lint-python tshark clean
 
 help:  ## list the targets
@@ -42,12 +48,13 @@ limits: $(VENV)/.installed  ## write docs/limits.md anew: memory and time agains
 test:  ## set up, and run the tests but for the long ones
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target test-rust test-python lint-python
 
-test-all: lint tshark  ## set up, and run every test, the long ones too
+test-all: lint tshark  ## set up, and run every test, the long ones and the page's too
 	$(TEST_BIN)/python $(PIP) install 'duckdb>=1.1' 'scipy>=1.11' \
 		'dask-jobqueue>=0.9' 'distributed>=2024.8' 's3fs>=2024.6' 'moto[server]>=5' \
 		'cmaes>=0.10' 'optuna>=4.0' 'gymnasium>=1.0'  # the optional extras
 	$(CARGO) test --workspace $(FEATURES) --quiet -- --include-ignored
 	$(PYTEST) -m 'long or not long'
+	@$(MAKE) --no-print-directory test-page
 
 # The tests run on kernels that have the modules which this one may lack.
 VM_KERNELS ?= 6.1 6.12
@@ -58,6 +65,19 @@ test-vm: $(TEST_VENV)/.made  ## test live runs over the kernel's queues and with
 
 bench: $(VENV)/.installed  ## measure speed, memory and start-up; takes a few minutes
 	$(BIN)/sojourn bench
+
+page: target/page/.built  ## build the page: the simulator in the browser (docs/page.md)
+
+target/page/.built: $(PAGE_SOURCES)
+	@web/install
+	web/build-wasm
+	cd web && npm run --silent build
+	rm -rf python/sojourn/page && cp -r target/page python/sojourn/page
+	@touch $@
+
+test-page: page $(TEST_VENV)/.installed  ## build the page, and test it in node and in Chromium
+	@web/install chromium
+	cd web && npm run --silent check && npm run --silent test
 
 install: $(VENV)/.installed  ## set up only: the `sojourn` command in .venv/bin
 
@@ -87,8 +107,8 @@ lint-rust: $(TEST_VENV)/.made
 	@$(CARGO) clippy --workspace $(FEATURES) --all-targets --quiet -- -D warnings
 
 lint-python: $(TEST_VENV)/.installed
-	$(TEST_BIN)/ruff check python tests/python docs benches papers fuzz
-	$(TEST_BIN)/ruff format --check python tests/python docs benches papers fuzz
+	$(TEST_BIN)/ruff check python tests/python docs benches papers fuzz web/test
+	$(TEST_BIN)/ruff format --check python tests/python docs benches papers fuzz web/test
 	$(TEST_BIN)/mypy
 
 # Clippy comes after the build of the package, which the tests in Python wait for.
@@ -164,5 +184,5 @@ $(TEST_VENV)/.installed: EXTRA := [test]
 	@mv $@.begun $@
 
 clean:  ## remove everything built and installed, except runs/
-	rm -rf $(VENV) target .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target web/node_modules python/sojourn/page .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -21,7 +21,14 @@ SETTINGS = {
     "link.bottleneck.queue": "droptail",
     "link.bottleneck.buffer": "750kB",
 }
+# RAPID needs the arrival time of each packet.
+TIMES = {"flow.upload.transport": "{ receive_times = true }"}
 LIMITS = ("--rate", "10Mbit..60Mbit", "--mean-rate", "30Mbit", "--changes", "4", "--gap", "2s")
+
+
+def settings(control: str) -> dict[str, str]:
+    """Return the changes of the scenario."""
+    return SETTINGS | (TIMES if control == "rapid" else {})
 
 
 def searched(control: str, method: str, measure: str) -> dict[str, Any]:
@@ -30,7 +37,7 @@ def searched(control: str, method: str, measure: str) -> dict[str, Any]:
         line = [sys.executable, "-m", "sojourn", "worst", str(FILE), *LIMITS, "--json"]
         line += ["--control", control, "--method", method, "--measure", measure]
         line += ["--evaluations", str(EVALUATIONS), "--out", f"{folder}/out"]
-        for key, value in SETTINGS.items():
+        for key, value in settings(control).items():
             line += ["--set", f"{key}={value}"]
         done = subprocess.run(line, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     found: dict[str, Any] = json.loads(done.stdout)
@@ -40,7 +47,7 @@ def searched(control: str, method: str, measure: str) -> dict[str, Any]:
 def one_drop(control: str, measure: str) -> float:
     """Return the damage of a single drop half-way."""
     changed = {
-        **SETTINGS,
+        **settings(control),
         "link.bottleneck.rate": '{ start = "60Mbit", steps = [{ at = "10s", rate = "10Mbit" }] }',
         "record.spike_window": "2s",
         "measure.from": "2s",

@@ -10,12 +10,12 @@
 #include "replay.h"
 
 struct flow {
-	struct seen seen;
+	struct known_window known;
 	struct dctcp dctcp;
 	/* State of the stack's recovery. */
 	u64 ca_state;
 	/* `snd_nxt` at the start of the observation window. */
-	u32 end;
+	u32 window_end;
 	/* The socket's counts of packets at the last acknowledgement. */
 	u32 delivered;
 	u32 delivered_ce;
@@ -24,14 +24,7 @@ struct flow {
 	u32 is_ce;
 };
 
-#include "flows.h"
-
-INLINE void read_socket(struct flow *flow, struct tcp_sock *tp)
-{
-	struct window *w = &flow->dctcp.window;
-
-	read_window(&flow->seen, tp, &w->mss, &w->cwnd, &w->ssthresh);
-}
+#include "window_flows.h"
 
 SEC("struct_ops")
 void sojourn_init(u64 *args)
@@ -46,9 +39,9 @@ void sojourn_init(u64 *args)
 	if (!flow)
 		return;
 	dctcp_init(&flow->dctcp, settings(), mss, tp->snd_cwnd * mss);
-	open_socket(&flow->seen, tp);
+	open_socket(flow, tp);
 	flow->ca_state = TCP_CA_OPEN;
-	flow->end = tp->snd_nxt;
+	flow->window_end = tp->snd_nxt;
 	flow->delivered = tp->delivered;
 	flow->delivered_ce = tp->delivered_ce;
 	flow->rcv_nxt = tp->rcv_nxt;
@@ -65,13 +58,13 @@ void sojourn_in_ack_event(u64 *args)
 
 	if (!flow)
 		return;
-	is_over = (int)(tp->snd_una - flow->end) >= 0;
+	is_over = (int)(tp->snd_una - flow->window_end) >= 0;
 	dctcp_observe(&flow->dctcp, settings(), (u32)(tp->delivered - flow->delivered),
 		      (u32)(tp->delivered_ce - flow->delivered_ce), is_over);
 	flow->delivered = tp->delivered;
 	flow->delivered_ce = tp->delivered_ce;
 	if (is_over)
-		flow->end = tp->snd_nxt;
+		flow->window_end = tp->snd_nxt;
 }
 
 /* Every acknowledgement outside recovery. */
@@ -88,24 +81,16 @@ void sojourn_cong_avoid(u64 *args)
 	read_socket(flow, tp);
 	w = &flow->dctcp.window;
 	window_grow(w, acked * w->mss);
-	write_window(&flow->seen, tp, w->mss, w->cwnd, w->ssthresh);
+	write_socket(flow, tp);
 }
 
-/* A mark or a loss. The stack reduces the window to the result, and `read_socket` takes it over. */
-SEC("struct_ops")
-u32 sojourn_ssthresh(u64 *args)
+/* A mark, or a loss before `react_to_loss`. */
+INLINE void reduce(struct flow *flow, struct tcp_sock *tp)
 {
-	struct tcp_sock *tp = (void *)args[0];
-	struct flow *flow = flow_of(tp);
-	struct window *w;
+	struct window *w = &flow->dctcp.window;
 
-	if (!flow)
-		return greatest(tp->snd_cwnd / 2, 2);
-	read_socket(flow, tp);
-	w = &flow->dctcp.window;
 	window_save(w);
-	w->acked = 0;
-	return ssthresh_packets(dctcp_reduced(&flow->dctcp, settings()), w->mss);
+	window_reduce_to(w, dctcp_reduced(&flow->dctcp, settings()));
 }
 
 /* Section 3.5: a loss halves the window, even after a mark in the same round trip. */
@@ -116,22 +101,23 @@ INLINE void react_to_loss(struct flow *flow, struct tcp_sock *tp)
 	read_socket(flow, tp);
 	window_save(w);
 	w->acked = 0;
-	tp->snd_ssthresh = ssthresh_packets(w->cwnd / 2, w->mss);
+	tp->snd_ssthresh = greatest(packets(w->cwnd / 2, w->mss), 2);
 }
 
-SEC("struct_ops")
-void sojourn_set_state(u64 *args)
+INLINE void enter_state(struct flow *flow, struct tcp_sock *tp, u64 state)
 {
-	struct tcp_sock *tp = (void *)args[0];
-	u64 state = (u8)args[1];
-	struct flow *flow = flow_of(tp);
-
-	if (!flow)
-		return;
 	if (state == TCP_CA_RECOVERY && flow->ca_state != TCP_CA_RECOVERY)
 		react_to_loss(flow, tp);
-	flow->ca_state = state;
 }
+
+INLINE u64 restore(struct flow *flow, struct tcp_sock *tp)
+{
+	const struct window *w = &flow->dctcp.window;
+
+	return packets(w->saved_cwnd, w->mss);
+}
+
+#include "avoid_ops.h"
 
 /*
  * Whether an acknowledgement waits for a timer, or until the stack has processed the backlog of the
@@ -177,19 +163,6 @@ void sojourn_cwnd_event(u64 *args)
 		echo(flow, tp, event == CA_EVENT_ECN_IS_CE);
 	else if (event == CA_EVENT_LOSS)
 		react_to_loss(flow, tp);
-}
-
-SEC("struct_ops")
-u32 sojourn_undo_cwnd(u64 *args)
-{
-	struct tcp_sock *tp = (void *)args[0];
-	struct flow *flow = flow_of(tp);
-	struct window *w;
-
-	if (!flow)
-		return tp->snd_cwnd;
-	w = &flow->dctcp.window;
-	return greatest(packets(w->saved_cwnd, w->mss), tp->snd_cwnd);
 }
 
 SEC(".struct_ops.link")

@@ -24,7 +24,7 @@ struct dctcp_params {
 struct dctcp {
 	struct window window;
 	/* Number of the first packet after the observation window (`DCTCP.WindowEnd`). */
-	u64 end;
+	u64 window_end;
 	/* Packets acknowledged, and acknowledged with CE, in the observation window. */
 	u64 acked;
 	u64 marked;
@@ -35,7 +35,7 @@ struct dctcp {
 INLINE void dctcp_init(struct dctcp *s, const struct dctcp_params *p, u64 mss, u64 initial)
 {
 	window_init(&s->window, mss, initial);
-	s->end = 0;
+	s->window_end = 0;
 	s->acked = 0;
 	s->marked = 0;
 	s->alpha_q20 = p->alpha_init_q20;
@@ -64,16 +64,16 @@ INLINE u64 dctcp_alpha_in_linux(const struct dctcp_params *p, u64 alpha_q20, u64
 INLINE void dctcp_observe(struct dctcp *s, const struct dctcp_params *p, u64 acked, u64 marked,
 			  u64 is_over)
 {
-	u64 of;
+	u64 packets;
 
 	s->acked += acked;
 	s->marked += marked;
 	if (!is_over)
 		return;
-	of = greatest(s->acked, 1);
+	packets = greatest(s->acked, 1);
 	marked = least(s->marked, s->acked);
-	s->alpha_q20 = p->is_linux ? dctcp_alpha_in_linux(p, s->alpha_q20, marked, of) :
-				     dctcp_alpha(p, s->alpha_q20, marked, of);
+	s->alpha_q20 = p->is_linux ? dctcp_alpha_in_linux(p, s->alpha_q20, marked, packets) :
+				     dctcp_alpha(p, s->alpha_q20, marked, packets);
 	s->acked = 0;
 	s->marked = 0;
 }
@@ -92,12 +92,12 @@ INLINE u64 dctcp_reduced(struct dctcp *s, const struct dctcp_params *p)
 INLINE void dctcp_on_feedback(struct dctcp *s, const struct dctcp_params *p, const struct event *e)
 {
 	struct window *w = &s->window;
-	u64 is_over = e->largest_acked >= s->end;
+	u64 is_over = e->largest_acked >= s->window_end;
 
 	if (undo_on_feedback(&w->undo, e))
 		window_restore(w);
 	if (is_over)
-		s->end = e->next_number;
+		s->window_end = e->next_number;
 	dctcp_observe(s, p, e->acked_packets, e->ce_packets, is_over);
 	if (e->flags & LOSS_EVENT)
 		window_on_loss(w);
@@ -113,7 +113,7 @@ INLINE void dctcp_step(struct dctcp *s, const struct dctcp_params *p, const stru
 	if (e->kind == FEEDBACK)
 		dctcp_on_feedback(s, p, e);
 	else if (e->kind == TIMED_OUT)
-		window_on_timeout(&s->window, e->in_flight);
+		window_on_timeout(&s->window, e->in_flight / 2);
 	else
 		window_on_idle(&s->window, e->flags);
 	result->cwnd = s->window.cwnd;

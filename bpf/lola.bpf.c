@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * TCP LoLa as a congestion controller of Linux. The algorithm is in lola.h. The stack paces, and
- * governs the window during recovery (PRR), as for every controller with `cong_avoid`.
+ * TCP LoLa as a congestion controller of Linux. The algorithm is in lola.h. The stack paces.
  */
 #include "lola.h"
 
@@ -9,27 +8,13 @@
 #include "replay.h"
 
 struct flow {
-	struct seen seen;
+	struct known_window known;
 	/* State of the stack's recovery. */
 	u64 ca_state;
 	struct lola lola;
 };
 
-#include "flows.h"
-
-INLINE void read_socket(struct flow *flow, struct tcp_sock *tp)
-{
-	struct lola *lola = &flow->lola;
-
-	read_window(&flow->seen, tp, &lola->mss, &lola->cwnd, &lola->ssthresh);
-}
-
-INLINE void write_socket(struct flow *flow, struct tcp_sock *tp)
-{
-	struct lola *lola = &flow->lola;
-
-	write_window(&flow->seen, tp, lola->mss, lola->cwnd, lola->ssthresh);
-}
+#include "window_flows.h"
 
 SEC("struct_ops")
 void sojourn_init(u64 *args)
@@ -43,7 +28,7 @@ void sojourn_init(u64 *args)
 		return;
 	lola_init(&flow->lola, settings(), mss, tp->snd_cwnd * mss);
 	flow->ca_state = TCP_CA_OPEN;
-	open_socket(&flow->seen, tp);
+	open_socket(flow, tp);
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
@@ -84,57 +69,39 @@ void sojourn_cong_avoid(u64 *args)
 		return;
 	read_socket(flow, tp);
 	if (is_cwnd_limited(tp))
-		lola_grow(&flow->lola, p, now_of(tp), acked * flow->lola.mss);
+		lola_grow(&flow->lola, p, now_of(tp), acked * flow->lola.window.mss);
 	else if (flow->lola.phase == LOLA_CUBIC_INCREASE)
 		lola_exclude(&flow->lola, now_of(tp));
 	write_socket(flow, tp);
 }
 
 /* A loss, or the echo of a mark by another controller's negotiation. */
-SEC("struct_ops")
-u32 sojourn_ssthresh(u64 *args)
+INLINE void reduce(struct flow *flow, struct tcp_sock *tp)
 {
-	struct tcp_sock *tp = (void *)args[0];
-	struct flow *flow = flow_of(tp);
-	const struct lola_params *p = settings();
-
-	if (!flow)
-		return greatest(tp->snd_cwnd / 2, 2);
-	read_socket(flow, tp);
-	lola_on_loss(&flow->lola, p, now_of(tp));
-	return ssthresh_packets(flow->lola.ssthresh, flow->lola.mss);
+	lola_on_loss(&flow->lola, settings(), now_of(tp));
 }
 
-SEC("struct_ops")
-void sojourn_set_state(u64 *args)
+/* Section III-A. The stack has set the window, and calls `ssthresh` before. */
+INLINE void enter_state(struct flow *flow, struct tcp_sock *tp, u64 state)
 {
-	struct tcp_sock *tp = (void *)args[0];
-	u64 state = (u8)args[1];
-	struct flow *flow = flow_of(tp);
-
-	if (!flow)
-		return;
-	flow->ca_state = state;
-	/* Section III-A. The stack has set the window, and calls `ssthresh` before. */
 	if (state == TCP_CA_LOSS)
 		lola_begin_slow_start(&flow->lola);
 }
 
-SEC("struct_ops")
-u32 sojourn_undo_cwnd(u64 *args)
+/* The window before the last reduction, in packets. */
+INLINE u64 restore(struct flow *flow, struct tcp_sock *tp)
 {
-	struct tcp_sock *tp = (void *)args[0];
-	struct flow *flow = flow_of(tp);
-	const struct lola_params *p = settings();
-	u64 cwnd = tp->snd_cwnd;
+	struct window *w = &flow->lola.window;
 
-	if (!flow || !flow->lola.undo.is_saved)
-		return cwnd;
+	if (!w->undo.is_saved)
+		return 0;
 	read_socket(flow, tp);
-	lola_restore(&flow->lola, p, now_of(tp));
-	flow->lola.undo.is_saved = 0;
-	return greatest(packets(flow->lola.cwnd, flow->lola.mss), cwnd);
+	lola_restore(&flow->lola, settings(), now_of(tp));
+	w->undo.is_saved = 0;
+	return packets(w->cwnd, w->mss);
 }
+
+#include "avoid_ops.h"
 
 SEC("struct_ops")
 void sojourn_cwnd_event(u64 *args)
@@ -147,7 +114,7 @@ void sojourn_cwnd_event(u64 *args)
 		return;
 	read_socket(flow, tp);
 	/* The stack reduces the window itself, after this. */
-	if (flow->lola.cwnd < flow->lola.ssthresh)
+	if (window_in_slow_start(&flow->lola.window))
 		lola_begin_slow_start(&flow->lola);
 }
 

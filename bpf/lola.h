@@ -9,7 +9,7 @@
 #ifndef SOJOURN_LOLA_H
 #define SOJOURN_LOLA_H
 
-#include "undo.h"
+#include "window.h"
 #include "windowed_min.h"
 
 /* The controller's parameters in the order of their declaration (`sojourn controllers lola`). */
@@ -36,22 +36,11 @@ enum lola_phase {
 	LOLA_CWND_HOLD,
 };
 
-struct lola_saved {
-	u64 cwnd;
-	u64 ssthresh;
-	u64 cwnd_max;
-};
-
 struct lola {
-	u64 mss;
-	u64 initial;
-	u64 cwnd;
-	/* `NONE` until the first congestion. */
-	u64 ssthresh;
+	struct window window;
 	/* The window before the last reduction. */
 	u64 cwnd_max;
 	u64 phase;
-	u64 timed_out;
 	/* Slow start: extremes of the samples; `NONE` before the first. */
 	u64 rtt_least;
 	u64 rtt_greatest;
@@ -68,8 +57,7 @@ struct lola {
 	u64 rtt_min;
 	/* Tailored decreases since a sample was near the minimum. */
 	u64 decreases;
-	struct undo undo;
-	struct lola_saved saved;
+	u64 saved_cwnd_max;
 	/* Bytes that fair flow balancing added, and that measurements do not show yet. */
 	u64 added_sum;
 	struct ring added;
@@ -91,15 +79,10 @@ INLINE void lola_forget_added(struct lola *s)
 
 INLINE void lola_init(struct lola *s, const struct lola_params *p, u64 mss, u64 initial)
 {
-	s->mss = mss;
-	s->initial = initial;
-	s->cwnd = initial;
-	s->ssthresh = NONE;
+	window_init(&s->window, mss, initial);
 	s->cwnd_max = 0;
-	s->timed_out = 0;
 	s->rtt_min = NONE;
 	s->decreases = 0;
-	undo_clear(&s->undo);
 	ring_clear(&s->recent);
 	lola_forget_added(s);
 	lola_begin_slow_start(s);
@@ -126,7 +109,7 @@ INLINE u64 lola_data(struct lola *s)
 {
 	u64 rtt = greatest(lola_rtt_now(s), 1);
 
-	return scale(s->cwnd, (lola_delay(s) << Q20) / rtt);
+	return scale(s->window.cwnd, (lola_delay(s) << Q20) / rtt);
 }
 
 INLINE void lola_sample(struct lola *s, const struct lola_params *p, u64 now, u64 rtt)
@@ -147,8 +130,9 @@ INLINE void lola_begin_cubic_increase(struct lola *s, const struct lola_params *
 				      u64 cwnd_max, u64 blind)
 {
 	/* (CWnd_max - CWnd) / C in segments, with 36 bits of fraction: 2^-12 s cubed. */
-	u64 rise = sub_saturating(cwnd_max, s->cwnd);
-	u64 segments_q20 = mul_saturating(rise, 1ULL << Q20) / greatest(s->mss, 1);
+	const struct window *w = &s->window;
+	u64 rise = sub_saturating(cwnd_max, w->cwnd);
+	u64 segments_q20 = mul_saturating(rise, 1ULL << Q20) / greatest(w->mss, 1);
 	u64 cubed = mul_saturating(mul_saturating(segments_q20, 1ULL << Q20) / p->c_q20,
 				   1ULL << (3 * CURVE_BITS - Q20));
 
@@ -157,7 +141,7 @@ INLINE void lola_begin_cubic_increase(struct lola *s, const struct lola_params *
 	s->begin = now;
 	s->updated = now;
 	s->plateau_after = cube_root(cubed) << (Q20 - CURVE_BITS);
-	s->plateau = greatest(cwnd_max, s->cwnd);
+	s->plateau = greatest(cwnd_max, w->cwnd);
 	s->blind_until = now + blind;
 }
 
@@ -174,7 +158,7 @@ INLINE u64 lola_curve(struct lola *s, const struct lola_params *p, u64 now)
 	u64 u = least(is_after ? t - s->plateau_after : s->plateau_after - t, CURVE_LONGEST);
 	u64 cubed_q20 = (((u * u) >> Q20) * u) >> Q20;
 	u64 segments_q20 = ((cubed_q20 >> 10) * p->c_q20) >> 10;
-	u64 bytes = (segments_q20 * s->mss) >> Q20;
+	u64 bytes = (segments_q20 * s->window.mss) >> Q20;
 
 	s->updated = now;
 	return is_after ? add_saturating(s->plateau, bytes) : sub_saturating(s->plateau, bytes);
@@ -237,7 +221,7 @@ INLINE void lola_balance(struct lola *s, const struct lola_params *p, u64 now, u
 	x = lola_x(p, now - s->since + shows_after);
 	q_data = lola_data(s) + s->added_sum;
 	growth = least(sub_saturating(x, q_data), acked);
-	s->cwnd += growth;
+	s->window.cwnd += growth;
 	lola_push_added(s, now, growth, shows_after);
 }
 
@@ -246,12 +230,13 @@ INLINE void lola_balance(struct lola *s, const struct lola_params *p, u64 now, u
 /* Section III-E, and section IV on the validity of RTT_min. */
 INLINE void lola_tailored_decrease(struct lola *s, const struct lola_params *p, u64 now)
 {
-	u64 cwnd_max = s->cwnd;
-	u64 emptied = s->cwnd - lola_data(s);
+	struct window *w = &s->window;
+	u64 cwnd_max = w->cwnd;
+	u64 emptied = w->cwnd - lola_data(s);
 	u64 blind = 2 * lola_rtt_now(s);
 
-	s->cwnd = least(greatest(scale(emptied, p->gamma_q20), p->cwnd_min * s->mss), s->cwnd);
-	s->ssthresh = least(s->ssthresh, s->cwnd);
+	w->cwnd = least(greatest(scale(emptied, p->gamma_q20), p->cwnd_min * w->mss), w->cwnd);
+	w->ssthresh = least(w->ssthresh, w->cwnd);
 	s->decreases++;
 	if (p->base_timeout && s->decreases >= p->base_timeout) {
 		s->rtt_min = NONE;
@@ -266,8 +251,8 @@ INLINE void lola_watch_slow_start(struct lola *s, const struct lola_params *p, u
 	s->rtt_least = least(s->rtt_least, rtt);
 	s->rtt_greatest = greatest(s->rtt_greatest, rtt);
 	if (s->rtt_greatest - s->rtt_least > 2 * p->q_low) {
-		s->ssthresh = s->cwnd;
-		lola_begin_cubic_increase(s, p, now, s->cwnd, 0);
+		s->window.ssthresh = s->window.cwnd;
+		lola_begin_cubic_increase(s, p, now, s->window.cwnd, 0);
 	}
 }
 
@@ -293,20 +278,18 @@ INLINE void lola_advance(struct lola *s, const struct lola_params *p, u64 now, u
 
 INLINE void lola_grow(struct lola *s, const struct lola_params *p, u64 now, u64 acked)
 {
-	if (s->phase == LOLA_SLOW_START) {
-		u64 grown = least(s->cwnd + acked, greatest(s->ssthresh, s->cwnd));
+	struct window *w = &s->window;
 
-		acked -= grown - s->cwnd;
-		s->cwnd = grown;
-		s->timed_out = 0;
-		if (s->cwnd >= s->ssthresh)
-			lola_begin_cubic_increase(s, p, now, s->cwnd, 0);
+	if (s->phase == LOLA_SLOW_START) {
+		acked = window_slow_start(w, acked);
+		if (!window_in_slow_start(w))
+			lola_begin_cubic_increase(s, p, now, w->cwnd, 0);
 	}
 	if (s->phase == LOLA_CUBIC_INCREASE) {
 		/* RFC 9438 section 4.2: at most half a window per round trip. */
-		u64 most = s->cwnd + acked / 2;
+		u64 most = w->cwnd + acked / 2;
 
-		s->cwnd = greatest(s->cwnd, least(lola_curve(s, p, now), most));
+		w->cwnd = greatest(w->cwnd, least(lola_curve(s, p, now), most));
 	} else if (s->phase == LOLA_FAIR_FLOW_BALANCING) {
 		lola_balance(s, p, now, acked);
 	}
@@ -314,58 +297,43 @@ INLINE void lola_grow(struct lola *s, const struct lola_params *p, u64 now, u64 
 
 /* ---- Losses: as CUBIC (RFC 9438 sections 4.6 and 4.7) ---- */
 
-INLINE void lola_save(struct lola *s)
-{
-	s->saved.cwnd = s->cwnd;
-	s->saved.ssthresh = s->ssthresh;
-	s->saved.cwnd_max = s->cwnd_max;
-}
-
 INLINE void lola_on_loss(struct lola *s, const struct lola_params *p, u64 now)
 {
-	u64 cwnd = s->cwnd;
+	struct window *w = &s->window;
+	u64 cwnd = w->cwnd;
 	u64 kept = cwnd < s->cwnd_max ? scale(cwnd, ((1ULL << Q20) + p->beta_q20) / 2) : cwnd;
 
-	undo_on_loss(&s->undo);
-	lola_save(s);
-	s->ssthresh = greatest(scale(cwnd, p->beta_q20), 2 * s->mss);
-	s->cwnd = s->ssthresh;
-	s->timed_out = 0;
+	window_save_for_loss(w);
+	s->saved_cwnd_max = s->cwnd_max;
+	window_reduce_to(w, scale(cwnd, p->beta_q20));
 	lola_begin_cubic_increase(s, p, now, kept, 2 * lola_rtt_now(s));
 }
 
+/* `ssthresh` follows from the data in flight. */
 INLINE void lola_on_timeout(struct lola *s, const struct lola_params *p, u64 in_flight)
 {
-	if (undo_on_timeout(&s->undo))
-		lola_save(s);
-	if (!s->timed_out)
-		s->ssthresh = greatest(scale(in_flight, p->beta_q20), 2 * s->mss);
-	s->timed_out = 1;
-	s->cwnd = s->mss;
+	if (window_on_timeout(&s->window, scale(in_flight, p->beta_q20)))
+		s->saved_cwnd_max = s->cwnd_max;
 	lola_begin_slow_start(s);
 }
 
 /* Restores the window after a spurious loss. */
 INLINE void lola_restore(struct lola *s, const struct lola_params *p, u64 now)
 {
-	s->cwnd = greatest(s->cwnd, s->saved.cwnd);
-	s->ssthresh = greatest(s->ssthresh, s->saved.ssthresh);
-	s->timed_out = 0;
-	if (s->cwnd < s->ssthresh)
+	struct window *w = &s->window;
+
+	window_restore(w);
+	if (window_in_slow_start(w))
 		lola_begin_slow_start(s);
 	else
-		lola_begin_cubic_increase(s, p, now, greatest(s->saved.cwnd_max, s->cwnd),
+		lola_begin_cubic_increase(s, p, now, greatest(s->saved_cwnd_max, w->cwnd),
 					  2 * lola_rtt_now(s));
 }
 
-/* RFC 5681 section 4.1, after an idle period of a retransmission timeout. */
 INLINE void lola_on_idle(struct lola *s, u64 flags)
 {
-	if (!(flags & RETRANSMISSION)) {
-		s->ssthresh = greatest(s->ssthresh, s->cwnd * 3 / 4);
-		s->cwnd = least(s->cwnd, s->initial);
-	}
-	if (s->cwnd < s->ssthresh)
+	window_on_idle(&s->window, flags);
+	if (window_in_slow_start(&s->window))
 		lola_begin_slow_start(s);
 }
 
@@ -373,7 +341,7 @@ INLINE void lola_on_feedback(struct lola *s, const struct lola_params *p, const 
 {
 	if (e->rtt != NONE)
 		lola_sample(s, p, e->now, e->rtt);
-	if (undo_on_feedback(&s->undo, e))
+	if (undo_on_feedback(&s->window.undo, e))
 		lola_restore(s, p, e->now);
 	if (e->flags & LOSS_EVENT)
 		lola_on_loss(s, p, e->now);
@@ -396,8 +364,8 @@ INLINE void lola_step(struct lola *s, const struct lola_params *p, const struct 
 		lola_on_timeout(s, p, e->in_flight);
 	else
 		lola_on_idle(s, e->flags);
-	result->cwnd = s->cwnd;
-	result->ssthresh = s->ssthresh;
+	result->cwnd = s->window.cwnd;
+	result->ssthresh = s->window.ssthresh;
 	result->detail = s->phase;
 }
 

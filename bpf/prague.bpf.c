@@ -13,26 +13,12 @@
 #include "ect1.h"
 
 struct flow {
-	struct seen seen;
+	struct known_window known;
 	struct control control;
 	struct prague prague;
 };
 
-#include "flows.h"
-
-INLINE void read_socket(struct flow *flow, struct tcp_sock *tp)
-{
-	struct window *w = &flow->prague.window;
-
-	read_window(&flow->seen, tp, &w->mss, &w->cwnd, &w->ssthresh);
-}
-
-INLINE void write_socket(struct flow *flow, struct tcp_sock *tp)
-{
-	struct window *w = &flow->prague.window;
-
-	write_window(&flow->seen, tp, w->mss, w->cwnd, w->ssthresh);
-}
+#include "window_flows.h"
 
 /* Section 2.5.1. */
 INLINE void set_pacing(struct flow *flow, struct tcp_sock *tp)
@@ -57,7 +43,7 @@ void sojourn_init(u64 *args)
 	if (!flow)
 		return;
 	prague_init(&flow->prague, settings(), mss, tp->snd_cwnd * mss);
-	open_socket(&flow->seen, tp);
+	open_socket(flow, tp);
 	control_init(&flow->control, tp);
 	set_pacing(flow, tp);
 }

@@ -36,8 +36,9 @@ struct prague_params {
 
 /* A round trip by packet number, with a minimum duration. */
 struct period {
-	u64 begun;
-	u64 end;
+	u64 started;
+	/* Number of the first packet after it. */
+	u64 end_packet;
 };
 
 enum prague_state {
@@ -96,13 +97,13 @@ INLINE void prague_init(struct prague *s, const struct prague_params *p, u64 mss
 
 INLINE void period_begin(struct period *period, const struct event *e)
 {
-	period->begun = e->now;
-	period->end = e->next_number;
+	period->started = e->now;
+	period->end_packet = e->next_number;
 }
 
 INLINE u64 period_is_over(const struct period *period, const struct event *e, u64 duration)
 {
-	return e->largest_acked >= period->end && e->now - period->begun >= duration;
+	return e->largest_acked >= period->end_packet && e->now - period->started >= duration;
 }
 
 /* Zero: the real round-trip time counts. */
@@ -133,7 +134,7 @@ INLINE void prague_begin_epoch(struct prague *s, const struct prague_params *p,
 			       const struct event *e)
 {
 	period_begin(&s->epoch, e);
-	s->epoch.end += p->is_by_epoch;
+	s->epoch.end_packet += p->is_by_epoch;
 	s->acked = 0;
 	s->marked = 0;
 	s->has_epoch = 1;
@@ -173,7 +174,7 @@ INLINE u64 prague_judge(struct prague *s, const struct prague_params *p, u64 sha
 INLINE u64 prague_observe(struct prague *s, const struct prague_params *p, const struct event *e)
 {
 	u64 is_deaf = p->is_by_epoch && s->state != PRAGUE_OPEN;
-	u64 of, share_q20, age;
+	u64 packets, share_q20, age;
 
 	if (!s->has_epoch) {
 		if (!e->ce_packets)
@@ -185,9 +186,9 @@ INLINE u64 prague_observe(struct prague *s, const struct prague_params *p, const
 	prague_count(s, e);
 	if (!period_is_over(&s->epoch, e, prague_rtt_virt(s, p)))
 		return PRAGUE_NOTHING;
-	of = greatest(s->acked, 1);
-	share_q20 = (least(s->marked, of) << Q20) / of;
-	age = e->now - s->epoch.begun;
+	packets = greatest(s->acked, 1);
+	share_q20 = (least(s->marked, packets) << Q20) / packets;
+	age = e->now - s->epoch.started;
 	prague_begin_epoch(s, p, e);
 	return is_deaf ? PRAGUE_NOTHING : prague_judge(s, p, share_q20, age);
 }
@@ -271,8 +272,8 @@ INLINE void prague_grow(struct prague *s, const struct prague_params *p, const s
 {
 	struct window *w = &s->window;
 	u64 has_data = e->flags & (CWND_LIMITED | NOT_APP_LIMITED);
-	u64 of = greatest(e->acked_packets, 1);
-	u64 unmarked = e->acked * (of - least(e->ce_packets, of)) / of;
+	u64 packets = greatest(e->acked_packets, 1);
+	u64 unmarked = e->acked * (packets - least(e->ce_packets, packets)) / packets;
 	u64 cwnd_q20;
 
 	if (!has_data || !e->acked || s->state == PRAGUE_LOSS)
@@ -332,7 +333,7 @@ INLINE void prague_on_feedback(struct prague *s, const struct prague_params *p,
 
 INLINE void prague_on_timeout(struct prague *s, u64 in_flight)
 {
-	window_on_timeout(&s->window, in_flight);
+	window_on_timeout(&s->window, in_flight / 2);
 	s->fraction_q20 = 0;
 	s->state = PRAGUE_OPEN;
 }

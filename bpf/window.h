@@ -90,15 +90,19 @@ INLINE void window_on_loss(struct window *w)
 	window_reduce_to(w, w->cwnd / 2);
 }
 
-INLINE void window_on_timeout(struct window *w, u64 in_flight)
+/* `ssthresh` as after the first of several timeouts. Returns whether the window was saved. */
+INLINE u64 window_on_timeout(struct window *w, u64 ssthresh)
 {
-	if (undo_on_timeout(&w->undo))
+	u64 is_saved = undo_on_timeout(&w->undo);
+
+	if (is_saved)
 		window_save(w);
 	if (!w->timed_out)
-		w->ssthresh = greatest(in_flight / 2, 2 * w->mss);
+		w->ssthresh = greatest(ssthresh, 2 * w->mss);
 	w->timed_out = 1;
 	w->cwnd = w->mss;
 	w->acked = 0;
+	return is_saved;
 }
 
 INLINE void window_restore(struct window *w)

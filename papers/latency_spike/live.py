@@ -8,8 +8,10 @@ from typing import Literal
 
 from sojourn.real_time import Stack
 from sojourn.report import chart
+from sojourn.results import Run
 from sojourn.run_summary import SpikeSummary
 from sojourn_papers import Ask, Claim, Lab, Table
+from sojourn_papers.live_runs import stolen_ms
 
 from .figure_5 import PAPERS, SCENARIO
 
@@ -54,8 +56,13 @@ class Found:
     """The spikes of a cell, measured and simulated, one of each run."""
 
     cell: Cell
-    measured: Sequence[SpikeSummary]
+    live: Sequence[Run]
     simulated: Sequence[SpikeSummary]
+
+    @property
+    def measured(self) -> Sequence[SpikeSummary]:
+        """The spike of each live run."""
+        return [run.runs[0]["spikes"][0] for run in self.live]
 
     def measured_ms(self) -> list[float]:
         """Return the measured peaks of the queueing delay."""
@@ -110,13 +117,12 @@ def spikes(lab: Lab) -> list[Claim]:
     return [*(_below_bound(lab, found, control) for control in controls), _inside(found)]
 
 
-def _measured(lab: Lab, cell: Cell) -> list[SpikeSummary]:
+def _measured(lab: Lab, cell: Cell) -> list[Run]:
     changes, spread = cell.assignments(lab), _spread(lab)
-    runs = [
+    return [
         lab.live(SCENARIO, changes, cell.control, spread, seed, STACKS[cell.control])
         for seed in range(1, lab.live_count(3) + 1)
     ]
-    return [run.runs[0]["spikes"][0] for run in runs]
 
 
 def _simulated(lab: Lab, cells: Sequence[Cell]) -> list[list[SpikeSummary]]:
@@ -177,12 +183,14 @@ def _table(found: Sequence[Found]) -> Table:
         "simulated_median_ms": "p50",
         "simulated_p95_ms": "p95",
         "is_inside": "inside",
+        "stolen_ms": "stolen",
     }
     title = (
         "Spikes in ms; missing: runs without a measurable spike, left out; corrected: median of "
         "the corrected bounds; margin: least distance of a run "
         "from its own corrected bound; above: all runs are at or above theirs; inside: the live "
-        "median is between the simulated 5th and 95th percentile"
+        "median is between the simulated 5th and 95th percentile; stolen: greatest processor time "
+        "that a hypervisor took from a run"
     )
     return Table(title, columns, [_row(one) for one in found])
 
@@ -207,6 +215,7 @@ def _row(one: Found) -> dict[str, float | int | str | bool | None]:
         "simulated_median_ms": one.simulated_ms(0.5),
         "simulated_p95_ms": one.simulated_ms(0.95),
         "is_inside": one.is_inside,
+        "stolen_ms": stolen_ms(one.live),
     }
 
 

@@ -14,6 +14,7 @@ import polars as pl
 from sojourn.report import chart
 from sojourn.results import Run
 from sojourn_papers import Claim, Lab, Table
+from sojourn_papers.live_runs import stolen_ms
 from sojourn_papers.measured import Value
 
 from .cases import FIGURE_6, FIGURE_8, WAIT_MS
@@ -43,6 +44,7 @@ _PERIODS = 2
 class Measured:
     """One run, live or simulated."""
 
+    run: Run
     course: Timeline
     found: Found
 
@@ -83,7 +85,8 @@ def _validation(lab: Lab, name: str, title: str, setting: Setting) -> list[Claim
     lab.note(
         "Rates are a tenth of the paper's, so that the model's utilisation and delay stay the "
         "same. A stream of 30 packets lasts ten times as long: 3.6 ms at the capacity. A run is "
-        "without estimate if Rapid did not leave its start-up: no stream left on schedule."
+        "without estimate if Rapid did not leave its start-up: no stream left on schedule. Stolen: "
+        "the greatest processor time that a hypervisor took from a run."
     )
     published = lab.published()[name]
     return [claim for one in found for claim in _claims(published, setting, one, model)]
@@ -117,7 +120,7 @@ def _measured(run: Run, job: Job) -> Measured:
     steady_state = series.filter(pl.col("t_s") > end_s - job.measured())
     carried: Any = steady_state["carried_bps"].mean()
     delay: Any = steady_state["queue_delay_s"].max()
-    return Measured(_last_periods(run, job.setting), Found(carried / 1e6 / _MBIT, 1e3 * delay))
+    return Measured(run, _last_periods(run, job.setting), Found(carried / 1e6 / _MBIT, 1e3 * delay))
 
 
 def _last_periods(run: Run, setting: Setting) -> Timeline:
@@ -205,6 +208,7 @@ def _table(setting: Setting, found: Sequence[Both]) -> Table:
         "delay_max_ms": "max",
         "simulated_delay_ms": "simulated",
         "model_delay_ms": "model",
+        "stolen_ms": "stolen, ms",
     }
     model = steady(setting)
     rows = [_row(one, model) for one in found]
@@ -227,6 +231,7 @@ def _row(one: Both, model: Found) -> dict[str, Value]:
         "delay_max_ms": max(delays),
         "simulated_delay_ms": one.simulated.found.delay,
         "model_delay_ms": model.delay,
+        "stolen_ms": stolen_ms(run.run for run in one.live),
     }
 
 

@@ -15,6 +15,7 @@ from sojourn import (
     memory,
     real_time,
     results,
+    selection,
     stats,
     unavoidable,
     verdicts,
@@ -24,6 +25,7 @@ from sojourn.results import Run
 from sojourn.run_directory import File
 from sojourn.run_summary import FORMAT, RunSummary, Summary
 from sojourn.scenario import Scenario
+from sojourn.selection import Chosen
 from sojourn.user_controllers import Factory, UserControllers
 
 if TYPE_CHECKING:
@@ -150,13 +152,22 @@ def compare(
     `flow`, `link` and `control` select by name; without them, the comparison covers everything
     that both runs have. `shift_b` seconds are added to the times of `b`.
     """
+    chosen = Chosen.of(flow, link, control)
+    (name_a, run_a), (name_b, run_b) = _labelled(a), _labelled(b)
+    return compare_selected(
+        (name_a, selection.select(run_a, chosen, name_a)),
+        (name_b, selection.select(run_b, chosen, name_b)),
+        shift_b,
+    )
+
+
+def compare_selected(a: tuple[str, Run], b: tuple[str, Run], shift_b: float) -> "Comparison":
+    """Compare two runs with their labels."""
     memory.require_polars()
-    from sojourn.comparison.matching import Chosen, Side
+    from sojourn.comparison.matching import Side
     from sojourn.comparison.result import Comparison
 
-    chosen = Chosen(_listed(flow), _listed(link), _listed(control))
-    sides = Side("a", *_labelled(a)), Side("b", *_labelled(b), shift_b)
-    return Comparison.compare(*sides, chosen)
+    return Comparison.compare(Side("a", *a), Side("b", *b, shift_b))
 
 
 def controllers() -> list[dict[str, Any]]:
@@ -176,10 +187,6 @@ def schema() -> dict[str, Any]:
 
 def _labelled(run: str | PathLike[str] | Run) -> tuple[str, Run]:
     return (run.title, run) if isinstance(run, Run) else (os.fspath(run), load(run))
-
-
-def _listed(names: str | Sequence[str] | None) -> Sequence[str] | None:
-    return [names] if isinstance(names, str) else names
 
 
 def as_scenario(source: Source) -> Scenario:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from sojourn.run_summary import Item
 
-Unit = Literal["rate", "ms", "percent", "count"]
+Unit = Literal["rate", "ms", "percent", "count", "ratio"]
 
 MISSING = "–"
 
@@ -49,7 +49,9 @@ def scale_of(unit: Unit, largest: float) -> tuple[float, str]:
     """Return the divisor and the unit for figures up to this value."""
     if unit == "rate":
         return rate_unit(largest)
-    return {"ms": (1e-3, "ms"), "percent": (1e-2, "%"), "count": (1.0, "")}[unit]
+    return {"ms": (1e-3, "ms"), "percent": (1e-2, "%"), "count": (1.0, ""), "ratio": (1.0, "")}[
+        unit
+    ]
 
 
 def digits_of(unit: Unit, largest: float) -> int:

@@ -28,12 +28,18 @@ def warn(text: str) -> None:
 class Pictures:
     """The pictures of one folder, and those that could not be drawn."""
 
-    def __init__(self, report_missing: ReportMissing, formats: Collection[str] = PAGE) -> None:
-        """Take the formats of the report, from `FORMATS`; raise `ValueError` for another one."""
+    def __init__(
+        self, report_missing: ReportMissing, formats: Collection[str] = PAGE, dark: bool = False
+    ) -> None:
+        """Take the formats of the report, from `FORMATS`; raise `ValueError` for another one.
+
+        With `dark`, pictures have a dark ground.
+        """
         if unknown := set(formats) - set(FORMATS):
             known = ", ".join(FORMATS)
             raise ValueError(f"no report as {', '.join(sorted(unknown))}; the formats are {known}")
         self._formats = [one for one in FORMATS if one in formats]
+        self._dark = dark
         self._report_missing = report_missing
         self._missing: dict[str, list[str]] = {}
 
@@ -51,7 +57,8 @@ class Pictures:
             if one == "png" and (fault := faults.get("svg")):
                 self._missing[fault].append(file.name)
             else:
-                faults[one] = self._fault(file.name, partial(figure.save, file))
+                on_dark = self._dark and one not in PAGE
+                faults[one] = self._fault(file.name, partial(figure.save, file, on_dark))
 
     def draw(self, spec: Mapping[str, Any], base: Path) -> bool:
         """Draw a Vega-Lite figure as `base` with .svg and .png; return whether both exist."""
@@ -72,7 +79,11 @@ class Pictures:
 
     def finish(self, place: Path | str, again: str | None = None) -> None:
         """Report the missing pictures; `again` is a command that draws them, with `{}`."""
-        options = "".join(f" --{one}" for one in self._formats if one not in PAGE)
+        more = [
+            *(one for one in self._formats if one not in PAGE),
+            *(["dark"] if self._dark else []),
+        ]
+        options = "".join(f" --{one}" for one in more)
         for reason, names in self._missing.items():
             redraw = f"; `{again.format(place)}{options}` draws again" if again else ""
             self._report_missing(

@@ -25,6 +25,22 @@ def identical_runs(summary: Summary) -> list[str]:
     return _shortened(lines)
 
 
+def unequal_runs(summary: Summary) -> list[str]:
+    """Warn if figures of many runs stand beside figures of few."""
+    by_count: dict[int, list[str]] = {}
+    for entry in summary.get("medians") or []:
+        by_count.setdefault(entry["runs"], []).append(entry["control"])
+    if len(by_count) < 2:
+        return []
+    each = "; ".join(
+        f"{count} {'run' if count == 1 else 'runs'} of {', '.join(names)}"
+        for count, names in sorted(by_count.items())
+    )
+    return [
+        f"unequal numbers of runs: {each}; a median of few varies more: give all the same seeds"
+    ]
+
+
 def timing(summary: Summary) -> list[str]:
     """Report how late the packets of live runs were, and which runs are not to be trusted."""
     return _shortened(

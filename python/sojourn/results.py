@@ -3,12 +3,12 @@
 import errno
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sojourn import _core, inputs, output, pictures, run_directory
+from sojourn import _core, inputs, output, pictures, run_directory, selection
 from sojourn.comparison.summary import ComparisonSummary
 from sojourn.errors import RunDirectoryError, UsageError
 from sojourn.record import Record
@@ -63,6 +63,18 @@ class Run(Record):
             raise UsageError(f"there is no link {link!r}; there are: {', '.join(names)}")
         return Figure(self, link)
 
+    def only(
+        self,
+        flow: str | Sequence[str] | None = None,
+        link: str | Sequence[str] | None = None,
+        control: str | Sequence[str] | None = None,
+    ) -> "Run":
+        """Return the run with these flows, links and controllers alone; None selects all.
+
+        Raise `UsageError` for a name that the run does not have.
+        """
+        return selection.select(self, selection.Chosen.of(flow, link, control), self.title)
+
     def save(
         self,
         directory: str | PathLike[str],
@@ -97,17 +109,27 @@ def write(run: Run, target: Path, drawn: pictures.Pictures, csv: bool = False) -
     )
 
 
-def fill(run: Run, place: Path, drawn: pictures.Pictures, csv: bool = False) -> None:
-    """Write the run directory's files into an existing folder, all data first."""
+def fill(
+    run: Run,
+    place: Path,
+    drawn: pictures.Pictures,
+    csv: bool = False,
+    figure: "Figure | None" = None,
+) -> None:
+    """Write the run directory's files into an existing folder, all data first.
+
+    `figure` is the report's, by default that of the whole run.
+    """
     _write_data(run, place)
     if csv:
         _write_csv(run, place)
-    drawn.report(run.plot(), place)
+    drawn.report(figure or run.plot(), place)
 
 
-def draw(directory: Path, drawn: pictures.Pictures, link: str | None = None) -> None:
-    """Draw the report of a run directory from its data, with the queue of a link."""
-    drawn.report(read(directory).plot(link), directory)
+def draw(directory: Path, drawn: pictures.Pictures, chosen: selection.Chosen) -> None:
+    """Draw the report of the selected parts of a run directory from its data."""
+    shown = selection.select(read(directory), chosen, str(directory))
+    drawn.report(shown.plot(chosen.first_link), directory)
     drawn.finish(directory, REDRAW)
 
 

@@ -69,7 +69,7 @@ COLUMNS: Mapping[File, tuple[Column, ...]] = {
     "transfers": (
         *(_key("control", "text"), _key("seed", "count"), _key("flow", "text")),
         *(_key("start_s", "number"), _key("size_bytes", "count")),
-        *_columns("number", "completion_s"),
+        *_columns("number", "completion_s", "slowdown"),
     ),
 }
 

@@ -16,8 +16,18 @@ Item = Mapping[str, Any]
 """A run, a flow, a link or a change of capacity: its figures, or their spreads over runs."""
 
 
-class SizeClass(TypedDict):
-    """The transfers of more than `from_bytes`, up to `to_bytes` (null for no limit)."""
+class _Slowdowns(TypedDict, total=False):
+    slowdown_p50: float | None
+    slowdown_p95: float | None
+    slowdown_p99: float | None
+    slowdown_mean: float | None
+
+
+class SizeClass(_Slowdowns):
+    """The transfers of more than `from_bytes`, up to `to_bytes` (null for no limit).
+
+    A slowdown is the completion time over the least time on the empty path of the flow.
+    """
 
     from_bytes: int
     to_bytes: int | None
@@ -36,8 +46,8 @@ class _Arrivals(TypedDict, total=False):
 class FlowSummary(_Arrivals):
     """One flow of one run.
 
-    `transfers_by_size` is present if its transfers arrive at random: all of them first, then those
-    of each class of sizes.
+    `transfers_by_size` is present if the sizes of its transfers are drawn: all of them first, then
+    those of each class of sizes.
     """
 
     name: str

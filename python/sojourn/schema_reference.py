@@ -88,8 +88,10 @@ def _section(section: _Section, listed: Sequence[Listed]) -> str:
     required = node.get("required", ())
     keys = sorted(node["properties"], key=lambda key: key not in _CHOOSES)
     lines += [_row(key, node["properties"][key], key in required, listed) for key in keys]
-    if exclusive := node.get("not", {}).get("required"):
-        lines += ["", f"Only one of {' and '.join(f'`{key}`' for key in exclusive)} may be given."]
+    excluded = node.get("not", {})
+    for pair in excluded.get("anyOf", [excluded] if excluded else []):
+        named = " and ".join(f"`{key}`" for key in pair["required"])
+        lines += ["", f"Only one of {named} may be given."]
     return "\n".join([*lines, ""])
 
 

@@ -150,6 +150,6 @@ def _merge(items: Sequence[Item], same: tuple[str, ...]) -> Item:
             lists = [item[key] for item in items if item.get(key)]
             merged[key] = _merge_lists(lists, same=("from_bytes", "to_bytes"))
             continue
-        values = [item[key] for item in items if item[key] is not None]
+        values = [item[key] for item in items if item.get(key) is not None]
         merged[key] = spread(values) if values else None
     return merged

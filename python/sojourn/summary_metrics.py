@@ -21,7 +21,7 @@ class Metric:
 
 
 GOODPUT = Metric(
-    "flow", "goodput_bps", "goodput", "rate", "payload delivered, over the flow's life"
+    "flow", "goodput_bps", "goodput", "rate", "payload delivered over the measured part of its life"
 )
 UTILISATION = Metric("link", "utilisation", "util.", "percent", "share of the capacity used")
 BEFORE = Metric(
@@ -75,6 +75,9 @@ COMPLETION_P99 = Metric(
 COMPLETION_MEAN = Metric(
     "size", "completion_mean_s", "compl. mean", "ms", "mean of the completion times"
 )
+SLOWDOWN_P50 = Metric("size", "slowdown_p50", "slowd. p50", "ratio", "median slowdown")
+SLOWDOWN_P99 = Metric("size", "slowdown_p99", "slowd. p99", "ratio", "99th percentile of slowdowns")
+SLOWDOWN_MEAN = Metric("size", "slowdown_mean", "slowd. mean", "ratio", "mean of the slowdowns")
 COMPLETION = Metric(
     "flow",
     "completion_s",
@@ -92,7 +95,13 @@ RTTS = [RTT_P50, RTT_P99]
 COMPLETIONS = [
     *(STARTED, COMPLETED),
     *(COMPLETION_P50, COMPLETION_P95, COMPLETION_P99, COMPLETION_MEAN),
+    *(SLOWDOWN_P50, SLOWDOWN_P99, SLOWDOWN_MEAN),
 ]
+PERCENTILES_OF_SIZES = frozenset(
+    one for one in COMPLETIONS if one.key.startswith(("completion_p", "slowdown_p"))
+)
+FEWEST_TRANSFERS = 20
+"""Percentiles of fewer transfers say nothing."""
 LINKS = [UTILISATION, P50, P99, MAX, LINK_DROPS, LINK_MARKS]
 CHANGING = [
     *(GOODPUT, BEFORE, AFTER, BASE_RTT, P50, P99),
@@ -112,8 +121,9 @@ NOTES: list[list[tuple[Metric, str]]] = [
         (UTILISATION, "util.: share of the capacity used, {measured}"),
     ],
     [
+        (GOODPUT, "goodput: payload delivered over the flow's life, {measured}"),
         (P50, "queue p50, p99: queueing delay per packet, {measured}"),
-        (DROPS, "drops: of the flow, on its whole path"),
+        (DROPS, "drops: of the flow, on its whole path, over the whole run"),
     ],
     [
         (BOUND, "bound: smallest spike of senders that fill the link until it changes"),
@@ -142,7 +152,14 @@ NOTES: list[list[tuple[Metric, str]]] = [
         (
             COMPLETION_P50,
             "compl. p50, p95, p99, mean: from the start of a transfer until its last byte was "
-            "delivered, of the completed transfers (done) of those that started",
+            "delivered, of the completed transfers (done) of those that started; of fewer than "
+            f"{FEWEST_TRANSFERS}, no percentiles",
+        )
+    ],
+    [
+        (
+            SLOWDOWN_P50,
+            "slowd.: slowdown, the completion time over the least one on the empty path",
         )
     ],
     [

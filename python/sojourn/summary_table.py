@@ -6,7 +6,7 @@ from typing import Any
 
 from sojourn import legend, size_classes
 from sojourn.formatting import MISSING, change_text, digits_of, scale_of
-from sojourn.remarks import below_bound, identical_runs, timing
+from sojourn.remarks import below_bound, identical_runs, timing, unequal_runs
 from sojourn.run_summary import Item, Summary, entries, focus_link, value_of, worst_spike
 from sojourn.stats import interval_ranks, quantile
 from sojourn.summary_metrics import (
@@ -20,8 +20,10 @@ from sojourn.summary_metrics import (
     CORRECTED,
     EXCESS,
     EXCESS_CORRECTED,
+    FEWEST_TRANSFERS,
     LINKS,
     NOTES,
+    PERCENTILES_OF_SIZES,
     RESPONSE_P50,
     RESPONSES,
     RTT_P50,
@@ -106,7 +108,7 @@ def build(summary: Summary) -> Table:
     metrics = _metrics(summary, rows, several)
     detail = "flow" if any(name.detail for name in names) else ""
     bounds = [] if several else below_bound(summary, worst=True)
-    remarks = [*timing(summary), *identical_runs(summary), *bounds]
+    remarks = [*timing(summary), *_of_repeats(summary), *bounds]
     caption = _caption(summary, focus, several)
     return Table(caption, names, detail, _columns(metrics, rows), remarks)
 
@@ -128,8 +130,12 @@ def _build_groups(summary: Summary, key: legend.Legend) -> Table:
             rows.append({"flow": _over_flows(flows)})
     metrics = _metrics(summary, rows, several=True)
     caption = "Flows by controller: medians over the flows, and their 5th to 95th percentile"
-    remarks = [*timing(summary), *identical_runs(summary)]
+    remarks = [*timing(summary), *_of_repeats(summary)]
     return Table(caption, names, "flows", _columns(metrics, rows), remarks)
+
+
+def _of_repeats(summary: Summary) -> list[str]:
+    return [*unequal_runs(summary), *identical_runs(summary)]
 
 
 def _over_flows(flows: Sequence[Item]) -> Item:
@@ -246,9 +252,17 @@ def build_completions(summary: Summary) -> Table | None:
         colour = key.colours[key.label(entry["control"], flow["name"])]
         detail = f"{flow['name']}: {size_classes.name_of(size)}"
         names.append(Name(entry["control"], detail, colour))
-        rows.append({"size": size})
+        rows.append({"size": _without_few(size)})
     caption = "Completion times by size"
     return Table(caption, names, "flow", _columns(COMPLETIONS, rows)) if rows else None
+
+
+def _without_few(size: Item) -> Item:
+    """Leave out the percentiles of a few transfers; runs of other programs may lack slowdowns."""
+    size = {**dict.fromkeys(one.key for one in COMPLETIONS), **size}
+    if (value_of(size["completed_transfers"]) or 0) >= FEWEST_TRANSFERS:
+        return size
+    return {**size, **dict.fromkeys(one.key for one in PERCENTILES_OF_SIZES)}
 
 
 def _run_name(summary: Summary, key: legend.Legend, entry: Item, detail: str) -> Name:
@@ -268,7 +282,7 @@ def build_all(summary: Summary) -> list[Table]:
 
 def _caption(summary: Summary, focus: str | None, several: bool) -> str:
     entry = entries(summary)[0]
-    parts = [_repeats(entry["runs"])] if "medians" in summary else []
+    parts = [_repeats([one["runs"] for one in summary["medians"]])] if "medians" in summary else []
     spikes = entry["spikes"]
     if several:
         parts.insert(0, "Every flow")
@@ -282,9 +296,11 @@ def _caption(summary: Summary, focus: str | None, several: bool) -> str:
     return "; ".join(parts)
 
 
-def _repeats(runs: int) -> str:
-    intervals = interval_ranks(runs) is not None
-    return f"medians of {runs} runs" + (" with 95 % confidence intervals" if intervals else "")
+def _repeats(runs: Sequence[int]) -> str:
+    least, most = min(runs), max(runs)
+    count = f"{least}" if least == most else f"{least} to {most}"
+    intervals = interval_ranks(most) is not None
+    return f"medians of {count} runs" + (" with 95 % confidence intervals" if intervals else "")
 
 
 def _columns(metrics: Sequence[Metric], rows: Sequence[Row]) -> list[Column]:
@@ -334,8 +350,11 @@ def notes(tables: Sequence[Table], summary: Summary) -> list[str]:
 
 
 def _measured(summary: Summary) -> str:
-    """Say over which time utilisation and percentiles were taken."""
-    begin = summary["runs"][0].get("measured_from_s")
+    """Say over which time goodput, utilisation and percentiles were taken."""
+    begins = {run.get("measured_from_s") or 0.0 for run in summary["runs"]}
+    if len(begins) > 1:
+        return "each from its own measure.from on"
+    (begin,) = begins
     if begin:
         return f"from {begin:.4g} s on (measure.from)"
     return "over the whole run (measure.from = 0s)"

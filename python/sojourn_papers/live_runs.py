@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -83,6 +83,11 @@ def _load_average() -> list[float]:
         return [os.getloadavg()[0]]
     except OSError:
         return []
+
+
+def stolen_ms(runs: Iterable[Run]) -> float:
+    """Return the greatest processor time that a hypervisor took during one of the live runs."""
+    return 1e3 * max((one["live"]["stolen_s"] for run in runs for one in run.runs), default=0.0)
 
 
 def text(timing: Timing) -> str:

@@ -7,8 +7,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -34,6 +35,7 @@ back   = ["back"]
 source = "bulk"
 """
 
+TUN = Path("/dev/net/tun")
 # The node is no TUN node, as in many containers.
 WITHOUT_TUN = ["unshare", "--mount", "sh", "-c"]
 WITHOUT_TUN += ['mount --bind /dev/null /dev/net/tun && exec "$@"', "sh"]
@@ -45,6 +47,15 @@ def require(line: list[str]) -> None:
     """Skip the test if the machine does not allow this command."""
     if shutil.which(line[0]) is None or subprocess.run([*line, "true"]).returncode:
         pytest.skip(f"not allowed here: {' '.join(line)}")
+
+
+def leave_out_live(error: object) -> NoReturn:
+    """Skip the test on a machine without live runs; fail if its TUN device opens and is unused."""
+    # The error about devices is the only one that names the node.
+    if str(TUN) in str(error):
+        with suppress(OSError), TUN.open("rb+", buffering=0):
+            pytest.fail(f"{TUN} opens here: {error}")
+    pytest.skip(f"no live runs here: {error}")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 import sojourn
+from sojourn.summary_table import build_all
 from support import Sojourn as Command
 
 SCENARIO = """\
@@ -61,6 +62,8 @@ def test_the_figures_are_those_of_the_transfers(run: sojourn.Run) -> None:
         assert everything["completion_p50_s"] == pytest.approx(middle)
         assert everything["completion_mean_s"] == pytest.approx(times.mean())
         assert [size["to_bytes"] for size in classes] == [100_000, 10_000_000]
+        assert mine["slowdown"].min() >= 1  # type: ignore[operator]
+        assert everything["slowdown_mean"] == pytest.approx(mine["slowdown"].mean())
         small = mine.filter(pl.col("size_bytes") <= 100_000)
         assert classes[0]["started_transfers"] == len(small)
 
@@ -122,6 +125,37 @@ def test_the_command_shows_completion_times(sojourn: Command, file: Path) -> Non
     assert "web: up to 100 kB" in done.stdout
     # A figure without a link to the mean of the distribution would be lost on the reader.
     assert "done" in done.stdout
+
+
+def test_completion_times_are_drawn_by_size(run: sojourn.Run) -> None:
+    drawn = run.plot().svg
+    for text in ("Completion time by size (ms)", "Slowdown", "up to 100 kB", "100 kB to 10 MB"):
+        assert text in drawn
+
+
+def test_few_transfers_have_no_percentiles(file: Path) -> None:
+    sets = {"flow.web.source.load": "1Mbit", "duration": "5s"}
+    few = sojourn.run(file, control="cubic", set=sets)
+    (table,) = (one for one in build_all(few.summary) if one.caption.startswith("Completion"))
+    cells = {column.metric.key: column.cells[0].text for column in table.columns}
+    assert 0 < int(cells["completed_transfers"]) < 20
+    assert (cells["completion_p50_s"], cells["slowdown_p99"]) == ("–", "–")
+    assert cells["completion_mean_s"] != "–"
+
+
+def test_files_draw_their_sizes_and_one_file_does_not(file: Path) -> None:
+    sizes = {"kind": "files", "count": 30, "sizes": "exponential", "mean": "10kB"}
+    run = sojourn.run(file, control="cubic", set={"flow.bulk.source": sizes})
+    of_files = run.runs[0]["flows"][1]
+    assert of_files["transfers_by_size"][0]["completed_transfers"] == 30
+    assert run.transfers.filter(flow="bulk")["size_bytes"].n_unique() > 20
+    for source, fault in (
+        ({"kind": "file", "sizes": "web-search"}, "`file` has no key `sizes`"),
+        ({**sizes, "size": "1kB"}, "`sizes` cannot be combined with `size`"),
+        ({"kind": "files", "count": 3}, "neither `size` nor `sizes`"),
+    ):
+        with pytest.raises(sojourn.ScenarioError, match=fault):
+            sojourn.run(file, control="cubic", set={"flow.bulk.source": source})
 
 
 def test_json_has_the_classes(sojourn: Command, file: Path) -> None:

@@ -38,10 +38,12 @@ def test_debug_and_release_give_the_same_bytes(tmp_path: Path) -> None:
 def built(profile: str, folder: Path) -> dict[str, str]:
     """Return digests of the results of an example, built like `cargo test --workspace`.
 
-    Without `--workspace`, its dependencies would have other features and be built again.
+    Without `--workspace` and the features of `bpf/features`, its dependencies would be built again.
     """
-    line = ["cargo", "build", "--workspace", "--example", "outcomes", "--message-format=json"]
-    done = subprocess.run([*line, "--profile", profile], cwd=ROOT, capture_output=True, text=True)
+    features = subprocess.run([ROOT / "bpf/features"], capture_output=True, text=True, check=True)
+    line = ["cargo", "build", "--workspace", *features.stdout.split(), "--example", "outcomes"]
+    line += ["--message-format=json", "--profile", profile]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     messages = [json.loads(line) for line in done.stdout.splitlines()]
     (program,) = [message["executable"] for message in messages if message.get("executable")]

@@ -1,7 +1,9 @@
 """Runs side by side."""
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sojourn
@@ -47,7 +49,31 @@ def test_more_than_two_directories_are_compared(
     out = small.parent / "out"
     assert main(["compare", *files, "--out", str(out)]) == 0
     assert (out / "report.html").exists()
-    assert main(["compare", *files, "--flow", "upload"]) == 2
-    assert "leave them out" in capsys.readouterr().err
-    assert main(["compare", *files, files[0]]) == 2
-    assert "named twice" in capsys.readouterr().err
+    assert main(["compare", *files, "--flow", "download"]) == 2
+    assert "has no flow `download`; it has: upload" in capsys.readouterr().err
+    assert main(["compare", *files, "--shift-b", "1"]) == 2
+    assert "second of two directories" in capsys.readouterr().err
+
+
+def test_two_runs_and_three_have_the_same_figures(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sets = {"flow.upload.start": "1s", "measure": {"from": "2s"}}
+    many = sojourn.run(small, control="cubic", set=sets, runs=2).save(small.parent / "many", ())
+    one = sojourn.run(small, control="cubic", set=sets).save(small.parent / "one", ())
+
+    def compared(*places: Path) -> Any:
+        assert main(["compare", *map(str, places), "--json", "--link", "bottleneck"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    shutil.copytree(one, small.parent / "other")
+    two, three = compared(many, one), compared(many, one, small.parent / "other")
+    assert two["runs"] == three["runs"][:3]
+    (flow,) = two["flows"]
+    assert flow["run_goodput_bps"]["a"] == two["medians"][0]["flows"][0]["goodput_bps"]["median"]
+    assert [link["name"] for link in two["runs"][0]["links"]] == ["bottleneck"]
+    # The goodput leaves out the time before the flow, and the warm-up. A full link has 7.5 Mbit/s
+    # after the warm-up, and 7 Mbit/s since the flow's start as a mean over the whole run.
+    assert flow["run_goodput_bps"]["b"] > 1.05 * flow["goodput_bps"]["b"]
+    assert main(["compare", str(many), str(one), "--plot", str(small.parent / "x.svg")]) == 0
+    assert "unequal numbers of runs: 1 run of one; 2 runs of many" in capsys.readouterr().out

@@ -132,7 +132,7 @@ def test_a_run_differs_in_nothing_from_itself(small: Path, tmp_path: Path) -> No
         if isinstance(figure, dict) and "difference" in figure
     ]
     # The figures over steps, and those of the summaries.
-    assert len(figures) == 2 * (4 + 2) + 4 * (7 + 3)
+    assert len(figures) == 2 * (4 + 9) + 4 * (7 + 6)
     assert {figure["difference"] for figure in figures} <= {0.0, None}
     assert {figure["ratio"] for figure in figures} <= {1.0, None}
     for flow in summary["flows"]:

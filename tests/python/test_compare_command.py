@@ -15,22 +15,31 @@ from test_compare import FLOW_A, FLOW_B, LINK_A, LINK_B
 
 TOP = {
     *("version", "a", "b", "shift_b_s", "only_in_a", "only_in_b", "not_compared"),
-    *("flows", "links"),
+    *("flows", "links", "format", "scenario", "runs"),
 }
 PAIR = {"control", "name", "seeds_a", "seeds_b", "from_s", "until_s", "interval_s", "cells"}
 # Figures of whole runs, named as in the summaries.
 WHOLE = {
     *("rtt_p50_s", "rtt_p99_s"),
     *("queue_delay_p50_s", "queue_delay_p99_s", "queue_delay_max_s"),
+    *("response_p50_s", "response_p99_s", "completion_s", "run_goodput_bps", "run_utilisation"),
+    *("run_dropped_packets", "run_marked_packets", "run_retransmitted_packets"),
 }
 FLOW_STEPS = {"goodput_bps", "rtt_peak_p50_s", "rtt_peak_p95_s", "rtt_peak_p99_s"}
-FLOW = FLOW_STEPS | {"rtt_column", "rtt_p50_s", "rtt_p99_s", "window"}
+FLOW = FLOW_STEPS | {
+    *("rtt_column", "rtt_p50_s", "rtt_p99_s", "window", "run_goodput_bps"),
+    *("response_p50_s", "response_p99_s", "completion_s"),
+    *("run_dropped_packets", "run_marked_packets", "run_retransmitted_packets"),
+}
 LINK_STEPS = {
     *("queue_delay_peak_p50_s", "queue_delay_peak_p95_s"),
     *("queue_delay_peak_p99_s", "queue_delay_peak_max_s"),
     *("utilisation", "dropped_packets", "marked_packets"),
 }
-LINK = LINK_STEPS | {"queue_delay_p50_s", "queue_delay_p99_s", "queue_delay_max_s"}
+LINK = LINK_STEPS | {
+    *("queue_delay_p50_s", "queue_delay_p99_s", "queue_delay_max_s"),
+    *("run_utilisation", "run_dropped_packets", "run_marked_packets"),
+}
 WINDOW = {
     "cells",
     *("mean_relative_difference", "largest_difference_bytes", "largest_difference_ratio"),
@@ -67,7 +76,8 @@ def test_json_has_its_keys_and_nothing_is_written(place: Path, capsys: Captured)
     assert set(link) == PAIR | LINK
     whole = [item[key] for item in (flow, link) for key in WHOLE & set(item)]
     steps = [flow[key] for key in FLOW_STEPS] + [link[key] for key in LINK_STEPS]
-    assert len(whole) == len(WHOLE)
+    # Flows and links each have drops and marks.
+    assert len(whole) == len(WHOLE) + 2
     assert all(set(figure) == FIGURE for figure in whole)
     assert all(set(figure) == FIGURE | {"cells_a", "cells_b"} for figure in steps)
     assert names(place) == ["one", "two"]
@@ -77,11 +87,11 @@ def test_the_table_shows_both_and_their_difference(place: Path, capsys: Captured
     assert main(["compare", "one", "two"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "A: one (by hand; hand 1)"
-    assert "Compared from 0 s to 4 s, in steps of 1 s" in lines[2]
+    assert any("Compared from 0 s to 4 s, in steps of 1 s" in line for line in lines)
     rows = [line.split() for line in lines]
     assert ["cubic", "flow", "up", "goodput", "kbit/s", "8.00", "16.00", "+8.00", "2.000"] in rows
     assert ["queue", "peak", "max", "ms", "40.0", "20.0", "-20.0", "0.500"] in rows
-    assert ["utilisation", "%", "50.0", "80.0", "+30.0", "1.600"] in rows
+    assert ["util.", "%", "50.0", "80.0", "+30.0", "1.600"] in rows
     window = ["37.5", "%", "+10.0", "kB", "(+100", "%)", "1", "s", "0.789"]
     assert ["cubic", "flow", "up", *window] in rows
 
@@ -95,7 +105,8 @@ def test_figures_stay_whole_where_there_is_little_room(
     for name in ("c", "d"):
         write(place / name, flows)
     assert main(["compare", "c", "d", "--plot", "x.svg"]) == 0
-    table = capsys.readouterr().out.split("Congestion window")[0]
+    _, table = capsys.readouterr().out.split("Compared from")
+    table = table.split("Congestion window")[0]
     assert "…" not in table
     assert [line.split()[-1] for line in table.splitlines() if "RTT" in line] == ["1.000"] * 3
 

@@ -222,7 +222,7 @@ def test_a_png_without_svg_has_the_reason_of_its_svg(tmp_path: Path) -> None:
     drawn = Pictures(told.append, ("html", "svg", "png"))
 
     class Broken:
-        def save(self, file: Path) -> None:
+        def save(self, file: Path, dark: bool) -> None:
             raise PictureError("one" if file.suffix == ".svg" else "two")
 
     def fail(reason: str) -> str:

@@ -1,5 +1,6 @@
 """The report's page and figure: links to select, repeated runs, distributions."""
 
+import colorsys
 import json
 import re
 from pathlib import Path
@@ -11,7 +12,7 @@ import sojourn
 from sojourn import legend
 from sojourn.cli import main
 from sojourn.errors import UsageError
-from sojourn.report import series
+from sojourn.report import dark, series
 
 LOT = {
     "duration": "2s",
@@ -74,6 +75,59 @@ def test_repeated_runs_have_bands_boxes_and_distributions(small: Path) -> None:
     assert {"p5", "p95"} <= set(header)
     marks = [layer["mark"]["type"] for view in figure.spec["concat"] for layer in view["layer"]]
     assert marks.count("boxplot") == 2
+
+
+def test_each_flow_of_repeated_runs_has_a_box() -> None:
+    drawn = sojourn.run(LOT, runs=3).plot().svg
+    for name in ("cubic long", "cubic cross", "reno long", "reno cross"):
+        assert f">{name}</text>" in drawn
+
+
+def test_a_dark_picture_keeps_the_hue_of_each_colour(small: Path, tmp_path: Path) -> None:
+    figure = sojourn.run(small, control=["cubic", "dctcp"]).plot()
+    drawn = figure.save(tmp_path / "x.svg", dark=True).read_text()
+    assert f'fill="{dark.GROUND}"' in drawn
+    assert legend.colours(["cubic"])["cubic"] not in drawn
+    assert dark.dark(legend.colours(["cubic"])["cubic"]) in drawn
+    with pytest.raises(ValueError, match="follows its reader"):
+        figure.save(tmp_path / "x.html", dark=True)
+    names = [*map(str, range(9)), "cubic", "bbr", "reno", "bbr3", "ideal"]
+    for colour in legend.colours(names).values():
+        assert contrast(dark.dark(colour), dark.GROUND) > 4, colour
+    # Oklab's hue is not that of HSV, but no colour may turn into another one.
+    for colour in ("#0072b2", "#d55e00", "#3d1fe0", "#009e73"):
+        light, on_dark = (hue(one) for one in (colour, dark.dark(colour)))
+        assert abs(light - on_dark) < 0.07, colour
+
+
+def hue(colour: str) -> float:
+    return colorsys.rgb_to_hsv(*bytes.fromhex(colour[1:]))[0]
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours (WCAG 2.2, 1.4.3)."""
+
+    def luminance(colour: str) -> float:
+        parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
+
+    return max(luminance(one), luminance(other)) / min(luminance(one), luminance(other))
+
+
+def test_a_selection_leaves_the_data_whole(lot: sojourn.Run, tmp_path: Path) -> None:
+    part = lot.only(flow="long", link="second")
+    assert [one["name"] for one in part.runs[0]["flows"]] == ["long"]
+    assert part.flows["flow"].unique().to_list() == ["long"]
+    assert "Queueing delay of second" in part.plot().svg
+    with pytest.raises(UsageError, match="no flow `nothing`; it has"):
+        lot.only(flow="nothing")
+    place = lot.save(tmp_path / "lot", ())
+    before = (place / "summary.json").read_bytes()
+    assert main(["report", str(place), "--flow", "long", "--link", "second"]) == 0
+    assert (place / "summary.json").read_bytes() == before
+    page = (place / "report.html").read_text()
+    assert "cross" not in page.split("<details>")[0]
 
 
 def test_changes_of_repeated_runs_are_aligned(small: Path) -> None:

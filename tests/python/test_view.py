@@ -17,7 +17,7 @@ import pytest
 import sojourn as package
 from sojourn.column_chart import ASCII, BLOCKS, Chart, rounded_up
 from sojourn.link_history import LinkHistory
-from support import Sojourn, command, environment
+from support import Sojourn, command, environment, leave_out_live
 
 LIVE = """
 duration = "2s"
@@ -104,7 +104,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         package.live(folder / "small.toml", set={"duration": "100ms"})
     except package.LiveError as error:
-        pytest.skip(f"no live runs here: {error}")
+        leave_out_live(error)
     return folder
 
 

@@ -6,7 +6,6 @@ use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use nix::sys::mman::{MlockAllFlags, mlockall, munlockall};
 use sojourn_sim::{Off, OutsidePacket, Simulation};
 use sojourn_trace::Histogram;
 use sojourn_trace::export::Direction;
@@ -18,6 +17,7 @@ use crate::capture::{Capture, Counts};
 use crate::clock::{Clock, Waiter};
 use crate::coalesce::Group;
 use crate::device::{Device, Devices, ROOM, Read};
+use crate::memory::LockedMemory;
 use crate::port::{Arrival, Port};
 use crate::round_trip::RoundTrips;
 use crate::segment::Segments;
@@ -128,6 +128,7 @@ pub(crate) struct Bottleneck {
     arrivals: Vec<Arrival>,
     round_trips: RoundTrips,
     sorting: Sorting,
+    memory: Option<LockedMemory>,
     watch: Option<Watch>,
     capture: Option<Capture>,
 }
@@ -163,9 +164,17 @@ impl Bottleneck {
             accounts: Accounts::default(),
             arrivals: Vec::with_capacity(1024),
             sorting: Sorting::ByAddress,
+            memory: None,
             watch: None,
             capture: None,
         }
+    }
+
+    /// Keeps the memory locked during the run.
+    pub(crate) fn with_memory(mut self, memory: Option<LockedMemory>) -> Bottleneck {
+        self.timing.is_locked = memory.as_ref().is_some_and(LockedMemory::is_locked);
+        self.memory = memory;
+        self
     }
 
     /// Copies the packets at the hosts to a capture.
@@ -191,16 +200,11 @@ impl Bottleneck {
     /// Runs to the end of the scenario, or until `stop`.
     pub(crate) fn run(mut self, stop: &AtomicBool) -> Result<Finished, Error> {
         self.timing.is_realtime = realtime::schedule_fifo(PRIORITY).is_ok();
-        self.timing.is_locked =
-            mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).is_ok();
         let stolen_before = stolen();
-        let served = self.serve(stop);
+        self.serve(stop)?;
         self.timing.stolen = stolen().saturating_sub(stolen_before);
-        if self.timing.is_locked {
-            // Only the run needs locked memory.
-            let _ = munlockall();
-        }
-        served?;
+        // Only the run needs it.
+        self.memory = None;
         let is_endless = matches!(self.sorting, Sorting::AllTo(_));
         if !is_endless && self.simulation.now() < self.simulation.end() {
             return Err(Error::Stopped);

@@ -25,6 +25,7 @@ mod ecn;
 mod endpoint;
 mod error;
 mod kernel;
+mod memory;
 mod namespace;
 mod netlink;
 mod offload;

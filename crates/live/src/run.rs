@@ -21,6 +21,7 @@ use crate::device::Devices;
 use crate::echo::EchoFlow;
 use crate::ecn;
 use crate::kernel;
+use crate::memory::LockedMemory;
 use crate::port::Port;
 use crate::slab::Slab;
 use crate::tcp::{self, Plan, TcpFlow};
@@ -140,6 +141,7 @@ pub fn run(
     let flows: Vec<Option<Box<dyn LiveFlow>>> =
         controls.iter().enumerate().map(open).collect::<Result<_, _>>()?;
     let simulation = simulation(scenario, control, seed, &flows);
+    let memory = matches!(way, Way::Devices(_)).then(LockedMemory::lock);
     let clock = Clock::start();
     let times = Times::new(&simulation, flows.len());
     let (is_over, are_ended) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -147,7 +149,7 @@ pub fn run(
     let links: Work<'_> = match way {
         Way::Devices(devices) => {
             let links = Bottleneck::new(simulation, devices, clock, may_spin(scenario));
-            let links = links.with_capture(capture).with_watch(watch);
+            let links = links.with_memory(memory).with_capture(capture).with_watch(watch);
             Box::new(move || links.run(stop))
         }
         Way::Router(setup) => {

@@ -19,6 +19,7 @@ use crate::addresses::{IpVersion, Side};
 use crate::bottleneck::{Accounts, Bottleneck, Finished, Timing};
 use crate::clock::Clock;
 use crate::device::{Device, Devices};
+use crate::memory::LockedMemory;
 use crate::port::Port;
 use crate::run::{may_spin, mtu, port, refuse_arrivals};
 use crate::sys::forward::{self, Forwarding};
@@ -127,6 +128,7 @@ impl Shell {
         let watch = Watch::new(bottleneck, readings.clone());
         let links = simulation(scenario, options.seed);
         let forwarding = Forwarding::begin().map_err(refused("handle signals"))?;
+        let memory = Some(LockedMemory::lock());
         let clock = Clock::start();
         let program = Kept::program(command, &sides, has_ip6)?;
         forwarding.to(program.keeper.id() as i32);
@@ -134,6 +136,7 @@ impl Shell {
         let stopped = Arc::clone(&stop);
         let links = Bottleneck::new(links, devices, clock, may_spin(scenario))
             .for_any_traffic(place)
+            .with_memory(memory)
             .with_watch(Some(watch));
         let links = Some(thread::spawn(move || links.run(&stopped)));
         let bottleneck = scenario.links[bottleneck].name.clone();

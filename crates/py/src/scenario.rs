@@ -218,6 +218,14 @@ impl Scenario {
         Ok(scenario.labels().into_iter().map(Some).collect())
     }
 
+    /// The names of the flows and of the links.
+    fn names(&self, py: Python<'_>) -> PyResult<(Vec<String>, Vec<String>)> {
+        let scenario = self.resolve(py)?;
+        let flows = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
+        let links = scenario.links.iter().map(|link| link.name.clone()).collect();
+        Ok((flows, links))
+    }
+
     /// The most flows of a run, in which each random arrival is a flow.
     fn flows(&self, py: Python<'_>) -> PyResult<u64> {
         let scenario = self.resolve(py)?;

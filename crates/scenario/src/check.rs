@@ -214,7 +214,7 @@ impl Checker {
     fn variant(&mut self, node: &Node, one: &'static OneOf, variant: &Variant, at: &At) -> Got {
         let entries: Vec<_> =
             node.entries().iter().filter(|entry| entry.key != one.tag).cloned().collect();
-        if let Some((first, second)) = variant.exclusive {
+        for (first, second) in variant.exclusive {
             self.exclusive(node, first, second, at);
         }
         let keys = Keys {

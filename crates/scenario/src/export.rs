@@ -188,8 +188,11 @@ fn tagged(one: &OneOf, variant: &Variant, controllers: &Catalogue) -> Value {
     {
         required.push(one.tag.into());
     }
-    if let Some((first, second)) = variant.exclusive {
-        table["not"] = json!({ "required": [first, second] });
+    let excluded = variant.exclusive.iter().map(|(a, b)| json!({ "required": [a, b] }));
+    match &excluded.collect::<Vec<_>>()[..] {
+        [] => {}
+        [pair] => table["not"] = pair.clone(),
+        pairs => table["not"] = json!({ "anyOf": pairs }),
     }
     table
 }

@@ -122,8 +122,8 @@ static MEASURE: Form = Form {
         "from",
         TIME,
         "0s",
-        "end of the warm-up: utilisation and the percentiles of queueing delays, round-trip times \
-         and response times leave out earlier samples",
+        "end of the warm-up: goodput, utilisation and the percentiles of queueing delays, \
+         round-trip times and response times leave out earlier samples; counts cover the whole run",
     )],
 };
 

@@ -98,8 +98,8 @@ pub(crate) struct Variant {
     /// Description in one line.
     pub(crate) title: &'static str,
     pub(crate) fields: Vec<Field>,
-    /// Two keys that exclude each other.
-    pub(crate) exclusive: Option<(&'static str, &'static str)>,
+    /// Pairs of keys that exclude each other.
+    pub(crate) exclusive: &'static [(&'static str, &'static str)],
 }
 
 impl Field {

@@ -43,11 +43,11 @@ fn registered(name: &'static str, title: &'static str, params: &[Param]) -> Vari
         doc: param.doc,
         source: param.source,
     });
-    Variant { name, title, fields: fields.collect(), exclusive: None }
+    Variant { name, title, fields: fields.collect(), exclusive: &[] }
 }
 
 fn plain(name: &'static str, title: &'static str, fields: &[Field]) -> Variant {
-    Variant { name, title, fields: fields.to_vec(), exclusive: None }
+    Variant { name, title, fields: fields.to_vec(), exclusive: &[] }
 }
 
 /// Every source.

@@ -1,6 +1,7 @@
 //! The engine: takes events in order and passes them to hosts, oracle and record.
 
 use sojourn_scenario::{Control, Scenario};
+use sojourn_trace::Table;
 use sojourn_units::Instant;
 
 use crate::events::{Clock, Kind};
@@ -90,6 +91,16 @@ impl<M: Metering, T: Tap> Simulation<M, T> {
     /// The end of the run.
     pub fn end(&self) -> Instant {
         self.run.end
+    }
+
+    /// The samples taken so far, without the first `from` ones: a row for every flow of each.
+    pub fn flow_samples(&self, from: usize) -> Table {
+        self.record.recorder.flow_samples(from)
+    }
+
+    /// The same with a row for every link.
+    pub fn link_samples(&self, from: usize) -> Table {
+        self.record.recorder.link_samples(from)
     }
 
     /// Why the run ended early, if it did.

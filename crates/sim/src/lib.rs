@@ -43,6 +43,6 @@ pub use host::transport::Overrun;
 pub use link::observed::LinkObservation;
 pub use meter::{Metering, Off, On, Part, at_work};
 pub use record::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SizeClass, SpikeSummary};
-pub use record::series::series_parquet;
-pub use record::transfers::transfers_parquet;
+#[cfg(not(target_family = "wasm"))]
+pub use record::parquet_files::{series_parquet, transfers_parquet};
 pub use tap::{Carried, Datagram, OutsidePacket, Passage, Tap, Wiring};

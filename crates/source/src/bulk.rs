@@ -20,7 +20,7 @@ impl Model for Bulk {
         title: "Unlimited data",
         params: &[],
         optional: &[],
-        exclusive: None,
+        exclusive: &[],
         file: None,
         carrier: Carrier::Connection,
     };

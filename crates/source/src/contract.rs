@@ -19,8 +19,8 @@ pub struct Info {
     pub params: &'static [Param],
     /// Keys that may be absent: they have no default value.
     pub optional: &'static [&'static str],
-    /// Two keys that exclude each other.
-    pub exclusive: Option<(&'static str, &'static str)>,
+    /// Pairs of keys that exclude each other.
+    pub exclusive: &'static [(&'static str, &'static str)],
     /// Key that names a file of sizes.
     pub file: Option<FileKey>,
     /// Carrier of its data.
@@ -95,6 +95,11 @@ pub trait Source: Debug + Send {
         Transfers::default()
     }
 
+    /// Its transfers so far, for a source that draws their sizes from a distribution.
+    fn sized_transfers(&self) -> Vec<SizedTransfer> {
+        Vec::new()
+    }
+
     /// Keep the times at which it turns on and off, for [`Source::take_transitions`].
     fn record_transitions(&mut self) {}
 
@@ -121,6 +126,17 @@ pub struct Transfers {
     pub completed: u64,
     /// Delivery of the last transfer; `None` before it, and for a source without an end.
     pub completed_at: Option<Instant>,
+}
+
+/// One transfer of a source that draws sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizedTransfer {
+    /// Its start; for a response, the time of the request.
+    pub start: Instant,
+    /// Its size in bytes.
+    pub size: u64,
+    /// From its start until its last byte was delivered; `None` if it is incomplete.
+    pub completion: Option<Duration>,
 }
 
 /// Inputs to build a source.

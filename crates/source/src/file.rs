@@ -16,18 +16,13 @@ impl Model for File {
         title: "One file",
         params: &[Param { name: "size", kind: SIZE, doc: "size of the file", source: "" }],
         optional: &[],
-        exclusive: None,
+        exclusive: &[],
         file: None,
         carrier: Carrier::Connection,
     };
 
     fn build(setup: &Setup) -> Box<dyn Source> {
-        let params = &setup.params;
-        Box::new(Transfer {
-            size: params.data("size").0,
-            think: Duration::ZERO,
-            series: Series::new(setup.start, Some(1)),
-        })
+        Box::new(Transfer { think: Duration::ZERO, series: Series::new(setup, "size", Some(1)) })
     }
 
     fn bytes_in(params: &Params, _: Bytes, _: Duration) -> Bytes {

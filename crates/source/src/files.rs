@@ -3,8 +3,9 @@
 use sojourn_params::{Param, Params};
 use sojourn_units::{Bytes, Duration};
 
-use crate::contract::{Carrier, Info, Model, Setup, Source};
+use crate::contract::{Carrier, Fault, Info, Model, Setup, Source};
 use crate::kinds::{COUNT, PAUSE, SIZE};
+use crate::sizes;
 use crate::transfers::{Series, Transfer};
 
 /// The source of several files.
@@ -15,7 +16,16 @@ impl Model for Files {
         name: "files",
         title: "Files one after the other",
         params: &[
-            Param { name: "size", kind: SIZE, doc: "size of each file", source: "" },
+            Param {
+                name: "size",
+                kind: SIZE,
+                doc: "size of each file, unless `sizes` draws it",
+                source: "",
+            },
+            sizes::SIZES,
+            sizes::MEAN,
+            sizes::SIGMA,
+            sizes::SHAPE,
             Param { name: "count", kind: COUNT, doc: "number of files", source: "" },
             Param {
                 name: "think",
@@ -24,22 +34,33 @@ impl Model for Files {
                 source: "",
             },
         ],
-        optional: &[],
-        exclusive: None,
-        file: None,
+        optional: &["size", "sizes", "mean", "sigma", "shape"],
+        exclusive: &[("size", "sizes")],
+        file: Some(sizes::FILE),
         carrier: Carrier::Connection,
     };
 
     fn build(setup: &Setup) -> Box<dyn Source> {
         let params = &setup.params;
         Box::new(Transfer {
-            size: params.data("size").0,
             think: params.time("think"),
-            series: Series::new(setup.start, Some(params.integer("count"))),
+            series: Series::new(setup, "size", Some(params.integer("count"))),
         })
     }
 
     fn bytes_in(params: &Params, _: Bytes, _: Duration) -> Bytes {
-        params.data("size")
+        if params.has("size") { params.data("size") } else { Bytes::MAX }
+    }
+
+    fn is_random(params: &Params) -> bool {
+        sizes::are_random(params)
+    }
+
+    fn fault(params: &Params, _: Bytes) -> Option<Fault> {
+        sizes::fault_of_either(params, "size")
+    }
+
+    fn reads_file(params: &Params) -> bool {
+        sizes::are_of_file(params)
     }
 }

@@ -17,7 +17,8 @@ mod transfers;
 
 pub use cdf::{Cdf, CdfError};
 pub use contract::{
-    Action, Carrier, Fault, FileKey, IP_HEADER, Info, Model, Setup, Source, Transfers,
+    Action, Carrier, Fault, FileKey, IP_HEADER, Info, Model, Setup, SizedTransfer, Source,
+    Transfers,
 };
 pub use spec::Spec;
 

@@ -44,7 +44,7 @@ impl Model for OnOff {
             },
         ],
         optional: &[],
-        exclusive: None,
+        exclusive: &[],
         file: None,
         carrier: Carrier::ConnectionOrUdp,
     };

@@ -35,7 +35,7 @@ impl Model for Ping {
             },
         ],
         optional: &[],
-        exclusive: None,
+        exclusive: &[],
         file: None,
         carrier: Carrier::Echo,
     };

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Param, Params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::cdf::Cdf;
-use crate::contract::{Action, Carrier, Fault, FileKey, Info, Model, Setup, Source};
+use crate::contract::{Action, Carrier, Fault, Info, Model, Setup, Source};
 use crate::draws::exponential;
-use crate::kinds::{COUNT, SIZE, SPAN, SPEED};
+use crate::kinds::{COUNT, SPAN, SPEED};
 use crate::sizes::{self, Sizes};
 
 /// The source of a Poisson process of transfers.
@@ -48,41 +48,14 @@ impl Model for Poisson {
                 doc: "number of transfers; unlimited if absent",
                 source: "",
             },
-            Param {
-                name: "sizes",
-                // No default: it is required.
-                kind: Kind::Choice("", sizes::NAMES),
-                doc: "distribution of the sizes; web-search and data-mining are published ones",
-                source: "web-search: Alizadeh et al. 2010, DCTCP, SIGCOMM; data-mining: Greenberg \
-                         et al. 2009, VL2, SIGCOMM; points as in HKUST-SING/TrafficGenerator, conf",
-            },
-            Param {
-                name: "mean",
-                kind: SIZE,
-                doc: "mean size, for fixed, exponential, lognormal and pareto",
-                source: "",
-            },
-            Param {
-                name: "sigma",
-                kind: Kind::Number(0.0, 0.001, 5.0),
-                doc: "standard deviation of the size's natural logarithm, for lognormal",
-                source: "",
-            },
-            Param {
-                name: "shape",
-                kind: Kind::Number(0.0, 1.001, 100.0),
-                doc: "exponent of the tail, for pareto; the mean is finite above 1",
-                source: "",
-            },
+            sizes::SIZES,
+            sizes::MEAN,
+            sizes::SIGMA,
+            sizes::SHAPE,
         ],
         optional: &["load", "interval", "count", "mean", "sigma", "shape"],
-        exclusive: Some(("load", "interval")),
-        file: Some(FileKey {
-            name: "file",
-            doc: "file of sizes, for file: each line has a size in bytes and the share of \
-                  transfers up to it, from 0 to 1 or in percent; its path is relative to the \
-                  scenario's folder",
-        }),
+        exclusive: &[("load", "interval")],
+        file: Some(sizes::FILE),
         carrier: Carrier::Connections,
     };
 
@@ -122,7 +95,7 @@ impl Model for Poisson {
     }
 
     fn reads_file(params: &Params) -> bool {
-        params.choice("sizes") == "file"
+        sizes::are_of_file(params)
     }
 
     fn most_transfers(params: &Params, file: Option<&Arc<Cdf>>, span: Duration) -> u64 {

@@ -3,15 +3,17 @@
 use sojourn_params::{Param, Params};
 use sojourn_units::{Bytes, Duration, Instant};
 
-use crate::contract::{Action, Carrier, Info, Model, Setup, Source, Transfers};
+use crate::contract::{
+    Action, Carrier, Fault, Info, Model, Setup, SizedTransfer, Source, Transfers,
+};
 use crate::kinds::{COUNT, PAUSE, SIZE, SPAN};
+use crate::sizes;
 use crate::transfers::Series;
 
 /// The source of requests and responses.
 #[derive(Debug)]
 pub(crate) struct Request {
     request: u64,
-    response: u64,
     pause: Pause,
     series: Series,
 }
@@ -31,7 +33,16 @@ impl Model for Request {
         title: "Requests in the reverse direction, each with a response",
         params: &[
             Param { name: "request", kind: SIZE, doc: "size of a request", source: "" },
-            Param { name: "response", kind: SIZE, doc: "size of a response", source: "" },
+            Param {
+                name: "response",
+                kind: SIZE,
+                doc: "size of a response, unless `sizes` draws it",
+                source: "",
+            },
+            sizes::SIZES,
+            sizes::MEAN,
+            sizes::SIGMA,
+            sizes::SHAPE,
             Param {
                 name: "count",
                 kind: COUNT,
@@ -52,9 +63,9 @@ impl Model for Request {
                 source: "",
             },
         ],
-        optional: &["count", "think", "interval"],
-        exclusive: Some(("think", "interval")),
-        file: None,
+        optional: &["response", "sizes", "mean", "sigma", "shape", "count", "think", "interval"],
+        exclusive: &[("response", "sizes"), ("think", "interval")],
+        file: Some(sizes::FILE),
         carrier: Carrier::Requests,
     };
 
@@ -68,14 +79,26 @@ impl Model for Request {
         let count = params.has("count").then(|| params.integer("count"));
         Box::new(Request {
             request: params.data("request").0,
-            response: params.data("response").0,
             pause,
-            series: Series::new(setup.start, count),
+            series: Series::new(setup, "response", count),
         })
     }
 
     fn bytes_in(params: &Params, _: Bytes, _: Duration) -> Bytes {
-        params.data("request").max(params.data("response"))
+        let response = if params.has("response") { params.data("response") } else { Bytes::MAX };
+        params.data("request").max(response)
+    }
+
+    fn is_random(params: &Params) -> bool {
+        sizes::are_random(params)
+    }
+
+    fn fault(params: &Params, _: Bytes) -> Option<Fault> {
+        sizes::fault_of_either(params, "response")
+    }
+
+    fn reads_file(params: &Params) -> bool {
+        sizes::are_of_file(params)
     }
 }
 
@@ -90,7 +113,7 @@ impl Source for Request {
     }
 
     fn target(&self) -> Option<u64> {
-        Some(self.series.target(self.response))
+        Some(self.series.target())
     }
 
     fn on_delivered(&mut self, now: Instant) -> Option<Duration> {
@@ -108,10 +131,14 @@ impl Source for Request {
     }
 
     fn response(&self) -> u64 {
-        self.response
+        self.series.size()
     }
 
     fn transfers(&self) -> Transfers {
         self.series.done
+    }
+
+    fn sized_transfers(&self) -> Vec<SizedTransfer> {
+        self.series.sized()
     }
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_params::Params;
+use sojourn_params::{Kind, Param, Params};
 
 use crate::cdf::Cdf;
-use crate::contract::Fault;
+use crate::contract::{Fault, FileKey};
 use crate::draws::{exponential, normal, uniform};
+use crate::kinds::SIZE;
 
 /// The name of each distribution, with the keys that it needs beside `sizes`.
 const KEYS: &[(&str, &[&str])] = &[
@@ -23,6 +24,38 @@ const KEYS: &[(&str, &[&str])] = &[
 /// The names of all distributions.
 pub(crate) const NAMES: &[&str] =
     &["fixed", "exponential", "lognormal", "pareto", "web-search", "data-mining", "file"];
+
+/// The key that selects a distribution. It has no default value.
+pub(crate) const SIZES: Param = Param {
+    name: "sizes",
+    kind: Kind::Choice("", NAMES),
+    doc: "distribution of the sizes; web-search and data-mining are published ones",
+    source: "web-search: Alizadeh et al. 2010, DCTCP, SIGCOMM; data-mining: Greenberg et al. 2009, \
+             VL2, SIGCOMM; points as in HKUST-SING/TrafficGenerator, conf",
+};
+pub(crate) const MEAN: Param = Param {
+    name: "mean",
+    kind: SIZE,
+    doc: "mean size, for fixed, exponential, lognormal and pareto",
+    source: "",
+};
+pub(crate) const SIGMA: Param = Param {
+    name: "sigma",
+    kind: Kind::Number(0.0, 0.001, 5.0),
+    doc: "standard deviation of the size's natural logarithm, for lognormal",
+    source: "",
+};
+pub(crate) const SHAPE: Param = Param {
+    name: "shape",
+    kind: Kind::Number(0.0, 1.001, 100.0),
+    doc: "exponent of the tail, for pareto; the mean is finite above 1",
+    source: "",
+};
+pub(crate) const FILE: FileKey = FileKey {
+    name: "file",
+    doc: "file of sizes, for file: each line has a size in bytes and the share of transfers up to \
+          it, from 0 to 1 or in percent; its path is relative to the scenario's folder",
+};
 
 /// A distribution of transfer sizes, in bytes.
 #[derive(Clone, Debug)]
@@ -87,6 +120,34 @@ impl Sizes {
         };
         (libm::round(size) as u64).clamp(1, sojourn_params::Kind::MOST.0)
     }
+}
+
+/// Whether the keys declare the distribution of a file.
+pub(crate) fn are_of_file(params: &Params) -> bool {
+    params.has("sizes") && params.choice("sizes") == "file"
+}
+
+/// Whether the sizes differ.
+pub(crate) fn are_random(params: &Params) -> bool {
+    params.has("sizes") && params.choice("sizes") != "fixed"
+}
+
+/// As [`fault`], for a source that has either this key for one size, or `sizes`.
+pub(crate) fn fault_of_either(params: &Params, single: &str) -> Option<Fault> {
+    if params.has("sizes") {
+        return fault(params);
+    }
+    if !params.has(single) {
+        return Some(Fault {
+            message: format!("the source has neither `{single}` nor `sizes`"),
+            help: format!("add `{single}`, or `sizes`, a distribution of sizes"),
+        });
+    }
+    let idle = ["mean", "sigma", "shape"].into_iter().find(|key| params.has(key))?;
+    Some(Fault {
+        message: format!("`{idle}` has no effect without `sizes`"),
+        help: format!("remove `{idle}`, or replace `{single}` by `sizes`"),
+    })
 }
 
 /// The fault of the keys of a distribution: one that is missing, or that has no effect.

@@ -115,6 +115,11 @@ impl Spec {
         (self.kind.reads_file)(&self.params)
     }
 
+    /// Whether it draws the sizes of its transfers from a distribution.
+    pub fn draws_sizes(&self) -> bool {
+        self.params.has("sizes")
+    }
+
     /// [`Model::most_transfers`].
     pub fn most_transfers(&self, span: Duration) -> u64 {
         (self.kind.most_transfers)(&self.params, self.sizes.as_ref(), span)

@@ -1,31 +1,83 @@
 //! The state of sources that transfer one amount of data after the other.
 
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
 use sojourn_units::{Duration, Instant};
 
-use crate::contract::{Action, Source, Transfers};
+use crate::contract::{Action, Setup, SizedTransfer, Source, Transfers};
+use crate::sizes::Sizes;
+
+/// The sizes of transfers.
+#[derive(Clone, Debug)]
+enum Plan {
+    /// All have this size in bytes.
+    Equal(u64),
+    /// Each is drawn.
+    Drawn(Sizes, Box<Xoshiro256PlusPlus>),
+}
+
+impl Plan {
+    fn next(&mut self) -> u64 {
+        match self {
+            Plan::Equal(size) => *size,
+            Plan::Drawn(sizes, draws) => sizes.draw(draws),
+        }
+    }
+}
 
 /// Transfers one after the other, each begun after the one before was delivered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Series {
     /// Number of transfers; `None` for no end.
     count: Option<u64>,
+    plan: Plan,
+    /// Size of the transfer in progress, or else of the next one.
+    size: u64,
+    /// Bytes of all transfers before it.
+    delivered: u64,
     pub(crate) next_at: Instant,
     pub(crate) begun_at: Instant,
     pub(crate) done: Transfers,
+    /// The completed transfers, if their sizes are drawn.
+    sized: Vec<SizedTransfer>,
 }
 
 impl Series {
-    pub(crate) fn new(start: Instant, count: Option<u64>) -> Series {
-        Series { count, next_at: start, begun_at: start, done: Transfers::default() }
+    /// The transfers that the keys declare: all of the size in the key `single`, or drawn from the
+    /// distribution in `sizes`.
+    pub(crate) fn new(setup: &Setup, single: &str, count: Option<u64>) -> Series {
+        let params = &setup.params;
+        let mut plan = if params.has("sizes") {
+            let draws = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
+            Plan::Drawn(Sizes::of(params, setup.sizes.as_ref()), Box::new(draws))
+        } else {
+            Plan::Equal(params.data(single).0)
+        };
+        Series {
+            count,
+            size: plan.next(),
+            plan,
+            delivered: 0,
+            next_at: setup.start,
+            begun_at: setup.start,
+            done: Transfers::default(),
+            sized: Vec::new(),
+        }
     }
 
-    /// Begins a transfer.
-    pub(crate) fn begin(&mut self, now: Instant) {
+    /// Begins a transfer. Returns its size in bytes.
+    pub(crate) fn begin(&mut self, now: Instant) -> u64 {
         (self.begun_at, self.next_at) = (now, Instant::MAX);
+        self.size
     }
 
     /// A transfer was delivered; the next one begins at `next_at`.
     pub(crate) fn complete(&mut self, now: Instant, next_at: Instant) {
+        if matches!(self.plan, Plan::Drawn(..)) {
+            self.sized.push(self.current(Some(now.since(self.begun_at))));
+        }
+        self.delivered += self.size;
+        self.size = self.plan.next();
         self.done.completed += 1;
         if self.count.is_some_and(|count| self.done.completed >= count) {
             self.done.completed_at = Some(now);
@@ -34,16 +86,32 @@ impl Series {
         }
     }
 
-    /// Bytes after which the next transfer of `size` is complete.
-    pub(crate) fn target(&self, size: u64) -> u64 {
-        size * (self.done.completed + 1)
+    /// Size of the transfer in progress.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Bytes after which the transfer in progress is complete.
+    pub(crate) fn target(&self) -> u64 {
+        self.delivered + self.size
+    }
+
+    /// [`Source::sized_transfers`].
+    pub(crate) fn sized(&self) -> Vec<SizedTransfer> {
+        let is_drawn = matches!(self.plan, Plan::Drawn(..));
+        let is_open = self.next_at == Instant::MAX && self.done.completed_at.is_none();
+        let open = (is_drawn && is_open).then(|| self.current(None));
+        self.sized.iter().copied().chain(open).collect()
+    }
+
+    fn current(&self, completion: Option<Duration>) -> SizedTransfer {
+        SizedTransfer { start: self.begun_at, size: self.size, completion }
     }
 }
 
-/// Files of one size, one after the other.
+/// Files, one after the other.
 #[derive(Debug)]
 pub(crate) struct Transfer {
-    pub(crate) size: u64,
     /// Pause between the delivery of one and the start of the next.
     pub(crate) think: Duration,
     pub(crate) series: Series,
@@ -55,12 +123,11 @@ impl Source for Transfer {
     }
 
     fn act(&mut self, now: Instant) -> Action {
-        self.series.begin(now);
-        Action::Write(self.size)
+        Action::Write(self.series.begin(now))
     }
 
     fn target(&self) -> Option<u64> {
-        Some(self.series.target(self.size))
+        Some(self.series.target())
     }
 
     fn on_delivered(&mut self, now: Instant) -> Option<Duration> {
@@ -70,5 +137,9 @@ impl Source for Transfer {
 
     fn transfers(&self) -> Transfers {
         self.series.done
+    }
+
+    fn sized_transfers(&self) -> Vec<SizedTransfer> {
+        self.series.sized()
     }
 }

@@ -2,12 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use parquet::basic::{ConvertedType, Repetition, Type as Physical};
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
-use parquet::errors::ParquetError;
-use parquet::file::writer::SerializedColumnWriter;
-use parquet::schema::types::Type;
-
 /// Repetitive text, such as names of flows and links: each distinct value is stored once,
 /// and each row holds an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +39,16 @@ impl Text {
     /// The value of a row, or `None` past the last.
     pub fn get(&self, row: usize) -> Option<&str> {
         self.codes.get(row).map(|code| self.values[*code as usize].as_str())
+    }
+
+    /// The distinct values, in the order of their first rows.
+    pub fn values(&self) -> &[String] {
+        &self.values
+    }
+
+    /// The index into [`Text::values`] of each row.
+    pub fn codes(&self) -> &[u32] {
+        &self.codes
     }
 
     /// Number of rows.
@@ -90,50 +94,6 @@ impl Column {
     /// Whether the column is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// The column's field in a Parquet schema.
-    pub(crate) fn field(&self, name: &str) -> Result<Type, ParquetError> {
-        let (physical, converted, repetition) = match self {
-            // Always optional, so that the schema does not depend on the events of a run.
-            Column::F64(_) => (Physical::DOUBLE, ConvertedType::NONE, Repetition::OPTIONAL),
-            Column::U64(_) => (Physical::INT64, ConvertedType::UINT_64, Repetition::REQUIRED),
-            Column::Text(_) => (Physical::BYTE_ARRAY, ConvertedType::UTF8, Repetition::REQUIRED),
-        };
-        Type::primitive_type_builder(name, physical)
-            .with_converted_type(converted)
-            .with_repetition(repetition)
-            .build()
-    }
-
-    /// Writes the rows from `from` up to, but not including, `to`.
-    pub(crate) fn write(
-        &self,
-        from: usize,
-        to: usize,
-        writer: &mut SerializedColumnWriter<'_>,
-    ) -> Result<(), ParquetError> {
-        match self {
-            Column::F64(values) => {
-                let rows = &values[from..to];
-                let present: Vec<f64> = rows.iter().copied().filter(|v| !v.is_nan()).collect();
-                let levels: Vec<i16> = rows.iter().map(|v| i16::from(!v.is_nan())).collect();
-                writer.typed::<DoubleType>().write_batch(&present, Some(&levels), None)?;
-            }
-            Column::U64(values) => {
-                // Parquet stores unsigned integers in the bits of signed ones.
-                let rows: Vec<i64> = values[from..to].iter().map(|v| *v as i64).collect();
-                writer.typed::<Int64Type>().write_batch(&rows, None, None)?;
-            }
-            Column::Text(text) => {
-                let dictionary: Vec<ByteArray> =
-                    text.values.iter().map(|v| ByteArray::from(v.as_str())).collect();
-                let codes = text.codes[from..to].iter();
-                let rows: Vec<ByteArray> = codes.map(|c| dictionary[*c as usize].clone()).collect();
-                writer.typed::<ByteArrayType>().write_batch(&rows, None, None)?;
-            }
-        }
-        Ok(())
     }
 }
 

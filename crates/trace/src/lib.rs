@@ -2,7 +2,7 @@
 //! captures.
 //!
 //! - [`Table`]: columns that grow during a run, and are written as one Parquet file at its
-//!   end.
+//!   end (except in WebAssembly, which has no Parquet).
 //! - [`Histogram`]: a distribution of delays, to 0.2 %, in a few kB however many packets
 //!   there were.
 //! - [`export`]: packets and events in the formats of other tools.
@@ -16,9 +16,13 @@ pub mod capture;
 mod column;
 pub mod export;
 mod histogram;
+#[cfg(not(target_family = "wasm"))]
+mod parquet_file;
 pub mod rtt;
 mod table;
 
 pub use column::{Column, Text};
 pub use histogram::Histogram;
-pub use table::{Table, TableError};
+#[cfg(not(target_family = "wasm"))]
+pub use parquet_file::TableError;
+pub use table::Table;

@@ -137,8 +137,21 @@ settings! {
     quick_acks: u64 = Declared {
         doc: "number of first packets that are each acknowledged at once",
         kind: integer(0, 1_000_000_000),
-        tcp: Key("0", "up to 16 in Linux, TCP_MAX_QUICKACKS; 1 in ns-3"),
+        tcp: Key(
+            "0",
+            "16 in Linux, TCP_MAX_QUICKACKS, and more while its receive window grows: 62 in \
+             Linux 6.18; 1 in ns-3",
+        ),
         quic: Key("0", "RFC 9000 section 13.2.2 has one acknowledgement for two packets"),
+    };
+
+    /// Whether the receiver acknowledges the last packet of each burst at once. TCP's bursts end
+    /// with PSH, and the application has read all data by then; TCP only.
+    burst_acks: bool = Declared {
+        doc: "the last packet of each burst of several (`tso`) is acknowledged at once",
+        kind: Kind::Switch(false),
+        tcp: Key("false", "true in Linux since 6.6, tcp_measure_rcv_mss"),
+        quic: Fixed("false"),
     };
 
     /// Longest delay of an acknowledgement.

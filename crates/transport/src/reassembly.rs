@@ -149,7 +149,7 @@ mod tests {
 
     fn data(segment: u64) -> Data {
         let ecn = Ecn::NotEct;
-        Data { number: segment, segment, len: 10, ecn, cwr: false }
+        Data { number: segment, segment, len: 10, ecn, cwr: false, is_burst_end: false }
     }
 
     proptest! {

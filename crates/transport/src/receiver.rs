@@ -17,6 +17,8 @@ pub struct Receiver {
     ack_delay: Duration,
     /// Number of further packets that are acknowledged at once.
     quick_acks: u64,
+    /// Whether the last packet of a burst is acknowledged at once.
+    burst_acks: bool,
     sack_ranges: usize,
     /// Whether acknowledgements carry receive times.
     receive_times: bool,
@@ -45,6 +47,7 @@ impl Receiver {
             ack_every: config.ack_every,
             ack_delay: config.ack_delay,
             quick_acks: config.quick_acks,
+            burst_acks: config.burst_acks,
             sack_ranges: match config.profile {
                 Profile::Tcp => config.sack_ranges as usize,
                 // RFC 9000 section 19.3: a frame has at least one.
@@ -133,7 +136,8 @@ impl Receiver {
         // Counts packets, not the bytes of two full ones as RFC 5681 section 4.2 does: QUIC counts
         // packets (RFC 9000 section 13.2.2).
         self.unacked += 1;
-        if self.unacked >= self.ack_every || self.quick_acks > 0 {
+        let is_burst_end = data.is_burst_end && self.burst_acks;
+        if self.unacked >= self.ack_every || self.quick_acks > 0 || is_burst_end {
             self.ack_now = true;
         } else if self.ack_at == Instant::MAX {
             self.ack_at = now + self.ack_delay;

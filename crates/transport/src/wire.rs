@@ -15,6 +15,8 @@ pub struct Data {
     pub ecn: Ecn,
     /// Congestion window reduced (RFC 3168 section 6.1.2).
     pub cwr: bool,
+    /// The last packet of a burst of several, as TCP's flag PSH shows (Linux `__tcp_transmit_skb`).
+    pub is_burst_end: bool,
 }
 
 /// Segments `start..end`.

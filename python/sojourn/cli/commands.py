@@ -143,6 +143,11 @@ COMMANDS = (
     ),
     Command("report", "redraw the report of a run directory", "sojourn.cli.report:declare"),
     Command(
+        "view",
+        "serve runs and the simulator as a page for the browser, on loopback",
+        "sojourn.cli.view:declare",
+    ),
+    Command(
         "completion",
         "print the completion of commands and options for a shell",
         "sojourn.cli.completion:declare",

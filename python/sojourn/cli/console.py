@@ -14,6 +14,7 @@ from rich.text import Text
 
 from sojourn import legend, summary_table, terminal, verdicts
 from sojourn.results import Run
+from sojourn.run_summary import Summary
 
 # Without a terminal or COLUMNS, the width is unknown; this width fits the table of one run.
 _PIPED_WIDTH = "160"
@@ -58,9 +59,16 @@ def show(run: Run, last: str | None) -> None:
     """Print the tables, and a last line."""
     out = console()
     out.print(name(run.title, "bold"))
-    for sentence in verdicts.sentences(run.summary):
+    show_tables(run.summary, out)
+    if last is not None:
+        out.print(name(last), soft_wrap=True)
+
+
+def show_tables(summary: Summary, out: Console) -> None:
+    """Print the verdicts and every table, with explanations of the columns."""
+    for sentence in verdicts.sentences(summary):
         out.print(name(sentence))
-    tables = summary_table.build_all(run.summary)
+    tables = summary_table.build_all(summary)
     for one in tables:
         out.print(name(one.caption, "dim"))
         for part in _parts(_first_rows(one), out):
@@ -70,10 +78,8 @@ def show(run: Run, last: str | None) -> None:
             out.print(Text(rest, style="dim"))
         for remark in one.remarks:
             out.print(name(remark))
-    for note in summary_table.notes(tables, run.summary):
+    for note in summary_table.notes(tables, summary):
         out.print(Text(note, style="dim"))
-    if last is not None:
-        out.print(name(last), soft_wrap=True)
 
 
 def _first_rows(data: summary_table.Table) -> summary_table.Table:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from sojourn import _core, api, experiment, output, real_time, results
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import add_scenario_options, report_formats
+from sojourn.cli.options import add_scenario_options, pictures_of
 from sojourn.cli.scenarios import read
 from sojourn.errors import UsageError
 from sojourn.exports import Captures, Files
-from sojourn.pictures import Pictures
 from sojourn.progress import Bar
 from sojourn.real_time import Live, gain_privilege, link_commands
 from sojourn.results import Run
@@ -85,7 +84,7 @@ def execute(args: argparse.Namespace) -> int:
         with captures.opened() as files:
             run = _recorded(args, core, live, files, view)
         return _shown(args, figures, run)
-    drawn = Pictures(figures.report_missing, report_formats(args))
+    drawn = pictures_of(args, figures.report_missing)
     with captures.opened() as files, out.opened() as opened:
         run = _recorded(args, core, live, files, view)
         with Bar() as bar:

@@ -1,8 +1,11 @@
 """Options that several commands share, and the types of their values."""
 
 import argparse
+from collections.abc import Sequence
 
-from sojourn.pictures import PAGE
+from sojourn.errors import UsageError
+from sojourn.pictures import PAGE, Pictures, ReportMissing
+from sojourn.selection import Chosen
 
 _RUN_JSON = (
     'prints {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '
@@ -45,6 +48,16 @@ def positive(text: str) -> int:
     return _integer(text, least=1)
 
 
+def port(text: str) -> int:
+    """Parse the number of a port; 0 selects a free one."""
+    from sojourn import transfers
+
+    try:
+        return transfers.parse_port(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 def _integer(text: str, least: int) -> int:
     try:
         number = int(text)
@@ -68,11 +81,35 @@ def add_controller_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_picture_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--svg` and `--png`."""
+    """Add `--svg`, `--png` and `--dark`."""
     for name in ("svg", "png"):
         parser.add_argument(
             f"--{name}", action="store_true", help=f"draw the report as report.{name} as well"
         )
+    parser.add_argument(
+        "--dark",
+        action="store_true",
+        help="draw report.svg and report.png on a dark ground; the page follows its reader's "
+        "settings",
+    )
+
+
+def add_selection_options(parser: argparse.ArgumentParser, verb: str = "show") -> None:
+    """Add `--flow` and `--link`; `verb` says what the command does with them."""
+    more = "" if verb == "compare" else "; the data have all"
+    for kind in ("flow", "link"):
+        first = "; the figure draws the queue of the first" if kind == "link" else ""
+        parser.add_argument(
+            f"--{kind}",
+            metavar="X,Y",
+            type=name_list,
+            help=f"{verb} only these {kind}s{first}{more}",
+        )
+
+
+def chosen_of(args: argparse.Namespace, control: Sequence[str] | None = None) -> Chosen:
+    """Return the selection that `add_selection_options` asks for."""
+    return Chosen(args.flow, args.link, control)
 
 
 def picture_formats(args: argparse.Namespace) -> tuple[str, ...]:
@@ -81,14 +118,26 @@ def picture_formats(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def add_report_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--no-report`, `--svg` and `--png`."""
+    """Add `--no-report`, and the options of `add_picture_options`."""
     parser.add_argument("--no-report", action="store_true", help="do not draw report.html")
     add_picture_options(parser)
+
+
+def pictures_of(args: argparse.Namespace, report_missing: ReportMissing) -> Pictures:
+    """Return the pictures that `add_report_options` asks for."""
+    return Pictures(report_missing, report_formats(args), is_dark(args))
 
 
 def report_formats(args: argparse.Namespace) -> tuple[str, ...]:
     """Return the formats that `add_report_options` asks for."""
     return (*(() if args.no_report else PAGE), *picture_formats(args))
+
+
+def is_dark(args: argparse.Namespace) -> bool:
+    """Whether pictures have a dark ground; refuse the option without a picture."""
+    if args.dark and not picture_formats(args):
+        raise UsageError("--dark is for saved pictures; add --png or --svg")
+    return bool(args.dark)
 
 
 def add_scenario(parser: argparse.ArgumentParser) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from sojourn import output, qlog, results, terminal
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import add_report_options, file_name, report_formats
+from sojourn.cli.options import add_report_options, file_name, pictures_of
 from sojourn.errors import UsageError
-from sojourn.pictures import Pictures
 from sojourn.report import require_free_figure
 
 
@@ -51,7 +50,7 @@ def execute(args: argparse.Namespace) -> int:
     written: tuple[str, Path, str] | None = None
     figures = Figures()
     if args.out is not None:
-        drawn = Pictures(figures.report_missing, report_formats(args))
+        drawn = pictures_of(args, figures.report_missing)
         target = results.write(run, Path(args.out), drawn)
         written = "Run directory", target, drawn.hint
     elif args.plot is not None and figures.plot(run.plot(), args.plot):

@@ -5,7 +5,15 @@ from pathlib import Path
 
 from sojourn import results
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import add_picture_options, file_name, picture_formats
+from sojourn.cli.options import (
+    add_picture_options,
+    add_selection_options,
+    chosen_of,
+    file_name,
+    is_dark,
+    name_list,
+    picture_formats,
+)
 from sojourn.pictures import PAGE, Pictures
 
 
@@ -14,11 +22,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "directory", metavar="DIR", type=file_name, help="the run directory; its data do not change"
     )
+    add_selection_options(parser)
     parser.add_argument(
-        "--link",
-        metavar="NAME",
-        help="draw the queue of this link (default: the one whose capacity changes, or the first "
-        "with a rate); the page lets its reader select any",
+        "--control",
+        metavar="X,Y",
+        type=name_list,
+        help="show only the runs of these controllers; the data have all",
     )
     add_picture_options(parser)
     parser.set_defaults(execute=execute)
@@ -29,7 +38,8 @@ def execute(args: argparse.Namespace) -> int:
     figures = Figures()
     directory = Path(args.directory)
     formats = (*PAGE, *picture_formats(args))
-    results.draw(directory, Pictures(figures.report_missing, formats), args.link)
+    drawn = Pictures(figures.report_missing, formats, is_dark(args))
+    results.draw(directory, drawn, chosen_of(args, args.control))
     status = figures.status()
     if status == 0:
         print(f"Report: {', '.join(str(directory / f'report.{one}') for one in formats)}")

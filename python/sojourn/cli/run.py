@@ -5,19 +5,21 @@ import sys
 import time
 from pathlib import Path
 
-from sojourn import _core, api, experiment, output, results, terminal
+from sojourn import _core, api, experiment, output, results, selection, terminal
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import (
     add_controller_option,
     add_scenario_options,
+    add_selection_options,
+    chosen_of,
+    pictures_of,
     positive,
-    report_formats,
 )
 from sojourn.cli.scenarios import load_controllers, prints_aside, read
 from sojourn.exports import Captures
-from sojourn.pictures import Pictures
 from sojourn.progress import Bar
 from sojourn.run_summary import Summary
+from sojourn.selection import Chosen
 from sojourn.user_controllers import UserControllers
 
 
@@ -25,6 +27,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn run`."""
     add_scenario_options(parser)
     add_controller_option(parser)
+    add_selection_options(parser)
     add = parser.add_argument
     add("--jobs", metavar="N", type=positive, help="number of threads (default: one a core)")
     add(
@@ -54,12 +57,14 @@ def execute(args: argparse.Namespace) -> int:
     controllers = load_controllers(args.controller)
     core = _prepared(args, controllers)
     captures.require_possible(core)
+    chosen = chosen_of(args)
+    chosen.check(dict(zip(("flow", "link"), core.names(), strict=True)), args.file)
     _note(core, args)
     if summary_alone:
-        return _summarise(args, core, controllers, captures)
+        return _summarise(args, core, controllers, captures, chosen)
     began = time.perf_counter()
     figures = Figures()
-    drawn = Pictures(figures.report_missing, report_formats(args))
+    drawn = pictures_of(args, figures.report_missing)
     # The folders are created now, to detect errors early, and filled at the end.
     with Bar() as bar, prints_aside(), captures.opened() as files, out.opened() as opened:
         record = api.record(
@@ -67,20 +72,25 @@ def execute(args: argparse.Namespace) -> int:
         )
         took_s = time.perf_counter() - began
         bar.writing()
-        results.fill(record, opened.place, drawn, args.csv)
+        shown = selection.select(record, chosen, args.file)
+        results.fill(record, opened.place, drawn, args.csv, shown.plot(chosen.first_link))
     drawn.finish(opened.target, results.REDRAW)
     _note_user_controllers(controllers, record.summary, args, took_s)
     if args.json:
-        sys.stdout.write(results.summary_text(record.summary))
+        sys.stdout.write(results.summary_text(shown.summary))
         return figures.status()
     from sojourn.cli import console
 
-    console.show(record, output.announced("Run directory", opened.target, drawn.hint))
+    console.show(shown, output.announced("Run directory", opened.target, drawn.hint))
     return figures.status()
 
 
 def _summarise(
-    args: argparse.Namespace, core: _core.Scenario, controllers: UserControllers, captures: Captures
+    args: argparse.Namespace,
+    core: _core.Scenario,
+    controllers: UserControllers,
+    captures: Captures,
+    chosen: Chosen,
 ) -> int:
     """Run without a run directory."""
     began = time.perf_counter()
@@ -89,7 +99,7 @@ def _summarise(
             core, args.file, args.runs, args.jobs, bar.simulating, controllers, files
         )
     _note_user_controllers(controllers, summary, args, time.perf_counter() - began)
-    sys.stdout.write(results.summary_text(summary))
+    sys.stdout.write(results.summary_text(selection.of_summary(summary, chosen)))
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import cast
 
 from sojourn import _core, terminal, transfers
 from sojourn.cli.interrupts import Request
-from sojourn.cli.options import positive
+from sojourn.cli.options import port, positive
 from sojourn.formatting import MISSING, rate_text, size_text
 from sojourn.transfers import Peer, Strays
 
@@ -32,7 +32,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--port",
         metavar="N",
-        type=_port,
+        type=port,
         default=transfers.PORT,
         help=f"UDP port; 0 selects a free one (default: {transfers.PORT})",
     )
@@ -110,13 +110,6 @@ def _strays_text(strays: Strays) -> str:
         f"connections: {strays['empty']:,} without data, {strays['refused']:,} refused, "
         f"{strays['retries']:,} asked to prove their address"
     )
-
-
-def _port(text: str) -> int:
-    try:
-        return transfers.parse_port(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _address(text: str) -> str:

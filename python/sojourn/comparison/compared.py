@@ -2,17 +2,23 @@
 
 Controllers, flows and links are matched by name. Seeds are pooled: percentiles are over the peaks
 of the steps of all seeds, goodput and counts are means over the seeds, and a trajectory is the
-median over the seeds at each time. Percentiles over all packets come from the summaries.
+median over the seeds at each time. Figures of whole runs come from the summaries.
 """
 
 from typing import TypeVar
 
 import polars as pl
 
-from sojourn import _core
+from sojourn import _core, side_by_side
 from sojourn.comparison import align, measure
-from sojourn.comparison.matching import LATEST_S, Chosen, Matched, Pair, Side, controls, match
-from sojourn.comparison.summary import ComparedRun, ComparisonSummary, Named, NotCompared, OnlyIn
+from sojourn.comparison.matching import LATEST_S, Matched, Pair, Side, controls, match
+from sojourn.comparison.summary import (
+    ComparedRun,
+    ComparisonSummary,
+    Named,
+    NotCompared,
+    OnlyIn,
+)
 from sojourn.errors import UsageError
 from sojourn.run_directory import What
 
@@ -35,13 +41,13 @@ class ComparedRuns:
         """The links on their common grid, in the same form."""
 
     @classmethod
-    def compare(cls: type[C], a: Side, b: Side, chosen: Chosen) -> C:
+    def compare(cls: type[C], a: Side, b: Side) -> C:
         """Compare everything that both runs have; refuse two runs without anything in common."""
         if not abs(b.shift_s) < LATEST_S:
             raise UsageError(
                 f"the shift of B is {b.shift_s:g}; it is in seconds, below {LATEST_S:g}"
             )
-        matched = match(a, b, chosen)
+        matched = match(a, b)
         compared: dict[What, list[tuple[Pair, align.Grid, pl.DataFrame]]] = {
             "flows": [],
             "links": [],
@@ -58,13 +64,17 @@ class ComparedRuns:
                 compared[pair.what].append((pair, grid, align.aligned(pair, grid)))
         if not compared["flows"]:
             raise UsageError(_nothing_to_compare(a, b, left_out))
+        names = side_by_side.names_of([a.label, b.label])
+        runs = dict(zip(names, (a.run, b.run), strict=True))
+        both = side_by_side.summarise(runs, side_by_side.labels_of(runs))
         summary: ComparisonSummary = {
+            **both,
             "version": _core.__version__,
             "a": _about(a),
             "b": _about(b),
             "shift_b_s": b.shift_s,
-            "only_in_a": _only(matched, a, b, chosen),
-            "only_in_b": _only(matched, b, a, chosen),
+            "only_in_a": _only(matched, a, b),
+            "only_in_b": _only(matched, b, a),
             "not_compared": left_out,
             "flows": [
                 measure.flow(*one, measure.of_whole_runs(one[0], a.run, b.run))
@@ -87,15 +97,14 @@ def _about(side: Side) -> ComparedRun:
     }
 
 
-def _only(matched: Matched, one: Side, other: Side, chosen: Chosen) -> OnlyIn:
+def _only(matched: Matched, one: Side, other: Side) -> OnlyIn:
     def named(what: What) -> list[Named]:
         return [
             {"control": control, "name": name} for control, name in matched.only[one.letter][what]
         ]
 
     theirs = controls(other.run)
-    wanted = chosen.control or controls(one.run)
-    own = [name for name in controls(one.run) if name not in theirs and name in wanted]
+    own = [name for name in controls(one.run) if name not in theirs]
     return {"controls": own, "flows": named("flows"), "links": named("links")}
 
 

@@ -1,6 +1,6 @@
 """Matching of two runs by the names of controllers, flows and links."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -38,15 +38,6 @@ class Pair:
     b: Mapping[int, pl.DataFrame]
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """The selected names; None selects all."""
-
-    flow: Sequence[str] | None = None
-    link: Sequence[str] | None = None
-    control: Sequence[str] | None = None
-
-
 Name = tuple[str, str]
 """The controller of the run, and the name of the flow or link."""
 
@@ -60,17 +51,13 @@ class Matched:
     """Unmatched names by run, "a" or "b"."""
 
 
-def match(a: Side, b: Side, chosen: Chosen) -> Matched:
-    """Pair items of the same name; refuse a selected name that is missing."""
-    _check_chosen(a, b, "controller", chosen.control, controls)
-    _check_chosen(a, b, "flow", chosen.flow, lambda run: _every(run, "flows"))
-    _check_chosen(a, b, "link", chosen.link, lambda run: _every(run, "links"))
+def match(a: Side, b: Side) -> Matched:
+    """Pair items of the same name and controller."""
     pairs: list[Pair] = []
     only: dict[str, dict[What, list[Name]]] = {"a": {}, "b": {}}
-    wanted: tuple[tuple[What, Sequence[str] | None], ...]
-    wanted = (("flows", chosen.flow), ("links", chosen.link))
-    for what, names in wanted:
-        in_a, in_b = (_names(side.run, what, names, chosen.control) for side in (a, b))
+    whats: tuple[What, ...] = ("flows", "links")
+    for what in whats:
+        in_a, in_b = (_names(side.run, what) for side in (a, b))
         both = [one for one in in_a if one in in_b]
         if what == "flows" and not both:
             raise UsageError(_nothing_in_common(a, b, in_a, in_b))
@@ -86,36 +73,9 @@ def controls(run: Record) -> list[str]:
     return list(dict.fromkeys(one["control"] for one in run.runs))
 
 
-def _every(run: Record, what: What) -> list[str]:
-    return list(dict.fromkeys(item["name"] for one in run.runs for item in one[what]))
-
-
-def _names(
-    run: Record, what: What, names: Sequence[str] | None, control: Sequence[str] | None
-) -> list[Name]:
-    found = [
-        (one["control"], item["name"])
-        for one in run.runs
-        for item in one[what]
-        if (control is None or one["control"] in control)
-        and (names is None or item["name"] in names)
-    ]
+def _names(run: Record, what: What) -> list[Name]:
+    found = [(one["control"], item["name"]) for one in run.runs for item in one[what]]
     return list(dict.fromkeys(found))
-
-
-def _check_chosen(
-    a: Side,
-    b: Side,
-    kind: str,
-    wanted: Iterable[str] | None,
-    have: Callable[[Record], list[str]],
-) -> None:
-    for name in wanted or ():
-        for side in (a, b):
-            names = have(side.run)
-            if name not in names:
-                listed = ", ".join(names) or "none"
-                raise UsageError(f"{side.label} has no {kind} `{name}`; it has: {listed}")
 
 
 def _nothing_in_common(a: Side, b: Side, in_a: list[Name], in_b: list[Name]) -> str:

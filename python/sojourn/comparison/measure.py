@@ -35,6 +35,13 @@ def flow(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: WholeRuns) -> FlowC
         "rtt_peak_p99_s": _compared(cells, rtt, _quantile(0.99)),
         "rtt_p50_s": whole("rtt_p50_s"),
         "rtt_p99_s": whole("rtt_p99_s"),
+        "run_goodput_bps": whole("goodput_bps"),
+        "response_p50_s": whole("response_p50_s"),
+        "response_p99_s": whole("response_p99_s"),
+        "completion_s": whole("completion_s"),
+        "run_dropped_packets": whole("dropped_packets"),
+        "run_marked_packets": whole("marked_packets"),
+        "run_retransmitted_packets": whole("retransmitted_packets"),
         "window": window(trajectories(cells, "cwnd_bytes")),
     }
 
@@ -51,6 +58,9 @@ def link(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: WholeRuns) -> LinkC
         "queue_delay_p50_s": whole("queue_delay_p50_s"),
         "queue_delay_p99_s": whole("queue_delay_p99_s"),
         "queue_delay_max_s": whole("queue_delay_max_s"),
+        "run_utilisation": whole("utilisation"),
+        "run_dropped_packets": whole("dropped_packets"),
+        "run_marked_packets": whole("marked_packets"),
         "utilisation": _utilisation(cells),
         "dropped_packets": _per_run(cells, "dropped_packets"),
         "marked_packets": _per_run(cells, "marked_packets"),
@@ -124,7 +134,7 @@ def between(a: float | None, b: float | None) -> Compared:
 def of_whole_runs(pair: Pair, a: Record, b: Record) -> WholeRuns:
     """Compare the figures of both summaries: the median over the seeds, as in `medians`.
 
-    They cover all packets of whole runs, so the steps of the comparison do not affect them.
+    They cover whole runs, so the steps of the comparison do not affect them.
     """
     return lambda key: between(
         _summary_median(a, pair, pair.a, key), _summary_median(b, pair, pair.b, key)

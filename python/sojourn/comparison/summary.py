@@ -5,6 +5,8 @@ Changes may add keys but never rename one.
 
 from typing import TypedDict
 
+from sojourn.run_summary import Summary
+
 
 class Compared(TypedDict):
     """A figure of both runs: `difference` is B - A, `ratio` is B / A; null if unknown."""
@@ -53,7 +55,8 @@ class FlowComparison(PairComparison):
     """A flow that both runs have; `rtt_column` names the source of its RTT peaks.
 
     Keys with `peak` are percentiles of the greatest value in each step of `interval_s`, and depend
-    on it. Keys without `peak` come from the summaries and cover all packets of whole runs.
+    on it. `goodput_bps` is the mean over the common time. The other keys come from the summaries
+    and cover whole runs.
     """
 
     goodput_bps: ComparedSteps
@@ -63,11 +66,22 @@ class FlowComparison(PairComparison):
     rtt_peak_p99_s: ComparedSteps
     rtt_p50_s: Compared
     rtt_p99_s: Compared
+    run_goodput_bps: Compared
+    response_p50_s: Compared
+    response_p99_s: Compared
+    completion_s: Compared
+    run_dropped_packets: Compared
+    run_marked_packets: Compared
+    run_retransmitted_packets: Compared
     window: WindowComparison | None
 
 
 class LinkComparison(PairComparison):
-    """A link that both runs have; keys with `peak` are as in `FlowComparison`."""
+    """A link that both runs have; keys with `peak` are as in `FlowComparison`.
+
+    `utilisation`, `dropped_packets` and `marked_packets` are those of the common time, and keys
+    with `run_` those of whole runs.
+    """
 
     queue_delay_peak_p50_s: ComparedSteps
     queue_delay_peak_p95_s: ComparedSteps
@@ -76,6 +90,9 @@ class LinkComparison(PairComparison):
     queue_delay_p50_s: Compared
     queue_delay_p99_s: Compared
     queue_delay_max_s: Compared
+    run_utilisation: Compared
+    run_dropped_packets: Compared
+    run_marked_packets: Compared
     utilisation: ComparedSteps
     dropped_packets: ComparedSteps
     marked_packets: ComparedSteps
@@ -111,10 +128,13 @@ class NotCompared(Named):
     why: str
 
 
-class ComparisonSummary(TypedDict):
-    """Output of `compare --json`, and the content of `comparison.json`."""
+class ComparisonSummary(Summary):
+    """Output of `compare --json` of two runs, and the content of `comparison.json`.
 
-    version: str
+    The keys of `Summary` have both runs, each named after its directory, and the version of the
+    Sojourn that compared them.
+    """
+
     a: ComparedRun
     b: ComparedRun
     shift_b_s: float

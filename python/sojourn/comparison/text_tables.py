@@ -26,8 +26,15 @@ _FLOW: _Rows = (
     ("rtt_peak_p50_s", "RTT peak p50", "ms"),
     ("rtt_peak_p95_s", "RTT peak p95", "ms"),
     ("rtt_peak_p99_s", "RTT peak p99", "ms"),
+    ("run_goodput_bps", "run: goodput", "rate"),
     ("rtt_p50_s", "run: RTT p50", "ms"),
     ("rtt_p99_s", "run: RTT p99", "ms"),
+    ("response_p50_s", "run: resp. p50", "ms"),
+    ("response_p99_s", "run: resp. p99", "ms"),
+    ("completion_s", "run: completion", "ms"),
+    ("run_dropped_packets", "run: drops", "count"),
+    ("run_marked_packets", "run: marks", "count"),
+    ("run_retransmitted_packets", "run: re-sent", "count"),
 )
 _LINK: _Rows = (
     ("queue_delay_peak_p50_s", "queue peak p50", "ms"),
@@ -37,10 +44,22 @@ _LINK: _Rows = (
     ("queue_delay_p50_s", "run: queue p50", "ms"),
     ("queue_delay_p99_s", "run: queue p99", "ms"),
     ("queue_delay_max_s", "run: queue max", "ms"),
-    ("utilisation", "utilisation", "percent"),
+    ("run_utilisation", "run: util.", "percent"),
+    ("run_dropped_packets", "run: drops", "count"),
+    ("run_marked_packets", "run: marks", "count"),
+    ("utilisation", "util.", "percent"),
     ("dropped_packets", "drops", "count"),
     ("marked_packets", "marks", "count"),
 )
+
+# Figures of the common time that both summaries have for whole runs are left to the JSON, so that a
+# quantity has one figure.
+_WHOLE = {
+    "goodput_bps": "run_goodput_bps",
+    "utilisation": "run_utilisation",
+    "dropped_packets": "run_dropped_packets",
+    "marked_packets": "run_marked_packets",
+}
 
 # Quantities that may lack a value in a step, by one key of their figures.
 _MAY_LACK = {
@@ -51,11 +70,10 @@ _MAY_LACK = {
 }
 
 NOTES = (
-    "goodput: mean over the time in common; RTT peak, queue peak: percentiles of the greatest "
-    "value in each step of it, which depend on the step",
-    "run: from both summaries, over all packets of whole runs, each over its own time",
-    "drops, marks: of the link, in the time in common, a run; window: congestion window, B less A "
-    "over A, step by step",
+    "RTT peak, queue peak: percentiles of the greatest value in each step of the time in common, "
+    "which depend on the step; goodput, util., drops, marks without run: over the time in common",
+    "run: from both summaries, of whole runs, each over its own time; window: congestion window, "
+    "B less A over A, step by step",
     "srtt: smoothed RTT (used if one run recorded no other); several seeds: percentiles over all "
     "of them, means of other figures, and the median window at each time",
 )
@@ -173,13 +191,20 @@ def _has_figures(item: Item, metrics: _Rows) -> bool:
 def _rows(item: Item, metrics: _Rows) -> Iterator[list[str]]:
     for key, name, unit in metrics:
         compared = item[key]
+        if key in _WHOLE and _are_known(item[_WHOLE[key]]):
+            continue
         known = [abs(compared[side]) for side in ("a", "b") if compared[side] is not None]
         of_steps = "cells_a" in compared
+        is_zero = unit == "count" and not any(known) and not of_steps
         # Whole runs may cover different times, so a single value allows no comparison.
-        if len(known) == 2 or (known and of_steps):
+        if (len(known) == 2 and not is_zero) or (known and of_steps):
             smoothed = of_steps and item.get("rtt_column") == "srtt_s"
             label = name.replace("RTT", "srtt") if smoothed else name
             yield [label, *_cells(compared, unit, max(known))]
+
+
+def _are_known(compared: Item) -> bool:
+    return compared["a"] is not None and compared["b"] is not None
 
 
 def _cells(compared: Mapping[str, float | None], unit: Unit, largest: float) -> list[str]:

@@ -1,6 +1,7 @@
 """Figures, shown in a notebook or saved. They load drawing libraries only when they are drawn."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from html import escape
 from os import PathLike
@@ -35,9 +36,7 @@ class Drawing(ABC):
     @cached_property
     def svg(self) -> str:
         """The figure as SVG."""
-        from sojourn.report import render
-
-        return render.svg(self._document(interactive=False))
+        return self._drawn["light"]
 
     @cached_property
     def png(self) -> bytes:
@@ -47,22 +46,34 @@ class Drawing(ABC):
         return render.png(self.svg)
 
     @cached_property
+    def _drawn(self) -> "_Themes":
+        """The figure as SVG, on each ground."""
+        return _Themes(self._document)
+
+    @cached_property
     def html(self) -> str:
         """The figure as one page that works offline."""
         from sojourn.report import render
 
         return render.page(self.spec)
 
-    def save(self, path: str | PathLike[str]) -> Path:
+    def save(self, path: str | PathLike[str], dark: bool = False) -> Path:
         """Write the figure; the suffix of the name selects the format: .html, .svg or .png.
 
-        Raise `PictureError` if it cannot be drawn. The file is written completely or not at all.
+        With `dark`, a picture has a dark ground; a page follows its reader's settings. Raise
+        `PictureError` if it cannot be drawn. The file is written completely or not at all.
         """
+        from sojourn.report import render
+
         file = Path(path)
         if file.suffix not in ENDINGS:
             raise ValueError(f"{file}: a figure is saved as .html, .svg or .png")
-        drawn: str | bytes = getattr(self, file.suffix[1:])
-        return output.write_file(file, drawn)
+        if file.suffix == ".html":
+            if dark:
+                raise ValueError(f"{file}: a page follows its reader's settings; leave out `dark`")
+            return output.write_file(file, self.html)
+        drawn = self._drawn["dark" if dark else "light"]
+        return output.write_file(file, drawn if file.suffix == ".svg" else render.png(drawn))
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         from base64 import b64encode
@@ -75,6 +86,21 @@ class Drawing(ABC):
             "image/png": b64encode(self.png).decode("ascii"),
             "text/plain": repr(self),
         }
+
+
+class _Themes(dict[str, str]):
+    """A figure as SVG on a light and a dark ground, each drawn when it is first asked for."""
+
+    def __init__(self, document: Callable[[bool], dict[str, Any]]) -> None:
+        super().__init__()
+        self._document = document
+
+    def __missing__(self, theme: str) -> str:
+        from sojourn.report import dark, render
+
+        document = self._document(False)
+        self[theme] = render.svg(dark.themed(document) if theme == "dark" else document)
+        return self[theme]
 
 
 class Figure(Drawing):

@@ -8,7 +8,7 @@ import altair as alt
 
 from sojourn.formatting import rate_unit
 from sojourn.legend import Legend
-from sojourn.report import panels
+from sojourn.report import completions, panels
 from sojourn.report.canvas import Canvas
 from sojourn.report.panels import Frame
 from sojourn.report.theme import Spec, chart, layered, table, titled
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 _FEWEST = 3
 _HEIGHT = 130
 
-Values = dict[str, list[float]]
-"""The values of each series."""
+# With more boxes of single flows, flows of the same name apart from their number share one.
+_MOST_BOXES = 12
+_BOX = 18
+
+Values = dict[tuple[str, str], list[float]]
+"""The values of each box, by its series and its name."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ def add(canvas: Canvas, run: "Record", frame: Frame, link: str | None) -> None:
     for one in _all(run, frame.legend, link):
         if max(map(len, one.values.values()), default=0) >= _FEWEST:
             canvas.views += [_boxes(one, frame), _cumulative(one, frame)]
+    canvas.views += completions.views(run, frame)
 
 
 def _all(run: "Record", legend: Legend, link: str | None) -> Iterator[Distribution]:
@@ -63,17 +68,34 @@ def _all(run: "Record", legend: Legend, link: str | None) -> Iterator[Distributi
 
 
 def _of_flows(run: "Record", legend: Legend, key: str) -> Values:
-    """Return the values of flows by series; flows of one run are one series without a name."""
-    is_over_flows = legend.by == "flow" and len(run.runs) == 1
+    """Return the values of flows: a box for each flow of repeated runs, or each group of flows.
+
+    The flows of a group have the same name apart from a number, as those of `count` have.
+    """
+    first = run.runs[0]
+    seeds = len({one["seed"] for one in run.runs})
+    labels = {(one["control"], flow["name"]) for one in run.runs for flow in one["flows"]}
+    is_single = seeds > 1 and len(labels) <= _MOST_BOXES
+    groups = {flow["name"]: _group(flow["name"], is_single) for flow in first["flows"]}
+    several = len(set(groups.values())) > 1
     found: Values = {}
     for one in run.runs:
         for flow in one["flows"]:
-            label = "" if is_over_flows else legend.label(one["control"], flow["name"])
+            label = legend.label(one["control"], flow["name"])
+            group = groups.get(flow["name"], flow["name"])
+            if legend.by == "flow" and not is_single:
+                label = ""
+            elif label not in legend.colours:
+                continue
+            name = group if legend.by == "flow" else f"{label} {group}" if several else label
             value = cast(Item, flow).get(key)
-            is_drawn = is_over_flows or label in legend.colours
-            if is_drawn and isinstance(value, (int, float)):
-                found.setdefault(label, []).append(float(value))
+            if isinstance(value, (int, float)):
+                found.setdefault((label, name), []).append(float(value))
     return found
+
+
+def _group(name: str, is_single: bool) -> str:
+    return name if is_single else name.rstrip("0123456789").rstrip("-_") or name
 
 
 def _of_runs(
@@ -84,7 +106,7 @@ def _of_runs(
     for one, value in values:
         label = one["control"] if legend.by == "run" else ""
         if value is not None and (legend.by != "run" or label in legend.colours):
-            found.setdefault(label, []).append(value)
+            found.setdefault((label, label), []).append(value)
     return found
 
 
@@ -108,30 +130,40 @@ def _scaled(values: Values, scale: float) -> Values:
 
 def _boxes(one: Distribution, frame: Frame) -> alt.LayerSpec:
     """Draw a box from the 25th to the 75th percentile, and whiskers to the extremes."""
-    rows = [{"series": name, "v": value} for name, own in one.values.items() for value in own]
+    rows = [
+        {"series": series, "name": name, "v": value}
+        for (series, name), own in one.values.items()
+        for value in own
+    ]
     mark: Spec = {"type": "boxplot", "extent": "min-max", "size": 14, "median": {"color": "white"}}
-    order = list(one.values)
-    y = alt.Y("series:N", sort=order, title=None, axis=alt.Axis(labelLimit=90))
+    order = [name for _, name in one.values]
+    y = alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=130))
     box = chart(table(rows, "v"), mark, _x(one), y, panels.colour(frame))
     width = panels.WIDTHS["whole"]
     title = titled(f"{one.title} ({one.unit}): extremes, quartiles, median", offset=5)
-    return layered(box, width=width, height=_HEIGHT, title=title)
+    return layered(box, width=width, height=_height(one), title=title)
+
+
+def _height(one: Distribution) -> int:
+    return max(_HEIGHT, _BOX * len(one.values))
 
 
 def _cumulative(one: Distribution, frame: Frame) -> alt.LayerSpec:
     """Draw the share of values up to each value."""
     rows = []
-    for name, own in one.values.items():
+    for (series, name), own in one.values.items():
         ordered = sorted(own)
-        rows.append({"series": name, "v": ordered[0], "share": 0.0})
+        base = {"series": series, "name": name}
+        rows.append({**base, "v": ordered[0], "share": 0.0})
         for place, value in enumerate(ordered, start=1):
-            rows.append({"series": name, "v": value, "share": place / len(ordered)})
+            rows.append({**base, "v": value, "share": place / len(ordered)})
     mark = alt.MarkDef("line", interpolate="step-after", strokeWidth=1.6, clip=True)
     y = alt.Y("share:Q", title=None, axis=alt.Axis(format="%", tickCount=5))
-    line = chart(table(rows, "v", "share"), mark, _x(one), y, panels.colour(frame))
+    each = alt.Detail("name:N")
+    line = chart(table(rows, "v", "share"), mark, _x(one), y, panels.colour(frame), each)
     width = panels.WIDTHS["detail"]
     title = titled("Cumulative distribution", offset=5, fontWeight="normal", color=panels.NEUTRAL)
-    return layered(line, width=width, height=_HEIGHT, title=title)
+    return layered(line, width=width, height=_height(one), title=title)
 
 
 def _x(one: Distribution) -> alt.X:

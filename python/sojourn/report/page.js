@@ -2,6 +2,8 @@
 const place = document.getElementById("figure");
 const spec = JSON.parse(document.getElementById("spec").textContent);
 const linkRows = JSON.parse(document.getElementById("link-rows").textContent);
+// The colour on a dark ground of each colour in the figure.
+const dark = JSON.parse(document.getElementById("dark").textContent);
 const widths = spec.concat.map((view) => view.width);
 const part = spec.params.find((param) => param.name === "part");
 // The rows of the link that the figure shows first.
@@ -15,6 +17,8 @@ const NARROW = 760;
 // Names of the legend and figures of a tooltip that fit.
 const PIXELS_PER_LETTER = 7.5;
 const SYMBOL = 44;
+const PIXELS_PER_LABEL = 6;
+const NUMBERS = 30;
 const MOST_FIGURES = 16;
 // The renderer sizes its own element by the figure, so measure the one around it.
 const around = place.parentElement;
@@ -23,7 +27,8 @@ let drawn = null;
 
 function layOut(asked) {
   const isNarrow = width < NARROW;
-  const room = Math.max(width - (isNarrow ? BESIDE_ONE : BESIDE), 220);
+  const beside = (isNarrow ? BESIDE_ONE : BESIDE) + labelWidth(asked);
+  const room = Math.max(width - beside, 220);
   const whole = widths[0] + widths[1];
   asked.columns = isNarrow ? 1 : 2;
   // The page's own ground, light or dark.
@@ -40,6 +45,32 @@ function layOut(asked) {
   legend.columns = Math.max(1, Math.floor(room / (SYMBOL + PIXELS_PER_LETTER * longestName(asked))));
   legend.labelLimit = room - SYMBOL;
   return asked;
+}
+
+// Properties of Vega-Lite that hold a colour; other texts may be names from the user.
+const HOLDERS = ["fill", "stroke", "background", "value", "range"];
+
+function themed(value, holds = false) {
+  if (Array.isArray(value)) return value.map((item) => themed(item, holds));
+  if (typeof value === "string") return holds ? (dark[value] ?? value) : value;
+  if (value === null || typeof value !== "object") return value;
+  const change = ([key, item]) => [
+    key,
+    key === "datasets" ? item : themed(item, HOLDERS.includes(key) || /color$/i.test(key)),
+  ];
+  return Object.fromEntries(Object.entries(value).map(change));
+}
+
+// Pixels by which the names of boxes are wider than the numbers on an axis.
+function labelWidth(asked) {
+  const axes = asked.concat.flatMap((view) => view.layer.map((layer) => layer.encoding?.y));
+  const widths = axes
+    .filter((y) => Array.isArray(y?.sort) && y.axis?.labels !== false)
+    .map((y) => {
+      const longest = Math.max(...y.sort.map((name) => name.length));
+      return Math.min(longest * PIXELS_PER_LABEL, y.axis?.labelLimit ?? Infinity);
+    });
+  return Math.max(0, ...widths.map((each) => each - NUMBERS));
 }
 
 function longestName(asked) {
@@ -65,7 +96,8 @@ function tooltip(value, escaped) {
 async function draw() {
   drawn?.finalize();
   // A copy, because drawing changes its input.
-  drawn = await vegaEmbed(place, layOut(structuredClone(spec)), {
+  const copy = structuredClone(spec);
+  drawn = await vegaEmbed(place, layOut(isDark.matches ? themed(copy) : copy), {
     actions: false,
     renderer: "canvas",
     tooltip: { formatTooltip: tooltip, theme: isDark.matches ? "dark" : "light" },
@@ -81,6 +113,7 @@ new ResizeObserver(
   }, 150),
 ).observe(around);
 
+isDark.addEventListener("change", draw);
 for (const button of document.querySelectorAll("button[data-from]")) {
   button.addEventListener("click", () => {
     part.value = { x: [Number(button.dataset.from), Number(button.dataset.to)] };

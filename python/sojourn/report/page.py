@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from sojourn.comparison import text_tables
-from sojourn.report import bundle, overlay, render, spec, templates
+from sojourn.report import bundle, dark, overlay, render, spec, templates
 from sojourn.report.table_html import comparison_tables, to_html
 from sojourn.report.theme import Spec
 from sojourn.run_summary import focus_link
@@ -93,6 +93,8 @@ def _scripts(document: Spec) -> dict[str, Any]:
     subtitle = document["title"].get("subtitle") or []
     untitled = {key: value for key, value in document.items() if key != "title"}
     return {
+        # The links' own rows have no other colours.
+        "dark": _json(dark.colours(document)),
         "subtitle": [subtitle] if isinstance(subtitle, str) else subtitle,
         "spec": _json(untitled),
         "script": Markup(_script()),

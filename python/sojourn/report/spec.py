@@ -38,7 +38,8 @@ def figure(
     rows.rtt()
     distributions.add(rows.canvas, run, rows.frame, rows.link)
     notes = [_subtitle(run, rows.link), *_left_out(rows)]
-    heading = {"title": run.title, "subtitle": subtitle_of(notes)}
+    # Vega draws no subtitle without a title.
+    heading = {"title": run.title or " ", "subtitle": subtitle_of(notes)}
     return document(rows.canvas, heading, _first_shown(run), interactive)
 
 

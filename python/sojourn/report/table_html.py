@@ -1,5 +1,7 @@
 """The summary tables as HTML."""
 
+from collections.abc import Sequence
+
 from sojourn import summary_table, verdicts
 from sojourn.comparison import text_tables
 from sojourn.comparison.summary import ComparisonSummary
@@ -7,27 +9,28 @@ from sojourn.report import templates
 from sojourn.run_summary import Summary
 
 
-def to_html(summary: Summary) -> str:
-    """Format every table as HTML, with explanations of the columns."""
+def to_html(summary: Summary, about: Sequence[str] = ()) -> str:
+    """Format every table as HTML, below lines about the runs, with explanations of the columns."""
     tables = summary_table.build_all(summary)
     return templates.fill(
         "tables.html",
-        about=verdicts.sentences(summary),
+        about=[*about, *verdicts.sentences(summary)],
         tables=tables,
         comparison=False,
         remarks=[summary_table.notes(tables, summary)],
     )
 
 
-def comparison_tables(summary: ComparisonSummary, about: list[str] | None = None) -> str:
-    """Format the tables of a comparison, its gaps, and explanations of its figures."""
-    return templates.fill(
+def comparison_tables(summary: ComparisonSummary, about: Sequence[str] = ()) -> str:
+    """Format the tables of both runs and of their differences, with explanations."""
+    differences = templates.fill(
         "tables.html",
-        about=about or [],
+        about=[],
         tables=text_tables.build_all(summary),
         comparison=True,
         remarks=[text_tables.gaps(summary), text_tables.NOTES],
     )
+    return f"{to_html(summary, about)}{differences}"
 
 
 def comparison_html(summary: ComparisonSummary) -> str:

@@ -19,7 +19,7 @@ def fill(template: str, folder: Path = FOLDER, **values: Any) -> str:
 
 @cache
 def _environment(folder: Path) -> Environment:
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
@@ -28,6 +28,15 @@ def _environment(folder: Path) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    # The colour of a name in a table that a reader sees on a dark ground.
+    environment.filters["dark"] = _dark
+    return environment
+
+
+def _dark(colour: str) -> str:
+    from sojourn.report import dark
+
+    return dark.dark(colour)
 
 
 def _finalize(value: Any) -> Any:

@@ -33,7 +33,11 @@ _CONFIG: Spec = {
         "symbolType": "stroke",
         "symbolStrokeWidth": 3,
         "labelFontSize": 12,
+        "labelColor": "#222222",
     },
+    # Vega's own default is black, which would be invisible on a dark ground.
+    "boxplot": {"rule": {"color": "#222222"}},
+    "text": {"color": "#222222"},
 }
 
 # Widths in a legend, in pixels.

@@ -118,11 +118,8 @@ class Dataset:
         import polars as pl
 
         complete = set(self.folder.list("runs"))
-        frames = [
-            pl.read_parquet(io.BytesIO(self.folder.read(f"{folder}/{name}")))
-            for name in self.folder.list(folder)
-            if name in complete
-        ]
+        names = [f"{folder}/{name}" for name in self.folder.list(folder) if name in complete]
+        frames = [pl.read_parquet(io.BytesIO(data)) for data in self.folder.read_all(names)]
         return pl.concat(frames) if frames else pl.DataFrame(schema={"run": pl.String})
 
     def __repr__(self) -> str:
@@ -206,9 +203,8 @@ def _known(folder: AnyFolder) -> set[str]:
     import polars as pl
 
     known: set[str] = set()
-    for name in folder.list("runs"):
-        data = io.BytesIO(folder.read(f"runs/{name}"))
-        known.update(pl.read_parquet(data, columns=["run"])["run"].to_list())
+    for data in folder.read_all([f"runs/{name}" for name in folder.list("runs")]):
+        known.update(pl.read_parquet(io.BytesIO(data), columns=["run"])["run"].to_list())
     return known
 
 

@@ -14,6 +14,8 @@ from sojourn.sweeps.plan import Plan, Task
 
 # Real time of a batch. It limits the loss by a kill; starting processes takes a third of it.
 _BATCH_S = 2.0
+# The same for each worker of many: Dask's scheduler needs some 2 ms a task.
+_BATCH_A_SLOT_S = 0.005
 # Work for this process alone, before others start.
 _FIRST_S = 1.0
 
@@ -138,7 +140,8 @@ def execute(queue: Queue, engine: Engine, worker: Worker, tally: Tally, watcher:
     """Execute all runs on the workers of an engine; `worker` records those that kill a worker."""
     while queue or queue.has_out:
         while queue and engine.has_room:
-            engine.submit(queue.take(tally, engine.slots))
+            slots = engine.slots
+            engine.submit(queue.take(tally, slots, max(_BATCH_S, slots * _BATCH_A_SLOT_S)))
         for ended in engine.wait():
             if isinstance(ended, Done):
                 queue.end(ended)

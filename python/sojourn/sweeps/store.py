@@ -1,7 +1,7 @@
 """Folders of a dataset, whose files are written completely or not at all."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sojourn import output
@@ -35,6 +35,10 @@ class Folder:
     def read(self, name: str) -> bytes:
         """Read a file."""
         return (self.path / name).read_bytes()
+
+    def read_all(self, names: Sequence[str]) -> Iterator[bytes]:
+        """Read several files, in their order."""
+        return map(self.read, names)
 
     def exists(self, name: str) -> bool:
         """Whether a file exists."""

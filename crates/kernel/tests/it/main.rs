@@ -2,7 +2,10 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+mod native;
 mod object;
+mod random;
 mod record;
 mod registration;
 mod replay;
+mod scenarios;

@@ -10,7 +10,7 @@ use sojourn_sim::Simulation;
 use sojourn_units::{Bytes, Duration, Instant};
 
 /// Flags of an event (`bpf/event.h`).
-const FLAGS: [fn(&Feedback<'_>) -> bool; 7] = [
+pub(crate) const FLAGS: [fn(&Feedback<'_>) -> bool; 7] = [
     |f| f.loss_event,
     |f| f.ecn_event,
     |f| f.spurious,
@@ -20,7 +20,7 @@ const FLAGS: [fn(&Feedback<'_>) -> bool; 7] = [
     |_| false,
     |f| f.rate.is_some_and(|sample| !sample.app_limited),
 ];
-const RETRANSMISSION: u64 = 1 << 5;
+pub(crate) const RETRANSMISSION: u64 = 1 << 5;
 
 /// The calls of a connection.
 #[derive(Clone, Default)]
@@ -66,17 +66,25 @@ pub(crate) fn record(name: &'static str, scenario: &str) -> Vec<Trace> {
 }
 
 /// A controller, and its record.
-struct Recorder {
+pub(crate) struct Recorder {
     inner: AnyController,
     trace: Trace,
 }
 
 impl Recorder {
     fn boxed(setup: &Setup) -> Box<dyn Controller> {
-        let name = *NAME.lock().expect("no panic");
+        Box::new(Recorder::new(*NAME.lock().expect("no panic"), setup))
+    }
+
+    pub(crate) fn new(name: &str, setup: &Setup) -> Recorder {
         let inner = (sojourn_cc::find(name).expect("a controller").build)(setup);
         let (mss, initial_window) = (setup.mss.0, setup.initial_window.0);
-        Box::new(Recorder { inner, trace: Trace { mss, initial_window, ..Trace::default() } })
+        Recorder { inner, trace: Trace { mss, initial_window, ..Trace::default() } }
+    }
+
+    /// The record until now.
+    pub(crate) fn take(&mut self) -> Trace {
+        std::mem::take(&mut self.trace)
     }
 
     /// Records a call that has been made.
@@ -138,8 +146,11 @@ impl Controller for Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        if let Ok(mut traces) = TRACES.lock() {
-            traces.push(std::mem::take(&mut self.trace));
+        let trace = self.take();
+        if let Ok(mut traces) = TRACES.lock()
+            && !trace.events.is_empty()
+        {
+            traces.push(trace);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Loading and unloading.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd};
@@ -64,6 +65,29 @@ fn a_loaded_controller_carries_data_and_goes_when_it_is_dropped() {
         drop(loaded);
         assert!(!is_available(&kernel_name(name)));
         assert!(registered().expect("a list").iter().all(|one| one.name != name));
+    }
+}
+
+/// The release of the running kernel: major, minor.
+fn release() -> [u32; 2] {
+    let text = fs::read_to_string("/proc/sys/kernel/osrelease").expect("a release");
+    let mut numbers = text.split(['.', '-']).map_while(|number| number.parse().ok());
+    [(); 2].map(|()| numbers.next().expect("a number"))
+}
+
+/// A kernel that loads LoLa refuses Prague only for this reason, as every kernel before 6.18 does.
+#[test]
+fn prague_is_refused_by_kernels_without_accurate_ecn() {
+    let _alone = alone();
+    let Some(lola) = try_load("lola") else { return };
+    drop(lola);
+    match load("prague", &defaults("prague")) {
+        Ok(_) => assert!(release() >= [6, 18]),
+        Err(error) => {
+            println!("{error}");
+            assert!(error.to_string().contains("accurate ECN (TCP_CONG_NEEDS_ACCECN); use Linux"));
+            assert!(matches!(error, Error::Kernel { .. }));
+        }
     }
 }
 

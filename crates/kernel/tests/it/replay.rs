@@ -1,102 +1,16 @@
 //! The headers of the controllers, compiled natively and in the kernel, replay calls that a
 //! simulation recorded, with the same results.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::{env, fs, thread};
-
 use sojourn_params::{Params, Value};
 
 use crate::common::defaults;
-use crate::record::{Trace, record};
+use crate::native::Native;
+use crate::random::random;
+use crate::record::{FLAGS, RETRANSMISSION, Trace, record};
+use crate::scenarios::{marks, rounds, trouble};
 
-/// Two flows with different round-trip times: every phase, many rounds.
-fn rounds(seconds: u32, control: &str) -> String {
-    format!(
-        r#"
-duration = "{seconds}s"
-[link.bottleneck]
-rate = "100Mbit"
-delay = "5ms"
-buffer = "1MB"
-[link.near]
-delay = "5ms"
-[link.far]
-delay = "45ms"
-[flow.first]
-path = ["bottleneck"]
-back = ["near"]
-control = {control}
-[flow.second]
-path = ["bottleneck"]
-back = ["far"]
-control = {control}
-start = "2s"
-"#
-    )
-}
-
-/// Losses, timeouts, spurious retransmissions and idle periods.
-fn trouble(seconds: u32, control: &str) -> String {
-    format!(
-        r#"
-duration = "{seconds}s"
-[link.bottleneck]
-rate = "10Mbit"
-delay = "10ms"
-buffer = "20kB"
-loss = 0.02
-[link.back]
-delay = "10ms"
-[flow.bulk]
-path = ["bottleneck"]
-back = ["back"]
-control = {control}
-[flow.bursts]
-path = ["bottleneck"]
-back = ["back"]
-control = {control}
-source = {{ kind = "on-off", rate = "4Mbit", on = "1s", off = "3s" }}
-[flow.other]
-path = ["bottleneck"]
-back = ["back"]
-control = "cubic"
-"#
-    )
-}
-
-/// Marks by a step, losses, an outage and a second flow.
-fn marks(seconds: u32, control: &str) -> String {
-    format!(
-        r#"
-duration = "{seconds}s"
-[link.bottleneck]
-rate = {{ start = "100Mbit", steps = [
-    {{ at = "3s", rate = "30Mbit" }},
-    {{ at = "5s", rate = "0Mbit" }},
-    {{ at = "7s", rate = "100Mbit" }},
-] }}
-delay = "5ms"
-buffer = "100kB"
-queue = {{ kind = "step", k = 20 }}
-loss = 0.0001
-[link.back]
-delay = "5ms"
-[flow.first]
-path = ["bottleneck"]
-back = ["back"]
-control = {control}
-[flow.second]
-path = ["bottleneck"]
-back = ["back"]
-control = {control}
-start = "2s"
-source = {{ kind = "on-off", rate = "40Mbit", on = "2s", off = "1s" }}
-"#
-    )
-}
+/// The results of an event: window, threshold, and phase or alpha.
+type Outcome = [u64; 3];
 
 /// A controller with its parameters, and its recorded connections.
 struct Case {
@@ -124,7 +38,8 @@ impl Case {
         }
         let control = format!("{{ kind = \"recorded\"{keys} }}");
         let scenarios = scenarios.iter().map(|scenario| scenario(&control));
-        let traces = scenarios.flat_map(|one| record(name, &one)).collect();
+        let mut traces: Vec<_> = scenarios.flat_map(|one| record(name, &one)).collect();
+        traces.push(random(name, &params));
         Case { name, params, traces }
     }
 
@@ -137,57 +52,15 @@ impl Case {
     fn events(&self) -> usize {
         self.traces.iter().map(|trace| trace.events.len()).sum()
     }
-}
 
-fn bytes(words: impl IntoIterator<Item = u64>) -> Vec<u8> {
-    words.into_iter().flat_map(u64::to_ne_bytes).collect()
-}
-
-/// Compiles the native program of a controller; `None` without a compiler.
-fn native(name: &str) -> Option<PathBuf> {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bpf");
-    // Each test has its own file.
-    static BUILT: AtomicU32 = AtomicU32::new(0);
-    let number = BUILT.fetch_add(1, Ordering::Relaxed);
-    let program = env::temp_dir().join(format!("sojourn-native-{}-{number}", std::process::id()));
-    let status = Command::new("cc")
-        .args(["-O2", &format!("-DCONTROLLER={name}"), "-include"])
-        .arg(sources.join(format!("{name}.h")))
-        .arg("-o")
-        .args([&program, &sources.join("native.c")])
-        .status();
-    match status {
-        Ok(status) => assert!(status.success(), "the header does not compile"),
-        Err(error) => {
-            println!("left out: cc: {error}");
-            return None;
-        }
+    fn words(&self) -> Vec<u64> {
+        let declared = sojourn_cc::find(self.name).expect("a controller").info.params;
+        sojourn_kernel::words(declared, &self.params)
     }
-    Some(program)
 }
 
-/// Results of the native program.
-fn in_native(program: &Path, case: &Case, trace: &Trace) -> Vec<[u64; 3]> {
-    let declared = sojourn_cc::find(case.name).expect("a controller").info.params;
-    let mut input = bytes(sojourn_kernel::words(declared, &case.params));
-    input.extend(bytes([trace.mss, trace.initial_window]));
-    input.extend(bytes(trace.events.iter().flatten().copied()));
-    let mut child = Command::new(program)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the program runs");
-    let mut stdin = child.stdin.take().expect("a pipe");
-    let writing = thread::spawn(move || stdin.write_all(&input));
-    let output = child.wait_with_output().expect("an end");
-    writing.join().expect("no panic").expect("written");
-    assert!(output.status.success());
-    let words = output.stdout.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word));
-    words.collect::<Vec<_>>().as_chunks::<3>().0.to_vec()
-}
-
-/// Compares results with those of native C, and names the first event that differs.
-fn compare(trace: &Trace, native: &[[u64; 3]], other: &[[u64; 3]]) {
+/// Asserts that results are those of native C, and names the first event that differs.
+fn assert_equal(trace: &Trace, native: &[Outcome], other: &[Outcome]) {
     assert_eq!((native.len(), other.len()), (trace.events.len(), trace.events.len()));
     if let Some(place) = (0..native.len()).find(|place| native[*place] != other[*place]) {
         let (event, wanted) = (trace.events[place], native[place]);
@@ -195,30 +68,47 @@ fn compare(trace: &Trace, native: &[[u64; 3]], other: &[[u64; 3]]) {
     }
 }
 
-/// Every kind of event occurs.
-fn check_coverage(case: &Case) {
-    let has = |of: &dyn Fn(&[u64; 12]) -> bool| {
-        case.traces.iter().flat_map(|trace| &trace.events).any(of)
-    };
-    (0..3).for_each(|kind| assert!(has(&|event| event[1] == kind), "no event of kind {kind}"));
-    assert!(has(&|event| event[2] & 1 != 0), "no loss");
+/// Every kind of event occurs, and every flag and every missing value both ways.
+fn assert_inputs_vary(cases: &[Case]) {
+    let events = || cases.iter().flat_map(|case| &case.traces).flat_map(|trace| &trace.events);
+    for kind in 0..3 {
+        assert!(events().any(|event| event[1] == kind), "no event of kind {kind}");
+    }
+    for bit in 0..FLAGS.len() as u32 {
+        let kind = if 1 << bit == RETRANSMISSION { 2 } else { 0 };
+        let is_set = |event: &&[u64; 12]| event[1] == kind && event[2] >> bit & 1 == 1;
+        let count = events().filter(is_set).count();
+        let all = events().filter(|event| event[1] == kind).count();
+        assert!(0 < count && count < all, "flag {bit} in {count} of {all} events");
+    }
+    for (field, name) in [(3, "RTT"), (5, "acknowledged packet")] {
+        let is_absent = |event: &[u64; 12]| event[1] == 0 && [0, u64::MAX].contains(&event[field]);
+        assert!(events().any(is_absent), "every feedback has an {name}");
+    }
 }
 
-/// Replays a case; returns the results of native C. `None` without a compiler.
-fn check(case: &Case) -> Option<Vec<Vec<[u64; 3]>>> {
-    let program = native(case.name)?;
-    check_coverage(case);
-    let results: Vec<_> =
-        case.traces.iter().map(|trace| in_native(&program, case, trace)).collect();
-    fs::remove_file(program).expect("removed");
-    println!("{} events of {} connections", case.events(), case.traces.len());
-    #[cfg(feature = "libbpf")]
-    in_kernel(case, &results);
+/// Replays the cases of a controller in native C and in the kernel; returns the results for each
+/// connection of each case. `None` without a compiler.
+fn check(cases: &[Case]) -> Option<Vec<Vec<Vec<Outcome>>>> {
+    assert_inputs_vary(cases);
+    let native = Native::new(cases[0].name)?;
+    let results: Vec<Vec<_>> = cases
+        .iter()
+        .map(|case| case.traces.iter().map(|trace| native.run(&case.words(), trace)).collect())
+        .collect();
+    if let Some(lines) = native.unexecuted() {
+        assert!(lines.is_empty(), "no event reaches these lines:\n{}", lines.join("\n"));
+    }
+    for (case, results) in cases.iter().zip(&results) {
+        println!("{} events of {} connections", case.events(), case.traces.len());
+        #[cfg(feature = "libbpf")]
+        in_kernel(case, results);
+    }
     Some(results)
 }
 
 #[cfg(feature = "libbpf")]
-fn in_kernel(case: &Case, results: &[Vec<[u64; 3]>]) {
+fn in_kernel(case: &Case, results: &[Vec<Outcome>]) {
     use sojourn_kernel::replay;
 
     let mut time = std::time::Duration::ZERO;
@@ -226,7 +116,7 @@ fn in_kernel(case: &Case, results: &[Vec<[u64; 3]>]) {
         let start = replay::Start { mss: trace.mss, initial_window: trace.initial_window };
         match replay::run(case.name, &case.params, start, &trace.events) {
             Ok(outcome) => {
-                compare(trace, native, &outcome.results);
+                assert_equal(trace, native, &outcome.results);
                 time += outcome.time;
             }
             Err(error) => return crate::common::skip(&error),
@@ -235,11 +125,13 @@ fn in_kernel(case: &Case, results: &[Vec<[u64; 3]>]) {
     println!("{:.0} ns an event in the kernel", time.as_secs_f64() * 1e9 / case.events() as f64);
 }
 
-/// As [`check`], and the simulator's controller has the same windows.
-fn check_with_simulator(case: &Case) -> Option<Vec<Vec<[u64; 3]>>> {
-    let results = check(case)?;
-    for (trace, native) in case.traces.iter().zip(&results) {
-        compare(trace, native, &trace.results);
+/// As [`check`], and the simulator's controller has the same windows, thresholds and details.
+fn check_with_simulator(cases: &[Case]) -> Option<Vec<Vec<Vec<Outcome>>>> {
+    let results = check(cases)?;
+    for (case, results) in cases.iter().zip(&results) {
+        case.traces.iter().zip(results).for_each(|(trace, native)| {
+            assert_equal(trace, native, &trace.results);
+        });
     }
     Some(results)
 }
@@ -248,44 +140,76 @@ fn choice(name: &str) -> Value {
     Value::Choice(name.to_owned())
 }
 
-fn check_lola(seconds: [u32; 2]) {
-    let scenarios: [&dyn Fn(&str) -> String; 2] =
-        [&|control| rounds(seconds[0], control), &|control| trouble(seconds[1], control)];
-    let case = Case::new("lola", &[("arithmetic", choice("integer"))], &scenarios);
-    let Some(results) = check_with_simulator(&case) else { return };
-    let has_phase = |phase| results.iter().flatten().any(|result| result[2] == phase);
-    (0..4).for_each(|phase| assert!(has_phase(phase), "no phase {phase}"));
-}
-
-/// With the outage, after which the retransmission timer expires.
-fn check_copa(seconds: [u32; 2]) {
+/// LoLa or Copa, with all of its phases. After the outage of `marks`, the retransmission timer
+/// expires. The second case has one more value.
+fn check_phases(name: &'static str, seconds: [u32; 2], phases: u64, more: (&str, Value)) {
     let scenarios: [&dyn Fn(&str) -> String; 3] = [
         &|control| rounds(seconds[0], control),
         &|control| trouble(seconds[1], control),
         &|control| marks(10, control),
     ];
-    let case = Case::new("copa", &[("arithmetic", choice("integer"))], &scenarios);
-    let Some(results) = check_with_simulator(&case) else { return };
-    let has_phase = |phase| results.iter().flatten().any(|result| result[2] == phase);
-    (0..3).for_each(|phase| assert!(has_phase(phase), "no phase {phase}"));
+    let integer = ("arithmetic", choice("integer"));
+    let cases = [
+        Case::new(name, std::slice::from_ref(&integer), &scenarios),
+        Case::new(name, &[integer, more], &scenarios[1..]),
+    ];
+    let Some(results) = check_with_simulator(&cases) else {
+        return;
+    };
+    let has_phase = |phase| results.iter().flatten().flatten().any(|result| result[2] == phase);
+    (0..phases).for_each(|phase| assert!(has_phase(phase), "no phase {phase}"));
 }
 
+/// With and without a limit of the validity of the minimum RTT.
+fn check_lola(seconds: [u32; 2]) {
+    check_phases("lola", seconds, 4, ("base_timeout", Value::Integer(2)));
+}
+
+/// With and without the mode for competition.
+fn check_copa(seconds: [u32; 2]) {
+    check_phases("copa", seconds, 3, ("mode_switching", Value::Switch(false)));
+}
+
+/// With Linux's arithmetic, the simulator has the same results. With the exact one it has floats.
 fn check_dctcp(seconds: u32) {
-    check(&Case::of_marks("dctcp", seconds, &[("arithmetic", choice("exact"))]));
-    check_with_simulator(&Case::of_marks("dctcp", seconds, &[("arithmetic", choice("linux"))]));
+    let cases = ["exact", "linux"]
+        .map(|name| Case::of_marks("dctcp", seconds, &[("arithmetic", choice(name))]));
+    let Some(results) = check(&cases) else { return };
+    for (trace, native) in cases[1].traces.iter().zip(&results[1]) {
+        assert_equal(trace, native, &trace.results);
+    }
+    for (trace, native) in cases[0].traces.iter().zip(&results[0]) {
+        assert_close(trace, native);
+    }
+}
+
+/// The integers of alpha have 20 bits, so that its error is at most 2^-20 for each rounding: three in
+/// each observation window, of which `g` of 1/16 forgets all but 48.
+const ALPHA_ERROR: u64 = 48;
+
+/// Asserts that integers follow floats: alpha by its rounding, the window and the threshold within a
+/// packet, since a window that differs by a byte grows by its next packet at another acknowledgement.
+fn assert_close(trace: &Trace, native: &[Outcome]) {
+    let most = [trace.mss, trace.mss, ALPHA_ERROR];
+    for (place, (exact, native)) in trace.results.iter().zip(native).enumerate() {
+        let is_close = (0..3).all(|field| exact[field].abs_diff(native[field]) <= most[field]);
+        assert!(is_close, "event {place}: {native:?} instead of {exact:?}");
+    }
 }
 
 /// Both forms of the response, and both rules for CWR. After 50 round trips, the virtual one counts.
 fn check_prague(seconds: u32) {
-    for (response, cwr) in [("mark", "virtual"), ("mark", "linux"), ("epoch", "virtual")] {
+    let forms = [("mark", "virtual"), ("mark", "linux"), ("epoch", "virtual")];
+    let cases = forms.map(|(response, cwr)| {
         let values = [
             ("arithmetic", choice("integer")),
             ("response", choice(response)),
             ("cwr", choice(cwr)),
             ("d", Value::Integer(50)),
         ];
-        check_with_simulator(&Case::of_marks("prague", seconds, &values));
-    }
+        Case::of_marks("prague", seconds, &values)
+    });
+    check_with_simulator(&cases);
 }
 
 #[test]

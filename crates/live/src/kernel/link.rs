@@ -5,7 +5,7 @@ use sojourn_sim::{LinkChange, LinkValue};
 use sojourn_units::{Bytes, Duration, Rate};
 
 use super::plan::{Direction, Place, Step, refused};
-use super::{queue, wire};
+use super::{network, queue, wire};
 use crate::{Error, IpVersion};
 
 /// Handles of the qdiscs: the shaper, its queue, and the wire.
@@ -34,6 +34,8 @@ pub(crate) struct KernelLink {
     shaped: Option<Rate>,
     /// The arguments of the queue without its limit, for each rate.
     spec: Link,
+    /// Largest packet.
+    mtu: u32,
     /// Largest packet as the link counts it.
     largest: Bytes,
     /// Whether it delays, loses, copies or reorders packets.
@@ -46,7 +48,7 @@ impl KernelLink {
         spec: &Link,
         place: usize,
         direction: Direction,
-        mtu: u64,
+        mtu: u32,
     ) -> Result<KernelLink, Error> {
         let of = || format!("link `{}`", spec.name);
         if spec.ring.is_some() {
@@ -64,7 +66,8 @@ impl KernelLink {
             direction,
             shaped,
             spec: spec.clone(),
-            largest: Bytes(mtu) + spec.overhead,
+            mtu,
+            largest: Bytes(u64::from(mtu)) + spec.overhead,
             has_wire: wire::is_needed(spec),
         };
         if let Some(rate) = shaped {
@@ -118,21 +121,26 @@ impl KernelLink {
         }
     }
 
-    /// The commands that pass the packets of the ingress through the shaper. Only IP packets pass,
-    /// and `stab` makes HTB count them as the scenario's link does.
-    fn redirection(&self, version: IpVersion) -> [Step; 5] {
+    /// The commands that pass copies of the ingress' packets through the shaper, and drop the
+    /// packets. A packet belongs to the socket that sent it, also in another namespace, until the
+    /// router's IP layer has it. TCP allows a socket about two packets below itself
+    /// (`tcp_small_queue_check`), so that the queue would never fill. A copy belongs to no socket.
+    /// Only packets to the other hosts pass: those to multicast groups (RFC 3810) are of no flow.
+    /// `stab` makes HTB count them as the scenario's link does.
+    fn redirection(&self, version: IpVersion) -> Vec<Step> {
         let (ingress, shaper) = (self.direction.ingress(), self.direction.shaper());
-        let protocol = if version == IpVersion::V4 { "ip" } else { "ipv6" };
+        let (network, length) = self.direction.to().network(version);
+        let (protocol, field) =
+            if version == IpVersion::V4 { ("ip", "ip") } else { ("ipv6", "ip6") };
         let overhead = self.spec.overhead.0 as i64 - ETHERNET;
-        [
-            Step::ip(Place::Router, format!("link add {shaper} type ifb")),
-            Step::ip(Place::Router, format!("link set {shaper} up")),
+        let mut steps = network::shaper(self.direction, self.mtu).to_vec();
+        steps.extend([
             Step::tc(Place::Router, format!("qdisc add dev {ingress} ingress")),
             Step::tc(
                 Place::Router,
                 format!(
-                    "filter add dev {ingress} ingress protocol {protocol} u32 match u32 0 0 \
-                     action mirred egress redirect dev {shaper}"
+                    "filter add dev {ingress} ingress protocol {protocol} u32 match {field} dst \
+                     {network}/{length} action mirred egress mirror dev {shaper} drop"
                 ),
             ),
             Step::tc(
@@ -142,7 +150,8 @@ impl KernelLink {
                      default 1"
                 ),
             ),
-        ]
+        ]);
+        steps
     }
 
     /// The command that sets the shaper's rate.

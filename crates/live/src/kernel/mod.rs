@@ -5,11 +5,11 @@
 //!
 //! ```text
 //! senders                        router                        receivers
-//!  host0 ---- senders0 => ifb-path (htb: rate, queue) => receivers0 (netem) ---- host0
-//!  host0 ---- senders0 (netem) <= ifb-back (htb: rate, queue) <= receivers0 ---- host0
+//!  host0 ---- senders0 => path0 (htb: rate, queue) ---- path1 => receivers0 (netem) ---- host0
+//!  host0 ---- senders0 (netem) <= back1 ---- (htb: rate, queue) back0 <= receivers0 ---- host0
 //! ```
 //!
-//! A packet is queued and shaped at the router's ingress, through an ifb device, and delayed at its
+//! A packet is queued and shaped behind the router's ingress, in a veth pair, and delayed at its
 //! egress. Each qdisc thus has a device of its own, as on the testbed of "A Lower Bound on Latency
 //! Spikes" (Teigen et al.).
 

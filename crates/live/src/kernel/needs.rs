@@ -21,13 +21,12 @@ pub(crate) fn of(links: &[KernelLink], version: IpVersion) -> Vec<Need> {
     let mut needs = vec![ip("veth", "link add veth0 type veth peer name veth1")];
     if links.iter().any(KernelLink::is_shaped) {
         let protocol = if version == IpVersion::V4 { "ip" } else { "ipv6" };
-        let redirect = format!(
+        let mirror = format!(
             "filter add dev lo ingress protocol {protocol} u32 match u32 0 0 \
-             action mirred egress redirect dev lo"
+             action mirred egress mirror dev lo drop"
         );
-        needs.push(ip("ifb", "link add ifb0 type ifb"));
         needs.push(tc("sch_ingress", "qdisc add dev lo ingress".to_owned()));
-        needs.push(tc("cls_u32 or act_mirred", redirect));
+        needs.push(tc("cls_u32 or act_mirred", mirror));
         needs.push(tc("sch_htb", "qdisc replace dev lo root htb".to_owned()));
     }
     for queue in links.iter().filter_map(KernelLink::queue_at_start) {

@@ -3,7 +3,7 @@
 use crate::IpVersion;
 use crate::addresses::Side;
 
-use super::plan::{Place, Step};
+use super::plan::{Direction, Place, Step};
 
 /// The hosts' device, in the namespaces of senders and receivers.
 pub(crate) const HOST: &str = "host0";
@@ -39,6 +39,11 @@ const WIRES: [Wire; 2] = [
 /// The commands that join the hosts to the router.
 pub(crate) fn steps(flows: usize, mtu: u32, version: IpVersion) -> Vec<Step> {
     let mut steps: Vec<Step> = Place::ALL.iter().flat_map(|place| quiet(*place, version)).collect();
+    // Packets enter the router at other devices than answers leave it (RFC 3704).
+    for scope in ["all", "default"] {
+        let path = format!("net/ipv4/conf/{scope}/rp_filter");
+        steps.push(Step::sysctl(Place::Router, path, "0"));
+    }
     for wire in &WIRES {
         steps.extend(pair(wire, mtu));
         steps.extend(host(wire, flows, version));
@@ -79,6 +84,26 @@ fn pair(wire: &Wire, mtu: u32) -> [Step; 3] {
         ),
         Step::ip(wire.place, format!("link set {HOST} up")),
         Step::ip(Place::Router, format!("link set {device} up")),
+    ]
+}
+
+/// The device with the queue of a direction: one end of a veth pair in the router. Packets arrive at
+/// the other end, whose Ethernet address is that of the device at which the router received them.
+pub(crate) fn shaper(direction: Direction, mtu: u32) -> [Step; 3] {
+    let (near, far) = (direction.shaper(), direction.shaped());
+    let ingress = direction.ingress();
+    let address =
+        WIRES.iter().find(|wire| wire.device == ingress).map_or("", |wire| wire.addresses[1]);
+    let limits = format!("mtu {mtu} gso_max_segs 1");
+    [
+        Step::ip(
+            Place::Router,
+            format!(
+                "link add {near} {limits} type veth peer name {far} address {address} {limits}"
+            ),
+        ),
+        Step::ip(Place::Router, format!("link set {near} up")),
+        Step::ip(Place::Router, format!("link set {far} up")),
     ]
 }
 

@@ -10,6 +10,7 @@ use sojourn_units::Instant;
 use super::link::{self, KernelLink};
 use super::needs::{self, Need};
 use super::network;
+use crate::addresses::Side;
 use crate::run::mtu;
 use crate::{Error, IpVersion};
 
@@ -93,6 +94,14 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
+    /// The side to which packets of this direction go.
+    pub(crate) fn to(self) -> Side {
+        match self {
+            Direction::Path => Side::Receivers,
+            Direction::Back => Side::Senders,
+        }
+    }
+
     /// The router's device at which packets of this direction arrive.
     pub(crate) fn ingress(self) -> &'static str {
         match self {
@@ -112,8 +121,16 @@ impl Direction {
     /// The device that shapes them.
     pub(crate) fn shaper(self) -> &'static str {
         match self {
-            Direction::Path => "ifb-path",
-            Direction::Back => "ifb-back",
+            Direction::Path => "path0",
+            Direction::Back => "back0",
+        }
+    }
+
+    /// The other end of the shaper's veth pair, at which they arrive after the queue.
+    pub(crate) fn shaped(self) -> &'static str {
+        match self {
+            Direction::Path => "path1",
+            Direction::Back => "back1",
         }
     }
 }
@@ -172,7 +189,7 @@ fn links(scenario: &Scenario) -> Result<Vec<KernelLink>, Error> {
             "give `back` a link of its own",
         ));
     }
-    let mtu = u64::from(mtu(scenario));
+    let mtu = mtu(scenario);
     let ways = [(Direction::Path, &first.path), (Direction::Back, &first.back)];
     let links = ways.into_iter().filter_map(|(direction, links)| {
         let place = *links.first()?;

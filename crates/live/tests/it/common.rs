@@ -30,11 +30,18 @@ pub(crate) fn live_with(text: &str, options: &Options) -> Option<Report> {
     match sojourn_live::run(&scenario, scenario.controls.first(), 1, options, &stop) {
         Ok(report) => Some(report),
         Err(error @ (Error::Namespace(_) | Error::NoDevice { .. } | Error::Controller { .. })) => {
+            let has_device = !matches!(error, Error::NoDevice { .. }) || !tun_opens();
+            assert!(has_device, "/dev/net/tun opens here: {error}");
             eprintln!("not run here: {error}");
             None
         }
         Err(error) => panic!("{error}"),
     }
+}
+
+/// Whether this process may open the node of TUN devices, so that a run needs no other device.
+fn tun_opens() -> bool {
+    std::fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun").is_ok()
 }
 
 /// Whether the run kept its time, so that its figures can be judged. The bottleneck's lateness does

@@ -58,8 +58,11 @@ fn it_says_what_is_required_and_what_is_default() {
     let flow = &schema["properties"]["flow"]["additionalProperties"]["properties"];
     assert_eq!(flow["source"]["default"], "bulk");
     let request = variants(&flow["source"]).find(|v| v["title"] == "request").expect("it is there");
-    assert_eq!(request["required"], serde_json::json!(["request", "response", "kind"]));
-    assert_eq!(request["not"]["required"], serde_json::json!(["think", "interval"]));
+    assert_eq!(request["required"], serde_json::json!(["request", "kind"]));
+    let exclusive = [["response", "sizes"], ["think", "interval"]];
+    for (i, keys) in exclusive.iter().enumerate() {
+        assert_eq!(request["not"]["anyOf"][i]["required"], serde_json::json!(keys));
+    }
 }
 
 /// The unit names in a pattern such as `^NUMBER\s*(s|ms)$|^0$`.

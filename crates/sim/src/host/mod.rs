@@ -106,6 +106,8 @@ pub(crate) struct Flow {
     pub(crate) stopped: bool,
     /// Payload delivered before it stopped.
     pub(crate) received_at_stop: Option<u64>,
+    /// Payload delivered in the warm-up.
+    pub(crate) received_before: u64,
     pub(crate) host: AnyHost,
     /// Starts of the routes of its datagrams: in its direction, and against it.
     pub(super) routes: [u32; 2],
@@ -182,6 +184,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             started: false,
             stopped: false,
             received_at_stop: None,
+            received_before: 0,
             host,
             routes,
         });
@@ -233,14 +236,15 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         self.collect_notices(link);
     }
 
-    /// Ends the warm-up of all links and flows: their percentiles and utilisations leave out the
-    /// time before.
+    /// Ends the warm-up of all links and flows: their percentiles, utilisations and goodputs leave
+    /// out the time before.
     pub(crate) fn begin_measuring(&mut self) {
         self.catch_up_all();
         let now = self.net.clock.now;
         self.net.links.iter_mut().for_each(|link| link.begin_measuring(now));
-        for flow in &mut self.flows {
-            match &mut flow.host {
+        for index in 0..self.flows.len() {
+            self.flows[index].received_before = self.received_bytes(index);
+            match &mut self.flows[index].host {
                 AnyHost::Transport(host) => {
                     host.responses = Histogram::default();
                     self.connections[host.data].rtts = Histogram::default();

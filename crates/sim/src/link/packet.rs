@@ -75,7 +75,7 @@ pub(crate) enum PacketKind {
 
 /// Small fields of a packet in one word. A packet is copied several times on its way, and whole
 /// words copy best. From the lowest bit: ECN (2), [`PacketKind`] (3), CWR, marked by the current
-/// link, and the next hop as an index into the table of routes.
+/// link, end of a burst, and the next hop as an index into the table of routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Label(u32);
 
@@ -84,7 +84,8 @@ const KIND_SHIFT: u32 = 2;
 const KIND: u32 = 7;
 const CWR: u32 = 1 << 5;
 const MARKED: u32 = 1 << 6;
-const NEXT_SHIFT: u32 = 7;
+const BURST_END_SHIFT: u32 = 7;
+const NEXT_SHIFT: u32 = 8;
 /// Greatest size of a table of routes.
 pub(crate) const PLACES: u32 = 1 << (u32::BITS - NEXT_SHIFT);
 
@@ -93,6 +94,11 @@ impl Label {
     fn new(route: u32, kind: PacketKind, ecn: Ecn, cwr: bool) -> Label {
         let cwr = if cwr { CWR } else { 0 };
         Label(route << NEXT_SHIFT | ecn as u32 | (kind as u32) << KIND_SHIFT | cwr)
+    }
+
+    #[inline]
+    fn with_end(self, is_burst_end: bool) -> Label {
+        Label(self.0 | u32::from(is_burst_end) << BURST_END_SHIFT)
     }
 
     #[inline]
@@ -126,7 +132,8 @@ impl Packet {
         Packet {
             number: data.number as u32,
             segment: data.segment as u32,
-            label: Label::new(route, PacketKind::Data, data.ecn, data.cwr),
+            label: Label::new(route, PacketKind::Data, data.ecn, data.cwr)
+                .with_end(data.is_burst_end),
             ..Packet::plain(connection, route, PacketKind::Data, data.len + header)
         }
     }
@@ -243,6 +250,7 @@ impl Packet {
             len: self.ip_size - header,
             ecn: self.label.ecn(),
             cwr: self.label.0 & CWR != 0,
+            is_burst_end: self.label.0 >> BURST_END_SHIFT & 1 != 0,
         }
     }
 

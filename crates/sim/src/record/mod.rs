@@ -2,11 +2,15 @@
 
 mod bounds;
 mod changes;
+mod empty_path;
 mod load;
 pub(crate) mod outcome;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod parquet_files;
 pub(crate) mod series;
+mod size_classes;
 pub(crate) mod summary;
-pub(crate) mod transfers;
+mod transfers;
 
 use sojourn_units::{Duration, Instant};
 
@@ -23,7 +27,7 @@ use transfers::Progress;
 
 /// Records of a run in progress.
 pub(crate) struct Record {
-    recorder: Recorder,
+    pub(crate) recorder: Recorder,
     /// The flows of each row.
     rows: Vec<Rows>,
     /// The capacity of each link over time.

@@ -8,17 +8,21 @@ use super::series::Recorder;
 
 /// One run: its summary and its series.
 #[derive(Clone, Debug)]
+#[cfg_attr(
+    target_family = "wasm",
+    expect(dead_code, reason = "only Parquet files have the series")
+)]
 pub struct Outcome {
     /// The summary.
     pub summary: RunSummary,
     pub(crate) recorder: Recorder,
-    /// Whether a flow of the scenario has random arrivals.
-    pub(crate) has_arrivals: bool,
+    /// Whether a flow of the scenario draws the sizes of its transfers.
+    pub(crate) has_sizes: bool,
     /// Their transfers.
     pub(crate) transfers: Vec<Transfer>,
 }
 
-/// A transfer that arrived at random.
+/// A transfer whose size was drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Transfer {
     /// Place of its flow in the summary.
@@ -26,9 +30,11 @@ pub(crate) struct Transfer {
     pub(crate) start: Instant,
     /// Its size in bytes.
     pub(crate) size: u64,
-    /// From its start, including the handshake, until its last byte was delivered; `None` if it
-    /// is incomplete.
+    /// From its start (of a random arrival: of its handshake; of a response: of the request) until
+    /// its last byte was delivered; `None` if it is incomplete.
     pub(crate) completion: Option<Duration>,
+    /// Completion time over that on the empty path.
+    pub(crate) slowdown: Option<f64>,
 }
 
 /// The summary of one run.
@@ -40,8 +46,8 @@ pub struct RunSummary {
     pub seed: u64,
     /// Duration of the run.
     pub duration_s: f64,
-    /// End of the warm-up: utilisation, queueing delays, round-trip times and response times are
-    /// measured from then on.
+    /// End of the warm-up: goodput, utilisation, queueing delays, round-trip times and response
+    /// times are measured from then on. Counts cover the whole run.
     pub measured_from_s: f64,
     /// A summary of each flow.
     pub flows: Vec<FlowSummary>,
@@ -60,8 +66,9 @@ pub struct FlowSummary {
     pub control: String,
     /// Start of the flow in this run, including its draw of `start_jitter`.
     pub start_s: f64,
-    /// Payload delivered (each byte once) over the time from `start_s` to its stop, its completion,
-    /// or the end. The time includes the handshake.
+    /// Payload delivered (each byte once) over the time from `start_s`, or from the later end of
+    /// the warm-up, to its stop, its completion, or the end. The time includes the handshake. Zero
+    /// if the flow ended in the warm-up.
     pub goodput_bps: f64,
     /// Propagation delay of a round trip, at the start.
     pub base_rtt_s: f64,
@@ -100,8 +107,8 @@ pub struct FlowSummary {
     pub response_p99_s: Option<f64>,
     /// Mean of the response times.
     pub response_mean_s: Option<f64>,
-    /// For a flow with random arrivals: all its transfers, and then those of each class of sizes
-    /// that has any.
+    /// For a flow that draws the sizes of its transfers: all of them, and then those of each class
+    /// of sizes that has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub transfers_by_size: Vec<SizeClass>,
 }
@@ -117,7 +124,8 @@ pub struct SizeClass {
     pub started_transfers: u64,
     /// Transfers that were completed. The times below are theirs alone.
     pub completed_transfers: u64,
-    /// Median completion time, from the start of a transfer, including its handshake.
+    /// Median completion time, from the start of a transfer, including the handshake of a random
+    /// arrival; of a response, from the request.
     pub completion_p50_s: Option<f64>,
     /// 95th percentile of the completion times.
     pub completion_p95_s: Option<f64>,
@@ -125,6 +133,15 @@ pub struct SizeClass {
     pub completion_p99_s: Option<f64>,
     /// Mean of the completion times.
     pub completion_mean_s: Option<f64>,
+    /// Median slowdown: the completion time over the least time on the empty path, at the mean
+    /// capacity of its slowest link.
+    pub slowdown_p50: Option<f64>,
+    /// 95th percentile of the slowdowns.
+    pub slowdown_p95: Option<f64>,
+    /// 99th percentile of the slowdowns.
+    pub slowdown_p99: Option<f64>,
+    /// Mean of the slowdowns.
+    pub slowdown_mean: Option<f64>,
 }
 
 /// The summary of a link.

@@ -1,9 +1,10 @@
 //! Series: for each sample, one row for every flow and every link.
 
 use sojourn_cc::{Controller, Pacing};
-use sojourn_trace::{Table, TableError, Text};
+use sojourn_trace::{Table, Text};
 use sojourn_units::{Bytes, Duration, Instant};
 
+#[cfg(not(target_family = "wasm"))]
 use super::outcome::Outcome;
 use crate::host::Host;
 use crate::host::outside::Outside;
@@ -42,10 +43,16 @@ impl<const F: usize, const C: usize> Series<F, C> {
         Series { names, times: Vec::new(), rows: Vec::new() }
     }
 
-    /// The time and the name of each row.
-    fn heads(&self) -> impl Iterator<Item = (f64, &str)> {
+    /// The time and the name of each row, without the first `from` samples.
+    fn heads(&self, from: usize) -> impl Iterator<Item = (f64, &str)> {
         let names = self.names.iter().map(String::as_str);
-        self.times.iter().flat_map(move |time| names.clone().map(|name| (*time, name)))
+        let times = self.times.iter().skip(from);
+        times.flat_map(move |time| names.clone().map(|name| (*time, name)))
+    }
+
+    /// The rows, without the first `from` samples.
+    fn rows_from(&self, from: usize) -> &[Row<F, C>] {
+        self.rows.get(from.saturating_mul(self.names.len())..).unwrap_or_default()
     }
 }
 
@@ -158,6 +165,20 @@ impl Recorder {
             flows: Series::new(flows),
             links: Series::new(links),
         }
+    }
+
+    /// The samples of the flows, without the first `from` ones.
+    pub(crate) fn flow_samples(&self, from: usize) -> Table {
+        let mut table = Table::new();
+        add_columns(&mut table, &FLOWS, &[&self.flows], from);
+        table
+    }
+
+    /// The samples of the links, without the first `from` ones.
+    pub(crate) fn link_samples(&self, from: usize) -> Table {
+        let mut table = Table::new();
+        add_columns(&mut table, &LINKS, &[&self.links], from);
+        table
     }
 
     /// Begins a sample and returns the seconds since the last one. The caller then adds one row for
@@ -306,34 +327,38 @@ impl Recorder {
     }
 }
 
-/// The series of several runs as one Parquet file: `flows` or `links`.
-///
-/// # Errors
-/// If Parquet cannot hold them.
-pub fn series_parquet(outcomes: &[&Outcome], links: bool) -> Result<Vec<u8>, TableError> {
-    let table = if links {
-        table(outcomes, &LINKS, |recorder| &recorder.links)
-    } else {
-        table(outcomes, &FLOWS, |recorder| &recorder.flows)
-    };
-    table.to_parquet(&[("sojourn_version", env!("CARGO_PKG_VERSION"))])
-}
-
-fn table<const F: usize, const C: usize>(
-    outcomes: &[&Outcome],
-    layout: &Layout<F, C>,
-    series: impl Fn(&Recorder) -> &Series<F, C>,
-) -> Table {
-    let all: Vec<&Series<F, C>> = outcomes.iter().map(|o| series(&o.recorder)).collect();
-    let summaries = || {
-        let each = outcomes.iter().zip(&all);
-        each.flat_map(|(o, series)| series.rows.iter().map(|_| &o.summary))
-    };
-    let heads = || all.iter().flat_map(|series| series.heads());
-    let rows = || all.iter().flat_map(|series| &series.rows);
+/// The series of several runs as one table.
+#[cfg(not(target_family = "wasm"))]
+pub(super) fn table(outcomes: &[&Outcome], links: bool) -> Table {
     let mut table = Table::new();
+    let recorders = || outcomes.iter().map(|outcome| &outcome.recorder);
+    let rows = |recorder: &Recorder| match links {
+        true => recorder.links.rows.len(),
+        false => recorder.flows.rows.len(),
+    };
+    let each = || outcomes.iter().map(|o| (&o.summary, rows(&o.recorder)));
+    let summaries = || each().flat_map(|(summary, rows)| std::iter::repeat_n(summary, rows));
     table.add("control", summaries().map(|s| s.control.as_str()).collect::<Text>());
     table.add("seed", summaries().map(|s| s.seed).collect::<Vec<_>>());
+    if links {
+        let all: Vec<_> = recorders().map(|recorder| &recorder.links).collect();
+        add_columns(&mut table, &LINKS, &all, 0);
+    } else {
+        let all: Vec<_> = recorders().map(|recorder| &recorder.flows).collect();
+        add_columns(&mut table, &FLOWS, &all, 0);
+    }
+    table
+}
+
+/// Adds the columns of these series, without the first `from` samples of each.
+fn add_columns<const F: usize, const C: usize>(
+    table: &mut Table,
+    layout: &Layout<F, C>,
+    all: &[&Series<F, C>],
+    from: usize,
+) {
+    let heads = || all.iter().flat_map(|series| series.heads(from));
+    let rows = || all.iter().flat_map(|series| series.rows_from(from));
     table.add(layout.name, heads().map(|head| head.1).collect::<Text>());
     if layout.has_phases {
         table.add("phase", rows().map(|row| row.phase).collect::<Text>());
@@ -345,5 +370,4 @@ fn table<const F: usize, const C: usize>(
     for (place, name) in layout.counts.iter().enumerate() {
         table.add(*name, rows().map(|row| row.counts[place]).collect::<Vec<_>>());
     }
-    table
 }

@@ -6,7 +6,7 @@ use sojourn_units::{Duration, Instant, Rate};
 use super::Record;
 use super::load::{Load, utilisation};
 use super::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
-use super::transfers;
+use super::{size_classes, transfers};
 use crate::host::outside::Outside;
 use crate::host::transport::{Connection, TransportHost};
 use crate::host::{AnyHost, Hosts, Report};
@@ -25,15 +25,27 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
     let now = hosts.net.clock.now;
     let net = &mut hosts.net;
     let spikes = (0..record.loads.len()).filter_map(|i| spike(run, net, &record, i)).collect();
+    let links: Vec<LinkSummary> = hosts.net.links.iter_mut().map(|l| link(l, now)).collect();
     let (mut flows, mut all) = (Vec::with_capacity(run.groups.len()), Vec::new());
+    let mut has_sizes = false;
     for (place, group) in run.groups.iter().enumerate() {
-        let Some(arrivals) = &group.arrivals else {
-            flows.push(flow(run, hosts, group.flows.start));
-            continue;
+        let (own, list) = match &group.arrivals {
+            Some(arrivals) => {
+                let members = group.flows.clone();
+                let list = transfers::list(run, hosts, &links, (place, arrivals, members.clone()));
+                (transfers::summarise(run, hosts, (arrivals, members), &list), Some(list))
+            }
+            None => {
+                let index = group.flows.start;
+                let list = transfers::of_connection(run, hosts, &links, (place, index));
+                let classes = list.as_ref().map(|list| size_classes::of(run, list));
+                let transfers_by_size = classes.unwrap_or_default();
+                (FlowSummary { transfers_by_size, ..flow(run, hosts, index) }, list)
+            }
         };
-        let list = transfers::list(run, hosts, (place, group.flows.clone()));
-        flows.push(transfers::summarise(run, hosts, (arrivals, group.flows.clone()), &list));
-        all.extend(list);
+        flows.push(own);
+        has_sizes |= list.is_some();
+        all.extend(list.into_iter().flatten());
     }
     let summary = RunSummary {
         control: run.control.clone(),
@@ -41,11 +53,10 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
         duration_s: run.end.as_secs_f64(),
         measured_from_s: run.scenario.measure_from.as_secs_f64(),
         flows,
-        links: hosts.net.links.iter_mut().map(|l| link(l, now)).collect(),
+        links,
         spikes,
     };
-    let has_arrivals = run.groups.iter().any(|group| group.arrivals.is_some());
-    Outcome { summary, recorder: record.recorder, has_arrivals, transfers: all }
+    Outcome { summary, recorder: record.recorder, has_sizes, transfers: all }
 }
 
 fn seconds(ns: Option<u64>) -> Option<f64> {
@@ -74,7 +85,7 @@ fn flow<M: Metering, T: Tap>(run: &Run, hosts: &Hosts<M, T>, index: usize) -> Fl
         name: state.name.clone(),
         control: state.control.clone(),
         start_s: state.start.as_secs_f64(),
-        goodput_bps: goodput(received, end.since(state.start)),
+        goodput_bps: goodput(run, received.saturating_sub(state.received_before), state.start, end),
         base_rtt_s: run.loops.delays.of_loop(spec, Instant::ZERO).as_secs_f64(),
         completion_s: done.map(|at| at.since(state.start).as_secs_f64()),
         completed_transfers: transfers.completed,
@@ -141,7 +152,9 @@ pub(super) fn with_rtts(base: FlowSummary, rtts: &Histogram) -> FlowSummary {
     }
 }
 
-pub(super) fn goodput(bytes: u64, span: Duration) -> f64 {
+/// Goodput of `bytes` from the start of a flow, or from the later end of the warm-up, to `end`.
+pub(super) fn goodput(run: &Run, bytes: u64, start: Instant, end: Instant) -> f64 {
+    let span = end.since(start.max(Instant::ZERO + run.scenario.measure_from));
     if span == Duration::ZERO { 0.0 } else { bytes as f64 * 8.0 / span.as_secs_f64() }
 }
 

@@ -1,22 +1,21 @@
-//! Flows with random arrivals: the sum of their transfers in series and summary.
+//! Transfers with sizes from a distribution: their list, and the sum of random arrivals in series
+//! and summary.
 
 use std::ops::Range;
 
-use sojourn_trace::{Histogram, Table, TableError, Text};
-use sojourn_units::{Duration, Instant};
+use sojourn_source::SizedTransfer;
+use sojourn_trace::Histogram;
+use sojourn_units::Instant;
 
-use super::outcome::{FlowSummary, Outcome, SizeClass, Transfer};
+use super::empty_path::EmptyPath;
+use super::outcome::{FlowSummary, LinkSummary, Transfer};
 use super::series::Sum;
-use super::summary;
+use super::{size_classes, summary};
 use crate::arrivals::Arrivals;
 use crate::host::{AnyHost, Hosts};
 use crate::meter::Metering;
 use crate::run::Run;
 use crate::tap::Tap;
-
-/// Upper ends of the size classes in bytes, except for the last class: those of pFabric (Alizadeh
-/// et al. 2013, SIGCOMM) and PIAS (Bai et al. 2015, NSDI).
-const CLASSES: [u64; 2] = [100_000, 10_000_000];
 
 /// The transfers of a flow during the run. A sample visits only those in progress.
 #[derive(Clone, Debug)]
@@ -98,23 +97,44 @@ fn completed_at<M: Metering, T: Tap>(hosts: &Hosts<M, T>, flow: usize) -> Option
     }
 }
 
-/// The transfers of a flow at the end of a run.
+/// The transfers of a flow with random arrivals at the end of a run. `arrivals`: the flow as
+/// written; `flows`: its transfers.
 pub(super) fn list<M: Metering, T: Tap>(
     run: &Run,
     hosts: &Hosts<M, T>,
-    (place, flows): (usize, Range<usize>),
+    links: &[LinkSummary],
+    (place, arrivals, flows): (usize, &Arrivals, Range<usize>),
 ) -> Vec<Transfer> {
-    flows
-        .map(|flow| {
-            let start = hosts.flows[flow].start;
-            Transfer {
-                flow: place,
-                start,
-                size: run.scenario.flows[flow].source.params().data("size").0,
-                completion: completed_at(hosts, flow).map(|at| at.since(start)),
-            }
-        })
-        .collect()
+    let path = EmptyPath::new(run, &arrivals.spec, links);
+    let transfer = |flow: usize| {
+        let start = hosts.flows[flow].start;
+        let size = run.scenario.flows[flow].source.params().data("size").0;
+        let completion = completed_at(hosts, flow).map(|at| at.since(start));
+        let slowdown = path.slowdown(size, completion);
+        Transfer { flow: place, start, size, completion, slowdown }
+    };
+    flows.map(transfer).collect()
+}
+
+/// The transfers of a flow with one connection; `None` if its source draws no sizes, or if its hosts
+/// are outside the simulation and report no single transfers.
+pub(super) fn of_connection<M: Metering, T: Tap>(
+    run: &Run,
+    hosts: &Hosts<M, T>,
+    links: &[LinkSummary],
+    (place, flow): (usize, usize),
+) -> Option<Vec<Transfer>> {
+    let AnyHost::Transport(host) = &hosts.flows[flow].host else { return None };
+    if !run.scenario.flows[flow].source.draws_sizes() {
+        return None;
+    }
+    let path = EmptyPath::new(run, &run.scenario.flows[flow], links);
+    let transfer = |one: SizedTransfer| {
+        let SizedTransfer { start, size, completion } = one;
+        let slowdown = path.slowdown(size, completion);
+        Transfer { flow: place, start, size, completion, slowdown }
+    };
+    Some(host.source().sized_transfers().into_iter().map(transfer).collect())
 }
 
 /// The summary of a flow with random arrivals. `transfers`: its transfers.
@@ -125,9 +145,6 @@ pub(super) fn summarise<M: Metering, T: Tap>(
     transfers: &[Transfer],
 ) -> FlowSummary {
     let spec = &arrivals.spec;
-    let warm = Instant::ZERO + run.scenario.measure_from;
-    let measured: Vec<Transfer> =
-        transfers.iter().filter(|one| one.start >= warm).cloned().collect();
     let end = spec.stop.unwrap_or(run.end).min(run.end);
     let mut sum = FlowSummary {
         name: spec.name.clone(),
@@ -135,13 +152,14 @@ pub(super) fn summarise<M: Metering, T: Tap>(
         start_s: spec.start.as_secs_f64(),
         base_rtt_s: run.loops.delays.of_loop(spec, Instant::ZERO).as_secs_f64(),
         completed_transfers: transfers.iter().filter(|one| one.completion.is_some()).count() as u64,
-        transfers_by_size: classes(&measured),
+        transfers_by_size: size_classes::of(run, transfers),
         ..FlowSummary::default()
     };
     let (mut received, mut rtts) = (0, Histogram::default());
     for flow in flows {
-        received +=
-            hosts.flows[flow].received_at_stop.unwrap_or_else(|| hosts.received_bytes(flow));
+        let state = &hosts.flows[flow];
+        let all = state.received_at_stop.unwrap_or_else(|| hosts.received_bytes(flow));
+        received += all.saturating_sub(state.received_before);
         let Some(id) = hosts.data_connection(flow) else { continue };
         let connection = &hosts.connections[id];
         let stats = connection.sender.stats();
@@ -154,67 +172,6 @@ pub(super) fn summarise<M: Metering, T: Tap>(
         sum.timeouts += stats.timeouts;
         rtts.merge(&connection.rtts);
     }
-    sum.goodput_bps = summary::goodput(received, end.since(spec.start));
+    sum.goodput_bps = summary::goodput(run, received, spec.start, end);
     summary::with_rtts(sum, &rtts)
-}
-
-/// All transfers, and those of each class of sizes that has any.
-fn classes(transfers: &[Transfer]) -> Vec<SizeClass> {
-    let mut all = vec![class(transfers, 0, None)];
-    let ends = CLASSES.into_iter().map(Some).chain([None]);
-    let mut from = 0;
-    for to in ends {
-        all.push(class(transfers, from, to));
-        from = to.unwrap_or(from);
-    }
-    let is_used = |class: &SizeClass| class.started_transfers > 0;
-    all.into_iter().enumerate().filter(|(i, c)| *i == 0 || is_used(c)).map(|(_, c)| c).collect()
-}
-
-/// The transfers of more than `from` bytes, up to `to` bytes.
-fn class(transfers: &[Transfer], from: u64, to: Option<u64>) -> SizeClass {
-    let is_inside = |one: &&Transfer| one.size > from && to.is_none_or(|to| one.size <= to);
-    let inside: Vec<&Transfer> = transfers.iter().filter(is_inside).collect();
-    let mut times: Vec<Duration> = inside.iter().filter_map(|one| one.completion).collect();
-    times.sort_unstable();
-    let sum: f64 = times.iter().map(|time| time.as_secs_f64()).sum();
-    SizeClass {
-        from_bytes: from,
-        to_bytes: to,
-        started_transfers: inside.len() as u64,
-        completed_transfers: times.len() as u64,
-        completion_p50_s: quantile(&times, 50),
-        completion_p95_s: quantile(&times, 95),
-        completion_p99_s: quantile(&times, 99),
-        completion_mean_s: (!times.is_empty()).then(|| sum / times.len() as f64),
-    }
-}
-
-/// A percentile by nearest rank, in seconds; `None` without times.
-fn quantile(sorted: &[Duration], percent: usize) -> Option<f64> {
-    let rank = (sorted.len() * percent).div_ceil(100);
-    sorted.get(rank.saturating_sub(1)).map(|time| time.as_secs_f64())
-}
-
-/// The transfers of several runs as one Parquet file; `None` if no flow has random arrivals.
-///
-/// # Errors
-/// If Parquet cannot hold them.
-pub fn transfers_parquet(outcomes: &[&Outcome]) -> Result<Option<Vec<u8>>, TableError> {
-    if !outcomes.iter().any(|outcome| outcome.has_arrivals) {
-        return Ok(None);
-    }
-    let rows = || outcomes.iter().flat_map(|o| o.transfers.iter().map(move |one| (*o, one)));
-    let mut table = Table::new();
-    table.add("control", rows().map(|(o, _)| o.summary.control.as_str()).collect::<Text>());
-    table.add("seed", rows().map(|(o, _)| o.summary.seed).collect::<Vec<_>>());
-    table.add(
-        "flow",
-        rows().map(|(o, one)| o.summary.flows[one.flow].name.as_str()).collect::<Text>(),
-    );
-    table.add("start_s", rows().map(|(_, one)| one.start.as_secs_f64()).collect::<Vec<_>>());
-    table.add("size_bytes", rows().map(|(_, one)| one.size).collect::<Vec<_>>());
-    let completion = |one: &Transfer| one.completion.map_or(f64::NAN, Duration::as_secs_f64);
-    table.add("completion_s", rows().map(|(_, one)| completion(one)).collect::<Vec<_>>());
-    table.to_parquet(&[("sojourn_version", env!("CARGO_PKG_VERSION"))]).map(Some)
 }

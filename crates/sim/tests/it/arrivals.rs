@@ -5,8 +5,13 @@ use sojourn_sim::{FlowSummary, SizeClass, estimate, is_random, transfers_parquet
 
 use crate::common::{assert_near, exact, flow, scenario, simulate};
 
-/// A flow `f` over two delay lines, 30 ms out and 20 ms back, with these keys of its source.
+/// Random arrivals with these keys over the delay lines of [`with_source`].
 fn over_delays(duration: &str, keys: &str) -> Scenario {
+    with_source(duration, &format!("kind = \"poisson\", {keys}"))
+}
+
+/// A flow `f` over two delay lines, 30 ms out and 20 ms back, with this source.
+fn with_source(duration: &str, source: &str) -> Scenario {
     let tables = format!(
         r#"
 [link.out]
@@ -17,7 +22,7 @@ delay = "20ms"
 control = "reno"
 path = ["out"]
 back = ["back"]
-source = {{ kind = "poisson", {keys} }}
+source = {{ {source} }}
 "#
     );
     scenario(&exact(duration, &tables))
@@ -37,6 +42,8 @@ fn transfers_within_the_initial_window_take_one_delay() {
     assert_eq!(all.completed_transfers, f.completed_transfers);
     assert!(all.started_transfers - all.completed_transfers <= 5, "only the last are open");
     assert_eq!((all.completion_p50_s, all.completion_p99_s), (Some(0.030), Some(0.030)));
+    // No transfer can be faster.
+    assert_eq!((all.slowdown_p50, all.slowdown_mean), (Some(1.0), Some(1.0)));
     assert_eq!(f.sent_packets, 8 * all.started_transfers);
     // Only one class has transfers, that of small ones.
     assert_eq!(f.transfers_by_size.len(), 2);
@@ -73,9 +80,15 @@ back = ["back"]
 source = { kind = "poisson", interval = "1666667ns", sizes = "fixed", mean = "1448B" }
 "#;
     let scenario = scenario(&exact("10s", tables));
-    let means = (1..=4).map(|seed| run(&scenario, seed).transfers_by_size[0].completion_mean_s);
-    let mean = means.map(|mean| mean.expect("transfers are complete")).sum::<f64>() / 4.0;
-    assert_near(mean, 0.001 + 0.75e-3, 0.1e-3, "mean completion time");
+    let classes = (1..=4).map(|seed| run(&scenario, seed).transfers_by_size[0].clone());
+    let (mut time, mut slowdown) = (0.0, 0.0);
+    for class in classes {
+        time += class.completion_mean_s.expect("transfers are complete") / 4.0;
+        slowdown += class.slowdown_mean.expect("transfers are complete") / 4.0;
+    }
+    assert_near(time, 0.001 + 0.75e-3, 0.1e-3, "mean completion time");
+    // The empty path takes the service time alone.
+    assert_near(slowdown, 1.75, 0.1, "mean slowdown");
 }
 
 /// The classes divide all transfers, and larger transfers take longer.
@@ -123,6 +136,25 @@ fn a_count_and_a_stop_end_the_arrivals() {
     stopped.flows[0].stop = Some(sojourn_units::Instant(5_000_000_000));
     let half = run(&stopped, 1).transfers_by_size[0].started_transfers;
     assert!(half < all * 7 / 10 && half > all * 3 / 10, "{half} of {all}");
+}
+
+/// Files and responses with drawn sizes follow one another over one connection, and each file
+/// begins after the last.
+#[test]
+fn files_and_responses_may_have_drawn_sizes() {
+    for (source, most) in [
+        (r#"kind = "files", count = 40, sizes = "exponential", mean = "20kB""#, Some(40)),
+        (r#"kind = "request", request = "100B", sizes = "web-search""#, None),
+    ] {
+        let drawn = with_source("30s", source);
+        let f = run(&drawn, 1);
+        let all = &f.transfers_by_size[0];
+        assert_eq!(all.completed_transfers, f.completed_transfers, "{source}");
+        assert!(all.started_transfers - all.completed_transfers <= 1, "{source}");
+        assert!(most.is_none_or(|most| all.completed_transfers == most), "{all:?}");
+        assert!(all.slowdown_p50 >= Some(1.0), "{all:?}");
+        assert_ne!(run(&drawn, 2).transfers_by_size, f.transfers_by_size);
+    }
 }
 
 /// Other flows have no such figures, so their summaries are as before.

@@ -461,6 +461,9 @@ source = { kind = "ping", interval = "100ms" }
     assert!(longest(&whole) > 0.2 && longest(&rest) < 0.021, "{} s", longest(&rest));
     let wait = |of: &RunSummary| link(of, "out").queue_delay_max_s.unwrap();
     assert!(wait(&whole) > 0.2 && wait(&rest) < 0.001, "{} s", wait(&rest));
+    // The flood has ended in the warm-up.
+    let goodput = |of: &RunSummary| flow(of, "flood").goodput_bps;
+    assert!(goodput(&whole) > 5e6 && goodput(&rest) == 0.0, "{} bit/s", goodput(&rest));
     // Counts cover the whole run.
     assert_eq!(link(&whole, "out").arrived_packets, link(&rest, "out").arrived_packets);
 }

@@ -22,15 +22,16 @@ fn value(kind: &Kind, draw: u64) -> Value {
 
 fn params(info: &Info, draws: &[u64]) -> Params {
     let mut params = Params::empty();
-    let mut excluded = false;
     for (place, param) in info.params.iter().enumerate() {
         let draw = draws[place];
         let is_optional = info.optional.contains(&param.name);
-        let is_exclusive = info.exclusive.is_some_and(|(a, b)| [a, b].contains(&param.name));
-        if is_optional && (draw.is_multiple_of(2) || is_exclusive && excluded) {
+        let mut pairs = info.exclusive.iter();
+        let is_excluded = pairs.any(|(first, second)| {
+            *second == param.name && params.has(first) || *first == param.name && params.has(second)
+        });
+        if is_optional && (draw.is_multiple_of(2) || is_excluded) {
             continue;
         }
-        excluded |= is_exclusive;
         params.set(info.params, param.name, value(&param.kind, draw)).expect("it is in range");
     }
     params
@@ -38,7 +39,7 @@ fn params(info: &Info, draws: &[u64]) -> Params {
 
 fn specs() -> impl Strategy<Value = Spec> {
     let infos: Vec<&'static Info> = infos().collect();
-    (prop::sample::select(infos), prop::collection::vec(0_u64..1_000_000, 8))
+    (prop::sample::select(infos), prop::collection::vec(0_u64..1_000_000, 10))
         .prop_map(|(info, draws)| Spec::new(info.name, params(info, &draws)).expect("it is listed"))
         .prop_filter("possible values", |spec| spec.fault(MSS).is_none())
         .prop_map(|spec| if spec.reads_file() { spec.with_sizes(two_sizes()) } else { spec })
@@ -107,8 +108,11 @@ proptest! {
         }
         if let (Some(target), Carrier::Connection) = (source.target(), spec.carrier()) {
             let written: u64 = log.written.iter().map(|(_, bytes)| bytes).sum();
-            // At most one file is still to be written.
-            prop_assert!(written == target || written + spec.bytes_in(MSS, Duration(1)).0 == target);
+            let files = log.written.iter().map(|(_, bytes)| *bytes);
+            prop_assert!(files.max() <= Some(spec.bytes_in(MSS, Duration(1)).0));
+            // At most one file is still to be written, before the source has begun it.
+            prop_assert!(written <= target);
+            prop_assert_eq!(written == target, log.written.len() as u64 > log.deliveries);
         }
         if let Some(of_requests) = source.request_target(log.deliveries) {
             prop_assert!(log.requested <= of_requests);
@@ -126,8 +130,8 @@ proptest! {
 fn listings_are_consistent() {
     for info in infos() {
         let is_declared = |name: &&str| info.params.iter().any(|param| param.name == *name);
-        let exclusive = info.exclusive.map(|(first, second)| [first, second]);
-        let named = info.optional.iter().copied().chain(exclusive.into_iter().flatten());
+        let exclusive = info.exclusive.iter().flat_map(|(first, second)| [*first, *second]);
+        let named = info.optional.iter().copied().chain(exclusive);
         assert!(named.clone().all(|name| is_declared(&name)), "{}", info.name);
     }
 }

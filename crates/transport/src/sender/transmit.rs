@@ -60,8 +60,8 @@ impl<C: Controller> Sender<C> {
         self.probes = self.probes.saturating_sub(1);
         let is_first = self.scoreboard.is_empty();
         let stamp = self.needs.rate_samples.then(|| self.delivery.on_sent(now, is_first));
-        let data = self.transmit(now, lost.map(|(place, _)| place), len, stamp);
-        self.tso.on_sent();
+        let mut data = self.transmit(now, lost.map(|(place, _)| place), len, stamp);
+        data.is_burst_end = self.tso.on_sent();
         if let Some(prr) = self.episode.prr() {
             prr.on_sent(len);
         }
@@ -204,7 +204,8 @@ impl<C: Controller> Sender<C> {
         }
         let cwr = self.cwr && lost.is_none();
         self.cwr &= !cwr;
-        Data { number, segment, len: len as u32, ecn: self.codepoint(lost), cwr }
+        let ecn = self.codepoint(lost);
+        Data { number, segment, len: len as u32, ecn, cwr, is_burst_end: false }
     }
 
     #[inline(never)]

@@ -42,9 +42,12 @@ impl Tso {
         self.left > 0
     }
 
+    /// Returns whether the packet was the last one of a burst of several.
     #[inline]
-    pub(super) fn on_sent(&mut self) {
+    pub(super) fn on_sent(&mut self) -> bool {
+        let is_end = self.left == 1 && self.packets > 1;
         self.left = self.left.saturating_sub(1);
+        is_end
     }
 
     /// Ends a burst for lack of data or window.

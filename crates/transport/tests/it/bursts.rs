@@ -41,7 +41,9 @@ fn a_burst_is_a_millisecond_of_the_rate() {
         assert_eq!(desk.send(at(1000)).len(), first, "{window} {greatest}");
         for _ in 0..3 {
             let Poll::Wait(next) = desk.sender.poll_transmit(at(1000)) else { panic!("paced") };
-            assert_eq!(desk.send(next).len(), burst, "{window} {greatest}");
+            let sent = desk.send(next);
+            assert_eq!(sent.len(), burst, "{window} {greatest}");
+            assert_eq!(sent.iter().position(|data| data.is_burst_end), Some(burst - 1));
             // The time of a burst: packets of 1000 bytes, 5/4 of `window` in 100 ms.
             let gap = Duration(burst as u64 * 80_000_000 / window);
             assert_eq!(desk.sender.poll_transmit(next), Poll::Wait(next + gap));

@@ -15,7 +15,14 @@ fn receiver(profile: Profile, ack_every: u64) -> Receiver {
 }
 
 fn packet(segment: u64) -> Data {
-    Data { number: segment, segment, len: MSS as u32, ecn: Ecn::Ect0, cwr: false }
+    Data {
+        number: segment,
+        segment,
+        len: MSS as u32,
+        ecn: Ecn::Ect0,
+        cwr: false,
+        is_burst_end: false,
+    }
 }
 
 fn ack_of(receiver: &mut Receiver, now: Instant) -> Ack {

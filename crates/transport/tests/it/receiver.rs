@@ -5,7 +5,7 @@ use sojourn_transport::{Ack, Config, Data, EcnCounts, EcnFeedback, Profile, Rece
 use sojourn_units::{Ecn, Instant};
 
 fn packet(number: u64, segment: u64) -> Data {
-    Data { number, segment, len: 500, ecn: Ecn::NotEct, cwr: false }
+    Data { number, segment, len: 500, ecn: Ecn::NotEct, cwr: false, is_burst_end: false }
 }
 
 fn marked(number: u64, ecn: Ecn, cwr: bool) -> Data {
@@ -209,6 +209,25 @@ fn quick_acks_are_for_the_beginning() {
     };
     let all: Vec<bool> = (0..7).map(due).collect();
     assert_eq!(all, [true, true, true, false, true, false, true]);
+}
+
+/// The last packet of a burst is acknowledged at once, if the receiver does so.
+#[test]
+fn burst_acks_are_for_the_end_of_a_burst() {
+    for burst_acks in [true, false] {
+        let mut receiver = Receiver::new(Config { burst_acks, ..config(Profile::Tcp) }, false);
+        let due = |number| {
+            let is_burst_end = number == 2;
+            receiver.on_data(at(0), &Data { is_burst_end, ..packet(number, number) });
+            let due = receiver.ack_due(at(0));
+            if due {
+                ack_of(&mut receiver, at(0));
+            }
+            due
+        };
+        let all: Vec<bool> = (0..5).map(due).collect();
+        assert_eq!(all, [false, true, burst_acks, !burst_acks, burst_acks]);
+    }
 }
 
 /// The segment that fills the first gap is in no block; the earlier blocks remain.

@@ -144,6 +144,8 @@ impl DataPacket {
             len: u32::from(self.len),
             ecn,
             cwr: self.cwr,
+            // Only TCP's receivers use it.
+            is_burst_end: false,
         }
     }
 }

@@ -39,18 +39,18 @@ fn a_rate_is_shaped_at_the_ingress_and_delays_are_at_the_egress() {
         of_link("rate = \"20Mbit\"\ndelay = \"5ms\"\nbuffer = \"30kB\"").expect("it is possible");
     let expected = [
         "qdisc add dev senders0 ingress",
-        "filter add dev senders0 ingress protocol ip u32 match u32 0 0 action mirred egress \
-         redirect dev ifb-path",
-        "qdisc add dev ifb-path root handle 1: stab overhead -14 htb default 1",
-        "class add dev ifb-path parent 1: classid 1:1 htb rate 20000000bit burst 2500 cburst 2500 \
+        "filter add dev senders0 ingress protocol ip u32 match ip dst 10.54.0.0/16 action mirred \
+         egress mirror dev path0 drop",
+        "qdisc add dev path0 root handle 1: stab overhead -14 htb default 1",
+        "class add dev path0 parent 1: classid 1:1 htb rate 20000000bit burst 2500 cburst 2500 \
          quantum 1514",
-        "qdisc add dev ifb-path parent 1:1 handle 10: bfifo limit 30000",
+        "qdisc add dev path0 parent 1:1 handle 10: bfifo limit 30000",
         "qdisc add dev receivers0 root handle 20: netem limit 10000000 delay 5000us",
         "qdisc add dev senders0 root handle 20: netem limit 10000000 delay 10000us",
     ];
     assert_eq!(tc(&plan), expected);
     let needs: Vec<&str> = plan.needs.iter().map(|need| need.module.as_str()).collect();
-    let modules = ["veth", "ifb", "sch_ingress", "cls_u32 or act_mirred", "sch_htb", "sch_fifo"];
+    let modules = ["veth", "sch_ingress", "cls_u32 or act_mirred", "sch_htb", "sch_fifo"];
     assert_eq!(needs, [&modules[..], &["sch_netem"]].concat());
 }
 
@@ -59,8 +59,8 @@ fn a_rate_on_the_way_back_has_a_shaper_of_its_own() {
     let text = format!("{HEAD}delay = \"5ms\"{TAIL}").replace("10ms", "10ms\"\nrate = \"1Mbit");
     let plan = plan(&text).expect("it is possible");
     assert!(one(&plan, "mirred").starts_with("filter add dev receivers0 ingress"));
-    assert!(one(&plan, "htb rate 1000000bit").starts_with("class add dev ifb-back"));
-    assert!(!tc(&plan).iter().any(|command| command.contains("ifb-path")));
+    assert!(one(&plan, "htb rate 1000000bit").starts_with("class add dev back0"));
+    assert!(!tc(&plan).iter().any(|command| command.contains("path0")));
 }
 
 /// A buffer in time follows the rate.
@@ -73,9 +73,9 @@ fn steps_change_the_rate_and_the_buffer() {
     assert_eq!(
         changes,
         [
-            "1s: tc -n sojourn-router class change dev ifb-path parent 1: classid 1:1 htb rate \
+            "1s: tc -n sojourn-router class change dev path0 parent 1: classid 1:1 htb rate \
              10000000bit burst 1600 cburst 1600 quantum 1514",
-            "1s: tc -n sojourn-router qdisc change dev ifb-path parent 1:1 handle 10: bfifo limit \
+            "1s: tc -n sojourn-router qdisc change dev path0 parent 1:1 handle 10: bfifo limit \
              50000",
         ]
     );

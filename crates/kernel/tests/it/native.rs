@@ -1,0 +1,106 @@
+//! The headers of the controllers as a native program, and the lines of it that ran.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{env, fs, thread};
+
+use crate::record::Trace;
+
+/// The native program of a controller, in a folder of its own.
+pub(crate) struct Native {
+    folder: PathBuf,
+}
+
+impl Native {
+    /// Compiles a controller's header; `None` without a compiler.
+    pub(crate) fn new(name: &str) -> Option<Native> {
+        static BUILT: AtomicU32 = AtomicU32::new(0);
+        let number = BUILT.fetch_add(1, Ordering::Relaxed);
+        let id = std::process::id();
+        let folder = env::temp_dir().join(format!("sojourn-native-{id}-{number}"));
+        fs::create_dir(&folder).expect("a folder");
+        let native = Native { folder };
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bpf");
+        // The folder of the sources does not depend on the machine's links.
+        let sources = sources.canonicalize().expect("the folder exists");
+        let status = Command::new("cc")
+            .args(["-O0", "--coverage", &format!("-DCONTROLLER={name}"), "-include"])
+            .arg(sources.join(format!("{name}.h")))
+            .args(["-o", "replay"])
+            .arg(sources.join("native.c"))
+            .current_dir(&native.folder)
+            .status();
+        match status {
+            Ok(status) => assert!(status.success(), "the header does not compile"),
+            Err(error) => {
+                println!("left out: cc: {error}");
+                return None;
+            }
+        }
+        Some(native)
+    }
+
+    /// The results of a connection's events. `params` are the controller's words.
+    pub(crate) fn run(&self, params: &[u64], trace: &Trace) -> Vec<[u64; 3]> {
+        let start = [trace.mss, trace.initial_window];
+        let words = params.iter().chain(&start).chain(trace.events.iter().flatten());
+        let input: Vec<u8> = words.flat_map(|word| word.to_ne_bytes()).collect();
+        let mut child = Command::new(self.folder.join("replay"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let writing = thread::spawn(move || stdin.write_all(&input));
+        let output = child.wait_with_output().expect("an end");
+        writing.join().expect("no panic").expect("written");
+        assert!(output.status.success());
+        let words = output.stdout.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word));
+        words.collect::<Vec<_>>().as_chunks::<3>().0.to_vec()
+    }
+
+    /// The lines of the headers that no run has executed; `None` without gcov.
+    pub(crate) fn unexecuted(&self) -> Option<Vec<String>> {
+        let output = Command::new("gcov")
+            .args(["--stdout", "replay-native.gcda"])
+            .current_dir(&self.folder)
+            .output();
+        let text = match output {
+            Ok(output) if output.status.success() => {
+                String::from_utf8_lossy(&output.stdout).into_owned()
+            }
+            _ => {
+                println!("left out: the coverage, since gcov is missing");
+                return None;
+            }
+        };
+        Some(unexecuted(&text))
+    }
+}
+
+impl Drop for Native {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The lines `COUNT:LINE:TEXT` of gcov's report on the headers with the count `#####`.
+fn unexecuted(report: &str) -> Vec<String> {
+    let (mut header, mut executed) = (None, 0);
+    let mut found = Vec::new();
+    for line in report.lines().map(str::trim_start) {
+        if let Some((_, file)) = line.split_once(":Source:") {
+            header =
+                file.rsplit_once("/bpf/").map(|(_, name)| name).filter(|name| name.ends_with(".h"));
+        } else if let Some(header) = header {
+            if line.starts_with("#####") {
+                found.push(format!("{header}: {line}"));
+            }
+            executed += u32::from(line.starts_with(|first: char| first.is_ascii_digit()));
+        }
+    }
+    assert!(executed > 50, "gcov reports {executed} lines of the headers");
+    found
+}

@@ -1,0 +1,178 @@
+//! The scenario, the run and the buffers of a module.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use serde_json::Value;
+use sojourn_scenario::{Document, Scenario, capacity_file, json_schema};
+use sojourn_sim::Simulation;
+use sojourn_theory::unavoidable;
+use sojourn_trace::{Column, Table};
+use sojourn_units::Duration;
+
+use crate::json;
+
+/// The name of the scenario in errors.
+const ORIGIN: &str = "scenario";
+
+/// The state of a module.
+#[derive(Default)]
+pub(crate) struct Laboratory {
+    input: Vec<u8>,
+    output: Vec<u8>,
+    /// Files that scenarios may name.
+    files: BTreeMap<String, String>,
+    scenario: Option<Scenario>,
+    run: Option<Simulation>,
+    /// Values of the selected columns.
+    columns: Vec<Vec<f64>>,
+}
+
+impl Laboratory {
+    pub(crate) fn input(&mut self, length: usize) -> *mut u8 {
+        self.input = vec![0; length];
+        self.input.as_mut_ptr()
+    }
+
+    pub(crate) fn output(&self) -> &[u8] {
+        &self.output
+    }
+
+    /// Keeps a result or its fault as the output; returns whether it is a result.
+    fn keep(&mut self, result: Result<Value, Value>) -> bool {
+        let is_result = result.is_ok();
+        self.output = result.unwrap_or_else(|fault| fault).to_string().into_bytes();
+        is_result
+    }
+
+    /// The input as text. It is taken, so that its memory is free for the run.
+    fn take_text(&mut self) -> Result<String, Value> {
+        String::from_utf8(std::mem::take(&mut self.input))
+            .map_err(|_| json::fault("the text is not UTF-8"))
+    }
+
+    pub(crate) fn keep_file(&mut self, name_length: usize) -> bool {
+        let kept = self.take_text().and_then(|mut name| {
+            if !name.is_char_boundary(name_length) {
+                return Err(json::fault("the name of a file ends within a character"));
+            }
+            let text = name.split_off(name_length);
+            self.files.insert(name, text);
+            Ok(Value::Null)
+        });
+        self.keep(kept)
+    }
+
+    pub(crate) fn forget_files(&mut self) {
+        self.files.clear();
+    }
+
+    pub(crate) fn load_toml(&mut self) -> bool {
+        let read = |text: String| Document::from_toml(ORIGIN, &text).map_err(|e| json::faults(&e));
+        let document = self.take_text().and_then(read);
+        self.load(document)
+    }
+
+    pub(crate) fn load_json(&mut self) -> bool {
+        let read = |text: String| {
+            let value = serde_json::from_str(&text).map_err(|e| json::fault(&e.to_string()))?;
+            Document::from_json(ORIGIN, value).map_err(|e| json::faults(&e))
+        };
+        let document = self.take_text().and_then(read);
+        self.load(document)
+    }
+
+    fn load(&mut self, document: Result<Document, Value>) -> bool {
+        (self.scenario, self.run) = (None, None);
+        let loaded = document.and_then(|document| {
+            let files = &self.files;
+            let read = |name: &str| files.get(name).cloned().ok_or(io::ErrorKind::NotFound.into());
+            let scenario = document.resolve(&read).map_err(|e| json::faults(&e))?;
+            let described = json::scenario(&document, &scenario);
+            self.scenario = Some(scenario);
+            Ok(described)
+        });
+        self.keep(loaded)
+    }
+
+    pub(crate) fn start(&mut self, control: usize) -> bool {
+        let Some(scenario) = &self.scenario else {
+            return self.keep(Err(json::fault("no scenario is loaded")));
+        };
+        let chosen = scenario.controls.get(control);
+        if chosen.is_none() && control > 0 {
+            return self.keep(Err(json::fault("the scenario has no controller of this number")));
+        }
+        let run = Simulation::new(scenario, chosen, scenario.seed);
+        self.run = Some(match scenario.labels().get(control) {
+            Some(label) => run.labelled(label),
+            None => run,
+        });
+        self.keep(Ok(Value::Null))
+    }
+
+    pub(crate) fn advance(&mut self, events: u32) -> bool {
+        self.run.as_mut().is_none_or(|run| run.advance_by(run.end(), events))
+    }
+
+    pub(crate) fn now_s(&self) -> f64 {
+        self.run.as_ref().map_or(0.0, |run| run.now().as_secs_f64())
+    }
+
+    pub(crate) fn select(&mut self, from: usize, links: bool) -> bool {
+        let Some(run) = &self.run else {
+            return self.keep(Err(json::fault("no run has begun")));
+        };
+        let table = if links { run.link_samples(from) } else { run.flow_samples(from) };
+        let heads = table.columns().iter().map(|(name, column)| json::column(name, column));
+        let heads = heads.collect();
+        self.columns = floats(&table);
+        self.keep(Ok(heads))
+    }
+
+    pub(crate) fn column(&self, index: usize) -> *const f64 {
+        self.columns.get(index).map_or(std::ptr::null(), |column| column.as_ptr())
+    }
+
+    pub(crate) fn finish(&mut self) -> bool {
+        let summary = match self.run.take() {
+            None => Err("no run has begun".to_owned()),
+            Some(run) => match run.overrun().map(ToString::to_string) {
+                Some(overrun) => Err(overrun),
+                None => serde_json::to_vec(&run.finish().summary).map_err(|e| e.to_string()),
+            },
+        };
+        match summary {
+            // Not by way of a value, whose numbers may be printed otherwise.
+            Ok(summary) => self.output = summary,
+            Err(message) => return self.keep(Err(json::fault(&message))),
+        }
+        true
+    }
+
+    pub(crate) fn unavoidable(&mut self, delay_s: f64, stretch_s: f64, points: usize) -> bool {
+        let found = self.take_text().and_then(|text| {
+            let stretch = Duration::from_secs_f64(stretch_s);
+            let file = capacity_file("the capacity", &text, stretch)
+                .map_err(|error| json::fault(&error.to_string()))?;
+            let delay = Duration::from_secs_f64(delay_s);
+            Ok(json::unavoidable(&unavoidable::unavoidable(&file.steps, delay, file.until, points)))
+        });
+        self.keep(found)
+    }
+
+    pub(crate) fn schema(&mut self) {
+        self.output = json_schema().to_string().into_bytes();
+    }
+}
+
+/// The values of every column. Counts become floats, which hold them exactly up to 2^53; a text
+/// becomes the number of its value.
+fn floats(table: &Table) -> Vec<Vec<f64>> {
+    let of = |column: &Column| match column {
+        Column::F64(values) => values.clone(),
+        Column::U64(values) => values.iter().map(|value| *value as f64).collect(),
+        Column::Text(text) => text.codes().iter().map(|code| f64::from(*code)).collect(),
+    };
+    table.columns().iter().map(|(_, column)| of(column)).collect()
+}

@@ -1,0 +1,392 @@
+// The charts of an experiment: panels with a shared time axis, zoom and cursor.
+
+import uPlot from "uplot";
+import { coloursOf } from "./colours.ts";
+import { el, fill } from "./dom.ts";
+import type { Experiment, Values } from "./experiment.ts";
+import { brief, general } from "./formatting.ts";
+import { PANELS, type Panel, curvesOf, labelsOf, timesOf } from "./panels.ts";
+
+const HEIGHT = { rate: 170, delay: 210, window: 150, rtt: 150 };
+/** From this width on, panels are side by side, and taller. */
+const WIDE = 1700;
+const SYNC = "time";
+/** Means of the goodput over the run. */
+const MEANS = 600;
+/** Share of the shown time that one key press moves or zooms. */
+const STEP = 0.2;
+
+interface Shown {
+  panel: Panel;
+  plot: uPlot;
+  element: HTMLElement;
+  unit: string;
+}
+
+/** The panels, and a table with the values at the cursor. */
+export class Charts {
+  readonly element: HTMLElement;
+  private readonly panels = el("div", { class: "panels" });
+  private readonly readout = el("div", { class: "readout" });
+  private shown: Shown[] = [];
+  private experiment: Experiment | undefined;
+  private signature = "";
+  private readonly hidden = new Set<string>();
+  private colours = new Map<string, string>();
+  private cursor: number | null = null;
+
+  constructor() {
+    this.element = el("div", { class: "charts" }, this.readout, this.panels);
+    new ResizeObserver(() => this.resize()).observe(this.panels);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
+    this.panels.addEventListener("keydown", (event) => this.onKey(event));
+  }
+
+  /** Show an experiment as far as it is. */
+  show(experiment: Experiment): void {
+    this.experiment = experiment;
+    const labels = labelsOf(experiment);
+    const duration = experiment.described?.duration_s ?? 0;
+    const units = PANELS.map((panel) => unitOf(panel, experiment)[1]);
+    const signature = JSON.stringify([labels, units, duration]);
+    if (signature !== this.signature) {
+      this.signature = signature;
+      this.build(experiment, labels, duration);
+    } else {
+      for (const { panel, plot } of this.shown) plot.setData(dataOf(panel, experiment), false);
+      for (const { plot } of this.shown) rescale(plot);
+    }
+    this.read();
+  }
+
+  /** The panels as one picture. */
+  picture(): HTMLCanvasElement {
+    const all = this.shown.map(({ plot, panel }) => ({ from: plot.ctx.canvas, title: panel.title }));
+    const ratio = devicePixelRatio;
+    const head = 22 * ratio;
+    const width = Math.max(...all.map(({ from }) => from.width));
+    const height = all.reduce((sum, { from }) => sum + from.height + head, head);
+    const canvas = el("canvas", { width, height });
+    const context = canvas.getContext("2d");
+    if (!context) return canvas;
+    context.fillStyle = ink("--paper");
+    context.fillRect(0, 0, width, height);
+    context.font = `${13 * ratio}px sans-serif`;
+    let [x, y] = [10 * ratio, 15 * ratio];
+    for (const [label, colour] of this.colours) {
+      context.fillStyle = colour;
+      context.fillText(`— ${label}`, x, y);
+      x += context.measureText(`— ${label}   `).width;
+    }
+    y = head;
+    for (const { from, title } of all) {
+      context.fillStyle = ink("--ink");
+      context.fillText(title, 10 * ratio, y + 15 * ratio);
+      context.drawImage(from, 0, y + head);
+      y += head + from.height;
+    }
+    return canvas;
+  }
+
+  private redraw(): void {
+    this.signature = "";
+    if (this.experiment) this.show(this.experiment);
+  }
+
+  private build(experiment: Experiment, labels: string[], duration: number): void {
+    const colours = coloursOf(labels);
+    this.colours = new Map(labels.map((label, place) => [label, colours[place] ?? ""]));
+    for (const { plot } of this.shown) plot.destroy();
+    this.shown = PANELS.map((panel) => this.panel(panel, experiment, duration));
+    fill(this.panels, ...this.shown.map(({ element }) => element));
+    this.resize();
+  }
+
+  private panel(panel: Panel, experiment: Experiment, duration: number): Shown {
+    const [, unit] = unitOf(panel, experiment);
+    const host = el("div", { class: "plot" });
+    const title = panel.key === "delay" ? `${panel.title} of ${experiment.focus}` : panel.title;
+    const element = el(
+      "figure",
+      { tabindex: 0, "aria-label": `${title} over time; arrow keys move the cursor, + and - zoom` },
+      el("figcaption", {}, title, el("span", { class: "unit" }, unit)),
+      host,
+    );
+    const plot = new uPlot(this.options(panel, experiment, duration), dataOf(panel, experiment), host);
+    return { panel, plot, element, unit };
+  }
+
+  private options(panel: Panel, experiment: Experiment, duration: number): uPlot.Options {
+    const line = (label: string): uPlot.Series => ({
+      label,
+      stroke: () => this.colours.get(label) ?? "",
+      width: 1.25,
+      points: { show: false },
+      show: !this.hidden.has(label),
+    });
+    const capacity: uPlot.Series = {
+      label: "capacity",
+      stroke: () => ink("--faint"),
+      width: 2,
+      points: { show: false },
+    };
+    const extra = panel.key === "rate" ? [capacity] : [];
+    const axis = {
+      stroke: () => ink("--soft"),
+      grid: { stroke: () => ink("--grid"), width: 1 },
+      ticks: { stroke: () => ink("--grid"), width: 1 },
+    };
+    return {
+      width: 640,
+      height: heightOf(panel),
+      legend: { show: false },
+      cursor: {
+        sync: { key: SYNC, setSeries: false },
+        drag: { x: true, y: false },
+        points: { show: false },
+        bind: { dblclick: (plot) => () => (plot.setScale("x", { min: 0, max: duration }), null) },
+      },
+      scales: {
+        x: { time: false, auto: false, min: 0, max: duration },
+        y: { range: (_, __, max) => [0, this.top(panel, max)] },
+      },
+      axes: [
+        { ...axis, values: (_, ticks) => ticks.map((tick) => `${general(tick, 6)} s`), size: 28 },
+        { ...axis, size: 52, values: (_, ticks) => ticks.map((tick) => general(tick, 4)) },
+      ],
+      series: [{}, ...extra, ...curvesOf(panel, experiment).map((curve) => line(curve.label))],
+      hooks: {
+        setScale: [(plot, key) => key === "x" && this.zoom(plot)],
+        setCursor: [(plot) => this.point(plot.cursor.idx ?? null)],
+        drawAxes: [(plot) => panel.key === "delay" && this.drawUnavoidable(plot)],
+        draw: [(plot) => panel.key === "delay" && this.drawBounds(plot)],
+      },
+    };
+  }
+
+  /** The top of a panel: its greatest value, and the bounds within the queueing delay. */
+  private top(panel: Panel, max: number | null): number {
+    const bounds = panel.key === "delay" ? this.bounds().map(({ bound }) => bound / 1e-3) : [];
+    const least = panel.key === "delay" ? 1 : 0;
+    return 1.06 * Math.max(max ?? 0, least, ...bounds) || 1;
+  }
+
+  private bounds(): { from: number; to: number; bound: number }[] {
+    const experiment = this.experiment;
+    const spikes = experiment?.summaries()[0]?.spikes ?? [];
+    const end = experiment?.described?.duration_s ?? 0;
+    if (spikes.length > 8) return [];
+    return spikes.flatMap((spike, place) => {
+      const falls = spike.to_bps < spike.from_bps && spike.bound_s !== null;
+      const to = spikes[place + 1]?.at_s ?? end;
+      return falls ? [{ from: spike.at_s, to, bound: spike.bound_s ?? 0 }] : [];
+    });
+  }
+
+  private drawUnavoidable(plot: uPlot): void {
+    const series = this.experiment?.unavoidable?.series ?? [];
+    if (series.length === 0) return;
+    const { ctx } = plot;
+    const zero = plot.valToPos(0, "y", true);
+    let x = plot.valToPos(0, "x", true);
+    ctx.save();
+    clip(plot);
+    ctx.fillStyle = ink("--unavoidable");
+    for (const [end, , , draining] of series) {
+      const next = plot.valToPos(end, "x", true);
+      const y = plot.valToPos((draining ?? 0) / 1e-3, "y", true);
+      ctx.fillRect(x, y, Math.max(next - x, devicePixelRatio) + 0.5, zero - y);
+      x = next;
+    }
+    ctx.restore();
+  }
+
+  private drawBounds(plot: uPlot): void {
+    const { ctx } = plot;
+    ctx.save();
+    clip(plot);
+    ctx.strokeStyle = ctx.fillStyle = ink("--ink");
+    ctx.lineWidth = devicePixelRatio;
+    ctx.font = `${11 * devicePixelRatio}px sans-serif`;
+    for (const { from, to, bound } of this.bounds()) {
+      const y = plot.valToPos(bound / 1e-3, "y", true);
+      const [left, right] = [from, to].map((time) => plot.valToPos(time, "x", true));
+      ctx.setLineDash([6 * devicePixelRatio, 4 * devicePixelRatio]);
+      ctx.beginPath();
+      ctx.moveTo(left ?? 0, y);
+      ctx.lineTo(right ?? 0, y);
+      ctx.stroke();
+      const text = `bound ${brief(bound)}`;
+      const width = ctx.measureText(text).width;
+      ctx.fillText(text, (right ?? 0) - width - 4, y - 4 * devicePixelRatio);
+    }
+    ctx.restore();
+  }
+
+  /** Zooms all panels as one of them was. */
+  private zoom(from: uPlot): void {
+    const { min, max } = from.scales["x"] ?? {};
+    if (min === undefined || max === undefined) return;
+    for (const { plot } of this.shown) {
+      const own = plot.scales["x"];
+      if (plot !== from && (own?.min !== min || own?.max !== max)) plot.setScale("x", { min, max });
+    }
+  }
+
+  private point(index: number | null): void {
+    this.cursor = index;
+    this.read();
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const plot = this.shown[0]?.plot;
+    const { min, max } = plot?.scales["x"] ?? {};
+    if (!plot || min === undefined || max === undefined || event.ctrlKey || event.metaKey) return;
+    const span = max - min;
+    const duration = this.experiment?.described?.duration_s ?? max;
+    const set = (from: number, to: number) =>
+      plot.setScale("x", { min: Math.max(0, from), max: Math.min(duration, to) });
+    const actions: Record<string, () => void> = {
+      "+": () => set(min + STEP * span, max - STEP * span),
+      "-": () => set(min - STEP * span, max + STEP * span),
+      "0": () => set(0, duration),
+      PageUp: () => min > 0 && set(min - STEP * span, max - STEP * span),
+      PageDown: () => max < duration && set(min + STEP * span, max + STEP * span),
+      ArrowLeft: () => this.moveCursor(plot, -1),
+      ArrowRight: () => this.moveCursor(plot, 1),
+    };
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+
+  private moveCursor(plot: uPlot, by: number): void {
+    const width = plot.over.clientWidth;
+    const left = (plot.cursor.left ?? -1) < 0 ? width / 2 : (plot.cursor.left ?? 0);
+    plot.setCursor({ left: Math.min(width, Math.max(0, left + by * 4)), top: 1 });
+  }
+
+  /** The values at the cursor, or the last ones. */
+  private read(): void {
+    const experiment = this.experiment;
+    if (!experiment) return;
+    const times = timesOf(experiment);
+    const index = this.cursor ?? times.length - 1;
+    const heads = this.shown.map(({ panel, unit }) => el("th", { scope: "col" }, `${panel.title}, ${unit}`));
+    const rows = [...this.colours].map(([label, colour]) => this.row(experiment, label, colour, index));
+    const at = times[index];
+    fill(
+      this.readout,
+      el(
+        "table",
+        {},
+        el("caption", {}, at === undefined ? "Values" : `Values at ${at.toFixed(2)} s`),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Line"), ...heads)),
+        el("tbody", {}, ...rows),
+      ),
+    );
+  }
+
+  private row(experiment: Experiment, label: string, colour: string, index: number): HTMLElement {
+    const cells = this.shown.map(({ panel }) => {
+      const curve = curvesOf(panel, experiment).find((one) => one.label === label);
+      const value = curve?.values[index];
+      const [scale] = unitOf(panel, experiment);
+      return el("td", {}, value === null || value === undefined ? "" : (value / scale).toFixed(2));
+    });
+    const swatch = el("span", { class: "swatch", "aria-hidden": "true" });
+    swatch.style.background = colour;
+    const toggle = el("input", {
+      type: "checkbox",
+      checked: !this.hidden.has(label),
+      onchange: () => this.toggle(label),
+    });
+    const name = el("label", {}, toggle, swatch, label);
+    return el("tr", {}, el("th", { scope: "row" }, name), ...cells);
+  }
+
+  private toggle(label: string): void {
+    if (!this.hidden.delete(label)) this.hidden.add(label);
+    for (const { plot } of this.shown) {
+      plot.series.forEach((series, place) => {
+        if (series.label === label) plot.setSeries(place, { show: !this.hidden.has(label) });
+      });
+    }
+  }
+
+  private resize(): void {
+    const width = this.panels.querySelector(".plot")?.clientWidth ?? 0;
+    if (width === 0) return;
+    for (const { plot, panel } of this.shown) {
+      if (plot.width !== width) plot.setSize({ width, height: heightOf(panel) });
+    }
+  }
+}
+
+function heightOf(panel: Panel): number {
+  return innerWidth < WIDE ? HEIGHT[panel.key] : 1.5 * HEIGHT.delay;
+}
+
+/** The colour of a role, from the style sheet. */
+function ink(role: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(role);
+}
+
+function clip(plot: uPlot): void {
+  const { left, top, width, height } = plot.bbox;
+  plot.ctx.beginPath();
+  plot.ctx.rect(left, top, width, height);
+  plot.ctx.clip();
+}
+
+/** Fits the height to new data, and keeps the zoom. */
+function rescale(plot: uPlot): void {
+  const { min, max } = plot.scales["x"] ?? {};
+  if (min !== undefined && max !== undefined) plot.setScale("x", { min, max });
+}
+
+function unitOf(panel: Panel, experiment: Experiment): [number, string] {
+  const all: Values[] = curvesOf(panel, experiment).map((curve) => curve.values);
+  if (panel.key === "rate") all.push(experiment.runs[0]?.link.capacity ?? []);
+  let largest = 0;
+  for (const values of all) for (const value of values) if ((value ?? 0) > largest) largest = value ?? 0;
+  return panel.scale(largest);
+}
+
+function dataOf(panel: Panel, experiment: Experiment): uPlot.AlignedData {
+  const [scale] = unitOf(panel, experiment);
+  const times = timesOf(experiment);
+  const all = curvesOf(panel, experiment).map((curve) => curve.values);
+  if (panel.key !== "rate") return [times, ...all.map((values) => scaled(times, values, scale))];
+  // Rates of short intervals differ by whole packets, and would fill the panel.
+  const interval = (times[1] ?? 0) - (times[0] ?? 0);
+  const duration = experiment.described?.duration_s ?? 0;
+  const width = interval > 0 ? Math.max(1, Math.round(duration / MEANS / interval)) : 1;
+  const smooth = all.map((values) => scaled(times, means(values, width), scale));
+  return [times, scaled(times, furthest(experiment), scale), ...smooth];
+}
+
+/** The values in a unit, one for each time. */
+function scaled(times: number[], values: Values, scale: number): Values {
+  return times.map((_, row) => {
+    const value = values[row] ?? null;
+    return value === null ? null : value / scale;
+  });
+}
+
+/** The mean of each value and those before it, `width` in all. */
+function means(values: Values, width: number): Values {
+  let sum = 0;
+  return values.map((value, row) => {
+    sum += value ?? 0;
+    if (row >= width) sum -= values[row - width] ?? 0;
+    return value === null ? null : Math.max(0, sum) / Math.min(row + 1, width);
+  });
+}
+
+/** The capacity in the run that is furthest. */
+function furthest(experiment: Experiment): Values {
+  const all = experiment.runs.map((run) => run.link.capacity);
+  return all.reduce((most, one) => (one.length > most.length ? one : most), all[0] ?? []);
+}

@@ -1,0 +1,287 @@
+// The runs of one scenario, as they go: lines for the charts, summaries, the unavoidable delay.
+
+import * as capacity from "./capacity.ts";
+import type { Progress, Scenario } from "./messages.ts";
+import type { Described, RecordedRuns, RunSummary, Samples, Unavoidable } from "./model.ts";
+import { Fault, type Pool } from "./pool.ts";
+import { sentences } from "./verdicts.ts";
+
+/** More memory than this is refused, and more real time than this ends the runs. */
+const MOST_BYTES = 1 << 30;
+const LONGEST_MS = 60_000;
+/** Lines that a reader can tell apart. */
+const MOST_LINES = 24;
+
+export type Values = (number | null)[];
+
+/** Flows that share a line: those of one table of the scenario, or of one run. */
+export interface Line {
+  label: string;
+  run: string;
+  time: number[];
+  rate: Values;
+  window: Values;
+  rtt: Values;
+}
+
+/** The shown link in one run. */
+export interface LinkLine {
+  time: number[];
+  capacity: Values;
+  carried: Values;
+  delay: Values;
+}
+
+interface Run {
+  now: number;
+  lines: Line[];
+  link: LinkLine;
+  summary: RunSummary | undefined;
+}
+
+/** All runs of a scenario. `onChange` follows each progress. */
+export class Experiment {
+  described: Described | undefined;
+  runs: Run[] = [];
+  focus = "";
+  unavoidable: Unavoidable | undefined;
+  loop = 0;
+  fault: Fault | undefined;
+  isOver = false;
+  private timer = 0;
+
+  constructor(
+    private readonly pool: Pool,
+    readonly scenario: Scenario,
+    private readonly onChange: (experiment: Experiment) => void,
+  ) {}
+
+  /** An experiment whose runs were recorded. Nothing runs, except for the unavoidable delay. */
+  static async recorded(
+    pool: Pool,
+    record: RecordedRuns,
+    onChange: (experiment: Experiment) => void,
+  ): Promise<Experiment> {
+    const scenario = { text: record.scenario, files: record.files };
+    const experiment = new Experiment(pool, scenario, onChange);
+    pool.dropAll();
+    const described = await pool.load(scenario).catch(() => undefined);
+    experiment.begin(described ?? unknown(record));
+    if (!described) experiment.focus = record.links[0]?.names[0] ?? "";
+    experiment.runs.forEach((run, place) => {
+      run.summary = record.runs[place];
+      const now = run.summary?.duration_s ?? 0;
+      const [flows, links] = [record.flows[place], record.links[place]];
+      if (flows && links) add(run, { now, flows, links }, experiment.focus);
+    });
+    if (described) await experiment.compare(described).catch(() => undefined);
+    experiment.end();
+    return experiment;
+  }
+
+  /** Check the scenario and run all its controllers. Requests of earlier experiments are dropped. */
+  async start(): Promise<void> {
+    this.pool.dropAll();
+    this.timer = setTimeout(() => this.stop(), LONGEST_MS);
+    try {
+      const described = await this.pool.load(this.scenario);
+      if (described.memory_bytes > MOST_BYTES) throw tooLarge(described.memory_bytes);
+      this.begin(described);
+      await Promise.all(this.runs.map((_, control) => this.run(control)));
+      await this.compare(described);
+    } catch (error) {
+      this.fault = error instanceof Fault ? error : new Fault(String(error));
+      this.pool.dropAll();
+    }
+    this.end();
+  }
+
+  /** Forget the experiment: a newer one takes its place. */
+  abandon(): void {
+    clearTimeout(this.timer);
+    this.isOver = true;
+  }
+
+  /** End runs that take too long; the charts keep the part so far. */
+  stop(): void {
+    if (this.isOver) return;
+    this.pool.dropAll();
+    const now = Math.min(...this.runs.map((run) => run.now));
+    const end = this.described?.duration_s ?? 0;
+    this.fault = new Fault(
+      `Stopped at ${now.toFixed(1)} of ${end} simulated seconds. ` +
+        "Shorten the duration, lower the rate, or run it with `sojourn run`.",
+    );
+    this.end();
+  }
+
+  private end(): void {
+    if (this.isOver) return;
+    clearTimeout(this.timer);
+    this.isOver = true;
+    this.onChange(this);
+  }
+
+  /** Share of the simulated time that is done. */
+  progress(): number {
+    const end = (this.described?.duration_s ?? 1) * this.runs.length;
+    return end > 0 ? this.runs.reduce((sum, run) => sum + run.now, 0) / end : 0;
+  }
+
+  /** The summaries of the runs that are over. */
+  summaries(): RunSummary[] {
+    return this.runs.flatMap((run) => run.summary ?? []);
+  }
+
+  lines(): Line[] {
+    return this.runs.flatMap((run) => run.lines);
+  }
+
+  /** The verdict in words, once all runs are over. */
+  verdict(): string[] {
+    const runs = this.summaries();
+    if (!this.described || runs.length === 0 || runs.length < this.runs.length) return [];
+    const isTrace = capacity.traceOf(this.described.document, this.focus) !== undefined;
+    const trace =
+      isTrace && this.unavoidable
+        ? [capacity.traceSentence(this.focus, this.loop, this.unavoidable, runs)]
+        : [];
+    return [...trace, ...sentences(runs)];
+  }
+
+  private begin(described: Described): void {
+    this.described = described;
+    this.focus = capacity.focusLink(described.document);
+    const count = Math.max(described.controls.length, 1);
+    const label = (run: number) => described.controls[run] ?? "";
+    this.runs = Array.from({ length: count }, (_, run) => ({
+      now: 0,
+      lines: linesOf(described, label(run), count),
+      link: { time: [], capacity: [], carried: [], delay: [] },
+      summary: undefined,
+    }));
+    this.onChange(this);
+  }
+
+  private async run(control: number): Promise<void> {
+    const run = this.runs[control];
+    if (!run) return;
+    const summary = await this.pool.run(this.scenario, control, (progress) => {
+      add(run, progress, this.focus);
+      this.onChange(this);
+    });
+    run.summary = JSON.parse(summary) as RunSummary;
+    this.onChange(this);
+  }
+
+  /** Computes the delay that no sender can avoid, if the capacity changes. */
+  private async compare(described: Described): Promise<void> {
+    const run = this.runs[0];
+    if (!run?.summary) return;
+    const name = capacity.traceOf(described.document, this.focus);
+    const trace = name === undefined ? undefined : this.scenario.files[name];
+    const text =
+      trace === undefined
+        ? capacity.table(run.link.time, run.link.capacity)
+        : capacity.repeated(trace, described.duration_s);
+    this.loop = capacity.loopOf(described.document, this.focus, run.summary);
+    if (text === undefined || !(this.loop > 0)) return;
+    this.unavoidable = await this.pool.unavoidable(text, this.loop);
+  }
+}
+
+/** The description of a record whose scenario this page cannot read. */
+function unknown(record: RecordedRuns): Described {
+  const first = record.runs[0];
+  const tables = (names: string[]) => Object.fromEntries(names.map((name) => [name, {}]));
+  const link = tables(first?.links.map((one) => one.name) ?? []);
+  const flow = tables(first?.flows.map((one) => one.name) ?? []);
+  return {
+    title: record.title,
+    duration_s: first?.duration_s ?? 0,
+    seed: first?.seed ?? 0,
+    controls: record.runs.map((run) => run.control),
+    memory_bytes: 0,
+    document: { link, flow },
+    toml: record.scenario,
+  };
+}
+
+function tooLarge(bytes: number): Fault {
+  const size = (bytes / 2 ** 30).toPrecision(2);
+  return new Fault(
+    `Refused: a run may need ${size} GiB of memory, and the page has 1 GiB. ` +
+      "Lower the rate, the delay or the number of flows, or run it with `sojourn run`.",
+  );
+}
+
+/** The lines of a run: one for each table of flows, or one for all if there are too many. */
+function linesOf(described: Described, run: string, runs: number): Line[] {
+  const flows = Object.keys(described.document.flow);
+  const line = (label: string): Line => ({ label, run, time: [], rate: [], window: [], rtt: [] });
+  if (flows.length * runs > MOST_LINES || (flows.length === 1 && runs > 1)) {
+    return [line(run || "all flows")];
+  }
+  return flows.map((flow) => line(runs > 1 ? `${run}: ${flow}` : flow));
+}
+
+const known = (value: number | null | undefined) =>
+  value === undefined || Number.isNaN(value) ? null : value;
+
+function add(run: Run, progress: Progress, focus: string): void {
+  run.now = progress.now;
+  addLink(run.link, progress.links, focus);
+  addFlows(run.lines, progress.flows);
+}
+
+function addLink(link: LinkLine, samples: Samples, focus: string): void {
+  const width = samples.names.length;
+  const place = samples.names.indexOf(focus);
+  const { t_s, capacity_bps, carried_bps, queue_delay_s } = samples.columns;
+  if (place < 0 || !t_s) return;
+  for (let row = place; row < t_s.length; row += width) {
+    link.time.push(t_s[row] ?? 0);
+    link.capacity.push(known(capacity_bps?.[row]));
+    link.carried.push(known(carried_bps?.[row]));
+    link.delay.push(known(queue_delay_s?.[row]));
+  }
+}
+
+/** Adds up the rates and the windows of a line's flows; its RTT is their greatest. */
+function addFlows(lines: Line[], samples: Samples): void {
+  const width = samples.names.length;
+  const { t_s, goodput_bps, cwnd_bytes, rtt_s } = samples.columns;
+  if (width === 0 || !t_s) return;
+  const owner = samples.names.map((name) => ownerOf(lines, name));
+  for (let row = 0; row < t_s.length; row += width) {
+    for (const line of lines) {
+      line.time.push(t_s[row] ?? 0);
+      for (const values of [line.rate, line.window, line.rtt]) values.push(null);
+    }
+    for (let flow = 0; flow < width; flow++) {
+      const line = lines[owner[flow] ?? 0];
+      if (!line) continue;
+      const last = line.time.length - 1;
+      line.rate[last] = sum(line.rate[last], known(goodput_bps?.[row + flow]));
+      line.window[last] = sum(line.window[last], known(cwnd_bytes?.[row + flow]));
+      line.rtt[last] = greatest(line.rtt[last], known(rtt_s?.[row + flow]));
+    }
+  }
+}
+
+/** The line of a flow: that of its table, whose copies have numbers. */
+function ownerOf(lines: Line[], flow: string): number {
+  if (lines.length === 1) return 0;
+  const table = flow.replace(/-\d+$/, "");
+  const named = (name: string) =>
+    lines.findIndex((line) => line.label === name || line.label === `${line.run}: ${name}`);
+  return Math.max(named(flow) >= 0 ? named(flow) : named(table), 0);
+}
+
+function sum(a: number | null | undefined, b: number | null): number | null {
+  return b === null ? (a ?? null) : (a ?? 0) + b;
+}
+
+function greatest(a: number | null | undefined, b: number | null): number | null {
+  return b === null ? (a ?? null) : Math.max(a ?? b, b);
+}

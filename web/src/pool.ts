@@ -1,0 +1,166 @@
+// The workers of a page: each has a simulator, and serves one request after the other.
+
+import type { Progress, Request, Response, Result, Scenario, Task } from "./messages.ts";
+import type { Described, Problem, Unavoidable } from "./model.ts";
+
+/** Longest real time of a request, except for a run, which reports its progress. */
+const PATIENCE_MS = 5000;
+/** Longest silence of a run, whose slices take a hundredth of it. */
+const SILENCE_MS = 10_000;
+
+/** A request that failed, or input that was refused. */
+export class Fault extends Error {
+  constructor(
+    message: string,
+    readonly problems: Problem[] = [],
+  ) {
+    super(message);
+  }
+}
+
+interface Job {
+  id: number;
+  task: Task;
+  onProgress: (progress: Progress) => void;
+  resolve: (result: Result) => void;
+  reject: (fault: Fault) => void;
+}
+
+/** One worker, replaced by a new one when it hangs or breaks. */
+class Hand {
+  job: Job | undefined;
+  memory = 0;
+  private worker: Worker;
+  private timer = 0;
+
+  constructor(
+    private readonly module: WebAssembly.Module,
+    private readonly onFree: () => void,
+  ) {
+    this.worker = this.hired();
+  }
+
+  take(job: Job): void {
+    this.job = job;
+    this.watch();
+    this.post({ id: job.id, task: job.task });
+  }
+
+  /** Drop the request, if it is older than this one. */
+  drop(oldest: number): void {
+    this.post({ oldest });
+    if (this.job && this.job.id < oldest) this.free();
+  }
+
+  private hired(): Worker {
+    const worker = new Worker("worker.js", { type: "module" });
+    worker.postMessage({ module: this.module } satisfies Request);
+    worker.onmessage = ({ data }: MessageEvent<Response>) => this.hear(data);
+    worker.onerror = (event) => this.replace(`The worker failed: ${event.message}`);
+    return worker;
+  }
+
+  private post(request: Request): void {
+    this.worker.postMessage(request);
+  }
+
+  private watch(): void {
+    clearTimeout(this.timer);
+    const isRun = this.job?.task.kind === "run";
+    const patience = isRun ? SILENCE_MS : PATIENCE_MS;
+    this.timer = setTimeout(
+      () => this.replace(`Stopped: this took more than ${patience / 1000} s to read or set up.`),
+      patience,
+    );
+  }
+
+  private hear(response: Response): void {
+    const job = this.job;
+    if (!job || response.id !== job.id) return;
+    if ("progress" in response) {
+      this.watch();
+      job.onProgress(response.progress);
+    } else if ("result" in response) {
+      this.memory = response.memory;
+      this.free();
+      job.resolve(response.result);
+    } else if (response.isBroken) {
+      this.replace(response.fault);
+    } else {
+      this.free();
+      job.reject(new Fault(response.fault, response.problems));
+    }
+  }
+
+  private replace(fault: string): void {
+    this.worker.terminate();
+    this.worker = this.hired();
+    const job = this.job;
+    this.free();
+    job?.reject(new Fault(fault));
+  }
+
+  private free(): void {
+    clearTimeout(this.timer);
+    this.job = undefined;
+    this.onFree();
+  }
+}
+
+/** The workers, and the requests that wait for one. */
+export class Pool {
+  private readonly hands: Hand[];
+  private waiting: Job[] = [];
+  private lastId = 0;
+
+  constructor(module: WebAssembly.Module, count: number) {
+    this.hands = Array.from({ length: count }, () => new Hand(module, () => this.assign()));
+  }
+
+  /** Check a scenario. */
+  load(scenario: Scenario): Promise<Described> {
+    return this.ask({ kind: "load", scenario }) as Promise<Described>;
+  }
+
+  /** Run controller number `control`; the summary is JSON. */
+  run(scenario: Scenario, control: number, onProgress: (one: Progress) => void): Promise<string> {
+    return this.ask({ kind: "run", scenario, control }, onProgress) as Promise<string>;
+  }
+
+  /** The delay that no sender can avoid. */
+  unavoidable(capacity: string, delay: number): Promise<Unavoidable> {
+    return this.ask({ kind: "unavoidable", capacity, delay }) as Promise<Unavoidable>;
+  }
+
+  /** The JSON Schema of scenarios. */
+  schema(): Promise<object> {
+    return this.ask({ kind: "schema" }) as Promise<object>;
+  }
+
+  /** Drop all requests so far; their promises stay pending. */
+  dropAll(): void {
+    this.waiting = [];
+    this.lastId += 1;
+    for (const hand of this.hands) hand.drop(this.lastId);
+  }
+
+  /** Bytes of memory of all modules. */
+  memory(): number {
+    return this.hands.reduce((sum, hand) => sum + hand.memory, 0);
+  }
+
+  private ask(task: Task, onProgress: (one: Progress) => void = () => {}): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.lastId += 1;
+      this.waiting.push({ id: this.lastId, task, onProgress, resolve, reject });
+      this.assign();
+    });
+  }
+
+  private assign(): void {
+    for (const hand of this.hands) {
+      const next = hand.job ? undefined : this.waiting.shift();
+      if (next) hand.take(next);
+    }
+  }
+}

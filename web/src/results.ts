@@ -1,0 +1,127 @@
+// The results of an experiment: progress, verdict, charts, tables, exports.
+
+import { Charts } from "./charts.ts";
+import { button, el, fill } from "./dom.ts";
+import { Experiment } from "./experiment.ts";
+import { csvOf, save, svgOf } from "./export.ts";
+import type { Scenario } from "./messages.ts";
+import type { RecordedRuns } from "./model.ts";
+import type { Pool } from "./pool.ts";
+import { tablesOf } from "./table.ts";
+
+/** Shows one experiment after the other. */
+export class Results {
+  readonly element: HTMLElement;
+  experiment: Experiment | undefined;
+  private readonly charts = new Charts();
+  private readonly status = el("p", { class: "status", role: "status" });
+  private readonly bar = el("progress", { max: 1, value: 0, "aria-label": "Progress of the runs" });
+  private readonly verdict = el("div", { class: "verdict", "aria-live": "polite" });
+  private readonly tables = el("div", { class: "tables" });
+  private readonly cancel = button("Cancel", () => this.experiment?.stop(), { hidden: true });
+  private readonly exports = el("div", { class: "exports" });
+  private frame = 0;
+  private began = 0;
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly onShown: (experiment: Experiment) => void = () => {},
+  ) {
+    const top = el("div", { class: "top" }, this.status, this.bar, this.cancel);
+    fill(this.exports, ...this.exportButtons());
+    const parts = [top, this.verdict, this.charts.element, this.tables, this.exports];
+    this.element = el("section", { class: "results", "aria-label": "Results" }, ...parts);
+  }
+
+  /** Run a scenario, instead of the one that runs now. */
+  run(scenario: Scenario): void {
+    this.abandon();
+    this.began = performance.now();
+    this.experiment = new Experiment(this.pool, scenario, (one) => this.onChange(one));
+    this.element.removeAttribute("data-drawn-ms");
+    this.status.classList.remove("fault");
+    this.status.textContent = "Simulating …";
+    void this.experiment.start();
+  }
+
+  /** Show recorded runs. */
+  async show(record: RecordedRuns): Promise<void> {
+    this.abandon();
+    this.began = performance.now();
+    this.element.removeAttribute("data-drawn-ms");
+    const ready = (one: Experiment) => {
+      this.experiment = one;
+      this.onChange(one);
+    };
+    await Experiment.recorded(this.pool, record, ready);
+  }
+
+  /** Stop the runs, and show nothing more of them. */
+  abandon(): void {
+    this.experiment?.abandon();
+    this.pool.dropAll();
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+  }
+
+  private onChange(experiment: Experiment): void {
+    if (experiment !== this.experiment || this.frame !== 0) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.draw(experiment);
+    });
+  }
+
+  private draw(experiment: Experiment): void {
+    if (experiment.described) this.charts.show(experiment);
+    const { fault, isOver } = experiment;
+    const slow = performance.now() - this.began > 400;
+    this.bar.value = experiment.progress();
+    this.bar.classList.toggle("idle", isOver || !slow);
+    this.cancel.hidden = isOver || !slow;
+    this.status.classList.toggle("fault", fault !== undefined);
+    if (fault) this.status.textContent = fault.message;
+    if (!isOver) return;
+    const verdict = experiment.verdict();
+    fill(this.verdict, ...verdict.map((sentence) => el("p", {}, unbroken(sentence))));
+    fill(this.tables, ...tablesOf(experiment));
+    if (!fault) this.finish();
+    this.onShown(experiment);
+  }
+
+  private finish(): void {
+    const taken = Math.round(performance.now() - this.began);
+    this.status.textContent = `Done in ${taken} ms.`;
+    this.element.dataset["drawnMs"] = String(taken);
+    this.element.dataset["memory"] = String(this.pool.memory());
+  }
+
+  private exportButtons(): HTMLElement[] {
+    const own = (name: string, make: (experiment: Experiment) => Blob | Promise<Blob>) =>
+      button(name, async () => {
+        const experiment = this.experiment;
+        if (experiment?.described) save(await make(experiment), `sojourn.${name.toLowerCase()}`);
+      });
+    const text = (content: string, type: string) => new Blob([content], { type });
+    return [
+      el("span", {}, "Save as "),
+      own("TOML", (experiment) => text(experiment.described?.toml ?? "", "application/toml")),
+      own("CSV", (experiment) => text(csvOf(experiment), "text/csv")),
+      own("JSON", (experiment) => text(JSON.stringify(experiment.summaries()), "application/json")),
+      own("PNG", () => pngOf(this.charts.picture())),
+      own("SVG", (experiment) => text(svgOf(experiment), "image/svg+xml")),
+    ];
+  }
+}
+
+/** The text with numbers and units on one line. */
+function unbroken(text: string): string {
+  return text.replace(/(\d) (ms|s|%|[kMG]?bit)/g, "$1\u00a0$2");
+}
+
+function pngOf(canvas: HTMLCanvasElement): Promise<Blob> {
+  return new Promise((resolve, reject) => {
+    const done = (blob: Blob | null) => (blob ? resolve(blob) : reject(new Error("no picture")));
+    canvas.toBlob(done, "image/png");
+  });
+}

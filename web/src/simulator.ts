@@ -1,0 +1,160 @@
+// The WebAssembly module of crates/wasm, with texts and typed arrays in place of addresses.
+
+import type { Described, OwnSamples, Problem, Unavoidable } from "./model.ts";
+
+interface Exports {
+  memory: WebAssembly.Memory;
+  sojourn_begin(): void;
+  sojourn_fault(): number;
+  sojourn_fault_length(): number;
+  sojourn_input(length: number): number;
+  sojourn_output(): number;
+  sojourn_output_length(): number;
+  sojourn_file(nameLength: number): number;
+  sojourn_forget_files(): void;
+  sojourn_load_toml(): number;
+  sojourn_load_json(): number;
+  sojourn_start(control: number): number;
+  sojourn_advance(events: number): number;
+  sojourn_now(): number;
+  sojourn_flows(from: number): number;
+  sojourn_links(from: number): number;
+  sojourn_column(index: number): number;
+  sojourn_finish(): number;
+  sojourn_unavoidable(delay: number, stretch: number, points: number): number;
+  sojourn_schema(): void;
+}
+
+/** Input that the simulator refuses. */
+export class Refused extends Error {
+  constructor(
+    readonly problems: Problem[],
+    text: string,
+  ) {
+    super(text);
+  }
+}
+
+/** The simulator failed, and its module cannot be used again. */
+export class Broken extends Error {}
+
+/** A document, as TOML text or as an object. */
+export type Text = string | object;
+
+/** One scenario and one run. A page has one for each worker. */
+export class Simulator {
+  private readonly exports: Exports;
+
+  constructor(module: WebAssembly.Module) {
+    this.exports = new WebAssembly.Instance(module).exports as unknown as Exports;
+    this.exports.sojourn_begin();
+  }
+
+  /** Check a scenario, and keep it for runs. `files` are those that it may name. */
+  load(text: Text, files: Record<string, string> = {}): Described {
+    this.call(() => this.exports.sojourn_forget_files());
+    for (const [name, content] of Object.entries(files)) {
+      const length = new TextEncoder().encode(name).length;
+      this.write(name + content);
+      this.checked(() => this.exports.sojourn_file(length));
+    }
+    const isToml = typeof text === "string";
+    this.write(isToml ? text : JSON.stringify(text));
+    const { sojourn_load_toml, sojourn_load_json } = this.exports;
+    return JSON.parse(this.checked(isToml ? sojourn_load_toml : sojourn_load_json)) as Described;
+  }
+
+  /** Start the run of controller number `control`. */
+  start(control: number): void {
+    this.checked(() => this.exports.sojourn_start(control));
+  }
+
+  /** Continue the run for up to `events` events; true at its end. */
+  advance(events: number): boolean {
+    return this.call(() => this.exports.sojourn_advance(events)) !== 0;
+  }
+
+  /** The simulated time in seconds. */
+  now(): number {
+    return this.exports.sojourn_now();
+  }
+
+  /** The samples of flows or links without the first `from` ones, in columns that were asked for. */
+  samples(what: "flows" | "links", from: number, columns: readonly string[]): OwnSamples {
+    const { sojourn_flows, sojourn_links } = this.exports;
+    const select = what === "flows" ? sojourn_flows : sojourn_links;
+    const heads = JSON.parse(this.checked(() => select(from))) as Head[];
+    const found: OwnSamples = { names: [], columns: {} };
+    heads.forEach((head, index) => {
+      if (head.values && index === 0) found.names = head.values;
+      if (columns.includes(head.name)) found.columns[head.name] = this.column(index, head.length);
+    });
+    return found;
+  }
+
+  /** End the run; return its summary as JSON. */
+  finish(): string {
+    return this.checked(() => this.exports.sojourn_finish());
+  }
+
+  /** The delay that no sender can avoid, of a capacity over time (a trace, or rows of CSV). */
+  unavoidable(capacity: string, delay: number, stretch: number, points: number): Unavoidable {
+    this.write(capacity);
+    const found = this.checked(() => this.exports.sojourn_unavoidable(delay, stretch, points));
+    return JSON.parse(found) as Unavoidable;
+  }
+
+  /** The JSON Schema of scenarios. */
+  schema(): object {
+    this.call(() => this.exports.sojourn_schema());
+    return JSON.parse(this.output()) as object;
+  }
+
+  /** Bytes of memory that the module has. It never returns them. */
+  memory(): number {
+    return this.exports.memory.buffer.byteLength;
+  }
+
+  private column(index: number, length: number): Float64Array<ArrayBuffer> {
+    const address = this.exports.sojourn_column(index);
+    return new Float64Array(this.exports.memory.buffer, address, length).slice();
+  }
+
+  private write(text: string): void {
+    const bytes = new TextEncoder().encode(text);
+    const address = this.call(() => this.exports.sojourn_input(bytes.length));
+    new Uint8Array(this.exports.memory.buffer, address, bytes.length).set(bytes);
+  }
+
+  private output(): string {
+    return this.text(this.exports.sojourn_output(), this.exports.sojourn_output_length());
+  }
+
+  private text(address: number, length: number): string {
+    return new TextDecoder().decode(new Uint8Array(this.exports.memory.buffer, address, length));
+  }
+
+  private checked(call: () => number): string {
+    const isResult = this.call(call) !== 0;
+    const output = this.output();
+    if (isResult) return output;
+    const fault = JSON.parse(output) as { errors: Problem[]; text: string };
+    throw new Refused(fault.errors, fault.text);
+  }
+
+  private call<T>(call: () => T): T {
+    try {
+      return call();
+    } catch (error) {
+      const length = this.exports.sojourn_fault_length();
+      const reason = length > 0 ? this.text(this.exports.sojourn_fault(), length) : String(error);
+      throw new Broken(`The simulator failed: ${reason}`);
+    }
+  }
+}
+
+interface Head {
+  name: string;
+  length: number;
+  values?: string[];
+}

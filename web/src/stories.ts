@@ -1,0 +1,205 @@
+// The stories of Learn: a scenario with text, a question, and a second scenario for the answer.
+
+import { scenarios } from "./shipped.ts";
+
+export interface Story {
+  key: string;
+  title: string;
+  text: string[];
+  scenario: string;
+  question: string;
+  options: string[];
+  /** Index of the right option. */
+  right: number;
+  explanation: string[];
+  /** A changed scenario that shows the answer. */
+  next: { label: string; scenario: string };
+}
+
+const shipped = (path: string) => scenarios[path] ?? "";
+
+/** One upload over a link that drops, with round trips of 50 ms. */
+const drop = (to: string, queue: string, controls: string[]) => `title    = "A drop to ${to}"
+duration = "60s"
+controls = ${JSON.stringify(controls)}
+
+[link.bottleneck]
+rate  = { start = "60Mbit", steps = [{ at = "30s", rate = "${to}" }] }
+delay = "25ms"
+${queue}
+
+[link.back]
+delay = "25ms"
+
+[flow.upload]
+path = ["bottleneck"]
+back = ["back"]
+`;
+
+const deep = 'buffer = "1s"';
+const codel = 'queue = { kind = "codel", ecn = true }';
+
+const queues = (queue: string) => `title    = "Prague and CUBIC over one link"
+duration = "20s"
+
+[link.bottleneck]
+rate  = "50Mbit"
+delay = "10ms"
+${queue}
+
+[link.back]
+delay = "10ms"
+
+[flow.prague]
+control = "prague"
+path    = ["bottleneck"]
+back    = ["back"]
+
+[flow.cubic]
+control = "cubic"
+path    = ["bottleneck"]
+back    = ["back"]
+`;
+
+const bound: Story = {
+  key: "bound",
+  title: "The bound",
+  text: [
+    "A link carries 60 Mbit/s. After 30 s it carries 20 Mbit/s, as a radio link does when you close a door. A round trip without a queue takes 50 ms.",
+    "A sender learns of the drop when acknowledgements arrive more slowly, and the packets that it sends then need time to reach the link. Until both are over, packets still arrive at 60 Mbit/s: 50 ms of traffic at three times the new rate. They leave at 20 Mbit/s and wait in the queue meanwhile.",
+    "`ideal` is an oracle: the link signals its new capacity to the sender. Its queueing delay still rises to 100 ms. That is the bound: (60 / 20 - 1) × 50 ms. No sender that filled the link before the drop can have a smaller spike.",
+  ],
+  scenario: drop("20Mbit", codel, ["cubic", "dctcp", "ideal"]),
+  question: "The link falls from 60 to 15 Mbit/s instead. Which is the smallest possible spike?",
+  options: ["100 ms, since the round trip is the same", "150 ms", "200 ms"],
+  right: 1,
+  explanation: [
+    "(60 / 15 - 1) × 50 ms = 150 ms. The depth of the drop and the length of the loop count, and the controller does not.",
+    "CUBIC is below the bound in this run because it had just reduced its window: it used less than the whole link. The sentence above the charts gives such reasons.",
+  ],
+  next: { label: "Run the drop to 15 Mbit/s", scenario: drop("15Mbit", codel, ["cubic", "dctcp", "ideal"]) },
+};
+
+const bufferbloat: Story = {
+  key: "bufferbloat",
+  title: "Bufferbloat",
+  text: [
+    "An upload of 10 Mbit/s shares its link with a ping, and with a client that asks for a small page once a second. The modem has a buffer of 300 kB: 240 ms of traffic at this rate.",
+    "CUBIC increases its window until a packet is lost, and packets are lost only when the buffer is full. Every packet on the link then waits for some 200 ms, the ping's as well.",
+    "BBR models the link instead: it measures the rate of delivery and the least round-trip time, and aims at their product. Its queue stays short in the same buffer.",
+  ],
+  scenario: shipped("bufferbloat.toml"),
+  question: "The upload must stay CUBIC. Which change lowers the delay of the ping most?",
+  options: ["A larger buffer", "A fair queue with CoDel (fq_codel)", "A faster downlink"],
+  right: 1,
+  explanation: [
+    "fq_codel gives each flow its own queue and serves them in turn, so that the ping does not wait behind the upload. CoDel also signals the upload once its own queue has been longer than 5 ms for a while.",
+    "A larger buffer would add delay. The downlink has no queue.",
+  ],
+  next: {
+    label: "Run it with fq_codel",
+    scenario: shipped("bufferbloat.toml").replace('buffer = "300kB"', 'queue  = "fq_codel"'),
+  },
+};
+
+const bbr: Story = {
+  key: "bbr",
+  title: "Why BBR overshoots",
+  text: [
+    "The same drop from 60 to 20 Mbit/s, with a buffer deep enough to lose no packet of BBR. Its queue was empty before the drop, and still its spike is more than twice the bound.",
+    "BBR sends at the greatest rate of delivery that it measured in the last ten round trips, and it limits the data in flight to twice the product of this rate and the least round-trip time.",
+    "After the drop the old measurements remain in that window. BBR keeps 2 × 60 Mbit/s × 50 ms = 750 kB in flight. At 20 Mbit/s these take 300 ms: 50 ms of path, and 250 ms of queue.",
+  ],
+  scenario: drop("20Mbit", deep, ["bbr", "bbr3", "ideal"]),
+  question: "Why does the spike last for seconds?",
+  options: [
+    "A round trip now takes 300 ms, and the old rate is forgotten after ten",
+    "The buffer must lose a packet first",
+    "BBR probes for more capacity during the spike",
+  ],
+  right: 0,
+  explanation: [
+    "The queue lengthens the round trips that BBR counts: ten of 300 ms are three seconds. Then the old rate leaves the window, and the queue drains.",
+    "In the chart of the congestion window, the limit falls at once when this happens. With a drop to one half, the data in flight take 200 ms: 150 ms of queue.",
+  ],
+  next: { label: "Run a drop to 30 Mbit/s", scenario: drop("30Mbit", deep, ["bbr", "bbr3", "ideal"]) },
+};
+
+const l4s: Story = {
+  key: "l4s",
+  title: "L4S beside Classic",
+  text: [
+    "Prague is a scalable controller: it expects many ECN marks, and reduces its window a little for each. It needs a queue that marks early, below a millisecond.",
+    "CUBIC is a classic controller: it halves its window, nearly, at each sign of congestion. Here both share a FIFO that marks every packet above 1 ms. Both see the same marks.",
+    "Look at the goodput of both.",
+  ],
+  scenario: queues('queue = { kind = "threshold", ce_threshold = "1ms" }'),
+  question: "DualPI2 gives each kind its own queue. Why do the two queues also share their signal?",
+  options: [
+    "So that CUBIC's probability of a signal is the square of Prague's, and their rates stay comparable",
+    "So that both queues have the same length",
+    "So that CUBIC becomes scalable",
+  ],
+  right: 0,
+  explanation: [
+    "A classic rate falls with the square root of the probability of a signal, and a scalable rate with the probability itself. DualPI2 derives both probabilities from one value, p for Prague's marks and its square for CUBIC's, so that neither starves.",
+    "In the run below, CUBIC waits in its own queue of some 15 ms, and Prague's packets pass in less than one.",
+  ],
+  next: { label: "Run it over DualPI2", scenario: queues('queue = "dualpi2"') },
+};
+
+const lola: Story = {
+  key: "lola",
+  title: "LoLa's fair balancing",
+  text: [
+    "Two uploads share a FIFO of 100 Mbit/s with a deep buffer. One has a round trip of 21 ms, the other of 101 ms; the second starts ten seconds later.",
+    "CUBIC fills the buffer of 300 ms, and the late flow with the long round trip has a fourth of the link after 50 s.",
+    "LoLa holds the queueing delay at a few milliseconds. While the queue is short, fair flow balancing lets every flow keep the same amount of data in the queue, whichever its round trip. Flows with little data there then grow more than others.",
+  ],
+  scenario: shipped("lola.toml"),
+  question: "Each LoLa flow keeps the same amount of data in a FIFO. What follows for the rates?",
+  options: [
+    "They approach each other, as each flow's share of the queue is its share of the link",
+    "The longer round trip gets more",
+    "The rates keep their first ratio",
+  ],
+  right: 0,
+  explanation: [
+    "Packets leave a FIFO in the order of arrival, so the share of a flow in the queue is its share of the link. Equal data in the queue means equal rates.",
+    "In the run below, the round trips are equal and both flows start together. LoLa's rates become equal; CUBIC's still differ after a minute.",
+  ],
+  next: {
+    label: "Run two flows of equal round trips",
+    scenario: shipped("lola.toml")
+      .replace('back  = ["back_far"]\nstart = "10s"', 'back  = ["back_near"]')
+      .replace('[link.back_far]\ndelay = "96ms"\n', ""),
+  },
+};
+
+const rapid: Story = {
+  key: "rapid",
+  title: "Rapid and bursts",
+  text: [
+    "Bursts of other traffic take half of a link of 1 Gbit/s for 100 ms, and pause for 350 ms. A bulk flow should take the rest, at all times.",
+    "CUBIC cannot follow within a burst. It fills the buffer of 125 ms instead, and loses packets.",
+    "Rapid sends its packets in chirps: the gaps between them shrink, so that each chirp tests a range of rates. The receiver notes when each packet arrives. The rate at which the gaps begin to grow is the rate that the others left.",
+  ],
+  scenario: shipped("rapid-bursts.toml"),
+  question: "`tau` is the time in which Rapid's rate rises to a greater estimate. It is 150 ms here. Which is the effect of 400 ms?",
+  options: [
+    "It uses less of the pauses, since its rate is still rising when the next burst begins",
+    "The queue grows, since its rate is too high for longer",
+    "None, since each chirp measures the same rate",
+  ],
+  right: 0,
+  explanation: [
+    "The rate covers 63 % of the way to the estimate in one tau, and a pause lasts 350 ms. Rapid then carries some 630 Mbit/s rather than 720. The queue is shorter too, because a burst meets a lower rate.",
+    "The second Rapid in these charts receives the true remaining capacity as a signal. The difference between the two lines is the cost of measuring.",
+  ],
+  next: {
+    label: "Run it with tau = 400 ms",
+    scenario: shipped("rapid-bursts.toml").replaceAll('tau = "150ms"', 'tau = "400ms"'),
+  },
+};
+
+export const STORIES: Story[] = [bound, bufferbloat, bbr, l4s, lola, rapid];

@@ -1,0 +1,88 @@
+// A worker: one simulator, which runs in slices, so that a newer request can end a run.
+
+import { FLOW_COLUMNS, LINK_COLUMNS } from "./messages.ts";
+import type { Progress, Request, Response, Result, Task } from "./messages.ts";
+import { Broken, Refused, Simulator } from "./simulator.ts";
+
+// Real time of a slice, and between two messages with samples.
+const SLICE_MS = 8;
+const REPORT_MS = 60;
+const EVENTS = 1 << 13;
+// Averages of a trace, as `sojourn theory trace` takes them, and points of its curve.
+const STRETCH_S = 0.01;
+const POINTS = 1000;
+
+let simulator: Simulator | undefined;
+let oldest = 0;
+
+const post = (message: Response, transfer: Transferable[] = []) =>
+  self.postMessage(message, { transfer });
+
+// A message to itself lets waiting requests arrive sooner than a timer does.
+const turns = new MessageChannel();
+const turn = () =>
+  new Promise<void>((resolve) => {
+    turns.port1.onmessage = () => resolve();
+    turns.port2.postMessage(null);
+  });
+
+let last: Promise<void> = Promise.resolve();
+self.onmessage = ({ data }: MessageEvent<Request>) => {
+  if ("module" in data) simulator = new Simulator(data.module);
+  else if ("oldest" in data) oldest = data.oldest;
+  else last = last.then(() => serve(data.id, data.task));
+};
+
+async function serve(id: number, task: Task): Promise<void> {
+  if (id < oldest || !simulator) return;
+  try {
+    const result = await answer(simulator, id, task);
+    if (result !== undefined) post({ id, result, memory: simulator.memory() });
+  } catch (error) {
+    const problems = error instanceof Refused ? error.problems : [];
+    const fault = error instanceof Error ? error.message : String(error);
+    post({ id, fault, problems, isBroken: error instanceof Broken });
+  }
+}
+
+async function answer(own: Simulator, id: number, task: Task): Promise<Result | undefined> {
+  switch (task.kind) {
+    case "load":
+      return own.load(task.scenario.text, task.scenario.files);
+    case "unavoidable":
+      return own.unavoidable(task.capacity, task.delay, STRETCH_S, POINTS);
+    case "schema":
+      return own.schema();
+    case "run":
+      own.load(task.scenario.text, task.scenario.files);
+      own.start(task.control);
+      return run(own, id);
+  }
+}
+
+/** Runs to the end, or until a newer request; then there is no result. */
+async function run(own: Simulator, id: number): Promise<string | undefined> {
+  const taken = { flows: 0, links: 0 };
+  let reported = performance.now();
+  for (let isOver = false; !isOver; ) {
+    const began = performance.now();
+    while (!isOver && performance.now() - began < SLICE_MS) isOver = own.advance(EVENTS);
+    if (isOver || performance.now() - reported > REPORT_MS) {
+      report(own, id, taken);
+      reported = performance.now();
+    }
+    await turn();
+    if (id < oldest) return undefined;
+  }
+  return own.finish();
+}
+
+function report(own: Simulator, id: number, taken: { flows: number; links: number }): void {
+  const flows = own.samples("flows", taken.flows, FLOW_COLUMNS);
+  const links = own.samples("links", taken.links, LINK_COLUMNS);
+  taken.flows += (flows.columns["t_s"]?.length ?? 0) / Math.max(flows.names.length, 1);
+  taken.links += (links.columns["t_s"]?.length ?? 0) / Math.max(links.names.length, 1);
+  const progress: Progress = { now: own.now(), flows, links };
+  const buffers = [flows, links].flatMap((one) => Object.values(one.columns).map((c) => c.buffer));
+  post({ id, progress }, buffers);
+}

@@ -1,0 +1,143 @@
+// Write: a scenario as text.
+
+import type { Schema } from "./completion.ts";
+import { button, el, fill } from "./dom.ts";
+import { Editor } from "./editor.ts";
+import type { Scenario } from "./messages.ts";
+import { fragmentOf, scenarioOf } from "./permalink.ts";
+import { Fault, type Pool } from "./pool.ts";
+import { Results } from "./results.ts";
+import { files as shippedFiles, scenarios, titleOf } from "./shipped.ts";
+import type { View } from "./view.ts";
+
+const FIRST = "capacity-drop.toml";
+/** Pause in typing after which the text is checked. */
+const CHECK_MS = 250;
+
+/** The view with the editor. */
+export class Write implements View {
+  readonly element: HTMLElement;
+  private readonly editor: Editor;
+  private readonly results: Results;
+  private readonly problems = el("ul", { class: "problems", "aria-live": "polite" });
+  private readonly link = el("input", { type: "text", readonly: true, hidden: true });
+  private files = shippedFiles;
+  private checking = 0;
+  private opened = "";
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly onFragment: (fragment: string) => void,
+  ) {
+    this.results = new Results(pool, ({ fault }) => this.showProblems(fault));
+    const host = el("div", { class: "editor" });
+    const schema = pool.schema() as Promise<Schema>;
+    this.editor = new Editor(host, schema, () => this.onEdit(), () => this.run());
+    this.link.setAttribute("aria-label", "Link to this scenario");
+    const controls = el(
+      "div",
+      { class: "exports" },
+      button("Run (Ctrl-Enter)", () => this.run(), { class: "main" }),
+      this.menu(),
+      button("Link to this scenario", () => void this.showLink()),
+    );
+    const side = el("div", { class: "side" }, controls, this.link, host, this.problems);
+    this.element = el("div", { class: "columns wide" }, side, this.results.element);
+  }
+
+  open(fragment: string): void {
+    void this.load(fragment);
+  }
+
+  close(): void {
+    clearTimeout(this.checking);
+    this.results.abandon();
+  }
+
+  /** Edit this text, which may name these files. */
+  edit(text: string, files: Record<string, string> = {}): void {
+    this.files = { ...shippedFiles, ...files };
+    this.opened ||= FIRST;
+    this.editor.set(text);
+    this.run();
+  }
+
+  private async load(fragment: string): Promise<void> {
+    if (fragment === "" && this.opened !== "") return this.run();
+    this.opened = fragment || FIRST;
+    if (Object.hasOwn(scenarios, this.opened)) return this.edit(scenarios[this.opened] ?? "");
+    const scenario = await scenarioOf(fragment);
+    if (!scenario) {
+      this.editor.set("");
+      return this.showProblems(new Fault("The link holds no scenario; it may be incomplete."));
+    }
+    this.files = { ...shippedFiles, ...scenario.files };
+    this.editor.set(scenario.text);
+    this.run();
+  }
+
+  private menu(): HTMLElement {
+    const option = (path: string) => el("option", { value: path }, `${titleOf(path)} (${path})`);
+    const first = el("option", { value: "" }, "Open a shipped scenario …");
+    const select = el("select", { "aria-label": "Shipped scenarios" }, first);
+    select.append(...Object.keys(scenarios).map(option));
+    select.addEventListener("change", () => {
+      if (select.value === "") return;
+      this.opened = select.value;
+      this.onFragment(select.value);
+      this.edit(scenarios[select.value] ?? "");
+      select.value = "";
+    });
+    return select;
+  }
+
+  private scenario(): Scenario & { text: string } {
+    return { text: this.editor.text(), files: this.files };
+  }
+
+  private run(): void {
+    clearTimeout(this.checking);
+    this.link.hidden = true;
+    this.showProblems(undefined);
+    this.results.run(this.scenario());
+  }
+
+  private onEdit(): void {
+    this.link.hidden = true;
+    clearTimeout(this.checking);
+    this.checking = setTimeout(() => void this.check(), CHECK_MS);
+  }
+
+  private async check(): Promise<void> {
+    const scenario = this.scenario();
+    try {
+      await this.pool.load(scenario);
+      this.showProblems(undefined);
+    } catch (error) {
+      if (scenario.text === this.editor.text()) this.showProblems(error as Fault);
+    }
+  }
+
+  private showProblems(fault: Fault | undefined): void {
+    const problems = fault?.problems ?? [];
+    this.editor.mark(problems);
+    const items = problems.map(({ line, column, path, message, help }) => {
+      const place = line === null ? path : `line ${line}, column ${column}`;
+      return el("li", {}, el("strong", {}, place), ` ${message}`, help && ` (${help})`);
+    });
+    const other = fault && problems.length === 0 ? el("li", {}, fault.message) : null;
+    fill(this.problems, ...items, other);
+  }
+
+  private async showLink(): Promise<void> {
+    const own = this.scenario();
+    // The files that the text names are part of the link.
+    const named = Object.entries(own.files).filter(([name]) => own.text.includes(name));
+    const fragment = await fragmentOf({ text: own.text, files: Object.fromEntries(named) });
+    this.opened = fragment;
+    this.onFragment(fragment);
+    this.link.value = location.href;
+    this.link.hidden = false;
+    this.link.select();
+  }
+}

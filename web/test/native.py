@@ -1,0 +1,27 @@
+"""Prints the summaries and the verdict of a scenario, as the native simulator makes them."""
+
+import json
+import sys
+from pathlib import Path
+
+from sojourn import _core, unavoidable, verdicts
+from sojourn.run_summary import Summary
+
+
+def main(path: Path) -> None:
+    """Print one JSON object: each run's summary as its exact text, and the sentences."""
+    scenario = _core.Scenario.from_toml(str(path), path.read_text(), str(path.parent))
+    texts = [
+        scenario.simulation(control, scenario.seed()).finish().summary_json()
+        for control in range(len(scenario.controls()))
+    ]
+    runs = [json.loads(text) for text in texts]
+    summary: Summary = {"format": 1, "scenario": "", "version": "", "runs": runs}
+    _, files = scenario.portable()
+    found = unavoidable.of(json.loads(scenario.to_json()), dict(files), runs)
+    summary["unavoidable"] = verdicts.judge_traces(found, summary)
+    print(json.dumps({"summaries": texts, "sentences": verdicts.sentences(summary)}))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,66 @@
+// Serves the built page on loopback, and starts Chromium.
+import { createServer } from "node:http";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import puppeteer from "puppeteer-core";
+
+const PAGE = fileURLToPath(new URL("../../target/page/", import.meta.url));
+const TYPES = {
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".wasm": "application/wasm",
+};
+
+/** A server of the page's files; `stop` ends it. */
+export async function serve() {
+  const server = createServer(async (request, response) => {
+    const name = new URL(request.url, "http://page").pathname.slice(1) || "index.html";
+    try {
+      if (!/^[\w.-]+$/.test(name)) throw new Error(name);
+      const content = await readFile(PAGE + name);
+      response.writeHead(200, { "content-type": TYPES[extname(name)] ?? "text/plain" }).end(content);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { address: `http://127.0.0.1:${server.address().port}/`, stop: () => server.close() };
+}
+
+/** Path of Chromium; undefined without it. */
+export const CHROMIUM = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/google-chrome"].find(
+  (path) => path && existsSync(path),
+);
+
+/** Chromium without a window. As root it has no sandbox. */
+export function launch() {
+  const args = process.getuid() === 0 ? ["--no-sandbox"] : [];
+  return puppeteer.launch({ executablePath: CHROMIUM, args });
+}
+
+/** A tab with the page. Errors and refused requests of the page are collected in `faults`. */
+export async function open(browser, address, { width = 1400, height = 900, dark = false } = {}) {
+  const tab = await browser.newPage();
+  const faults = [];
+  tab.on("pageerror", (error) => faults.push(String(error)));
+  tab.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+  tab.on("request", (request) => {
+    const url = request.url();
+    if (!url.startsWith(new URL(address).origin) && !/^(data|blob):/.test(url)) faults.push(url);
+  });
+  await tab.setViewport({ width, height });
+  await tab.emulateMediaFeatures([
+    { name: "prefers-color-scheme", value: dark ? "dark" : "light" },
+  ]);
+  await tab.goto(address);
+  return { tab, faults };
+}
+
+/** Waits until the results of the view are drawn; returns the time that it took in ms. */
+export async function drawn(tab, timeout = 60_000) {
+  await tab.waitForSelector(".results[data-drawn-ms]", { timeout });
+  return Number(await tab.$eval(".results[data-drawn-ms]", (one) => one.dataset.drawnMs));
+}
